@@ -9,6 +9,9 @@ export const timeLimit = { byDefault: 30, atMost: 3600 } as const;
 /** How many days this project's service keeps logs and artifacts. */
 export const retentionDays = { byDefault: 14, atMost: 3650 } as const;
 
+/** The most bytes of an artifact. A run's runner keeps no larger one, and a service takes none. */
+export const largestArtifact = 8 * 1024 * 1024;
+
 /** The limits of a new org. Clients read limits from the org reply, never from here. */
 export const freeTier = { tier: "free", parallelRuns: 1, runsPerDay: 50 } as const;
 

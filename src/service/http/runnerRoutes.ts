@@ -3,6 +3,7 @@ import type { Context } from "hono";
 import * as z from "zod/mini";
 import type { Clock } from "../../contract/clock.ts";
 import { PipelineError } from "../../contract/errors.ts";
+import { largestArtifact } from "../../contract/limits.ts";
 import { everyOrg } from "../../contract/roles.ts";
 import { leaseSeconds, longestHold, runnerIdSchema } from "../../contract/runners.ts";
 import { Bell } from "../bell.ts";
@@ -29,9 +30,6 @@ export interface RunnerRouteDeps {
   readonly runs: RemoteRuns;
   readonly stopping: AbortSignal;
 }
-
-/** The most bytes of an artifact. */
-const largestArtifact = 64 * 1024 * 1024;
 
 /**
  * What a runner on another machine asks. Its id alone opens nothing: a run's holder is the key and the id together, so no
@@ -175,6 +173,8 @@ function heldRunRoutes(endpoints: Endpoints, { db, writer, clock, runs }: Runner
       const { keyId } = context.get("caller");
       const { runnerId } = requestQuery(context, ofRunner, []);
       const runner = { keyId, runnerId };
+      // A body is held in memory only for a runner that may send it.
+      await writer.write((tx) => runs.requireHeld(tx, runner, runId));
       const content = await bodyBytes(context, largestArtifact);
       await writer.write(async (tx) => {
         await runs.requireHeld(tx, runner, runId);

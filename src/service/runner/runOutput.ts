@@ -1,6 +1,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
+import { largestArtifact } from "../../contract/limits.ts";
 import type { Mask } from "./mask.ts";
 import type { Message, OutputStream, StepOutput } from "./protocol.ts";
 import type { NewArtifact, StepLog } from "./stepContext.ts";
@@ -22,8 +23,8 @@ interface StepOutputs {
 }
 
 const MiB = 1024 * 1024;
-/** The limits of one artifact and of a run's artifacts together, in bytes. */
-const artifactBytes = { artifact: 8 * MiB, run: 64 * MiB } as const;
+/** The most bytes of a run's artifacts together. */
+const mostArtifactBytes = 64 * MiB;
 /** How long to wait for the rest of the output of programs that have ended. */
 const finalOutputMilliseconds = 500;
 
@@ -85,10 +86,10 @@ export class RunOutput {
   }
 
   #problemOf(bytes: number): string | undefined {
-    if (bytes > artifactBytes.artifact)
-      return `it has ${bytes} bytes, and at most ${artifactBytes.artifact} are saved of one`;
-    if (this.#artifactBytes + bytes > artifactBytes.run)
-      return `a run's artifacts have at most ${artifactBytes.run} bytes`;
+    if (bytes > largestArtifact)
+      return `it has ${bytes} bytes, and at most ${largestArtifact} are saved of one`;
+    if (this.#artifactBytes + bytes > mostArtifactBytes)
+      return `a run's artifacts have at most ${mostArtifactBytes} bytes`;
     return undefined;
   }
 

@@ -1,4 +1,7 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { type IncomingMessage, request } from "node:http";
+import { largestArtifact } from "../../../src/contract/limits.ts";
 import { everyOrg } from "../../../src/contract/roles.ts";
 import { idMaker } from "../../../src/service/store/ids.ts";
 import { createKey, revokeKey } from "../../../src/service/store/keys.ts";
@@ -174,6 +177,26 @@ describe("a runner's key", function () {
     const heartbeat = team.runnerApi(0, liar.key).heartbeat(holder.runnerId, [held, untaken], 0, never);
     assert.deepEqual(await heartbeat, { stop: [], gone: [held, untaken] });
     assert.equal(await rows(), before);
+  });
+
+  it("has an artifact's content read only of a run that its runner holds, and only up to the limit", async () => {
+    const holder = await runner("team");
+    const { runId } = await team.start(0, "echo held");
+    await team.runnerApi(0, holder.key).work(holder.runnerId, [], 5, never);
+    const announced = async ({ key, runnerId }: Runner, length: number) => {
+      const asking = request(`${url()}/api/runs/${runId}/artifact-contents/0-1?runner-id=${runnerId}`, {
+        method: "PUT",
+        headers: { "x-api-key": key, "content-length": length },
+      });
+      asking.flushHeaders();
+      const [reply] = (await once(asking, "response")) as [IncomingMessage];
+      asking.destroy();
+      return reply.statusCode;
+    };
+    assert.equal(await announced(await runner("team"), largestArtifact), 409);
+    assert.equal(await announced(holder, largestArtifact + 1), 413);
+    const whole = new Uint8Array(largestArtifact);
+    await team.runnerApi(0, holder.key).putArtifact({ ...holder, runId }, "0-1", whole, never);
   });
 
   it("opens nothing once it is revoked, and its runner's lease isn't renewed", async () => {

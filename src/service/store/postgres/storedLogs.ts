@@ -42,8 +42,8 @@ export function storedLogs({ db, bus }: { readonly db: Database; readonly bus: P
         .where("file", "=", file)
         .executeTakeFirst();
       if (row === undefined) return undefined;
-      const content = new Blob([new Uint8Array(row.content)]);
-      return { size: content.size, stream: () => content.stream(), close: async () => {} };
+      const { content } = row;
+      return { size: content.length, stream: () => ReadableStream.from([content]), close: async () => {} };
     },
   };
 }
