@@ -20,9 +20,11 @@ interface OutboxDeps {
   readonly log: Log;
 }
 
-/** Output is sent at once, but only so often, in milliseconds; and so much at once, in characters. */
+/** Output is sent at once, but only so often, in milliseconds, or once there is so much of it, in characters. */
 const batchMilliseconds = 100;
 const batchLength = 64 * 1024;
+/** What an output has besides its text, in characters. */
+const outputOverhead = 100;
 const retryPauses = { shortest: 200, longest: 2_000 } as const;
 
 /** What no second attempt mends: the run is not this runner's any more, or its key is no good. */
@@ -50,6 +52,8 @@ export class Outbox {
   readonly #deps: OutboxDeps;
   readonly #closing = new AbortController();
   readonly #waiting: Waiting[] = [];
+  /** Of the messages that wait, together. */
+  #length = 0;
   #wake = Promise.withResolvers<void>();
   #urgent = Promise.withResolvers<void>();
 
@@ -65,10 +69,14 @@ export class Outbox {
 
   add(message: RunnerMessage): void {
     if (this.#closing.signal.aborted) return;
-    this.#waiting.push({ message, length: JSON.stringify(message).length });
+    const isOutput = message.kind === "output";
+    // A log can be long: its text isn't escaped only to be measured.
+    const length = isOutput ? message.text.length + outputOverhead : JSON.stringify(message).length;
+    this.#waiting.push({ message, length });
+    this.#length += length;
     this.#wake.resolve();
     // Steps and the end don't wait for a batch of output: the next run waits for this one's slot.
-    if (message.kind !== "output") this.#urgent.resolve();
+    if (!isOutput || this.#length >= batchLength) this.#urgent.resolve();
   }
 
   /** Nothing more is sent. */
@@ -122,12 +130,15 @@ export class Outbox {
 
   #nextBatch(): RunnerMessage[] {
     let length = 0;
-    const end = this.#waiting.findIndex((each, index) => {
+    let count = 0;
+    for (const each of this.#waiting) {
+      if (count > 0 && length + each.length > batchLength) break;
       length += each.length;
-      return index > 0 && length > batchLength;
-    });
-    const batch = this.#waiting.splice(0, end === -1 ? this.#waiting.length : end);
-    if (this.#waiting.every(({ message }) => message.kind === "output"))
+      count += 1;
+    }
+    const batch = this.#waiting.splice(0, count);
+    this.#length -= length;
+    if (this.#length < batchLength && this.#waiting.every(({ message }) => message.kind === "output"))
       this.#urgent = Promise.withResolvers();
     if (this.#waiting.length === 0 && !this.#closing.signal.aborted) this.#wake = Promise.withResolvers();
     return batch.map(({ message }) => message);

@@ -66,6 +66,39 @@ describe("what a runner has to say of a run", () => {
     }
   });
 
+  it("is sent a batch at a time, at once while there are full ones, and the rest after 100 ms", async () => {
+    const clock = new TurnedClock("2026-03-04T12:00:00Z");
+    const batches: number[] = [];
+    const outbox = new Outbox({
+      read: () => assert.fail(),
+      upload: () => assert.fail(),
+      send: async (_, messages) => void batches.push(messages.length),
+      isFutile: () => false,
+      clock,
+      log: () => {},
+    });
+    // Two of them fill a batch of 64 KiB.
+    const text = "x".repeat(32 * 1024 - 100);
+    const add = (count: number) => {
+      for (let n = 0; n < count; n++) outbox.add({ kind: "output", index: 0, at, stream: "stdout", text });
+    };
+    add(7);
+    await immediate();
+    assert.deepEqual(batches, [2, 2, 2]);
+    add(1);
+    await immediate();
+    assert.deepEqual(batches, [2, 2, 2, 2]);
+    add(1);
+    clock.turn(99);
+    await immediate();
+    assert.equal(batches.length, 4);
+    clock.turn(1);
+    await immediate();
+    assert.deepEqual(batches, [2, 2, 2, 2, 1]);
+    outbox.close();
+    assert.equal(await outbox.delivered, false);
+  });
+
   const note = (why: string) => {
     const text = `picture.png is lost: ${why}\n`;
     return { kind: "output", index: 0, at, stream: "note", text };
