@@ -39,17 +39,18 @@ export const workReplySchema = z.object({
   leaseSeconds: z.int().check(z.positive()),
 });
 
+const timedOutSchema = z.object({
+  kind: z.literal("timed-out"),
+  seconds: z.int().check(z.positive()),
+  /** What set the limit: the pipeline file or the start request. */
+  origin: z.enum(["file", "start"]),
+  /** The running step; undefined between two steps. */
+  step: z.optional(z.string()),
+});
 /** Why a run is being stopped. The first reason stays. */
 export const stopReasonSchema = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("cancelled"), by: z.string() }),
-  z.object({
-    kind: z.literal("timed-out"),
-    seconds: z.int().check(z.positive()),
-    /** What set the limit: the pipeline file or the start request. */
-    origin: z.enum(["file", "start"]),
-    /** The running step; undefined between two steps. */
-    step: z.optional(z.string()),
-  }),
+  timedOutSchema,
   z.object({ kind: z.literal("service-stopped") }),
 ]);
 
@@ -101,8 +102,8 @@ const runnerMessageSchema = z.discriminatedUnion("kind", [
     mediaType: z.string(),
     bytes: z.int().check(z.nonnegative()),
   }),
-  /** The last one: no process of the run is left. */
-  z.object({ kind: z.literal("ended"), end: runnerEndSchema, stopReason: z.optional(stopReasonSchema) }),
+  /** The last one: no process of the run is left. The service knows who has stopped it, unless its runner did by the time limit. */
+  z.object({ kind: z.literal("ended"), end: runnerEndSchema, stopReason: z.optional(timedOutSchema) }),
 ]);
 
 /**

@@ -254,7 +254,7 @@ class SharedPlace implements Place<Server> {
         this.jobs.delete(runId);
         const stopReason = this.#reasons.get(runId);
         const how: RunnerEnd = end ?? { kind: job?.stopped ? "stopped" : "succeeded" };
-        say({ kind: "ended", end: how, ...(stopReason === undefined ? {} : { stopReason }) });
+        say({ kind: "ended", end: how, ...(stopReason?.kind === "timed-out" ? { stopReason } : {}) });
         void saying.then(() => this.#known.delete(runId));
       },
     });

@@ -262,7 +262,8 @@ function stopReasonOf(
   { stopReason }: HeldRun,
   message: Extract<RunnerMessage, { kind: "ended" }>,
 ): StopReason | undefined {
-  return stopReason === null ? message.stopReason : stopReasonSchema.parse(JSON.parse(stopReason));
+  if (stopReason !== null) return stopReasonSchema.parse(JSON.parse(stopReason));
+  return message.stopReason && withoutNul(message.stopReason);
 }
 
 function notHeld(): PipelineError {

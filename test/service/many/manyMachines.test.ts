@@ -85,6 +85,31 @@ describe("a service on many machines", function () {
     assert.equal(await team.log(0, runId), "");
   });
 
+  it("hears from a runner that the time limit ended its run, and not that somebody cancelled it", async () => {
+    await using team = await makeTeam();
+    const apiKey = await team.key("runner");
+    const runner = team.runnerApi(0, apiKey);
+    const runnerId = await runner.register("liar", never);
+    const { runId } = await team.start(0, "echo odd");
+    await runner.work(runnerId, [], 5, never);
+    const end = (reason: object) =>
+      fetch(`${team.servers[0]?.url}/api/runs/${runId}/messages`, {
+        method: "POST",
+        headers: { "x-api-key": apiKey, "content-type": "application/json" },
+        body: JSON.stringify({
+          "runner-id": runnerId,
+          first: 1,
+          messages: [{ kind: "ended", end: { kind: "stopped" }, "stop-reason": reason }],
+        }),
+      });
+    assert.equal((await end({ kind: "cancelled", by: "Alice" })).status, 400);
+    const timedOut = { kind: "timed-out", seconds: 2, origin: "file", step: "a\0b" };
+    assert((await end(timedOut)).ok);
+    const run = await team.client(1).run(runId, never);
+    assert.equal(run.status, "timed-out");
+    assert.match(run.reason ?? "", /time limit of 2 s during the step `a\ufffdb`/);
+  });
+
   it("shows its metrics on its own machine only, and to no balancer there", async () => {
     await using team = await makeTeam();
     const { url } = team.servers[0] ?? assert.fail();

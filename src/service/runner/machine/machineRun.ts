@@ -136,7 +136,7 @@ export class MachineRun {
     this.#isGone = true;
     const stopReason = this.#stopReason;
     const message: RunnerMessage = { kind: "ended", end: this.#fencedEnd(end) };
-    this.#outbox.add(stopReason === undefined ? message : { ...message, stopReason });
+    this.#outbox.add(stopReason?.kind === "timed-out" ? { ...message, stopReason } : message);
     // Its lease is renewed until its end is known, and nothing is left to end.
     this.#end();
     const isDelivered = await this.#outbox.delivered;

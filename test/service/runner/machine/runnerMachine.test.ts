@@ -82,6 +82,19 @@ describe("a runner's machine", function () {
     }
   });
 
+  it("says of a run that was cancelled only that it is stopped", async () => {
+    const { run, said } = runOfSnapshot(folder.path, {
+      clock: new TurnedClock("2026-03-04T12:00:00Z"),
+      snapshot: (_run, _digest, signal) =>
+        new Promise((_, reject) => {
+          signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+          run.stop({ kind: "cancelled", by: "Alice" });
+        }),
+    });
+    assert(await run.over);
+    assert.deepEqual(said, [{ kind: "ended", end: { kind: "stopped" } }]);
+  });
+
   it("asks again for a run whose reply was lost, and names those that it has", async () => {
     let isLost = false;
     let offered: unknown;
