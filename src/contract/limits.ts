@@ -12,6 +12,9 @@ export const retentionDays = { byDefault: 14, atMost: 3650 } as const;
 /** The most bytes of an artifact. A run's runner keeps no larger one, and a service takes none. */
 export const largestArtifact = 8 * 1024 * 1024;
 
+/** The most runs of a runner at the same time. Its request for work names them and others, 1,000 at most. */
+export const mostSlots = 100;
+
 /** The limits of a new org. Clients read limits from the org reply, never from here. */
 export const freeTier = { tier: "free", parallelRuns: 1, runsPerDay: 50 } as const;
 

@@ -1,7 +1,7 @@
 import { Option } from "commander";
 import { dataFolder } from "../../client/embedded/dataFolder.ts";
 import type { Environment } from "../../client/environment.ts";
-import { retentionDays } from "../../contract/limits.ts";
+import { mostSlots, retentionDays } from "../../contract/limits.ts";
 import { type Role, roles } from "../../contract/roles.ts";
 import { keyName, name, type ToolCommand, wholeNumber } from "./command.ts";
 import type { KeyStore } from "./keys.ts";
@@ -57,7 +57,7 @@ export function addServiceWords(program: ToolCommand, env: Environment): void {
       ],
     })
     .requiredOption("--service <url>", "the service's base URL")
-    .option("--slots <n>", "the runs at the same time", wholeNumber(1, 1000), 1)
+    .option("--slots <n>", "the runs at the same time", wholeNumber(1, mostSlots), 1)
     .option("--label <name>", "what the machine is called (else its host name)", keyName)
     .option("--once", "end after one run")
     .does(async (tool, { service, slots, label, once }: RunnerFlags) => {
