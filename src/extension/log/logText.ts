@@ -1,4 +1,5 @@
 import { t } from "@vscode/l10n";
+import { fromFailedStep } from "../../contract/fromStep.ts";
 import { LineAssembler, type LogEntry, type LogLine } from "../../contract/log.ts";
 import type { Run } from "../../contract/run.ts";
 import { failedStep } from "../../contract/runStatus.ts";
@@ -151,8 +152,12 @@ export class LogText {
       const last = written.filter(({ stream }) => stream !== "note").slice(-lastLines);
       putPart(
         { kind: "failed", name: t("Failed step: {0}", failed.step.name), detail: stepDetail(failed.step) },
-        // The output of the only step follows at once.
-        failedStepLines(failed, last, this.#stepIndexes().length === 1),
+        failedStepLines(failed.step, last, {
+          // The first one is where each run begins.
+          mayBegin: failed.index > 0 && fromFailedStep(this.#run) !== undefined,
+          // The output of the only step follows at once.
+          isOutputNext: this.#stepIndexes().length === 1,
+        }),
       );
     }
     const kept = artifactLines(this.#run);

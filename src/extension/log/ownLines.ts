@@ -82,12 +82,13 @@ export function leftOutLine(count: number, runId: string): TextLine {
 
 /**
  * Why a run failed: the step, its message, and its last lines.
+ * @param mayBegin whether a new run can begin with the step.
  * @param isOutputNext whether the step's output follows, which the last lines would repeat.
  */
 export function failedStepLines(
-  { step, index }: { readonly step: RunStep; readonly index: number },
+  step: RunStep,
   last: readonly TextLine[],
-  isOutputNext: boolean,
+  { mayBegin, isOutputNext }: { readonly mayBegin: boolean; readonly isOutputNext: boolean },
 ): TextLine[] {
   const { mark, look } = statusStyle(step.status);
   const said = (step.message ?? "")
@@ -106,7 +107,7 @@ export function failedStepLines(
       { text: ` · ${stepDetail(step)}`, style: textStyles.quiet },
     ),
     ...shown.map((text) => indented({ ...ownLine(text), links: findFileLinks(text) }, margin)),
-    ...(index === 0 ? [] : [runFromStepLine()]),
+    ...(mayBegin ? [runFromStepLine()] : []),
   ];
   if (isOutputNext || last.length === 0) return lines;
   const heading = last.length === 1 ? t("Its last line:") : t("Its last {0} lines:", last.length);

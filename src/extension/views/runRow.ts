@@ -124,7 +124,7 @@ function runRow({ run, runId, isUnfolded }: RunRowNode, seen: RowContext): Row {
   };
 }
 
-function stepRow({ runId, index, step, hasFailed }: StepNode, { serviceNow }: RowContext): Row {
+function stepRow({ runId, index, step, mayBegin }: StepNode, { serviceNow }: RowContext): Row {
   const status = statusText(step.status);
   const took = stepTime(step, serviceNow);
   const [first = ""] = (step.message ?? "").trim().split("\n");
@@ -135,7 +135,7 @@ function stepRow({ runId, index, step, hasFailed }: StepNode, { serviceNow }: Ro
     icon: statusIcon(step),
     folding: "none",
     // The first one is where each run begins.
-    tokens: ["step", ...(index > 0 && hasFailed ? ["failedStep"] : [])],
+    tokens: ["step", ...(index > 0 && mayBegin ? ["failedStep"] : [])],
     spoken: t("Step {0}, {1}, {2} {3}", step.name, status, isRunning(step) ? "" : took, first).trim(),
     action: { kind: "command", command: "pipelineRuns.openLog", argument: { runId } },
   };

@@ -183,8 +183,8 @@ export interface StepNode {
   readonly runId: string;
   readonly index: number;
   step: RunStep;
-  /** Whether it is the step that the run failed at. */
-  hasFailed: boolean;
+  /** Whether a new run can begin with it: the run failed at it, see `fromFailedStep`. */
+  mayBegin: boolean;
 }
 
 /** A line in place of a run's steps. */

@@ -3,10 +3,11 @@ import type { Disposable, LogOutputChannel, TreeDataProvider, TreeItem, TreeView
 import { AbsentEndpoint } from "../../client/service/replyErrors.ts";
 import type { Clock } from "../../contract/clock.ts";
 import { describeError } from "../../contract/errors.ts";
+import { fromFailedStep } from "../../contract/fromStep.ts";
 import { quotaLevel, quotaText } from "../../contract/limits.ts";
 import { localReset } from "../../contract/refusalText.ts";
 import { nameOf, type Run } from "../../contract/run.ts";
-import { failedStep, isActive } from "../../contract/runStatus.ts";
+import { isActive } from "../../contract/runStatus.ts";
 import { elapsed, secondsToReset } from "../../contract/time.ts";
 import type { RunList } from "../session/runList.ts";
 import type { Session } from "../session/session.ts";
@@ -251,11 +252,11 @@ export class RunsView implements TreeDataProvider<RunNode>, Disposable {
     const steps = node.run.steps;
     if (steps === undefined || steps.length === 0) return [this.#nothing(node.run)];
     const before = this.#steps.get(runId) ?? [];
-    const failed = failedStep(node.run)?.index;
+    const first = fromFailedStep(node.run)?.index;
     const nodes = steps.map((step, index): StepNode => {
-      const hasFailed = index === failed;
-      const known = before[index] ?? { kind: "step", runId, index, step, hasFailed };
-      return Object.assign(known, { step, hasFailed });
+      const mayBegin = index === first;
+      const known = before[index] ?? { kind: "step", runId, index, step, mayBegin };
+      return Object.assign(known, { step, mayBegin });
     });
     this.#steps.set(runId, nodes);
     return nodes;

@@ -145,6 +145,17 @@ describe("the document of a run's log", () => {
     ]);
   });
 
+  it("offers no run from a step that neither its name nor its number identifies", () => {
+    const [open, count] = failed.steps ?? [];
+    assert(open !== undefined && count !== undefined);
+    const offers = (...names: string[]) => {
+      const before = names.map((name) => ({ ...open, name }));
+      return shown(textOf({ ...failed, steps: [...before, count] })).some((line) => /Run From/.test(line));
+    };
+    assert.equal(offers("open", "count"), true, "it is the third");
+    assert.equal(offers("3", "count"), false);
+  });
+
   it("has no colon behind which nothing is left", () => {
     const message = (text: string) => {
       const [open, count] = failed.steps ?? [];

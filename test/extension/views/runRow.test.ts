@@ -165,7 +165,7 @@ describe("a row of the Runs view", () => {
       stoppedAt: "2026-03-03T10:00:03Z",
       message: "exited with 3\nthe output",
     };
-    const row = runViewRow({ kind: "step", runId: "run_1", index: 2, step, hasFailed: true }, seen);
+    const row = runViewRow({ kind: "step", runId: "run_1", index: 2, step, mayBegin: true }, seen);
     assert.equal(row.id, "runs/run_1/steps/2");
     assert.deepEqual(row.tokens, ["step", "failedStep"]);
     assert.equal(row.description, "failed · 3 s · exited with 3");
@@ -173,13 +173,13 @@ describe("a row of the Runs view", () => {
     assert(stepTooltip(step, seen).some(({ text }) => text.includes("the output")));
     const { stoppedAt: _stopped, message: _message, ...running } = { ...step, status: "running" };
     assert.equal(
-      runViewRow({ kind: "step", runId: "run_1", index: 2, step: running, hasFailed: false }, seen)
+      runViewRow({ kind: "step", runId: "run_1", index: 2, step: running, mayBegin: false }, seen)
         .description,
       "running · 12 s",
     );
     const waiting = { name: "last", type: "cli", status: "waiting" };
     assert.equal(
-      runViewRow({ kind: "step", runId: "run_1", index: 3, step: waiting, hasFailed: false }, seen)
+      runViewRow({ kind: "step", runId: "run_1", index: 3, step: waiting, mayBegin: false }, seen)
         .description,
       "waiting",
     );

@@ -178,10 +178,13 @@ describe("the Runs view", () => {
     assert.equal(service.asked.length, before + 1);
   });
 
-  it("offers to begin at the step that a run failed at, unless the run was cancelled or it is the first", async () => {
+  it("offers to begin at the step that a run failed at, unless the run was cancelled, it is the first, or nothing identifies it", async () => {
     open.view.show();
     const offersOf = async (status: string, ...steps: string[]) => {
-      const named = steps.map((own) => ({ name: "one", type: "cli", status: own }));
+      const named = steps.map((step) => {
+        const [own = "", name = "one"] = step.split(" ");
+        return { name, type: "cli", status: own };
+      });
       open.bench.tell({ ...running, status, stoppedAt: "2026-03-03T10:00:05Z", steps: named });
       const nodes = await children(await onlyRun());
       return nodes.map((node) => rowOf(node).tokens.includes("failedStep"));
@@ -191,6 +194,11 @@ describe("the Runs view", () => {
     assert.deepEqual(await offersOf("cancelled", "succeeded", "stopped"), [false, false]);
     assert.deepEqual(await offersOf("timed-out", "succeeded", "stopped"), [false, true]);
     assert.deepEqual(await offersOf("failed", "failed", "waiting"), [false, false]);
+    assert.deepEqual(await offersOf("failed", "succeeded 3", "succeeded two", "failed two"), [
+      false,
+      false,
+      false,
+    ]);
   });
 
   it("reads the steps of a run that is pointed at, once, and has a tooltip also where they can't be read", async () => {
