@@ -124,6 +124,8 @@ describe("the editor, with this machine's own service", () => {
       /hello is waiting for long \(your run\) to finish; gives up in \d+ s · 1st of 2 in the queue$/,
     );
     await at.window.statusBar.waitForText(quota, /waiting, 1st of 2; gives up in \d+ s$/);
+    await at.window.statusBar.pointAt(quota, "hello: 1st of 2 in the queue");
+    await pointElsewhere(at.window.page);
     other.kill("SIGINT");
     assert.equal((await other).exitCode, 130);
     await at.window.statusBar.waitForText(quota, /waiting; gives up in \d+ s$/);
