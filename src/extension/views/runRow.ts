@@ -92,12 +92,20 @@ function runRow({ run, runId, isUnfolded }: RunRowNode, seen: RowContext): Row {
   const { actor, agent, createdAt } = run;
   const when =
     createdAt === undefined ? undefined : momentText(Date.parse(createdAt) - (serviceNow - now), now);
-  const times = inWork ? [when && t("since {0}", when)] : [took, when];
+  const began = inWork ? when && t("since {0}", when) : when;
   const state = inWork ? when && t("{0} since {1}", status, when) : took && t("{0} after {1}", status, took);
   const isOthers = actor !== undefined && actor !== me;
   const project = namesProjects ? run.project : undefined;
   const through = agent && t("agent {0}", agent);
-  const parts = [status, ...times, project, isOthers ? t("by {0}", shortId(actor)) : undefined, through];
+  // A narrow view cuts the end, so the agent comes before the times.
+  const parts = [
+    status,
+    through,
+    inWork ? undefined : took,
+    began,
+    project,
+    isOthers ? t("by {0}", shortId(actor)) : undefined,
+  ];
   const who = actor === undefined ? undefined : isOthers ? t("started by {0}", actor) : t("started by you");
   return {
     id: `runs/${runId}`,

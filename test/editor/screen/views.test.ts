@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { Agent } from "../../cli/mcp/agent.ts";
 import { fillDay } from "../../service/fillDay.ts";
 import { ownService } from "./ownService.ts";
 import { shownText } from "./shownText.ts";
@@ -100,6 +101,16 @@ describe("the views, with this machine's own service", () => {
     assert.equal(JSON.parse((await at.tool.run(["runs", "show", copied, "--json"])).stdout).ok, true);
   });
 
+  it("name the agent that has started a run", async () => {
+    const box = { ...at.tool, project: at.workspace };
+    await using agent = await Agent.of(box, "2026-07-28", [], { name: "lamp-agent" });
+    await agent.call("start_run", { pipeline: "hello" });
+    const row = await runs.waitForRow(/^hellosucceeded · agent lamp-agent · [\d.]+ m?s · /);
+    await runs.waitForSpoken(/^hello, succeeded .*, started by you, agent lamp-agent$/);
+    await pointAt(row, /Agent\s+lamp-agent/);
+    await pointElsewhere(at.window.page);
+  });
+
   it("open the run's page in the browser, signed in by a link that works once", async () => {
     const opening = at.window.page.context().waitForEvent("page");
     await runs.choose(/^failsfailed/, "Open in Browser");
@@ -190,7 +201,7 @@ describe("the views, with this machine's own service", () => {
   });
 
   it("say once, with few of the day's runs left, how many there are", async () => {
-    await fillDay(at.tool.data, 42, undefined, undefined, "low");
+    await fillDay(at.tool.data, 40, undefined, undefined, "low");
     await at.window.quickInput.runCommand("Pipeline Runs: Refresh Runs");
     const notice = await at.window.notifications.toast(
       /^\d of today's 50 runs are left\. The count starts again/,

@@ -152,7 +152,7 @@ describe("a row of the Runs view", () => {
     const byAgent = { ...run, agent: "some-agent" };
     assert(runTooltip(byAgent, seen).some(({ name, text }) => name === "Agent" && text === "some-agent"));
     const row = runViewRow({ kind: "run", runId: "run_1", run: byAgent, isUnfolded: false }, seen);
-    assert.match(row.description ?? "", / · agent some-agent$/);
+    assert.match(row.description ?? "", /^failed · agent some-agent · 1\.2 s · /);
     assert.match(row.spoken, /started by you, agent some-agent$/);
   });
 
