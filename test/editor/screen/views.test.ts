@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Agent } from "../../cli/mcp/agent.ts";
+import { written } from "../../cli/toolbox.ts";
 import { fillDay } from "../../service/fillDay.ts";
 import { ownService } from "./ownService.ts";
 import { shownText } from "./shownText.ts";
@@ -77,10 +78,13 @@ describe("the views, with this machine's own service", () => {
   it("run again what has ended, and are live when the terminal starts a run", async () => {
     await runs.press(/^longcancelled/, "Run Again");
     await runs.waitForRow(/^longrunning/);
+    const waiting = at.tool.spawn(["run", "hello"], {}, at.workspace);
+    await written(waiting.stderr, /waiting for long/);
     // The keyboard's way: with nothing selected, Delete cancels the only active run, which is one's own.
     await at.window.quickInput.runCommand("Pipelines: Focus on Runs View");
     await at.window.page.keyboard.press("Delete");
     await runs.waitUntilGone(/^longrunning/);
+    await waiting;
     const { exitCode } = await at.tool.spawn(["run", "fails"], {}, at.workspace);
     assert.equal(exitCode, 1);
     await runs.waitForRow(/^failsfailed · /);
@@ -99,6 +103,12 @@ describe("the views, with this machine's own service", () => {
       .waitFor();
     const copied = await at.window.page.evaluate<string>("navigator.clipboard.readText()");
     assert.equal(JSON.parse((await at.tool.run(["runs", "show", copied, "--json"])).stdout).ok, true);
+  });
+
+  it("show a run's wait for the slot in its times", async () => {
+    const said = await shownText(await pointAt(await runs.waitForRow(/^hellosucceeded/), "Wait for a slot"));
+    assert.match(said, /Wait for a slot █+ [\d.]+ m?s.*only █+ [\d.]+ m?s/);
+    await pointElsewhere(at.window.page);
   });
 
   it("name the agent that has started a run", async () => {
