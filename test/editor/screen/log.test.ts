@@ -79,6 +79,10 @@ describe("the log of a run, in the editor", () => {
     for (const color of [green, red]) assert.match(color, /^rgb\(/);
   });
 
+  it("has what a program makes of a value in the project's .env, and never the value", async () => {
+    await waitForLine("from .env: LAMP OF THE CELLAR, ***");
+  });
+
   it("leads to the position in a file that it names", async () => {
     await follow(line("src/lamps.js:3:7"));
     await tab("lamps.js").waitFor();
@@ -174,12 +178,14 @@ async function logWorkspace(port: number): Promise<TemporaryFolder> {
   await mkdir(join(folder.path, "pipelines"));
   await mkdir(join(folder.path, "src"));
   await writeFile(join(folder.path, "src/lamps.js"), "// one\n// two\nthrow new Error('too few');\n");
+  await writeFile(join(folder.path, ".env"), "LAMP='lamp of the cellar'\n");
   const program = (code: string) => JSON.stringify([process.execPath, "-e", code]);
   const say = "const say = (text) => console.log(text);";
   const colors = `${say}
     say('\\x1b[32mgreen lamp\\x1b[0m and \\x1b[1;31mbold red lamp\\x1b[0m');
     for (let i = 0; i < 8; i++) say('\\x1b[3' + i + 'mcolour ' + i + '\\x1b[0m \\x1b[9' + i + 'mbright\\x1b[0m \\x1b[4' + i + 'm ground \\x1b[0m \\x1b[2;3' + i + 'mdim\\x1b[0m');
     say('\\x1b[7minverse\\x1b[0m \\x1b[4munderlined\\x1b[0m \\x1b[38;5;208morange\\x1b[0m \\x1b]0;title\\x07plain');
+    say('from .env: ' + process.env.LAMP.toUpperCase() + ', ' + process.env.LAMP);
     console.error('a warning on standard error');`;
   const count = `${say}
     say('counting'); say('see https://example.com/lamps for more');
@@ -187,6 +193,7 @@ async function logWorkspace(port: number): Promise<TemporaryFolder> {
   await writeFile(
     join(folder.path, "pipelines/lamps.yaml"),
     `time-limit: 60s
+env-file: .env
 resources:
   shell: { type: cli }
   shop: { type: browser, base-url: "http://127.0.0.1:${port}" }
@@ -194,6 +201,7 @@ steps:
   - name: show colours
     use: shell
     run: ${program(colors)}
+    env: { LAMP: "\${{ env.LAMP }}" }
   - name: visit the shop
     use: shop
     goto: /
