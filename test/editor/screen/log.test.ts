@@ -8,6 +8,7 @@ import type { Locator } from "playwright-core";
 import { type Toolbox, toolbox } from "../../cli/toolbox.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
 import { screen } from "./screen.ts";
+import { TextEditor } from "./textEditor.ts";
 import { patienceMilliseconds, placeOf, pressUntilSeen, textsFromTop, textsOf, waitFor } from "./waitFor.ts";
 
 const openLog = "Pipeline Runs: Open Run Log…";
@@ -47,13 +48,7 @@ describe("the log of a run, in the editor", () => {
     await at.window.quickInput.waitForTitle("Open Run Log");
     await at.window.quickInput.pick(pipeline);
   };
-  /** The editor draws a link anew when the pointer comes to it, so that a click on the element would miss it. */
-  const follow = async (from: Locator) => {
-    const box = await placeOf(from.locator("span.detected-link").first());
-    await at.window.page.keyboard.down("ControlOrMeta");
-    await at.window.page.mouse.click(box.x + box.width / 2, box.y + box.height / 2);
-    await at.window.page.keyboard.up("ControlOrMeta");
-  };
+  const follow = (from: Locator) => new TextEditor(at.window.page).followLink(from);
   const tab = (name: string | RegExp) => at.window.page.locator(".tab").filter({ hasText: name });
 
   it("opens from the palette, and begins with the step that failed, why, and the last that it wrote", async () => {

@@ -1,5 +1,5 @@
 import type { Locator, Page } from "playwright-core";
-import { textsOf, waitFor } from "./waitFor.ts";
+import { placeOf, textsOf, waitFor } from "./waitFor.ts";
 
 /** The text editor that shows now, as its user sees it: lines, squiggles, lenses, and what pops up beside the caret. */
 export class TextEditor {
@@ -42,6 +42,14 @@ export class TextEditor {
   async clickBehind(text: string): Promise<void> {
     await this.line(text).first().click();
     await this.#page.keyboard.press("End");
+  }
+
+  /** Follows the link in a line. The editor draws one anew when the pointer comes to it, so that a click on the element would miss it. */
+  async followLink(line: Locator): Promise<void> {
+    const { x, y, width, height } = await placeOf(line.locator("span.detected-link").first());
+    await this.#page.keyboard.down("ControlOrMeta");
+    await this.#page.mouse.click(x + width / 2, y + height / 2);
+    await this.#page.keyboard.up("ControlOrMeta");
   }
 
   async hover(word: string): Promise<Locator> {

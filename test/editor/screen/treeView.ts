@@ -49,6 +49,12 @@ export class TreeView {
     await waitFor(wanted, `${text} as the first row`, () => textsOf(first));
   }
 
+  /** Waits until the newest of the ended runs, below their group, reads so. */
+  async waitForNewest(text: RegExp): Promise<void> {
+    const newest = this.pane.locator('.monaco-list-row[data-index="1"]');
+    await waitFor(newest.filter({ hasText: text }), `${text} as the newest run`, () => textsOf(newest));
+  }
+
   /** Waits for a row for which a screen reader says so. */
   async waitForSpoken(pattern: RegExp): Promise<void> {
     await waitFor(this.pane.getByRole("treeitem", { name: pattern }), `a row spoken as ${pattern}`, () =>
