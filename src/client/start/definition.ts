@@ -10,6 +10,8 @@ import { largestSnapshot } from "../../contract/service.ts";
 import { projectFiles } from "../pipelineFiles.ts";
 import type { ServiceClient } from "../service/client.ts";
 
+type SnapshotClient = Pick<ServiceClient, "hasSnapshot" | "putSnapshot">;
+
 /**
  * Adds to a start request what a service asks for that runs pipelines on other machines: the pipeline file, and the digest
  * of the project's files, which are sent first.
@@ -18,7 +20,7 @@ import type { ServiceClient } from "../service/client.ts";
  */
 export async function withDefinition(
   request: StartRequest,
-  client: ServiceClient,
+  client: SnapshotClient,
   root: string,
   signal: AbortSignal,
 ): Promise<StartRequest> {
@@ -34,7 +36,7 @@ export async function withDefinition(
 }
 
 /** Sends the project's files unless the service has them already. @returns their digest. */
-async function sendSnapshot(client: ServiceClient, root: string, signal: AbortSignal): Promise<string> {
+async function sendSnapshot(client: SnapshotClient, root: string, signal: AbortSignal): Promise<string> {
   const content = await pack(root, await filesOf(root, signal));
   const digest = createHash("sha256").update(content).digest("hex");
   if (!(await client.hasSnapshot(digest, signal))) await client.putSnapshot(digest, content, signal);

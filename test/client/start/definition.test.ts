@@ -1,0 +1,129 @@
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { mkdir, rm, symlink, truncate, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { execa } from "execa";
+import { list } from "tar";
+import { withDefinition } from "../../../src/client/start/definition.ts";
+import { TemporaryFolder } from "../../temporaryFolder.ts";
+
+const never = new AbortController().signal;
+const mebibyte = 1024 * 1024;
+const pipeline = "resources:\n  shell: { type: cli }\nsteps:\n  - use: shell\n    run: echo hello\n";
+
+/** A project in a real repository. */
+async function repository() {
+  const folder = await TemporaryFolder.make();
+  const at = (name: string) => join(folder.path, name);
+  const git = (...words: readonly string[]) => execa("git", words, { cwd: folder.path });
+  await git("init", "-q");
+  await mkdir(at("pipelines"));
+  await writeFile(at("pipelines/hello.yaml"), pipeline);
+  await writeFile(at(".gitignore"), ".env\n");
+  await git("add", ".");
+  return {
+    at,
+    git,
+    /** What a start sends: the names of the files. */
+    async sent(): Promise<string[]> {
+      const names: string[] = [];
+      const service = {
+        hasSnapshot: async () => false,
+        async putSnapshot(_digest: string, content: Uint8Array) {
+          const archive = list({ onReadEntry: ({ path }) => names.push(path) });
+          const ended = once(archive, "end");
+          archive.end(Buffer.from(content));
+          await ended;
+        },
+      };
+      await withDefinition({ pipeline: "hello", project: "shop" }, service, folder.path, never);
+      return names;
+    },
+    [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose](),
+  };
+}
+
+type Repository = Awaited<ReturnType<typeof repository>>;
+/** What is done to the project, and which of its files travel besides those that it begins with. */
+type Case = readonly [
+  title: string,
+  change: (project: Repository) => Promise<unknown>,
+  more: readonly string[],
+];
+
+const cases: readonly Case[] = [
+  ["nothing else", async () => {}, []],
+  [
+    "a tracked file",
+    async ({ at, git }) => {
+      await writeFile(at("tracked"), "x");
+      await git("add", "tracked");
+    },
+    ["tracked"],
+  ],
+  ["a new file that isn't ignored", ({ at }) => writeFile(at("new"), "x"), ["new"]],
+  ["a name that the archive could take for another one's", ({ at }) => writeFile(at("@new"), "x"), ["@new"]],
+  ["an ignored file", ({ at }) => writeFile(at(".env"), "SECRET=x"), []],
+  [
+    "a tracked file that was deleted",
+    async ({ at, git }) => {
+      await writeFile(at("gone"), "x");
+      await git("add", "gone");
+      await rm(at("gone"));
+    },
+    [],
+  ],
+  [
+    "a submodule",
+    async ({ at, git }) => {
+      await git("init", "-q", "module");
+      await writeFile(at("module/file"), "x");
+      const inModule = ["-C", "module", "-c", "user.name=test", "-c", "user.email=test@example.com"];
+      await git(...inModule, "add", ".");
+      await git(...inModule, "commit", "-q", "-m", "A file");
+      await git("add", "module");
+    },
+    [],
+  ],
+];
+
+describe("the files of a project that a start sends", () => {
+  for (const [title, change, more] of cases) {
+    it(`are the right ones: ${title}`, async () => {
+      await using project = await repository();
+      await change(project);
+      const expected = [".gitignore", "pipelines/hello.yaml", ...more].map((name) => `./${name}`);
+      assert.deepEqual((await project.sent()).sort(), expected.sort());
+    });
+  }
+
+  // On Windows not everybody may make a link.
+  if (process.platform !== "win32") {
+    it("are no symbolic links", async () => {
+      await using project = await repository();
+      await symlink("/etc/hostname", project.at("link"));
+      await project.git("add", "link");
+      assert.deepEqual((await project.sent()).sort(), ["./.gitignore", "./pipelines/hello.yaml"]);
+    });
+  }
+
+  it("are refused when they are too much, with what to do", async () => {
+    await using project = await repository();
+    const next = /\.gitignore, or start the pipeline in a smaller folder/;
+    const large = project.at("large");
+    await writeFile(large, "");
+    await truncate(large, 513 * mebibyte);
+    await assert.rejects(project.sent(), { type: "invalid-request", message: /more than 512 MiB/, next });
+    await writeFile(large, randomBytes(65 * mebibyte));
+    const message = /more than 64 MiB, compressed/;
+    await assert.rejects(project.sent(), { type: "invalid-request", message, next });
+  });
+
+  it("are refused outside a repository, with what to do", async () => {
+    await using project = await repository();
+    await rm(project.at(".git"), { recursive: true });
+    const refusal = { type: "invalid-request", message: /can't be listed by git/, next: /git init/ };
+    await assert.rejects(project.sent(), refusal);
+  });
+});
