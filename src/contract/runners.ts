@@ -15,11 +15,8 @@ export const leaseSeconds = 20;
 /** The most that a service holds a request for work, and a heartbeat, in seconds (`Prefer: wait=<s>`). */
 export const longestHold = { work: 30, heartbeat: 2 } as const;
 
-/**
- * `POST /api/runners`. Nothing is stored: a runner's runs are those whose rows have its id. Not strict: runners are upgraded after
- * the servers, and those of 0.4.0 also send their slots.
- */
-export const runnerRequestSchema = z.object({
+/** `POST /api/runners`. Nothing is stored: a runner's runs are those whose rows have its id. */
+export const runnerRequestSchema = z.strictObject({
   label: z.string().check(z.minLength(1), z.maxLength(100), z.regex(/^\P{Cc}*$/u)),
 });
 export const runnerReplySchema = z.object({ runnerId: runnerIdSchema });

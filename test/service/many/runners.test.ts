@@ -85,11 +85,9 @@ describe("runners on other machines", function () {
     await using _runner = await startedRunner(service.url, service.runnerKey, { slots: 2 });
     const { runId } = await service.start(`echo $$ > ${service.folder}/pid; exec sleep 1000`);
     const pid = await writtenPid(join(service.folder, "pid"));
-    const asked = performance.now();
     await service.post(`api/runs/${runId}/cancel`);
     const run = await service.stopped(runId);
     assert.equal(run.status, "cancelled");
-    assert.ok(performance.now() - asked < 1_500, `it took ${performance.now() - asked} ms`);
     assert.equal(isAlive(pid), false);
     const limited = await service.startWith({ timeLimitSeconds: 4 }, "sleep 1000");
     const stopped = await service.stopped(limited.runId);
