@@ -70,8 +70,8 @@ describe("a pipeline file in the editor, on the screen", () => {
     await (await editor.suggestion("expect")).click();
     await (await editor.suggestion("exit-code")).click();
     await (await editor.suggestion("0")).click();
-    await press("Control+S");
     await waitFor(editor.line("exit-code: 0").nth(1), "the second exit code", () => editor.text());
+    await press("Control+S");
     assert.match(
       await saved(() => pipeline("made"), /the end.*exit-code/s),
       /\n {2}- name: the end\n {4}use: shell\n {4}run: echo end\n {4}expect:\n {6}exit-code: 0\n$/,

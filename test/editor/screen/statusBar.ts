@@ -1,7 +1,7 @@
 import type { Locator, Page } from "playwright-core";
 import { shownText } from "./shownText.ts";
 import { pointAt } from "./tooltip.ts";
-import { textsOf, waitFor } from "./waitFor.ts";
+import { patienceMilliseconds, textsOf, waitFor } from "./waitFor.ts";
 
 /** The status bar; an item is named `<publisher>.<extension>.<item>`. */
 export class StatusBar {
@@ -26,11 +26,18 @@ export class StatusBar {
   }
 
   /** Waits until the item reads as `pattern` wants, and returns what it reads. */
-  async waitForText(id: string, pattern: RegExp, milliseconds?: number): Promise<string> {
-    const item = this.item(id);
-    const reading = item.filter({ hasText: pattern });
-    await waitFor(reading, `the status item ${id} to read ${pattern}`, () => textsOf(item), milliseconds);
-    return shownText(reading);
+  async waitForText(id: string, pattern: RegExp, milliseconds = patienceMilliseconds): Promise<string> {
+    const deadline = Date.now() + milliseconds;
+    for (;;) {
+      const text = await this.text(id);
+      if (pattern.test(text)) return text;
+      if (Date.now() > deadline) {
+        throw new Error(
+          `Waited ${milliseconds / 1000} s for the status item ${id} to read ${pattern}; it reads ${text}`,
+        );
+      }
+      await this.#page.waitForTimeout(50);
+    }
   }
 
   /** Points at the item until its tooltip says `text`, and returns the tooltip. */
