@@ -118,6 +118,3 @@ export type RunnerEnd = z.infer<typeof runnerEndSchema>;
 export type RunnerMessage = z.infer<typeof runnerMessageSchema>;
 export type Work = z.infer<typeof workReplySchema>;
 export type HeartbeatReply = z.infer<typeof heartbeatReplySchema>;
-
-/** `POST /api/runs/{id}/messages`, and the contents of an artifact: the number of the last message, or of the bytes. */
-export const takenInSchema = z.object({ taken: z.int() });

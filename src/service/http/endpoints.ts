@@ -23,7 +23,6 @@ import {
   messagesRequestSchema,
   runnerReplySchema,
   runnerRequestSchema,
-  takenInSchema,
   workReplySchema,
   workRequestSchema,
 } from "../../contract/runners.ts";
@@ -73,7 +72,7 @@ type Parts<Path extends string> = Path extends `${string}{${infer Name}}${infer 
 
 interface GoodReply {
   /** 200 when left out. */
-  readonly status?: 201;
+  readonly status?: 201 | 204;
   readonly description: string;
   /** The schema of its JSON; absent for text and bytes. */
   readonly json?: SchemaName;
@@ -138,7 +137,6 @@ export const schemas = {
   Heartbeat: heartbeatRequestSchema,
   HeartbeatReply: heartbeatReplySchema,
   RunnerMessages: messagesRequestSchema,
-  TakenIn: takenInSchema,
   Snapshot: snapshotSchema,
   Error: errorBodySchema,
   Org: orgSchema,

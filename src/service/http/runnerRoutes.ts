@@ -5,10 +5,9 @@ import type { Clock } from "../../contract/clock.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import { largestArtifact } from "../../contract/limits.ts";
 import { everyOrg } from "../../contract/roles.ts";
-import { leaseSeconds, longestHold, runnerIdSchema } from "../../contract/runners.ts";
+import { type HeartbeatReply, leaseSeconds, longestHold, runnerIdSchema } from "../../contract/runners.ts";
 import { Bell } from "../bell.ts";
-import type { BusEvent } from "../eventBus.ts";
-import type { RemoteRuns } from "../runs/remoteRuns.ts";
+import type { RemoteRuns, RunnerName } from "../runs/remoteRuns.ts";
 import type { PostgresBus } from "../store/postgres/postgresBus.ts";
 import { putArtifactContent } from "../store/postgres/storedLogs.ts";
 import { keepSnapshot, readSnapshot } from "../store/postgres/storedSnapshots.ts";
@@ -111,14 +110,9 @@ export function runnerRoutes(endpoints: Endpoints, deps: RunnerRouteDeps): void 
     },
     async (context, { parts: { id }, body }) => {
       const { keyId } = context.get("caller");
-      const runnerId = readRunnerId(id);
-      const own = new Set(body.runs);
-      const isOwn = (event: BusEvent) => event.kind === "stop" && own.has(event.runId);
-      const answer = await hold(context, longestHold.heartbeat, deps, isOwn, async () => {
-        const now = await runs.renew({ keyId, runnerId }, body.runs);
-        return now.stop.length + now.gone.length > 0 ? now : undefined;
-      });
-      return reply(answer ?? { stop: [], gone: [] });
+      const runner = { keyId, runnerId: readRunnerId(id) };
+      const milliseconds = holdMilliseconds(context, longestHold.heartbeat);
+      return reply(await renewed(deps, runner, body.runs, milliseconds, context.get("open").left));
     },
   );
   heldRunRoutes(endpoints, deps);
@@ -148,12 +142,13 @@ function heldRunRoutes(endpoints: Endpoints, { db, writer, clock, runs }: Runner
       parts,
       body: "RunnerMessages",
       bodyBytes: longBody,
-      reply: { description: "The last message that was taken in.", json: "TakenIn" },
+      reply: { status: 204, description: "They are taken in, now or by an earlier request." },
       errors: ["conflict"],
     },
     async (context, { parts: { id: runId }, body: { runnerId, first, messages } }) => {
       const { keyId } = context.get("caller");
-      return reply({ taken: await runs.takeIn({ keyId, runnerId }, runId, first, messages) });
+      await runs.takeIn({ keyId, runnerId }, runId, first, messages);
+      return new Response(null, { status: 204 });
     },
   );
 
@@ -166,7 +161,7 @@ function heldRunRoutes(endpoints: Endpoints, { db, writer, clock, runs }: Runner
       access: "runners",
       parts: { ...parts, file: "The artifact's `file`." },
       query: ofRunner,
-      reply: { description: "The number of bytes.", json: "TakenIn" },
+      reply: { status: 204, description: "It is kept." },
       errors: ["conflict"],
     },
     async (context, { parts: { id: runId, file } }) => {
@@ -180,7 +175,7 @@ function heldRunRoutes(endpoints: Endpoints, { db, writer, clock, runs }: Runner
         await runs.requireHeld(tx, runner, runId);
         await putArtifactContent(tx, runId, file, content);
       });
-      return reply({ taken: content.length });
+      return new Response(null, { status: 204 });
     },
   );
 
@@ -223,32 +218,31 @@ function holdMilliseconds(context: Context<SignedIn>, longestSeconds: number): n
   return Math.min(readWait(context.req.header("prefer")), longestSeconds) * 1000;
 }
 
-/**
- * Asks again at each event that matters, until there is an answer, `Prefer: wait` is over, the caller leaves, or the server
- * ends.
- */
-async function hold<T>(
-  context: Context<SignedIn>,
-  longestSeconds: number,
-  { clock, bus, stopping }: Pick<RunnerRouteDeps, "clock" | "bus" | "stopping">,
-  matters: (event: BusEvent) => boolean,
-  ask: () => Promise<T | undefined>,
-): Promise<T | undefined> {
-  const until = clock.monotonic() + holdMilliseconds(context, longestSeconds);
-  const ended = AbortSignal.any([stopping, context.get("open").left]);
+/** Renews the leases of a runner's runs, and again when one of them is to end within the time. */
+async function renewed(
+  { runs, bus, clock, stopping }: RunnerRouteDeps,
+  runner: RunnerName,
+  runIds: readonly string[],
+  milliseconds: number,
+  left: AbortSignal,
+): Promise<HeartbeatReply> {
+  const own = new Set(runIds);
   const bell = new Bell();
-  const unsubscribe = bus.subscribeToAll((orgId, event) => {
-    if (orgId === "" || matters(event)) bell.ring();
-  });
-  try {
-    for (;;) {
-      const answer = await ask();
-      const left = until - clock.monotonic();
-      if (answer !== undefined || ended.aborted || left <= 0) return answer;
-      await bell.wait(clock, left, ended);
-      if (ended.aborted) return undefined;
-    }
-  } finally {
-    unsubscribe();
+  using cleanUp = new DisposableStack();
+  cleanUp.defer(
+    bus.subscribeToAll((orgId, event) => {
+      // An empty org: the connection was lost, and anything may have happened.
+      if (orgId === "" || (event.kind === "stop" && own.has(event.runId))) bell.ring();
+    }),
+  );
+  const ended = AbortSignal.any([stopping, left]);
+  const until = clock.monotonic() + milliseconds;
+  for (;;) {
+    const answer = await runs.renew(runner, runIds);
+    const rest = until - clock.monotonic();
+    if (answer.stop.length + answer.gone.length > 0 || rest <= 0) return answer;
+    await bell.wait(clock, rest, ended);
+    // Not renewed again for a runner that has left.
+    if (ended.aborted) return answer;
   }
 }

@@ -151,7 +151,6 @@ export class RemoteRuns implements Runs {
   /**
    * Takes in what a runner says of a run: all of it, or nothing. Messages that were taken in before are skipped.
    * @param first the number of the first message.
-   * @returns the number of the last one.
    * @throws PipelineError `conflict` when the run is not the runner's any more.
    */
   async takeIn(
@@ -159,11 +158,11 @@ export class RemoteRuns implements Runs {
     runId: string,
     first: number,
     messages: readonly RunnerMessage[],
-  ): Promise<number> {
+  ): Promise<void> {
     const { db, writer, release, bus, clock } = this.#deps;
     const held = await db.selectFrom("runs").select("org_id").where("id", "=", runId).executeTakeFirst();
     if (held === undefined) throw notHeld();
-    const take = async (tx: Write, now: number): Promise<number> => {
+    const take = async (tx: Write, now: number): Promise<void> => {
       const run = await lockHeldRun(tx, runId, holderOf(runner));
       if (run === undefined) throw notHeld();
       if (first > run.messages + 1) {
@@ -171,18 +170,14 @@ export class RemoteRuns implements Runs {
           next: "Send the messages in order, from that one.",
         });
       }
-      const fresh = messages.slice(run.messages + 1 - first);
-      await this.#write(tx, { runId, run, now }, fresh);
-      return Math.max(run.messages, first + messages.length - 1);
+      await this.#write(tx, { runId, run, now }, messages.slice(run.messages + 1 - first));
     };
     const isOutput = messages.every(({ kind }) => kind === "output");
     // The org's row is locked before the run's wherever both are, and an output changes no org.
-    const last = isOutput
-      ? await writer.write((tx) => take(tx, clock.now()))
-      : await release(held.org_id, take);
+    if (isOutput) await writer.write((tx) => take(tx, clock.now()));
+    else await release(held.org_id, take);
     bus.emit(held.org_id, { kind: "log", runId });
     if (!isOutput) this.#emitChange(held.org_id, runId);
-    return last;
   }
 
   /** @throws PipelineError `conflict` when the run is not the runner's any more. */

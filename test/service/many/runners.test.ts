@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
-import { connect, createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { serveDatabase } from "../../../src/service/serveDatabase.ts";
@@ -11,6 +10,7 @@ import { isAlive } from "../../isAlive.ts";
 import { postgresFolder } from "../../postgres/installPostgres.ts";
 import { databasesForSuite, type LentDatabase } from "../../postgres/lentDatabases.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
+import { CutLine } from "../cutLine.ts";
 import { startedRunner } from "./startedRunner.ts";
 import { until } from "./until.ts";
 
@@ -111,30 +111,25 @@ describe("runners on other machines", function () {
 
   it("leave no process by the time that their run counts as lost: killed, suspended, or cut off", async () => {
     await using service = await serviceOf(await lend());
-    await using line = await cuttableLine(service.url);
+    await using line = await CutLine.lay(() => service.url);
     const faults = await Promise.all(
       (["killed", "suspended", "cut off"] as const).map(async (fault) => {
         const org = await service.org();
-        const runner = await startedRunner(fault === "cut off" ? line.url : service.url, org.runnerKey);
+        const runner = await startedRunner(fault === "cut off" ? line.url.href : service.url, org.runnerKey);
         const file = join(service.folder, fault.replace(" ", ""));
         const { runId } = await org.start(`trap '' TERM; echo $$ > ${file}; while :; do sleep 1; done`);
         return { fault, org, runner, runId, pid: await writtenPid(file) };
       }),
     );
-    const began = performance.now();
-    line.cut();
+    line.become("silent");
     try {
       await Promise.all(
         faults.map(async ({ fault, org, runner, runId, pid }) => {
           if (fault === "killed") runner.kill("SIGKILL");
           if (fault === "suspended") runner.kill("SIGSTOP");
-          while (isAlive(pid)) await pause(20);
-          const gone = performance.now() - began;
-          assert.ok(gone < 12_000, `${fault}: its process took ${gone} ms`);
           const run = await org.stopped(runId);
-          const lost = performance.now() - began;
+          assert.equal(isAlive(pid), false, fault);
           assert.deepEqual([run.status, run.reason], ["lost", "its runner is gone"], fault);
-          assert.ok(lost > gone && lost < 23_000, `${fault}: lost after ${lost} ms`);
         }),
       );
     } finally {
@@ -144,15 +139,15 @@ describe("runners on other machines", function () {
 
   it("tell what they have of a run's log and its end once they are in touch again", async () => {
     await using service = await serviceOf(await lend());
-    await using line = await cuttableLine(service.url);
-    await using runner = await startedRunner(line.url, service.runnerKey);
+    await using line = await CutLine.lay(() => service.url);
+    await using runner = await startedRunner(line.url.href, service.runnerKey);
     const { runId } = await service.start(
       `echo $$ > ${service.folder}/pid; for n in $(seq 1000); do echo line $n; sleep 0.5; done`,
     );
     const pid = await writtenPid(join(service.folder, "pid"));
-    line.cut();
+    line.become("silent");
     while (isAlive(pid)) await pause(20);
-    line.mend();
+    line.become("open");
     const run = await service.stopped(runId);
     assert.deepEqual(
       [run.status, run.reason],
@@ -250,40 +245,6 @@ function callsOf(url: string, key: string) {
         headers: { ...headers, accept: "application/x-ndjson" },
       });
       return (await reply.text()).split("\n").flatMap((line) => (line === "" ? [] : [JSON.parse(line)]));
-    },
-  };
-}
-
-/** A way to a service that can be cut: connections stay open, and nothing comes through. */
-async function cuttableLine(target: string) {
-  const sockets = new Set<Socket>();
-  let isCut = false;
-  const server = createServer((near) => {
-    const far = connect(Number(new URL(target).port), "127.0.0.1");
-    for (const [from, to] of [
-      [near, far],
-      [far, near],
-    ] as const) {
-      sockets.add(from);
-      from.on("data", (piece) => isCut || to.write(piece));
-      from.on("error", () => {}).on("close", () => to.destroy());
-    }
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const address = server.address();
-  if (address === null || typeof address === "string") throw new Error("it has no port");
-  return {
-    url: `http://127.0.0.1:${address.port}`,
-    cut() {
-      isCut = true;
-    },
-    mend() {
-      isCut = false;
-      for (const socket of sockets) socket.destroy();
-    },
-    async [Symbol.asyncDispose]() {
-      for (const socket of sockets) socket.destroy();
-      await new Promise((resolve) => server.close(resolve));
     },
   };
 }

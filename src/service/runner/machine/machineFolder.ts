@@ -1,11 +1,10 @@
-import { lstat, mkdtemp, readdir, readFile, writeFile } from "node:fs/promises";
+import { chmod, lstat, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Log } from "../../log.ts";
 import { endLeftovers } from "../processes/endProcesses.ts";
 import type { ProcessTable } from "../processes/processTable.ts";
 import type { RunnerIdentity } from "../processes/runCgroups.ts";
-import { removeFolder } from "./removeFolder.ts";
 
 const prefix = "pipeline-runner-";
 
@@ -72,4 +71,28 @@ async function endRuns(folder: string, deps: FolderDeps): Promise<void> {
       await endLeftovers({ runId, runner }, deps);
     }),
   );
+}
+
+/**
+ * Removes a folder that steps have written into. Never rejects: what can't be removed is logged, and left to the system's own
+ * cleaning.
+ */
+export async function removeFolder(path: string, log: Log): Promise<void> {
+  const remove = () => rm(path, { recursive: true, force: true, maxRetries: 3 });
+  try {
+    await remove().catch(async () => {
+      await makeWritable(path);
+      await remove();
+    });
+  } catch (error) {
+    log("warn", "a folder can't be removed", { path, error });
+  }
+}
+
+/** Nothing can be removed from a read-only folder, except by root. */
+async function makeWritable(folder: string): Promise<void> {
+  await chmod(folder, 0o700);
+  for (const entry of await readdir(folder, { withFileTypes: true })) {
+    if (entry.isDirectory()) await makeWritable(join(folder, entry.name));
+  }
 }

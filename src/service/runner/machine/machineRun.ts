@@ -10,9 +10,8 @@ import type { Pipeline } from "../../../pipeline/pipeline.ts";
 import type { Log } from "../../log.ts";
 import { type LaunchDeps, type LaunchedRun, type LaunchedStep, launchRunner } from "../launch.ts";
 import { machineMilliseconds } from "../protocol.ts";
-import { noteProcess } from "./machineFolder.ts";
+import { noteProcess, removeFolder } from "./machineFolder.ts";
 import { Outbox } from "./outbox.ts";
-import { removeFolder } from "./removeFolder.ts";
 import type { RunnerApi } from "./runnerApi.ts";
 
 /** Puts a project's files, a gzipped tar of somebody else, into an empty folder. */

@@ -6,9 +6,8 @@ import type { Log } from "../../log.ts";
 import { processTable } from "../processes/systemProcesses.ts";
 import { machineMilliseconds } from "../protocol.ts";
 import { ReadyRunner, type RunnerProgram } from "../readyRunner.ts";
-import { machineFolder } from "./machineFolder.ts";
+import { machineFolder, removeFolder } from "./machineFolder.ts";
 import { MachineRun, type MachineRunDeps, type Unpack } from "./machineRun.ts";
-import { removeFolder } from "./removeFolder.ts";
 import type { RunnerApi } from "./runnerApi.ts";
 
 export interface RunnerMachineOptions {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { chmod, chown, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { removeFolder } from "../../../../src/service/runner/machine/removeFolder.ts";
+import { removeFolder } from "../../../../src/service/runner/machine/machineFolder.ts";
 import { unprivilegedUser } from "../../../postgres/unprivilegedUser.ts";
 import { temporaryFolder } from "../temporaryFolder.ts";
 
