@@ -67,7 +67,7 @@ class SharedPlace implements Place<Server> {
   async open(instance: string): Promise<Server> {
     const { clock } = this;
     const isAlive = () => [...this.#alive.values()].includes(instance);
-    const alarms = clock.alarms;
+    let alarms = 0;
     const server: Server = await openSharedCore<RemoteRuns>({
       ...{ url: `${this.#lent.url}&application_name=${instance}`, instance, log: () => {} },
       // Time doesn't go on for a server that has died.
@@ -75,7 +75,10 @@ class SharedPlace implements Place<Server> {
         now: clock.now,
         monotonic: clock.monotonic,
         sleep: clock.sleep,
-        after: (milliseconds, callBack) => clock.after(milliseconds, () => isAlive() && callBack()),
+        after: (milliseconds, callBack) => {
+          alarms += 1;
+          return clock.after(milliseconds, () => isAlive() && callBack());
+        },
       },
       makeRuns: (parts, release) => new RemoteRuns({ ...parts, release }),
     });
@@ -96,7 +99,7 @@ class SharedPlace implements Place<Server> {
     this.#takeWork();
     this.#sayAlive();
     // It has said that it lives, and has looked after the queue: each sets no alarm while it is done.
-    while (clock.alarms < alarms + 2) await setImmediate();
+    while (alarms < 2) await setImmediate();
     return server;
   }
 
