@@ -73,7 +73,7 @@ describe("a pipeline file in the editor, on the screen", () => {
     await waitFor(editor.line("exit-code: 0").nth(1), "the second exit code", () => editor.text());
     await press("Control+S");
     assert.match(
-      await saved(() => pipeline("made"), /the end.*exit-code/s),
+      await saved(() => pipeline("made"), /the end.*exit-code: 0\n$/s),
       /\n {2}- name: the end\n {4}use: shell\n {4}run: echo end\n {4}expect:\n {6}exit-code: 0\n$/,
     );
   });

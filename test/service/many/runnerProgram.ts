@@ -14,7 +14,7 @@ process.once("SIGTERM", () => draining.abort());
 process.stdin.resume().once("end", () => process.exit(1));
 await runMachine(
   {
-    api: new RunnerApi({ baseUrl: new URL(`${url}/`), apiKey, fetch: loopbackFetch(), clock: systemClock }),
+    api: new RunnerApi({ baseUrl: new URL(url), apiKey, fetch: loopbackFetch(), clock: systemClock }),
     clock: systemClock,
     log: lineLog((line) => process.stderr.write(line), Date.now),
     ...{ label: "tests", slots: Number(slots), isOnce: once !== undefined },
