@@ -14,7 +14,8 @@ import { sayToStandardError } from "./say.ts";
 const native = postgresFolder();
 if (native === undefined) throw new Error("There is no PostgreSQL from npm for this system.");
 const interrupted = new AbortController();
-for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => interrupted.abort());
+// Not once: the programs' own listener ends this process where it is the only one.
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => interrupted.abort());
 
 await using postgres = await StartedPostgres.start(native, interrupted.signal);
 const url = postgres.url({ user: `app:${encodeURIComponent(postgres.password)}` });

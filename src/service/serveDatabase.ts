@@ -45,7 +45,7 @@ export interface ServingDatabase {
   stop(): Promise<void>;
 }
 
-/** How often what dead servers have left is looked for, in milliseconds. */
+/** How often dead servers, and times that are too late since the database's clock was set back, are looked for, in milliseconds. */
 const sweepMilliseconds = 1_000;
 /** How often what is past its retention is removed, in milliseconds. */
 const removeMilliseconds = 3_600_000;
@@ -127,11 +127,14 @@ function startJobs(
 ): () => Promise<void> {
   const stopMidnight = emitAtMidnight(clock, bus);
   const stopRevoking = watchRevokedKeys({ db, clock, replies, log });
-  const sweeping = repeat(clock, sweepMilliseconds, () =>
-    Promise.all([sweepServers(db), shortenLeases(db)]).catch((error: unknown) =>
-      log("error", "what dead servers have left is not removed", { error }),
-    ),
-  );
+  const sweeping = repeat(clock, sweepMilliseconds, async () => {
+    try {
+      await sweepServers(db);
+      await shortenLeases(db);
+    } catch (error) {
+      log("error", "dead servers are not removed, trying again", { error });
+    }
+  });
   const removing = repeat(clock, removeMilliseconds, () =>
     sweepStored(writer, retentionDays, clock.now()).then(
       (count) => count > 0 && log("info", "files of runs removed", { runs: count }),

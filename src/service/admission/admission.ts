@@ -251,7 +251,7 @@ export class Admission<R extends Runs = Runs> {
       if (!(await writer.write((tx) => removeWaiter(tx, ticket)))) await this.claim();
       bus.emit(request.orgId, { kind: "org" });
     })();
-    // `grantSlots` removes it later: a ticket without a waiter gets nothing.
+    // The next free slot takes it out of the queue: this server gives it nothing, and no one claims a run that another one gives it.
     removing.catch((error: unknown) => log("error", "a waiter who left could not be removed", { error }));
   }
 }

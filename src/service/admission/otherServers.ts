@@ -77,7 +77,7 @@ async function openDecisions(deps: OtherServersDeps): Promise<readonly OpenDecis
     if (decided.length > 0) await admission.claim();
     for (const { orgId, ticket } of decided) open.push({ orgId, decide: () => admission.reenter(ticket) });
   }
-  // Also for a row whose caller has left while the database was away: that takes it out of the queue.
+  // Also for a row whose caller has left while the database was away: this takes it out of the queue.
   for (const orgId of await orgsWithFreeSlots(db, holder)) {
     open.push({ orgId, decide: () => admission.release(orgId, async () => {}) });
   }

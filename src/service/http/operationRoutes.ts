@@ -6,7 +6,7 @@ import { unavailable } from "./unavailable.ts";
 
 export interface OperationRouteDeps {
   readonly clock: Clock;
-  /** Rejects while the database is away. */
+  /** Rejects while the database is away, or tells this server nothing of the others. */
   readonly checkDatabase: () => Promise<void>;
   /** The metrics as Prometheus reads them. */
   readonly metrics: () => Promise<string>;
@@ -27,7 +27,7 @@ export function operationRoutes(endpoints: Endpoints, deps: OperationRouteDeps):
     async () => {
       if (deps.stopping.aborted) throw unavailable("This server is about to end.");
       await deps.checkDatabase().catch(() => {
-        throw unavailable("The database is out of reach.");
+        throw unavailable("The database is out of reach, or tells nothing of other servers.");
       });
       return reply({ ok: true });
     },

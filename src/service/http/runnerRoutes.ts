@@ -218,7 +218,7 @@ function holdMilliseconds(context: Context<SignedIn>, longestSeconds: number): n
   return Math.min(readWait(context.req.header("prefer")), longestSeconds) * 1000;
 }
 
-/** Renews the leases of a runner's runs, and again when one of them is to end within the time. */
+/** Renews the leases of a runner's runs, once, and again if it is told within the time that one of them is to end. */
 async function renewed(
   { runs, bus, clock, stopping }: RunnerRouteDeps,
   runner: RunnerName,
@@ -241,8 +241,7 @@ async function renewed(
     const answer = await runs.renew(runner, runIds);
     const rest = until - clock.monotonic();
     if (answer.stop.length + answer.gone.length > 0 || rest <= 0) return answer;
-    await bell.wait(clock, rest, ended);
-    // Not renewed again for a runner that has left.
-    if (ended.aborted) return answer;
+    // Not renewed again for a runner that has said nothing more, or has left.
+    if (!(await bell.wait(clock, rest, ended)) || ended.aborted) return answer;
   }
 }

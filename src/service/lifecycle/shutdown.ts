@@ -20,7 +20,7 @@ export async function shutDown(deps: ShutdownDeps): Promise<void> {
   const { core, server, replies, stopJobs, folder, instance, log } = deps;
   const jobsStopped = stopJobs();
   replies.stop();
-  // Before anything is awaited: a run that is granted now would only be ended again.
+  // First: a run that is granted now would only be ended again.
   const queueClosed = core.admission.close();
   await withdrawConnection(folder, instance).catch((error: unknown) =>
     log("error", "the connection file could not be taken away", { error }),

@@ -199,6 +199,21 @@ describe("a runner's key", function () {
     await team.runnerApi(0, holder.key).putArtifact({ ...holder, runId }, "0-1", whole, never);
   });
 
+  it("has its runner's leases renewed when a heartbeat comes, and not again while it is held", async () => {
+    const { key, runnerId } = await runner("team");
+    const api = team.runnerApi(0, key);
+    const { runId } = await team.start(0, "echo taken");
+    assert.equal((await api.work(runnerId, [], 5, never))?.runId, runId);
+    const row = lent.db.selectFrom("runs").select("lease_until").where("id", "=", runId);
+    const lease = async () => (await row.executeTakeFirstOrThrow()).lease_until;
+    const before = await lease();
+    const beat = api.heartbeat(runnerId, [runId], 1, never);
+    await until(async () => (await lease()) !== before);
+    const renewed = await lease();
+    assert.deepEqual(await beat, { stop: [], gone: [] });
+    assert.equal(await lease(), renewed);
+  });
+
   it("opens nothing once it is revoked, and its runner's lease isn't renewed", async () => {
     const { db } = lent;
     const { keyId, orgId, secret } = await createKey(

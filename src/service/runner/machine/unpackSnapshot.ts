@@ -45,13 +45,14 @@ export async function unpackSnapshot(
     maxDecompressionRatio: 1,
     filter: (path, entry) => {
       const type = "type" in entry ? entry.type : "";
-      const segments = path.split(/[\\/]/);
+      const segments = path.replace(/[\\/]$/, "").split(/[\\/]/);
       files += countNew(segments, previous);
       previous = segments;
       if (type !== "File" && type !== "OldFile" && type !== "ContiguousFile" && type !== "Directory") {
         refuse(`${path.slice(0, 200)} is a ${type}`);
       } else if (isOutside(path, segments)) refuse(`${path.slice(0, 200)} leads out of it`);
-      else if (segments.length > deepest) refuse(`${path.slice(0, 200)} is in more than ${deepest} folders`);
+      else if (segments.length - 1 > deepest)
+        refuse(`${path.slice(0, 200)} is in more than ${deepest} folders`);
       else if (files > most.files) refuse(`it has more than ${most.files} files and folders`);
       return problem === undefined;
     },

@@ -133,7 +133,8 @@ export class PostgresAdmission implements AdmissionStore {
   /** The servers that live at a time, in milliseconds since 1970. */
   #aliveAt(time: unknown) {
     return sql`
-      select id from servers where alive_until > ${time} or ${isJustStarted} or id = ${this.#self() ?? ""}`;
+      select id from servers where alive_until > ${time} or ${isJustStarted}
+      union all select ${this.#self() ?? ""}::text`;
   }
 }
 

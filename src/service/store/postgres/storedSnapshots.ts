@@ -128,7 +128,7 @@ export async function removeOldSnapshots(
     delete from snapshots where (org_id, digest) in (
       select org_id, digest from snapshots where used_at < ${before}
         or starts_with(digest, ${sending}) and used_at < ${now - sendingMilliseconds}
-      limit ${most}
+      limit ${most} for update skip locked
     )`.execute(tx);
   return Number(numAffectedRows);
 }

@@ -28,7 +28,7 @@ describe("the folder of a runner's machine", function () {
     const deps = { processes, graceMilliseconds: 0, log: () => {}, parent: parent.path };
     const make = (pid: number) => machineFolder({ ...deps, pid });
     const first = await make(101);
-    await mkdir(join(first, "run_1"));
+    await mkdir(join(first, "run_left"));
     const second = await make(102);
     // The first is dead, and another process has its id; the second is alive.
     births.set(101, "three").set(103, "four");
@@ -51,7 +51,7 @@ describe("the folder of a runner's machine", function () {
     using service = await protocolServer();
     const options = { temporary: parent.path };
     const file = join(parent.path, "pids");
-    service.offer("run_1", `trap '' TERM; echo $PPID $$ > ${file}; while :; do sleep 1; done`);
+    service.offer("run_left", `trap '' TERM; echo $PPID $$ > ${file}; while :; do sleep 1; done`);
     const killed = await startedRunner(service.url, "key", options);
     await until(async () => existsSync(file) && readFileSync(file, "utf8").endsWith("\n"));
     const [work = 0, step = 0] = readFileSync(file, "utf8").trim().split(" ").map(Number);

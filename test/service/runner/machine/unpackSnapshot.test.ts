@@ -65,10 +65,22 @@ describe("a project's files at a runner", () => {
     await unpack(44);
   });
 
+  it("may be in 64 folders", async () => {
+    await using place = await Place.make();
+    await place.unpack([{ path: `${"f/".repeat(64)}file`, content: "x" }]);
+    await assert.rejects(place.unpack([{ path: `${"g/".repeat(65)}file` }]), {
+      message: /is in more than 64 folders/,
+    });
+  });
+
   it("count a folder that many files are in once", async () => {
     await using place = await Place.make();
-    const entries = Array.from({ length: 20 }, (_, at) => ({ path: `./a/b/c/${at}`, content: "x" }));
-    await unpackSnapshot(archiveOf(entries), place.into, never, { files: 24, bytes: 1_000_000 });
+    const files = Array.from({ length: 20 }, (_, at) => ({ path: `./a/b/c/${at}`, content: "x" }));
+    const folders = ["./a/", "./a/b/", "./a/b/c/"].map((path) => ({ path, type: "Directory" as const }));
+    await unpackSnapshot(archiveOf([...folders, ...files]), place.into, never, {
+      files: 24,
+      bytes: 1_000_000,
+    });
     assert.equal((await readdir(join(place.into, "a/b/c"))).length, 20);
   });
 
