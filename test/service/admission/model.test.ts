@@ -12,7 +12,7 @@ onBoth("slots and runs", (store) => {
   const sequences = store.kind === "SQLite" ? wanted : wanted / 4;
 
   it("keep every rule over thousands of starts, waits, ends, cancels, crashes and turns of the clock", async function () {
-    this.timeout(sequences * 30_000);
+    this.timeout(sequences * 10_000);
     const seen = new Set<string>();
     await fc.assert(
       fc.asyncProperty(happenings, async (sequence) => {
