@@ -61,6 +61,20 @@ export type Happening = typeof happening extends fc.Arbitrary<infer T> ? T : nev
 
 export const happenings = fc.array(happening, { minLength: 30, maxLength: 80, size: "max" });
 
+const ask = { act: "ask", org: 0, wait: 0, keyNumber: undefined, isTold: true } as const;
+const end = { act: "end", which: 0 } as const;
+const settle = { act: "settle" } as const;
+const turn = { act: "turn", seconds: 31 } as const;
+
+/** A sequence after which the model has seen everything that may come of a start and of a run. */
+export const everyOutcome: Happening[] = [
+  ...[{ ...ask, keyNumber: 0 }, settle, { ...ask, keyNumber: 0 }, settle, ask, settle, end, settle, turn],
+  ...[ask, settle, { act: "cancel", which: 1 } as const, settle, end, settle, ask, settle],
+  ...[{ ...ask, org: 1 }, settle, turn, settle, end, settle],
+  ...[{ ...ask, org: 1, isTold: false }, settle, { act: "crash", hours: 0 } as const, turn, settle],
+  ...[{ act: "disk", isFull: true } as const, { ...ask, org: 2 }, settle],
+];
+
 interface Asked extends AskedStart {
   readonly patient: boolean;
   /** Whether the caller has been told of its run, or was lost before. */

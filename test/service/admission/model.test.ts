@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { onBoth } from "../onBoth.ts";
 import { startedOn } from "../startedCores.ts";
-import { CoreModel, happenings, modelOrgs } from "./coreModel.ts";
+import { CoreModel, everyOutcome, happenings, modelOrgs } from "./coreModel.ts";
 
 /** How many sequences of 30 to 80 things that happen; more for a longer search, as `MODEL_RUNS=1000`. */
 const wanted = Number(process.env["MODEL_RUNS"] ?? 40);
@@ -25,7 +25,7 @@ onBoth("slots and runs", (store) => {
         for (const outcome of await model.seen()) seen.add(outcome);
       }),
       // To look for the shortest sequence that fails would take longer than the test may.
-      { numRuns: sequences, endOnFailure: true },
+      { numRuns: sequences, endOnFailure: true, examples: [[everyOutcome]] },
     );
     const all = [
       "started",
