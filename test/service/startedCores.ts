@@ -165,8 +165,17 @@ class SharedPlace implements Place<Server> {
     await this.#lent[Symbol.asyncDispose]();
   }
 
-  /** In one commit with the word of servers and runner that they live: a jump of the time alone makes them look dead. */
+  /**
+   * In one commit with the word of servers and runner that they live: a jump of the time alone makes them look dead. Not
+   * while the runner takes a run, since it can't speak for that one yet.
+   */
   async #setDatabaseClock(at: number): Promise<void> {
+    const setting = this.#taking.then(() => this.#setClockAndLeases(at));
+    this.#taking = setting;
+    await setting;
+  }
+
+  async #setClockAndLeases(at: number): Promise<void> {
     await this.db.transaction().execute(async (tx) => {
       await setDatabaseClock(tx, { at });
       await tx
