@@ -83,11 +83,11 @@ for (const { name, ok, passed, failed, seconds } of outcomes) {
 }
 process.exitCode = outcomes.every(({ ok }) => ok) ? 0 : 1;
 
-/** Several files at once, more than there are cores, since most wait for other processes; the longest first. */
+/** Several files at once, somewhat more than there are cores, since some only wait; the longest first. */
 function mochaWords(files: readonly string[]): [string, ...string[]] {
   const isLong = (file: string) => longest.some((start) => file.startsWith(`test/${start}`));
   const ordered = [...files.filter(isLong), ...files.filter((file) => !isLong(file))];
-  return ["mocha", "--parallel", "--jobs", String(Math.round(2.5 * availableParallelism())), ...ordered];
+  return ["mocha", "--parallel", "--jobs", String(Math.round(1.5 * availableParallelism())), ...ordered];
 }
 
 async function run(
