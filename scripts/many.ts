@@ -39,7 +39,9 @@ await db.destroy();
 
 const servers = [await start(["serve", "--database", url]), await start(["serve", "--database", url])];
 for (const server of servers) {
-  await start(["runner", "--service", server, "--slots", "2"], { PIPELINE_API_KEY: runner.secret });
+  // Also in a shell that has followed the advice below before.
+  const environment = { PIPELINE_BASE_URL: "", PIPELINE_API_KEY: runner.secret };
+  await start(["runner", "--service", server, "--slots", "2"], environment);
 }
 sayToStandardError(`
 Two servers, two runners, one PostgreSQL. In a project's folder, which is a git repository:

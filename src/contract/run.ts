@@ -89,8 +89,11 @@ export const runQuerySchema = z.object({
   after: z.optional(z.string()),
 });
 
+/** PostgreSQL stores no such character. */
+const withoutNul = z.refine((text) => !String(text).includes("\0"), "it holds a NUL character");
+
 /** The header `Idempotency-Key`: the caller's name for a start request. */
-export const idempotencyKeySchema = z.string().check(z.minLength(1), z.maxLength(255));
+export const idempotencyKeySchema = z.string().check(z.minLength(1), z.maxLength(255), withoutNul);
 
 /** The header of a start by a coding agent, with the agent's name: printable ASCII, so that it can be one. */
 export const agentHeader = "agent";
@@ -134,9 +137,6 @@ export function readProgramPath(header: string): string | undefined {
 }
 
 const hasControlCharacters = /\p{Cc}/u;
-
-/** PostgreSQL stores no such character. */
-const withoutNul = z.refine((text) => !String(text).includes("\0"), "it holds a NUL character");
 
 /**
  * A pipeline file as its start brings it to a service that has not the project's folder. `snapshot` is the SHA-256 of the

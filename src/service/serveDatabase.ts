@@ -84,8 +84,8 @@ export async function serveDatabase(options: ServeDatabaseOptions): Promise<Serv
       ...core,
       stopping: stopping.signal,
       checkDatabase: async () => {
-        await sql`select 1`.execute(db);
         if (!core.bus.isListening) throw new Error("the other servers are not heard");
+        await sql`select 1`.execute(db);
       },
       metrics: () => metrics.text(),
     },

@@ -6,7 +6,7 @@ import type { Log } from "./log.ts";
 import type { Runs } from "./runs/runs.ts";
 import { idMaker, type MakeId } from "./store/ids.ts";
 import { databaseClock } from "./store/postgres/databaseClock.ts";
-import { openPostgres } from "./store/postgres/openPostgres.ts";
+import { openPostgres, unusable } from "./store/postgres/openPostgres.ts";
 import { PostgresAdmission } from "./store/postgres/postgresAdmission.ts";
 import { PostgresBus } from "./store/postgres/postgresBus.ts";
 import { PostgresWriter } from "./store/postgres/postgresWriter.ts";
@@ -52,8 +52,8 @@ export async function openSharedCore<R extends Runs>(deps: SharedCoreDeps<R>): P
   await using opened = new AsyncDisposableStack();
   const { db, pool } = await openPostgres(url, (error) => log("warn", "a connection broke", { error }));
   opened.defer(() => db.destroy());
-  const clock = deps.clock ?? opened.use(await databaseClock(db, log));
-  const bus = await PostgresBus.listen({ url, db, clock, log, instance });
+  const clock = deps.clock ?? opened.use(await databaseClock(db, log).catch(unusable));
+  const bus = await PostgresBus.listen({ url, db, clock, log, instance }).catch(unusable);
   opened.defer(() => bus.close());
   // How long a write waits for others is time of the machine's, not the service's.
   const writer = new PostgresWriter(db, systemClock);

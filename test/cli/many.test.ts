@@ -12,7 +12,9 @@ describe("npm run many", function () {
 
   it("starts a service for many machines that one's projects can use, and ends all of it with Ctrl-C", async () => {
     await using tool = await toolbox();
-    const many = execa(process.execPath, ["scripts/many.ts"], { cwd: projectRoot, reject: false });
+    // The shell is still set to the service of the last time.
+    const env = { PIPELINE_BASE_URL: "http://127.0.0.1:9/", PIPELINE_API_KEY: "plr_of_last_time" };
+    const many = execa(process.execPath, ["scripts/many.ts"], { cwd: projectRoot, env, reject: false });
     try {
       const said = /PIPELINE_BASE_URL=(\S+) PIPELINE_API_KEY=(\S+)[\s\S]*The other server: (\S+)/;
       const [, first, key, other] = await written(many.stderr, said);

@@ -42,6 +42,17 @@ describe("Run Again on the page", () => {
       assert.equal((await client.org(never)).usage.runsToday, 3);
     });
 
+    it("refuses a form that holds a NUL, which no page of ours sends", async () => {
+      await using service = await serviceOn(store);
+      const { client, secret } = await service.member();
+      await service.write("hello", programPipeline("console.log('hello')"));
+      const { runId } = await started(client, "hello");
+      const visitor = new Visitor(service);
+      await visitor.signIn(secret);
+      assert.equal((await visitor.post(`/app/runs/${runId}/again`, { request: "a\0b" })).status, 400);
+      assert.equal((await client.org(never)).usage.runsToday, 1);
+    });
+
     it("begins at the step that failed by its number where another has its name", async () => {
       await using service = await serviceOn(store);
       const { client, secret } = await service.member();

@@ -102,9 +102,10 @@ interface ServeFlags extends StoreFlags {
 /** `pipeline keys …`: on the database of this machine's own service, whether or not it is running. */
 function addKeyWords(program: ToolCommand, env: Environment): void {
   const keys = program.add("keys", {
-    summary: "create, list and revoke API keys of this machine's own service",
+    summary: "create, list and revoke API keys of this machine's own service, or of one for many machines",
     description:
-      "Create, list and revoke API keys of this machine's own service, whether or not it is running. " +
+      "Create, list and revoke API keys of this machine's own service, whether or not it is running, or with --database " +
+      "those of a service for many machines. " +
       "To use the key of another service, see `pipeline login`.",
   });
   keys

@@ -21,14 +21,12 @@ export async function serveInForeground(
     readonly retentionDays: number | undefined;
   },
 ): Promise<number> {
-  const [{ serve }, { lineLog, logLevel }, { standardErrorLog }, { retentionDaysOf }] = await loadService(
-    () =>
-      Promise.all([
-        import("../../service/server.ts"),
-        import("../../service/log.ts"),
-        import("../../service/log.ts"),
-        import("../../service/runs/retention.ts"),
-      ]),
+  const [{ serve }, { lineLog, logLevel, standardErrorLog }, { retentionDaysOf }] = await loadService(() =>
+    Promise.all([
+      import("../../service/server.ts"),
+      import("../../service/log.ts"),
+      import("../../service/runs/retention.ts"),
+    ]),
   );
   const days = options.retentionDays ?? retentionDaysOf(tool.env);
   const serving = await serve({

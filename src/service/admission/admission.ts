@@ -115,8 +115,8 @@ export class Admission<R extends Runs = Runs> {
         if (run === undefined || runs.granted?.isWithdrawn(run.runId)) return undefined;
         await store.keep(tx, run.runId, now);
         const quota = quotaOf(await countSlots(tx, request.orgId, now));
-        joined = run.runId;
-        runs.granted?.join(joined);
+        runs.granted?.join(run.runId);
+        joined = runs.granted && run.runId;
         return { kind: "repeated", run, quota };
       });
     } catch (error) {
@@ -207,7 +207,8 @@ export class Admission<R extends Runs = Runs> {
         if (!("outcome" in delivery)) continue;
         const { outcome } = delivery;
         if (outcome.kind === "started") runs.granted?.remove(outcome.run.runId);
-        if (outcome.kind === "repeated") runs.withdraw(outcome.run.runId);
+        // Where runs are rows alone, nothing was joined: it is the run of a caller who may have been told of it.
+        if (outcome.kind === "repeated" && runs.granted !== undefined) runs.withdraw(outcome.run.runId);
       }
       throw error;
     }

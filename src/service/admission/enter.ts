@@ -4,8 +4,8 @@ import { countSlots, quotaOf, refusalOf } from "./slots.ts";
 import type { Waiter } from "./waiter.ts";
 
 /**
- * The most requests that wait, in all orgs. Further ones are refused at once: each holds a connection, and reading or
- * cancelling a run needs one as well (see `connectionLimits`).
+ * The most requests that wait at this service, in all orgs. Further ones are refused at once: each holds a connection, and
+ * reading or cancelling a run needs one as well (see `connectionLimits`).
  */
 const longestQueue = 1_000;
 

@@ -67,10 +67,13 @@ export function routeOf(context: Context): string {
   return matchedRoutes(context).findLast(({ method }) => method !== "ALL")?.path ?? "none";
 }
 
-/** Health checks are of no interest in a log. */
+/** What machines ask every second. */
+const checks: ReadonlySet<string> = new Set(["/healthz", "/metrics", "/readyz"]);
+
+/** Checks are of no interest in a log, also when a server says that it isn't ready. */
 function levelOf(route: string, status: number): LogLevel {
-  if (status >= 500) return "error";
-  return route === "/healthz" && status < 400 ? "debug" : "info";
+  if (checks.has(route) && (status < 400 || status === 503)) return "debug";
+  return status >= 500 ? "error" : "info";
 }
 
 /** Far more than any request of the contract needs. `connectionLimits` limits all headers together. */
@@ -168,6 +171,6 @@ interface FailedRequest {
 /** Logs an error of the service itself. What a caller did wrong is only replied. */
 export function logFailure(log: Log, error: unknown, { callerLeft, ...request }: FailedRequest): void {
   if (error instanceof PipelineError && error.type !== "internal") return;
-  // A caller that leaves before its body is read is no error of the service.
-  log(callerLeft ? "debug" : "error", "request failed", { ...request, error });
+  // A caller that leaves before its body is read is no error of the service, and a check says itself what is wrong.
+  log(callerLeft || checks.has(request.route) ? "debug" : "error", "request failed", { ...request, error });
 }

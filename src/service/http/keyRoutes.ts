@@ -63,7 +63,7 @@ export function keyRoutes(endpoints: Endpoints, { db, writer, clock, makeId, rep
       group: "keys",
       summary: "Makes a key open nothing any more",
       description:
-        "Takes no body. Ends the key's streams and held requests at once; runs that it has started go on. Revoking again is no error. `conflict` for the org's last owner key and for this machine's own.",
+        "Takes no body. Ends the key's streams and held requests at once, on other servers within 2 s; runs that it has started go on. Revoking again is no error. `conflict` for the org's last owner key and for this machine's own.",
       access: "owners",
       parts: { id: "The key's id." },
       reply: { description: "The key as it is now.", json: "Key" },

@@ -23,9 +23,9 @@ export function asUnavailable(error: unknown, stopping: AbortSignal | undefined)
   return error;
 }
 
-/** What the system and PostgreSQL say of a connection that can't be made, or is broken off. */
+/** What the system and PostgreSQL say of a connection that can't be made, is broken off, or leads to a standby. */
 const awayCodes =
-  /^(?:ECONN\w+|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|57P0[123]|25P03|08\w{3}|53300)$/;
+  /^(?:ECONN\w+|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|57P0[123]|25006|25P03|08\w{3}|53300)$/;
 /** What `pg` says of it, without a code. */
 const awayMessages = /^Connection terminated|timeout exceeded when trying to connect|^Client has encountered/;
 

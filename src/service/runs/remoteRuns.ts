@@ -19,6 +19,7 @@ import {
   takeRun,
   withdrawRun,
 } from "../store/postgres/work.ts";
+import { touchRun } from "../store/runChanges.ts";
 import { addArtifact } from "../store/runFiles.ts";
 import { markCancelling, putStep, stopRun } from "../store/runs.ts";
 import type { Write } from "../store/tables.ts";
@@ -132,6 +133,8 @@ export class RemoteRuns implements Runs {
     const name = runner.runnerId.slice("rnr_".length);
     const taken = await writer.write((tx) => takeRun(tx, { holder: holderOf(runner), name, ...which }));
     if (taken === undefined) return undefined;
+    // A write of its own, since the org's row is locked before the run's.
+    await writer.write((tx) => touchRun(tx, taken.runId));
     log("info", "run taken", { runId: taken.runId, runner: name });
     bus.emit(taken.orgId, { kind: "run", runId: taken.runId });
     return taken;
@@ -164,7 +167,8 @@ export class RemoteRuns implements Runs {
     if (held === undefined) throw notHeld();
     const take = async (tx: Write, now: number): Promise<void> => {
       const run = await lockHeldRun(tx, runId, holderOf(runner));
-      if (run === undefined) throw notHeld();
+      // An end that was taken in, whose reply was lost, may be sent again.
+      if (run === undefined || (run.isOver && first + messages.length - 1 > run.messages)) throw notHeld();
       if (first > run.messages + 1) {
         throw new PipelineError("conflict", `Message ${run.messages + 1} is missing.`, {
           next: "Send the messages in order, from that one.",
@@ -218,7 +222,7 @@ export class RemoteRuns implements Runs {
     if (lines.length > 0) {
       await tx
         .insertInto("log_chunks")
-        .values({ run_id: runId, first: run.logEntries + 1, entries: lines.length, lines: lines.join("\n") })
+        .values({ run_id: runId, first: run.logEntries + 1, lines: lines.join("\n") })
         .execute();
     }
     await tx

@@ -94,7 +94,7 @@ export interface Tables {
   /** PostgreSQL only: the servers, by their starts. Past `alive_until`, a server's waiters are passed over. */
   servers: { id: string; alive_until: number };
   /** PostgreSQL only: pieces of logs. `lines` are JSON lines; `first` is the sequence number of the first. */
-  log_chunks: { run_id: string; first: number; entries: number; lines: string };
+  log_chunks: { run_id: string; first: number; lines: string };
   /** PostgreSQL only: what is in an artifact. */
   artifact_contents: { run_id: string; file: string; content: Buffer };
   /** PostgreSQL only: pipelines as of the last start from their project's folder. */

@@ -94,15 +94,15 @@ export class RowChecks {
     const { db } = this.#team;
     const chunks = await db
       .selectFrom("log_chunks")
-      .select(["run_id", "first", "entries"])
+      .select(["run_id", "first", "lines"])
       .orderBy("first")
       .execute();
     const chunksOf = Map.groupBy(chunks, ({ run_id }) => run_id);
     for (const { id, log_entries } of rows) {
       let next = 1;
-      for (const { first, entries } of chunksOf.get(id) ?? []) {
+      for (const { first, lines } of chunksOf.get(id) ?? []) {
         this.#round.check(first === next, "a log has a gap or an entry twice", { id, first, next });
-        next = first + entries;
+        next = first + lines.split("\n").length;
       }
       this.#round.check(next === log_entries + 1, "a log is longer than its run has said", { id, next });
     }

@@ -39,7 +39,7 @@ describe("a run that a runner holds", function () {
     const lines = Array.from({ length: 200 }, (_, at) => `line ${at + 1}`);
     for (let first = 1, entries = 1; first <= lines.length; first += entries, entries = (entries % 3) + 1) {
       const some = lines.slice(first - 1, first - 1 + entries);
-      const chunk = { run_id: runId, first, entries: some.length, lines: some.join("\n") };
+      const chunk = { run_id: runId, first, lines: some.join("\n") };
       await db.insertInto("log_chunks").values(chunk).execute();
     }
     const logs = storedLogs({ ...servers.core, db });

@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { PipelineError } from "../../../src/contract/errors.ts";
+import type { RunnerMessage } from "../../../src/contract/runners.ts";
 import { postgresFolder } from "../../postgres/installPostgres.ts";
 import { databasesForSuite } from "../../postgres/lentDatabases.ts";
 import { StartedPostgres } from "../../postgres/startedPostgres.ts";
@@ -70,15 +72,17 @@ describe("a service on many machines", function () {
     const runnerId = await runner.register("odd", never);
     await runner.work(runnerId, [], 5, never);
     const at = new Date().toISOString();
-    await runner.sendMessages(
-      { runId, runnerId },
-      1,
-      [
-        { kind: "step", index: 0, name: "a\0b", type: "cli", status: "running", startedAt: at },
-        { kind: "ended", end: { kind: "died", message: "broken\0off" } },
-        { kind: "output", index: 0, at, stream: "stdout", text: "late\n" },
-      ],
-      never,
+    const messages: RunnerMessage[] = [
+      { kind: "step", index: 0, name: "a\0b", type: "cli", status: "running", startedAt: at },
+      { kind: "ended", end: { kind: "died", message: "broken\0off" } },
+      { kind: "output", index: 0, at, stream: "stdout", text: "late\n" },
+    ];
+    await runner.sendMessages({ runId, runnerId }, 1, messages, never);
+    // Sent again, since the reply was lost.
+    await runner.sendMessages({ runId, runnerId }, 1, messages, never);
+    await assert.rejects(
+      runner.sendMessages({ runId, runnerId }, 2, messages, never),
+      (error) => error instanceof PipelineError && error.type === "conflict",
     );
     const run = await team.client(1).run(runId, never);
     assert.deepEqual([run.status, run.reason, run.steps?.[0]?.name], ["lost", "broken\ufffdoff", "a\ufffdb"]);
@@ -143,5 +147,8 @@ describe("a service on many machines", function () {
     await postgres.restart();
     await until(async () => (await fetch(`${url}/readyz`)).status === 200);
     assert.equal((await team.client(0).org(never)).usage.runsToday, 0);
+    // A balancer asks every second.
+    const checks = team.logged.filter(({ route }) => route === "/readyz" || route === "/metrics");
+    assert.deepEqual([...new Set(checks.map(({ level }) => level))], ["debug"]);
   });
 });

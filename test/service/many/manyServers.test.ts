@@ -9,7 +9,8 @@ import { listKeys } from "../../../src/service/store/keys.ts";
 import { readOrg } from "../../../src/service/store/orgs.ts";
 import { channel } from "../../../src/service/store/postgres/notify.ts";
 import { storedPipelines } from "../../../src/service/store/postgres/storedPipelines.ts";
-import { endOverdue } from "../../../src/service/store/postgres/work.ts";
+import { endOverdue, launchRun } from "../../../src/service/store/postgres/work.ts";
+import { changedRuns, lastChange } from "../../../src/service/store/runChanges.ts";
 import { listRuns, readRun } from "../../../src/service/store/runs.ts";
 import type { Database } from "../../../src/service/store/tables.ts";
 import { postgresFolder } from "../../postgres/installPostgres.ts";
@@ -443,6 +444,21 @@ describe("admission on many servers", function () {
     assert.notEqual(await written("echo two"), first);
   });
 
+  it("tells those who watch an org which runner has taken a run", async () => {
+    await using servers = await startedServers(await lend(), "2026-03-04T12:00:00Z", 2);
+    const { db } = servers;
+    const key = await servers.key();
+    const asked = await servers.asked(key, 0, { isTold: false });
+    assert(asked.outcome?.kind === "started");
+    const { run } = asked.outcome;
+    await db.transaction().execute((tx) => launchRun(tx, run.runId));
+    const launched = await lastChange(db, key.orgId);
+    await servers.core.runs.take({ keyId: "key_one", runnerId: "rnr_one" }, { orgId: undefined, known: [] });
+    const [changed] = await changedRuns(db, key.orgId, launched, 10);
+    assert.equal(changed?.runId, run.runId);
+    assert.equal((await readRun(db, key, run.runId))?.runner, "one");
+  });
+
   it("grants the run of a caller that leaves to the next one, on another server", async () => {
     await using servers = await twoServers();
     const leaving = await servers.asked(servers.key, 60, { server: 0 });
@@ -485,6 +501,42 @@ describe("admission on many servers", function () {
     const statuses = (await servers.rows()).map(({ status }) => status);
     assert.deepEqual(statuses.sort(), ["lost", "running", "succeeded"]);
     assert(hasStarted(later));
+  });
+
+  it("still takes the dead for dead when the database's clock was set back to before its start", async () => {
+    await using servers = await twoServers();
+    await servers.asked(servers.key, 120, { server: 0 });
+    const alive = await servers.asked(servers.key, 120, { server: 1 });
+    await setDatabaseClock(servers.db, { started: Date.parse("2026-03-04T14:00:00Z") });
+    await servers.crash();
+    await servers.turn(1_001);
+    servers.end(servers.first);
+    await servers.quiet();
+    assert(hasStarted(alive));
+    // Its runner says nothing.
+    await setDatabaseClock(servers.db, { at: servers.clock.now() + 20_001 });
+    await servers.sweep();
+    const statuses = (await servers.rows()).map(({ status }) => status);
+    assert.deepEqual(statuses.sort(), ["lost", "succeeded"]);
+  });
+
+  it("leaves the run of a caller who may have been told of it, when a request with the same key fails", async () => {
+    await using servers = await startedServers(await lend(), "2026-03-04T12:00:00Z", 2);
+    const same = { name: "nightly", idempotencyKey: "key-1", isTold: false };
+    const key = await servers.key();
+    await servers.asked(key, 0, { ...same, server: 1 });
+    const { writer } = servers.core;
+    const write = writer.write.bind(writer);
+    writer.write = async (act, orgId) => {
+      writer.write = write;
+      return write(async (tx) => {
+        await act(tx);
+        throw new Error("the connection broke");
+      }, orgId);
+    };
+    const again = await servers.asked(key, 0, { ...same, server: 0 });
+    assert.match(String(again.left), /the connection broke/);
+    assert.equal((await servers.rows()).length, 1);
   });
 
   it("takes back no granted run in the seconds after the database was started, when nobody could reply", async () => {

@@ -4,6 +4,7 @@ import { ServiceClient } from "../../../src/client/service/client.ts";
 import { systemClock } from "../../../src/contract/clock.ts";
 import { everyOrg, type Role } from "../../../src/contract/roles.ts";
 import type { Run } from "../../../src/contract/run.ts";
+import type { Log, LogLevel } from "../../../src/service/log.ts";
 import { RunnerApi } from "../../../src/service/runner/machine/runnerApi.ts";
 import { runMachine } from "../../../src/service/runner/machine/runnerMachine.ts";
 import { unpackSnapshot } from "../../../src/service/runner/machine/unpackSnapshot.ts";
@@ -20,6 +21,8 @@ const never = new AbortController().signal;
 /** Two servers of one database, the keys of a team, and runners. */
 export class Team implements AsyncDisposable {
   readonly servers: ServingDatabase[] = [];
+  /** The levels of the lines in the servers' logs, by the routes that they are of. */
+  readonly logged: { readonly level: LogLevel; readonly route: unknown }[] = [];
   memberKey = "";
   #runnerKey = "";
   readonly #url: string;
@@ -35,7 +38,8 @@ export class Team implements AsyncDisposable {
   /** @param lent disposed of once nobody uses the database any more. */
   static async make(url: string, lent?: AsyncDisposable): Promise<Team> {
     const team = new Team(url, lent);
-    const options = { url, host: "127.0.0.1", port: 0, retentionDays: 30, pageFolder, log: () => {} };
+    const log: Log = (level, _, facts) => void team.logged.push({ level, route: facts?.["route"] });
+    const options = { url, host: "127.0.0.1", port: 0, retentionDays: 30, pageFolder, log };
     for (let count = 0; count < 2; count++) team.servers.push(await serveDatabase(options));
     team.memberKey = await team.key("member");
     team.#runnerKey = await team.key("runner", everyOrg);

@@ -60,9 +60,13 @@ describe("the writer on PostgreSQL", function () {
   });
 
   it("tells a caller of such a write to try again in a moment", () => {
-    const problem = asUnavailable(new OrgBusyError("busy"), new AbortController().signal);
-    assert.ok(problem instanceof HttpProblem);
-    assert.deepEqual([problem.status, problem.headers], [503, { "retry-after": "1" }]);
+    // The other is what a standby says of a write, in the moment of a failover.
+    const readOnly = Object.assign(new Error("cannot execute UPDATE"), { code: "25006" });
+    for (const error of [new OrgBusyError("busy"), readOnly]) {
+      const problem = asUnavailable(error, new AbortController().signal);
+      assert.ok(problem instanceof HttpProblem);
+      assert.deepEqual([problem.status, problem.headers], [503, { "retry-after": "1" }]);
+    }
   });
 
   it("reads what was committed while it waited for a lock, whatever the database's default is", async () => {

@@ -12,7 +12,7 @@ import { type LaunchDeps, type LaunchedRun, type LaunchedStep, launchRunner } fr
 import { machineMilliseconds } from "../protocol.ts";
 import { noteProcess, removeFolder } from "./machineFolder.ts";
 import { Outbox } from "./outbox.ts";
-import type { RunnerApi } from "./runnerApi.ts";
+import { type RunnerApi, retryPauses } from "./runnerApi.ts";
 
 /** Puts a project's files, a gzipped tar of somebody else, into an empty folder. */
 export type Unpack = (archive: Uint8Array, folder: string, signal: AbortSignal) => Promise<void>;
@@ -32,7 +32,16 @@ export interface MachineRunDeps
 
 /** How much longer than this process the run's own waits, so that it ends the run by itself only where this one can't. */
 const processMilliseconds = 1_000;
-const downloadPauses = { shortest: 200, longest: 2_000 } as const;
+/**
+ * The part of a lease that a run lives without another accepted heartbeat, counted from the sending of the last one: 8 s of 20,
+ * which is 6 s from its reply. The rest is for its grace time, and for a machine that is slow.
+ */
+const livedPart = 0.4;
+
+/** @param renewedAt when its lease may have begun, in `machineMilliseconds`. @returns when the run ends by itself. */
+export function livesUntil({ leaseSeconds }: Work, renewedAt: number): number {
+  return renewedAt + leaseSeconds * 1000 * livedPart;
+}
 
 /** A run that this runner holds: from its work's arrival until its processes are gone and the service knows its end. */
 export class MachineRun {
@@ -44,7 +53,7 @@ export class MachineRun {
   readonly #outbox: Outbox;
   /** Aborted when the run has to end, also before it has processes. */
   readonly #ending = new AbortController();
-  #livesUntil: number;
+  #renewedAt: number;
   #cancelFence = () => {};
   #job: LaunchedRun | undefined;
   #stopReason: StopReason | undefined;
@@ -52,12 +61,12 @@ export class MachineRun {
   #isFenced = false;
   #isGone = false;
 
-  /** @param livesUntil the run ends itself then unless it is renewed, in `machineMilliseconds`. */
-  constructor(work: Work, livesUntil: number, deps: MachineRunDeps) {
+  /** @param renewedAt see `livesUntil`. */
+  constructor(work: Work, renewedAt: number, deps: MachineRunDeps) {
     this.runId = work.runId;
     this.#work = work;
     this.#deps = deps;
-    this.#livesUntil = livesUntil;
+    this.#renewedAt = renewedAt;
     const { api, runnerId, clock, log } = deps;
     const { runId } = work;
     this.#outbox = new Outbox({
@@ -74,12 +83,12 @@ export class MachineRun {
     this.over = this.#perform();
   }
 
-  /** The service has renewed the run's lease. @param livesUntil as the constructor's. */
-  renew(livesUntil: number): void {
-    if (livesUntil <= this.#livesUntil) return;
-    this.#livesUntil = livesUntil;
+  /** The service has renewed the run's lease. */
+  renew(renewedAt: number): void {
+    if (renewedAt <= this.#renewedAt) return;
+    this.#renewedAt = renewedAt;
     if (this.#ending.signal.aborted) return;
-    this.#job?.live(livesUntil + processMilliseconds);
+    this.#job?.live(this.#livesUntil + processMilliseconds);
     this.#fence();
   }
 
@@ -94,6 +103,10 @@ export class MachineRun {
   abandon(): void {
     this.#outbox.close();
     this.#end();
+  }
+
+  get #livesUntil(): number {
+    return livesUntil(this.#work, this.#renewedAt);
   }
 
   get #folder(): string {
@@ -149,7 +162,7 @@ export class MachineRun {
    * its end isn't taken, unless the database was away as well.
    */
   #isFutile(): boolean {
-    const leaseOver = this.#livesUntil + this.#work.leaseSeconds * 1000;
+    const leaseOver = this.#renewedAt + this.#work.leaseSeconds * 1000;
     return this.#deps.draining.aborted && this.#isGone && machineMilliseconds() > leaseOver;
   }
 
@@ -230,7 +243,7 @@ export class MachineRun {
     const { runId } = this;
     const { api, runnerId, clock } = this.#deps;
     const until = clock.monotonic() + snapshotSeconds * 1000;
-    const pauses = growingPauses(Math.random, downloadPauses);
+    const pauses = growingPauses(Math.random, retryPauses);
     for (;;) {
       try {
         return await api.snapshot({ runId, runnerId }, digest, signal);

@@ -3,6 +3,7 @@ import type { Clock } from "../../../contract/clock.ts";
 import { type ErrorType, PipelineError } from "../../../contract/errors.ts";
 import type { RunnerMessage } from "../../../contract/runners.ts";
 import type { Log } from "../../log.ts";
+import { retryPauses } from "./runnerApi.ts";
 
 type ArtifactMessage = Extract<RunnerMessage, { kind: "artifact" }>;
 
@@ -25,7 +26,6 @@ const batchMilliseconds = 100;
 const batchLength = 64 * 1024;
 /** What an output has besides its text, in characters. */
 const outputOverhead = 100;
-const retryPauses = { shortest: 200, longest: 2_000 } as const;
 
 /** What no second attempt mends: the run is not this runner's any more, or its key is no good. */
 const lasting: ReadonlySet<ErrorType> = new Set([

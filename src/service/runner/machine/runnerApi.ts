@@ -19,6 +19,8 @@ import { fromWire, toWire } from "../../../contract/wire.ts";
 /** How much longer than it may hold a request the service may take to reply, in seconds. */
 const heldGrace = { work: 10, heartbeat: 1.5 } as const;
 const messagesSeconds = 10;
+/** The pauses between two attempts of the same request, in milliseconds. */
+export const retryPauses = { shortest: 200, longest: 2_000 } as const;
 
 /**
  * The endpoints of a service that are a runner's (contract: "Many machines"), one method each. Every method throws a

@@ -7,8 +7,8 @@ import { processTable } from "../processes/systemProcesses.ts";
 import { machineMilliseconds } from "../protocol.ts";
 import { ReadyRunner, type RunnerProgram } from "../readyRunner.ts";
 import { machineFolder, removeFolder } from "./machineFolder.ts";
-import { MachineRun, type MachineRunDeps, type Unpack } from "./machineRun.ts";
-import type { RunnerApi } from "./runnerApi.ts";
+import { livesUntil, MachineRun, type MachineRunDeps, type Unpack } from "./machineRun.ts";
+import { type RunnerApi, retryPauses } from "./runnerApi.ts";
 
 export interface RunnerMachineOptions {
   readonly api: Pick<RunnerApi, "register" | "work" | "heartbeat"> & MachineRunDeps["api"];
@@ -28,16 +28,10 @@ export interface RunnerMachineOptions {
   readonly onRegistered: (runnerId: string) => void;
 }
 
-/**
- * The part of a lease that a run lives without another accepted heartbeat, counted from the sending of the last one: 8 s of 20,
- * which is 6 s from its reply. The rest is for its grace time, and for a machine that is slow.
- */
-const livedPart = 0.4;
 /** How long the service may hold a request, in seconds. One for work isn't broken off, so that no run is lost: a drain waits. */
 const holds = { work: 5, heartbeat: 2 } as const;
 /** The shortest time from one request to the next of its kind, in milliseconds, where the service doesn't hold them. */
 const paces = { work: 250, heartbeat: 200 } as const;
-const retryPauses = { shortest: 200, longest: 2_000 } as const;
 /** The most runs that the service has refused the end of and that are still named to it. */
 const mostRefused = 100;
 
@@ -47,19 +41,19 @@ const mostRefused = 100;
  * @throws PipelineError when the service doesn't take this runner or its key.
  */
 export async function runMachine(options: RunnerMachineOptions, draining: AbortSignal): Promise<void> {
-  const { clock, log, program } = options;
+  const { api, clock, log, program, slots, isOnce, unpack } = options;
   const runnerId = await register(options, draining);
   if (runnerId === undefined) return;
   options.onRegistered(runnerId);
-  log("info", "registered", { runnerId, label: options.label, slots: options.slots });
+  log("info", "registered", { runnerId, label: options.label, slots });
   await using cleanUp = new AsyncDisposableStack();
   const processes = processTable(process.platform);
   const graceMilliseconds = options.graceMilliseconds ?? 5_000;
   const folder = await machineFolder({ processes, graceMilliseconds, log });
   cleanUp.defer(() => removeFolder(folder, log));
   const runners = cleanUp.use(new ReadyRunner({ ...program, processes }, clock));
-  await new RunnerMachine(runnerId, options, {
-    ...{ api: options.api, runnerId, clock, log, folder, unpack: options.unpack, runners, processes },
+  await new RunnerMachine({
+    ...{ api, runnerId, clock, log, folder, unpack, runners, processes, slots, isOnce },
     ...{ graceMilliseconds, draining },
     now: () => new Date(clock.now()),
     prepare: () => runners.prepare(),
@@ -86,31 +80,27 @@ async function register(
   return undefined;
 }
 
-interface MachineDeps extends MachineRunDeps {
+interface MachineDeps
+  extends Omit<MachineRunDeps, "api">,
+    Pick<RunnerMachineOptions, "api" | "slots" | "isOnce"> {
   /** A run may begin soon. */
   readonly prepare: () => void;
 }
 
 /** Asks for work while a slot is free, and keeps the leases of the runs that it has. */
 class RunnerMachine {
-  readonly #runnerId: string;
-  readonly #options: Pick<RunnerMachineOptions, "api" | "clock" | "log" | "slots" | "isOnce">;
   readonly #deps: MachineDeps;
   readonly #runs = new Map<string, MachineRun>();
-  /** By run, in milliseconds: how long it lives from an accepted heartbeat. */
-  readonly #lives = new Map<string, number>();
   /** Runs that the service refused to hear the end of. They are named to it, so that it doesn't answer them again. */
   readonly #refused = new Set<string>();
   #beating: Promise<void> | undefined;
 
-  constructor(runnerId: string, options: RunnerMachineOptions, deps: MachineDeps) {
-    this.#runnerId = runnerId;
-    this.#options = options;
+  constructor(deps: MachineDeps) {
     this.#deps = deps;
   }
 
   async work(draining: AbortSignal): Promise<void> {
-    const { clock, log, api, slots, isOnce } = this.#options;
+    const { clock, log, api, runnerId, slots, isOnce } = this.#deps;
     let pauses = growingPauses(Math.random, retryPauses);
     try {
       for (let taken = 0; !draining.aborted && !(isOnce && taken > 0); ) {
@@ -122,7 +112,7 @@ class RunnerMachine {
         const askedAt = machineMilliseconds();
         const known = [...this.#runs.keys(), ...this.#refused];
         try {
-          const work = await api.work(this.#runnerId, known, holds.work, new AbortController().signal);
+          const work = await api.work(runnerId, known, holds.work, new AbortController().signal);
           pauses = growingPauses(Math.random, retryPauses);
           if (work !== undefined && this.#begin(work, askedAt)) taken += 1;
           else await clock.sleep(Math.max(0, askedAt + paces.work - machineMilliseconds()), draining);
@@ -142,18 +132,15 @@ class RunnerMachine {
 
   /** @param askedAt when its lease may have begun. @returns whether the run was begun. */
   #begin(work: Work, askedAt: number): boolean {
-    const { runId, leaseSeconds } = work;
+    const { runId } = work;
     if (this.#runs.has(runId) || this.#refused.has(runId)) return false;
-    const lives = leaseSeconds * 1000 * livedPart;
     // The answer lay about for too long, as when this process was suspended. The service answers it again.
-    if (askedAt + lives <= machineMilliseconds()) return false;
-    const run = new MachineRun(work, askedAt + lives, this.#deps);
-    this.#options.log("info", "run taken", { runId });
+    if (livesUntil(work, askedAt) <= machineMilliseconds()) return false;
+    const run = new MachineRun(work, askedAt, this.#deps);
+    this.#deps.log("info", "run taken", { runId });
     this.#runs.set(runId, run);
-    this.#lives.set(runId, lives);
     void run.over.then((isDelivered) => {
       this.#runs.delete(runId);
-      this.#lives.delete(runId);
       if (!isDelivered) this.#refuse(runId);
     });
     // The heartbeat that is being held doesn't name it.
@@ -177,17 +164,17 @@ class RunnerMachine {
       // After a failure at once, and not held: the runs have little time left.
       isAccepted = await this.#beat([...this.#runs.keys()], isAccepted ? holds.heartbeat : 0);
       const early = sentAt + paces.heartbeat - machineMilliseconds();
-      if (early > 0) await this.#options.clock.sleep(early, new AbortController().signal);
+      if (early > 0) await this.#deps.clock.sleep(early, new AbortController().signal);
     }
   }
 
   /** One heartbeat. Never rejects. @returns whether the service has accepted it. */
   async #beat(runs: readonly string[], waitSeconds: number): Promise<boolean> {
-    const { api, log } = this.#options;
+    const { api, runnerId, log } = this.#deps;
     const sentAt = machineMilliseconds();
     let reply: { stop: readonly { runId: string; reason: StopReason }[]; gone: readonly string[] };
     try {
-      reply = await api.heartbeat(this.#runnerId, runs, waitSeconds, new AbortController().signal);
+      reply = await api.heartbeat(runnerId, runs, waitSeconds, new AbortController().signal);
     } catch (error) {
       log("warn", "no heartbeat", { error });
       return false;
@@ -196,7 +183,7 @@ class RunnerMachine {
     for (const runId of runs) {
       const run = this.#runs.get(runId);
       if (gone.has(runId)) run?.abandon();
-      else run?.renew(sentAt + (this.#lives.get(runId) ?? 0));
+      else run?.renew(sentAt);
     }
     for (const { runId, reason } of reply.stop) this.#runs.get(runId)?.stop(reason);
     return true;

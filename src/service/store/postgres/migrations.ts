@@ -113,7 +113,6 @@ const migrationSteps: readonly string[] = [
   create table log_chunks (
     run_id text collate "C" not null references runs on delete cascade,
     first bigint not null,
-    entries integer not null,
     lines text not null,
     primary key (run_id, first)
   );

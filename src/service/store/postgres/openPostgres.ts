@@ -74,13 +74,18 @@ export async function openPostgres(url: string, onError: (error: Error) => void)
     return { db, pool };
   } catch (cause) {
     await db.destroy();
-    if (cause instanceof PipelineError) throw cause;
-    const why = cause instanceof Error ? cause.message : String(cause);
-    throw new PipelineError("internal", `The database can't be used: ${why}.`, {
-      cause,
-      next: "Check the URL of --database, and that its user may create tables.",
-    });
+    return unusable(cause);
   }
+}
+
+/** @throws PipelineError `internal` with what the database says. */
+export function unusable(cause: unknown): never {
+  if (cause instanceof PipelineError) throw cause;
+  const why = cause instanceof Error ? cause.message : String(cause);
+  throw new PipelineError("internal", `The database can't be used: ${why}.`, {
+    cause,
+    next: "Check the URL of --database, and that its user may create tables.",
+  });
 }
 
 /** A connection's socket. It is destroyed when nothing passes over it for too long, if that matters. */

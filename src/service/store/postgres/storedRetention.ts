@@ -7,8 +7,8 @@ import { removeOldSnapshots } from "./storedSnapshots.ts";
 
 /** One server sweeps at a time. */
 const sweepLock = 4_130_552;
-/** The runs and the snapshots of one transaction, so that other requests don't wait for long. */
-const batch = { runs: 100, snapshots: 10 } as const;
+/** The most runs, and snapshots, of one transaction: neither other requests nor its connection wait for long. */
+const batch = 10;
 
 /**
  * Removes the logs, artifacts and snapshots that are past their retention; the runs themselves stay for good.
@@ -20,7 +20,7 @@ export async function sweepStored(writer: Writer, days: number, now: number): Pr
   for (let count = 0; ; ) {
     const swept = await writer.write((tx) => sweepBatch(tx, before, now));
     count += swept.runs;
-    if (swept.runs < batch.runs && swept.snapshots < batch.snapshots) return count;
+    if (swept.runs < batch && swept.snapshots < batch) return count;
   }
 }
 
@@ -38,7 +38,7 @@ async function sweepBatch(
     .select("id")
     .where("files_removed_at", "is", null)
     .where("stopped_at", "<", before)
-    .limit(batch.runs)
+    .limit(batch)
     .execute();
   const runIds = ended.map(({ id }) => id);
   if (runIds.length > 0) {
@@ -46,5 +46,5 @@ async function sweepBatch(
     await tx.deleteFrom("artifact_contents").where("run_id", "in", runIds).execute();
     await markFilesRemoved(tx, runIds, now);
   }
-  return { runs: runIds.length, snapshots: await removeOldSnapshots(tx, before, now, batch.snapshots) };
+  return { runs: runIds.length, snapshots: await removeOldSnapshots(tx, before, now, batch) };
 }

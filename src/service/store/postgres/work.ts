@@ -171,21 +171,31 @@ export interface HeldRun {
   readonly logEntries: number;
   /** A `StopReason` as JSON. */
   readonly stopReason: string | null;
+  readonly isOver: boolean;
 }
 
-/** Locks the run until the transaction's end. @returns undefined when it is not this runner's any more. */
+/** Locks the run until the transaction's end. @returns undefined when another holds it, or nobody. */
 export async function lockHeldRun(tx: Write, runId: string, holder: string): Promise<HeldRun | undefined> {
   const row = await heldRun(tx, runId, holder)
-    .select(["messages", "log_entries", "stop_reason"])
+    .select(["messages", "log_entries", "stop_reason", "stopped_at"])
     .forUpdate()
     .executeTakeFirst();
   if (row === undefined) return undefined;
-  return { messages: row.messages, logEntries: row.log_entries, stopReason: row.stop_reason };
+  return {
+    messages: row.messages,
+    logEntries: row.log_entries,
+    stopReason: row.stop_reason,
+    isOver: row.stopped_at !== null,
+  };
 }
 
 /** Whether a run is this runner's. It can't be removed until the transaction's end, but its lease can be renewed. */
 export async function isHeldRun(tx: Write, runId: string, holder: string): Promise<boolean> {
-  const row = await heldRun(tx, runId, holder).select("id").forKeyShare().executeTakeFirst();
+  const row = await heldRun(tx, runId, holder)
+    .where("stopped_at", "is", null)
+    .select("id")
+    .forKeyShare()
+    .executeTakeFirst();
   return row !== undefined;
 }
 
@@ -194,8 +204,7 @@ function heldRun(tx: Write, runId: string, holder: string) {
     .selectFrom("runs")
     .where("id", "=", runId)
     .where("holder", "=", holder)
-    .where("launched_at", "is not", null)
-    .where("stopped_at", "is", null);
+    .where("launched_at", "is not", null);
 }
 
 /** The files of a run's project as it was at its start; undefined where it has none. */
