@@ -171,6 +171,7 @@ interface FailedRequest {
 /** Logs an error of the service itself. What a caller did wrong is only replied. */
 export function logFailure(log: Log, error: unknown, { callerLeft, ...request }: FailedRequest): void {
   if (error instanceof PipelineError && error.type !== "internal") return;
-  // A caller that leaves before its body is read is no error of the service, and a check says itself what is wrong.
-  log(callerLeft || checks.has(request.route) ? "debug" : "error", "request failed", { ...request, error });
+  // A caller that leaves before its body is read is no error of the service, and who isn't ready is asked every second.
+  const isCheck = checks.has(request.route) && error instanceof HttpProblem && error.status === 503;
+  log(callerLeft || isCheck ? "debug" : "error", "request failed", { ...request, error });
 }

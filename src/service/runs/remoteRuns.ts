@@ -133,10 +133,17 @@ export class RemoteRuns implements Runs {
     const name = runner.runnerId.slice("rnr_".length);
     const taken = await writer.write((tx) => takeRun(tx, { holder: holderOf(runner), name, ...which }));
     if (taken === undefined) return undefined;
-    // A write of its own, since the org's row is locked before the run's.
-    await writer.write((tx) => touchRun(tx, taken.runId));
-    log("info", "run taken", { runId: taken.runId, runner: name });
-    bus.emit(taken.orgId, { kind: "run", runId: taken.runId });
+    const { runId, orgId } = taken;
+    log("info", "run taken", { runId, runner: name });
+    // By itself, since it waits for the org's row: others' work is not kept up by that.
+    this.#track(
+      writer
+        .write((tx) => touchRun(tx, runId))
+        .then(
+          () => bus.emit(orgId, { kind: "run", runId }),
+          (error: unknown) => log("warn", "who watches isn't told who has a run", { runId, error }),
+        ),
+    );
     return taken;
   }
 

@@ -66,13 +66,12 @@ const end = { act: "end", which: 0 } as const;
 const settle = { act: "settle" } as const;
 const turn = { act: "turn", seconds: 31 } as const;
 
-/** A sequence after which the model has seen everything that may come of a start and of a run. */
+/** A sequence after which the model has seen everything that may come of a start and of a run, while the disk isn't full. */
 export const everyOutcome: Happening[] = [
   ...[{ ...ask, keyNumber: 0 }, settle, { ...ask, keyNumber: 0 }, settle, ask, settle, end, settle, turn],
   ...[ask, settle, { act: "cancel", which: 1 } as const, settle, end, settle, ask, settle],
   ...[{ ...ask, org: 1 }, settle, turn, settle, end, settle],
   ...[{ ...ask, org: 1, isTold: false }, settle, { act: "crash", hours: 0 } as const, turn, settle],
-  ...[{ act: "disk", isFull: true } as const, { ...ask, org: 2 }, settle],
 ];
 
 interface Asked extends AskedStart {

@@ -454,6 +454,7 @@ describe("admission on many servers", function () {
     await db.transaction().execute((tx) => launchRun(tx, run.runId));
     const launched = await lastChange(db, key.orgId);
     await servers.core.runs.take({ keyId: "key_one", runnerId: "rnr_one" }, { orgId: undefined, known: [] });
+    await servers.quiet();
     const [changed] = await changedRuns(db, key.orgId, launched, 10);
     assert.equal(changed?.runId, run.runId);
     assert.equal((await readRun(db, key, run.runId))?.runner, "one");

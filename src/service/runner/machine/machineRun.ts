@@ -158,11 +158,11 @@ export class MachineRun {
   }
 
   /**
-   * Whether a runner that drains need not wait for the service any more: the run has no process left, and its lease is over, so
-   * its end isn't taken, unless the database was away as well.
+   * Whether a runner that drains need not wait for the service any more: the run has no process left, and its lease is over, also
+   * one that was renewed last by a heartbeat without a reply, so its end isn't taken, unless the database was away as well.
    */
   #isFutile(): boolean {
-    const leaseOver = this.#renewedAt + this.#work.leaseSeconds * 1000;
+    const leaseOver = this.#livesUntil + this.#work.leaseSeconds * 1000;
     return this.#deps.draining.aborted && this.#isGone && machineMilliseconds() > leaseOver;
   }
 

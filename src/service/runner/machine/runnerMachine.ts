@@ -57,7 +57,7 @@ export async function runMachine(options: RunnerMachineOptions, draining: AbortS
     ...{ graceMilliseconds, draining },
     now: () => new Date(clock.now()),
     prepare: () => runners.prepare(),
-  }).work(draining);
+  }).work();
 }
 
 /** @returns undefined when it was drained before the service knew it. @throws what no later attempt mends. */
@@ -99,8 +99,8 @@ class RunnerMachine {
     this.#deps = deps;
   }
 
-  async work(draining: AbortSignal): Promise<void> {
-    const { clock, log, api, runnerId, slots, isOnce } = this.#deps;
+  async work(): Promise<void> {
+    const { clock, log, api, runnerId, slots, isOnce, draining } = this.#deps;
     let pauses = growingPauses(Math.random, retryPauses);
     try {
       for (let taken = 0; !draining.aborted && !(isOnce && taken > 0); ) {

@@ -8,11 +8,11 @@ export const databaseNowText = "(extract(epoch from clock_timestamp()) * 1000)::
 /** Milliseconds since 1970 by the database's clock, in SQL. */
 export const databaseNow = sql.raw<number>(databaseNowText);
 /**
- * When the database was started, in milliseconds since 1970; 0 where its clock was set back since to before that: a start that
- * is still to come would keep everyone from being taken for dead until then.
+ * When the database was started, in milliseconds since 1970; 0 where its clock was set back since to long before that: a start
+ * that is still to come would keep everyone from being taken for dead until then.
  */
 export const restartedAt = sql<number>`(
-  case when pg_postmaster_start_time() > clock_timestamp() then 0
+  case when pg_postmaster_start_time() > clock_timestamp() + interval '20 s' then 0
   else extract(epoch from pg_postmaster_start_time()) * 1000 end
 )::bigint`;
 

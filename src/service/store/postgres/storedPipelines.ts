@@ -7,8 +7,8 @@ import { noSuchPipeline, type Pipelines, problemsOf, requireStep, runnable } fro
 import type { Database } from "../tables.ts";
 
 /**
- * The pipelines of an org as its members' starts have brought them: each start stores its own, so that the page and other
- * clients can start it again without the project's folder.
+ * The pipelines of an org as its members' starts have brought them: each start stores its own, so that the page can
+ * start it again without the project's folder.
  */
 export function storedPipelines(db: Database): Pipelines {
   return {
