@@ -70,7 +70,7 @@ class Shared implements ServicePlace {
   }
 
   async putFiles(...[runId, log, artifacts]: Parameters<ServicePlace["putFiles"]>): Promise<void> {
-    const chunk = { run_id: runId, first: 1, entries: log.length, lines: log.join("\n") };
+    const chunk = { run_id: runId, first: 1, lines: log.join("\n") };
     if (log.length > 0) await this.db.insertInto("log_chunks").values(chunk).execute();
     for (const { file, content } of artifacts) {
       const row = { run_id: runId, file, content: Buffer.from(content) };
