@@ -47,14 +47,14 @@ const launchRetries = { longest: 60_000, pause: 500 } as const;
  */
 export class RemoteRuns implements Runs {
   readonly #deps: RemoteRunsDeps;
-  readonly #launching = new Set<Promise<void>>();
+  readonly #underWay = new Set<Promise<void>>();
 
   constructor(deps: RemoteRunsDeps) {
     this.#deps = deps;
   }
 
   get count(): number {
-    return this.#launching.size;
+    return this.#underWay.size;
   }
 
   prepare(): void {}
@@ -121,7 +121,7 @@ export class RemoteRuns implements Runs {
 
   /** The runs themselves go on: another server takes in what their runners say. */
   async stopAll(): Promise<void> {
-    await Promise.all(this.#launching);
+    await Promise.all(this.#underWay);
   }
 
   /** Gives a runner the run that has waited longest, of an org or, where it is undefined, of every org. */
@@ -245,8 +245,8 @@ export class RemoteRuns implements Runs {
   }
 
   #track(work: Promise<void>): void {
-    this.#launching.add(work);
-    void work.finally(() => this.#launching.delete(work));
+    this.#underWay.add(work);
+    void work.finally(() => this.#underWay.delete(work));
   }
 }
 
