@@ -39,31 +39,33 @@ describe("the look of the page", function () {
       await using screen = await open({ scheme, script: script || "empty" });
       const { page } = screen;
       const name = (of: string) => `${of}-${scheme}${script ? "" : "-no-script"}`;
+      // A narrow window moves things, and neither the colours nor the script know of it.
+      const look = (of: string) => lookAt(screen, name(of), scheme === "light" && script);
 
       await page.goto(`${url}/app/sign-in`);
-      await look(screen, name("sign-in"));
+      await look("sign-in");
       screen.expectStatus(401);
       await page.getByLabel("API key").fill("plr_wrong");
       await page.getByRole("button", { name: "Sign in" }).click();
       await page.getByRole("alert").waitFor();
-      await look(screen, name("sign-in-refused"));
+      await look("sign-in-refused");
       await screen.signIn(url, secret);
       await using active = await activeRun();
       await page.goto(`${url}/app/runs`);
       await page.getByRole("row", { name: "checkout" }).getByText("Running").waitFor();
-      await look(screen, name("runs"));
+      await look("runs");
       await page.goto(`${url}/app/runs/${active.runId}`);
       await page.locator("#state").getByText("Running").waitFor();
-      await look(screen, name("run-in-work"));
+      await look("run-in-work");
       await page.goto(`${url}/app/runs/${runId}`);
       await page.getByRole("img", { name: /search/ }).scrollIntoViewIfNeeded();
-      await look(screen, name("run"));
+      await look("run");
       if (script && process.env["PAGE_PICTURES"] === "keep") await keepForReaders(screen, scheme);
       await page.goto(`${url}/app/runs/${colours}`);
-      await look(screen, name("run-of-colours"));
+      await look("run-of-colours");
       screen.expectStatus(404);
       await page.goto(`${url}/app/runs/none`);
-      await look(screen, name("not-found"));
+      await look("not-found");
     });
   }
 
@@ -112,7 +114,7 @@ async function keepForReaders({ page }: Screen, scheme: string): Promise<void> {
 }
 
 /** Looks at the page wide, narrow and at twice its size, and keeps a picture of it. */
-async function look(screen: Screen, name: string): Promise<void> {
+async function lookAt(screen: Screen, name: string, isNarrowSearched: boolean): Promise<void> {
   const { page } = screen;
   await screen.keepPicture(name);
   assert.deepEqual(await screen.barriers(), [], name);
@@ -125,7 +127,7 @@ async function look(screen: Screen, name: string): Promise<void> {
     assert.equal(await screen.overflows(), false, `${name} at ${width}`);
     if (width === 360) {
       await screen.keepPicture(`${name}-narrow`);
-      assert.deepEqual(await screen.barriers(), [], `${name}, narrow`);
+      if (isNarrowSearched) assert.deepEqual(await screen.barriers(), [], `${name}, narrow`);
     }
   }
   await page.setViewportSize({ width: 1180, height: 860 });

@@ -113,15 +113,17 @@ describe("Run Again on the page", () => {
       const { client } = await service.member();
       const me = await service.key("member");
       await service.write("hello", programPipeline("process.exit(0)"));
-      await ended(client, await started(client, "hello"));
-      await using screen = await open();
-      const { page } = screen;
-      await screen.signIn(service.url, me.secret);
-      const button = page.getByRole("button", { name: "Run Again hello" });
-      assert.match((await button.getAttribute("title")) ?? "", /as a run of yours$/);
-      await button.click();
-      await page.waitForURL(/\/app\/runs\/run_/);
-      assert.match((await page.locator("dl").textContent()) ?? "", /Started by\s*you/);
+      const { runId } = await started(client, "hello");
+      await ended(client, { runId });
+      const visitor = new Visitor(service);
+      await visitor.signIn(me.secret);
+      assert.match(
+        await visitor.text("/app/runs"),
+        /<button title="Starts hello again [^"]* as a run of yours">Run Again<span class="unseen"> hello</,
+      );
+      const reply = await visitor.post(`/app/runs/${runId}/again`, {});
+      const again = await visitor.text(reply.headers.get("location") ?? "");
+      assert.match(again.replaceAll(/<[^>]*>/g, ""), /Started by\s*you/);
     });
 
     it("is refused while another run holds the slot, and makes no run", async () => {
@@ -132,13 +134,13 @@ describe("Run Again on the page", () => {
       const first = await started(client, "hello");
       await ended(client, first);
       const long = await started(client, "long");
-      await using screen = await open();
-      const { page } = screen;
-      await screen.signIn(service.url, secret);
-      screen.expectStatus(429);
-      await page.getByRole("row", { name: "hello" }).getByRole("button", { name: "Run Again" }).click();
-      await page.getByRole("heading", { name: "Not started" }).waitFor();
-      await page.getByText("hello was not started: another run holds the slot.").waitFor();
+      const visitor = new Visitor(service);
+      await visitor.signIn(secret);
+      const reply = await visitor.post(`/app/runs/${first.runId}/again`, {});
+      assert.equal(reply.status, 429);
+      const text = await reply.text();
+      assert.match(text, /<h1[^>]*>Not started<\/h1>/);
+      assert(text.includes("hello was not started: another run holds the slot."), text);
       assert.equal((await client.org(never)).usage.runsToday, 2);
       await client.cancel(long.runId, never);
     });

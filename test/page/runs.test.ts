@@ -28,9 +28,9 @@ describe("the page of runs", () => {
       await using service = await serviceOn(store);
       const { secret, orgId } = await service.key();
       await putRuns(service.db, orgId, [{}, {}, {}]);
-      await using screen = await open();
-      await screen.signIn(service.url, secret);
-      assert.equal(await screen.page.locator("#quota").textContent(), quota(3));
+      const visitor = new Visitor(service);
+      await visitor.signIn(secret);
+      assert((await visitor.text("/app/runs")).includes(`<p id="quota" role="status">${quota(3)}</p>`));
     });
 
     it("takes the tier's name and number from the org", async () => {
@@ -38,11 +38,11 @@ describe("the page of runs", () => {
       const { secret, orgId } = await service.key();
       const limits = { tier: "team", runs_per_day: 400, parallel_runs: 3 };
       await service.db.updateTable("orgs").set(limits).where("id", "=", orgId).execute();
-      await using screen = await open();
-      await screen.signIn(service.url, secret);
-      const line = "Team tier: 0 of 400 runs used today. The count starts again at 00:00 UTC.";
-      await screen.page.getByText(line, { exact: true }).waitFor();
-      await screen.page.getByRole("heading", { name: "3 slots" }).waitFor();
+      const visitor = new Visitor(service);
+      await visitor.signIn(secret);
+      const text = await visitor.text("/app/runs");
+      assert(text.includes(">Team tier: 0 of 400 runs used today. The count starts again at 00:00 UTC.</p>"));
+      assert(text.includes(">3 slots</h2>"));
     });
 
     it("says that no run is left, and for how long", async () => {
@@ -99,15 +99,16 @@ describe("the page of runs", () => {
       await service.write("hello", programPipeline(""));
       await ended(client, await started(client, "hello"));
       await ended(client, await started(client, "hello"));
-      await using screen = await open();
-      const { page } = screen;
-      await screen.signIn(service.url, secret);
-      await page.getByText(/^Used by hello 2; started by\s+you 2\.$/).waitFor();
-      await page.getByRole("link", { name: "What counts as a run?" }).click();
-      await page.getByRole("heading", { name: "What counts as a run?" }).waitFor();
-      assert.equal(await page.getByRole("listitem").count(), 7);
-      await page.getByRole("link", { name: "Back to the runs" }).click();
-      await page.getByText(quota(2), { exact: true }).waitFor();
+      const visitor = new Visitor(service);
+      await visitor.signIn(secret);
+      const text = await visitor.text("/app/runs");
+      const [, use = ""] = /<p class="quiet use">(.*?)<\/p>/s.exec(text) ?? [];
+      assert.match(use.replaceAll(/<[^>]*>/g, ""), /^Used by hello 2; started by\s+you 2\.$/);
+      const [, counts = ""] = /<a href="([^"]*)">What counts as a run\?<\/a>/.exec(text) ?? [];
+      const explained = await visitor.text(counts);
+      assert.match(explained, /<h1[^>]*>What counts as a run\?<\/h1>/);
+      assert.equal(explained.match(/<li>/g)?.length, 7);
+      assert.match(explained, /<a href="\/app\/runs">Back to the runs<\/a>/);
     });
 
     it("names those who wait for the slot, in their order", async () => {
@@ -147,25 +148,19 @@ describe("the page of runs", () => {
         orgId,
         Array.from({ length: 45 }, (_, position) => ({ pipeline: `p${position}` })),
       );
-      await using screen = await open();
-      const { page } = screen;
-      await screen.signIn(service.url, secret);
-      const shown = () => page.locator("tbody th a").allTextContents();
-      const firstPage = await shown();
-      assert.deepEqual([firstPage.length, firstPage[0], firstPage[19]], [20, "p44", "p25"]);
-      assert.equal(await page.getByRole("link", { name: "Newer" }).count(), 0);
-      await page.getByRole("link", { name: "Older" }).click();
-      await page.getByRole("link", { name: "p24" }).waitFor();
-      await page.getByRole("link", { name: "Older" }).click();
-      await page.getByRole("link", { name: "p4", exact: true }).waitFor();
-      assert.deepEqual(await shown(), ["p4", "p3", "p2", "p1", "p0"]);
-      assert.equal(await page.getByRole("link", { name: "Older" }).count(), 0);
-      await page.getByRole("link", { name: "Newer" }).click();
-      await page.getByRole("link", { name: "p24" }).waitFor();
-      assert.equal((await shown()).length, 20);
-      await page.getByRole("link", { name: "Newer" }).click();
-      await page.getByRole("link", { name: "p44" }).waitFor();
-      assert.deepEqual(await shown(), firstPage);
+      const visitor = new Visitor(service);
+      await visitor.signIn(secret);
+      const first = await visitor.runsPage("/app/runs");
+      assert.deepEqual([first.pipelines.length, first.pipelines[0], first.pipelines[19]], [20, "p44", "p25"]);
+      assert.equal(first.newer, undefined);
+      const second = await visitor.runsPage(first.older);
+      assert.deepEqual([second.pipelines.length, second.pipelines[0]], [20, "p24"]);
+      const last = await visitor.runsPage(second.older);
+      assert.deepEqual(last.pipelines, ["p4", "p3", "p2", "p1", "p0"]);
+      assert.equal(last.older, undefined);
+      const secondAgain = await visitor.runsPage(last.newer);
+      assert.deepEqual(secondAgain.pipelines, second.pipelines);
+      assert.deepEqual((await visitor.runsPage(secondAgain.newer)).pipelines, first.pipelines);
     });
 
     it("cancels with Cancel Mine what the session's key started, and nothing else", async () => {

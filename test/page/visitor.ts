@@ -43,6 +43,18 @@ export class Visitor {
     return reply.text();
   }
 
+  /** The names that a page of runs lists, and the addresses of its neighbours. */
+  async runsPage(path = "") {
+    const text = await this.text(path);
+    const link = (rel: string) =>
+      new RegExp(`<a rel="${rel}" href="([^"]*)"`).exec(text)?.[1]?.replaceAll("&amp;", "&");
+    return {
+      pipelines: [...text.matchAll(/<th scope="row"><a [^>]*><bdi>([^<]*)/g)].map(([, name]) => name),
+      newer: link("prev"),
+      older: link("next"),
+    };
+  }
+
   #ownCookie(): Record<string, string> {
     return this.cookie === undefined ? {} : { cookie: this.cookie };
   }
