@@ -33,12 +33,12 @@ describe("the tool's help", () => {
   it("is no answer to a script that has left out a command's words, or misspelt them", async () => {
     await using tool = await toolbox();
     for (const args of [["--json"], ["runs", "--json"]]) {
-      const { stdout, exitCode } = await tool.run(args);
+      const { stdout, exitCode } = await tool.call(args);
       assert.equal(exitCode, 2);
       assert.equal(JSON.parse(stdout).error.type, "usage");
     }
     for (const args of [["rnu"], ["help", "rnu"], ["help", "runs", "lst"], ["runs", "lst"]]) {
-      const { stdout, stderr, exitCode } = await tool.run(args);
+      const { stdout, stderr, exitCode } = await tool.call(args);
       assert.deepEqual([stdout, exitCode], ["", 2]);
       assert.match(stderr, /^pipeline: unknown command .*\n\(Did you mean (run|list)\?\)\nSee `pipeline/);
     }

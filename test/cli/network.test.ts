@@ -154,7 +154,7 @@ describe("the tool's network", () => {
       await using there = await behindProxy(answersOrg, options);
       const env = { ...there.env, HTTPS_PROXY: `${begin}${there.proxy.host}` };
       for (const args of [["org"], ["org", "--json"]]) {
-        const { exitCode, stdout, stderr } = await there.tool.run(args, env);
+        const { exitCode, stdout, stderr } = await there.tool.call(args, env);
         assert.equal(exitCode, code);
         if (args.length === 1) assert.match(stderr, message);
         assert.ok(!`${stdout}${stderr}`.includes("5ecre"));

@@ -3,7 +3,9 @@ import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { execa } from "execa";
 import { endProcessesOf } from "../endProcessesOf.ts";
+import { startedService } from "../service/startedService.ts";
 import { TemporaryFolder } from "../temporaryFolder.ts";
+import { calledTool } from "./calledTool.ts";
 
 /** The tool as it is shipped; `npm run build` makes it. */
 const toolPath = join(import.meta.dirname, "../../dist/cli.js");
@@ -16,17 +18,21 @@ export interface ToolEnd {
 
 export type Toolbox = Awaited<ReturnType<typeof toolbox>>;
 
-/** A project's folder to stand in, a data folder of its own, and the real tool as a process. */
-export async function toolbox() {
-  const data = await TemporaryFolder.make();
+/**
+ * A project's folder to stand in, a data folder of its own, and the real tool as a process.
+ * @param service that this machine has already, instead of one that the tool starts: a process less for each test.
+ */
+export async function toolbox(service?: { readonly data: string }) {
+  const own = service === undefined ? await TemporaryFolder.make() : undefined;
+  const data = own?.path ?? service?.data ?? "";
   const project = await TemporaryFolder.make();
   await mkdir(join(project.path, "pipelines"));
   const env: Record<string, string | undefined> = {
-    PIPELINE_DATA_DIR: data.path,
+    PIPELINE_DATA_DIR: data,
     PIPELINE_BASE_URL: undefined,
     PIPELINE_API_KEY: undefined,
     // Nothing of whoever runs the tests: nobody has logged in here.
-    PIPELINE_CONFIG_DIR: join(data.path, "config"),
+    PIPELINE_CONFIG_DIR: join(data, "config"),
   };
   /** The tool, running: its streams can be read and it can be sent signals. */
   const spawn = (
@@ -44,7 +50,7 @@ export async function toolbox() {
     path: toolPath,
     /** What tells a tool to use this service. */
     env,
-    data: data.path,
+    data,
     project: project.path,
     spawn,
     write: (name: string, text: string) => writeFile(join(project.path, "pipelines", `${name}.yaml`), text),
@@ -52,11 +58,32 @@ export async function toolbox() {
       const { exitCode, stdout, stderr } = await spawn(args, more);
       return { exitCode, stdout, stderr };
     },
+    /** What the tool does with this line, in the process of the tests: a tenth of what {@link run} costs. */
+    call: (
+      args: readonly string[],
+      more: Readonly<Record<string, string | undefined>> = {},
+      folder = project.path,
+    ) => calledTool(args, { ...process.env, ...env, ...more }, folder),
     /** Ends what still works in the data folder, as the service that the tool has started for itself. */
     async [Symbol.asyncDispose]() {
-      await endProcessesOf(data.path);
-      await data[Symbol.asyncDispose]();
+      if (own !== undefined) await endProcessesOf(own.path);
+      await own?.[Symbol.asyncDispose]();
       await project[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** A toolbox whose machine has its service in this process, which costs less than one that the tool starts. */
+export async function servedToolbox() {
+  // Newer than the tool, which would start its own in place of an older one.
+  const service = await startedService({ version: "999.0.0" });
+  const box = await toolbox(service);
+  return {
+    ...box,
+    service,
+    async [Symbol.asyncDispose]() {
+      await box[Symbol.asyncDispose]();
+      await service[Symbol.asyncDispose]();
     },
   };
 }

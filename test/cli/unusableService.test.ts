@@ -20,7 +20,7 @@ describe("a service that can't be used", () => {
     await using tool = await toolbox();
     for (const body of ["<html>hello</html>", "{}", '{"org-id":7}']) {
       await using other = await answering(200, body);
-      const { exitCode, stderr } = await tool.run(["org"], { ...key, PIPELINE_BASE_URL: other.url });
+      const { exitCode, stderr } = await tool.call(["org"], { ...key, PIPELINE_BASE_URL: other.url });
       assert.equal(exitCode, 4, stderr);
     }
   });

@@ -17,11 +17,16 @@ const instantPattern = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/;
 
 describe("conformance: the endpoints", () => {
   let served: ServedTool;
+  /** A run of `hello` that has ended, and who started it: for what only looks at one. */
+  let reader: Member;
+  let ended: Told;
   before(async () => {
     served = await servedTool();
     await served.write("hello", programPipeline("console.log('one'); console.log('two')"));
     await served.write("long", programPipeline(untilCancelled, "1h"));
     await served.write("broken", programPipeline("process.exit(7)"));
+    reader = await served.member();
+    ended = await endedRun(reader);
   });
   after(() => served[Symbol.asyncDispose]());
 
@@ -77,8 +82,8 @@ describe("conformance: the endpoints", () => {
     });
     for (const slash of ["", "/"]) {
       const env = { ...at(given), PIPELINE_BASE_URL: `${given.origin}/eu/pipelines${slash}` };
-      assert.equal((await served.run(["org"], env)).exitCode, 0);
-      assert.equal((await served.run(["runs", "cancel", "run_1"], env)).exitCode, 0);
+      assert.equal((await served.call(["org"], env)).exitCode, 0);
+      assert.equal((await served.call(["runs", "cancel", "run_1"], env)).exitCode, 0);
     }
   });
 
@@ -105,11 +110,11 @@ describe("conformance: the endpoints", () => {
       const viewer = await served.member("viewer", "More roles");
       const run = await runner.start("long");
       const [read, refused] = await Promise.all([
-        served.run(["org"], viewer.env),
+        served.call(["org"], viewer.env),
         served.run(["runs", "cancel", run["run-id"]], viewer.env),
       ]);
       assert.deepEqual([read.exitCode, refused.exitCode], [0, 3]);
-      assert.equal((await served.run(["runs", "cancel", run["run-id"]], runner.env)).exitCode, 0);
+      assert.equal((await served.call(["runs", "cancel", run["run-id"]], runner.env)).exitCode, 0);
     },
   );
 
@@ -121,7 +126,7 @@ describe("conformance: the endpoints", () => {
       const other = await served.member("owner", "Actors");
       const run = await endedRun(someone);
       assert.equal(run.actor, someone.keyId);
-      const { told } = await served.json(["run", "hello"], other.env);
+      const { told } = await served.calledJson(["run", "hello"], other.env);
       assert.equal(told.runs[0].actor, other.keyId);
       assert.equal((await other.told("GET", "/api/org")).actor, other.keyId);
     },
@@ -131,9 +136,7 @@ describe("conformance: the endpoints", () => {
     "description, Run: rule 2",
     "the cancel reply has the run's id and its status, also of one that has stopped",
     async () => {
-      const someone = await served.member();
-      const run = await endedRun(someone);
-      assert.deepEqual(await cancel(someone, run), { "run-id": run["run-id"], status: "succeeded" });
+      assert.deepEqual(await cancel(reader, ended), { "run-id": ended["run-id"], status: "succeeded" });
     },
   );
 
@@ -212,13 +215,11 @@ describe("conformance: the endpoints", () => {
   );
 
   row("contract, Endpoints: GET /api/runs/{id}", "the run with its steps", async () => {
-    const someone = await served.member();
-    const run = await endedRun(someone);
     assert.deepEqual(
-      run.steps.map(({ name, type, status }: Told) => [name, type, status]),
+      ended.steps.map(({ name, type, status }: Told) => [name, type, status]),
       [["only", "cli", "succeeded"]],
     );
-    assert.equal((await someone.ask("GET", "/api/runs/run_none")).status, 404);
+    assert.equal((await reader.ask("GET", "/api/runs/run_none")).status, 404);
   });
 
   row(
@@ -365,27 +366,21 @@ describe("conformance: the endpoints", () => {
   });
 
   row("contract, Endpoints: rule 2", "each time is RFC 3339 in UTC", async () => {
-    const run = await endedRun(await served.member());
-    const times = [
-      run["created-at"],
-      run["stopped-at"],
-      run.steps[0]["started-at"],
-      run.steps[0]["stopped-at"],
-    ];
+    const [step] = ended.steps;
+    const times = [ended["created-at"], ended["stopped-at"], step["started-at"], step["stopped-at"]];
     for (const time of times) assert.match(time, instantPattern);
     assert.deepEqual(times.toSorted(), [times[0], times[2], times[3], times[1]]);
   });
 
   row("contract, Endpoints: rule 3", "the statuses of work hold the slot, the others don't", async () => {
     const someone = await served.member();
-    const succeeded = await endedRun(someone);
     const failed = await someone.stopped((await someone.start("broken"))["run-id"]);
     const late = await someone.stopped((await someone.start("long", { "time-limit-seconds": 1 }))["run-id"]);
     const begun = await someone.start("long");
     const cancelling = await cancel(someone, begun);
     const cancelled = await someone.stopped(begun["run-id"]);
     assert.deepEqual(
-      [begun, cancelling, succeeded, failed, cancelled, late].map(({ status }) => status),
+      [begun, cancelling, ended, failed, cancelled, late].map(({ status }) => status),
       ownStatuses.slice(0, -1),
     );
     assert.deepEqual((await someone.told("GET", "/api/runs?status=in-work")).runs, []);
@@ -431,7 +426,7 @@ describe("conformance: the endpoints", () => {
       });
       const [ran, listed] = await Promise.all([
         served.json(["run", "nightly"], { ...at(service), ...hurried(50) }),
-        served.run(["runs", "list"], at(service)),
+        served.call(["runs", "list"], at(service)),
       ]);
       assert(looks >= 3, "it was active until it had stopped");
       assert.equal(ran.exitCode, 1);
@@ -445,7 +440,7 @@ describe("conformance: the endpoints", () => {
     "ids begin with what they are and sort by time; secrets have one prefix",
     async () => {
       const someone = await served.member();
-      const runs = [await endedRun(someone), await endedRun(someone), await endedRun(someone)];
+      const runs = [ended, await endedRun(someone), await endedRun(someone)];
       const ids = runs.map((run) => run["run-id"]);
       assert.deepEqual(ids, ids.toSorted());
       for (const id of ids) assert.match(id, /^run_/);
@@ -467,7 +462,7 @@ describe("conformance: the endpoints", () => {
       const made = await served.json(["keys", "create", "--role", "member", "--org", "Hashes"]);
       const secret: string = made.told["api-key"];
       const env = { PIPELINE_BASE_URL: served.url, PIPELINE_API_KEY: secret };
-      assert.equal((await served.run(["org"], env)).exitCode, 0);
+      assert.equal((await served.call(["org"], env)).exitCode, 0);
       // `watchedTool` looks for the secret in what this prints.
       assert.match((await served.run(["keys", "list"], env)).stdout, new RegExp(made.told["key-id"]));
       for (const file of ["runs.db", "runs.db-wal"]) {
@@ -483,16 +478,14 @@ describe("conformance: the endpoints", () => {
     "contract, The contract: rule 2",
     "every name on the wire and in the tool's objects is kebab-case",
     async () => {
-      const someone = await served.member();
-      const run = await endedRun(someone);
       const objects = [
-        run,
-        await someone.told("GET", "/api/org"),
-        await someone.told("GET", "/api/runs"),
-        await someone.told("GET", "/api/pipelines"),
-        (await served.json(["run", "hello"], someone.env)).told,
-        (await served.json(["org"], someone.env)).told,
-        (await served.json(["runs", "list"], someone.env)).told,
+        ended,
+        await reader.told("GET", "/api/org"),
+        await reader.told("GET", "/api/runs"),
+        await reader.told("GET", "/api/pipelines"),
+        (await served.calledJson(["run", "hello"], reader.env)).told,
+        (await served.calledJson(["org"], reader.env)).told,
+        (await served.calledJson(["runs", "list"], reader.env)).told,
       ];
       for (const object of objects) {
         for (const name of namesIn(object)) assert.match(name, /^[a-z0-9]+(-[a-z0-9]+)*$/);

@@ -41,7 +41,10 @@ describe("conformance: a service that has the given endpoints alone", () => {
       `${what} says what can't be done there, and what may do it`,
       async () => {
         await using given = await givenService();
-        const [plain, json] = await Promise.all([tool.run(args, at(given)), tool.json(args, at(given))]);
+        const [plain, json] = await Promise.all([
+          tool.call(args, at(given)),
+          tool.calledJson(args, at(given)),
+        ]);
         const { host } = new URL(given.origin);
         for (const { exitCode } of [plain, json]) assert.equal(exitCode, 4);
         assert.equal(plain.stdout, "", "nothing was done, so there is no result");
@@ -62,7 +65,7 @@ describe("conformance: a service that has the given endpoints alone", () => {
     "an id that the service doesn't know is told, with exit code 2 and the id",
     async () => {
       await using given = await givenService();
-      const { exitCode, stderr, stdout } = await tool.run(["runs", "cancel", "run_none"], at(given));
+      const { exitCode, stderr, stdout } = await tool.call(["runs", "cancel", "run_none"], at(given));
       assert.equal(exitCode, 2);
       assert.match(stderr, /run_none/);
       assert.equal(stdout, "");
@@ -74,7 +77,7 @@ describe("conformance: a service that has the given endpoints alone", () => {
     "one id of several that isn't known: 1, and the others are told",
     async () => {
       await using given = await givenService();
-      const { exitCode, told } = await tool.json(["runs", "cancel", "run_none", "run_1"], at(given));
+      const { exitCode, told } = await tool.calledJson(["runs", "cancel", "run_none", "run_1"], at(given));
       assert.equal(exitCode, 1);
       assert.equal(told.ok, false);
       assert.match(JSON.stringify(told), /run_none/);
@@ -152,7 +155,7 @@ describe("conformance: a service that has the given endpoints alone", () => {
             return true;
           },
         });
-        const { exitCode, told, stderr, stdout } = await tool.json(["org"], at(given));
+        const { exitCode, told, stderr, stdout } = await tool.calledJson(["org"], at(given));
         assert.equal(exitCode, 4);
         assert.equal(told.error.type, "breaks-contract");
         assert.match(told.error.message, names);

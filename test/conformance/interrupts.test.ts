@@ -62,26 +62,23 @@ describe("conformance: Ctrl-C", () => {
     ServiceProxy.to({ url: served.url, token: someone.secret }, options);
 
   posixRow(id, "while following, the run is cancelled and its slot is free when the tool ends", async () => {
-    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
-      const someone = await served.member();
-      const following = served.spawn(["run", "followed"], someone.env);
-      const pid = await writtenPid(pidFile);
-      following.kill(signal);
-      const { stdout, stderr } = await endOf(following);
-      assert(!isAlive(pid));
-      assert.match(stdout, /^run_\w+ followed cancelled$/);
-      assert.match(
-        stderr,
-        /followed: cancelling run_\w+; Ctrl-C again leaves at once, without waiting for its end\n/,
-      );
-      assert.match(
-        stderr,
-        /followed: cancelled in [\s\S]*pipeline: interrupted: followed cancelled \(run_\w+\)\.$/,
-      );
-      assert.deepEqual(await left(someone), { runs: ["followed cancelled"], used: 1 });
-      assert.equal((await someone.start("hello")).status, "running");
-      await rm(pidFile);
-    }
+    const someone = await served.member();
+    const following = served.spawn(["run", "followed"], someone.env);
+    const pid = await writtenPid(pidFile);
+    following.kill("SIGINT");
+    const { stdout, stderr } = await endOf(following);
+    assert(!isAlive(pid));
+    assert.match(stdout, /^run_\w+ followed cancelled$/);
+    assert.match(
+      stderr,
+      /followed: cancelling run_\w+; Ctrl-C again leaves at once, without waiting for its end\n/,
+    );
+    assert.match(
+      stderr,
+      /followed: cancelled in [\s\S]*pipeline: interrupted: followed cancelled \(run_\w+\)\.$/,
+    );
+    assert.deepEqual(await left(someone), { runs: ["followed cancelled"], used: 1 });
+    assert.equal((await someone.start("hello")).status, "running");
   });
 
   posixRowCase(
@@ -163,28 +160,32 @@ describe("conformance: Ctrl-C", () => {
     assert.deepEqual([stdout, stderr], ["", "pipeline: interrupted"]);
   });
 
-  posixRowCase(id, "while the start is being answered, its run is cancelled once it is known", async () => {
-    const someone = await served.member();
-    const isGranted = Promise.withResolvers<void>();
-    const isInterrupted = Promise.withResolvers<void>();
-    await using proxy = await proxyOf(someone, {
-      beforeReply: ({ line }) => {
-        if (line !== "POST /api/runs") return undefined;
-        isGranted.resolve();
-        return isInterrupted.promise;
-      },
-    });
-    const starting = served.spawn(["run", "long"], proxy.env);
-    await isGranted.promise;
-    starting.kill("SIGINT");
-    // By the time that another tool has started, asked and ended, this one has heard the signal.
-    await served.run(["org"], someone.env);
-    isInterrupted.resolve();
-    const { stdout, stderr } = await endOf(starting);
-    assert.match(stdout, /^run_\w+ long cancelled$/);
-    assert.match(stderr, /^pipeline: interrupted: long cancelled \(run_\w+\)\.$/m);
-    assert.deepEqual(await left(someone), { runs: ["long cancelled"], used: 1 });
-  });
+  posixRowCase(
+    id,
+    "while the start is being answered, its run is cancelled once it is known (SIGHUP)",
+    async () => {
+      const someone = await served.member();
+      const isGranted = Promise.withResolvers<void>();
+      const isInterrupted = Promise.withResolvers<void>();
+      await using proxy = await proxyOf(someone, {
+        beforeReply: ({ line }) => {
+          if (line !== "POST /api/runs") return undefined;
+          isGranted.resolve();
+          return isInterrupted.promise;
+        },
+      });
+      const starting = served.spawn(["run", "long"], proxy.env);
+      await isGranted.promise;
+      starting.kill("SIGHUP");
+      // By the time that another tool has started, asked and ended, this one has heard the signal.
+      await served.run(["org"], someone.env);
+      isInterrupted.resolve();
+      const { stdout, stderr } = await endOf(starting);
+      assert.match(stdout, /^run_\w+ long cancelled$/);
+      assert.match(stderr, /^pipeline: interrupted: long cancelled \(run_\w+\)\.$/m);
+      assert.deepEqual(await left(someone), { runs: ["long cancelled"], used: 1 });
+    },
+  );
 
   for (const isHeld of [false, true]) {
     const which = isHeld ? "a held start" : "the start";
@@ -319,12 +320,13 @@ describe("conformance: Ctrl-C", () => {
     assert.equal((await someone.stopped(runId)).status, "cancelled");
   });
 
-  posixRowCase(id, "of several pipelines none is begun after it", async () => {
+  posixRowCase(id, "of several pipelines none is begun after it (SIGTERM)", async () => {
     const someone = await served.member();
     const running = served.spawn(["run", "hello", "followed", "hello", "--json"], someone.env);
-    await writtenPid(pidFile);
-    running.kill("SIGINT");
+    const pid = await writtenPid(pidFile);
+    running.kill("SIGTERM");
     const told = JSON.parse((await endOf(running)).stdout);
+    assert(!isAlive(pid));
     assert.equal(told.error.type, "interrupted");
     assert.match(
       told.error.message,

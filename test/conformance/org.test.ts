@@ -91,7 +91,7 @@ describe("conformance: the org", () => {
       await someone.stopped(runId);
       assert.equal((await someone.told("GET", "/api/org")).usage["runs-today"], 1);
       assert.equal((await served.run(["run", "hello"], someone.env)).exitCode, 0);
-      assert.equal((await served.json(["org"], someone.env)).told.usage["runs-today"], 2);
+      assert.equal((await served.calledJson(["org"], someone.env)).told.usage["runs-today"], 2);
     },
   );
 
@@ -151,7 +151,7 @@ describe("conformance: the org", () => {
       readers.map(async (role) => {
         const { ask, env } = await served.member(role);
         assert.equal((await ask("GET", "/api/org")).status, 200, role);
-        assert.equal((await served.run(["org"], env)).exitCode, 0, role);
+        assert.equal((await served.call(["org"], env)).exitCode, 0, role);
       }),
     );
   });
@@ -196,7 +196,7 @@ describe("conformance: the org", () => {
     async () => {
       const made = await served.json(["keys", "create", "--role", "viewer", "--org", "Keys"]);
       const env = { PIPELINE_BASE_URL: served.url, PIPELINE_API_KEY: made.told["api-key"] };
-      assert.equal((await served.json(["org"], env)).told.actor, made.told["key-id"]);
+      assert.equal((await served.calledJson(["org"], env)).told.actor, made.told["key-id"]);
     },
   );
 });

@@ -41,11 +41,14 @@ describe("conformance: the refusal object", () => {
       readonly args?: readonly string[];
       readonly env?: Readonly<Record<string, string>>;
       readonly org?: Readonly<Record<string, unknown>>;
+      readonly isProcess?: boolean;
     } = {},
   ): Promise<Refused> {
-    const { headers = { date: servedAt }, args = ["nightly"], env = {}, org = {} } = options;
+    const { headers = { date: servedAt }, args = ["nightly"], env = {}, org = {}, isProcess } = options;
     await using service = await startsAnswered((_, response) => sendShape(response, shape, headers), { org });
-    const end = await tool.run(["run", ...args], { ...at(service), ...env });
+    // Only a process heeds what is loaded before its program.
+    const start = isProcess || "NODE_OPTIONS" in env ? tool.run : tool.call;
+    const end = await start(["run", ...args], { ...at(service), ...env });
     return { ...end, told: onlyObject(end.stdout) };
   }
 
@@ -83,7 +86,7 @@ describe("conformance: the refusal object", () => {
   describe("by the day", () => {
     let refused: Refused;
     before(async () => {
-      refused = await refusedBy(freeDay);
+      refused = await refusedBy(freeDay, { isProcess: true });
     });
 
     row(
@@ -91,7 +94,7 @@ describe("conformance: the refusal object", () => {
       "one object and exit code 5, with and without --json",
       async () => {
         assertFreeDay(refused);
-        assertFreeDay(await refusedBy(freeDay, { args: ["nightly", "--json"] }));
+        assertFreeDay(await refusedBy(freeDay, { args: ["nightly", "--json"], isProcess: true }));
       },
     );
 
@@ -204,7 +207,7 @@ describe("conformance: the refusal object", () => {
             },
             { besides: runAsEnded(ended(status)) },
           );
-          const end = await tool.run(["run", "first", "second", "third"], at(service));
+          const end = await tool.call(["run", "first", "second", "third"], at(service));
           assert.equal(end.exitCode, 5);
           const told = onlyObject(end.stdout);
           assert.deepEqual(Object.keys(told), ["ok", "command", "error", "hints", "warnings"]);
@@ -221,7 +224,7 @@ describe("conformance: the refusal object", () => {
       "also without colours, on a dumb terminal, and in a folder that is no project",
       async () => {
         for (const env of [{ NO_COLOR: "1" }, { TERM: "dumb" }, { FORCE_COLOR: "3" }]) {
-          const { told, exitCode, stdout } = await refusedBy(freeDay, { env });
+          const { told, exitCode, stdout } = await refusedBy(freeDay, { env, isProcess: true });
           assertFreeDay({ told, exitCode, stdout, stderr: "" });
           assert(!stdout.includes("\u001b"));
         }
@@ -272,7 +275,7 @@ describe("conformance: the refusal object", () => {
       "the same seconds come out when the caller's clock is hours off",
       async () => {
         await Promise.all(
-          [-9, 1, 5.5, 24 * 400].map(async (hours) =>
+          [-9, 24 * 400].map(async (hours) =>
             assertFreeDay(await refusedBy(freeDay, { env: clockOff(hours) })),
           ),
         );
@@ -381,7 +384,7 @@ describe("conformance: the refusal object", () => {
         await Promise.all(
           others.map(async (shape) => {
             await using service = await startsAnswered((_, response) => sendShape(response, shape));
-            const { exitCode, stdout } = await tool.run(["run", "nightly"], at(service));
+            const { exitCode, stdout } = await tool.call(["run", "nightly"], at(service));
             assert.equal(exitCode, shape.exitCode, shape.name);
             assert.equal(stdout, "", shape.name);
           }),

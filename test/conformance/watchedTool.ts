@@ -39,9 +39,22 @@ export async function watchedTool() {
     async run(args: readonly string[], env: Readonly<Record<string, string | undefined>> = {}) {
       return watched(await box.run(args, noted(env)));
     },
+    /** Looks at what a command comes to in the process of the tests, where its own was looked at for another case. */
+    async call(
+      args: readonly string[],
+      env: Readonly<Record<string, string | undefined>> = {},
+      folder?: string,
+    ) {
+      return watched(await box.call(args, noted(env), folder));
+    },
     /** Runs a command with `--json` and returns the one object that it printed. */
     async json(args: readonly string[], env: Readonly<Record<string, string | undefined>> = {}) {
       const end = watched(await box.run([...args, "--json"], noted(env)));
+      return { ...end, told: onlyObject(end.stdout) };
+    },
+    /** The same by {@link call}. */
+    async calledJson(args: readonly string[], env: Readonly<Record<string, string | undefined>> = {}) {
+      const end = watched(await box.call([...args, "--json"], noted(env)));
       return { ...end, told: onlyObject(end.stdout) };
     },
   };

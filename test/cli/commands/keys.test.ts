@@ -5,7 +5,7 @@ import { toolbox, written } from "../toolbox.ts";
 type Tool = Awaited<ReturnType<typeof toolbox>>;
 
 async function json(tool: Tool, ...args: string[]) {
-  const { exitCode, stdout, stderr } = await tool.run([...args, "--json"]);
+  const { exitCode, stdout, stderr } = await tool.call([...args, "--json"]);
   return { exitCode, told: JSON.parse(stdout), stderr };
 }
 
@@ -63,20 +63,20 @@ describe("pipeline keys", () => {
     assert.equal(last.told.ok, false);
     assert.equal(last.told.error.type, "conflict");
     assert.match(last.told.error.message, /another owner key/);
-    const none = await tool.run(["keys", "revoke", "key_none"]);
+    const none = await tool.call(["keys", "revoke", "key_none"]);
     assert.equal(none.exitCode, 2);
     assert.match(none.stderr, /no key `key_none`[\s\S]*keys list/);
 
-    assert.equal((await tool.run(["org"])).exitCode, 0);
+    assert.equal((await tool.call(["org"])).exitCode, 0);
     const { keys } = (await json(tool, "keys", "list", "--org", "This machine")).told;
-    const machines = await tool.run(["keys", "revoke", keys[0]["key-id"]]);
+    const machines = await tool.call(["keys", "revoke", keys[0]["key-id"]]);
     assert.equal(machines.exitCode, 2);
     assert.match(machines.stderr, /can't be revoked[\s\S]*start/);
   });
 
   it("says so when there are none", async () => {
     await using tool = await toolbox();
-    const { exitCode, stdout, stderr } = await tool.run(["keys", "list"]);
+    const { exitCode, stdout, stderr } = await tool.call(["keys", "list"]);
     assert.equal(exitCode, 0);
     assert.equal(stdout, "");
     assert.match(stderr, /No keys yet/);
@@ -86,7 +86,7 @@ describe("pipeline keys", () => {
   it("refuses a name that can't be shown: exit code 2", async () => {
     await using tool = await toolbox();
     for (const name of ["", "a\nb", "x".repeat(101)]) {
-      const { exitCode } = await tool.run([
+      const { exitCode } = await tool.call([
         "keys",
         "create",
         "--role",
@@ -98,6 +98,6 @@ describe("pipeline keys", () => {
       ]);
       assert.equal(exitCode, 2);
     }
-    assert.equal((await tool.run(["keys", "list"])).stdout, "");
+    assert.equal((await tool.call(["keys", "list"])).stdout, "");
   });
 });

@@ -35,17 +35,16 @@ async function desk(answering = answer) {
     env,
     /** Runs the tool; nothing that it has ever shown may hold the key. */
     async run(args: readonly string[], input = "", more: Record<string, string | undefined> = {}) {
-      const { exitCode, stdout, stderr } = await execa(process.execPath, [toolPath, ...args], {
-        env: {
-          PIPELINE_BASE_URL: undefined,
-          PIPELINE_API_KEY: undefined,
-          PIPELINE_DATA_DIR: tool.data,
-          ...env,
-          ...more,
-        },
-        reject: false,
-        input,
-      });
+      const named = { ...env, ...more };
+      // What reads its standard input is a process of its own.
+      const { exitCode, stdout, stderr } =
+        args[0] === "login"
+          ? await execa(process.execPath, [toolPath, ...args], {
+              env: { ...tool.env, ...named },
+              reject: false,
+              input,
+            })
+          : await tool.call(args, named);
       assert(!`${stdout}${stderr}`.includes(apiKey), "the key was shown");
       return { exitCode, stdout, stderr };
     },

@@ -29,26 +29,26 @@ describe("pipeline validate", () => {
     const text =
       'resources:\n  sh: { type: cli }\nsteps:\n  - use: sh\n    run: echo "warn: x"\n  - name: a\n   use: shh\n    rnu: b\n';
     await tool.write("bad", text);
-    const { stdout } = await tool.run(["validate", "--json"]);
+    const { stdout } = await tool.call(["validate", "--json"]);
     const [{ problems }] = JSON.parse(stdout).files;
     assert.deepEqual(problems, [
       { message: "put this value in quotes: it contains `: `", line: 5, column: 10 },
       { message: "the indentation is wrong: this line has to begin in column 5", line: 7, column: 4 },
       { message: "there is no resource `shh`; did you mean `sh`?", line: 7, column: 9 },
     ]);
-    const { stderr } = await tool.run(["run", "bad"]);
+    const { stderr } = await tool.call(["run", "bad"]);
     assert.match(stderr, /bad\.yaml:5:10: put this value in quotes: it contains `: `/);
   });
 
   it("ends with 0 when all is fine, and says nothing with --quiet", async () => {
     await using tool = await toolbox();
     await tool.write("good", programPipeline(""));
-    const { exitCode, stdout, stderr } = await tool.run(["validate"]);
+    const { exitCode, stdout, stderr } = await tool.call(["validate"]);
     assert.deepEqual(
       { exitCode, stdout, stderr },
       { exitCode: 0, stdout: "", stderr: "1 pipeline file, no problem." },
     );
-    const quiet = await tool.run(["validate", "--quiet"]);
+    const quiet = await tool.call(["validate", "--quiet"]);
     assert.equal(quiet.stdout + quiet.stderr, "");
   });
 
@@ -56,7 +56,7 @@ describe("pipeline validate", () => {
     await using tool = await toolbox();
     await tool.write("good", programPipeline(""));
     await tool.write("bad", broken);
-    const { exitCode, stdout } = await tool.run(["validate", "--json", "bad", "good"]);
+    const { exitCode, stdout } = await tool.call(["validate", "--json", "bad", "good"]);
     assert.equal(exitCode, 1);
     const told = JSON.parse(stdout);
     assert.equal(told.ok, false);
@@ -76,9 +76,9 @@ describe("pipeline validate", () => {
     await using tool = await toolbox();
     await tool.write("good", programPipeline(""));
     const path = join(tool.project, "pipelines", "good.yaml");
-    const twice = JSON.parse((await tool.run(["validate", "good", path, "--json"])).stdout);
+    const twice = JSON.parse((await tool.call(["validate", "good", path, "--json"])).stdout);
     assert.equal(twice.files.length, 1);
-    const outside = await tool.spawn(["validate", path], {}, tool.data);
+    const outside = await tool.call(["validate", path], {}, tool.data);
     assert.equal(outside.exitCode, 0, outside.stderr);
   });
 
@@ -102,7 +102,7 @@ describe("pipeline validate", () => {
   it("ends with 2 for a file that isn't there, a folder, or no project, before it tells anything", async () => {
     await using tool = await toolbox();
     assert.match(
-      (await tool.run(["validate"])).stderr,
+      (await tool.call(["validate"])).stderr,
       /No pipelines\/ here or above\.\n[\s\S]*create pipelines\/hello\.yaml\./,
     );
     await tool.write("hello", broken);
@@ -111,7 +111,7 @@ describe("pipeline validate", () => {
       [["hello", "helo"], /no pipeline `helo`[\s\S]*Did you mean `hello`/],
       [["pipelines/"], /is a folder/],
     ] as const) {
-      const { exitCode, stdout, stderr } = await tool.run(["validate", ...args]);
+      const { exitCode, stdout, stderr } = await tool.call(["validate", ...args]);
       assert.equal(exitCode, 2, stderr);
       assert.equal(stdout, "");
       assert.match(stderr, said);
@@ -123,11 +123,11 @@ describe("pipeline validate", () => {
     await tool.write("one", programPipeline(""));
     await tool.write("two", `name: one\n${programPipeline("")}`);
     for (const args of [[], ["two"], ["pipelines/two.yaml"]]) {
-      const { exitCode, stdout } = await tool.run(["validate", ...args]);
+      const { exitCode, stdout } = await tool.call(["validate", ...args]);
       assert.equal(exitCode, 1);
       assert.match(stdout, /two\.yaml:1:7: another file has the name `one` as well \(pipelines\/one\.yaml\)/);
     }
-    const { pipelines } = JSON.parse((await tool.run(["pipelines", "--json"])).stdout);
+    const { pipelines } = JSON.parse((await tool.call(["pipelines", "--json"])).stdout);
     assert.match(pipelines[0].problem, /pipelines\/two\.yaml/);
   });
 
@@ -135,19 +135,19 @@ describe("pipeline validate", () => {
     await using tool = await toolbox();
     await tool.write("one", `# of the shop\nenv-file: .env\n${programPipeline("")}`);
     for (const args of [[], ["one"], ["pipelines/one.yaml"]]) {
-      const { exitCode, stdout } = await tool.run(["validate", ...args]);
+      const { exitCode, stdout } = await tool.call(["validate", ...args]);
       assert.equal(exitCode, 1);
       assert.match(stdout, /one\.yaml:2:11: the pipeline's env-file, `\.env`, isn't in the project's folder/);
     }
     await writeFile(join(tool.project, ".env"), "TOKEN=x\n");
-    assert.equal((await tool.run(["validate"])).exitCode, 0);
+    assert.equal((await tool.call(["validate"])).exitCode, 0);
   });
 
   itOn("posix", "tells of files that can't be read as it does of others: a pipe, one too large", async () => {
     await using tool = await toolbox();
     await execa("mkfifo", [join(tool.project, "pipelines", "pipe.yaml")]);
     await tool.write("large", "#".repeat(70_000));
-    const { exitCode, stdout } = await tool.run(["validate"]);
+    const { exitCode, stdout } = await tool.call(["validate"]);
     assert.equal(exitCode, 1);
     assert.match(stdout, /large\.yaml:1:1: the file is larger than 64 KiB/);
     assert.match(stdout, /pipe\.yaml:1:1: this is no plain file/);

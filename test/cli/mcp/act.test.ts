@@ -2,23 +2,17 @@ import assert from "node:assert/strict";
 import { fillDay } from "../../service/fillDay.ts";
 import { programPipeline, untilCancelled } from "../../service/startedService.ts";
 import { ServiceProxy } from "../serviceProxy.ts";
-import { type Toolbox, toolbox } from "../toolbox.ts";
+import { servedToolbox } from "../toolbox.ts";
 import { Agent, revisions } from "./agent.ts";
 
 describe("what an agent does by `pipeline mcp`", () => {
-  let box: Toolbox;
+  let box: Awaited<ReturnType<typeof servedToolbox>>;
   beforeEach(async () => {
-    box = await toolbox();
+    box = await servedToolbox();
     await box.write("hello", programPipeline("console.log('hi')"));
     await box.write("endless", programPipeline(untilCancelled));
   });
   afterEach(() => box[Symbol.asyncDispose]());
-
-  /** A way to the running service that counts the requests. */
-  async function counted(options: Parameters<typeof ServiceProxy.before>[1] = {}): Promise<ServiceProxy> {
-    await box.run(["org"]);
-    return ServiceProxy.before(box.data, options);
-  }
 
   for (const revision of revisions) {
     it(`is to start, wait for and cancel runs at revision ${revision}`, async () => {
@@ -85,7 +79,7 @@ describe("what an agent does by `pipeline mcp`", () => {
   });
 
   it("asks the service once for ten starts while the slot is taken, and starts once it is free", async () => {
-    await using proxy = await counted();
+    await using proxy = await ServiceProxy.before(box.data);
     const holder = JSON.parse((await box.run(["run", "endless", "--detach", "--json"])).stdout).runs[0];
     await using agent = await Agent.of(box, "2026-07-28", [], { env: proxy.env });
     for (let count = 1; count <= 10; count++) {
@@ -111,7 +105,7 @@ describe("what an agent does by `pipeline mcp`", () => {
   });
 
   it("is refused a used-up day by the service once, and then without it", async () => {
-    await using proxy = await counted();
+    await using proxy = await ServiceProxy.before(box.data);
     await fillDay(box.data, 50);
     await using agent = await Agent.of(box, "2026-07-28", [], { env: proxy.env });
     for (let count = 1; count <= 3; count++) {
@@ -128,7 +122,7 @@ describe("what an agent does by `pipeline mcp`", () => {
   });
 
   it("leaves the last runs of the day to people with --reserve", async () => {
-    await using proxy = await counted();
+    await using proxy = await ServiceProxy.before(box.data);
     await fillDay(box.data, 40);
     await using agent = await Agent.of(box, "2026-07-28", ["--reserve", "10"], { env: proxy.env });
     const { isError, value, text } = await agent.call("start_run", { pipeline: "hello" });
@@ -147,7 +141,7 @@ describe("what an agent does by `pipeline mcp`", () => {
   it("starts no more runs than --max-runs, also by calls at once and by one that was cancelled", async () => {
     const replying = Promise.withResolvers<void>();
     const cancelled = Promise.withResolvers<void>();
-    await using proxy = await counted({
+    await using proxy = await ServiceProxy.before(box.data, {
       beforeReply: ({ line }) => {
         if (line !== "POST /api/runs") return undefined;
         replying.resolve();

@@ -33,6 +33,7 @@ const valueSchema = z.looseObject({
 export class Agent implements AsyncDisposable {
   readonly client: Client;
   readonly #transport: StdioClientTransport | undefined;
+  #tools: Promise<unknown> | undefined;
 
   /** @param args of `pipeline mcp`. */
   static async of(
@@ -70,8 +71,9 @@ export class Agent implements AsyncDisposable {
 
   /** Calls a tool. The client checks the result against the tool's output schema. */
   async call(name: string, args: Record<string, unknown> = {}, onprogress?: (progress: Progress) => void) {
-    // Without them, the client doesn't know the output schemas.
-    await this.client.listTools();
+    // Without them, the client doesn't know the output schemas. It compiles them each time.
+    this.#tools ??= this.client.listTools();
+    await this.#tools;
     const result = await this.client.callTool(
       { name, arguments: args },
       onprogress === undefined ? {} : { onprogress },

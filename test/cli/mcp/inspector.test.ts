@@ -4,8 +4,8 @@ import { execa } from "execa";
 import { installOnDemand } from "../../../scripts/process/installOnDemand.ts";
 import { sayToStandardError } from "../../../scripts/say.ts";
 import { fillDay } from "../../service/fillDay.ts";
-import { programPipeline, untilCancelled } from "../../service/startedService.ts";
-import { type Toolbox, toolbox } from "../toolbox.ts";
+import { programPipeline } from "../../service/startedService.ts";
+import { servedToolbox, type Toolbox, toolbox } from "../toolbox.ts";
 import { resultOf } from "./agent.ts";
 
 const folder = join(import.meta.dirname, "inspector");
@@ -30,44 +30,40 @@ describe("`pipeline mcp`, under the protocol's own inspector", function () {
       assert.equal(JSON.parse(listed.stdout).tools.length, 10);
       assert.equal(listed.stderr, "");
     });
+  }
 
-    it(`plays an agent's session at revision ${revision}`, async () => {
-      await using box = await toolbox();
-      await box.write("broken", programPipeline("console.log('it broke'); process.exit(1)"));
-      await box.write("endless", programPipeline(untilCancelled));
-      const call = async (tool: string, args: object = {}, server: readonly string[] = []) => {
-        const words = ["--method", "tools/call", "--tool-name", tool];
-        words.push("--tool-args-json", JSON.stringify(args));
-        return resultOf(JSON.parse((await inspect(box, era, words, server)).stdout));
-      };
+  it("plays an agent's session, whose calls are of either revision", async () => {
+    await using box = await servedToolbox();
+    await box.write("broken", programPipeline("console.log('it broke'); process.exit(1)"));
+    const call = async (era: string, tool: string, args: object = {}) => {
+      const words = ["--method", "tools/call", "--tool-name", tool];
+      words.push("--tool-args-json", JSON.stringify(args));
+      return resultOf(JSON.parse((await inspect(box, era, words)).stdout));
+    };
 
-      assert.match((await call("get_quota")).text, /Quota: 0 of 50 runs used today, 50 left for you/);
-      const begun = await call("start_run", { pipeline: "broken" });
-      assert.equal(begun.value.quota?.["runs-today"], 1, begun.text);
-      const broken = { "run-id": begun.value.run?.["run-id"] };
-      assert.equal((await call("wait_for_run", broken)).value.run?.status, "failed");
-      assert.match((await call("get_run_log", { ...broken, "failed-step-only": true })).text, /it broke/);
+    const begun = await call("legacy", "start_run", { pipeline: "broken" });
+    assert.equal(begun.value.quota?.["runs-today"], 1, begun.text);
+    const broken = { "run-id": begun.value.run?.["run-id"] };
+    assert.equal((await call("modern", "wait_for_run", broken)).value.run?.status, "failed");
+    const log = await call("legacy", "get_run_log", { ...broken, "failed-step-only": true });
+    assert.match(log.text, /it broke/);
 
-      const endless = (await call("start_run", { pipeline: "endless" })).value.run?.["run-id"];
-      assert.match(String((await call("cancel_run", { "run-id": endless })).value["status"]), /^cancel/);
-
-      const reserved = await call("start_run", { pipeline: "broken" }, ["--reserve", "48"]);
-      assert.deepEqual([reserved.isError, reserved.value.refusal?.scope], [true, "reserve"]);
-      await fillDay(box.data, 48);
-      const refused = await call("start_run", { pipeline: "broken" });
+    await fillDay(box.data, 49);
+    for (const era of Object.values(eras)) {
+      const refused = await call(era, "start_run", { pipeline: "broken" });
       assert.deepEqual([refused.isError, refused.value.refusal?.scope], [true, "free-day"]);
       assert.match(refused.text, /Quota: 50 of 50 runs used today, 0 left for you/);
-    });
-  }
+    }
+  });
 });
 
-/** One call of the inspector, which has a server of its own, and ends with 5 for a tool's error. @param args of `pipeline mcp`. */
-function inspect(box: Toolbox, era: string, words: readonly string[], args: readonly string[] = []) {
+/** One call of the inspector, which has a server of its own, and ends with 5 for a tool's error. */
+function inspect(box: Toolbox, era: string, words: readonly string[]) {
   // The server gets none of the inspector's environment but what its system needs.
   const env = Object.entries(box.env).flatMap(([name, value]) =>
     value === undefined ? [] : ["-e", `${name}=${value}`],
   );
-  const server = [process.execPath, box.path, "mcp", ...args];
+  const server = [process.execPath, box.path, "mcp"];
   return execa(process.execPath, [program, "--cli", "--protocol-era", era, ...env, ...words, ...server], {
     cwd: box.project,
     env: { HOME: box.data, USERPROFILE: box.data },

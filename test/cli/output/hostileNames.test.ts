@@ -39,7 +39,7 @@ describe("names of files and folders", function () {
     ];
     for (const args of calls) {
       for (const json of [[], ["--json"]]) {
-        const { exitCode, stdout, stderr } = await tool.spawn([...args, ...json], {}, folder);
+        const { exitCode, stdout, stderr } = await tool.call([...args, ...json], {}, folder);
         assertHarmless({ exitCode, stdout, stderr });
         assert.notEqual(`${stdout}${stderr}`, "", args.join(" "));
       }
@@ -58,7 +58,7 @@ describe("names of files and folders", function () {
     const unreadable = "b\u202eroken";
     for (const name of ["nosuch", hostile, unreadable, `broken ${hostile}`]) {
       for (const json of [[], ["--json"]]) {
-        const { exitCode, stdout, stderr } = await tool.spawn(["run", name, ...json], {}, folder);
+        const { exitCode, stdout, stderr } = await tool.call(["run", name, ...json], {}, folder);
         assert.notEqual(exitCode, 0);
         assertHarmless({ exitCode, stdout, stderr });
       }

@@ -3,7 +3,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import { outputsJsonSchema } from "../../../scripts/build/outputsSchema.ts";
 import { programPipeline } from "../../service/startedService.ts";
-import { toolbox } from "../toolbox.ts";
+import { servedToolbox } from "../toolbox.ts";
 
 /** Checks what a command printed against the shape of a name, which is its words, `failure` or `refusal`. */
 function checker(): (name: string, printed: string) => void {
@@ -19,11 +19,13 @@ function checker(): (name: string, printed: string) => void {
 
 describe("what --json prints", () => {
   it("has the documented shape", async () => {
-    await using tool = await toolbox();
+    await using tool = await servedToolbox();
     await tool.write("hello", programPipeline(""));
     const check = checker();
     const told = async (name: string, ...args: string[]) => {
-      const { stdout } = await tool.run([...args, "--json"]);
+      // One that reads standard input is a process of its own.
+      const start = args[0] === "login" ? tool.run : tool.call;
+      const { stdout } = await start([...args, "--json"]);
       check(name, stdout);
       return JSON.parse(stdout);
     };

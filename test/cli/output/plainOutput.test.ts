@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { programPipeline } from "../../service/startedService.ts";
-import { toolbox } from "../toolbox.ts";
+import { servedToolbox } from "../toolbox.ts";
 import { words } from "../words.ts";
 
 /** A call of each command that ends by itself; `serve`, which doesn't, has tests of its own. */
@@ -27,10 +27,13 @@ const calls: Readonly<Record<string, readonly string[]>> = {
   help: ["help", "run"],
 };
 
+/** What reads standard input, and what shows how a process heeds its environment. */
+const asProcesses = new Set(["run", "login", "mcp", "help"]);
+
 describe("where colours and prose are declined", () => {
-  let tool: Awaited<ReturnType<typeof toolbox>>;
+  let tool: Awaited<ReturnType<typeof servedToolbox>>;
   before(async () => {
-    tool = await toolbox();
+    tool = await servedToolbox();
     await tool.write("hello", programPipeline(""));
     await tool.write("bad", "steps: 3\n");
   });
@@ -43,10 +46,11 @@ describe("where colours and prose are declined", () => {
       const args = calls[name];
       assert(args !== undefined, `no call of ${name} is known here`);
       const env = { FORCE_COLOR: "1", PIPELINE_CONFIG_DIR: tool.data };
+      const start = asProcesses.has(name) ? tool.run : tool.call;
       const ends = [
-        await tool.run([...args, "--no-color", "--quiet"], env),
-        await tool.run([...args, "--json"], { ...env, NO_COLOR: "1" }),
-        await tool.run(args, { ...env, FORCE_COLOR: undefined, TERM: "dumb" }),
+        await start([...args, "--no-color", "--quiet"], env),
+        await start([...args, "--json"], { ...env, NO_COLOR: "1" }),
+        await start(args, { ...env, FORCE_COLOR: undefined, TERM: "dumb" }),
       ];
       for (const { stdout, stderr } of ends) {
         assert(!`${stdout}${stderr}`.includes("\u001b"), JSON.stringify(stdout + stderr));

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fillDay } from "../../service/fillDay.ts";
-import { toolbox } from "../toolbox.ts";
+import { servedToolbox } from "../toolbox.ts";
 
 /** Three steps: the first counts how often it ran, the second needs the file `ready`. */
 const threeSteps = [
@@ -23,7 +23,7 @@ const threeSteps = [
 
 describe("pipeline run --from", () => {
   it("skips the steps before the one that failed, which the failed run has named, and is a run of its own", async () => {
-    await using tool = await toolbox();
+    await using tool = await servedToolbox();
     await tool.write("site", threeSteps);
     const first = await tool.run(["run", "site"]);
     assert.equal(first.exitCode, 1);
@@ -33,7 +33,9 @@ describe("pipeline run --from", () => {
     assert.equal(exitCode, 0, stderr);
     assert.match(stderr, /build it \(skipped\)/);
     assert.equal(await readFile(join(tool.project, "built"), "utf8"), "x", "it ran once");
-    const shown = JSON.parse((await tool.run(["runs", "show", stdout.split(" ")[0] ?? "", "--json"])).stdout);
+    const shown = JSON.parse(
+      (await tool.call(["runs", "show", stdout.split(" ")[0] ?? "", "--json"])).stdout,
+    );
     assert.deepEqual(
       shown.steps.map(({ name, status, "started-at": at }: Record<string, unknown>) => [name, status, !!at]),
       [
@@ -42,50 +44,49 @@ describe("pipeline run --from", () => {
         ["tell", "succeeded", true],
       ],
     );
-    const org = JSON.parse((await tool.run(["org", "--json"])).stdout);
+    const org = JSON.parse((await tool.call(["org", "--json"])).stdout);
     assert.equal(org.usage["runs-today"], 2);
   });
 
   it("names the steps that there are, and is for one pipeline", async () => {
-    await using tool = await toolbox();
+    await using tool = await servedToolbox();
     await tool.write("site", threeSteps);
-    const wrong = await tool.run(["run", "site", "--from", "publsh"]);
+    const wrong = await tool.call(["run", "site", "--from", "publsh"]);
     assert.equal(wrong.exitCode, 2);
     assert.match(
       wrong.stderr,
       /`site` has no step `publsh`\.\nIts steps are: `build it`, `publish`, `tell`\./,
     );
-    const two = await tool.run(["run", "site", "site", "--from", "publish"]);
+    const two = await tool.call(["run", "site", "site", "--from", "publish"]);
     assert.equal(two.exitCode, 2);
     assert.match(two.stderr, /--from is for a run of one pipeline/);
   });
 
   it("names a step by its number where others have its name, or where it is too long to be sent", async () => {
-    await using tool = await toolbox();
+    await using tool = await servedToolbox();
     await tool.write("twice", threeSteps.replace("build it", "publish"));
-    const first = await tool.run(["run", "twice"]);
+    const first = await tool.call(["run", "twice"]);
     assert.match(first.stderr, /^`pipeline run twice --from 2` is a new run from that step\.$/m);
-    const several = await tool.run(["run", "twice", "--from", "publish"]);
+    const several = await tool.call(["run", "twice", "--from", "publish"]);
     assert.equal(several.exitCode, 2);
     assert.match(
       several.stderr,
       /`twice` has several steps named `publish`\.\nName one of them by its number: `1`, `2`\./,
     );
     await writeFile(join(tool.project, "ready"), "");
-    const { exitCode, stderr } = await tool.run(["run", "twice", "--from", "2"]);
+    const { exitCode, stderr } = await tool.call(["run", "twice", "--from", "2"]);
     assert.equal(exitCode, 0, stderr);
     assert.equal(await readFile(join(tool.project, "built"), "utf8"), "x", "the first step ran once");
     await tool.write("wordy", threeSteps.replace("publish", "publish".repeat(50)));
     await rm(join(tool.project, "ready"));
-    assert.match((await tool.run(["run", "wordy"])).stderr, /^`pipeline run wordy --from 2` is a new run/m);
+    assert.match((await tool.call(["run", "wordy"])).stderr, /^`pipeline run wordy --from 2` is a new run/m);
   });
 
   it("repeats the step in the hint of a refusal", async () => {
-    await using tool = await toolbox();
+    await using tool = await servedToolbox();
     await tool.write("site", threeSteps);
-    await tool.run(["org"]);
     await fillDay(tool.data, 50);
-    const { exitCode, stdout } = await tool.run(["run", "site", "--from", "build it"]);
+    const { exitCode, stdout } = await tool.call(["run", "site", "--from", "build it"]);
     assert.equal(exitCode, 5);
     assert.equal(JSON.parse(stdout).hints[0].command, "pipeline run site --from 'build it'");
   });

@@ -5,16 +5,15 @@ import { fillDay } from "../../service/fillDay.ts";
 import { programPipeline } from "../../service/startedService.ts";
 import { answering } from "../answering.ts";
 import { ServiceProxy } from "../serviceProxy.ts";
-import { toolbox } from "../toolbox.ts";
+import { servedToolbox, toolbox } from "../toolbox.ts";
 
-type Toolbox = Awaited<ReturnType<typeof toolbox>>;
+type Toolbox = Awaited<ReturnType<typeof servedToolbox>>;
 
 /** A toolbox with a pipeline `nightly`, and so many of today's runs used. */
 async function usedUp(count: number): Promise<Toolbox> {
-  const tool = await toolbox();
+  const tool = await servedToolbox();
   await tool.write("nightly", programPipeline("console.log('it ran')"));
   await tool.write("other", programPipeline(""));
-  await tool.run(["org"]);
   await fillDay(tool.data, count);
   return tool;
 }
@@ -42,11 +41,12 @@ describe("pipeline run, refused by a limit", () => {
   it("prints exactly one object and ends with 5, whatever else is asked for, and uses no run", async () => {
     await using tool = await usedUp(50);
     for (const flags of [[], ["--json"], ["--quiet"], ["--log"], ["--parallel", "3"], ["--detach"]]) {
-      const { exitCode, stdout } = await tool.run(["run", "nightly", ...flags]);
+      const start = flags.length === 0 ? tool.run : tool.call;
+      const { exitCode, stdout } = await start(["run", "nightly", ...flags]);
       assert.equal(exitCode, 5);
       checkedDay(stdout, ["pipeline run nightly"]);
     }
-    assert.equal(JSON.parse((await tool.run(["org", "--json"])).stdout).usage["runs-today"], 50);
+    assert.equal(JSON.parse((await tool.call(["org", "--json"])).stdout).usage["runs-today"], 50);
   });
 
   it("counts the seconds on the service's clock, however wrong its own is", async () => {
@@ -61,7 +61,7 @@ describe("pipeline run, refused by a limit", () => {
     await using tool = await usedUp(49);
     await using proxy = await ServiceProxy.before(tool.data);
     for (const flag of ["--quiet", "--log"]) {
-      const { exitCode, stdout, stderr } = await tool.run(
+      const { exitCode, stdout, stderr } = await tool.call(
         ["run", "nightly", "other", "nightly", "--parallel", "2", flag],
         proxy.env,
       );
@@ -82,7 +82,7 @@ describe("pipeline run, refused by a limit", () => {
     await using service = await answering(429, '{"error":"too-many-runs","scope":"free-day"}');
     const env = { PIPELINE_BASE_URL: service.url, PIPELINE_API_KEY: "plk_some_key" };
     for (const name of ["it's late", "two words", "$(reboot)", "-x"]) {
-      const { exitCode, stdout } = await tool.run(["run", "--", name], env);
+      const { exitCode, stdout } = await tool.call(["run", "--", name], env);
       assert.equal(exitCode, 5);
       const [{ command }] = JSON.parse(stdout).hints;
       const line = `pipeline() { for word; do printf '%s|' "$word"; done; }; ${command}`;

@@ -13,7 +13,7 @@ async function beginAnew(tool: Toolbox): Promise<void> {
   const before = await readConnection(tool.data);
   assert(before !== undefined);
   await endProcess(before.pid, "SIGKILL");
-  await tool.run(["org"]);
+  await tool.call(["org"]);
   const after = await readConnection(tool.data);
   assert(after !== undefined && after.instance !== before.instance);
 }
@@ -23,14 +23,14 @@ describe("this machine's service, killed and started again by another call of th
     await using tool = await toolbox();
     await tool.write("long", programPipeline(untilCancelled));
     await tool.write("hello", programPipeline(""));
-    await tool.run(["run", "long", "--detach"]);
+    await tool.call(["run", "long", "--detach"]);
     const waiting = tool.spawn(["run", "hello"]);
     await written(waiting.stderr, /gives up in 120 s/);
     await beginAnew(tool);
     const { exitCode, stdout, stderr } = await waiting;
     assert.equal(exitCode, 0, stderr);
     assert.match(stdout, /^run_\w+ hello succeeded$/);
-    const { runs } = JSON.parse((await tool.run(["runs", "list", "--json"])).stdout);
+    const { runs } = JSON.parse((await tool.call(["runs", "list", "--json"])).stdout);
     assert.deepEqual(
       runs.map(({ pipeline, status }: { pipeline: string; status: string }) => `${pipeline} ${status}`),
       ["hello succeeded", "long lost"],

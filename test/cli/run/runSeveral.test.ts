@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { programPipeline, untilCancelled } from "../../service/startedService.ts";
 import { ServiceProxy } from "../serviceProxy.ts";
-import { type Toolbox, toolbox } from "../toolbox.ts";
+import { servedToolbox } from "../toolbox.ts";
 
 /** `name status` of each run that an object tells of. */
 function told(stdout: string): string[] {
@@ -10,9 +10,9 @@ function told(stdout: string): string[] {
 }
 
 describe("pipeline run, several pipelines", () => {
-  let tool: Toolbox;
+  let tool: Awaited<ReturnType<typeof servedToolbox>>;
   before(async () => {
-    tool = await toolbox();
+    tool = await servedToolbox();
   });
   after(() => tool[Symbol.asyncDispose]());
 
@@ -25,7 +25,7 @@ describe("pipeline run, several pipelines", () => {
     assert.match(stderr, /✓ good: only/);
     assert.match(stderr, /✗ bad: only/);
     assert.match(stdout, /^run_\w+ good succeeded\nrun_\w+ bad failed\nrun_\w+ good succeeded$/);
-    const quiet = await tool.run(["run", "good", "good", "--quiet"]);
+    const quiet = await tool.call(["run", "good", "good", "--quiet"]);
     assert.deepEqual([quiet.exitCode, quiet.stderr], [0, ""]);
   });
 
@@ -42,16 +42,16 @@ describe("pipeline run, several pipelines", () => {
 
   it("makes two runs of a name that is given twice", async () => {
     await tool.write("hello", programPipeline(""));
-    const { stdout } = await tool.run(["run", "hello", "hello", "--json"]);
+    const { stdout } = await tool.call(["run", "hello", "hello", "--json"]);
     assert.equal(new Set(JSON.parse(stdout).runs.map((run: { "run-id": string }) => run["run-id"])).size, 2);
   });
 
   it("starts none of them when one doesn't exist, or can't be run", async () => {
     await tool.write("hello", programPipeline(""));
     await tool.write("broken", "steps: 7\n");
-    const used = async () => JSON.parse((await tool.run(["org", "--json"])).stdout).usage["runs-today"];
+    const used = async () => JSON.parse((await tool.call(["org", "--json"])).stdout).usage["runs-today"];
     const before = await used();
-    const missing = await tool.run(["run", "hello", "helo", "hello", "--json"]);
+    const missing = await tool.call(["run", "hello", "helo", "hello", "--json"]);
     assert.equal(missing.exitCode, 2);
     assert.deepEqual(JSON.parse(missing.stdout), {
       ok: false,
@@ -64,7 +64,7 @@ describe("pipeline run, several pipelines", () => {
       runs: [],
       warnings: [],
     });
-    const broken = await tool.run(["run", "hello", "broken"]);
+    const broken = await tool.call(["run", "hello", "broken"]);
     assert.equal(broken.exitCode, 2);
     assert.match(broken.stderr, /can't be run, so none was started:\npipelines\/broken\.yaml:1:\d+: /);
     assert.equal(await used(), before);
@@ -72,9 +72,8 @@ describe("pipeline run, several pipelines", () => {
 
   it("starts them all the same on a service that lists no pipelines, and nothing after a fault", async () => {
     await tool.write("hello", programPipeline(""));
-    await tool.run(["org"]);
     await using proxy = await ServiceProxy.before(tool.data, { absent: [/^\/api\/pipelines/] });
-    const { exitCode, stdout } = await tool.run(["run", "hello", "helo", "hello", "--json"], proxy.env);
+    const { exitCode, stdout } = await tool.call(["run", "hello", "helo", "hello", "--json"], proxy.env);
     assert.equal(exitCode, 2);
     assert.equal(JSON.parse(stdout).error.type, "not-found");
     assert.match(JSON.parse(stdout).error.message, /Not started: hello\.$/);

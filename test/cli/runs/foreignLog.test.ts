@@ -21,7 +21,7 @@ async function printed(
     response.end(`event: end\ndata: ${JSON.stringify({ "run-id": "run_1", status: "succeeded" })}\n\n`);
   });
   const named = { PIPELINE_BASE_URL: service.origin, PIPELINE_API_KEY: testKey };
-  return await tool.run(["runs", "log", "run_1", ...args], { ...named, ...env });
+  return await tool.call(["runs", "log", "run_1", ...args], { ...named, ...env });
 }
 
 describe("pipeline runs log, of whatever a service tells", function () {

@@ -35,25 +35,25 @@ describe("the tool, with a service that tells only what is given of its runs", f
   it("lists them with what is told", async () => {
     await using tool = await toolbox();
     await using given = await service();
-    const { exitCode, stdout } = await tool.run(["runs", "list"], given.env);
+    const { exitCode, stdout } = await tool.call(["runs", "list"], given.env);
     assert.equal(exitCode, 0);
     const tabs = "\t\t\t\t\t";
     assert.equal(stdout, `r-3\trunning${tabs}key_2\t\nr-2\twarming up${tabs}key_1\t\nr-1\trunning${tabs}\t`);
-    const json = await tool.run(["runs", "list", "--json"], given.env);
+    const json = await tool.call(["runs", "list", "--json"], given.env);
     assert.deepEqual(JSON.parse(json.stdout).runs[2], { "run-id": "r-1", status: "running" });
-    const mine = await tool.run(["runs", "list", "--mine", "--in-work", "-q"], given.env);
+    const mine = await tool.call(["runs", "list", "--mine", "--in-work", "-q"], given.env);
     assert.deepEqual(mine.stdout.match(/^r-\d/gm), ["r-2"]);
   });
 
   it("tells a start as started, whose end can't be known: exit code 0", async () => {
     await using tool = await toolbox();
     await using given = await service();
-    const detached = await tool.run(["run", "nightly", "--detach"], given.env);
+    const detached = await tool.call(["run", "nightly", "--detach"], given.env);
     assert.deepEqual([detached.exitCode, detached.stdout], [0, "it's new nightly queued"]);
     const followed = await tool.run(["run", "nightly"], given.env);
     assert.deepEqual([followed.exitCode, followed.stdout], [0, "it's new nightly queued"]);
     assert.match(followed.stderr, /warning: nightly: 127\.0\.0\.1:\d+ doesn't report how it's new ends\.$/m);
-    const json = await tool.run(["run", "nightly", "--json"], given.env);
+    const json = await tool.call(["run", "nightly", "--json"], given.env);
     const { ok, runs, warnings } = JSON.parse(json.stdout);
     assert.deepEqual(
       [json.exitCode, ok, runs, warnings.length],
@@ -64,7 +64,7 @@ describe("the tool, with a service that tells only what is given of its runs", f
   it("cancels with --mine what its key started, and names what it can't know of", async () => {
     await using tool = await toolbox();
     await using given = await service();
-    const { exitCode, stdout, stderr } = await tool.run(["runs", "cancel", "--mine"], given.env);
+    const { exitCode, stdout, stderr } = await tool.call(["runs", "cancel", "--mine"], given.env);
     assert.deepEqual([exitCode, stdout], [0, "r-2 cancelled"]);
     assert.match(stderr, /warning: left alone, since the service doesn't tell who started it: r-1$/m);
     assert.deepEqual(given.cancelled, ["r-2"]);
@@ -73,7 +73,7 @@ describe("the tool, with a service that tells only what is given of its runs", f
   it("tells who holds the slot as far as that is told", async () => {
     await using tool = await toolbox();
     await using given = await service();
-    const { exitCode, stdout } = await tool.run(["org"], given.env);
+    const { exitCode, stdout } = await tool.call(["org"], given.env);
     assert.equal(exitCode, 0);
     assert.match(stdout, /7 of 50 runs used today/);
     assert.match(

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { LoopbackService, orgOnWire, sendError, sendJson, testKey } from "../../client/loopbackService.ts";
 import { programPipeline, untilCancelled } from "../../service/startedService.ts";
-import { type Toolbox, toolbox } from "../toolbox.ts";
+import { servedToolbox } from "../toolbox.ts";
 
 /** A service with only the given endpoints, which knows some runs by the answer to their cancelling. */
 async function givenService(answers: Readonly<Record<string, string | number>>) {
@@ -21,31 +21,31 @@ async function givenService(answers: Readonly<Record<string, string | number>>) 
 describe("pipeline runs cancel", function () {
   this.timeout(60_000);
 
-  let tool: Toolbox;
+  let tool: Awaited<ReturnType<typeof servedToolbox>>;
   before(async () => {
-    tool = await toolbox();
+    tool = await servedToolbox();
   });
   after(() => tool[Symbol.asyncDispose]());
 
   it("waits with --wait until the slot is given up", async () => {
     await tool.write("long", programPipeline(untilCancelled));
     await tool.write("hello", programPipeline(""));
-    await tool.run(["run", "long", "--detach"]);
+    await tool.call(["run", "long", "--detach"]);
     const { stdout, exitCode } = await tool.run(["runs", "cancel", "--mine", "--wait"]);
     assert.equal(exitCode, 0);
     assert.match(stdout, /^run_\w+ cancelled$/);
-    assert.deepEqual(JSON.parse((await tool.run(["org", "--json"])).stdout)["runs-in-work"], []);
+    assert.deepEqual(JSON.parse((await tool.call(["org", "--json"])).stdout)["runs-in-work"], []);
   });
 
   it("cancels each id once, and tells each that failed, with exit code 1", async () => {
     await using given = await givenService({ run_1: "cancelling", run_2: 500, run_3: 403 });
     const ids = ["run_1", "run_2", "run_1", "run_3"];
-    const { exitCode, stdout, stderr } = await tool.run(["runs", "cancel", ...ids], given.env);
+    const { exitCode, stdout, stderr } = await tool.call(["runs", "cancel", ...ids], given.env);
     assert.equal(exitCode, 1);
     assert.equal(stdout, "run_1 cancelling");
     assert.match(stderr, /run_2: The disk is full\. .*\nrun_3: Viewers can't\. /);
     assert.equal(given.service.asked.filter(({ path }) => path.includes("run_1")).length, 1);
-    const told = JSON.parse((await tool.run(["runs", "cancel", ...ids, "--json"], given.env)).stdout);
+    const told = JSON.parse((await tool.call(["runs", "cancel", ...ids, "--json"], given.env)).stdout);
     assert.equal(told.ok, false);
     assert.deepEqual(told.runs, [{ "run-id": "run_1", status: "cancelling" }]);
     assert.deepEqual(
@@ -62,10 +62,10 @@ describe("pipeline runs cancel", function () {
 
   it("ends with the code of the one reason that all failed for", async () => {
     await using given = await givenService({ run_1: 403, run_2: 403 });
-    const { exitCode, stderr } = await tool.run(["runs", "cancel", "run_1", "run_2"], given.env);
+    const { exitCode, stderr } = await tool.call(["runs", "cancel", "run_1", "run_2"], given.env);
     assert.equal(exitCode, 3);
     assert.equal(stderr.match(/Ask an owner/g)?.length, 1);
-    assert.equal((await tool.run(["runs", "cancel", "run_9"], given.env)).exitCode, 2);
+    assert.equal((await tool.call(["runs", "cancel", "run_9"], given.env)).exitCode, 2);
   });
 
   it("counts a run that has stopped as done, where the service says so in its way", async () => {
@@ -81,28 +81,28 @@ describe("pipeline runs cancel", function () {
       return void response.writeHead(404).end();
     });
     const env = { PIPELINE_BASE_URL: service.origin, PIPELINE_API_KEY: testKey };
-    const { exitCode, stdout } = await tool.run(["runs", "cancel", "run_1"], env);
+    const { exitCode, stdout } = await tool.call(["runs", "cancel", "run_1"], env);
     assert.equal(exitCode, 0);
     assert.equal(stdout, "run_1 succeeded");
   });
 
   it("says what a service with only the given endpoints can't do", async () => {
     await using given = await givenService({ run_1: "cancelling" });
-    const mine = await tool.run(["runs", "cancel", "--mine"], given.env);
+    const mine = await tool.call(["runs", "cancel", "--mine"], given.env);
     assert.equal(mine.exitCode, 4);
     assert.match(
       mine.stderr,
       /The runs of your key can't be listed: .*\nName each: `pipeline runs cancel <id>…`/,
     );
-    const waited = await tool.run(["runs", "cancel", "run_1", "--wait"], given.env);
+    const waited = await tool.call(["runs", "cancel", "run_1", "--wait"], given.env);
     assert.equal(waited.exitCode, 0);
     assert.equal(waited.stdout, "run_1 cancelling");
     assert.match(waited.stderr, /warning: .* doesn't tell when a run has stopped/);
-    const org = await tool.run(["org"], given.env);
+    const org = await tool.call(["org"], given.env);
     assert.equal(org.exitCode, 0);
     assert.match(org.stdout, /^Lamps \(org_1\), tier free, 1 run at a time\n7 of 50 runs used today\./);
     assert.doesNotMatch(org.stdout, /slot/);
-    const { "runs-in-work": inWork } = JSON.parse((await tool.run(["org", "--json"], given.env)).stdout);
+    const { "runs-in-work": inWork } = JSON.parse((await tool.call(["org", "--json"], given.env)).stdout);
     assert.equal(inWork, undefined);
   });
 });

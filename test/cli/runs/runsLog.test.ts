@@ -29,21 +29,21 @@ describe("pipeline runs log", function () {
   it("prints what a run wrote without what would drive a terminal, and all of it with --raw", async () => {
     const output = "\u001b]0;title\u0007\u001b[31mred\u001b[0m\nhalf";
     await tool.write("hello", programPipeline(`process.stdout.write(${JSON.stringify(output)})`));
-    await tool.run(["run", "hello"]);
+    await tool.call(["run", "hello"]);
     const plain = await tool.run(["runs", "log", "--stream", "stdout"]);
     assert.equal(plain.exitCode, 0);
     assert.equal(plain.stdout, "red\nhalf");
-    const colored = await tool.run(["runs", "log", "--stream", "stdout"], { FORCE_COLOR: "1" });
+    const colored = await tool.call(["runs", "log", "--stream", "stdout"], { FORCE_COLOR: "1" });
     assert.equal(colored.stdout, "\u001b[31mred\u001b[0m\nhalf");
     assert.equal((await tool.run(["runs", "log", "--raw"])).stdout, output);
-    assert.match((await tool.run(["runs", "log"])).stdout, /red\nhalf\nexited with 0 after .*$/);
+    assert.match((await tool.call(["runs", "log"])).stdout, /red\nhalf\nexited with 0 after .*$/);
   });
 
   it("prints the last lines, one step's, times, or entries", async () => {
     await tool.write("hello", programPipeline("for (let n = 1; n < 6; n++) console.log('line ' + n)"));
-    await tool.run(["run", "hello"]);
+    await tool.call(["run", "hello"]);
     const log = async (...args: string[]) =>
-      (await tool.run(["runs", "log", "--stream", "stdout", ...args])).stdout;
+      (await tool.call(["runs", "log", "--stream", "stdout", ...args])).stdout;
     assert.equal(await log("--tail", "2"), "line 4\nline 5");
     assert.equal(await log("--tail", "2", "--follow"), "line 4\nline 5");
     assert.equal(await log("--tail", "0"), "");
@@ -55,17 +55,17 @@ describe("pipeline runs log", function () {
     const { entries, status } = JSON.parse(await log("--json"));
     assert.deepEqual(entries, lines);
     assert.equal(status, "succeeded");
-    const unknown = await tool.run(["runs", "log", "--step", "none"]);
+    const unknown = await tool.call(["runs", "log", "--step", "none"]);
     assert.equal(unknown.exitCode, 2);
     assert.match(unknown.stderr, /no step `none`.\nIts steps are: only\./);
-    assert.equal((await tool.run(["runs", "log", "--json", "--ndjson"])).exitCode, 2);
-    const none = await tool.run(["runs", "log", "run_none"]);
+    assert.equal((await tool.call(["runs", "log", "--json", "--ndjson"])).exitCode, 2);
+    const none = await tool.call(["runs", "log", "run_none"]);
     assert.deepEqual([none.exitCode, none.stdout], [2, ""]);
   });
 
   it("follows a run to its end, and tells by its exit code how that was where one wants to know", async () => {
     await tool.write("talk", programPipeline(`${saysOnDemand(2)} process.exitCode = 3;`));
-    await tool.run(["run", "talk", "--detach"]);
+    await tool.call(["run", "talk", "--detach"]);
     const following = tool.spawn(["runs", "log", "--follow", "--exit-status", "--stream", "stdout"]);
     await writeFile(join(tool.project, "say-1"), "");
     await written(following.stdout, /line 1\n/);
@@ -110,7 +110,7 @@ describe("pipeline runs log", function () {
 
   it("finds this machine's service again when that was killed", async () => {
     await tool.write("talk", programPipeline(saysOnDemand(2)));
-    await tool.run(["run", "talk", "--detach"]);
+    await tool.call(["run", "talk", "--detach"]);
     const following = tool.spawn(["runs", "log", "--follow"]);
     await writeFile(join(tool.project, "say-1"), "");
     await written(following.stdout, /line 1\n/);
@@ -124,7 +124,7 @@ describe("pipeline runs log", function () {
 
   it("ends silently when nobody reads it any more", async () => {
     await tool.write("talk", programPipeline(saysOnDemand(3)));
-    await tool.run(["run", "talk", "--detach"]);
+    await tool.call(["run", "talk", "--detach"]);
     const following = tool.spawn(["runs", "log", "--follow"]);
     await writeFile(join(tool.project, "say-1"), "");
     await written(following.stdout, /line 1\n/);
@@ -133,6 +133,6 @@ describe("pipeline runs log", function () {
     const { exitCode, stderr } = await following;
     assert.equal(exitCode, 0);
     assert.equal(stderr, "");
-    await tool.run(["runs", "cancel", "--mine"]);
+    await tool.call(["runs", "cancel", "--mine"]);
   });
 });
