@@ -11,6 +11,7 @@ import { addMcpWords } from "./commands/mcp.ts";
 import { addPipelineWords } from "./commands/pipelines.ts";
 import { addRunWords } from "./commands/run.ts";
 import { addRunsWords } from "./commands/runs.ts";
+import type { Stream } from "./terminal/terminal.ts";
 
 export interface ProgramDeps {
   readonly version: string;
@@ -18,10 +19,20 @@ export interface ProgramDeps {
   readonly perform: Perform;
   /** The command line: only the commands of its first word are made, or all when there is none. */
   readonly line?: readonly string[];
+  /** Where help and complaints are printed. */
+  readonly out?: Pick<Stream, "write">;
+  readonly err?: Pick<Stream, "write">;
 }
 
 /** The parser of the command line. Each command's code is loaded when it is called. */
-export function createProgram({ version, env, perform, line = [] }: ProgramDeps): ToolCommand {
+export function createProgram({
+  version,
+  env,
+  perform,
+  line = [],
+  out = process.stdout,
+  err = process.stderr,
+}: ProgramDeps): ToolCommand {
   const program = new ToolCommand("pipeline", perform)
     .description("Start, follow and cancel pipeline runs.")
     .version(version, "-V, --version", "print the version")
@@ -32,6 +43,8 @@ export function createProgram({ version, env, perform, line = [] }: ProgramDeps)
     .helpCommand(false)
     .exitOverride()
     .configureOutput({
+      writeOut: (text) => out.write(text),
+      writeErr: (text) => err.write(text),
       outputError: (text, write) => write(sanitizeForTerminal(complaint(text, line), false)),
     })
     .configureHelp({ showGlobalOptions: true })

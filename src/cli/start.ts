@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import type { Environment } from "../client/environment.ts";
 import { serviceFor } from "../client/logins/serviceFor.ts";
 import { errorTypes, exitCodes } from "../contract/errors.ts";
 import type { Perform } from "./commands/command.ts";
@@ -6,34 +7,58 @@ import { tabWord } from "./commands/completion.ts";
 import { failureOf, Output } from "./output/output.ts";
 import { createProgram, isParserExit } from "./program.ts";
 import { Interrupted, Interrupts, Suspension } from "./terminal/interrupts.ts";
+import type { Stream } from "./terminal/terminal.ts";
 
-/**
- * Runs the command line: a command, help, or the completion of a word. Sets the exit code without forcing the exit, so that all
- * output is flushed.
- * @param programs the folder of the built programs.
- */
+/** Where a command line is run: the tool's process. */
+export interface ToolHost {
+  readonly version: string;
+  /** The folder of the built programs. */
+  readonly programs: string;
+  readonly env: Environment;
+  readonly folder: string;
+  readonly out: Stream;
+  readonly err: Stream;
+  /** Aborted once the reader of standard output is gone. */
+  readonly unread: AbortSignal;
+  /** The exit code of a command that ends with this one. */
+  readonly exitCode: (code: number) => number;
+}
+
+/** Runs the process's command line. Sets the exit code without forcing the exit, so that all output is flushed. */
 export async function start(version: string, programs: string): Promise<void> {
   // Node's crash report would include the environment, and with it an API key.
   if (process.report) process.report.excludeEnv = true;
   // Only for this process: a browser that the tool opens may be Electron too.
   delete process.env["ELECTRON_RUN_AS_NODE"];
-  const { env } = process;
   // Before anything is written.
-  const streams = new StandardStreams();
-  const { out, err, unread } = streams;
+  const { out, err, unread, exitCode } = new StandardStreams();
+  const host = { version, programs, env: process.env, folder: process.cwd(), out, err, unread, exitCode };
+  const code = await runLine(process.argv.slice(2), host);
+  if (code !== undefined) process.exitCode = code;
+}
+
+/**
+ * Runs a command, help, or the completion of a word.
+ * @param line the arguments, without the program.
+ * @returns the exit code; undefined leaves it as it is.
+ */
+export async function runLine(line: readonly string[], host: ToolHost): Promise<number | undefined> {
+  const { version, programs, env, folder, out, err, unread } = host;
   const serviceDeps = { execPath: process.execPath, servicePath: join(programs, "service.js") };
+  let exitCode: number | undefined;
 
   const perform: Perform = async (command, flags, act) => {
     const output = new Output({ out, err, env, flags });
     using interrupts = new Interrupts();
     using _suspension = output.err.isLive ? new Suspension(() => output.release()) : undefined;
-    // Also on an immediate exit or an unexpected error.
-    process.once("exit", () => output.release());
+    const release = () => output.release();
+    // Also on an immediate exit.
+    process.once("exit", release);
     try {
       const code = await act({
         output,
         env,
-        folder: process.cwd(),
+        folder,
         interrupted: interrupts.signal,
         leaving: interrupts.leaving,
         unread,
@@ -48,34 +73,37 @@ export async function start(version: string, programs: string): Promise<void> {
           return (await serviceFor(env, deps, signal)).client;
         },
       });
-      process.exitCode = streams.exitCode(code);
+      exitCode = host.exitCode(code);
     } catch (error) {
       if (error instanceof Interrupted || interrupts.signal.aborted) {
         output.failure(command, { type: "interrupted", message: "interrupted", next: "" });
-        process.exitCode = exitCodes.interrupted;
+        exitCode = exitCodes.interrupted;
         return;
       }
-      const { failure, exitCode } = failureOf(error);
+      const { failure, exitCode: code } = failureOf(error);
       output.failure(command, failure);
-      process.exitCode = exitCode;
+      exitCode = code;
+    } finally {
+      release();
+      process.off("exit", release);
     }
   };
 
-  const line = process.argv.slice(2);
-  const program = createProgram({ version, env, perform, line });
+  const program = createProgram({ version, env, perform, line, out, err });
   if (line[0] === tabWord) {
     const { answerTab } = await import("./completion/answerTab.ts");
     const { runningService } = await import("../client/logins/serviceFor.ts");
-    return answerTab(program, line.slice(1), {
+    await answerTab(program, line.slice(1), {
       env,
-      folder: process.cwd(),
+      folder,
       out,
       service: (signal) => runningService(env, serviceDeps, signal),
     });
+    return undefined;
   }
   try {
-    // In the editor's terminals Electron runs the tool, and commander would guess other arguments.
-    await program.parseAsync(process.argv, { from: "node" });
+    // Said, since in the editor's terminals Electron runs the tool, and commander would guess other arguments.
+    await program.parseAsync(line, { from: "user" });
   } catch (error) {
     if (!isParserExit(error)) throw error;
     const isWrongUsage = error.exitCode !== 0;
@@ -85,8 +113,9 @@ export async function start(version: string, programs: string): Promise<void> {
       const output = new Output({ out, err, env, flags: { json: true, quiet: false, color: false } });
       output.failure(program.commandIn(line), { type: "usage", message, next: "" });
     }
-    process.exitCode = isWrongUsage ? exitCodes.wrongUsage : streams.exitCode(exitCodes.done);
+    return isWrongUsage ? exitCodes.wrongUsage : host.exitCode(exitCodes.done);
   }
+  return exitCode;
 }
 
 /** The process's standard output and error, with their errors handled until it ends. */
@@ -108,9 +137,7 @@ class StandardStreams {
   }
 
   /** The command's code, or `internal` if its result couldn't be written: the caller must not miss that. */
-  exitCode(code: number): number {
-    return this.#isBroken ? errorTypes.internal.exitCode : code;
-  }
+  readonly exitCode = (code: number): number => (this.#isBroken ? errorTypes.internal.exitCode : code);
 
   /** Warns once and ends nothing: a run is still followed to its end. */
   readonly #onOutError = ({ code, message }: NodeJS.ErrnoException): void => {

@@ -1,21 +1,14 @@
 import { join } from "node:path";
-import type { Perform } from "../../src/cli/commands/command.ts";
-import { failureOf, Output } from "../../src/cli/output/output.ts";
-import { createProgram, isParserExit } from "../../src/cli/program.ts";
-import { serviceFor } from "../../src/client/logins/serviceFor.ts";
-import { exitCodes } from "../../src/contract/errors.ts";
-import { allCommands } from "./words.ts";
+import { runLine } from "../../src/cli/start.ts";
 
-const programs = join(import.meta.dirname, "../../dist");
 const never = new AbortController().signal;
 
-/** The tool's commands as they are called by its process, but in this one: for what a process of its own adds nothing to. */
+/** The tool's command line, in the process of the tests: for what a process of its own adds nothing to. */
 export async function calledTool(
-  args: readonly string[],
+  line: readonly string[],
   env: Readonly<Record<string, string | undefined>>,
   folder: string,
 ) {
-  let exitCode: number = exitCodes.done;
   const printed = { stdout: "", stderr: "" };
   const to = (name: keyof typeof printed) => ({
     write: (text: string) => {
@@ -23,43 +16,16 @@ export async function calledTool(
       return true;
     },
   });
-  const [out, err] = [to("stdout"), to("stderr")];
-  const deps = { execPath: process.execPath, servicePath: join(programs, "service.js") };
-  const perform: Perform = async (command, flags, act) => {
-    const output = new Output({ out, err, env, flags });
-    try {
-      exitCode = await act({
-        output,
-        env,
-        folder,
-        interrupted: never,
-        leaving: never,
-        unread: never,
-        runnerPath: join(programs, "runner.js"),
-        pageFolder: join(programs, "page"),
-        connect: async (signal = never) => (await serviceFor(env, deps, signal)).client,
-      });
-    } catch (error) {
-      const { failure, exitCode: code } = failureOf(error);
-      output.failure(command, failure);
-      exitCode = code;
-    }
-  };
-  const program = createProgram({ version: "0.0.0", env, perform, line: args });
-  for (const command of allCommands(program)) {
-    command.configureOutput({ writeOut: out.write, writeErr: err.write });
-  }
-  try {
-    await program.parseAsync(args, { from: "user" });
-  } catch (error) {
-    if (!isParserExit(error)) throw error;
-    if (error.exitCode !== 0) exitCode = exitCodes.wrongUsage;
-    if (error.exitCode !== 0 && args.includes("--json")) {
-      const output = new Output({ out, err, env, flags: { json: true, quiet: false, color: false } });
-      const message = error.message.replace(/^error: /, "");
-      output.failure(program.commandIn(args), { type: "usage", message, next: "" });
-    }
-  }
+  const exitCode = await runLine(line, {
+    version: "0.0.0",
+    programs: join(import.meta.dirname, "../../dist"),
+    env,
+    folder,
+    out: to("stdout"),
+    err: to("stderr"),
+    unread: never,
+    exitCode: (code) => code,
+  });
   return {
     exitCode,
     stdout: printed.stdout.replace(/\n$/, ""),
