@@ -1,8 +1,10 @@
 import { join } from "node:path";
 import type { Perform } from "../../src/cli/commands/command.ts";
+import { tabWord } from "../../src/cli/commands/completion.ts";
+import { answerTab } from "../../src/cli/completion/answerTab.ts";
 import { failureOf, Output } from "../../src/cli/output/output.ts";
 import { createProgram, isParserExit } from "../../src/cli/program.ts";
-import { serviceFor } from "../../src/client/logins/serviceFor.ts";
+import { runningService, serviceFor } from "../../src/client/logins/serviceFor.ts";
 import { exitCodes } from "../../src/contract/errors.ts";
 import { allCommands } from "./words.ts";
 
@@ -50,7 +52,12 @@ export async function calledTool(
     command.configureOutput({ writeOut: out.write, writeErr: err.write });
   }
   try {
-    await program.parseAsync(args, { from: "user" });
+    if (args[0] === tabWord) {
+      const service = (signal: AbortSignal) => runningService(env, deps, signal);
+      await answerTab(program, args.slice(1), { env, folder, out, service });
+    } else {
+      await program.parseAsync(args, { from: "user" });
+    }
   } catch (error) {
     if (!isParserExit(error)) throw error;
     if (error.exitCode !== 0) exitCode = exitCodes.wrongUsage;
