@@ -9,19 +9,25 @@ import { bashWord, kindOfArgument, kindOfOption, readBashLine } from "../../src/
 import { programPipeline, untilCancelled } from "../service/startedService.ts";
 import { answering } from "./answering.ts";
 import { shellOf } from "./shellOf.ts";
-import { toolbox } from "./toolbox.ts";
+import { servedToolbox, type Toolbox, toolbox } from "./toolbox.ts";
 import { words } from "./words.ts";
 
 const breaks = " \t\n\"'><=;|&(:@";
 const oddOrg = `Acme & "Co" $HOME it's`;
 
-/** A toolbox whose tool is a command named `pipeline`, as it is where it was installed. */
-async function withCommand() {
-  const tool = await toolbox();
+/**
+ * A toolbox whose tool is a command named `pipeline`, as it is where it was installed. It completes words; of any other line
+ * it tells the words as the shell took them.
+ */
+async function withCommand(tool: Toolbox) {
   const folder = join(tool.project, "bin");
   await mkdir(folder);
   const command = join(folder, "pipeline");
-  await writeFile(command, `#!/bin/sh\nexec '${process.execPath}' '${tool.path}' "$@"\n`);
+  const exec = `exec '${process.execPath}' '${tool.path}' "$@"`;
+  await writeFile(
+    command,
+    `#!/bin/sh\ncase $1 in completion | __complete) ${exec};; esac\nprintf '%s\\n' "$@"\n`,
+  );
   await chmod(command, 0o755);
   const env = {
     PATH: `${folder}${delimiter}${process.env["PATH"]}`,
@@ -58,7 +64,7 @@ async function withCommand() {
 
 describe("what may stand at the cursor", () => {
   it("is a command, an option, a choice, a pipeline of the project", async () => {
-    await using at = await withCommand();
+    await using at = await withCommand(await toolbox());
     await at.tool.write("hello", programPipeline(""));
     await at.tool.write("broken", "steps: 1");
     const firsts = async (...line: string[]) =>
@@ -79,7 +85,7 @@ describe("what may stand at the cursor", () => {
   });
 
   it("is found without starting a service, and without a word of complaint", async () => {
-    await using at = await withCommand();
+    await using at = await withCommand(await toolbox());
     for (const line of [
       ["runs", "cancel", ""],
       ["keys", "list", "--org", ""],
@@ -98,7 +104,7 @@ describe("what may stand at the cursor", () => {
   });
 
   it("is nothing, after a short while, where the service never answers", async () => {
-    await using at = await withCommand();
+    await using at = await withCommand(await toolbox());
     const silent = createServer();
     await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
     const { port } = silent.address() as AddressInfo;
@@ -156,20 +162,20 @@ describe("what may stand at the cursor", () => {
   });
 
   it("is a run of the service that is running: one in work to cancel", async () => {
-    await using at = await withCommand();
+    await using at = await withCommand(await servedToolbox());
     await at.tool.write("long", programPipeline(untilCancelled));
     await at.tool.write("quick", programPipeline(""));
-    await at.tool.run(["run", "quick"]);
-    await at.tool.run(["run", "long", "--detach"]);
+    await at.tool.call(["run", "quick"]);
+    await at.tool.call(["run", "long", "--detach"]);
     const offered = await at.offered("fish", "runs", "cancel", "");
     assert.equal(offered.length, 1);
     assert.match(offered[0] ?? "", /^run_\w+\tlong, running$/);
   });
 
   it("is only what goes on from the word in bash, quoted as the word is", async () => {
-    await using at = await withCommand();
+    await using at = await withCommand(await toolbox());
     for (const org of [oddOrg, "we:ird=x", "Ümläut"]) {
-      await at.tool.run(["keys", "create", "--role", "member", "--org", org]);
+      await at.tool.call(["keys", "create", "--role", "member", "--org", org]);
     }
     const tab = (line: string) => at.offered("bash", line, breaks);
     assert.deepEqual(await tab("pipeline keys list --org Ac"), [String.raw`Acme\ \&\ \"Co\"\ \$HOME\ it\'s`]);
@@ -219,9 +225,9 @@ for (const shell of ["bash", "zsh", "fish"] as const) {
 
   describe(`the Tab key in ${shell}`, () => {
     it("completes a pipeline, an option and an odd name, of a tool on the PATH or called by its path", async () => {
-      await using at = await withCommand();
+      await using at = await withCommand(await toolbox());
       await at.tool.write("hello", programPipeline(""));
-      await at.tool.run(["keys", "create", "--role", "member", "--org", oddOrg]);
+      await at.tool.call(["keys", "create", "--role", "member", "--org", oddOrg]);
       const starts = ["Ac\t", '"Ac\t', "'Ac\t"];
       const lines = [
         "pipeline valid\the\t--js\t",
@@ -233,20 +239,21 @@ for (const shell of ["bash", "zsh", "fish"] as const) {
       lines.push(...paths.map((path) => `${path} validate he\t--json`));
       const typed = lines.map((line, index) => `${line} > out${index}`);
       await at.type(program, started[shell].args, [started[shell].reads, ...typed]);
-      const told = async (index: number) =>
-        JSON.parse(await readFile(join(at.tool.project, `out${index}`), "utf8"));
+      const taken = async (index: number) =>
+        (await readFile(join(at.tool.project, `out${index}`), "utf8")).trimEnd().split("\n");
       const ofKeys = lines.length - paths.length;
       for (const index of [0, ...paths.map((_, path) => ofKeys + path)]) {
-        assert.equal((await told(index)).files[0].pipeline, "hello", lines[index]);
+        assert.deepEqual(await taken(index), ["validate", "hello", "--json"], lines[index]);
       }
       for (let index = 1; index < ofKeys; index += 1) {
-        assert.equal((await told(index)).keys[0]?.["org-name"], oddOrg, lines[index]);
+        const words = (await taken(index)).join(" ").replace("--org=", "--org ");
+        assert.equal(words, `keys list --json --org ${oddOrg}`, lines[index]);
       }
     });
 
     it("takes the script without a complaint", async () => {
-      await using at = await withCommand();
-      const script = (await at.tool.run(["completion", shell])).stdout;
+      await using at = await withCommand(await toolbox());
+      const script = (await at.tool.call(["completion", shell])).stdout;
       await writeFile(join(at.tool.project, "script"), script);
       const { stderr, exitCode } = await at.shell(program, ["-n", "script"]);
       assert.deepEqual([stderr, exitCode], ["", 0]);

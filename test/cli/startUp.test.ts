@@ -4,7 +4,7 @@ import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { execa } from "execa";
 import * as z from "zod/mini";
-import { type Toolbox, toolbox } from "./toolbox.ts";
+import { servedToolbox, type Toolbox } from "./toolbox.ts";
 
 /** Notes what the tool has loaded by its end: Node's own modules, of which only Node itself knows, and files of the tool's. */
 const recorder = `const files = [];
@@ -49,14 +49,13 @@ const slow = [
 ];
 
 describe("the start of the tool", () => {
-  let box: Toolbox;
+  let box: Awaited<ReturnType<typeof servedToolbox>>;
   before(async () => {
-    box = await toolbox();
+    box = await servedToolbox();
   });
   after(() => box[Symbol.asyncDispose]());
 
   it("loads nothing of Node's that asking this machine's service doesn't need", async () => {
-    await box.run(["org"]);
     const { nodes } = await loadedBy(box, ["org"]);
     assert.ok(nodes.includes("http"), "it asks by node:http");
     assert.deepEqual(
@@ -66,7 +65,6 @@ describe("the start of the tool", () => {
   });
 
   it("reads few files, and of them what the command needs", async () => {
-    await box.run(["org"]);
     for (const words of [["org"], ["--json", "org"], ["runs", "list", "-q"]]) {
       const { names, kilobytes } = await loadedBy(box, words);
       assert.ok(names.length <= 5, `${words}: ${names}`);
@@ -83,7 +81,6 @@ describe("the start of the tool", () => {
   });
 
   it("doesn't pass for done when nothing comes of what it waits for", async () => {
-    await box.run(["org"]);
     const silent = join(box.data, "silent.cjs");
     await writeFile(
       silent,

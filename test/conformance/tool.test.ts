@@ -331,8 +331,8 @@ describe("conformance: the command-line tool", () => {
         const { exitCode, stdout } = await served.call(["run", ...args, "--json"], someone.env, deep);
         return { exitCode, told: onlyObject(stdout) };
       };
-      const end = await served.spawn(["run", "here", "--json"], someone.env, deep);
-      const found = { exitCode: end.exitCode, told: onlyObject(end.stdout) };
+      const { exitCode, stdout, stderr } = await served.spawn(["run", "here", "--json"], someone.env, deep);
+      const found = { exitCode, told: onlyObject(served.watched({ exitCode, stdout, stderr }).stdout) };
       assert.deepEqual([found.exitCode, found.told.runs[0].project], [0, basename(root)]);
       const named = await run("here", "--project", "lamps");
       assert.deepEqual([named.exitCode, named.told.runs[0].project], [0, "lamps"]);

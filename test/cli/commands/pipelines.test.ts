@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { programPipeline, startedService } from "../../service/startedService.ts";
-import { toolbox } from "../toolbox.ts";
+import { servedToolbox, toolbox } from "../toolbox.ts";
 
 describe("pipeline pipelines", () => {
   it("lists the files of the project that one stands in, broken ones too, and starts no service", async () => {
@@ -24,18 +24,18 @@ describe("pipeline pipelines", () => {
   });
 
   it("lists every project that the service knows with --all, and one of them with --project", async () => {
-    await using tool = await toolbox();
+    await using tool = await servedToolbox();
     await tool.write("hello", programPipeline(""));
     const other = join(tool.project, "inside");
     await mkdir(join(other, "pipelines"), { recursive: true });
     await writeFile(join(other, "pipelines", "second.yaml"), programPipeline(""));
-    const fromInside = await tool.spawn(["pipelines", "--all"], {}, other);
+    const fromInside = await tool.call(["pipelines", "--all"], {}, other);
     assert.match(fromInside.stdout, /^second\tcli\tfine$/);
-    const { stdout } = await tool.run(["pipelines", "--all"]);
+    const { stdout } = await tool.call(["pipelines", "--all"]);
     assert.match(stdout, new RegExp(`hello\t${basename(tool.project)}\tcli\tfine`));
     assert.match(stdout, /second\tinside\tcli\tfine/);
-    assert.match((await tool.run(["pipelines", "--project", "inside"])).stdout, /^second\tcli\tfine$/);
-    assert.equal((await tool.run(["pipelines", "--project", "inside", "--all"])).exitCode, 2);
+    assert.match((await tool.call(["pipelines", "--project", "inside"])).stdout, /^second\tcli\tfine$/);
+    assert.equal((await tool.call(["pipelines", "--project", "inside", "--all"])).exitCode, 2);
   });
 
   it("lists what a service of another address knows, wherever one stands, also to who may only look", async () => {
