@@ -1,7 +1,7 @@
 import { enableCompileCache } from "node:module";
 import { join } from "node:path";
 import { projectRoot } from "../../scripts/projectRoot.ts";
-import { runnerPath } from "./runnerPath.ts";
+import { lateRunnerPath } from "./runnerPath.ts";
 
 // Hundreds of these start, and without it each takes half as long again.
 enableCompileCache(join(projectRoot, "node_modules/.cache/pipeline-runs/compiled"));
@@ -14,7 +14,7 @@ const [folder = ""] = process.argv.slice(2);
 const serving = await serve({
   folder,
   port: 0,
-  runnerPath,
+  runnerPath: lateRunnerPath,
   env: process.env,
   log: lineLog((line) => process.stderr.write(line), Date.now),
   graceMilliseconds: 300,

@@ -15,7 +15,7 @@ import { createKey } from "../../src/service/store/keys.ts";
 import { aliveMilliseconds } from "../../src/service/store/postgres/servers.ts";
 import { type LentDatabase, setDatabaseClock } from "../postgres/lentDatabases.ts";
 import type { Store } from "./onBoth.ts";
-import { runnerPath } from "./runnerPath.ts";
+import { lateRunnerPath } from "./runnerPath.ts";
 import { pageFolder, type Service, type ServicePlace, servedAt, startedService } from "./startedService.ts";
 import type { TurnedClock } from "./turnedClock.ts";
 
@@ -136,7 +136,7 @@ class Shared implements ServicePlace {
       {
         api: new RunnerApi(new ServiceClient({ baseUrl, apiKey, clock: systemClock })),
         ...{ clock: systemClock, log: this.#log, label: "tests", slots: 4, isOnce: false, graceMilliseconds },
-        program: { execPath: process.execPath, runnerPath, env: process.env },
+        program: { execPath: process.execPath, runnerPath: lateRunnerPath, env: process.env },
         unpack: unpackSnapshot,
         onRegistered: () => {},
       },

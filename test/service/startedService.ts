@@ -15,7 +15,7 @@ import { createKey } from "../../src/service/store/keys.ts";
 import { openDatabase } from "../../src/service/store/openDatabase.ts";
 import type { Database } from "../../src/service/store/tables.ts";
 import { TemporaryFolder } from "../temporaryFolder.ts";
-import { runnerPath } from "./runnerPath.ts";
+import { lateRunnerPath } from "./runnerPath.ts";
 import { TurnedClock } from "./turnedClock.ts";
 
 export const pageFolder = join(import.meta.dirname, "../../dist/page");
@@ -151,7 +151,7 @@ export async function startedService(options: Options = {}) {
     const serving = await serve({
       folder: data.path,
       port: 0,
-      runnerPath,
+      runnerPath: lateRunnerPath,
       pageFolder,
       env: process.env,
       log: lineLog((line) => logged.push(line), clock.now, "debug"),

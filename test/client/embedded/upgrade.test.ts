@@ -8,7 +8,7 @@ import type { Embedded } from "../../../src/client/embedded/findEmbedded.ts";
 import { findEmbedded } from "../../../src/client/embedded/findEmbedded.ts";
 import { watchEvents } from "../../../src/client/follow/events.ts";
 import { isAlive } from "../../isAlive.ts";
-import { runnerPath } from "../../service/runnerPath.ts";
+import { lateRunnerPath } from "../../service/runnerPath.ts";
 import { ended, programPipeline, started } from "../../service/startedService.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
 import { StandIn } from "./standIn.ts";
@@ -20,7 +20,7 @@ const serveMachine = new URL("../../../src/service/lifecycle/serveMachine.ts", i
 function program(version?: string): string {
   return `
 import { serveMachine } from ${JSON.stringify(serveMachine)};
-await serveMachine({ version: ${JSON.stringify(version)}, runnerPath: ${JSON.stringify(runnerPath)} });`;
+await serveMachine({ version: ${JSON.stringify(version)}, runnerPath: ${JSON.stringify(lateRunnerPath)} });`;
 }
 
 /** One machine with faces of two versions, each of which can start a real service of its own version. */

@@ -14,7 +14,7 @@ describe("500 runners that ask at once", function () {
   const native = postgresFolder();
   // Where there is no PostgreSQL for the tests, there are no tests of it.
   if (native === undefined) return;
-  const lend = databasesForSuite(native);
+  const lend = databasesForSuite(native, "tables");
 
   it("get each run once, by few transactions and 16 connections a server", async () => {
     await using lent = await lend();

@@ -26,7 +26,7 @@ describe("admission on many servers", function () {
   const native = postgresFolder();
   // Where there is no PostgreSQL for the tests, there are no tests of it.
   if (native === undefined) return;
-  const lend = databasesForSuite(native);
+  const lend = databasesForSuite(native, "tables");
 
   /** Two servers, and a run of an org that the second one has started. */
   async function twoServers() {

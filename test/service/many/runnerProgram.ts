@@ -4,7 +4,7 @@ import { lineLog } from "../../../src/service/log.ts";
 import { RunnerApi } from "../../../src/service/runner/machine/runnerApi.ts";
 import { runMachine } from "../../../src/service/runner/machine/runnerMachine.ts";
 import { unpackSnapshot } from "../../../src/service/runner/machine/unpackSnapshot.ts";
-import { runnerPath } from "../runnerPath.ts";
+import { lateRunnerPath } from "../runnerPath.ts";
 
 // A runner as a process of its own, straight from its source: `node runnerProgram.ts <url> <key> <slots> [once]`. Its first line
 // is its id. It drains at SIGTERM, and ends when its standard input does, so that it outlives no test.
@@ -18,7 +18,7 @@ await runMachine(
     clock: systemClock,
     log: lineLog((line) => process.stderr.write(line), Date.now),
     ...{ label: "tests", slots: Number(slots), isOnce: once !== undefined },
-    program: { execPath: process.execPath, runnerPath, env: process.env },
+    program: { execPath: process.execPath, runnerPath: lateRunnerPath, env: process.env },
     unpack: unpackSnapshot,
     graceMilliseconds: 1_000,
     onRegistered: (runnerId) => process.stdout.write(`${runnerId}\n`),

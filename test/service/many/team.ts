@@ -12,7 +12,7 @@ import { type ServingDatabase, serveDatabase } from "../../../src/service/serveD
 import { idMaker } from "../../../src/service/store/ids.ts";
 import { createKey } from "../../../src/service/store/keys.ts";
 import { openPostgres } from "../../../src/service/store/postgres/openPostgres.ts";
-import { runnerPath } from "../runnerPath.ts";
+import { lateRunnerPath } from "../runnerPath.ts";
 import { pageFolder } from "../startedService.ts";
 import { until } from "./until.ts";
 
@@ -73,7 +73,7 @@ export class Team implements AsyncDisposable {
       runMachine(
         {
           ...{ api, clock: systemClock, log: () => {}, label: "test machine", slots: 1, isOnce: false },
-          program: { execPath: process.execPath, runnerPath, env: process.env },
+          program: { execPath: process.execPath, runnerPath: lateRunnerPath, env: process.env },
           unpack: unpackSnapshot,
           onRegistered: resolve,
         },

@@ -11,7 +11,7 @@ import { fromWire } from "../../../src/contract/wire.ts";
 import { itOn } from "../../itOn.ts";
 import { onBoth } from "../onBoth.ts";
 import { cutOff, openStream, unreadReply, untilTold } from "../openStream.ts";
-import { runnerPath } from "../runnerPath.ts";
+import { lateRunnerPath } from "../runnerPath.ts";
 import { serviceOn } from "../serviceOn.ts";
 import {
   ended,
@@ -402,7 +402,7 @@ function startChild(data: string) {
   const module = JSON.stringify(new URL("../../../src/service/server.ts", import.meta.url).href);
   const script = `
     import { serve } from ${module};
-    await serve({ folder: ${JSON.stringify(data)}, port: 0, runnerPath: ${JSON.stringify(runnerPath)}, env: process.env,
+    await serve({ folder: ${JSON.stringify(data)}, port: 0, runnerPath: ${JSON.stringify(lateRunnerPath)}, env: process.env,
       log: () => {}, graceMilliseconds: 100 });`;
   return spawn(process.execPath, ["--input-type=module", "-e", script], {
     stdio: ["ignore", "ignore", "inherit"],
