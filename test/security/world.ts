@@ -1,4 +1,5 @@
-import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { readFileSync } from "node:fs";
+import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { execa } from "execa";
 import { endProcessesOf } from "../endProcessesOf.ts";
@@ -103,7 +104,12 @@ export class World implements AsyncDisposable {
   async look(): Promise<void> {
     const ids = (await readdir("/proc").catch(() => [])).filter((name) => /^\d+$/.test(name));
     for (const id of ids) {
-      this.commandLines.add(await readFile(`/proc/${id}/cmdline`, "utf8").catch(() => ""));
+      try {
+        // Awaited it takes ten times as long, and nothing here is read from a disk.
+        this.commandLines.add(readFileSync(`/proc/${id}/cmdline`, "utf8"));
+      } catch {
+        // It has ended.
+      }
     }
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
