@@ -54,12 +54,12 @@ describe("what an agent does by `pipeline mcp`", () => {
     await using agent = await Agent.of(box, "2026-07-28", [], { name: "some\u00a0agent" });
     const runId = (await agent.call("start_run", { pipeline: "hello" })).value.run?.["run-id"] ?? "";
     await agent.call("wait_for_run", { "run-id": runId });
-    const said = async (...words: string[]): Promise<string> => (await box.run(words)).stdout;
+    const said = async (...words: string[]): Promise<string> => (await box.call(words)).stdout;
     assert.equal(JSON.parse(await said("runs", "show", runId, "--json")).agent, "some?agent");
     assert.match(await said("runs", "list"), /\tsome\?agent$/);
     assert.match(await said("runs", "show", runId), /agent +some\?agent/);
     assert.match(await said("runs", "log", runId), /^started by the agent some\?agent\n/);
-    await box.run(["run", "hello"]);
+    await box.call(["run", "hello"]);
     assert.equal(JSON.parse(await said("runs", "show", "--json")).agent, undefined);
   });
 
@@ -80,7 +80,7 @@ describe("what an agent does by `pipeline mcp`", () => {
 
   it("asks the service once for ten starts while the slot is taken, and starts once it is free", async () => {
     await using proxy = await ServiceProxy.before(box.data);
-    const holder = JSON.parse((await box.run(["run", "endless", "--detach", "--json"])).stdout).runs[0];
+    const holder = JSON.parse((await box.call(["run", "endless", "--detach", "--json"])).stdout).runs[0];
     await using agent = await Agent.of(box, "2026-07-28", [], { env: proxy.env });
     for (let count = 1; count <= 10; count++) {
       const { isError, value, text } = await agent.call("start_run", { pipeline: "hello" });
@@ -134,7 +134,7 @@ describe("what an agent does by `pipeline mcp`", () => {
       proxy.passed.some(({ line }) => line === "POST /api/runs"),
       false,
     );
-    const person = await box.run(["run", "hello"]);
+    const person = await box.call(["run", "hello"]);
     assert.equal(person.exitCode, 0, person.stderr);
   });
 
@@ -163,7 +163,7 @@ describe("what an agent does by `pipeline mcp`", () => {
       assert.equal(isError, true);
       assert.equal(value.refusal?.scope, "session");
     }
-    const { runs } = JSON.parse((await box.run(["runs", "list", "--json"])).stdout);
+    const { runs } = JSON.parse((await box.call(["runs", "list", "--json"])).stdout);
     assert.equal(runs.length, 1);
     const end = await agent.call("wait_for_run", { "run-id": runs[0]["run-id"] });
     assert.equal(end.value.run?.status, "cancelled", "nobody follows the run of a cancelled call");
