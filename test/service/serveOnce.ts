@@ -1,5 +1,9 @@
-import { describeError } from "../../src/contract/errors.ts";
-import { serve } from "../../src/service/server.ts";
+import { enableCompileCache } from "node:module";
+import { compiledFolder } from "./compiledFolder.ts";
+
+enableCompileCache(compiledFolder);
+const { describeError } = await import("../../src/contract/errors.ts");
+const { serve } = await import("../../src/service/server.ts");
 
 // Starts a service as a user who is nobody, since to the one who may do everything no folder is closed, and ends it again:
 // `node serveOnce.ts <data folder>`. Ends with 1 and the error's sentence where it could not start.

@@ -1,10 +1,8 @@
 import { enableCompileCache } from "node:module";
-import { join } from "node:path";
-import { projectRoot } from "../../scripts/projectRoot.ts";
+import { compiledFolder } from "./compiledFolder.ts";
 import { lateRunnerPath } from "./runnerPath.ts";
 
-// Hundreds of these start, and without it each takes half as long again.
-enableCompileCache(join(projectRoot, "node_modules/.cache/pipeline-runs/compiled"));
+enableCompileCache(compiledFolder);
 const { lineLog } = await import("../../src/service/log.ts");
 const { serve } = await import("../../src/service/server.ts");
 

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
 import { followRun } from "../../src/client/follow/followRun.ts";
 import { ServiceClient } from "../../src/client/service/client.ts";
 import { type Clock, systemClock } from "../../src/contract/clock.ts";
@@ -213,5 +214,6 @@ export async function writtenPid(file: string): Promise<number> {
   for (;;) {
     const pid = Number(await readFile(file, "utf8").catch(() => ""));
     if (pid > 0) return pid;
+    await pause(10);
   }
 }

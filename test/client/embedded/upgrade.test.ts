@@ -1,13 +1,14 @@
 import assert from "node:assert/strict";
 import { mkdir, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { setImmediate as turn } from "node:timers/promises";
+import { setTimeout as pause } from "node:timers/promises";
 import { connectEmbedded } from "../../../src/client/embedded/connectEmbedded.ts";
 import { readConnection } from "../../../src/client/embedded/connectionFile.ts";
 import type { Embedded } from "../../../src/client/embedded/findEmbedded.ts";
 import { findEmbedded } from "../../../src/client/embedded/findEmbedded.ts";
 import { watchEvents } from "../../../src/client/follow/events.ts";
 import { isAlive } from "../../isAlive.ts";
+import { compiledFolder } from "../../service/compiledFolder.ts";
 import { lateRunnerPath } from "../../service/runnerPath.ts";
 import { ended, programPipeline, started } from "../../service/startedService.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
@@ -19,7 +20,9 @@ const serveMachine = new URL("../../../src/service/lifecycle/serveMachine.ts", i
 /** The real service as a program that says it is of this version; left out, as one of the sources. */
 function program(version?: string): string {
   return `
-import { serveMachine } from ${JSON.stringify(serveMachine)};
+import { enableCompileCache } from "node:module";
+enableCompileCache(${JSON.stringify(compiledFolder)});
+const { serveMachine } = await import(${JSON.stringify(serveMachine)});
 await serveMachine({ version: ${JSON.stringify(version)}, runnerPath: ${JSON.stringify(lateRunnerPath)} });`;
 }
 
@@ -48,7 +51,7 @@ async function machine() {
 }
 
 async function untilGone(pid: number): Promise<void> {
-  while (isAlive(pid)) await turn();
+  while (isAlive(pid)) await pause(10);
 }
 
 describe("an embedded service of another version", function () {
@@ -130,8 +133,8 @@ describe("an embedded service of another version", function () {
 
   it("that a person has started stays, and is used as it is", async () => {
     const foreground = program("0.4.0").replace(
-      "import {",
-      'process.argv = process.argv.filter((word) => word !== "--idle-exit");\nimport {',
+      "await serveMachine",
+      'process.argv = process.argv.filter((word) => word !== "--idle-exit");\nawait serveMachine',
     );
     await using standIn = await StandIn.make(foreground);
     const deps = standIn.deps({ version: "0.10.0" });

@@ -1,10 +1,14 @@
-import { loopbackFetch } from "../../../src/client/service/loopbackFetch.ts";
-import { systemClock } from "../../../src/contract/clock.ts";
-import { lineLog } from "../../../src/service/log.ts";
-import { RunnerApi } from "../../../src/service/runner/machine/runnerApi.ts";
-import { runMachine } from "../../../src/service/runner/machine/runnerMachine.ts";
-import { unpackSnapshot } from "../../../src/service/runner/machine/unpackSnapshot.ts";
+import { enableCompileCache } from "node:module";
+import { compiledFolder } from "../compiledFolder.ts";
 import { lateRunnerPath } from "../runnerPath.ts";
+
+enableCompileCache(compiledFolder);
+const { loopbackFetch } = await import("../../../src/client/service/loopbackFetch.ts");
+const { systemClock } = await import("../../../src/contract/clock.ts");
+const { lineLog } = await import("../../../src/service/log.ts");
+const { RunnerApi } = await import("../../../src/service/runner/machine/runnerApi.ts");
+const { runMachine } = await import("../../../src/service/runner/machine/runnerMachine.ts");
+const { unpackSnapshot } = await import("../../../src/service/runner/machine/unpackSnapshot.ts");
 
 // A runner as a process of its own, straight from its source: `node runnerProgram.ts <url> <key> <slots> [once]`. Its first line
 // is its id. It drains at SIGTERM, and ends when its standard input does, so that it outlives no test.

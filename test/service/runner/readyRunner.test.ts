@@ -10,7 +10,7 @@ import type { RunnerJob } from "../../../src/service/runner/protocol.ts";
 import { ReadyRunner } from "../../../src/service/runner/readyRunner.ts";
 import { isAlive } from "../../isAlive.ts";
 import { itOn } from "../../itOn.ts";
-import { runnerPath } from "../runnerPath.ts";
+import { lateRunnerPath, runnerPath } from "../runnerPath.ts";
 import { servedProcess } from "../servedProcess.ts";
 import { ended, programPipeline, started } from "../startedService.ts";
 import { TurnedClock } from "../turnedClock.ts";
@@ -153,7 +153,7 @@ describe("a runner that is kept ready", function () {
       const mark = { KEPT_RUNNER: randomUUID() };
       await using service = await servedProcess({ environment: mark });
       const waiting = async () =>
-        (await findProcesses(mark)).filter(({ words }) => words.includes(runnerPath));
+        (await findProcesses(mark)).filter(({ words }) => words.includes(lateRunnerPath));
       await service.write("hello", programPipeline(""));
       const member = await service.member("acme", { parallelRuns: 1, runsPerDay: 50 });
       assert.deepEqual(await waiting(), []);

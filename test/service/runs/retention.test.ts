@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
 import type { ServiceClient } from "../../../src/client/service/client.ts";
 import type { Run } from "../../../src/contract/run.ts";
 import { clockFile, retentionDaysOf, sweepRuns, TrustedTime } from "../../../src/service/runs/retention.ts";
@@ -106,7 +107,7 @@ describe("the files of a run that has ended", () => {
     const { client } = await service.member();
     await service.write("long", programPipeline(`console.log('hello'); ${untilCancelled}`));
     const { runId } = await started(client, "long");
-    while ((await folders(service)).length === 0);
+    while ((await folders(service)).length === 0) await pause(10);
     const none = { days: 1, bytes: 0 };
     const inAYear = Date.now() + 365 * 24 * hour;
     assert.equal(await sweepRuns({ ...store(service), folder: service.data, retention: none }, inAYear), 0);
@@ -223,13 +224,14 @@ async function looked(service: Service, clock: TurnedClock): Promise<void> {
   for (;;) {
     const text = await readFile(clockFile(service.data), "utf8").catch(() => "");
     if (text.includes(String(clock.now()))) break;
+    await pause(5);
   }
   // And has removed what it then removes.
   await service.db.selectFrom("runs").select("id").execute();
 }
 
 async function gone(service: Service, name: string): Promise<void> {
-  while ((await folders(service)).includes(name));
+  while ((await folders(service)).includes(name)) await pause(5);
 }
 
 /** A run that ends with a log of some 10 kB and an artifact. */

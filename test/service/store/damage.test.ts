@@ -6,7 +6,7 @@ import { migrationSteps } from "../../../src/service/store/migrations.ts";
 import { databaseFile, openDatabase } from "../../../src/service/store/openDatabase.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
 import { servedProcess } from "../servedProcess.ts";
-import { programPipeline, untilCancelled } from "../startedService.ts";
+import { ended, programPipeline, untilCancelled } from "../startedService.ts";
 import { buildVersion } from "./versionFile.ts";
 
 const never = new AbortController().signal;
@@ -71,7 +71,7 @@ describe("a damaged database", () => {
     const { client } = await served.member("acme", { parallelRuns: 1, runsPerDay: 50 });
     const run = await client().start({ pipeline: "quick" }, { waitSeconds: 0, idempotencyKey: "a" }, never);
     assert(run.kind === "started");
-    while ((await client().run(run.run.runId, never)).stoppedAt === undefined);
+    await ended(client(), run.run);
     await served.kill();
     // Only the page that the steps are in: nothing of it is read at the start.
     const root = await rootPage(served.data, "steps");

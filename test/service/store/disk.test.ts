@@ -11,7 +11,7 @@ import { databaseFile, openDatabase } from "../../../src/service/store/openDatab
 import { TemporaryFolder } from "../../temporaryFolder.ts";
 import { servedProcess } from "../servedProcess.ts";
 import { type AskedStart, hasStarted, quiet, startedCore } from "../startedCore.ts";
-import { programPipeline } from "../startedService.ts";
+import { ended, programPipeline } from "../startedService.ts";
 
 const never = new AbortController().signal;
 const noon = "2026-03-04T12:00:00Z";
@@ -194,7 +194,7 @@ async function troubled(data?: string) {
     async works() {
       const attempt = await this.start1();
       assert(attempt.kind === "started");
-      while ((await member.client().run(attempt.run.runId, never)).stoppedAt === undefined);
+      await ended(member.client(), attempt.run);
     },
   });
 }
