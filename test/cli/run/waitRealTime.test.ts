@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { programPipeline, untilCancelled } from "../../service/startedService.ts";
 import { ServiceProxy } from "../serviceProxy.ts";
-import { servedToolbox, written } from "../toolbox.ts";
+import { toolbox, written } from "../toolbox.ts";
 
 /** The one test that takes the contract's 120 s: the two orgs wait side by side, and wait only. */
 describe("the wait for a slot, in real time", () => {
@@ -22,10 +22,10 @@ describe("the wait for a slot, in real time", () => {
 
 /** Waits for a slot that isn't given up, through a proxy that counts the requests. */
 async function waitInVain() {
-  await using tool = await servedToolbox();
+  await using tool = await toolbox();
   await tool.write("long", programPipeline(untilCancelled, "200s"));
   await tool.write("hello", programPipeline(""));
-  const [held] = JSON.parse((await tool.call(["run", "long", "--detach", "--json"])).stdout).runs;
+  const [held] = JSON.parse((await tool.run(["run", "long", "--detach", "--json"])).stdout).runs;
   await using proxy = await ServiceProxy.before(tool.data);
 
   const began = performance.now();
@@ -60,23 +60,23 @@ async function waitInVain() {
     lines.slice(1, -3),
     [90, 60, 30].map((left) => `hello: still waiting; gives up in ${left} s`),
   );
-  await tool.call(["runs", "cancel", "--mine"]);
-  assert.equal(JSON.parse((await tool.call(["org", "--json"])).stdout).usage["runs-today"], 1);
+  await tool.run(["runs", "cancel", "--mine"]);
+  assert.equal(JSON.parse((await tool.run(["org", "--json"])).stdout).usage["runs-today"], 1);
   return { seconds, requests: proxy.passed.map(({ line }) => line) };
 }
 
 /** Waits for a slot that is given up when half of the wait is over. */
 async function waitForAMinute() {
-  await using tool = await servedToolbox();
+  await using tool = await toolbox();
   await tool.write("long", programPipeline(untilCancelled, "200s"));
   await tool.write("hello", programPipeline(""));
-  await tool.call(["run", "long", "--detach"]);
+  await tool.run(["run", "long", "--detach"]);
   const waiting = tool.spawn(["run", "hello"]);
   await written(waiting.stderr, /still waiting; gives up in 60 s/);
-  await tool.call(["runs", "cancel", "--mine"]);
+  await tool.run(["runs", "cancel", "--mine"]);
   const { exitCode, stderr } = await waiting;
   assert.equal(exitCode, 0, stderr);
-  const { runs } = JSON.parse((await tool.call(["runs", "list", "--json"])).stdout);
+  const { runs } = JSON.parse((await tool.run(["runs", "list", "--json"])).stdout);
   assert.deepEqual(
     runs.map(({ pipeline, status }: { pipeline: string; status: string }) => `${pipeline} ${status}`),
     ["hello succeeded", "long cancelled"],
