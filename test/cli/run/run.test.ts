@@ -3,7 +3,7 @@ import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { programPipeline, untilCancelled } from "../../service/startedService.ts";
 import { ServiceProxy } from "../serviceProxy.ts";
-import { servedToolbox, type Toolbox, toolbox, written } from "../toolbox.ts";
+import { type Toolbox, toolbox, written } from "../toolbox.ts";
 
 describe("pipeline run", () => {
   let tool: Toolbox;
@@ -18,7 +18,7 @@ describe("pipeline run", () => {
     assert.equal(exitCode, 0, stderr);
     assert.match(stdout, /^run_\w+ hello succeeded$/);
     assert.match(stderr, /✓ only/);
-    assert.match((await tool.call(["org"])).stdout, /^1 of 50 runs used today\./m);
+    assert.match((await tool.run(["org"])).stdout, /^1 of 50 runs used today\./m);
   });
 
   it("finds the project upward from the working folder", async () => {
@@ -36,10 +36,10 @@ describe("pipeline run", () => {
     assert.match(plain.stderr, /exited with 7, expected 0:\n +the disk is on fire\n/);
     assert.equal(plain.stderr.split("the disk is on fire").length, 2, "told once");
     assert.match(plain.stderr, /\npipeline: broken failed at step `only`\.$/);
-    const quiet = await tool.call(["run", "broken", "--quiet"]);
+    const quiet = await tool.run(["run", "broken", "--quiet"]);
     const reason = "only: exited with 7, expected 0:\nthe disk is on fire";
     assert.equal(quiet.stderr, `pipeline: broken failed: ${reason}`);
-    const json = await tool.call(["run", "broken", "--json"]);
+    const json = await tool.run(["run", "broken", "--json"]);
     assert.equal(json.exitCode, 1);
     const told = JSON.parse(json.stdout);
     assert.equal(told.ok, false);
@@ -60,7 +60,7 @@ describe("pipeline run", () => {
     await tool.write("hello", programPipeline(""));
     const waiting = tool.spawn(["run", "hello"]);
     await written(waiting.stderr, /gives up in 120 s/);
-    await tool.call(["runs", "cancel", "--mine"]);
+    await tool.run(["runs", "cancel", "--mine"]);
     const { exitCode, stdout } = await waiting;
     assert.equal(exitCode, 0);
     assert.match(stdout, /hello succeeded$/);
@@ -75,8 +75,8 @@ describe("pipeline run", () => {
   });
 
   it("says where the pipelines are, outside of a project, and how to make the first", async () => {
-    await using box = await servedToolbox();
-    const outside = (folder: string, ...args: string[]) => box.call(["run", ...args], {}, folder);
+    await using box = await toolbox();
+    const outside = (folder: string, ...args: string[]) => box.spawn(["run", ...args], {}, folder);
     const none = "pipeline: No pipelines/ here or above.";
     for (const args of [["helo"], ["helo", "hello"], []]) {
       const { exitCode, stdout, stderr } = await outside(box.project, ...args);
@@ -97,19 +97,19 @@ describe("pipeline run", () => {
   });
 
   it("lists the pipelines when none is named", async () => {
-    await using box = await servedToolbox();
+    await using box = await toolbox();
     for (const name of ["nightly", "hello"]) await box.write(name, programPipeline(""));
-    const { exitCode, stdout, stderr } = await box.call(["run"]);
+    const { exitCode, stdout, stderr } = await box.run(["run"]);
     assert.deepEqual([exitCode, stdout], [2, ""]);
     assert.equal(
       stderr,
       "pipeline: No pipeline is named. There are:\n  hello\n  nightly\n`pipeline run hello` runs the first.",
     );
-    const json = await box.call(["run", "--json"]);
+    const json = await box.run(["run", "--json"]);
     assert.equal(json.exitCode, 2);
     assert.equal(JSON.parse(json.stdout).error.type, "usage");
-    await box.call(["run", "hello"]);
-    const named = await box.call(["run", "--project", basename(box.project)]);
+    await box.run(["run", "hello"]);
+    const named = await box.run(["run", "--project", basename(box.project)]);
     assert.deepEqual([named.exitCode, named.stderr], [2, stderr]);
   });
 
@@ -129,8 +129,8 @@ describe("pipeline run", () => {
       ...[3, 4, 5, 6, 7, 8].map((line) => `pipelines/broken.yaml:${line}:12: ${problem}`),
       "Correct the file, then run it again.",
     ];
-    assert.equal((await tool.call(["run", "broken"])).stderr, `pipeline: ${lines.join("\n")}`);
-    const { error } = JSON.parse((await tool.call(["run", "broken", "--json"])).stdout);
+    assert.equal((await tool.run(["run", "broken"])).stderr, `pipeline: ${lines.join("\n")}`);
+    const { error } = JSON.parse((await tool.run(["run", "broken", "--json"])).stdout);
     assert.equal(error.message, lines.join("\n"));
   });
 
@@ -153,7 +153,7 @@ describe("pipeline run", () => {
       );
     }
     for (const folder of [...folders, ...folders]) {
-      const { exitCode } = await tool.call(["run", "build"], {}, folder);
+      const { exitCode } = await tool.spawn(["run", "build"], {}, folder);
       assert.equal(exitCode, 0);
       await rm(join(folder, "ran"));
     }
@@ -167,11 +167,11 @@ describe("pipeline run", () => {
       ["5m", 300],
       ["1h", 3600],
     ] as const) {
-      const { stdout } = await tool.call(["run", "hello", "--time-limit", written, "--json"]);
+      const { stdout } = await tool.run(["run", "hello", "--time-limit", written, "--json"]);
       assert.equal(JSON.parse(stdout).runs[0]["time-limit-seconds"], seconds);
     }
     for (const written of ["0", "2h", "3601", "500ms", "-1", "1.5", "soon", "1e3", ""]) {
-      const { exitCode, stderr } = await tool.call(["run", "hello", `--time-limit=${written}`]);
+      const { exitCode, stderr } = await tool.run(["run", "hello", `--time-limit=${written}`]);
       assert.equal(exitCode, 2, written);
       assert.match(stderr, /--time-limit.*from 1s to 1h/);
     }

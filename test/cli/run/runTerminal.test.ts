@@ -6,7 +6,7 @@ import { itOn } from "../../itOn.ts";
 import { programPipeline, untilCancelled, writePid, writtenPid } from "../../service/startedService.ts";
 import { columns, onTerminal } from "../onTerminal.ts";
 import { Screen } from "../screen.ts";
-import { servedToolbox, type Toolbox, toolbox, written } from "../toolbox.ts";
+import { type Toolbox, toolbox, written } from "../toolbox.ts";
 
 const slow = "setTimeout(() => {}, 1500)";
 
@@ -43,10 +43,10 @@ describe("pipeline run, on a terminal", () => {
   itOn("linux", "shows in how many seconds it gives up while it waits, and who holds the slot", async () => {
     await tool.write("long", programPipeline(untilCancelled));
     await tool.write("hello", programPipeline(""));
-    await tool.call(["run", "long", "--detach"]);
+    await tool.run(["run", "long", "--detach"]);
     const waiting = onTerminal(tool, "run hello", { NO_COLOR: "1" });
     await written(waiting.stdout, /hello: waiting; gives up in 1[12]\d s · /);
-    await tool.call(["runs", "cancel", "--mine"]);
+    await tool.run(["runs", "cancel", "--mine"]);
     const { exitCode, stdout } = await waiting;
     assert.equal(exitCode, 0);
     const screen = new Screen(400).write(stdout);
@@ -78,8 +78,9 @@ describe("pipeline run, on a terminal", () => {
   });
 
   itOn("linux", "has a line for each run where several are active", async () => {
-    await using tool = await servedToolbox();
+    await using tool = await toolbox();
     for (const name of ["one", "two", "three"]) await tool.write(name, programPipeline(slow));
+    await tool.run(["org"]);
     const db = await openDatabase(tool.data);
     await db.updateTable("orgs").set({ parallel_runs: 3 }).execute();
     await db.destroy();

@@ -138,6 +138,7 @@ describe("pipelines as tasks, on the screen", () => {
     await at.window.quickInput.pick("pipeline");
     await at.window.quickInput.pick("pipeline: long");
     holder = await writtenPid(join(at.workspace, "pid"));
+    await at.window.statusBar.waitForText(quota, /4 of 50 runs used today/);
     await at.window.reload();
     while (isAlive(holder)) await pause(100);
   });
