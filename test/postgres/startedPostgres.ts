@@ -125,9 +125,6 @@ async function serverArguments(
     "listen_addresses=127.0.0.1",
     `unix_socket_directories=${process.platform === "win32" ? "" : folder}`,
     "fsync=off",
-    // Over many small databases it would start a process again and again.
-    "autovacuum=off",
-    "shared_buffers=16MB",
     "dynamic_shared_memory_type=mmap",
   ];
   if (tls !== undefined) {
