@@ -1,25 +1,28 @@
-// `npm test`: everything there is to check. `npm run test:fast`: types, lint and the tests that need no editor, browser or
-// package. `npm test -- service cli/run.test.ts`: these folders and files of `test/` only.
+// `npm test`: check, and what tells whether a change is right. `npm run test:long`: the rest, which lies in `test/long`.
+// `npm test -- service cli/run.test.ts`: these folders and files of `test/` only, and no check.
 import { randomUUID } from "node:crypto";
 import { globSync } from "node:fs";
+import { readdir } from "node:fs/promises";
 import { availableParallelism } from "node:os";
-import { setTimeout as pause } from "node:timers/promises";
 import { execa } from "execa";
 import { secondsToReset } from "../src/contract/time.ts";
+import { clockOff } from "../test/clock/preload.ts";
+import { browserVariable, SharedBrowser } from "../test/editor/served/launchBrowser.ts";
 import { postgresFolder } from "../test/postgres/installPostgres.ts";
 import { postgresVariable } from "../test/postgres/lentDatabases.ts";
 import { StartedPostgres } from "../test/postgres/startedPostgres.ts";
 import { builtVariable } from "../test/service/builtVariable.ts";
+import { TemporaryFolder } from "../test/temporaryFolder.ts";
 import { endMarked } from "./process/findProcesses.ts";
 import { projectRoot } from "./projectRoot.ts";
 
 interface Outcome {
   readonly name: string;
   readonly ok: boolean;
-  readonly passed: number;
-  readonly failed: number;
+  /** What mocha counted. */
+  readonly count: string;
   readonly seconds: number;
-  /** What mocha says of the tests that failed, and which processes were left behind. */
+  /** What failed, and what was left behind. */
   readonly report: string;
 }
 
@@ -27,86 +30,74 @@ interface Outcome {
 const longestPartSeconds = 1200;
 /** Every process of the tests carries this in its environment, also those that have left their group. */
 const markVariable = "PIPELINE_RUNS_TEST_MARK";
-const mark = randomUUID();
-const outcomes: Outcome[] = [];
-/** What takes the longest begins first, and the others run beside it. */
-const longest = [
-  "cli/run/wait",
-  "editor/inHost.test",
-  "editor/screen/",
-  "chaos/",
-  "page/look",
-  "service/runner/",
-  "client/embedded/",
-];
 
 const words = process.argv.slice(2);
-const isFast = words[0] === "--fast";
-const chosen = isFast ? [] : words;
-const isOnLinux = process.platform === "linux";
+const isLong = words[0] === "--long";
+const chosen = isLong ? [] : words;
 
-// The VS Code from npm is for Linux; elsewhere a desktop one is downloaded, which has no page to look at.
-const all = testFiles(
-  ["test/**/*.test.ts"],
-  ["test/editor/{host,inHost}", ...(isOnLinux ? [] : ["test/editor/screen"])],
-);
-const fast = testFiles(
-  ["test/{bench,client,contract,extension,fuzz,pipeline,service}/**/*.test.ts"],
-  ["test/service/runner/browser", "test/service/runner/samples.test.ts"],
-);
-const wanted = (isFast ? fast : all).filter(isChosen);
-if (wanted.length === 0) {
+const files = testFiles().filter(isWanted);
+if (files.length === 0) {
   console.error(`There is no test in ${chosen.map((word) => `test/${word}`).join(", ")}.`);
   process.exit(1);
 }
-
-if (chosen.length === 0) await run("check", ["npm", "run", "--silent", "check"]);
-if (wanted.every((file) => fast.includes(file))) {
-  await run("build", ["npm", "run", "--silent", "build"]);
-} else {
-  await run("package", ["npm", "run", "--silent", "package"]);
-  await run("package of the tool", ["node", "scripts/packageTool.ts"]);
-}
-const native = postgresFolder();
+const outcomes: Outcome[] = [];
+const needsPackages = files.some((file) => file.startsWith("test/long/"));
+outcomes.push(await run("build", ["npm", "run", "--silent", needsPackages ? "package" : "build"]));
+if (needsPackages) outcomes.push(await run("package of the tool", ["node", "scripts/packageTool.ts"]));
 {
-  // One server for the tests of all processes.
-  await using postgres =
-    native === undefined ? undefined : await StartedPostgres.start(native, AbortSignal.timeout(300_000));
-  await run("tests", mochaWords(wanted), true, { [postgresVariable]: postgres?.server });
+  await using held = new AsyncDisposableStack();
+  const signal = AbortSignal.timeout(300_000);
+  // One PostgreSQL and one browser for the tests of all processes, and a folder in which only they leave something.
+  const native = postgresFolder();
+  const postgres = native === undefined ? undefined : held.use(await StartedPostgres.start(native, signal));
+  const browser = files.some(isOnScreen) ? held.use(await SharedBrowser.start(signal)) : undefined;
+  const temporary = held.use(await TemporaryFolder.make("pipeline-runs-tests"));
+  const env = {
+    ...dayLongEnough(),
+    [postgresVariable]: postgres?.server,
+    [browserVariable]: browser?.endpoint,
+    [builtVariable]: outcomes.every(({ ok }) => ok) ? "1" : undefined,
+    TMPDIR: temporary.path,
+  };
+  const isChecked = !isLong && chosen.length === 0;
+  outcomes.push(
+    ...(await Promise.all([
+      run("tests", mochaWords(files), env),
+      ...(isChecked ? [run("check", ["npm", "run", "--silent", "check"])] : []),
+    ])),
+  );
+  const left = await readdir(temporary.path);
+  if (left.length > 0) console.log(`Left in the folder for temporary files: ${left.join(", ")}`);
 }
 
 for (const { name, ok, report } of outcomes) if (!ok) console.log(`\n── ${name}, once more\n${report}`);
 console.log("");
-for (const { name, ok, passed, failed, seconds } of outcomes) {
-  const count = passed + failed === 0 ? "" : `${passed} passed${failed > 0 ? `, ${failed} failed` : ""}`;
+for (const { name, ok, count, seconds } of outcomes) {
   console.log(`${ok ? "✔" : "✘"} ${name.padEnd(24)}${`${seconds} s`.padStart(6)}  ${count}`.trimEnd());
 }
 process.exitCode = outcomes.every(({ ok }) => ok) ? 0 : 1;
 
 /** Several files at once, somewhat more than there are cores, since some only wait; the longest first. */
-function mochaWords(files: readonly string[]): [string, ...string[]] {
-  const isLong = (file: string) => longest.some((start) => file.startsWith(`test/${start}`));
-  const ordered = [...files.filter(isLong), ...files.filter((file) => !isLong(file))];
-  return ["mocha", "--parallel", "--jobs", String(Math.round(1.5 * availableParallelism())), ...ordered];
+function mochaWords(wanted: readonly string[]): [string, ...string[]] {
+  return ["mocha", "--parallel", "--jobs", String(Math.round(1.5 * availableParallelism())), ...wanted];
 }
 
+/** @param env that of tests; without it, nothing of the program's output shows until its end. */
 async function run(
   name: string,
   [program, ...args]: [string, ...string[]],
-  hasTests = false,
-  env: Readonly<Record<string, string | undefined>> = {},
-): Promise<void> {
-  console.log(`\n── ${name}`);
-  if (hasTests) await awaitLongEnoughDay();
+  env?: Readonly<Record<string, string | undefined>>,
+): Promise<Outcome> {
   const began = performance.now();
-  const isBuilt = outcomes.some((outcome) => ["build", "package"].includes(outcome.name) && outcome.ok);
-  const { exitCode, stdout, timedOut } = await execa(program, args, {
+  const mark = randomUUID();
+  const { exitCode, all, stdout, timedOut } = await execa(program, args, {
     cwd: projectRoot,
     preferLocal: true,
-    env: { ...env, [markVariable]: mark, [builtVariable]: isBuilt ? "1" : undefined },
+    env: { ...env, [markVariable]: mark },
     stdin: "ignore",
-    stdout: ["inherit", "pipe"],
-    stderr: "inherit",
+    stdout: env === undefined ? "pipe" : ["inherit", "pipe"],
+    stderr: env === undefined ? "pipe" : "inherit",
+    all: true,
     reject: false,
     timeout: longestPartSeconds * 1000,
   });
@@ -115,41 +106,38 @@ async function run(
     ...(timedOut ? [`${name} did not end within ${longestPartSeconds} s.`] : []),
     ...leftBehind.map((line) => `${name} left this process behind: ${line}`),
   ];
-  for (const line of complaints) console.log(line);
-  const passed = counted(stdout, "passing");
-  const failed = counted(stdout, "failing");
-  outcomes.push({
+  const counted = (word: string) => Number(new RegExp(`^\\s*(\\d+) ${word}\\b`, "m").exec(stdout)?.[1] ?? 0);
+  const [passed, failed] = [counted("passing"), counted("failing")];
+  const failures = env === undefined ? all : /^ *\d+ failing$.*/ms.exec(stdout)?.[0];
+  return {
     name,
-    ok: exitCode === 0 && (!hasTests || passed > 0) && complaints.length === 0,
-    passed,
-    failed,
+    ok: exitCode === 0 && (env === undefined || passed > 0) && complaints.length === 0,
+    count: env === undefined ? "" : `${passed} passed, ${failed} failed`,
     seconds: Math.round((performance.now() - began) / 1000),
-    report: [...complaints, /^ *\d+ failing$.*/ms.exec(stdout)?.[0].trimEnd() ?? ""].join("\n"),
-  });
+    report: [...complaints, failures?.trimEnd() ?? ""].join("\n"),
+  };
 }
 
-/** Some tests install packages beside them, which may have tests of their own. */
-function testFiles(patterns: readonly string[], others: readonly string[]): string[] {
-  const exclude = [...others, "**/node_modules"];
-  return globSync(patterns, { cwd: projectRoot, exclude }).map((file) => file.replaceAll("\\", "/"));
-}
-
-function isChosen(file: string): boolean {
-  return (
-    chosen.length === 0 ||
-    chosen.some((word) => file === `test/${word}` || file.startsWith(`test/${word.replace(/\/$/, "")}/`))
+/** Some tests install packages beside them, which may have tests of their own; those in VS Code's host are run there. */
+function testFiles(): string[] {
+  const exclude = ["test/editor/{host,inHost}", "**/node_modules"];
+  return globSync("test/**/*.test.ts", { cwd: projectRoot, exclude }).map((file) =>
+    file.replaceAll("\\", "/"),
   );
 }
 
-/** Tests count the runs of the real day, so none begins when the day is about to end under it. */
-async function awaitLongEnoughDay(): Promise<void> {
-  const seconds = secondsToReset(Date.now());
-  if (seconds > longestPartSeconds) return;
-  console.log(`It is ${seconds} s to 00:00 UTC, when counts start again: waiting for the new day.`);
-  await pause((seconds + 1) * 1000);
+function isOnScreen(file: string): boolean {
+  return /^test\/(page|editor|long)\//.test(file);
 }
 
-/** What mocha's report says at its end. */
-function counted(report: string, word: "passing" | "failing"): number {
-  return Number(new RegExp(`^\\s*(\\d+) ${word}\\b`, "m").exec(report)?.[1] ?? 0);
+function isWanted(file: string): boolean {
+  if (chosen.length === 0) return file.startsWith("test/long/") === isLong;
+  return chosen.some(
+    (word) => file === `test/${word}` || file.startsWith(`test/${word.replace(/\/$/, "")}/`),
+  );
+}
+
+/** Tests count the runs of a day: where it is about to end under them, all their processes live six hours earlier. */
+function dayLongEnough(): Record<string, string> {
+  return secondsToReset(Date.now()) > longestPartSeconds ? {} : clockOff(-6);
 }

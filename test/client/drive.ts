@@ -1,5 +1,5 @@
 import { setImmediate as turn } from "node:timers/promises";
-import type { FakeClock } from "./fakeClock.ts";
+import type { FakeClock } from "../clock/fakeClock.ts";
 import type { LoopbackService } from "./loopbackService.ts";
 
 /** A fetch that knows how many of its exchanges are not over: asked and not yet read to the end. */

@@ -3,8 +3,8 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { findProject, registerProject } from "../../src/client/project.ts";
 import { ServiceClient } from "../../src/client/service/client.ts";
+import { FakeClock } from "../clock/fakeClock.ts";
 import { TemporaryFolder } from "../temporaryFolder.ts";
-import { FakeClock } from "./fakeClock.ts";
 import { LoopbackService, orgOnWire, sendError, sendJson, testKey } from "./loopbackService.ts";
 
 const never = new AbortController().signal;

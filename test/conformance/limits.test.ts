@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { secondsToReset } from "../../src/contract/time.ts";
+import { TurnedClock } from "../clock/turnedClock.ts";
 import { isAlive } from "../isAlive.ts";
 import { fillDay } from "../service/fillDay.ts";
 import {
@@ -11,7 +12,6 @@ import {
   writePid,
   writtenPid,
 } from "../service/startedService.ts";
-import { TurnedClock } from "../service/turnedClock.ts";
 import { at, startsAnswered } from "./givenService.ts";
 import { row, rowCase } from "./row.ts";
 import { type Member, type ServedTool, servedTool } from "./servedTool.ts";

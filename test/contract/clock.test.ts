@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { Deadline, DeadlinePassed } from "../../src/client/service/deadline.ts";
 import { systemClock } from "../../src/contract/clock.ts";
-import { FakeClock } from "../client/fakeClock.ts";
+import { FakeClock } from "../clock/fakeClock.ts";
 
 const never = new AbortController().signal;
 

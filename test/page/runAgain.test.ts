@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
+import { TurnedClock } from "../clock/turnedClock.ts";
 import { onBoth } from "../service/onBoth.ts";
 import { serviceOn } from "../service/serviceOn.ts";
 import {
@@ -10,7 +11,6 @@ import {
   startedService,
   untilCancelled,
 } from "../service/startedService.ts";
-import { TurnedClock } from "../service/turnedClock.ts";
 import { inBrowser } from "./inBrowser.ts";
 import { putRuns } from "./putRuns.ts";
 import { Visitor } from "./visitor.ts";

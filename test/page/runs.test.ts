@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { TurnedClock } from "../clock/turnedClock.ts";
 import { CutLine } from "../service/cutLine.ts";
 import { onBoth } from "../service/onBoth.ts";
 import { serviceOn } from "../service/serviceOn.ts";
@@ -9,7 +10,6 @@ import {
   startedService,
   untilCancelled,
 } from "../service/startedService.ts";
-import { TurnedClock } from "../service/turnedClock.ts";
 import { inBrowser } from "./inBrowser.ts";
 import { putRuns } from "./putRuns.ts";
 import { Visitor } from "./visitor.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
+import { TurnedClock } from "../clock/turnedClock.ts";
 import { onBoth } from "../service/onBoth.ts";
 import { serviceOn } from "../service/serviceOn.ts";
-import { TurnedClock } from "../service/turnedClock.ts";
 import { Visitor } from "./visitor.ts";
 
 const hour = 3_600_000;

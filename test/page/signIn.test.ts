@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
+import { TurnedClock } from "../clock/turnedClock.ts";
 import { onBoth } from "../service/onBoth.ts";
 import { rawExchange } from "../service/rawExchange.ts";
 import { serviceOn } from "../service/serviceOn.ts";
 import { startedService } from "../service/startedService.ts";
-import { TurnedClock } from "../service/turnedClock.ts";
 import { inBrowser } from "./inBrowser.ts";
 import { Visitor } from "./visitor.ts";
 

@@ -3,6 +3,7 @@ import { sql } from "kysely";
 import pg from "pg";
 import { openPostgres } from "../../src/service/store/postgres/openPostgres.ts";
 import type { Database } from "../../src/service/store/tables.ts";
+import { clockOffVariable } from "../clock/preload.ts";
 import { StartedPostgres } from "./startedPostgres.ts";
 
 /** A migrated database without rows, for one test. */
@@ -15,6 +16,9 @@ export interface LentDatabase extends AsyncDisposable {
 /** In the environment of tests: the URL of a PostgreSQL server that is there for all of them, without a database. */
 export const postgresVariable = "PIPELINE_RUNS_TEST_POSTGRES";
 
+/** Where the tests live at another time of day, so does the database. */
+const off = Number(process.env[clockOffVariable] ?? 0);
+
 /**
  * As the functions of these names in PostgreSQL, but a test may set what they tell. Connections find them first. A server
  * that has just been started takes nobody for dead, so here it was started long ago.
@@ -23,7 +27,7 @@ const clock = `
   create table test_clock (at timestamptz, started timestamptz);
   insert into test_clock values (null, '2000-01-01');
   create function public.clock_timestamp() returns timestamptz language sql volatile
-    as 'select coalesce(at, pg_catalog.clock_timestamp()) from public.test_clock';
+    as $$select coalesce(at, pg_catalog.clock_timestamp() + interval '${off} milliseconds') from public.test_clock$$;
   create function public.pg_postmaster_start_time() returns timestamptz language sql volatile
     as 'select started from public.test_clock';`;
 const searchPath = `options=${encodeURIComponent("-c search_path=public,pg_catalog")}`;

@@ -3,7 +3,7 @@ import { request } from "node:http";
 import { setTimeout as pause, setImmediate as turn } from "node:timers/promises";
 import { createParser, type EventSourceMessage } from "eventsource-parser";
 import { Told } from "../client/told.ts";
-import type { TurnedClock } from "./turnedClock.ts";
+import type { TurnedClock } from "../clock/turnedClock.ts";
 
 export interface StreamEvent {
   readonly id: string | undefined;

@@ -13,11 +13,11 @@ import { type ServingDatabase, serveDatabase } from "../../src/service/serveData
 import { idMaker } from "../../src/service/store/ids.ts";
 import { createKey } from "../../src/service/store/keys.ts";
 import { aliveMilliseconds } from "../../src/service/store/postgres/servers.ts";
+import type { TurnedClock } from "../clock/turnedClock.ts";
 import { type LentDatabase, setDatabaseClock } from "../postgres/lentDatabases.ts";
 import type { Store } from "./onBoth.ts";
 import { lateRunnerPath } from "./runnerPath.ts";
 import { pageFolder, type Service, type ServicePlace, servedAt, startedService } from "./startedService.ts";
-import type { TurnedClock } from "./turnedClock.ts";
 
 interface Options {
   /** On PostgreSQL the database's time is the test's too; the runner's isn't. */

@@ -19,8 +19,8 @@ import { openDatabase } from "../../src/service/store/openDatabase.ts";
 import { readOrg } from "../../src/service/store/orgs.ts";
 import type { Database } from "../../src/service/store/tables.ts";
 import type { Writer } from "../../src/service/store/writer.ts";
+import { TurnedClock } from "../clock/turnedClock.ts";
 import { TemporaryFolder } from "../temporaryFolder.ts";
-import { TurnedClock } from "./turnedClock.ts";
 
 /** The processes of a run that only pretends to have any. They end when the test says so. */
 export interface PretendedJob {

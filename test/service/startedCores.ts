@@ -13,10 +13,10 @@ import { notify, payloadOf } from "../../src/service/store/postgres/notify.ts";
 import { PostgresAdmission } from "../../src/service/store/postgres/postgresAdmission.ts";
 import { aliveMilliseconds, sweepServers } from "../../src/service/store/postgres/servers.ts";
 import { shortenLeases, type TakenRun } from "../../src/service/store/postgres/work.ts";
+import { TurnedClock } from "../clock/turnedClock.ts";
 import { type LentDatabase, setDatabaseClock } from "../postgres/lentDatabases.ts";
 import type { Store } from "./onBoth.ts";
 import { type Place, type PretendedJob, type StartedCore, startedAt, startedCore } from "./startedCore.ts";
-import { TurnedClock } from "./turnedClock.ts";
 
 type Server = SharedCore<RemoteRuns>;
 

@@ -15,9 +15,9 @@ import { idMaker } from "../../src/service/store/ids.ts";
 import { createKey } from "../../src/service/store/keys.ts";
 import { openDatabase } from "../../src/service/store/openDatabase.ts";
 import type { Database } from "../../src/service/store/tables.ts";
+import { TurnedClock } from "../clock/turnedClock.ts";
 import { TemporaryFolder } from "../temporaryFolder.ts";
 import { lateRunnerPath } from "./runnerPath.ts";
-import { TurnedClock } from "./turnedClock.ts";
 
 export const pageFolder = join(import.meta.dirname, "../../dist/page");
 const never = new AbortController().signal;

@@ -6,7 +6,7 @@ import { getQuotaTool, waitForRunTool } from "../../../src/cli/mcp/readTools.ts"
 import { startRunTool } from "../../../src/cli/mcp/startTool.ts";
 import { Output } from "../../../src/cli/output/output.ts";
 import type { ServiceClient } from "../../../src/client/service/client.ts";
-import type { FakeClock } from "../../client/fakeClock.ts";
+import type { FakeClock } from "../../clock/fakeClock.ts";
 import { Agent } from "./agent.ts";
 
 const never = new AbortController().signal;

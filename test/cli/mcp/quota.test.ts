@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { FakeClock } from "../../client/fakeClock.ts";
 import {
   type Asked,
   LoopbackService,
@@ -8,6 +7,7 @@ import {
   sendError,
   sendJson,
 } from "../../client/loopbackService.ts";
+import { FakeClock } from "../../clock/fakeClock.ts";
 import { agentAt } from "./heldServer.ts";
 
 describe("the quota that an agent is told", () => {

@@ -3,8 +3,8 @@ import { once } from "node:events";
 import { createServer, type Server, type Socket } from "node:net";
 import { setImmediate as turn } from "node:timers/promises";
 import { ServiceClient } from "../../../src/client/service/client.ts";
-import { FakeClock } from "../../client/fakeClock.ts";
 import { testKey } from "../../client/loopbackService.ts";
+import { FakeClock } from "../../clock/fakeClock.ts";
 import { agentAt } from "./heldServer.ts";
 
 /** In seconds: clients give up after 60. */

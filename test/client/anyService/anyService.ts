@@ -1,8 +1,8 @@
 import type { ServerResponse } from "node:http";
 import * as fc from "fast-check";
 import { ServiceClient } from "../../../src/client/service/client.ts";
+import { FakeClock } from "../../clock/fakeClock.ts";
 import { CountedFetch, drive } from "../drive.ts";
-import { FakeClock } from "../fakeClock.ts";
 import { type Asked, LoopbackService, sendJson, testKey } from "../loopbackService.ts";
 
 /** How a service has an endpoint of ours: in one of the ways that are of no use, or there. */

@@ -6,7 +6,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import { connectEmbedded } from "../../../src/client/embedded/connectEmbedded.ts";
 import { connectionFile } from "../../../src/client/embedded/connectionFile.ts";
 import { findEmbedded } from "../../../src/client/embedded/findEmbedded.ts";
-import { FakeClock } from "../fakeClock.ts";
+import { FakeClock } from "../../clock/fakeClock.ts";
 import { LoopbackService, sendJson } from "../loopbackService.ts";
 import { StandIn } from "./standIn.ts";
 

@@ -4,8 +4,8 @@ import { watchEvents } from "../../../src/client/follow/events.ts";
 import { OutOfReach } from "../../../src/client/service/reachFaults.ts";
 import { AbsentEndpoint } from "../../../src/client/service/replyErrors.ts";
 import type { ServiceEvent } from "../../../src/contract/service.ts";
+import { FakeClock } from "../../clock/fakeClock.ts";
 import { EventService } from "../eventService.ts";
-import { FakeClock } from "../fakeClock.ts";
 import {
   type Answer,
   LoopbackService,

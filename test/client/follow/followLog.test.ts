@@ -7,10 +7,10 @@ import { followLog } from "../../../src/client/follow/followLog.ts";
 import { ServiceClient } from "../../../src/client/service/client.ts";
 import { AbsentEndpoint } from "../../../src/client/service/replyErrors.ts";
 import type { LogEntry } from "../../../src/contract/log.ts";
+import { FakeClock } from "../../clock/fakeClock.ts";
 import { CutLine } from "../../service/cutLine.ts";
 import { programPipeline, started, startedService } from "../../service/startedService.ts";
 import { CountedFetch, drive } from "../drive.ts";
-import { FakeClock } from "../fakeClock.ts";
 import { type Asked, LoopbackService, runOnWire, sendError, sendJson, testKey } from "../loopbackService.ts";
 import { Told } from "../told.ts";
 

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { setImmediate as turn } from "node:timers/promises";
 import { followRun } from "../../../src/client/follow/followRun.ts";
 import type { Run } from "../../../src/contract/run.ts";
+import { FakeClock } from "../../clock/fakeClock.ts";
 import { CountedFetch, drive } from "../drive.ts";
 import { EventService } from "../eventService.ts";
-import { FakeClock } from "../fakeClock.ts";
 import { LoopbackService, runOnWire, sendError, sendJson } from "../loopbackService.ts";
 import { Told } from "../told.ts";
 

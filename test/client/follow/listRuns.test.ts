@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { listRuns, type WantedRuns } from "../../../src/client/follow/listRuns.ts";
 import { watchRuns } from "../../../src/client/follow/watchRuns.ts";
 import type { Run } from "../../../src/contract/run.ts";
+import { FakeClock } from "../../clock/fakeClock.ts";
 import { EventService } from "../eventService.ts";
-import { FakeClock } from "../fakeClock.ts";
 import { LoopbackService, orgOnWire, runOnWire, sendJson } from "../loopbackService.ts";
 import { Told } from "../told.ts";
 

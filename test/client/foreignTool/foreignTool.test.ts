@@ -6,9 +6,9 @@ import {
   type ForeignTool,
   startByTool,
 } from "../../../src/client/foreignTool/foreignTool.ts";
+import { FakeClock } from "../../clock/fakeClock.ts";
 import { isAlive } from "../../isAlive.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
-import { FakeClock } from "../fakeClock.ts";
 import { testKey } from "../loopbackService.ts";
 import { whenThere } from "../whenThere.ts";
 

@@ -3,7 +3,7 @@ import { inspect } from "node:util";
 import { ServiceClient } from "../../../src/client/service/client.ts";
 import { AbsentEndpoint } from "../../../src/client/service/replyErrors.ts";
 import { PipelineError } from "../../../src/contract/errors.ts";
-import { FakeClock } from "../fakeClock.ts";
+import { FakeClock } from "../../clock/fakeClock.ts";
 import { type Answer, LoopbackService, orgOnWire, runOnWire, sendJson, testKey } from "../loopbackService.ts";
 
 const clock = new FakeClock();

@@ -12,8 +12,8 @@ import { loopbackFetch } from "../../../src/client/service/loopbackFetch.ts";
 import { OutOfReach } from "../../../src/client/service/reachFaults.ts";
 import { remoteFetch } from "../../../src/client/service/remoteFetch.ts";
 import type { Fetch, FetchResponse } from "../../../src/client/service/request.ts";
+import { FakeClock } from "../../clock/fakeClock.ts";
 import { itOn } from "../../itOn.ts";
-import { FakeClock } from "../fakeClock.ts";
 import { LoopbackService, orgOnWire, sendJson, testKey } from "../loopbackService.ts";
 
 const never = new AbortController().signal;

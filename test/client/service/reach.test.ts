@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createServer } from "node:net";
 import { ServiceClient } from "../../../src/client/service/client.ts";
 import { OutOfReach, outOfReach } from "../../../src/client/service/reachFaults.ts";
-import { FakeClock } from "../fakeClock.ts";
+import { FakeClock } from "../../clock/fakeClock.ts";
 import { LoopbackService, orgOnWire, testKey } from "../loopbackService.ts";
 
 const never = new AbortController().signal;

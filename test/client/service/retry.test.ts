@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { ServiceClient } from "../../../src/client/service/client.ts";
 import { OutOfReach } from "../../../src/client/service/reachFaults.ts";
 import { PipelineError } from "../../../src/contract/errors.ts";
+import { FakeClock } from "../../clock/fakeClock.ts";
 import { CountedFetch, drive } from "../drive.ts";
-import { FakeClock } from "../fakeClock.ts";
 import {
   type Answer,
   LoopbackService,

@@ -8,9 +8,9 @@ import { OutOfReach } from "../../../src/client/service/reachFaults.ts";
 import { remoteFetch } from "../../../src/client/service/remoteFetch.ts";
 import { PipelineError } from "../../../src/contract/errors.ts";
 import { certificate } from "../../certificate.ts";
+import { FakeClock } from "../../clock/fakeClock.ts";
 import { ConnectProxy, type ProxyOptions } from "../../connectProxy.ts";
 import { itOn } from "../../itOn.ts";
-import { FakeClock } from "../fakeClock.ts";
 import { type Answer, LoopbackService, orgOnWire, runOnWire, sendJson, testKey } from "../loopbackService.ts";
 import { trusting } from "./trusting.ts";
 

@@ -6,7 +6,7 @@ import { ServiceClient } from "../../../src/client/service/client.ts";
 import { environmentFetch } from "../../../src/client/service/environmentFetch.ts";
 import { OutOfReach, tlsFault } from "../../../src/client/service/reachFaults.ts";
 import { certificate, selfSigned } from "../../certificate.ts";
-import { FakeClock } from "../fakeClock.ts";
+import { FakeClock } from "../../clock/fakeClock.ts";
 import { testKey } from "../loopbackService.ts";
 import { trusting } from "./trusting.ts";
 

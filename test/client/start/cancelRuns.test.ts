@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { ServiceClient } from "../../../src/client/service/client.ts";
 import { AbsentEndpoint } from "../../../src/client/service/replyErrors.ts";
 import { type CancelOutcome, cancelEach, myActiveRuns } from "../../../src/client/start/cancelRuns.ts";
-import { FakeClock } from "../fakeClock.ts";
+import { FakeClock } from "../../clock/fakeClock.ts";
 import {
   type Answer,
   type Asked,

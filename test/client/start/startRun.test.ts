@@ -4,8 +4,8 @@ import { AbsentEndpoint, LostStart } from "../../../src/client/service/replyErro
 import { type StartDeps, type StartOutcome, startRun } from "../../../src/client/start/startRun.ts";
 import { PipelineError } from "../../../src/contract/errors.ts";
 import type { Run } from "../../../src/contract/run.ts";
+import { FakeClock } from "../../clock/fakeClock.ts";
 import { CountedFetch, drive } from "../drive.ts";
-import { FakeClock } from "../fakeClock.ts";
 import {
   type Answer,
   type Asked,

@@ -1,4 +1,4 @@
-import { type Browser, chromium } from "playwright-core";
+import { type Browser, type BrowserServer, chromium, type LaunchOptions } from "playwright-core";
 import { ensureChromium } from "../../../scripts/chromium.ts";
 import { sayToStandardError } from "../../../scripts/say.ts";
 
@@ -25,9 +25,36 @@ const unwanted = [
   "ThirdPartyStoragePartitioning",
 ];
 
-/** Launches the machine's own browser without a window, silent towards the network. It ends with this process. */
+/** In the environment of tests: where the browser is that is there for all of them. */
+export const browserVariable = "PIPELINE_RUNS_TEST_BROWSER";
+
+/** The machine's own browser without a window, silent towards the network, for the tests of several processes. */
+export class SharedBrowser implements AsyncDisposable {
+  readonly endpoint: string;
+  readonly #server: BrowserServer;
+
+  private constructor(server: BrowserServer) {
+    this.endpoint = server.wsEndpoint();
+    this.#server = server;
+  }
+
+  static async start(signal: AbortSignal): Promise<SharedBrowser> {
+    return new SharedBrowser(await chromium.launchServer({ ...(await options(signal)), host: "127.0.0.1" }));
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#server.close();
+  }
+}
+
+/** The browser that is there for all tests, as one that nobody else uses; or one that ends with this process. */
 export async function launchBrowser(signal: AbortSignal): Promise<Browser> {
-  return chromium.launch({
+  const endpoint = process.env[browserVariable];
+  return endpoint === undefined ? chromium.launch(await options(signal)) : chromium.connect(endpoint);
+}
+
+async function options(signal: AbortSignal): Promise<LaunchOptions> {
+  return {
     executablePath: await ensureChromium(sayToStandardError, signal),
     args: [
       "--disable-background-networking",
@@ -38,5 +65,5 @@ export async function launchBrowser(signal: AbortSignal): Promise<Browser> {
       "--disable-sync",
       "--no-first-run",
     ],
-  });
+  };
 }

@@ -10,8 +10,8 @@ import {
 import type { SessionState } from "../../../src/extension/session/sessionState.ts";
 import type { Claims } from "../../../src/extension/window/claims.ts";
 import { Emitter, ObservableValue } from "../../../src/extension/window/observable.ts";
-import { FakeClock } from "../../client/fakeClock.ts";
 import { LoopbackService, runOnWire, sendJson } from "../../client/loopbackService.ts";
+import { FakeClock } from "../../clock/fakeClock.ts";
 import { memoryClaims } from "../memoryClaims.ts";
 import { fakeWindow } from "../start/fakeWindow.ts";
 

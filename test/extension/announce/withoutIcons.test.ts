@@ -4,7 +4,7 @@ import { pickRun } from "../../../src/extension/commands/pickRun.ts";
 import { copyRunId } from "../../../src/extension/commands/viewCommands.ts";
 import { pickPipeline } from "../../../src/extension/start/chooseStart.ts";
 import { Waits } from "../../../src/extension/start/waits.ts";
-import { FakeClock } from "../../client/fakeClock.ts";
+import { FakeClock } from "../../clock/fakeClock.ts";
 
 const odd = "odd $(flame)";
 const never = new AbortController().signal;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { setImmediate as turn } from "node:timers/promises";
 import type { Run } from "../../../src/contract/run.ts";
 import { pickRun } from "../../../src/extension/commands/pickRun.ts";
-import { FakeClock } from "../../client/fakeClock.ts";
+import { FakeClock } from "../../clock/fakeClock.ts";
 import { fakePick } from "../fakePick.ts";
 
 const never = new AbortController().signal;

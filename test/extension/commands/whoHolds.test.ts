@@ -4,7 +4,7 @@ import type { Run } from "../../../src/contract/run.ts";
 import { HolderPick } from "../../../src/extension/commands/whoHolds.ts";
 import type { SessionState } from "../../../src/extension/session/sessionState.ts";
 import { ObservableValue } from "../../../src/extension/window/observable.ts";
-import { FakeClock } from "../../client/fakeClock.ts";
+import { FakeClock } from "../../clock/fakeClock.ts";
 import { fakePick } from "../fakePick.ts";
 
 const run = (others: Partial<Run> = {}): Run => ({

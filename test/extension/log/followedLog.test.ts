@@ -4,8 +4,8 @@ import { ServiceClient } from "../../../src/client/service/client.ts";
 import { systemClock } from "../../../src/contract/clock.ts";
 import { PipelineError } from "../../../src/contract/errors.ts";
 import { FollowedLog, type FollowedLogDeps } from "../../../src/extension/log/followedLog.ts";
-import { FakeClock } from "../../client/fakeClock.ts";
 import { LoopbackService, orgOnWire, runOnWire, sendError, sendJson } from "../../client/loopbackService.ts";
+import { FakeClock } from "../../clock/fakeClock.ts";
 import { ended, programPipeline, started, startedService } from "../../service/startedService.ts";
 
 /** A log as the editor follows it: each change is read at once. */

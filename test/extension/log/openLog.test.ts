@@ -3,8 +3,8 @@ import type { ServiceClient } from "../../../src/client/service/client.ts";
 import { systemClock } from "../../../src/contract/clock.ts";
 import type { Run } from "../../../src/contract/run.ts";
 import { OpenLogs, openLog } from "../../../src/extension/log/openLogs.ts";
-import { FakeClock } from "../../client/fakeClock.ts";
 import { LoopbackService, orgOnWire, runOnWire, sendError, sendJson } from "../../client/loopbackService.ts";
+import { FakeClock } from "../../clock/fakeClock.ts";
 import { pickingWindow } from "../fakePick.ts";
 
 const never = new AbortController().signal;

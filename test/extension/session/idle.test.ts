@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { RunList } from "../../../src/extension/session/runList.ts";
 import { Session, type SessionDeps } from "../../../src/extension/session/session.ts";
 import { ObservableValue } from "../../../src/extension/window/observable.ts";
-import { FakeClock } from "../../client/fakeClock.ts";
 import { LoopbackService, orgOnWire, sendJson, testKey } from "../../client/loopbackService.ts";
+import { FakeClock } from "../../clock/fakeClock.ts";
 import { startedService } from "../../service/startedService.ts";
 import { Activity } from "./passTime.ts";
 

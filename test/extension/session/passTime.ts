@@ -1,6 +1,6 @@
 import { setImmediate as turn } from "node:timers/promises";
 import type { Fetch } from "../../../src/client/service/request.ts";
-import type { FakeClock } from "../../client/fakeClock.ts";
+import type { FakeClock } from "../../clock/fakeClock.ts";
 
 /** Knows what windows are about to do, so that a test's clock goes on only when they do nothing but sleep. */
 export class Activity {

@@ -3,9 +3,9 @@ import { setImmediate as turn } from "node:timers/promises";
 import { parseBaseUrl } from "../../../src/client/service/baseUrl.ts";
 import { ResetRetries } from "../../../src/extension/start/resetRetries.ts";
 import type { DeferredStart, PendingRetry, RetryStore } from "../../../src/extension/start/retryFiles.ts";
-import { FakeClock } from "../../client/fakeClock.ts";
 import { LoopbackService, orgOnWire, sendJson } from "../../client/loopbackService.ts";
 import { Told } from "../../client/told.ts";
+import { FakeClock } from "../../clock/fakeClock.ts";
 import { memoryClaims } from "../memoryClaims.ts";
 import { fakeWindow } from "./fakeWindow.ts";
 

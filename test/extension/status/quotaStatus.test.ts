@@ -6,7 +6,7 @@ import type { Wait } from "../../../src/extension/start/waits.ts";
 import { QuotaStatus } from "../../../src/extension/status/quotaStatus.ts";
 import { present } from "../../../src/extension/status/statusFacts.ts";
 import { ObservableValue } from "../../../src/extension/window/observable.ts";
-import { FakeClock } from "../../client/fakeClock.ts";
+import { FakeClock } from "../../clock/fakeClock.ts";
 import { live, noon, run } from "./facts.ts";
 
 const reading: OrgReading = { how: "followed", at: noon, servedAt: noon };

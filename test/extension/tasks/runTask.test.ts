@@ -10,8 +10,8 @@ import { Waits } from "../../../src/extension/start/waits.ts";
 import { type RunTaskDeps, runTask } from "../../../src/extension/tasks/runTask.ts";
 import { ObservableValue } from "../../../src/extension/window/observable.ts";
 import { CountedFetch, drive } from "../../client/drive.ts";
-import { FakeClock } from "../../client/fakeClock.ts";
 import { LoopbackService, orgOnWire, runOnWire, sendError, sendJson } from "../../client/loopbackService.ts";
+import { FakeClock } from "../../clock/fakeClock.ts";
 import { isAlive } from "../../isAlive.ts";
 import {
   programPipeline,

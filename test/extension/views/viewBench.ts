@@ -7,8 +7,8 @@ import type { SessionState } from "../../../src/extension/session/sessionState.t
 import type { Row } from "../../../src/extension/views/runRow.ts";
 import { ContextKeys } from "../../../src/extension/views/welcome.ts";
 import { Emitter, ObservableValue } from "../../../src/extension/window/observable.ts";
-import { FakeClock } from "../../client/fakeClock.ts";
 import type { LoopbackService } from "../../client/loopbackService.ts";
+import { FakeClock } from "../../clock/fakeClock.ts";
 
 const org = {
   orgId: "org_1",

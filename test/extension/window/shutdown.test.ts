@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { setImmediate as turn } from "node:timers/promises";
 import { Shutdown } from "../../../src/extension/window/shutdown.ts";
-import { FakeClock } from "../../client/fakeClock.ts";
+import { FakeClock } from "../../clock/fakeClock.ts";
 
 describe("the end of a window", () => {
   it("awaits what is still ending, also what began while it waited", async () => {

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import type { StartAttempt } from "../../../src/client/service/client.ts";
+import { TurnedClock } from "../../clock/turnedClock.ts";
 import { fillDayOf } from "../fillDay.ts";
 import { onBoth } from "../onBoth.ts";
 import { serviceOn } from "../serviceOn.ts";
 import { hasStarted, quiet, refusalOf, startedCore } from "../startedCore.ts";
 import { ended, programPipeline, started, untilCancelled } from "../startedService.ts";
-import { TurnedClock } from "../turnedClock.ts";
 
 const never = new AbortController().signal;
 

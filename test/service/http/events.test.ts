@@ -4,6 +4,7 @@ import { request } from "node:http";
 import { setImmediate as turn } from "node:timers/promises";
 import { utcDay } from "../../../src/contract/time.ts";
 import { touchRun } from "../../../src/service/store/runChanges.ts";
+import { TurnedClock } from "../../clock/turnedClock.ts";
 import { fillDayOf } from "../fillDay.ts";
 import { onBoth } from "../onBoth.ts";
 import { cutOff, openStream, type StreamEvent, unreadReply, untilTold } from "../openStream.ts";
@@ -16,7 +17,6 @@ import {
   startedService,
   untilCancelled,
 } from "../startedService.ts";
-import { TurnedClock } from "../turnedClock.ts";
 
 const never = new AbortController().signal;
 

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import type { AddressInfo } from "node:net";
 import { createHttpServer } from "../../../src/service/http/httpServer.ts";
+import { TurnedClock } from "../../clock/turnedClock.ts";
 import { bareApp } from "../bareApp.ts";
 import { fillDay } from "../fillDay.ts";
 import { errorTypeOf, parseReply, rawExchange } from "../rawExchange.ts";
 import { startedCore } from "../startedCore.ts";
 import { programPipeline, startedService, untilCancelled } from "../startedService.ts";
-import { TurnedClock } from "../turnedClock.ts";
 
 describe("the headers of replies", () => {
   it("keep every reply, good or bad, out of caches, frames and other sites' pages", async () => {

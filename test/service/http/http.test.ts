@@ -5,13 +5,13 @@ import { request } from "node:http";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { PipelineError } from "../../../src/contract/errors.ts";
+import { TurnedClock } from "../../clock/turnedClock.ts";
 import { itOn } from "../../itOn.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
 import { fillDayOf } from "../fillDay.ts";
 import { onBoth } from "../onBoth.ts";
 import { serviceOn } from "../serviceOn.ts";
 import { ended, programPipeline, started, startedService, untilCancelled } from "../startedService.ts";
-import { TurnedClock } from "../turnedClock.ts";
 
 const never = new AbortController().signal;
 

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { readConnection } from "../../../src/client/embedded/connectionFile.ts";
 import type { Role } from "../../../src/contract/roles.ts";
+import { TurnedClock } from "../../clock/turnedClock.ts";
 import { onBoth } from "../onBoth.ts";
 import { openStream } from "../openStream.ts";
 import { serviceOn } from "../serviceOn.ts";
@@ -12,7 +13,6 @@ import {
   startedService,
   untilCancelled,
 } from "../startedService.ts";
-import { TurnedClock } from "../turnedClock.ts";
 
 const never = new AbortController().signal;
 

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { request } from "node:http";
+import { TurnedClock } from "../../clock/turnedClock.ts";
 import { fillDay } from "../fillDay.ts";
 import { parseReply, rawExchange } from "../rawExchange.ts";
 import { programPipeline, startedService, untilCancelled } from "../startedService.ts";
-import { TurnedClock } from "../turnedClock.ts";
 
 interface Asked {
   readonly method?: string;

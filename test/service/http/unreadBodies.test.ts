@@ -10,10 +10,10 @@ import { Hono } from "hono";
 import type { AppEnv } from "../../../src/service/http/everyRequest.ts";
 import { connectionLimits, createHttpServer } from "../../../src/service/http/httpServer.ts";
 import { OpenReplies } from "../../../src/service/http/openReplies.ts";
+import { TurnedClock } from "../../clock/turnedClock.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
 import { errorTypeOf, parseReply, rawExchange } from "../rawExchange.ts";
 import { startedService } from "../startedService.ts";
-import { TurnedClock } from "../turnedClock.ts";
 
 const large = "x".repeat(3_000_000);
 

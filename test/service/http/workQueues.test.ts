@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { WorkQueues } from "../../../src/service/http/workQueues.ts";
+import { TurnedClock } from "../../clock/turnedClock.ts";
 import { quiet } from "../startedCore.ts";
-import { TurnedClock } from "../turnedClock.ts";
 
 /** Work by org, and runners that ask for it. */
 class Place {

@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
 import { connectionFile, readConnection } from "../../../src/client/embedded/connectionFile.ts";
 import { type ServeOptions, type Serving, serve } from "../../../src/service/server.ts";
+import { TurnedClock } from "../../clock/turnedClock.ts";
 import { itOn } from "../../itOn.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
-import { TurnedClock } from "../turnedClock.ts";
 
 async function serving(folder: string, changes: Partial<ServeOptions> = {}): Promise<Serving> {
   const options = { folder, port: 0, runnerPath: "", env: {}, log: () => {}, ...changes };

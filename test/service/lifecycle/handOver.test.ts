@@ -3,6 +3,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
 import { connectionFile, readConnection } from "../../../src/client/embedded/connectionFile.ts";
+import { TurnedClock } from "../../clock/turnedClock.ts";
 import {
   ended,
   programPipeline,
@@ -12,7 +13,6 @@ import {
   writePid,
   writtenPid,
 } from "../startedService.ts";
-import { TurnedClock } from "../turnedClock.ts";
 
 const never = new AbortController().signal;
 

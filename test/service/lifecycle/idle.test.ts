@@ -4,8 +4,8 @@ import { connectEmbedded } from "../../../src/client/embedded/connectEmbedded.ts
 import { readConnection } from "../../../src/client/embedded/connectionFile.ts";
 import { findEmbedded } from "../../../src/client/embedded/findEmbedded.ts";
 import { StandIn } from "../../client/embedded/standIn.ts";
+import { TurnedClock } from "../../clock/turnedClock.ts";
 import { ended, programPipeline, started, startedService, untilCancelled } from "../startedService.ts";
-import { TurnedClock } from "../turnedClock.ts";
 
 const never = new AbortController().signal;
 const minute = 60_000;

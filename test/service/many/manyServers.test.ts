@@ -13,11 +13,11 @@ import { endOverdue, launchRun } from "../../../src/service/store/postgres/work.
 import { changedRuns, lastChange } from "../../../src/service/store/runChanges.ts";
 import { listRuns, readRun } from "../../../src/service/store/runs.ts";
 import type { Database } from "../../../src/service/store/tables.ts";
+import { TurnedClock } from "../../clock/turnedClock.ts";
 import { postgresFolder } from "../../postgres/installPostgres.ts";
 import { databasesForSuite, setDatabaseClock } from "../../postgres/lentDatabases.ts";
 import { type AskedStart, hasStarted } from "../startedCore.ts";
 import { startedServers } from "../startedCores.ts";
-import { TurnedClock } from "../turnedClock.ts";
 import { until } from "./until.ts";
 
 // What servers owe each other's waiters. That they keep every rule together: `admission/`.

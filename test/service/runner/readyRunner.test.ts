@@ -8,12 +8,12 @@ import { launchRunner } from "../../../src/service/runner/launch.ts";
 import { processTable } from "../../../src/service/runner/processes/systemProcesses.ts";
 import type { RunnerJob } from "../../../src/service/runner/protocol.ts";
 import { ReadyRunner } from "../../../src/service/runner/readyRunner.ts";
+import { TurnedClock } from "../../clock/turnedClock.ts";
 import { isAlive } from "../../isAlive.ts";
 import { itOn } from "../../itOn.ts";
 import { lateRunnerPath, runnerPath } from "../runnerPath.ts";
 import { servedProcess } from "../servedProcess.ts";
 import { ended, programPipeline, started } from "../startedService.ts";
-import { TurnedClock } from "../turnedClock.ts";
 import { newRunId, shellPipeline } from "./launchTestRun.ts";
 import { temporaryFolder } from "./temporaryFolder.ts";
 

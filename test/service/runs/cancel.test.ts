@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import type { ServiceClient } from "../../../src/client/service/client.ts";
 import { processTable } from "../../../src/service/runner/processes/systemProcesses.ts";
+import { TurnedClock } from "../../clock/turnedClock.ts";
 import { isAlive } from "../../isAlive.ts";
 import { itOn } from "../../itOn.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
@@ -18,7 +19,6 @@ import {
   writePidTo,
   writtenPid,
 } from "../startedService.ts";
-import { TurnedClock } from "../turnedClock.ts";
 
 const never = new AbortController().signal;
 const processes = processTable(process.platform);

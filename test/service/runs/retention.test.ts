@@ -7,9 +7,9 @@ import type { ServiceClient } from "../../../src/client/service/client.ts";
 import type { Run } from "../../../src/contract/run.ts";
 import { clockFile, retentionDaysOf, sweepRuns, TrustedTime } from "../../../src/service/runs/retention.ts";
 import { SqliteWriter } from "../../../src/service/store/writer.ts";
+import { TurnedClock } from "../../clock/turnedClock.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
 import { ended, programPipeline, started, startedService, untilCancelled } from "../startedService.ts";
-import { TurnedClock } from "../turnedClock.ts";
 
 const retention = { days: 14, bytes: 1e9 };
 const never = new AbortController().signal;

@@ -8,6 +8,7 @@ import { readConnection } from "../../../src/client/embedded/connectionFile.ts";
 import { ServiceClient } from "../../../src/client/service/client.ts";
 import { type LogEntry, logEntrySchema } from "../../../src/contract/log.ts";
 import { fromWire } from "../../../src/contract/wire.ts";
+import { TurnedClock } from "../../clock/turnedClock.ts";
 import { itOn } from "../../itOn.ts";
 import { compiledFolder } from "../compiledFolder.ts";
 import { onBoth } from "../onBoth.ts";
@@ -22,7 +23,6 @@ import {
   startedService,
   untilCancelled,
 } from "../startedService.ts";
-import { TurnedClock } from "../turnedClock.ts";
 
 const never = new AbortController().signal;
 

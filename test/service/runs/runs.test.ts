@@ -8,6 +8,7 @@ import { isDeepStrictEqual } from "node:util";
 import { sql } from "kysely";
 import { watchQueue } from "../../../src/client/follow/queue.ts";
 import type { Queue } from "../../../src/contract/queue.ts";
+import { TurnedClock } from "../../clock/turnedClock.ts";
 import { isAlive } from "../../isAlive.ts";
 import { itOn } from "../../itOn.ts";
 import { fillDayOf } from "../fillDay.ts";
@@ -22,7 +23,6 @@ import {
   writePidTo,
   writtenPid,
 } from "../startedService.ts";
-import { TurnedClock } from "../turnedClock.ts";
 
 const never = new AbortController().signal;
 

@@ -5,9 +5,9 @@ import { asUnavailable } from "../../../src/service/http/unavailable.ts";
 import { openPostgres } from "../../../src/service/store/postgres/openPostgres.ts";
 import { PostgresWriter } from "../../../src/service/store/postgres/postgresWriter.ts";
 import { OrgBusyError } from "../../../src/service/store/writer.ts";
+import { TurnedClock } from "../../clock/turnedClock.ts";
 import { postgresFolder } from "../../postgres/installPostgres.ts";
 import { databasesForSuite } from "../../postgres/lentDatabases.ts";
-import { TurnedClock } from "../turnedClock.ts";
 
 describe("the writer on PostgreSQL", function () {
   this.timeout(60_000);

@@ -3,9 +3,9 @@ import { sql } from "kysely";
 import { openDatabase } from "../../../src/service/store/openDatabase.ts";
 import type { Write } from "../../../src/service/store/tables.ts";
 import { SqliteWriter } from "../../../src/service/store/writer.ts";
+import { TurnedClock } from "../../clock/turnedClock.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
 import { hasStarted, quiet, startedCore } from "../startedCore.ts";
-import { TurnedClock } from "../turnedClock.ts";
 
 /** A writer on a database that holds a table of names, none of them twice. */
 async function openWriter() {

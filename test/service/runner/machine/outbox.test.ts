@@ -4,7 +4,7 @@ import { systemClock } from "../../../../src/contract/clock.ts";
 import { PipelineError } from "../../../../src/contract/errors.ts";
 import type { RunnerMessage } from "../../../../src/contract/runners.ts";
 import { Outbox } from "../../../../src/service/runner/machine/outbox.ts";
-import { TurnedClock } from "../../turnedClock.ts";
+import { TurnedClock } from "../../../clock/turnedClock.ts";
 
 const at = "2026-03-04T12:00:00.000Z";
 const picture = {

@@ -6,8 +6,8 @@ import { type Clock, systemClock } from "../../../../src/contract/clock.ts";
 import { PipelineError } from "../../../../src/contract/errors.ts";
 import type { RunnerMessage } from "../../../../src/contract/runners.ts";
 import { MachineRun, type MachineRunDeps } from "../../../../src/service/runner/machine/machineRun.ts";
+import { TurnedClock } from "../../../clock/turnedClock.ts";
 import { isAlive } from "../../../isAlive.ts";
-import { TurnedClock } from "../../turnedClock.ts";
 import { temporaryFolder } from "../temporaryFolder.ts";
 import { protocolServer } from "./protocolServer.ts";
 

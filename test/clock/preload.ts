@@ -1,0 +1,21 @@
+/** In the environment of a process: by how many milliseconds its wall clock is off. */
+export const clockOffVariable = "PIPELINE_RUNS_TEST_CLOCK_OFF";
+
+/** The environment of a process whose wall clock is off by so many hours. */
+export function clockOff(hours: number): Record<string, string> {
+  return {
+    NODE_OPTIONS: `--import=${new URL("./shiftedDate.mjs", import.meta.url)}`,
+    [clockOffVariable]: String(hours * 3_600_000),
+  };
+}
+
+/** What makes Node.js heed it, for a process that drops NODE_OPTIONS. */
+export const hurriedArgument = `--import=${new URL("./hurriedClock.mjs", import.meta.url)}`;
+
+/** The environment of a process whose time passes so many times as fast. */
+export function hurried(times: number): Record<string, string> {
+  return {
+    NODE_OPTIONS: hurriedArgument,
+    PIPELINE_RUNS_TEST_CLOCK_TIMES: String(times),
+  };
+}
