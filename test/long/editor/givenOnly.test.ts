@@ -4,12 +4,12 @@ import { join } from "node:path";
 import type { Locator } from "playwright-core";
 import { LoopbackService, orgOnWire, sendError, sendJson } from "../../client/loopbackService.ts";
 import { whenThere } from "../../client/whenThere.ts";
-import { givenKey, givenService } from "../../conformance/givenService.ts";
 import { screen } from "../../editor/screen/screen.ts";
 import { TreeView } from "../../editor/screen/treeView.ts";
 import { testWorkspace } from "../../editor/screen/workspace.ts";
 import { isAlive } from "../../isAlive.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
+import { givenKey, givenService } from "../conformance/givenService.ts";
 
 const quota = "pipeline-runs.pipeline-runs.quota";
 

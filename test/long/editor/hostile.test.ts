@@ -4,10 +4,10 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { toolbox } from "../../cli/toolbox.ts";
-import { givenKey, givenService } from "../../conformance/givenService.ts";
 import { screen } from "../../editor/screen/screen.ts";
 import { programPipeline } from "../../service/startedService.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
+import { givenKey, givenService } from "../conformance/givenService.ts";
 
 const run = "Pipeline Runs: Run Pipeline…";
 /** A name that would be a link which runs a command, if it were not shown as it is. */

@@ -1,5 +1,5 @@
-import { Told } from "../client/told.ts";
-import { memorySecrets } from "../extension/memorySecrets.ts";
+import { Told } from "../../client/told.ts";
+import { memorySecrets } from "../../extension/memorySecrets.ts";
 
 // Stands in for the module `vscode` under the built extension: what the extension calls when it is activated and used.
 

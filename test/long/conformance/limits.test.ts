@@ -1,17 +1,17 @@
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { secondsToReset } from "../../src/contract/time.ts";
-import { TurnedClock } from "../clock/turnedClock.ts";
-import { isAlive } from "../isAlive.ts";
-import { fillDay } from "../service/fillDay.ts";
+import { secondsToReset } from "../../../src/contract/time.ts";
+import { TurnedClock } from "../../clock/turnedClock.ts";
+import { isAlive } from "../../isAlive.ts";
+import { fillDay } from "../../service/fillDay.ts";
 import {
   programPipeline,
   startedService,
   untilCancelled,
   writePid,
   writtenPid,
-} from "../service/startedService.ts";
+} from "../../service/startedService.ts";
 import { at, startsAnswered } from "./givenService.ts";
 import { row, rowCase } from "./row.ts";
 import { type Member, type ServedTool, servedTool } from "./servedTool.ts";

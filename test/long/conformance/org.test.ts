@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { programPipeline } from "../service/startedService.ts";
+import { programPipeline } from "../../service/startedService.ts";
 import { at, givenKey, givenService } from "./givenService.ts";
 import { row } from "./row.ts";
 import { type Member, type ServedTool, servedTool } from "./servedTool.ts";

@@ -1,5 +1,11 @@
 import type { ServerResponse } from "node:http";
-import { type Answer, type Asked, LoopbackService, orgOnWire, sendJson } from "../client/loopbackService.ts";
+import {
+  type Answer,
+  type Asked,
+  LoopbackService,
+  orgOnWire,
+  sendJson,
+} from "../../client/loopbackService.ts";
 
 /** The key that these services accept. Its secret part is what no output may hold. */
 export const givenKey = "plk_5ecre7-0f-the-conformance-suite";

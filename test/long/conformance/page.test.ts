@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { Visitor } from "../page/visitor.ts";
-import { fillDay } from "../service/fillDay.ts";
+import { Visitor } from "../../page/visitor.ts";
+import { fillDay } from "../../service/fillDay.ts";
 import { row } from "./row.ts";
 import { type ServedTool, servedTool } from "./servedTool.ts";
 

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { projectRoot } from "../../scripts/projectRoot.ts";
-import { started, startedService } from "../service/startedService.ts";
-import { inBrowser } from "./inBrowser.ts";
-import type { Screen } from "./screen.ts";
+import { projectRoot } from "../../../scripts/projectRoot.ts";
+import { inBrowser } from "../../page/inBrowser.ts";
+import type { Screen } from "../../page/screen.ts";
+import { started, startedService } from "../../service/startedService.ts";
 import { stage } from "./stage.ts";
 
 const never = new AbortController().signal;

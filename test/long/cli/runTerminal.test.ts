@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import { openDatabase } from "../../../src/service/store/openDatabase.ts";
+import { columns, onTerminal } from "../../cli/onTerminal.ts";
+import { Screen } from "../../cli/screen.ts";
+import { type Toolbox, toolbox, written } from "../../cli/toolbox.ts";
 import { itOn } from "../../itOn.ts";
 import { programPipeline, untilCancelled, writePid, writtenPid } from "../../service/startedService.ts";
-import { columns, onTerminal } from "../onTerminal.ts";
-import { Screen } from "../screen.ts";
-import { type Toolbox, toolbox, written } from "../toolbox.ts";
 
 const slow = "setTimeout(() => {}, 1500)";
 

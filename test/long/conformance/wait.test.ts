@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { runOnWire, sendJson } from "../client/loopbackService.ts";
-import { hurried } from "../clock/preload.ts";
-import { programPipeline, untilCancelled } from "../service/startedService.ts";
+import { runOnWire, sendJson } from "../../client/loopbackService.ts";
+import { hurried } from "../../clock/preload.ts";
+import { programPipeline, untilCancelled } from "../../service/startedService.ts";
 import { at, startsAnswered } from "./givenService.ts";
 import { row, rowCase } from "./row.ts";
 import { type Member, type ServedTool, servedTool } from "./servedTool.ts";

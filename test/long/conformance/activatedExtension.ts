@@ -4,7 +4,7 @@ import { registerHooks } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { projectRoot } from "../../scripts/projectRoot.ts";
+import { projectRoot } from "../../../scripts/projectRoot.ts";
 import { editor } from "./editorStub.ts";
 
 /** The built extension, activated as an editor does it, over a stand-in of the editor's module. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import type { ToolEnd } from "../cli/toolbox.ts";
-import { toolbox } from "../cli/toolbox.ts";
+import type { ToolEnd } from "../../cli/toolbox.ts";
+import { toolbox } from "../../cli/toolbox.ts";
 
 /** What `--json` or a refusal printed: an object that a test looks into. */
 // biome-ignore lint/suspicious/noExplicitAny: a test reads what it has just parsed, and fails where it isn't there.

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { ServiceClient } from "../../src/client/service/client.ts";
-import type { Refusal } from "../../src/contract/refusal.ts";
-import { secondsToReset } from "../../src/contract/time.ts";
-import { runOnWire, sendJson } from "../client/loopbackService.ts";
-import { clockOff, hurried } from "../clock/preload.ts";
+import { ServiceClient } from "../../../src/client/service/client.ts";
+import type { Refusal } from "../../../src/contract/refusal.ts";
+import { secondsToReset } from "../../../src/contract/time.ts";
+import { runOnWire, sendJson } from "../../client/loopbackService.ts";
+import { clockOff, hurried } from "../../clock/preload.ts";
 import { at, type GivenOptions, givenKey, startsAnswered } from "./givenService.ts";
 import { row, rowCase } from "./row.ts";
 import { type RefusalShape, scopedShapes, scopelessShapes, sendShape } from "./shapes.ts";

@@ -7,12 +7,12 @@ import { readConnection } from "../../../src/client/embedded/connectionFile.ts";
 import type { Embedded } from "../../../src/client/embedded/findEmbedded.ts";
 import { findEmbedded } from "../../../src/client/embedded/findEmbedded.ts";
 import { watchEvents } from "../../../src/client/follow/events.ts";
+import { StandIn } from "../../client/embedded/standIn.ts";
 import { isAlive } from "../../isAlive.ts";
 import { compiledFolder } from "../../service/compiledFolder.ts";
 import { lateRunnerPath } from "../../service/runnerPath.ts";
 import { ended, programPipeline, started } from "../../service/startedService.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
-import { StandIn } from "./standIn.ts";
 
 const never = new AbortController().signal;
 const serveMachine = new URL("../../../src/service/lifecycle/serveMachine.ts", import.meta.url).href;

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { readConnection } from "../../../src/client/embedded/connectionFile.ts";
+import { toolbox } from "../../cli/toolbox.ts";
 import { endProcess } from "../../endProcessesOf.ts";
 import { isAlive } from "../../isAlive.ts";
 import { programPipeline, untilCancelled, writePid, writtenPid } from "../../service/startedService.ts";
-import { toolbox } from "../toolbox.ts";
 
 interface ToldRun {
   readonly "run-id": string;

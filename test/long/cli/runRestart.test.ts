@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { readConnection } from "../../../src/client/embedded/connectionFile.ts";
+import { toolbox, written } from "../../cli/toolbox.ts";
 import { endProcess } from "../../endProcessesOf.ts";
 import { itOn } from "../../itOn.ts";
 import { programPipeline, untilCancelled, writePid, writtenPid } from "../../service/startedService.ts";
-import { toolbox, written } from "../toolbox.ts";
 
 type Toolbox = Awaited<ReturnType<typeof toolbox>>;
 

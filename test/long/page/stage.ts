@@ -1,7 +1,7 @@
-import { programPipeline, type startedService, untilCancelled } from "../service/startedService.ts";
-import type { inBrowser } from "./inBrowser.ts";
-import { putLog } from "./putLog.ts";
-import { putRuns } from "./putRuns.ts";
+import type { inBrowser } from "../../page/inBrowser.ts";
+import { putLog } from "../../page/putLog.ts";
+import { putRuns } from "../../page/putRuns.ts";
+import { programPipeline, type startedService, untilCancelled } from "../../service/startedService.ts";
 
 type OpenScreen = ReturnType<typeof inBrowser>;
 

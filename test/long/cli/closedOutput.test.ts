@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { execa } from "execa";
+import { type Toolbox, toolbox, written } from "../../cli/toolbox.ts";
 import { itOn } from "../../itOn.ts";
 import { programPipeline } from "../../service/startedService.ts";
-import { type Toolbox, toolbox, written } from "../toolbox.ts";
 
 describe("a tool whose output is not taken", () => {
   let tool: Toolbox;

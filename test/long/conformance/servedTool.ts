@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
-import type { Role } from "../../src/contract/roles.ts";
-import { idMaker } from "../../src/service/store/ids.ts";
-import { createKey } from "../../src/service/store/keys.ts";
-import { openDatabase } from "../../src/service/store/openDatabase.ts";
+import type { Role } from "../../../src/contract/roles.ts";
+import { idMaker } from "../../../src/service/store/ids.ts";
+import { createKey } from "../../../src/service/store/keys.ts";
+import { openDatabase } from "../../../src/service/store/openDatabase.ts";
 import { type Told, watchedTool } from "./watchedTool.ts";
 
 /** Someone with a key: the tool's environment, and HTTP requests as they are. */

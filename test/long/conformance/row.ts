@@ -1,4 +1,4 @@
-import { itOn } from "../itOn.ts";
+import { itOn } from "../../itOn.ts";
 
 type Body = (this: Mocha.Context) => Promise<void>;
 

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { mkdir, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { readConnection } from "../../src/client/embedded/connectionFile.ts";
-import { isAlive } from "../isAlive.ts";
-import { programPipeline, untilCancelled } from "../service/startedService.ts";
+import { readConnection } from "../../../src/client/embedded/connectionFile.ts";
+import { isAlive } from "../../isAlive.ts";
+import { programPipeline, untilCancelled } from "../../service/startedService.ts";
 import { at, givenService, startsAnswered } from "./givenService.ts";
 import { row, rowCase } from "./row.ts";
 import { type Member, type ServedTool, servedTool } from "./servedTool.ts";
