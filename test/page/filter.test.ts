@@ -1,43 +1,23 @@
 import assert from "node:assert/strict";
 import { onBoth } from "../service/onBoth.ts";
 import { serviceOn } from "../service/serviceOn.ts";
+import { startedService } from "../service/startedService.ts";
 import { inBrowser } from "./inBrowser.ts";
 import { putRuns } from "./putRuns.ts";
 import { Visitor } from "./visitor.ts";
 
 onBoth("the filter of the page of runs", (store) => {
-  const open = inBrowser();
-
-  for (const script of [true, false]) {
-    it(`shows the runs of a status, of a pipeline, and one's own, ${script ? "with" : "without"} script`, async () => {
-      await using service = await serviceOn(store);
-      const { orgId, keyId, secret } = await service.key();
-      await putRuns(service.db, orgId, [
-        { pipeline: "a", status: "failed", actor: keyId },
-        { pipeline: "a", status: "succeeded" },
-        { pipeline: "b", status: "failed" },
-        { pipeline: "c", status: "failed", actor: keyId },
-      ]);
-      await using screen = await open({ script });
-      const { page } = screen;
-      const shown = () => page.locator("tbody th a").allTextContents();
-      await screen.signIn(service.url, secret);
-      await page.getByLabel("Status").selectOption("Failed");
-      await page.getByRole("button", { name: "Filter" }).click();
-      await page.waitForURL(/status=failed/);
-      assert.deepEqual(await shown(), ["c", "b", "a"]);
-      await page.getByLabel("Only mine").check();
-      await page.getByLabel("Pipeline").fill("a");
-      await page.getByLabel("Pipeline").press("Enter");
-      await page.waitForURL(/mine=yes/);
-      assert.deepEqual(await shown(), ["a"]);
-      assert.equal(await page.getByLabel("Status").inputValue(), "failed");
-      assert.equal(await page.getByLabel("Only mine").isChecked(), true);
-      await page.getByRole("link", { name: "Show all" }).click();
-      await page.waitForURL(/\/app\/runs$/);
-      assert.deepEqual(await shown(), ["c", "b", "a", "a"]);
-    });
-  }
+  it("shows the runs of a status, of a pipeline, and one's own", async () => {
+    await using service = await serviceOn(store);
+    const { orgId, keyId, secret } = await service.key();
+    await putRuns(service.db, orgId, someRuns(keyId));
+    const visitor = new Visitor(service);
+    await visitor.signIn(secret);
+    const shown = async (query: string) => (await visitor.runsPage(`/app/runs${query}`)).pipelines;
+    assert.deepEqual(await shown("?status=failed"), ["c", "b", "a"]);
+    assert.deepEqual(await shown("?status=failed&pipeline=a&mine=yes"), ["a"]);
+    assert.deepEqual(await shown(""), ["c", "b", "a", "a"]);
+  });
 
   it("suggests each pipeline of the org once", async () => {
     await using service = await serviceOn(store);
@@ -82,3 +62,42 @@ onBoth("the filter of the page of runs", (store) => {
     assert.match(await visitor.text("/app/runs?pipeline=%22%3E%3Cb%3E"), /value="&quot;&gt;&lt;b&gt;"/);
   });
 });
+
+describe("the filter's fields", () => {
+  const open = inBrowser();
+
+  for (const script of [true, false]) {
+    it(`show the runs of a status, of a pipeline, and one's own, ${script ? "with" : "without"} script`, async () => {
+      await using service = await startedService();
+      const { orgId, keyId, secret } = await service.key();
+      await putRuns(service.db, orgId, someRuns(keyId));
+      await using screen = await open({ script });
+      const { page } = screen;
+      const shown = () => page.locator("tbody th a").allTextContents();
+      await screen.signIn(service.url, secret);
+      await page.getByLabel("Status").selectOption("Failed");
+      await page.getByRole("button", { name: "Filter" }).click();
+      await page.waitForURL(/status=failed/);
+      assert.deepEqual(await shown(), ["c", "b", "a"]);
+      await page.getByLabel("Only mine").check();
+      await page.getByLabel("Pipeline").fill("a");
+      await page.getByLabel("Pipeline").press("Enter");
+      await page.waitForURL(/mine=yes/);
+      assert.deepEqual(await shown(), ["a"]);
+      assert.equal(await page.getByLabel("Status").inputValue(), "failed");
+      assert.equal(await page.getByLabel("Only mine").isChecked(), true);
+      await page.getByRole("link", { name: "Show all" }).click();
+      await page.waitForURL(/\/app\/runs$/);
+      assert.deepEqual(await shown(), ["c", "b", "a", "a"]);
+    });
+  }
+});
+
+function someRuns(me: string) {
+  return [
+    { pipeline: "a", status: "failed", actor: me },
+    { pipeline: "a", status: "succeeded" },
+    { pipeline: "b", status: "failed" },
+    { pipeline: "c", status: "failed", actor: me },
+  ];
+}

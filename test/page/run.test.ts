@@ -27,30 +27,6 @@ describe("the page of a run", () => {
   const open = inBrowser();
 
   onBoth("on its database", (store) => {
-    it("tells its facts, its steps with their messages, and why it failed", async () => {
-      await using service = await serviceOn(store);
-      const { client, secret } = await service.member();
-      await service.write("broken", programPipeline("console.log('before'); process.exit(3)"));
-      const run = await started(client, "broken");
-      await ended(client, run);
-      await using screen = await open();
-      const { page } = screen;
-      await screen.signIn(service.url, secret);
-      await page.getByRole("link", { name: "broken" }).click();
-      await page.getByRole("heading", { name: "broken", level: 1 }).waitFor();
-      const step = page.getByRole("listitem").filter({ hasText: "only" });
-      await step.getByText("Failed").waitFor();
-      await step.locator("summary").click();
-      await step.getByText(/exited with 3 after/).waitFor();
-      await step.getByText("before", { exact: true }).waitFor();
-      const facts = await page.locator("dl").textContent();
-      assert.match(facts ?? "", /Time limit\s*30 s/);
-      assert.match(facts ?? "", new RegExp(`Run\\s*${run.runId}`));
-      assert.match(facts ?? "", /Started by\s*you/);
-      assert.match(facts ?? "", /Run\s*run_/);
-      assert.doesNotMatch(facts ?? "", /ServedRun/);
-    });
-
     it("names the agent that started it, and so does the list", async () => {
       await using service = await serviceOn(store);
       const { orgId, secret } = await service.key();
@@ -76,8 +52,50 @@ describe("the page of a run", () => {
       assert.match(await other.text(`/app/runs/${run.runId}`), /Cancelled by key_\w+\./);
     });
 
-    it("shows the log as it grows, keeps to its end, and shows how the run ended", async () => {
+    it("says that a log was removed when it is kept no longer", async () => {
       await using service = await serviceOn(store);
+      const { secret, orgId } = await service.key();
+      const [runId = ""] = await putRuns(service.db, orgId, [{}]);
+      await putLog(service, runId, { steps: [{ name: "old" }] });
+      const removed = { files_removed_at: Date.UTC(2026, 1, 3) };
+      await service.db.updateTable("runs").set(removed).where("id", "=", runId).execute();
+      const visitor = new Visitor(service);
+      await visitor.signIn(secret);
+      assert.match(
+        await visitor.text(`/app/runs/${runId}`),
+        /were removed at <time datetime="2026-02-03T00:00:00.000Z">/,
+      );
+      assert.equal((await visitor.get(`/app/runs/${runId}/log.txt`)).status, 404);
+    });
+  });
+
+  describe("in the browser", () => {
+    it("tells its facts, its steps with their messages, and why it failed", async () => {
+      await using service = await startedService();
+      const { client, secret } = await service.member();
+      await service.write("broken", programPipeline("console.log('before'); process.exit(3)"));
+      const run = await started(client, "broken");
+      await ended(client, run);
+      await using screen = await open();
+      const { page } = screen;
+      await screen.signIn(service.url, secret);
+      await page.getByRole("link", { name: "broken" }).click();
+      await page.getByRole("heading", { name: "broken", level: 1 }).waitFor();
+      const step = page.getByRole("listitem").filter({ hasText: "only" });
+      await step.getByText("Failed").waitFor();
+      await step.locator("summary").click();
+      await step.getByText(/exited with 3 after/).waitFor();
+      await step.getByText("before", { exact: true }).waitFor();
+      const facts = await page.locator("dl").textContent();
+      assert.match(facts ?? "", /Time limit\s*30 s/);
+      assert.match(facts ?? "", new RegExp(`Run\\s*${run.runId}`));
+      assert.match(facts ?? "", /Started by\s*you/);
+      assert.match(facts ?? "", /Run\s*run_/);
+      assert.doesNotMatch(facts ?? "", /ServedRun/);
+    });
+
+    it("shows the log as it grows, keeps to its end, and shows how the run ended", async () => {
+      await using service = await startedService();
       const { client, secret } = await service.member();
       const goOn = join(service.project.root, "go-on");
       const code = [
@@ -109,7 +127,7 @@ describe("the page of a run", () => {
     });
 
     it("cancels, and leaves the focus on the page", async () => {
-      await using service = await serviceOn(store);
+      await using service = await startedService();
       const { client, secret } = await service.member();
       await service.write("long", programPipeline(untilCancelled));
       const run = await started(client, "long");
@@ -124,7 +142,7 @@ describe("the page of a run", () => {
     });
 
     it("shows pictures, and gives anything else away to be saved, to the session alone", async () => {
-      await using service = await serviceOn(store);
+      await using service = await startedService();
       const { secret, orgId } = await service.key();
       const [runId = ""] = await putRuns(service.db, orgId, [{}]);
       await putLog(service, runId, {
@@ -165,7 +183,7 @@ describe("the page of a run", () => {
     });
 
     it("shows the end of a huge log, and gives the whole of it as text", async () => {
-      await using service = await serviceOn(store);
+      await using service = await startedService();
       const { secret, orgId } = await service.key();
       const [runId = ""] = await putRuns(service.db, orgId, [{ status: "failed" }]);
       await putLog(service, runId, {
@@ -186,24 +204,6 @@ describe("the page of a run", () => {
       assert.equal(lines.length, 30_001);
     });
 
-    it("says that a log was removed when it is kept no longer", async () => {
-      await using service = await serviceOn(store);
-      const { secret, orgId } = await service.key();
-      const [runId = ""] = await putRuns(service.db, orgId, [{}]);
-      await putLog(service, runId, { steps: [{ name: "old" }] });
-      const removed = { files_removed_at: Date.UTC(2026, 1, 3) };
-      await service.db.updateTable("runs").set(removed).where("id", "=", runId).execute();
-      const visitor = new Visitor(service);
-      await visitor.signIn(secret);
-      assert.match(
-        await visitor.text(`/app/runs/${runId}`),
-        /were removed at <time datetime="2026-02-03T00:00:00.000Z">/,
-      );
-      assert.equal((await visitor.get(`/app/runs/${runId}/log.txt`)).status, 404);
-    });
-  });
-
-  describe("in the browser", () => {
     it("shows where its time went: the wait for a slot and each step, as bars on one axis", async () => {
       await using service = await startedService();
       const { orgId, secret } = await service.key();

@@ -21,27 +21,6 @@ describe("Run Again on the page", () => {
   const open = inBrowser();
 
   onBoth("on its database", (store) => {
-    it("starts a new run of the pipeline, which counts, and leads to it", async () => {
-      await using service = await serviceOn(store);
-      const { client, secret } = await service.member();
-      await service.write("hello", programPipeline("console.log('hello')"));
-      const first = await started(client, "hello");
-      await ended(client, first);
-      await using screen = await open();
-      const { page } = screen;
-      await screen.signIn(service.url, secret);
-      await page.getByRole("row", { name: "hello" }).getByRole("button", { name: "Run Again" }).click();
-      await page.waitForURL(/\/app\/runs\/run_/);
-      const again = page.url().split("/").at(-1) ?? "";
-      assert.notEqual(again, first.runId);
-      const run = await ended(client, { runId: again });
-      assert.deepEqual([run.status, run.pipeline, run.project], ["succeeded", "hello", service.project.name]);
-      await page.goto(`${service.url}/app/runs/${again}`);
-      await page.locator("#state").getByRole("button", { name: "Run Again" }).click();
-      await page.waitForURL((url) => /\/run_/.test(url.pathname) && !url.pathname.endsWith(again));
-      assert.equal((await client.org(never)).usage.runsToday, 3);
-    });
-
     it("refuses a form that holds a NUL, which no page of ours sends", async () => {
       await using service = await serviceOn(store);
       const { client, secret } = await service.member();
@@ -79,33 +58,6 @@ describe("Run Again on the page", () => {
         again.steps?.map(({ status }) => status),
         ["skipped", "failed"],
       );
-    });
-
-    it("begins at the step that failed by the button beside it, and shows those before as skipped", async () => {
-      await using service = await serviceOn(store);
-      const { client, secret } = await service.member();
-      const program = (code: string) => JSON.stringify([process.execPath, "-e", code]);
-      await service.write(
-        "site",
-        [
-          "resources: { shell: { type: cli } }",
-          `steps:`,
-          `  - { name: build, use: shell, run: ${program("")} }`,
-          `  - { name: publish, use: shell, run: ${program("require('fs').mkdirSync('there'); process.exit(1)")} }`,
-          "",
-        ].join("\n"),
-      );
-      const { runId } = await started(client, "site");
-      await ended(client, { runId });
-      await using screen = await open();
-      const { page } = screen;
-      await screen.signIn(service.url, secret, `/app/runs/${runId}`);
-      await page.getByRole("button", { name: "Run From Here at publish" }).click();
-      await page.waitForURL((url) => !url.pathname.endsWith(runId));
-      await page.locator("#step-0").getByText("Skipped").waitFor();
-      await page.locator("#step-1").getByText("Failed").waitFor();
-      assert.equal(await page.locator("#step-0").getByRole("button").count(), 0);
-      assert.equal((await client.org(never)).usage.runsToday, 2);
     });
 
     it("of another person's run is a run of one's own, and the button says so", async () => {
@@ -193,6 +145,54 @@ describe("Run Again on the page", () => {
   });
 
   describe("of the embedded service", () => {
+    it("starts a new run of the pipeline, which counts, and leads to it", async () => {
+      await using service = await startedService();
+      const { client, secret } = await service.member();
+      await service.write("hello", programPipeline("console.log('hello')"));
+      const first = await started(client, "hello");
+      await ended(client, first);
+      await using screen = await open();
+      const { page } = screen;
+      await screen.signIn(service.url, secret);
+      await page.getByRole("row", { name: "hello" }).getByRole("button", { name: "Run Again" }).click();
+      await page.waitForURL(/\/app\/runs\/run_/);
+      const again = page.url().split("/").at(-1) ?? "";
+      assert.notEqual(again, first.runId);
+      const run = await ended(client, { runId: again });
+      assert.deepEqual([run.status, run.pipeline, run.project], ["succeeded", "hello", service.project.name]);
+      await page.goto(`${service.url}/app/runs/${again}`);
+      await page.locator("#state").getByRole("button", { name: "Run Again" }).click();
+      await page.waitForURL((url) => /\/run_/.test(url.pathname) && !url.pathname.endsWith(again));
+      assert.equal((await client.org(never)).usage.runsToday, 3);
+    });
+
+    it("begins at the step that failed by the button beside it, and shows those before as skipped", async () => {
+      await using service = await startedService();
+      const { client, secret } = await service.member();
+      const program = (code: string) => JSON.stringify([process.execPath, "-e", code]);
+      await service.write(
+        "site",
+        [
+          "resources: { shell: { type: cli } }",
+          `steps:`,
+          `  - { name: build, use: shell, run: ${program("")} }`,
+          `  - { name: publish, use: shell, run: ${program("require('fs').mkdirSync('there'); process.exit(1)")} }`,
+          "",
+        ].join("\n"),
+      );
+      const { runId } = await started(client, "site");
+      await ended(client, { runId });
+      await using screen = await open();
+      const { page } = screen;
+      await screen.signIn(service.url, secret, `/app/runs/${runId}`);
+      await page.getByRole("button", { name: "Run From Here at publish" }).click();
+      await page.waitForURL((url) => !url.pathname.endsWith(runId));
+      await page.locator("#step-0").getByText("Skipped").waitFor();
+      await page.locator("#step-1").getByText("Failed").waitFor();
+      assert.equal(await page.locator("#step-0").getByRole("button").count(), 0);
+      assert.equal((await client.org(never)).usage.runsToday, 2);
+    });
+
     it("starts one without script too", async () => {
       await using service = await startedService();
       const { client, secret } = await service.member();

@@ -68,31 +68,6 @@ describe("the page of runs", () => {
       assert((await visitor.text("/app/runs")).includes(quota(0)));
     });
 
-    it("shows a run that was started elsewhere, live, and its end, without loading anew", async () => {
-      await using service = await serviceOn(store);
-      const { client, secret } = await service.member();
-      await service.write("long", programPipeline(untilCancelled));
-      await using screen = await open();
-      const { page } = screen;
-      await screen.signIn(service.url, secret);
-      await page.getByText("No runs yet.").waitFor();
-      await page.evaluate("window.sameDocument = true");
-      const run = await started(client, "long");
-      await page.getByText(quota(1), { exact: true }).waitFor();
-      const row = page.getByRole("row").filter({ hasText: "long" });
-      await row.getByText("Running").waitFor();
-      await page.getByText(/started by you, \d+ s left of 30 s/).waitFor();
-      await service.db.updateTable("runs").set({ time_limit_seconds: 300 }).execute();
-      await page.reload();
-      await page.getByText(/started by you, 4 min \d+ s left of 5 min/).waitFor();
-      await page.evaluate("window.sameDocument = true");
-      await client.cancel(run.runId, never);
-      await row.getByText("Cancelled").waitFor();
-      await page.getByText("Free: a run can start now.").waitFor();
-      await page.locator("#announcement").getByText("long: Cancelled.").waitFor();
-      assert.equal(await page.evaluate("window.sameDocument"), true);
-    });
-
     it("tells who used the day's runs, and leads to what counts as one", async () => {
       await using service = await serviceOn(store);
       const { client, secret } = await service.member();
@@ -109,35 +84,6 @@ describe("the page of runs", () => {
       assert.match(explained, /<h1[^>]*>What counts as a run\?<\/h1>/);
       assert.equal(explained.match(/<li>/g)?.length, 7);
       assert.match(explained, /<a href="\/app\/runs">Back to the runs<\/a>/);
-    });
-
-    it("names those who wait for the slot, in their order", async () => {
-      await using service = await serviceOn(store);
-      const { client, secret } = await service.member();
-      await service.write("long", programPipeline(untilCancelled));
-      await using screen = await open();
-      await screen.signIn(service.url, secret);
-      const run = await started(client, "long");
-      const next = started(client, "long", 60);
-      await screen.page.getByText("1 request waits for the slot:").waitFor();
-      const queue = screen.page.locator("ol.queue");
-      assert.equal(((await queue.textContent()) ?? "").replaceAll(/\s+/g, " "), "long asked for by you");
-      await client.cancel(run.runId, never);
-      await next;
-      await screen.page.getByText(quota(2), { exact: true }).waitFor();
-      await screen.page.getByText("1 request waits").waitFor({ state: "detached" });
-    });
-
-    it("cancels by mouse", async () => {
-      await using service = await serviceOn(store);
-      const { client, secret } = await service.member();
-      await service.write("long", programPipeline(untilCancelled));
-      const run = await started(client, "long");
-      await using screen = await open();
-      await screen.signIn(service.url, secret);
-      await screen.page.getByRole("button", { name: "Cancel the run of long" }).click();
-      assert.equal((await ended(client, run)).reason, `cancelled by ${run.actor}`);
-      await screen.page.getByRole("row", { name: "long" }).getByText("Cancelled").waitFor();
     });
 
     it("turns its pages to older runs and back", async () => {
@@ -162,9 +108,65 @@ describe("the page of runs", () => {
       assert.deepEqual(secondAgain.pipelines, second.pipelines);
       assert.deepEqual((await visitor.runsPage(secondAgain.newer)).pipelines, first.pipelines);
     });
+  });
+
+  describe("in the browser", () => {
+    it("shows a run that was started elsewhere, live, and its end, without loading anew", async () => {
+      await using service = await startedService();
+      const { client, secret } = await service.member();
+      await service.write("long", programPipeline(untilCancelled));
+      await using screen = await open();
+      const { page } = screen;
+      await screen.signIn(service.url, secret);
+      await page.getByText("No runs yet.").waitFor();
+      await page.evaluate("window.sameDocument = true");
+      const run = await started(client, "long");
+      await page.getByText(quota(1), { exact: true }).waitFor();
+      const row = page.getByRole("row").filter({ hasText: "long" });
+      await row.getByText("Running").waitFor();
+      await page.getByText(/started by you, \d+ s left of 30 s/).waitFor();
+      await service.db.updateTable("runs").set({ time_limit_seconds: 300 }).execute();
+      await page.reload();
+      await page.getByText(/started by you, 4 min \d+ s left of 5 min/).waitFor();
+      await page.evaluate("window.sameDocument = true");
+      await client.cancel(run.runId, never);
+      await row.getByText("Cancelled").waitFor();
+      await page.getByText("Free: a run can start now.").waitFor();
+      await page.locator("#announcement").getByText("long: Cancelled.").waitFor();
+      assert.equal(await page.evaluate("window.sameDocument"), true);
+    });
+
+    it("names those who wait for the slot, in their order", async () => {
+      await using service = await startedService();
+      const { client, secret } = await service.member();
+      await service.write("long", programPipeline(untilCancelled));
+      await using screen = await open();
+      await screen.signIn(service.url, secret);
+      const run = await started(client, "long");
+      const next = started(client, "long", 60);
+      await screen.page.getByText("1 request waits for the slot:").waitFor();
+      const queue = screen.page.locator("ol.queue");
+      assert.equal(((await queue.textContent()) ?? "").replaceAll(/\s+/g, " "), "long asked for by you");
+      await client.cancel(run.runId, never);
+      await next;
+      await screen.page.getByText(quota(2), { exact: true }).waitFor();
+      await screen.page.getByText("1 request waits").waitFor({ state: "detached" });
+    });
+
+    it("cancels by mouse", async () => {
+      await using service = await startedService();
+      const { client, secret } = await service.member();
+      await service.write("long", programPipeline(untilCancelled));
+      const run = await started(client, "long");
+      await using screen = await open();
+      await screen.signIn(service.url, secret);
+      await screen.page.getByRole("button", { name: "Cancel the run of long" }).click();
+      assert.equal((await ended(client, run)).reason, `cancelled by ${run.actor}`);
+      await screen.page.getByRole("row", { name: "long" }).getByText("Cancelled").waitFor();
+    });
 
     it("cancels with Cancel Mine what the session's key started, and nothing else", async () => {
-      await using service = await serviceOn(store);
+      await using service = await startedService();
       const { client, secret, orgId } = await service.member();
       await service.db.updateTable("orgs").set({ parallel_runs: 3 }).where("id", "=", orgId).execute();
       await service.write("long", programPipeline(untilCancelled));
@@ -179,9 +181,7 @@ describe("the page of runs", () => {
       await page.getByRole("button", { name: "Cancel Mine" }).waitFor({ state: "detached" });
       assert.equal((await client.run(others.runId, never)).status, "running");
     });
-  });
 
-  describe("in the browser", () => {
     it("shows the exact line of the quota without script too", async () => {
       await using service = await startedService();
       const { secret, orgId } = await service.key();

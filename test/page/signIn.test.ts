@@ -61,9 +61,11 @@ describe("signing in", () => {
       const code = searchParams.get("code") ?? "";
       assert.equal((await visitor.post("/app/sign-in", { code })).status, 401);
     });
+  });
 
+  describe("in the browser", () => {
     it("ends at once, also in a page that is open, when the key is revoked or another window signs out", async () => {
-      await using service = await serviceOn(store);
+      await using service = await startedService();
       const { secret, keyId } = await service.key();
       await using screen = await open();
       await screen.signIn(service.url, secret);
@@ -79,9 +81,7 @@ describe("signing in", () => {
       await screen.page.waitForURL("**/app/sign-in?next=**");
       await screen.page.getByText("You were signed out.").waitFor();
     });
-  });
 
-  describe("in the browser", () => {
     for (const script of [true, false]) {
       const how = script ? "with script" : "without script";
 
