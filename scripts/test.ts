@@ -2,7 +2,6 @@
 // `npm test -- service cli/run.test.ts`: these folders and files of `test/` only, and no check.
 import { randomUUID } from "node:crypto";
 import { globSync } from "node:fs";
-import { readdir } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { execa } from "execa";
 import { secondsToReset } from "../src/contract/time.ts";
@@ -66,8 +65,6 @@ if (needsPackages) outcomes.push(await run("package of the tool", ["node", "scri
       ...(isChecked ? [run("check", ["npm", "run", "--silent", "check"])] : []),
     ])),
   );
-  const left = await readdir(temporary.path);
-  if (left.length > 0) console.log(`Left in the folder for temporary files: ${left.join(", ")}`);
 }
 
 for (const { name, ok, report } of outcomes) if (!ok) console.log(`\n── ${name}, once more\n${report}`);

@@ -4,7 +4,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { execa } from "execa";
 import type { Page } from "playwright-core";
 import { installHost, installVsix } from "../../scripts/editor/installHost.ts";
-import { projectRoot, vsixFile } from "../../scripts/projectRoot.ts";
+import { projectRoot } from "../../scripts/projectRoot.ts";
 import { sayToStandardError } from "../../scripts/say.ts";
 import { ServedEditor } from "../../test/editor/served/servedEditor.ts";
 import { endProcessesOf } from "../../test/endProcessesOf.ts";
@@ -79,7 +79,10 @@ export class BenchEditor implements AsyncDisposable {
     await mkdir(join(work, "empty-folder"));
     const env = { PIPELINE_DATA_DIR: data, PIPELINE_RUNS_BENCH: join(work, "plan.json") };
     const editor = held.use(
-      await ServedEditor.start({ smoke: false, vsix: vsixFile, folder: join(work, "project"), env }, signal),
+      await ServedEditor.start(
+        { smoke: false, extension: "package", folder: join(work, "project"), env },
+        signal,
+      ),
     );
     const host = await installHost(sayToStandardError, signal);
     for (const vsix of await packageAll(work)) await installVsix(host, editor.dataFolder, vsix, signal);

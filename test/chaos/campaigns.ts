@@ -1,9 +1,8 @@
 import type { Campaign } from "./campaign.ts";
-import { editor } from "./editor/editor.ts";
 import { machines } from "./machines/machines.ts";
 import { network } from "./network/network.ts";
 import { processes } from "./processes/processes.ts";
 import { storage } from "./storage/storage.ts";
 
 /** What there is to be ran. */
-export const campaigns: readonly Campaign[] = [network, processes, storage, machines, editor];
+export const campaigns: readonly Campaign[] = [network, processes, storage, machines];

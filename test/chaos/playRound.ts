@@ -41,7 +41,7 @@ export async function playRound(
   const mark = randomUUID();
   let actsUntil: number | undefined;
   const isEnough = () => {
-    // From the first act on, which is always done: an editor takes long enough to begin.
+    // From the first act on, which is always done: programs take long enough to begin.
     actsUntil ??= performance.now() + longest * actsPart;
     return performance.now() >= actsUntil;
   };

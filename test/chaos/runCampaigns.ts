@@ -31,7 +31,7 @@ export async function runCampaigns(options: CampaignOptions): Promise<readonly O
   const began = now();
   const over = began + seconds * 1000;
   const isTimeUp = () => now() >= over;
-  // Even a round in which nothing is done takes its time to begin and to be checked, an editor's a minute on a slow machine.
+  // Even a round in which nothing is done takes its time to begin and to be checked.
   const wouldEndInTime = (rounds: number) => {
     const soFar = now() - began;
     return soFar + soFar / rounds <= over - began;

@@ -119,6 +119,12 @@ export class EditorWindow implements AsyncDisposable {
     await this.quickInput.accept();
   }
 
+  /** Leaves whatever a test that failed was at. */
+  async settle(): Promise<void> {
+    for (let count = 0; count < 3; count++) await this.page.keyboard.press("Escape");
+    await this.quickInput.runCommand("Notifications: Clear All Notifications");
+  }
+
   /** Loads the window anew, as its user's reload does, and waits until it shows again. */
   async reload(): Promise<void> {
     await this.page.reload({ waitUntil: "domcontentloaded" });

@@ -1,9 +1,7 @@
-import { vsixFile } from "../../../scripts/projectRoot.ts";
 import { ServedEditor, type ServedEditorOptions } from "../served/servedEditor.ts";
 import { EditorWindow } from "./editorWindow.ts";
 
-/** As for any served editor; but what is on the screen is what users get, so it comes from the package. */
-export interface WindowOptions extends Omit<ServedEditorOptions, "smoke" | "vsix"> {
+export interface WindowOptions extends Omit<ServedEditorOptions, "smoke"> {
   /** Runs in the page before anything of VS Code does. */
   readonly script?: string;
   /** The most that any part of the editor can log. */
@@ -17,7 +15,7 @@ export async function openWindow(
 ): Promise<EditorWindow> {
   // The test driver would switch the toasts off.
   const window = new EditorWindow(
-    await ServedEditor.start({ ...options, vsix: vsixFile, smoke: false }, signal),
+    await ServedEditor.start({ extension: "package", ...options, smoke: false }, signal),
   );
   try {
     if (script !== undefined) await window.page.addInitScript(script);

@@ -22,13 +22,17 @@ interface OwnServiceOptions {
 /** A screen for the tests of the present `describe`: a workspace with pipelines, and a service of its own as this machine's. */
 export function ownService({ prepare = async () => ({}), begin }: OwnServiceOptions = {}): OwnService {
   const made: { workspace?: string; tool?: Toolbox } = {};
-  const shown = screen(async (held) => {
-    const { path: folder } = held.use(await testWorkspace());
-    const tool = held.use(await toolbox());
-    Object.assign(made, { workspace: folder, tool });
-    const { env, ...more } = await prepare(folder, held);
-    return { folder, env: { PIPELINE_DATA_DIR: tool.data, ...env }, ...more };
-  }, begin);
+  const shown = screen(
+    async (held) => {
+      const { path: folder } = held.use(await testWorkspace());
+      const tool = held.use(await toolbox());
+      Object.assign(made, { workspace: folder, tool });
+      const { env, ...more } = await prepare(folder, held);
+      return { folder, env: { PIPELINE_DATA_DIR: tool.data, ...env }, ...more };
+    },
+    begin,
+    () => there(made.tool).call(["runs", "cancel", "--mine"]),
+  );
   return {
     get window() {
       return shown.window;

@@ -24,14 +24,15 @@ export class Screen {
 }
 
 /**
- * One window for the tests of the present `describe`: opened before them, closed after them, with a trace of the one that fails.
- * None comes after that one: each begins with what the one before it has left in the window.
+ * One window for the tests of the present `describe`: opened before them, closed after them, with a trace of each that fails.
  * @param prepare makes what the window needs and says how it is opened; what it puts into `held` ends after the window.
  * @param begin what is done in the window before the first test.
+ * @param settle what is done, beside {@link EditorWindow.settle}, after a test that failed, so that the next one stands on its own.
  */
 export function screen(
   prepare: (held: AsyncDisposableStack) => Promise<WindowOptions>,
   begin: (window: EditorWindow) => Promise<void> = async () => {},
+  settle: () => Promise<unknown> = async () => {},
 ): Screen {
   const held = new AsyncDisposableStack();
   const shown = new Screen();
@@ -42,13 +43,14 @@ export function screen(
     held.use(window);
     await begin(window);
   });
-  let failed: string | undefined;
   beforeEach(function () {
-    if (failed !== undefined) throw new Error(`"${failed}" has failed before`);
     this.currentTest?.timeout(120_000);
   });
-  afterEach(function () {
-    if (this.currentTest?.state === "failed") failed = this.currentTest.title;
+  afterEach(async function () {
+    this.timeout(120_000);
+    if (this.currentTest?.state !== "failed") return;
+    await settle();
+    await shown.window.settle();
   });
   after(async function () {
     this.timeout(120_000);

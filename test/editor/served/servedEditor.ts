@@ -3,9 +3,11 @@ import { EditorServer } from "../../../scripts/editor/editorServer.ts";
 import { installHost } from "../../../scripts/editor/installHost.ts";
 import {
   type BuiltinExtensions,
+  listExtension,
   quietSettings,
   writeFirstSettings,
 } from "../../../scripts/editor/serverFolders.ts";
+import { projectRoot, vsixFile } from "../../../scripts/projectRoot.ts";
 import { sayToStandardError } from "../../../scripts/say.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
 import { answerMintKey } from "./answerMintKey.ts";
@@ -15,8 +17,8 @@ import { launchBrowser } from "./launchBrowser.ts";
 export interface ServedEditorOptions {
   /** VS Code's test driver; see EditorServerOptions. */
   readonly smoke: boolean;
-  /** A packaged extension to install first. */
-  readonly vsix?: string;
+  /** The extension that is installed first: its package as users get it, or as it lies built in the checkout. */
+  readonly extension?: "package" | "checkout";
   /** The workspace; an empty folder of this editor's own when left out. */
   readonly folder?: string;
   /** The user's settings, beside those that keep the window quiet. */
@@ -63,7 +65,8 @@ export class ServedEditor implements AsyncDisposable {
     const folder = options.folder ?? held.use(await TemporaryFolder.make("pipeline-runs-workspace")).path;
     const host = await installHost(sayToStandardError, signal);
     await writeFirstSettings(dataFolder, { ...quietSettings, ...options.settings });
-    if (options.vsix !== undefined) await installedOnce(host, dataFolder, options.vsix, signal);
+    if (options.extension === "package") await installedOnce(host, dataFolder, vsixFile, signal);
+    if (options.extension === "checkout") await listExtension(dataFolder, projectRoot);
     const { smoke, builtinExtensions = false, env = {}, nodeArguments = [], trustsAll = true } = options;
     const serverOptions = {
       host,

@@ -1,0 +1,121 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { isAlive } from "../isAlive.ts";
+import { fillDay } from "../service/fillDay.ts";
+import { type Service, startedService, writtenPid } from "../service/startedService.ts";
+import { ownService } from "./screen/ownService.ts";
+
+const quota = "pipeline-runs.pipeline-runs.quota";
+
+describe("the main job, in VS Code", () => {
+  let other: Service;
+  const at = ownService({
+    prepare: async (_, held) => {
+      other = held.use(await startedService());
+      return { extension: "checkout" };
+    },
+  });
+
+  /** Waits until the status bar reads exactly this; an icon before it reads as nothing. */
+  const status = (text: string) => at.window.statusBar.waitForText(quota, new RegExp(`^\\s*${text}\\s*$`));
+  const usedNow = async () => Number.parseInt((await status("\\d+ of 50 runs used today")).trim(), 10);
+  const used = (count: number) => status(`${count} of 50 runs used today`);
+  const command = (title: string) => at.window.quickInput.runCommand(`Pipeline Runs: ${title}`);
+  const start = async (pipeline: string) => {
+    await command("Run Pipeline…");
+    await at.window.quickInput.pick(pipeline);
+  };
+  const toast = (message: RegExp) => at.window.notifications.toast(message);
+
+  it("shows the day's quota as soon as a window with pipelines opens", async () => {
+    await used(0);
+  });
+
+  it("runs a pipeline from the palette, tells its end, and moves the number", async () => {
+    const before = await usedNow();
+    await start("hello");
+    await at.window.statusBar.waitForMessage(/hello succeeded in [\d.]+ m?s/);
+    await used(before + 1);
+    assert.deepEqual(await at.window.notifications.toasts(), [], "a success asks for no attention");
+    await start("fails");
+    const failure = await toast(/^fails failed: only: exited with 3, expected 0: it is broken$/);
+    assert.deepEqual(await failure.buttons(), ["Open Log", "Run Again", "Don't Show Again"]);
+    await used(before + 2);
+  });
+
+  it("waits for the slot with the seconds left and who holds it, until Stop Waiting, which uses no run", async () => {
+    const before = await usedNow();
+    await start("long");
+    await used(before + 1);
+    await start("hello");
+    const wait = await toast(/^hello is waiting for long \(your run\) to finish; gives up in 1\d\d s$/);
+    await status(`${before + 1} of 50 runs used today · waiting; gives up in 1\\d\\d s`);
+    await command("Stop Waiting");
+    await wait.waitUntilGone();
+    await used(before + 1);
+    await command("Cancel My Runs");
+    await toast(/^long: cancelled\.$/);
+  });
+
+  it("cancels a run, and starts who waits in the moment its slot is released", async () => {
+    const before = await usedNow();
+    await start("long");
+    const holder = await writtenPid(join(at.workspace, "pid"));
+    await start("hello");
+    await toast(/^hello is waiting for long /);
+    await command("Cancel Run…");
+    // The only active run, and one's own: nothing is asked.
+    await toast(/^long: cancelled\.$/);
+    assert(!isAlive(holder));
+    await at.window.statusBar.waitForMessage(/hello succeeded/);
+    await used(before + 2);
+  });
+
+  it("ends every run of one's own with Cancel My Runs, and says so when there is none", async () => {
+    const before = await usedNow();
+    await at.window.quickInput.runCommand("Notifications: Clear All Notifications");
+    await start("long");
+    await used(before + 1);
+    await command("Cancel My Runs");
+    await toast(/^long: cancelled\.$/);
+    await command("Cancel My Runs");
+    await toast(/^You have no runs in progress\.$/);
+  });
+
+  it("shows a used-up day as a refusal with its hint and Retry, which asks again and uses no run", async () => {
+    await fillDay(at.tool.data, 50 - (await usedNow()));
+    await start("hello");
+    const refusal =
+      /^hello was not started: today's 50 runs are used up\. The count starts again at 00:00 UTC( \(.+ your time\))?, in .+\. Hint: pipeline run hello, in .+\.$/;
+    const refused = await toast(refusal);
+    assert.deepEqual(await refused.buttons(), ["Retry", "Retry at 00:00 UTC", "What Counts as a Run?"]);
+    await used(50);
+    await refused.answer("Retry");
+    await toast(refusal);
+    const told = (await at.window.notifications.toasts()).filter((text) => text.startsWith("hello was not"));
+    assert.equal(told.length, 1);
+    await used(50);
+  });
+
+  it("takes a key for the service that a setting names, keeps only one that it accepts, and has it after a reload", async () => {
+    const { secret } = await other.key();
+    await at.window.writeSettings({ "pipelineRuns.baseUrl": other.url });
+    await status("(Pipeline Runs: )?no API key");
+    await command("Set API Key…");
+    await enterKey("plr_wrong");
+    const wrong = await toast(/doesn't accept this API key\. It was not saved\.$/);
+    await wrong.press("Try Again");
+    await enterKey(secret);
+    await toast(/^The API key is set: acme, at http:/);
+    await used(0);
+    await at.window.reload();
+    await used(0);
+  });
+
+  const enterKey = async (text: string) => {
+    await at.window.quickInput.waitForTitle("Set API Key");
+    assert(await at.window.quickInput.isPassword());
+    await at.window.quickInput.type(text);
+    await at.window.quickInput.accept();
+  };
+});
