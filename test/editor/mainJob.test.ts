@@ -4,8 +4,7 @@ import { isAlive } from "../isAlive.ts";
 import { fillDay } from "../service/fillDay.ts";
 import { type Service, startedService, writtenPid } from "../service/startedService.ts";
 import { ownService } from "./screen/ownService.ts";
-
-const quota = "pipeline-runs.pipeline-runs.quota";
+import { quota } from "./screen/statusBar.ts";
 
 describe("the main job, in VS Code", () => {
   let other: Service;
@@ -16,10 +15,9 @@ describe("the main job, in VS Code", () => {
     },
   });
 
-  /** Waits until the status bar reads exactly this; an icon before it reads as nothing. */
-  const status = (text: string) => at.window.statusBar.waitForText(quota, new RegExp(`^\\s*${text}\\s*$`));
-  const usedNow = async () => Number.parseInt((await status("\\d+ of 50 runs used today")).trim(), 10);
-  const used = (count: number) => status(`${count} of 50 runs used today`);
+  const status = (text: string) => at.window.statusBar.waitForText(quota, new RegExp(`^s*${text}s*$`));
+  const usedNow = () => at.window.statusBar.used();
+  const used = (count: number) => at.window.statusBar.waitForUsed(count);
   const command = (title: string) => at.window.quickInput.runCommand(`Pipeline Runs: ${title}`);
   const start = async (pipeline: string) => {
     await command("Run Pipeline…");

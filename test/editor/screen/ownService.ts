@@ -4,7 +4,7 @@ import type { WindowOptions } from "./openWindow.ts";
 import { screen } from "./screen.ts";
 import { testWorkspace } from "./workspace.ts";
 
-interface OwnService {
+export interface OwnService {
   /** The window that shows the workspace. */
   readonly window: EditorWindow;
   /** The folder that the window shows. */

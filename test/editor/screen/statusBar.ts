@@ -3,6 +3,9 @@ import { shownText } from "./shownText.ts";
 import { pointAt } from "./tooltip.ts";
 import { patienceMilliseconds, textsOf, waitFor } from "./waitFor.ts";
 
+/** Our item with the day's runs. */
+export const quota = "pipeline-runs.pipeline-runs.quota";
+
 /** The status bar; an item is named `<publisher>.<extension>.<item>`. */
 export class StatusBar {
   readonly #page: Page;
@@ -38,6 +41,16 @@ export class StatusBar {
       }
       await this.#page.waitForTimeout(50);
     }
+  }
+
+  /** How many of today's runs our item says are used, once it says nothing else. */
+  async used(): Promise<number> {
+    return Number.parseInt((await this.waitForText(quota, /^\s*\d+ of 50 runs used today\s*$/)).trim(), 10);
+  }
+
+  /** Waits until our item says that so many of today's runs are used, and nothing else. */
+  async waitForUsed(count: number): Promise<void> {
+    await this.waitForText(quota, new RegExp(`^\\s*${count} of 50 runs used today\\s*$`));
   }
 
   /** Points at the item until its tooltip says `text`, and returns the tooltip. */

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer, type Server, type Socket } from "node:net";
-import { describeNavigationProblem } from "../../../../src/service/runner/browser/goTo.ts";
-import { BrowserSteps } from "./browserSteps.ts";
-import { html, PageServer } from "./pageServer.ts";
+import { describeNavigationProblem } from "../../../../../src/service/runner/browser/goTo.ts";
+import { BrowserSteps } from "../../../../service/runner/browser/browserSteps.ts";
+import { html, PageServer } from "../../../../service/runner/browser/pageServer.ts";
 
 describe("a browser step whose page doesn't open", function () {
   this.timeout(60_000);

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { fillDay } from "../../service/fillDay.ts";
-import { programPipeline, untilCancelled } from "../../service/startedService.ts";
-import { ServiceProxy } from "../serviceProxy.ts";
-import { servedToolbox } from "../toolbox.ts";
-import { Agent, revisions } from "./agent.ts";
+import { fillDay } from "../../../service/fillDay.ts";
+import { programPipeline, untilCancelled } from "../../../service/startedService.ts";
+import { ServiceProxy } from "../../../cli/serviceProxy.ts";
+import { servedToolbox } from "../../../cli/toolbox.ts";
+import { Agent, revisions } from "../../../cli/mcp/agent.ts";
 
 describe("what an agent does by `pipeline mcp`", () => {
   let box: Awaited<ReturnType<typeof servedToolbox>>;

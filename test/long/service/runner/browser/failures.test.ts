@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { Mask } from "../../../../src/service/runner/mask.ts";
-import { BrowserSteps, type StepFile } from "./browserSteps.ts";
-import { PageServer } from "./pageServer.ts";
-import { readPng } from "./png.ts";
+import { Mask } from "../../../../../src/service/runner/mask.ts";
+import { BrowserSteps, type StepFile } from "../../../../service/runner/browser/browserSteps.ts";
+import { PageServer } from "../../../../service/runner/browser/pageServer.ts";
+import { readPng } from "../../../../service/runner/browser/png.ts";
 
 const page = `<title>The shop</title><style>body { background: #654321; margin: 0 } #cover { position: absolute; inset: 0 }</style>
 <h1>Lamps</h1>

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { createServer, type Socket } from "node:net";
 import { join } from "node:path";
-import { certificate } from "../certificate.ts";
+import { certificate } from "../../certificate.ts";
 import {
   type Answer,
   LoopbackService,
@@ -10,10 +10,10 @@ import {
   runOnWire,
   sendError,
   sendJson,
-} from "../client/loopbackService.ts";
-import { ConnectProxy, type ProxyOptions } from "../connectProxy.ts";
-import { itOn } from "../itOn.ts";
-import { toolbox } from "./toolbox.ts";
+} from "../../client/loopbackService.ts";
+import { ConnectProxy, type ProxyOptions } from "../../connectProxy.ts";
+import { itOn } from "../../itOn.ts";
+import { toolbox } from "../../cli/toolbox.ts";
 
 const authority = certificate({ host: "test authority", isAuthority: true });
 const ofService = certificate({ host: "service.example", issuer: authority });

@@ -3,16 +3,16 @@ import { randomUUID } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { serveDatabase } from "../../../src/service/serveDatabase.ts";
-import { idMaker } from "../../../src/service/store/ids.ts";
-import { createKey } from "../../../src/service/store/keys.ts";
-import { isAlive } from "../../isAlive.ts";
-import { postgresFolder } from "../../postgres/installPostgres.ts";
-import { databasesForSuite, type LentDatabase } from "../../postgres/lentDatabases.ts";
-import { TemporaryFolder } from "../../temporaryFolder.ts";
-import { CutLine } from "../cutLine.ts";
-import { startedRunner } from "./startedRunner.ts";
-import { until } from "./until.ts";
+import { serveDatabase } from "../../../../src/service/serveDatabase.ts";
+import { idMaker } from "../../../../src/service/store/ids.ts";
+import { createKey } from "../../../../src/service/store/keys.ts";
+import { isAlive } from "../../../isAlive.ts";
+import { postgresFolder } from "../../../postgres/installPostgres.ts";
+import { databasesForSuite, type LentDatabase } from "../../../postgres/lentDatabases.ts";
+import { TemporaryFolder } from "../../../temporaryFolder.ts";
+import { CutLine } from "../../../service/cutLine.ts";
+import { startedRunner } from "../../../service/many/startedRunner.ts";
+import { until } from "../../../service/many/until.ts";
 
 describe("runners on other machines", function () {
   this.timeout(90_000);

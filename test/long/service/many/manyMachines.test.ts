@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
-import { PipelineError } from "../../../src/contract/errors.ts";
-import type { RunnerMessage } from "../../../src/contract/runners.ts";
-import { postgresFolder } from "../../postgres/installPostgres.ts";
-import { databasesForSuite } from "../../postgres/lentDatabases.ts";
-import { StartedPostgres } from "../../postgres/startedPostgres.ts";
-import { Team } from "./team.ts";
-import { until } from "./until.ts";
+import { PipelineError } from "../../../../src/contract/errors.ts";
+import type { RunnerMessage } from "../../../../src/contract/runners.ts";
+import { postgresFolder } from "../../../postgres/installPostgres.ts";
+import { databasesForSuite } from "../../../postgres/lentDatabases.ts";
+import { StartedPostgres } from "../../../postgres/startedPostgres.ts";
+import { Team } from "../../../service/many/team.ts";
+import { until } from "../../../service/many/until.ts";
 
 const never = new AbortController().signal;
 

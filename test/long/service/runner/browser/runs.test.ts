@@ -4,17 +4,17 @@ import { readdirSync, readFileSync } from "node:fs";
 import { cp, readFile, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { ensureChromium } from "../../../../scripts/chromium.ts";
-import { projectRoot } from "../../../../scripts/projectRoot.ts";
-import { sayToStandardError } from "../../../../scripts/say.ts";
-import { newTraces } from "../../../../src/service/runner/processes/processTable.ts";
-import { processTable } from "../../../../src/service/runner/processes/systemProcesses.ts";
-import { itOn } from "../../../itOn.ts";
-import { launchTestRun, pipelineOf } from "../launchTestRun.ts";
-import { temporaryFolder } from "../temporaryFolder.ts";
-import type { StepFile } from "./browserSteps.ts";
-import { html, PageServer } from "./pageServer.ts";
-import { readPng } from "./png.ts";
+import { ensureChromium } from "../../../../../scripts/chromium.ts";
+import { projectRoot } from "../../../../../scripts/projectRoot.ts";
+import { sayToStandardError } from "../../../../../scripts/say.ts";
+import { newTraces } from "../../../../../src/service/runner/processes/processTable.ts";
+import { processTable } from "../../../../../src/service/runner/processes/systemProcesses.ts";
+import { itOn } from "../../../../itOn.ts";
+import { launchTestRun, pipelineOf } from "../../../../service/runner/launchTestRun.ts";
+import { temporaryFolder } from "../../../../service/runner/temporaryFolder.ts";
+import type { StepFile } from "../../../../service/runner/browser/browserSteps.ts";
+import { html, PageServer } from "../../../../service/runner/browser/pageServer.ts";
+import { readPng } from "../../../../service/runner/browser/png.ts";
 
 describe("a run with browser steps", function () {
   this.timeout(60_000);

@@ -2,15 +2,15 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { ensureChromium } from "../../../scripts/chromium.ts";
-import { sayToStandardError } from "../../../scripts/say.ts";
-import { parsePipeline } from "../../../src/pipeline/parse/parsePipeline.ts";
-import { formatProblem } from "../../../src/pipeline/parse/problem.ts";
-import type { Pipeline } from "../../../src/pipeline/pipeline.ts";
-import { type LaunchChanges, launchTestRun, type TestRun } from "./launchTestRun.ts";
-import { temporaryFolder } from "./temporaryFolder.ts";
+import { ensureChromium } from "../../../../scripts/chromium.ts";
+import { sayToStandardError } from "../../../../scripts/say.ts";
+import { parsePipeline } from "../../../../src/pipeline/parse/parsePipeline.ts";
+import { formatProblem } from "../../../../src/pipeline/parse/problem.ts";
+import type { Pipeline } from "../../../../src/pipeline/pipeline.ts";
+import { type LaunchChanges, launchTestRun, type TestRun } from "../../../service/runner/launchTestRun.ts";
+import { temporaryFolder } from "../../../service/runner/temporaryFolder.ts";
 
-const root = fileURLToPath(new URL("../../../samples", import.meta.url));
+const root = fileURLToPath(new URL("../../../../samples", import.meta.url));
 
 describe("the samples", function () {
   this.timeout(60_000);

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { sql } from "kysely";
-import type { Database } from "../../../src/service/store/tables.ts";
-import { postgresFolder } from "../../postgres/installPostgres.ts";
-import { databasesForSuite } from "../../postgres/lentDatabases.ts";
-import { Team } from "./team.ts";
-import { until } from "./until.ts";
+import type { Database } from "../../../../src/service/store/tables.ts";
+import { postgresFolder } from "../../../postgres/installPostgres.ts";
+import { databasesForSuite } from "../../../postgres/lentDatabases.ts";
+import { Team } from "../../../service/many/team.ts";
+import { until } from "../../../service/many/until.ts";
 
 const runners = 500;
 const orgs = 20;

@@ -1,0 +1,19 @@
+import { behindProxy } from "./foreign/behindProxy.ts";
+import { foreignWindow } from "./foreign/foreignWindow.ts";
+import { givenOnly } from "./foreign/givenOnly.ts";
+import { hostile } from "./foreign/hostile.ts";
+import { keys } from "./foreign/keys.ts";
+import { refusals } from "./foreign/refusals.ts";
+import { windows } from "./foreign/windows.ts";
+
+describe("VS Code, among strangers", () => {
+  const there = foreignWindow();
+
+  // The workspace is trusted by the first tests.
+  hostile(there);
+  behindProxy(there);
+  givenOnly(there);
+  keys(there);
+  refusals(there);
+  windows(there);
+});

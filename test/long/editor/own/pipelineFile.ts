@@ -1,0 +1,156 @@
+import assert from "node:assert/strict";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { OwnService } from "../../../editor/screen/ownService.ts";
+import { shownText } from "../../../editor/screen/shownText.ts";
+import { TextEditor } from "../../../editor/screen/textEditor.ts";
+import { pressUntilSeen, waitFor } from "../../../editor/screen/waitFor.ts";
+import { programPipeline } from "../../../service/startedService.ts";
+
+export function pipelineFile(at: OwnService): void {
+  describe("a pipeline file", () => {
+    let editor: TextEditor;
+    before(() => {
+      editor = new TextEditor(at.window.page);
+    });
+
+    const keys = (text: string) => at.window.page.keyboard.type(text, { delay: 20 });
+    const press = (key: string) => at.window.page.keyboard.press(key);
+    const pipeline = (name: string) => readFile(join(at.workspace, "pipelines", `${name}.yaml`), "utf8");
+    const open = async (fileName: string) => {
+      await press("Control+P");
+      await at.window.quickInput.type(fileName);
+      await at.window.quickInput.pick(fileName);
+      await editor.shows(fileName);
+    };
+    const logOf = (name: string) =>
+      at.window.page.locator(".tab.active").filter({ hasText: new RegExp(`^${name}-`) });
+    const has = (line: string) => waitFor(editor.line(line), `the line ${line}`, () => editor.text());
+
+    it("is made by New File from a template, with the words selected that one changes first", async () => {
+      await at.window.quickInput.runCommand("Pipeline Runs: New File…");
+      await at.window.quickInput.pick("cli");
+      await at.window.quickInput.waitForTitle("New Pipeline");
+      await at.window.quickInput.type("hello");
+      await at.window.quickInput.waitForMessage(/pipelines\/hello\.yaml already exists\./);
+      await at.window.quickInput.type("made");
+      await at.window.quickInput.accept();
+      await editor.shows("made.yaml");
+      await keys("node --help");
+      await has("run: node --help");
+      await press("Control+S");
+    });
+
+    it("is completed while one types: a whole step, its names, and the resource that it uses", async () => {
+      await editor.clickBehind("exit-code: 0");
+      await press("Enter");
+      await press("Home");
+      await press("Shift+End");
+      await press("Delete");
+      await keys("  ");
+      await press("Control+Space");
+      await (await editor.suggestion("step with shell")).click();
+      await has("name: unit tests");
+      await keys("the end");
+      await has("name: the end");
+      const command = at.window.statusBar.item("status.editor.selection").filter({ hasText: "(8 selected)" });
+      await pressUntilSeen("Tab", command, "the command to fill in");
+      await keys("echo end");
+      await has("run: echo end");
+      await press("Escape");
+      await press("End");
+      await press("Enter");
+      await keys("exp");
+      await (await editor.suggestion("expect")).click();
+      await (await editor.suggestion("exit-code")).click();
+      await (await editor.suggestion("0")).click();
+      await waitFor(editor.line("exit-code: 0").nth(1), "the second exit code", () => editor.text());
+      await press("Control+S");
+      assert.match(
+        await saved(() => pipeline("made"), /the end.*exit-code: 0\n$/s),
+        /\n {2}- name: the end\n {4}use: shell\n {4}run: echo end\n {4}expect:\n {6}exit-code: 0\n$/,
+      );
+    });
+
+    it("tells what a word means, and what a resource is", async () => {
+      const field = await editor.hover("time-limit");
+      assert.match(await shownText(field), /How long a run may take.*Default: 30s/s);
+      await at.window.page.mouse.move(0, 0);
+      await press("Escape");
+    });
+
+    it("is underlined where it is wrong, and put right by a quick fix", async () => {
+      await open("broken.yaml");
+      await editor.squiggles.first().waitFor();
+      await editor.line("clii").first().click();
+      await at.window.quickInput.runCommand("Go to Next Problem in Files (Error, Warning, Info)");
+      await waitFor(
+        at.window.page
+          .locator(".marker-widget")
+          .filter({ hasText: "there is no resource type `clii`; did you mean `cli`?" }),
+        "the problem",
+        () => editor.text(),
+      );
+      await press("Escape");
+      const fix = at.window.page
+        .locator(".action-widget .monaco-list-row")
+        .filter({ hasText: "Change to `cli`" });
+      await pressUntilSeen("Control+.", fix, "the quick fix");
+      await fix.click();
+      await has("type: cli }");
+      await press("Control+S");
+    });
+
+    it("is run and cancelled by what stands above it, which then tells the result and opens the log", async () => {
+      await open("long.yaml");
+      await (await editor.lens(/Run$/)).click();
+      await (await editor.lens(/Cancel$/)).click();
+      await editor.lens(/Run$/);
+      await (await editor.lens(/cancelled just now/)).click();
+      await logOf("long").waitFor();
+    });
+
+    it("has the step at which its last run failed underlined, until the step is edited or succeeds", async () => {
+      await open("fails.yaml");
+      await (await editor.lens(/Run$/)).click();
+      await editor.lens(/failed just now: only/);
+      await editor.squiggles.first().waitFor();
+      await editor.line("steps").first().click();
+      await at.window.quickInput.runCommand("Go to Next Problem in Files (Error, Warning, Info)");
+      await waitFor(
+        at.window.page.locator(".marker-widget").filter({ hasText: "only: exited with 3, expected 0" }),
+        "the failed step",
+        () => editor.text(),
+      );
+      await at.window.page.locator(".marker-widget a.code-link").click();
+      await logOf("fails").waitFor();
+      await open("fails.yaml");
+      await writeFile(
+        join(at.workspace, "pipelines", "fails.yaml"),
+        programPipeline("console.log('it works')"),
+      );
+      await editor.squiggles.first().waitFor({ state: "detached" });
+    });
+
+    it("renames a resource wherever it is named", async () => {
+      await open("made.yaml");
+      await editor.line("shell: { type: cli }").first().click();
+      await press("Home");
+      await press("F2");
+      const box = at.window.page.locator(".rename-box input");
+      await box.fill("machine");
+      await box.press("Enter");
+      await has("machine: { type: cli }");
+      await waitFor(editor.line("use: machine").nth(1), "each use", () => editor.text());
+    });
+  });
+}
+
+/** A file's text once it is as wanted: the editor saves in its own time. */
+async function saved(read: () => Promise<string>, pattern: RegExp): Promise<string> {
+  for (;;) {
+    const text = await read();
+    if (pattern.test(text)) return text;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
