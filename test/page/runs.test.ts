@@ -296,7 +296,7 @@ describe("the page of runs", () => {
       await using line = await CutLine.lay(() => (isCut ? undefined : service.url));
       await using screen = await open();
       const { page } = screen;
-      await screen.signIn(line.url.origin, secret);
+      await screen.signIn(line.origin, secret);
       screen.expectLostConnection();
       await page.getByText("No runs yet.").waitFor();
       isCut = true;

@@ -60,14 +60,6 @@ export async function openStream(url: string, headers: Record<string, string>): 
   };
 }
 
-/** Waits until the last thing told fulfils the condition. */
-export async function untilTold<T>(told: Told<T>, condition: (value: T) => boolean): Promise<void> {
-  for (let seen = 0; ; seen += 1) {
-    const all = await told.atLeast(seen + 1);
-    if (all.slice(seen).some(condition)) return;
-  }
-}
-
 /** A request whose reply is not read: the line fills, and the service has to hold back or to fill its memory. */
 export async function unreadReply(url: string, headers: Record<string, string>): Promise<UnreadReply> {
   const asked = request(url, { headers }).end();

@@ -5,9 +5,9 @@ import { OutOfReach } from "../../../src/client/service/reachFaults.ts";
 import { AbsentEndpoint } from "../../../src/client/service/replyErrors.ts";
 import type { ServiceEvent } from "../../../src/contract/service.ts";
 import { FakeClock } from "../../clock/fakeClock.ts";
-import { EventService } from "../eventService.ts";
 import {
   type Answer,
+  EventService,
   LoopbackService,
   orgOnWire,
   runOnWire,

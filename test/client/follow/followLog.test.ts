@@ -291,7 +291,7 @@ describe("following the log of the embedded service", function () {
     const { runId } = await started(client, "talk");
     const told = new Told<LogEntry>();
     const broken = new Told<unknown>();
-    const through = new ServiceClient({ baseUrl: line.url, apiKey: secret, random: () => 0.99 });
+    const through = new ServiceClient({ baseUrl: new URL(line.origin), apiKey: secret, random: () => 0.99 });
     const followed = followLog(
       through,
       runId,

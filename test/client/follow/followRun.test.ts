@@ -4,8 +4,7 @@ import { followRun } from "../../../src/client/follow/followRun.ts";
 import type { Run } from "../../../src/contract/run.ts";
 import { FakeClock } from "../../clock/fakeClock.ts";
 import { CountedFetch, drive } from "../drive.ts";
-import { EventService } from "../eventService.ts";
-import { LoopbackService, runOnWire, sendError, sendJson } from "../loopbackService.ts";
+import { EventService, LoopbackService, runOnWire, sendError, sendJson } from "../loopbackService.ts";
 import { Told } from "../told.ts";
 
 const never = new AbortController().signal;

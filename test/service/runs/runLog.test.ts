@@ -12,7 +12,7 @@ import { TurnedClock } from "../../clock/turnedClock.ts";
 import { itOn } from "../../itOn.ts";
 import { compiledFolder } from "../compiledFolder.ts";
 import { onBoth } from "../onBoth.ts";
-import { cutOff, openStream, unreadReply, untilTold } from "../openStream.ts";
+import { cutOff, openStream, unreadReply } from "../openStream.ts";
 import { lateRunnerPath } from "../runnerPath.ts";
 import { serviceOn } from "../serviceOn.ts";
 import {
@@ -43,7 +43,7 @@ onBoth("the log of a run", function (store) {
     const { runId } = await started(client, "talk");
     await say(service, 1);
     await using stream = await openStream(logOf(service, runId), { "x-api-key": secret });
-    await untilTold(stream.events, ({ data }) => data["text"] === "line 1\n");
+    await stream.events.untilOne(({ data }) => data["text"] === "line 1\n");
     await say(service, 2);
     assert.equal(await stream.ended, "in order");
     const { all } = stream.events;
@@ -128,7 +128,7 @@ onBoth("the log of a run", function (store) {
     const { runId } = await started(client, "talk");
     await using live = await openStream(logOf(service, runId), { "x-api-key": secret });
     await say(service, 1);
-    await untilTold(live.events, ({ data }) => data["text"] === "line 1\n");
+    await live.events.untilOne(({ data }) => data["text"] === "line 1\n");
     await using stream = await openStream(`${logOf(service, runId)}?follow=false`, { "x-api-key": secret });
     assert.equal(await stream.ended, "in order");
     const [last] = stream.events.all.slice(-1);
@@ -196,7 +196,7 @@ onBoth("the log of a run", function (store) {
     await service.write("long", programPipeline(`console.log('here'); ${untilCancelled}`));
     const { runId } = await started(client, "long");
     const stream = await openStream(logOf(service, runId), { "x-api-key": secret });
-    await untilTold(stream.events, ({ data }) => data["text"] === "here\n");
+    await stream.events.untilOne(({ data }) => data["text"] === "here\n");
     await service.restart();
     await stream.ended;
     // The embedded service has ended it; on many machines it goes on.
@@ -319,7 +319,7 @@ describe("the log of a run of the embedded service", function () {
     const stream = await openStream(`${url}/api/runs/${runId}/log`, { "x-api-key": key.secret });
     for (let line = 1; line <= 5; line++) {
       await say(service, line);
-      await untilTold(stream.events, ({ data }) => data["text"] === `line ${line}\n`);
+      await stream.events.untilOne(({ data }) => data["text"] === `line ${line}\n`);
     }
     child.kill("SIGKILL");
     await exited;
