@@ -15,7 +15,7 @@ export interface Asked {
   readonly body: string;
 }
 
-export type Answer = (asked: Asked, response: ServerResponse, gone: AbortSignal) => void | Promise<void>;
+export type Answer = (asked: Asked, response: ServerResponse, gone: AbortSignal) => unknown;
 
 /** A real HTTP server on loopback that answers as a test says, and keeps what it was asked. */
 export class LoopbackService extends Listening {
@@ -94,7 +94,7 @@ export class EventService implements AsyncDisposable {
       if (asked.path !== "/api/events") return answer(asked, response, gone);
       response.writeHead(200, { "content-type": "text/event-stream; charset=utf-8" });
       response.write(": welcome\n\n");
-      events.streams.push(response);
+      return events.streams.push(response);
     });
     const events = new EventService(service);
     return events;

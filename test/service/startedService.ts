@@ -17,7 +17,7 @@ import { openDatabase } from "../../src/service/store/openDatabase.ts";
 import type { Database } from "../../src/service/store/tables.ts";
 import { TurnedClock } from "../clock/turnedClock.ts";
 import { TemporaryFolder } from "../temporaryFolder.ts";
-import { lateRunnerPath } from "./runnerPath.ts";
+import { lateRunnerPath } from "./programs.ts";
 
 export const pageFolder = join(import.meta.dirname, "../../dist/page");
 const never = new AbortController().signal;

@@ -26,8 +26,7 @@ describe("pipeline runner", () => {
   const lend = databasesForSuite(native);
 
   it("says who it is, takes work, and ends with 0 once it is told to and its run is over", async () => {
-    const lent = await lend();
-    await using team = await Team.make(lent.url, lent);
+    await using team = await Team.make(await lend());
     await using tool = await toolbox();
     const service = `${team.servers[0]?.url}/`;
     const env = { PIPELINE_API_KEY: await team.key("runner", everyOrg) };

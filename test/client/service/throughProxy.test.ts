@@ -7,12 +7,11 @@ import { ServiceClient } from "../../../src/client/service/client.ts";
 import { OutOfReach } from "../../../src/client/service/reachFaults.ts";
 import { remoteFetch } from "../../../src/client/service/remoteFetch.ts";
 import { PipelineError } from "../../../src/contract/errors.ts";
-import { certificate } from "../../certificate.ts";
+import { certificate, trusting } from "../../certificate.ts";
 import { FakeClock } from "../../clock/fakeClock.ts";
 import { ConnectProxy, type ProxyOptions } from "../../connectProxy.ts";
 import { itOn } from "../../itOn.ts";
 import { type Answer, LoopbackService, orgOnWire, runOnWire, sendJson, testKey } from "../loopbackService.ts";
-import { trusting } from "./trusting.ts";
 
 const authority = certificate({ host: "test authority", isAuthority: true });
 const serviceCertificate = certificate({ host: "service.example", issuer: authority });

@@ -4,8 +4,8 @@ import { execa } from "execa";
 import { ensureChromium } from "../../../scripts/chromium.ts";
 import { sayToStandardError } from "../../../scripts/say.ts";
 import type { ToolEnd } from "../../cli/toolbox.ts";
+import { LoopbackService } from "../../client/loopbackService.ts";
 import { endProcessesOf } from "../../endProcessesOf.ts";
-import { PageServer } from "../../service/runner/browser/pageServer.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
 
 /**
@@ -18,7 +18,9 @@ export async function workplace() {
     join(folder.path, name),
   ) as [string, string, string, string];
   for (const each of [home, installed, join(project, "pipelines")]) await mkdir(each, { recursive: true });
-  const server = await PageServer.start({ "/": "<title>Home</title><p>it answers" });
+  const server = await LoopbackService.listen((_, response) =>
+    response.setHeader("content-type", "text/html").end("<title>Home</title><p>it answers"),
+  );
   const executable = await ensureChromium(sayToStandardError, new AbortController().signal);
   await writeFile(join(project, "pipelines", "every.yaml"), everyType(server.origin, executable));
   const env = {

@@ -17,9 +17,9 @@ describe("500 runners that ask at once", function () {
   const lend = databasesForSuite(native, "tables");
 
   it("get each run once, by few transactions and 16 connections a server", async () => {
-    await using lent = await lend();
+    const lent = await lend();
     await countTakes(lent.db);
-    await using team = await Team.make(lent.url);
+    await using team = await Team.make(lent);
     const keys: string[] = [];
     for (let org = 0; org < orgs; org++) keys.push(await team.key("member", `org ${org}`));
     const leaving = new AbortController();

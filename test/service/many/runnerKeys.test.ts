@@ -48,7 +48,7 @@ describe("a runner's key", function () {
   let operations: readonly Operation[];
   beforeEach(async () => {
     lent = await lend();
-    team = await Team.make(lent.url, lent);
+    team = await Team.make(lent);
     operations = await readOperations(url());
   });
   afterEach(() => team[Symbol.asyncDispose]());

@@ -11,7 +11,7 @@ import { postgresFolder } from "../../postgres/installPostgres.ts";
 import { databasesForSuite, type LentDatabase } from "../../postgres/lentDatabases.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
 import { CutLine } from "../cutLine.ts";
-import { startedRunner } from "./startedRunner.ts";
+import { startedRunner } from "../startedProgram.ts";
 import { until } from "./until.ts";
 
 describe("runners on other machines", function () {
@@ -26,7 +26,7 @@ describe("runners on other machines", function () {
     await using runner = await startedRunner(service.url, service.runnerKey);
     const { runId } = await service.start("echo one; echo two >&2", "echo three");
     const run = await service.stopped(runId);
-    assert.deepEqual([run.status, run.runner], ["succeeded", runner.runnerId.slice("rnr_".length)]);
+    assert.deepEqual([run.status, run.runner], ["succeeded", runner.firstLine.slice("rnr_".length)]);
     assert.deepEqual(
       run.steps?.map(({ name, status }) => [name, status]),
       [

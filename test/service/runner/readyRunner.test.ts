@@ -11,7 +11,7 @@ import { ReadyRunner } from "../../../src/service/runner/readyRunner.ts";
 import { TurnedClock } from "../../clock/turnedClock.ts";
 import { isAlive } from "../../isAlive.ts";
 import { itOn } from "../../itOn.ts";
-import { lateRunnerPath, runnerPath } from "../runnerPath.ts";
+import { lateRunnerPath, runnerPath } from "../programs.ts";
 import { servedProcess } from "../servedProcess.ts";
 import { ended, programPipeline, started } from "../startedService.ts";
 import { newRunId, shellPipeline } from "./launchTestRun.ts";

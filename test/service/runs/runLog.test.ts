@@ -10,10 +10,9 @@ import { type LogEntry, logEntrySchema } from "../../../src/contract/log.ts";
 import { fromWire } from "../../../src/contract/wire.ts";
 import { TurnedClock } from "../../clock/turnedClock.ts";
 import { itOn } from "../../itOn.ts";
-import { compiledFolder } from "../compiledFolder.ts";
 import { onBoth } from "../onBoth.ts";
 import { cutOff, openStream, unreadReply } from "../openStream.ts";
-import { lateRunnerPath } from "../runnerPath.ts";
+import { compiledFolder, lateRunnerPath } from "../programs.ts";
 import { serviceOn } from "../serviceOn.ts";
 import {
   ended,

@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
 import { chmod, chown, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { execa } from "execa";
 import { sql } from "kysely";
 import { PipelineError } from "../../../src/contract/errors.ts";
@@ -11,6 +10,7 @@ import { databaseFile, openDatabase } from "../../../src/service/store/openDatab
 import { TemporaryFolder } from "../../temporaryFolder.ts";
 import { servedProcess } from "../servedProcess.ts";
 import { type AskedStart, hasStarted, quiet, startedCore } from "../startedCore.ts";
+import { programPath } from "../startedProgram.ts";
 import { ended, programPipeline } from "../startedService.ts";
 
 const never = new AbortController().signal;
@@ -295,10 +295,18 @@ if (mayMount()) {
 
 if (process.platform !== "win32") {
   describe("a data folder of someone else's", () => {
-    const program = fileURLToPath(new URL("../serveOnce.ts", import.meta.url));
+    /** To the one who may do everything no folder is closed. */
+    const asNobody = process.getuid?.() === 0 ? ["65534"] : [];
     /** What a service that starts as a user who may not write there says before it ends. */
     const serveAsNobody = async (folder: string) => {
-      const { exitCode, stderr } = await execa(process.execPath, [program, folder], { reject: false });
+      const { exitCode, stderr } = await execa(
+        process.execPath,
+        [programPath, "serve", folder, ...asNobody],
+        {
+          reject: false,
+          stdin: "ignore",
+        },
+      );
       return { exitCode, stderr };
     };
 

@@ -5,8 +5,8 @@ import { hostname } from "node:os";
 import { join } from "node:path";
 import { machineFolder } from "../../../../src/service/runner/machine/machineFolder.ts";
 import { isAlive } from "../../../isAlive.ts";
-import { startedRunner } from "../../many/startedRunner.ts";
 import { until } from "../../many/until.ts";
+import { startedRunner } from "../../startedProgram.ts";
 import { temporaryFolder } from "../temporaryFolder.ts";
 import { protocolServer } from "./protocolServer.ts";
 
