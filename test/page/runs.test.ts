@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { TurnedClock } from "../clock/turnedClock.ts";
+import { FakeClock } from "../clock/fakeClock.ts";
 import { CutLine } from "../service/cutLine.ts";
 import { onBoth } from "../service/onBoth.ts";
 import { serviceOn } from "../service/serviceOn.ts";
@@ -46,7 +46,7 @@ describe("the page of runs", () => {
     });
 
     it("says that no run is left, and for how long", async () => {
-      const clock = new TurnedClock("2026-03-01T21:00:00Z");
+      const clock = new FakeClock("2026-03-01T21:00:00Z");
       await using service = await serviceOn(store, { clock });
       const { secret, orgId } = await service.key();
       await putRuns(

@@ -3,7 +3,7 @@ import { request } from "node:http";
 import { setTimeout as pause, setImmediate as turn } from "node:timers/promises";
 import { createParser, type EventSourceMessage } from "eventsource-parser";
 import { Told } from "../client/told.ts";
-import type { TurnedClock } from "../clock/turnedClock.ts";
+import type { FakeClock } from "../clock/fakeClock.ts";
 
 export interface StreamEvent {
   readonly id: string | undefined;
@@ -87,10 +87,10 @@ export interface UnreadReply {
 /** Lets minutes pass until the service has cut a reader off. */
 export async function cutOff(
   service: { readonly logged: readonly string[] },
-  clock: TurnedClock,
+  clock: FakeClock,
 ): Promise<void> {
   while (!service.logged.some((line) => line.includes("was cut off"))) {
-    clock.turn(60_000);
+    clock.advance(60_000);
     await turn();
   }
 }

@@ -11,7 +11,7 @@ import { type ServingDatabase, serveDatabase } from "../../src/service/serveData
 import { idMaker } from "../../src/service/store/ids.ts";
 import { createKey } from "../../src/service/store/keys.ts";
 import { aliveMilliseconds } from "../../src/service/store/postgres/servers.ts";
-import type { TurnedClock } from "../clock/turnedClock.ts";
+import type { FakeClock } from "../clock/fakeClock.ts";
 import { type LentDatabase, setDatabaseClock } from "../postgres/lentDatabases.ts";
 import type { Store } from "./onBoth.ts";
 import { pageFolder, type Service, type ServicePlace, servedAt, startedService } from "./startedService.ts";
@@ -19,7 +19,7 @@ import { runRunner } from "./testRunner.ts";
 
 interface Options {
   /** On PostgreSQL the database's time is the test's too; the runner's isn't. */
-  readonly clock?: TurnedClock;
+  readonly clock?: FakeClock;
   readonly graceMilliseconds?: number;
 }
 

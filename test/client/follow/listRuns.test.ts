@@ -151,7 +151,7 @@ describe("watching runs", () => {
     assert.equal(gone.all[0]?.status, "failed");
     stop.abort(new Error("enough"));
     await assert.rejects(watched, /enough/);
-    assert.equal(clock.sleeping, 0);
+    assert.equal(clock.alarms, 0);
   });
 
   it("says when the service has no events", async () => {

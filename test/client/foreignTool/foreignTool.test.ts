@@ -158,7 +158,7 @@ onSystemsWithScripts("a service's own command-line tool", () => {
     stop.abort(new Error("enough"));
     await assert.rejects(started, /enough/);
     await readFile(join(folder.path, "interrupted"));
-    assert.equal(clock.sleeping, 0);
+    assert.equal(clock.alarms, 0);
   });
 
   it("is killed when it takes no notice of that for 5 s", async () => {

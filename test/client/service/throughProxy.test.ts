@@ -42,7 +42,7 @@ class Proxied implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    assert.equal(this.clock.sleeping, 0, "no timer is left");
+    assert.equal(this.clock.alarms, 0, "no timer is left");
     await this.proxy[Symbol.asyncDispose]();
     await this.service[Symbol.asyncDispose]();
   }
@@ -337,7 +337,7 @@ describe("a service behind a proxy", () => {
       const error = await outOfReach(client.start({ pipeline: "a" }, options, never));
       assert.equal(error.fault, "timed-out");
       assert.equal(error.message, `The proxy ${silent.host} (HTTPS_PROXY) did not answer in time.`);
-      assert.equal(clock.sleeping, 0);
+      assert.equal(clock.alarms, 0);
     });
 
     it("when the proxy's certificate can't be trusted", async () => {

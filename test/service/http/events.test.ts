@@ -4,7 +4,7 @@ import { request } from "node:http";
 import { setImmediate as turn } from "node:timers/promises";
 import { utcDay } from "../../../src/contract/time.ts";
 import { touchRun } from "../../../src/service/store/runChanges.ts";
-import { TurnedClock } from "../../clock/turnedClock.ts";
+import { FakeClock } from "../../clock/fakeClock.ts";
 import { fillDayOf } from "../fillDay.ts";
 import { onBoth } from "../onBoth.ts";
 import { cutOff, openStream, type StreamEvent, unreadReply } from "../openStream.ts";
@@ -152,7 +152,7 @@ onBoth("the events of the service", (store) => {
   });
 
   it("send a comment after 15 s of silence", async () => {
-    const clock = new TurnedClock("2026-03-04T12:00:00Z");
+    const clock = new FakeClock("2026-03-04T12:00:00Z");
     await using service = await serviceOn(store, { clock });
     const { secret } = await service.member();
     await using stream = await openStream(`${service.url}/api/events`, { "x-api-key": secret });
@@ -168,7 +168,7 @@ onBoth("the events of the service", (store) => {
   });
 
   it("tell after 15 s of silence what nobody has rung for", async () => {
-    const clock = new TurnedClock("2026-03-04T12:00:00Z");
+    const clock = new FakeClock("2026-03-04T12:00:00Z");
     await using service = await serviceOn(store, { clock });
     const { client, secret } = await service.member();
     await service.write("hello", programPipeline(""));
@@ -185,7 +185,7 @@ onBoth("the events of the service", (store) => {
   });
 
   it("tell of a new day also when the clock is set to a later hour of another", async () => {
-    const clock = new TurnedClock("2026-03-04T09:00:00Z");
+    const clock = new FakeClock("2026-03-04T09:00:00Z");
     await using service = await serviceOn(store, { clock });
     const { orgId, secret } = await service.member();
     await fillDayOf(service.db, 3, clock.now(), orgId);
@@ -202,7 +202,7 @@ onBoth("the events of the service", (store) => {
   });
 
   it("are cut off for a reader that takes nothing for a minute, who then goes on where it was", async () => {
-    const clock = new TurnedClock("2026-03-04T12:00:00Z");
+    const clock = new FakeClock("2026-03-04T12:00:00Z");
     await using service = await serviceOn(store, { clock });
     const { orgId, secret } = await service.member();
     const text = "x".repeat(100_000);
@@ -255,7 +255,7 @@ onBoth("the events of the service", (store) => {
 
 describe("the events of the embedded service", () => {
   it("leave nothing behind when a reader leaves, or asks for the head alone", async () => {
-    const clock = new TurnedClock("2026-03-04T12:00:00Z");
+    const clock = new FakeClock("2026-03-04T12:00:00Z");
     await using service = await startedService({ clock });
     const { secret } = await service.member();
     const before = clock.alarms;

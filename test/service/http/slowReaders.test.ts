@@ -74,7 +74,7 @@ describe("readers of events that don't read", function () {
     }
     const closed = Promise.all(streams.map((stream) => once(stream, "close")));
     for (const one of asked) one.on("error", () => {});
-    started.clock.turn(60_000);
+    started.clock.advance(60_000);
     await closed;
     assert.equal(started.core.bus.subscribers, 0);
   });

@@ -8,7 +8,7 @@ import { readConnection } from "../../../src/client/embedded/connectionFile.ts";
 import { ServiceClient } from "../../../src/client/service/client.ts";
 import { type LogEntry, logEntrySchema } from "../../../src/contract/log.ts";
 import { fromWire } from "../../../src/contract/wire.ts";
-import { TurnedClock } from "../../clock/turnedClock.ts";
+import { FakeClock } from "../../clock/fakeClock.ts";
 import { itOn } from "../../itOn.ts";
 import { onBoth } from "../onBoth.ts";
 import { cutOff, openStream, unreadReply } from "../openStream.ts";
@@ -211,7 +211,7 @@ describe("the log of a run of the embedded service", function () {
   this.timeout(60_000);
 
   it("is over as soon as the run is, also when nobody held that", async () => {
-    const clock = new TurnedClock("2026-03-04T12:00:00Z");
+    const clock = new FakeClock("2026-03-04T12:00:00Z");
     await using service = await startedService({ clock });
     const { orgId, keyId, secret } = await service.key();
     const runId = "run_01kjpzv280ymxxabs8wt3h616h";
@@ -259,7 +259,7 @@ describe("the log of a run of the embedded service", function () {
   });
 
   it("sends a comment after 15 s of silence, and leaves nothing behind when its reader leaves", async () => {
-    const clock = new TurnedClock("2026-03-04T12:00:00Z");
+    const clock = new FakeClock("2026-03-04T12:00:00Z");
     await using service = await startedService({ clock });
     const { client, secret } = await service.member();
     await service.write("long", programPipeline(untilCancelled, "1h"));
@@ -268,7 +268,7 @@ describe("the log of a run of the embedded service", function () {
     await stream.events.atLeast(1);
     const before = clock.alarms;
     while (stream.comments.all.length === 0) {
-      clock.turn(15_000);
+      clock.advance(15_000);
       await turn();
     }
     const head = await fetch(logOf(service, runId), { method: "HEAD", headers: { "x-api-key": secret } });
@@ -278,7 +278,7 @@ describe("the log of a run of the embedded service", function () {
   });
 
   it("fills no memory for readers that don't read, and cuts them off after a minute", async () => {
-    const clock = new TurnedClock("2026-03-04T12:00:00Z");
+    const clock = new FakeClock("2026-03-04T12:00:00Z");
     await using service = await startedService({ clock });
     const { client, secret } = await service.member();
     await service.write("hello", programPipeline("console.log('hello')"));

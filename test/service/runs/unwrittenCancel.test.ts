@@ -69,7 +69,7 @@ async function whileTimePasses<T>({ clock }: StartedCore, promise: Promise<T>): 
     isSettled = true;
   });
   for (let time = 0; time < 200 && !isSettled; time++) {
-    clock.turn(50);
+    clock.advance(50);
     await quiet();
   }
   return settled;

@@ -55,12 +55,12 @@ describe("a disk that is full", () => {
     await core.limitDisk(true);
     core.jobs.get(holder.outcome.run.runId)?.end({ kind: "failed", message: project });
     await quiet();
-    core.clock.turn(5_000);
+    core.clock.advance(5_000);
     await quiet();
     assert(!hasStarted(waiter));
     assert.equal((await core.rows())[0]?.stopped_at, null);
     await core.limitDisk(false);
-    core.clock.turn(10_000);
+    core.clock.advance(10_000);
     await quiet();
     assert.equal((await core.rows())[0]?.status, "failed");
     assert(hasStarted(waiter));
@@ -82,7 +82,7 @@ describe("a database that can't be written any more", () => {
     await quiet();
     assert.deepEqual([waiter.outcome, waiter.left], [undefined, undefined]);
     await sql`rollback`.execute(core.db);
-    core.clock.turn(10_000);
+    core.clock.advance(10_000);
     await quiet();
     assert(hasStarted(waiter));
     assert.deepEqual(
@@ -103,12 +103,12 @@ describe("a database that can't be written any more", () => {
     core.jobs.get(holder.outcome.run.runId)?.end();
     const newcomer = core.ask(key, 120);
     for (let time = 0; time < 400; time++) {
-      core.clock.turn(50);
+      core.clock.advance(50);
       await quiet();
     }
     const { outcome, left } = waiter;
     await sql`rollback`.execute(core.db);
-    core.clock.turn(10_000);
+    core.clock.advance(10_000);
     await quiet();
     assertFailed(newcomer, /^Another program holds the database /);
     assertFailed(hasty, /^Another program holds the database /);
@@ -141,7 +141,7 @@ describe("a database that can't be written any more", () => {
     const failed = core.ask(key, 0);
     await quiet();
     for (let time = 0; time < 110 && failed.left === undefined; time++) {
-      core.clock.turn(50);
+      core.clock.advance(50);
       await quiet();
     }
     assertFailed(failed, /^Another program holds the database /);
@@ -160,14 +160,14 @@ describe("a database that can't be written any more", () => {
     const second = core.ask(key, 120);
     await quiet();
     for (let time = 0; time < 20; time++) {
-      core.clock.turn(50);
+      core.clock.advance(50);
       await quiet();
       assert.equal((await findCaller(core.core.db, key.secret))?.keyId, key.keyId);
       assert.deepEqual(await core.core.db.selectFrom("runs").selectAll().execute(), []);
     }
     assert.deepEqual([first.outcome, first.left], [undefined, undefined]);
     await sql`rollback`.execute(core.db);
-    core.clock.turn(50);
+    core.clock.advance(50);
     await quiet();
     assert(hasStarted(first));
     assert.equal(second.outcome, undefined);
