@@ -4,7 +4,7 @@ import { everyOrg } from "../../../src/contract/roles.ts";
 import { postgresFolder } from "../../postgres/installPostgres.ts";
 import { databasesForSuite } from "../../postgres/lentDatabases.ts";
 import { Team } from "../../service/many/team.ts";
-import { until } from "../../service/many/until.ts";
+import { until } from "../../until.ts";
 import { toolbox, written } from "../toolbox.ts";
 
 const never = new AbortController().signal;

@@ -1,14 +1,15 @@
 import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
 import { chmod, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Locator } from "playwright-core";
 import { LoopbackService, orgOnWire, sendError, sendJson } from "../../client/loopbackService.ts";
-import { whenThere } from "../../client/whenThere.ts";
 import { screen } from "../../editor/screen/screen.ts";
 import { TreeView } from "../../editor/screen/treeView.ts";
 import { testWorkspace } from "../../editor/screen/workspace.ts";
 import { isAlive } from "../../isAlive.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
+import { until } from "../../until.ts";
 import { givenKey, givenService } from "../conformance/givenService.ts";
 
 const quota = "pipeline-runs.pipeline-runs.quota";
@@ -69,7 +70,7 @@ describe("the editor, with a service that has only the given endpoints", () => {
   it("shows what the tool says while it waits, and a stop ends it with all that it started", async () => {
     await start("busy");
     const toast = await at.window.notifications.toast(/^Running busy by .*cloud: no slot is free yet$/);
-    await whenThere(join(tools, "pid"));
+    await until(async () => existsSync(join(tools, "pid")));
     const pid = Number(await readFile(join(tools, "pid"), "utf8"));
     await toast.press("Cancel");
     await toast.waitUntilGone();

@@ -4,8 +4,8 @@ import type { RunnerMessage } from "../../../src/contract/runners.ts";
 import { postgresFolder } from "../../postgres/installPostgres.ts";
 import { databasesForSuite } from "../../postgres/lentDatabases.ts";
 import { StartedPostgres } from "../../postgres/startedPostgres.ts";
+import { until } from "../../until.ts";
 import { Team } from "./team.ts";
-import { until } from "./until.ts";
 
 const never = new AbortController().signal;
 

@@ -3,8 +3,8 @@ import { sql } from "kysely";
 import type { Database } from "../../../src/service/store/tables.ts";
 import { postgresFolder } from "../../postgres/installPostgres.ts";
 import { databasesForSuite } from "../../postgres/lentDatabases.ts";
+import { until } from "../../until.ts";
 import { Team } from "./team.ts";
-import { until } from "./until.ts";
 
 const runners = 500;
 const orgs = 20;

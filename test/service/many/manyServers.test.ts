@@ -16,9 +16,9 @@ import type { Database } from "../../../src/service/store/tables.ts";
 import { FakeClock } from "../../clock/fakeClock.ts";
 import { postgresFolder } from "../../postgres/installPostgres.ts";
 import { databasesForSuite, setDatabaseClock } from "../../postgres/lentDatabases.ts";
+import { until } from "../../until.ts";
 import { type AskedStart, hasStarted } from "../startedCore.ts";
 import { startedServers } from "../startedCores.ts";
-import { until } from "./until.ts";
 
 // What servers owe each other's waiters. That they keep every rule together: `admission/`.
 describe("admission on many servers", function () {

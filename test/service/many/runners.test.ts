@@ -10,9 +10,9 @@ import { isAlive } from "../../isAlive.ts";
 import { postgresFolder } from "../../postgres/installPostgres.ts";
 import { databasesForSuite, type LentDatabase } from "../../postgres/lentDatabases.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
+import { until } from "../../until.ts";
 import { CutLine } from "../cutLine.ts";
 import { startedRunner } from "../startedProgram.ts";
-import { until } from "./until.ts";
 
 describe("runners on other machines", function () {
   this.timeout(90_000);

@@ -8,8 +8,8 @@ import { RunnerApi } from "../../../src/service/runner/machine/runnerApi.ts";
 import type { ServingDatabase } from "../../../src/service/serveDatabase.ts";
 import { openPostgres } from "../../../src/service/store/postgres/openPostgres.ts";
 import type { LentDatabase } from "../../postgres/lentDatabases.ts";
+import { until } from "../../until.ts";
 import { Shared } from "../serviceOn.ts";
-import { until } from "./until.ts";
 
 const never = new AbortController().signal;
 

@@ -11,11 +11,11 @@ import { ReadyRunner } from "../../../src/service/runner/readyRunner.ts";
 import { FakeClock } from "../../clock/fakeClock.ts";
 import { isAlive } from "../../isAlive.ts";
 import { itOn } from "../../itOn.ts";
+import { temporaryFolder } from "../../temporaryFolder.ts";
 import { lateRunnerPath, runnerPath } from "../programs.ts";
 import { servedProcess } from "../servedProcess.ts";
 import { ended, programPipeline, started } from "../startedService.ts";
 import { newRunId, shellPipeline } from "./launchTestRun.ts";
-import { temporaryFolder } from "./temporaryFolder.ts";
 
 describe("a runner that is kept ready", function () {
   this.timeout(60_000);

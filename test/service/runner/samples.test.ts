@@ -7,8 +7,8 @@ import { sayToStandardError } from "../../../scripts/say.ts";
 import { parsePipeline } from "../../../src/pipeline/parse/parsePipeline.ts";
 import { formatProblem } from "../../../src/pipeline/parse/problem.ts";
 import type { Pipeline } from "../../../src/pipeline/pipeline.ts";
+import { temporaryFolder } from "../../temporaryFolder.ts";
 import { type LaunchChanges, launchTestRun, type TestRun } from "./launchTestRun.ts";
-import { temporaryFolder } from "./temporaryFolder.ts";
 
 const root = fileURLToPath(new URL("../../../samples", import.meta.url));
 

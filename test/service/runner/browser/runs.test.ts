@@ -11,8 +11,8 @@ import { newTraces } from "../../../../src/service/runner/processes/processTable
 import { processTable } from "../../../../src/service/runner/processes/systemProcesses.ts";
 import { LoopbackService } from "../../../client/loopbackService.ts";
 import { itOn } from "../../../itOn.ts";
+import { temporaryFolder } from "../../../temporaryFolder.ts";
 import { launchTestRun, pipelineOf } from "../launchTestRun.ts";
-import { temporaryFolder } from "../temporaryFolder.ts";
 import { html, pages, type StepFile } from "./browserSteps.ts";
 import { readPng } from "./png.ts";
 

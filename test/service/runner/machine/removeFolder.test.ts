@@ -4,7 +4,7 @@ import { chmod, chown, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { removeFolder } from "../../../../src/service/runner/machine/machineFolder.ts";
 import { unprivilegedUser } from "../../../postgres/startedPostgres.ts";
-import { temporaryFolder } from "../temporaryFolder.ts";
+import { temporaryFolder } from "../../../temporaryFolder.ts";
 
 describe("the removal of a folder that steps have written into", () => {
   if (process.platform === "win32") return;

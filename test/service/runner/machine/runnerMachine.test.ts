@@ -8,7 +8,7 @@ import type { RunnerMessage } from "../../../../src/contract/runners.ts";
 import { MachineRun, type MachineRunDeps } from "../../../../src/service/runner/machine/machineRun.ts";
 import { FakeClock } from "../../../clock/fakeClock.ts";
 import { isAlive } from "../../../isAlive.ts";
-import { temporaryFolder } from "../temporaryFolder.ts";
+import { temporaryFolder } from "../../../temporaryFolder.ts";
 import { protocolServer } from "./protocolServer.ts";
 
 const never = new AbortController().signal;

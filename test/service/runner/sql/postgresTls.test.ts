@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { certificate } from "../../../certificate.ts";
 import { postgresFolder } from "../../../postgres/installPostgres.ts";
 import { postgresForSuite } from "../../../postgres/startedPostgres.ts";
-import { temporaryFolder } from "../temporaryFolder.ts";
+import { temporaryFolder } from "../../../temporaryFolder.ts";
 import { TestSteps } from "./runTestSteps.ts";
 
 describe("an sql step on PostgreSQL with TLS", function () {
