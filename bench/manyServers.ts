@@ -7,7 +7,7 @@ import { systemClock } from "../src/contract/clock.ts";
 import { RunnerApi } from "../src/service/runner/machine/runnerApi.ts";
 import { postgresFolder } from "../test/postgres/installPostgres.ts";
 import { StartedPostgres } from "../test/postgres/startedPostgres.ts";
-import { startedRunner } from "../test/service/many/startedRunner.ts";
+import { startedRunner } from "../test/service/startedProgram.ts";
 import type { Benchmark, Measured, NotMeasured, Row, Setting } from "./benchmark.ts";
 import { measureGrowth } from "./manyServers/growth.ts";
 import { cancel, start, Team } from "./manyServers/team.ts";

@@ -10,7 +10,7 @@ import { browserVariable, SharedBrowser } from "../test/editor/served/launchBrow
 import { postgresFolder } from "../test/postgres/installPostgres.ts";
 import { postgresVariable } from "../test/postgres/lentDatabases.ts";
 import { StartedPostgres } from "../test/postgres/startedPostgres.ts";
-import { builtVariable } from "../test/service/builtVariable.ts";
+import { builtVariable } from "../test/service/programs.ts";
 import { TemporaryFolder } from "../test/temporaryFolder.ts";
 import { endMarked } from "./process/findProcesses.ts";
 import { projectRoot } from "./projectRoot.ts";

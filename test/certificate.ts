@@ -1,4 +1,5 @@
 import { generateKeyPairSync, randomBytes, sign, X509Certificate } from "node:crypto";
+import { getCACertificates, setDefaultCACertificates } from "node:tls";
 
 export interface Certificate {
   readonly cert: string;
@@ -16,11 +17,6 @@ export interface Wanted {
   readonly isAuthority?: boolean;
   /** An RSA key of 1024 bits, which OpenSSL takes for too weak. */
   readonly weak?: boolean;
-}
-
-/** A new certificate for one host name, signed by itself and good for a day before and after now; both parts as PEM. */
-export function selfSigned(host: string): Certificate {
-  return certificate({ host });
 }
 
 /** A new certificate with its key, both as PEM. */
@@ -54,6 +50,13 @@ export function certificate({ host, issuer, days = [-1, 1], isAuthority, weak }:
     cert: pem(sequence(body, ecdsaWithSha256, signature)),
     key: privateKey.export({ type: "pkcs8", format: "pem" }).toString(),
   };
+}
+
+/** Makes this process trust an authority, beside those that it trusts already, until it is disposed. */
+export function trusting(authority: { readonly cert: string }): Disposable {
+  const before = getCACertificates("default");
+  setDefaultCACertificates([...before, authority.cert]);
+  return { [Symbol.dispose]: () => setDefaultCACertificates(before) };
 }
 
 function nameOf(host: string): Buffer {

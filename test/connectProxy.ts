@@ -1,8 +1,9 @@
-import { createServer, type IncomingMessage, type Server } from "node:http";
+import { createServer, type IncomingMessage } from "node:http";
 import { createServer as createSecureServer } from "node:https";
 import { connect, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { Certificate } from "./certificate.ts";
+import { Listening } from "./listening.ts";
 
 export interface ProxyOptions {
   /** Makes it speak TLS itself. */
@@ -17,85 +18,37 @@ export interface ProxyOptions {
  * A real HTTP proxy on loopback that makes tunnels. Every name leads to one port of this machine, so that a test can
  * have a service of any name without asking the network for it.
  */
-export class ConnectProxy implements AsyncDisposable {
+export class ConnectProxy extends Listening {
   /** The authority of each CONNECT, in their order. */
   readonly asked: string[] = [];
   /** The requests as they came, for their headers. */
   readonly requests: IncomingMessage[] = [];
-  /** Connections of clients that are open now. */
-  open = 0;
   /** All bytes that clients have sent, as text: what the proxy could read. */
   seen = "";
-  readonly #server: Server;
-  readonly #sockets = new Set<Duplex>();
-  readonly #watchers = new Set<() => void>();
 
-  static async listen(leadsTo: number, options: ProxyOptions = {}): Promise<ConnectProxy> {
-    const proxy = new ConnectProxy(leadsTo, options);
-    await new Promise<void>((resolve) => proxy.#server.listen(0, "127.0.0.1", resolve));
-    return proxy;
+  static listen(leadsTo: number, options: ProxyOptions = {}): Promise<ConnectProxy> {
+    return new ConnectProxy(leadsTo, options).listen();
   }
 
   private constructor(leadsTo: number, options: ProxyOptions) {
     const { certificate } = options;
-    this.#server = certificate === undefined ? createServer() : createSecureServer(certificate);
-    this.#server.on(certificate === undefined ? "connection" : "secureConnection", (socket: Socket) => {
-      this.open += 1;
+    const server = certificate === undefined ? createServer() : createSecureServer(certificate);
+    super(server);
+    server.on(certificate === undefined ? "connection" : "secureConnection", (socket: Socket) =>
       socket.on("data", (bytes) => {
         this.seen += bytes.toString("latin1");
-      });
-      socket.once("close", () => {
-        this.open -= 1;
-        this.#changed();
-      });
-    });
-    this.#server.on("connect", (request, socket) => this.#connect(request, socket, leadsTo, options));
-  }
-
-  get port(): number {
-    const address = this.#server.address();
-    if (address === null || typeof address === "string") throw new Error("the proxy does not listen");
-    return address.port;
-  }
-
-  get host(): string {
-    return `127.0.0.1:${this.port}`;
-  }
-
-  /** Breaks every tunnel off. */
-  cut(): void {
-    for (const socket of this.#sockets) socket.destroy();
-  }
-
-  /** Resolves as soon as the condition holds; it is looked at whenever a tunnel is asked for or a connection closes. */
-  async until(condition: () => boolean): Promise<void> {
-    while (!condition()) {
-      await new Promise<void>((resolve) => {
-        const look = (): void => {
-          this.#watchers.delete(look);
-          resolve();
-        };
-        this.#watchers.add(look);
-      });
-    }
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    const closed = new Promise((resolve) => this.#server.close(resolve));
-    this.cut();
-    this.#server.closeAllConnections();
-    await closed;
+      }),
+    );
+    server.on("connect", (request, socket) => this.#connect(request, socket, leadsTo, options));
   }
 
   #connect(request: IncomingMessage, socket: Duplex, leadsTo: number, options: ProxyOptions): void {
     const authority = request.url ?? "";
     this.asked.push(authority);
     this.requests.push(request);
-    this.#sockets.add(socket);
-    socket.on("error", () => undefined);
+    socket.on("error", () => {});
     socket.once("end", () => socket.end());
-    socket.once("close", () => this.#sockets.delete(socket));
-    this.#changed();
+    this.changed();
     if (options.answer !== undefined) {
       options.answer(socket, authority);
       return;
@@ -113,9 +66,5 @@ export class ConnectProxy implements AsyncDisposable {
     onward.on("error", () => socket.destroy());
     onward.once("close", () => socket.destroy());
     socket.once("close", () => onward.destroy());
-  }
-
-  #changed(): void {
-    for (const watcher of [...this.#watchers]) watcher();
   }
 }

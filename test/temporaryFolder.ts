@@ -18,3 +18,15 @@ export class TemporaryFolder implements AsyncDisposable {
     await rm(this.path, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
   }
 }
+
+/** A folder of each test's own, for a suite: `const folder = temporaryFolder();`. */
+export function temporaryFolder(): { readonly path: string } {
+  const folder = { path: "" };
+  let held: TemporaryFolder | undefined;
+  beforeEach(async () => {
+    held = await TemporaryFolder.make();
+    folder.path = held.path;
+  });
+  afterEach(() => held?.[Symbol.asyncDispose]());
+  return folder;
+}

@@ -9,6 +9,9 @@ interface Setting {
   readonly cwd?: string;
   /** All of its environment; this process's when left out. */
   readonly env?: NodeJS.ProcessEnv;
+  /** The user and group that it runs as; this process's when left out. */
+  readonly uid?: number;
+  readonly gid?: number;
 }
 
 /** A program that runs beside this one. It ends with its descendants when it is disposed of, or this process exits. */
@@ -85,11 +88,12 @@ export async function runProgram(
 function begin(
   command: string,
   words: readonly string[],
-  { cwd = process.cwd(), env = process.env }: Setting,
+  { cwd = process.cwd(), env = process.env, ...identity }: Setting,
 ) {
   return execa(command, words, {
     cwd,
     env,
+    ...identity,
     extendEnv: false,
     all: true,
     stdin: "ignore",

@@ -3,8 +3,8 @@ import { readdir } from "node:fs/promises";
 import { type AddressInfo, createServer } from "node:net";
 import fc from "fast-check";
 import { bashWord, kindOfArgument, kindOfOption, readBashLine } from "../../src/cli/completion/wantedWord.ts";
+import { LoopbackService } from "../client/loopbackService.ts";
 import { programPipeline, untilCancelled } from "../service/startedService.ts";
-import { answering } from "./answering.ts";
 import { servedToolbox, type Toolbox, toolbox } from "./toolbox.ts";
 import { words } from "./words.ts";
 
@@ -50,8 +50,8 @@ describe("what may stand at the cursor", () => {
       assert.deepEqual(await offered(tool, "fish", ...line), []);
     }
     assert.deepEqual(await readdir(tool.data), []);
-    await using other = await answering(500, "no");
-    const wrong = { PIPELINE_BASE_URL: other.url, PIPELINE_API_KEY: "x" };
+    await using other = await LoopbackService.listen((_, response) => void response.writeHead(500).end("no"));
+    const wrong = { PIPELINE_BASE_URL: other.origin, PIPELINE_API_KEY: "x" };
     const { stdout, stderr, exitCode } = await tool.call(["__complete", "zsh", "runs", "cancel", ""], wrong);
     assert.deepEqual([stdout, stderr, exitCode], ["", "", 0]);
   });

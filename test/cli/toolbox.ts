@@ -2,10 +2,10 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { execa } from "execa";
+import { runLine } from "../../src/cli/start.ts";
 import { endProcessesOf } from "../endProcessesOf.ts";
 import { startedService } from "../service/startedService.ts";
 import { TemporaryFolder } from "../temporaryFolder.ts";
-import { calledTool } from "./calledTool.ts";
 
 /** The tool as it is shipped; `npm run build` makes it. */
 const toolPath = join(import.meta.dirname, "../../dist/cli.js");
@@ -99,4 +99,36 @@ export function written(stream: Readable | null, pattern: RegExp): Promise<RegEx
     });
     stream?.once("end", () => reject(new Error(`it ended having written: ${text}`)));
   });
+}
+
+const never = new AbortController().signal;
+
+/** The tool's command line, in the process of the tests: for what a process of its own adds nothing to. */
+async function calledTool(
+  line: readonly string[],
+  env: Readonly<Record<string, string | undefined>>,
+  folder: string,
+) {
+  const printed = { stdout: "", stderr: "" };
+  const to = (name: keyof typeof printed) => ({
+    write: (text: string) => {
+      printed[name] += text;
+      return true;
+    },
+  });
+  const exitCode = await runLine(line, {
+    version: "0.0.0",
+    programs: join(import.meta.dirname, "../../dist"),
+    env,
+    folder,
+    out: to("stdout"),
+    err: to("stderr"),
+    unread: never,
+    exitCode: (code) => code,
+  });
+  return {
+    exitCode,
+    stdout: printed.stdout.replace(/\n$/, ""),
+    stderr: printed.stderr.replace(/\n$/, ""),
+  };
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { readConnection } from "../../src/client/embedded/connectionFile.ts";
-import { answering } from "./answering.ts";
+import { LoopbackService } from "../client/loopbackService.ts";
 import { toolbox, written } from "./toolbox.ts";
 
 describe("a service that can't be used", () => {
@@ -8,19 +8,21 @@ describe("a service that can't be used", () => {
 
   it("is out of reach: exit code 4, the host named, no key shown", async () => {
     await using tool = await toolbox();
-    const gone = await answering(200, "");
+    const gone = await LoopbackService.listen((_, response) => void response.writeHead(200).end(""));
     await gone[Symbol.asyncDispose]();
-    const { exitCode, stderr } = await tool.run(["org"], { ...key, PIPELINE_BASE_URL: gone.url });
+    const { exitCode, stderr } = await tool.run(["org"], { ...key, PIPELINE_BASE_URL: gone.origin });
     assert.equal(exitCode, 4);
-    assert(stderr.includes(new URL(gone.url).host));
+    assert(stderr.includes(gone.host));
     assert(!stderr.includes(key.PIPELINE_API_KEY));
   });
 
   it("answers nonsense: exit code 4", async () => {
     await using tool = await toolbox();
     for (const body of ["<html>hello</html>", "{}", '{"org-id":7}']) {
-      await using other = await answering(200, body);
-      const { exitCode, stderr } = await tool.call(["org"], { ...key, PIPELINE_BASE_URL: other.url });
+      await using other = await LoopbackService.listen(
+        (_, response) => void response.writeHead(200).end(body),
+      );
+      const { exitCode, stderr } = await tool.call(["org"], { ...key, PIPELINE_BASE_URL: other.origin });
       assert.equal(exitCode, 4, stderr);
     }
   });

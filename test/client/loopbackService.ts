@@ -1,10 +1,11 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
 import { createServer as createSecureServer } from "node:https";
 import { text } from "node:stream/consumers";
 import { ServiceClient } from "../../src/client/service/client.ts";
 import type { Fetch } from "../../src/client/service/request.ts";
 import type { Clock } from "../../src/contract/clock.ts";
 import type { Certificate } from "../certificate.ts";
+import { Listening } from "../listening.ts";
 
 export interface Asked {
   readonly method: string;
@@ -14,41 +15,33 @@ export interface Asked {
   readonly body: string;
 }
 
-export type Answer = (asked: Asked, response: ServerResponse, gone: AbortSignal) => void | Promise<void>;
+export type Answer = (asked: Asked, response: ServerResponse, gone: AbortSignal) => unknown;
 
 /** A real HTTP server on loopback that answers as a test says, and keeps what it was asked. */
-export class LoopbackService implements AsyncDisposable {
+export class LoopbackService extends Listening {
   readonly asked: Asked[] = [];
   /** Requests that are held on purpose now. */
   held = 0;
   /** Requests that the client left before they were answered. */
   left = 0;
-  readonly #server: Server;
-  readonly #scheme: "http" | "https";
-  readonly #watchers = new Set<() => void>();
+  readonly #scheme: string;
 
   /** @param certificate makes it speak TLS. */
   static async listen(answer: Answer, certificate?: Certificate): Promise<LoopbackService> {
-    const service = new LoopbackService(answer, certificate);
-    await new Promise<void>((resolve) => service.#server.listen(0, "127.0.0.1", resolve));
-    return service;
+    const service: LoopbackService = new LoopbackService(
+      (request, response) => void service.#serve(request, response, answer),
+      certificate,
+    );
+    return service.listen();
   }
 
-  private constructor(answer: Answer, certificate: Certificate | undefined) {
-    const serve = (request: IncomingMessage, response: ServerResponse): void =>
-      void this.#serve(request, response, answer);
+  private constructor(serve: RequestListener, certificate: Certificate | undefined) {
+    super(certificate === undefined ? createServer(serve) : createSecureServer(certificate, serve));
     this.#scheme = certificate === undefined ? "http" : "https";
-    this.#server = certificate === undefined ? createServer(serve) : createSecureServer(certificate, serve);
   }
 
-  get origin(): string {
-    return `${this.#scheme}://127.0.0.1:${this.port}`;
-  }
-
-  get port(): number {
-    const address = this.#server.address();
-    if (address === null || typeof address === "string") throw new Error("the server does not listen");
-    return address.port;
+  override get origin(): string {
+    return `${this.#scheme}://${this.host}`;
   }
 
   client(clock: Clock, others: { random?: () => number; fetch?: Fetch; path?: string } = {}): ServiceClient {
@@ -65,27 +58,8 @@ export class LoopbackService implements AsyncDisposable {
       // The client has left; there is nobody to answer.
     } finally {
       this.held -= 1;
-      this.#changed();
+      this.changed();
     }
-  }
-
-  /** Resolves as soon as the condition holds; it is looked at whenever a request comes, is left or is answered. */
-  async until(condition: () => boolean): Promise<void> {
-    while (!condition()) {
-      await new Promise<void>((resolve) => {
-        const look = (): void => {
-          this.#watchers.delete(look);
-          resolve();
-        };
-        this.#watchers.add(look);
-      });
-    }
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    const closed = new Promise((resolve) => this.#server.close(resolve));
-    this.#server.closeAllConnections();
-    await closed;
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse, answer: Answer): Promise<void> {
@@ -95,7 +69,7 @@ export class LoopbackService implements AsyncDisposable {
         this.left += 1;
         gone.abort();
       }
-      this.#changed();
+      this.changed();
     });
     const asked: Asked = {
       method: request.method ?? "",
@@ -104,12 +78,48 @@ export class LoopbackService implements AsyncDisposable {
       body: await text(request),
     };
     this.asked.push(asked);
-    this.#changed();
+    this.changed();
     await answer(asked, response, gone.signal);
   }
+}
 
-  #changed(): void {
-    for (const watcher of [...this.#watchers]) watcher();
+/** A service whose `GET /api/events` stays open, and whose other answers a test gives. */
+export class EventService implements AsyncDisposable {
+  readonly service: LoopbackService;
+  /** The streams that were opened, in their order; closed ones too. */
+  readonly streams: ServerResponse[] = [];
+
+  static async listen(answer: Answer = () => undefined): Promise<EventService> {
+    const service = await LoopbackService.listen((asked, response, gone) => {
+      if (asked.path !== "/api/events") return answer(asked, response, gone);
+      response.writeHead(200, { "content-type": "text/event-stream; charset=utf-8" });
+      response.write(": welcome\n\n");
+      return events.streams.push(response);
+    });
+    const events = new EventService(service);
+    return events;
+  }
+
+  private constructor(service: LoopbackService) {
+    this.service = service;
+  }
+
+  /** Sends an event on the stream that was opened last. */
+  send(event: string, data: unknown): void {
+    this.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
+  }
+
+  write(text: string): void {
+    this.streams.at(-1)?.write(text);
+  }
+
+  /** The n-th stream is open. */
+  async opened(count: number): Promise<void> {
+    await this.service.until(() => this.streams.length === count);
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.service[Symbol.asyncDispose]();
   }
 }
 

@@ -1,66 +1,81 @@
 import type { Clock } from "../../src/contract/clock.ts";
 
-interface Sleeper {
+interface Alarm {
   readonly at: number;
-  readonly wake: () => void;
+  readonly ring: () => void;
 }
 
-/** A clock that stands still until a test moves it. */
+/** A clock that stands still until a test moves it. Alarms ring in the order of their times. */
 export class FakeClock implements Clock {
-  /** The wall clock at the beginning; it advances with the monotonic one. */
-  wallStart = Date.parse("2026-03-03T10:00:00Z");
-  #monotonic = 0;
-  readonly #sleepers = new Set<Sleeper>();
+  #now: number;
+  /** Time that only goes forward: what alarms are set by, also when the time of day is set back. */
+  #elapsed = 0;
+  readonly #alarms = new Set<Alarm>();
 
-  now = (): number => this.wallStart + this.#monotonic;
+  constructor(start = "2026-03-03T10:00:00Z") {
+    this.#now = Date.parse(start);
+  }
 
-  monotonic = (): number => this.#monotonic;
+  /** How many alarms are set, also by those who sleep: what a test expects to be 0 in the end. */
+  get alarms(): number {
+    return this.#alarms.size;
+  }
 
-  sleep(milliseconds: number, signal: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
+  now = (): number => this.#now;
+
+  monotonic = (): number => this.#elapsed;
+
+  sleep = (milliseconds: number, signal: AbortSignal): Promise<void> =>
+    new Promise((resolve, reject) => {
       if (signal.aborted) return reject(signal.reason);
       const giveUp = (): void => {
-        this.#sleepers.delete(sleeper);
+        cancel();
         reject(signal.reason);
       };
-      const sleeper: Sleeper = {
-        at: this.#monotonic + Math.max(0, milliseconds),
-        wake: () => {
-          signal.removeEventListener("abort", giveUp);
-          resolve();
-        },
-      };
-      this.#sleepers.add(sleeper);
+      const cancel = this.after(milliseconds, () => {
+        signal.removeEventListener("abort", giveUp);
+        resolve();
+      });
       signal.addEventListener("abort", giveUp, { once: true });
     });
-  }
 
   after = (milliseconds: number, callBack: () => void): (() => void) => {
-    const cancelled = new AbortController();
-    this.sleep(milliseconds, cancelled.signal).then(callBack, () => undefined);
-    return () => cancelled.abort();
+    const alarm: Alarm = { at: this.#elapsed + Math.max(0, milliseconds), ring: callBack };
+    this.#alarms.add(alarm);
+    return () => this.#alarms.delete(alarm);
   };
 
-  /** How many are asleep now: what a test expects to be 0 in the end. */
-  get sleeping(): number {
-    return this.#sleepers.size;
-  }
-
-  /** Moves to the moment that the next sleeper waits for, and wakes all of that moment. */
-  advanceToNext(): void {
-    const next = Math.min(...[...this.#sleepers].map(({ at }) => at));
-    if (next === Number.POSITIVE_INFINITY)
-      throw new Error("nobody sleeps, so time would stand still forever");
-    this.advance(next - this.#monotonic);
-  }
-
-  /** Moves by some milliseconds, and wakes whose time has come. */
+  /** Lets so many milliseconds pass. */
   advance(milliseconds: number): void {
-    this.#monotonic += milliseconds;
-    for (const sleeper of [...this.#sleepers].sort((one, other) => one.at - other.at)) {
-      if (sleeper.at > this.#monotonic) break;
-      this.#sleepers.delete(sleeper);
-      sleeper.wake();
+    const end = this.#elapsed + milliseconds;
+    for (;;) {
+      const next = this.#next();
+      if (next === undefined || next.at > end) break;
+      this.#alarms.delete(next);
+      this.#passTo(next.at);
+      next.ring();
     }
+    this.#passTo(end);
+  }
+
+  /** Moves to the moment of the next alarm, and rings all of that moment. */
+  advanceToNext(): void {
+    const next = this.#next();
+    if (next === undefined) throw new Error("nobody sleeps, so time would stand still forever");
+    this.advance(next.at - this.#elapsed);
+  }
+
+  /** Sets the time of day, as a person or a time server does. */
+  set(instant: string | number): void {
+    this.#now = new Date(instant).getTime();
+  }
+
+  #next(): Alarm | undefined {
+    return [...this.#alarms].sort((one, other) => one.at - other.at)[0];
+  }
+
+  #passTo(elapsed: number): void {
+    this.#now += elapsed - this.#elapsed;
+    this.#elapsed = elapsed;
   }
 }

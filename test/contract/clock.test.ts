@@ -32,7 +32,7 @@ describe("a deadline", () => {
     deadline.arm(10);
     clock.advance(9999);
     assert.equal(deadline.signal.aborted, false);
-    assert.equal(clock.sleeping, 1);
+    assert.equal(clock.alarms, 1);
   });
 
   it("says how long it was", async () => {
@@ -60,7 +60,7 @@ describe("a deadline", () => {
     const deadline = new Deadline(clock, never);
     deadline.arm(10);
     deadline[Symbol.dispose]();
-    assert.equal(clock.sleeping, 0);
+    assert.equal(clock.alarms, 0);
     assert.equal(deadline.signal.aborted, true);
   });
 });

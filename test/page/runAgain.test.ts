@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { TurnedClock } from "../clock/turnedClock.ts";
+import { FakeClock } from "../clock/fakeClock.ts";
 import { onBoth } from "../service/onBoth.ts";
 import { serviceOn } from "../service/serviceOn.ts";
 import {
@@ -98,7 +98,7 @@ describe("Run Again on the page", () => {
     });
 
     it("is refused once the day's runs are used up, and says when the count starts again", async () => {
-      const clock = new TurnedClock("2026-03-01T21:00:00Z");
+      const clock = new FakeClock("2026-03-01T21:00:00Z");
       await using service = await serviceOn(store, { clock });
       const { client, orgId, secret } = await service.member();
       await service.write("hello", programPipeline("process.exit(0)"));

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { TurnedClock } from "../clock/turnedClock.ts";
+import { FakeClock } from "../clock/fakeClock.ts";
 import { CutLine } from "../service/cutLine.ts";
 import { onBoth } from "../service/onBoth.ts";
 import { serviceOn } from "../service/serviceOn.ts";
@@ -46,7 +46,7 @@ describe("the page of runs", () => {
     });
 
     it("says that no run is left, and for how long", async () => {
-      const clock = new TurnedClock("2026-03-01T21:00:00Z");
+      const clock = new FakeClock("2026-03-01T21:00:00Z");
       await using service = await serviceOn(store, { clock });
       const { secret, orgId } = await service.key();
       await putRuns(
@@ -296,7 +296,7 @@ describe("the page of runs", () => {
       await using line = await CutLine.lay(() => (isCut ? undefined : service.url));
       await using screen = await open();
       const { page } = screen;
-      await screen.signIn(line.url.origin, secret);
+      await screen.signIn(line.origin, secret);
       screen.expectLostConnection();
       await page.getByText("No runs yet.").waitFor();
       isCut = true;

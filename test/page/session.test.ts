@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { TurnedClock } from "../clock/turnedClock.ts";
+import { FakeClock } from "../clock/fakeClock.ts";
 import { onBoth } from "../service/onBoth.ts";
 import { serviceOn } from "../service/serviceOn.ts";
 import { Visitor } from "./visitor.ts";
@@ -50,7 +50,7 @@ onBoth("a session of the page", (store) => {
   });
 
   it("ends after twelve hours without use, and with use after seven days", async () => {
-    const clock = new TurnedClock("2026-03-01T08:00:00Z");
+    const clock = new FakeClock("2026-03-01T08:00:00Z");
     await using service = await serviceOn(store, { clock });
     const { secret } = await service.key();
     const [used, unused] = [new Visitor(service), new Visitor(service)];
@@ -89,7 +89,7 @@ onBoth("a session of the page", (store) => {
   });
 
   it("leaves no more rows than twenty a key, and none that are over", async () => {
-    const clock = new TurnedClock("2026-03-01T08:00:00Z");
+    const clock = new FakeClock("2026-03-01T08:00:00Z");
     await using service = await serviceOn(store, { clock });
     const { secret } = await service.key();
     const first = new Visitor(service);

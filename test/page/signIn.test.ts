@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { TurnedClock } from "../clock/turnedClock.ts";
+import { FakeClock } from "../clock/fakeClock.ts";
 import { onBoth } from "../service/onBoth.ts";
 import { rawExchange } from "../service/rawExchange.ts";
 import { serviceOn } from "../service/serviceOn.ts";
@@ -14,7 +14,7 @@ describe("signing in", () => {
 
   onBoth("on its database", (store) => {
     it("by link is not used up by looking, and is over after a minute", async () => {
-      const clock = new TurnedClock("2026-03-01T08:00:00Z");
+      const clock = new FakeClock("2026-03-01T08:00:00Z");
       await using service = await serviceOn(store, { clock });
       const { client } = await service.member();
       const visitor = new Visitor(service);

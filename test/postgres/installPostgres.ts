@@ -1,4 +1,5 @@
-import { access, readFile, symlink } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { readFile, symlink } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import * as z from "zod/mini";
 import { installOnDemand } from "../../scripts/process/installOnDemand.ts";
@@ -29,11 +30,7 @@ const linksSchema = z.array(z.object({ source: z.string(), target: z.string() })
 /** A package can hold no symbolic links, so it holds a list of them; its own script would make them. */
 async function link(native: string): Promise<void> {
   const list = join(native, "pg-symlinks.json");
-  const exists = await access(list).then(
-    () => true,
-    () => false,
-  );
-  if (!exists) return;
+  if (!existsSync(list)) return;
   const root = dirname(native);
   for (const { source, target } of linksSchema.parse(JSON.parse(await readFile(list, "utf8")))) {
     await symlink(relative(dirname(target), source), join(root, target));

@@ -1,14 +1,14 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the references that pipeline files are written with.
 
-import { once } from "node:events";
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { chown, cp, readFile, writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { execa } from "execa";
 import { Program } from "../../scripts/process/program.ts";
+import { Listening } from "../listening.ts";
 import { TemporaryFolder } from "../temporaryFolder.ts";
 import { installPostgres } from "./installPostgres.ts";
-import { type User, unprivilegedUser } from "./unprivilegedUser.ts";
 
 interface PostgresOptions {
   /** A certificate and its key as PEM, for TLS. */
@@ -56,8 +56,8 @@ export class StartedPostgres implements AsyncDisposable {
     await initialise(programs, path, user);
     const port = await freePort();
     const run = async (): Promise<Program> => {
-      const command = as(user, [join(programs, "bin/postgres"), ...words, "-p", String(port)]);
-      const program = new Program(...command, { cwd: path });
+      const setting = { cwd: path, ...user };
+      const program = new Program(join(programs, "bin/postgres"), [...words, "-p", String(port)], setting);
       if ((await program.outputMatching(/ready to accept connections/, signal)) === undefined) {
         throw new Error(`PostgreSQL didn't start:\n${program.output}`);
       }
@@ -107,8 +107,7 @@ export class StartedPostgres implements AsyncDisposable {
 async function reachable(native: string, folder: string, user: User | undefined): Promise<string> {
   if (user === undefined) return native;
   await chown(folder, user.uid, user.gid);
-  const [command, words] = as(user, [join(native, "bin/postgres"), "--version"]);
-  const { exitCode } = await execa(command, words, { reject: false });
+  const { exitCode } = await execa(join(native, "bin/postgres"), ["--version"], { reject: false, ...user });
   if (exitCode === 0) return native;
   const copy = join(folder, "programs");
   await cp(native, copy, { recursive: true, verbatimSymlinks: true });
@@ -142,32 +141,45 @@ async function serverArguments(
 async function initialise(programs: string, folder: string, user: User | undefined): Promise<void> {
   const passwordFile = join(folder, "password");
   await writeFile(passwordFile, `${password}\n`);
-  const [command, words] = as(user, [
-    join(programs, "bin/initdb"),
+  const words = [
     ...["--pgdata", join(folder, "data"), "--username", "app", "--pwfile", passwordFile],
     ...["--auth", "scram-sha-256", "--encoding", "UTF8", "--locale", "C", "--no-sync"],
     // Each connection would reckon for longer than all that it is for.
     ...["--set", "scram_iterations=1"],
-  ]);
-  await execa(command, words, { cwd: folder });
+  ];
+  await execa(join(programs, "bin/initdb"), words, { cwd: folder, ...user });
 }
 
-/** A program and its arguments, run as another user where one is given. */
-function as(
-  user: User | undefined,
-  [command, ...words]: readonly [string, ...string[]],
-): [command: string, words: readonly string[]] {
-  if (user === undefined) return [command, words];
-  const asUser = join(import.meta.dirname, "asUser.ts");
-  return [process.execPath, [asUser, String(user.uid), String(user.gid), command, ...words]];
+interface User {
+  readonly uid: number;
+  readonly gid: number;
+}
+
+/** As whom PostgreSQL's programs run when this process is root, as whom they refuse to; undefined when it isn't. */
+export function unprivilegedUser(): User | undefined {
+  if (process.getuid?.() !== 0) return undefined;
+  const users = readFileSync("/etc/passwd", "utf8");
+  const [, uid, gid] =
+    /^postgres:[^:]*:(\d+):(\d+)/m.exec(users) ?? /^nobody:[^:]*:(\d+):(\d+)/m.exec(users) ?? [];
+  if (uid !== undefined && gid !== undefined) return { uid: Number(uid) >>> 0, gid: Number(gid) >>> 0 };
+  throw new Error("there is no user postgres or nobody as whom PostgreSQL could run");
 }
 
 /** Free at this moment; another program could still take it. */
 export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  if (typeof address === "object" && address !== null) return address.port;
-  throw new Error("there is no free port");
+  const server = await Listening.of(() => {});
+  await server[Symbol.asyncDispose]();
+  return server.port;
+}
+
+/** A server that is there for all the tests of a suite. */
+export function postgresForSuite(native: string, options: PostgresOptions = {}): () => StartedPostgres {
+  let server: StartedPostgres | undefined;
+  before(async function () {
+    // The first time it comes from npm.
+    this.timeout(300_000);
+    server = await StartedPostgres.start(native, AbortSignal.timeout(290_000), options);
+  });
+  after(() => server?.[Symbol.asyncDispose]());
+  return () => server ?? assert.fail("PostgreSQL wasn't started");
 }

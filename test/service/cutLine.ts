@@ -1,32 +1,26 @@
-import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { connect, createServer, type Socket } from "node:net";
+import { Listening } from "../listening.ts";
 
 /** A line between a client and a service on loopback that a test can cut, and mend to wherever the service is by then. */
-export class CutLine implements AsyncDisposable {
+export class CutLine extends Listening {
   readonly #nearEnds = new Set<Socket>();
   readonly #farEnds = new Set<Socket>();
   /** Those whose other end isn't told of theirs. */
   readonly #lost = new WeakSet<Socket>();
-  readonly #server = createServer((near) => this.#carry(near));
   readonly #target: () => string | undefined;
   #state: "open" | "cut" | "silent" = "open";
 
   /** @param target the service's address; undefined while the line is cut. */
-  static async lay(target: () => string | undefined): Promise<CutLine> {
-    const line = new CutLine(target);
-    await new Promise<void>((resolve) => line.#server.listen(0, "127.0.0.1", resolve));
-    return line;
+  static lay(target: () => string | undefined): Promise<CutLine> {
+    return new CutLine(target).listen();
   }
 
   private constructor(target: () => string | undefined) {
+    super(createServer((near) => this.#carry(near)));
     this.#target = target;
   }
 
-  get url(): URL {
-    return new URL(`http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/`);
-  }
-
-  /** Breaks every connection off. */
-  cut(): void {
+  override cut(): void {
     for (const socket of [...this.#nearEnds, ...this.#farEnds]) socket.destroy();
   }
 
@@ -40,11 +34,6 @@ export class CutLine implements AsyncDisposable {
     if (state === "cut") this.cut();
     if (state === "silent") for (const socket of [...this.#nearEnds, ...this.#farEnds]) this.#lose(socket);
     if (state === "open") for (const far of this.#farEnds) if (this.#lost.has(far)) far.destroy();
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.cut();
-    await new Promise((resolve) => this.#server.close(resolve));
   }
 
   #carry(near: Socket): void {

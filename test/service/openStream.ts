@@ -3,7 +3,7 @@ import { request } from "node:http";
 import { setTimeout as pause, setImmediate as turn } from "node:timers/promises";
 import { createParser, type EventSourceMessage } from "eventsource-parser";
 import { Told } from "../client/told.ts";
-import type { TurnedClock } from "../clock/turnedClock.ts";
+import type { FakeClock } from "../clock/fakeClock.ts";
 
 export interface StreamEvent {
   readonly id: string | undefined;
@@ -60,14 +60,6 @@ export async function openStream(url: string, headers: Record<string, string>): 
   };
 }
 
-/** Waits until the last thing told fulfils the condition. */
-export async function untilTold<T>(told: Told<T>, condition: (value: T) => boolean): Promise<void> {
-  for (let seen = 0; ; seen += 1) {
-    const all = await told.atLeast(seen + 1);
-    if (all.slice(seen).some(condition)) return;
-  }
-}
-
 /** A request whose reply is not read: the line fills, and the service has to hold back or to fill its memory. */
 export async function unreadReply(url: string, headers: Record<string, string>): Promise<UnreadReply> {
   const asked = request(url, { headers }).end();
@@ -95,10 +87,10 @@ export interface UnreadReply {
 /** Lets minutes pass until the service has cut a reader off. */
 export async function cutOff(
   service: { readonly logged: readonly string[] },
-  clock: TurnedClock,
+  clock: FakeClock,
 ): Promise<void> {
   while (!service.logged.some((line) => line.includes("was cut off"))) {
-    clock.turn(60_000);
+    clock.advance(60_000);
     await turn();
   }
 }

@@ -1,18 +1,14 @@
-import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { once } from "node:events";
 import { chown, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { createInterface } from "node:readline";
-import { fileURLToPath } from "node:url";
 import { ServiceClient } from "../../src/client/service/client.ts";
 import { runMarker } from "../../src/service/runner/processes/processTable.ts";
 import { idMaker } from "../../src/service/store/ids.ts";
 import { createKey } from "../../src/service/store/keys.ts";
 import { openDatabase } from "../../src/service/store/openDatabase.ts";
 import { TemporaryFolder } from "../temporaryFolder.ts";
+import { startedProgram } from "./startedProgram.ts";
 
-const program = fileURLToPath(new URL("./servedProgram.ts", import.meta.url));
 const never = new AbortController().signal;
 
 /** A real service in a process of its own, which a test may kill; its project, and its data folder unless it is given
@@ -32,35 +28,20 @@ export async function servedProcess(
   const project = await TemporaryFolder.make();
   await mkdir(join(project.path, "pipelines"));
   const { nodeArguments = [], user } = options;
-  const identity = user === undefined ? {} : { uid: user, gid: user };
   if (user !== undefined) for (const path of [data, project.path]) await chown(path, user, user);
   /** In the environment of every process of this service and its runs. */
   const mark = randomUUID();
-  let child: ChildProcess | undefined;
-  let url = "";
-  let errors = "";
+  let program: Awaited<ReturnType<typeof startedProgram>> | undefined;
+  let log = "";
 
   const start = async (): Promise<void> => {
-    const said = errors.length;
-    const started = spawn(process.execPath, [...nodeArguments, program, data], {
-      ...identity,
-      env: { ...process.env, ...options.environment, SERVED_MARK: mark },
-      stdio: ["pipe", "pipe", "pipe"],
-    });
-    child = started;
-    started.stderr.setEncoding("utf8").on("data", (text: string) => {
-      errors += text;
-    });
-    const lines = createInterface({ input: started.stdout });
-    const line = await Promise.race([once(lines, "line"), once(started, "exit").then(() => undefined)]);
-    if (line === undefined) throw new Error(`the service did not start: ${errors.slice(said)}`);
-    url = String(line[0]);
+    const words = ["serve", data, ...(user === undefined ? [] : [String(user)])];
+    program = await startedProgram(words, { ...options.environment, SERVED_MARK: mark }, nodeArguments);
   };
   const kill = async (): Promise<void> => {
-    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
-    const gone = once(child, "exit");
-    child.kill("SIGKILL");
-    await gone;
+    if (!program?.isRunning) return;
+    await program[Symbol.asyncDispose]();
+    log += program.log;
   };
   await start();
   let db = await openDatabase(data);
@@ -79,14 +60,14 @@ export async function servedProcess(
     start,
     kill,
     get pid() {
-      return child?.pid;
+      return program?.pid;
     },
     get isRunning() {
-      return child !== undefined && child.exitCode === null && child.signalCode === null;
+      return program?.isRunning ?? false;
     },
     /** What the service has logged. */
     get log() {
-      return errors;
+      return program?.isRunning ? log + program.log : log;
     },
     /** A member's key of an org that knows the project. */
     async member(orgName: string, limits: { parallelRuns: number; runsPerDay: number }) {
@@ -98,7 +79,8 @@ export async function servedProcess(
         .where("id", "=", key.orgId)
         .execute();
       /** A client of the service where it is now. */
-      const client = () => new ServiceClient({ baseUrl: new URL(`${url}/`), apiKey: key.secret });
+      const client = () =>
+        new ServiceClient({ baseUrl: new URL(`${program?.firstLine}/`), apiKey: key.secret });
       await client().putProject(basename(project.path), project.path, never);
       return { ...key, client, limits };
     },

@@ -6,22 +6,20 @@ import { type Clock, systemClock } from "../../src/contract/clock.ts";
 import { everyOrg, type Role } from "../../src/contract/roles.ts";
 import type { StartRequest } from "../../src/contract/run.ts";
 import { lineLog } from "../../src/service/log.ts";
-import { RunnerApi } from "../../src/service/runner/machine/runnerApi.ts";
-import { runMachine } from "../../src/service/runner/machine/runnerMachine.ts";
-import { unpackSnapshot } from "../../src/service/runner/machine/unpackSnapshot.ts";
+import type { RunnerMachineOptions } from "../../src/service/runner/machine/runnerMachine.ts";
 import { type ServingDatabase, serveDatabase } from "../../src/service/serveDatabase.ts";
 import { idMaker } from "../../src/service/store/ids.ts";
 import { createKey } from "../../src/service/store/keys.ts";
 import { aliveMilliseconds } from "../../src/service/store/postgres/servers.ts";
-import type { TurnedClock } from "../clock/turnedClock.ts";
+import type { FakeClock } from "../clock/fakeClock.ts";
 import { type LentDatabase, setDatabaseClock } from "../postgres/lentDatabases.ts";
 import type { Store } from "./onBoth.ts";
-import { lateRunnerPath } from "./runnerPath.ts";
 import { pageFolder, type Service, type ServicePlace, servedAt, startedService } from "./startedService.ts";
+import { runRunner } from "./testRunner.ts";
 
 interface Options {
   /** On PostgreSQL the database's time is the test's too; the runner's isn't. */
-  readonly clock?: TurnedClock;
+  readonly clock?: FakeClock;
   readonly graceMilliseconds?: number;
 }
 
@@ -30,10 +28,11 @@ export async function serviceOn(store: Store, options: Options = {}): Promise<Se
   if (store.kind === "SQLite") return startedService(options);
   const lent = await store.lend();
   if (options.clock !== undefined) await setDatabaseClock(lent.db, { at: options.clock.now() });
-  return servedAt(new Shared(lent, options));
+  return servedAt(new SharedPlace(lent, options));
 }
 
-class Shared implements ServicePlace {
+/** A database that servers share, and runners in this process. */
+export class Shared implements AsyncDisposable {
   readonly db: LentDatabase["db"];
   readonly clock: Clock;
   readonly logged: string[] = [];
@@ -41,32 +40,67 @@ class Shared implements ServicePlace {
   readonly #options: Options;
   readonly #log = lineLog((line) => this.logged.push(line), Date.now, "debug");
   readonly #draining = new AbortController();
-  #url = "";
-  #runner: Promise<void> | undefined;
+  readonly #runners: Promise<void>[] = [];
 
-  constructor(lent: LentDatabase, options: Options) {
+  constructor(lent: LentDatabase, options: Options = {}) {
     this.db = lent.db;
     this.clock = options.clock ?? systemClock;
     this.#lent = lent;
     this.#options = options;
   }
 
-  async serve(): Promise<ServingDatabase> {
-    // Its runner knows it by its address.
-    const port = Number(new URL(this.#url || "http://localhost:0").port);
+  /** @param port 0 for any that is free. */
+  async serveAt(port: number): Promise<ServingDatabase> {
     const { url } = this.#lent;
     const { clock } = this.#options;
     const places = { url, host: "127.0.0.1", port, pageFolder };
     const server = await serveDatabase({ ...places, clock, retentionDays: 30, log: this.#log });
-    this.#url = server.url;
     let stopped: Promise<void> | undefined;
-    return {
-      url: server.url,
-      stop() {
-        stopped ??= server.stop();
-        return stopped;
-      },
-    };
+    return { url: server.url, stop: () => (stopped ??= server.stop()) };
+  }
+
+  async key(role: Role, orgName: string): Promise<string> {
+    const { now } = this.clock;
+    return (await createKey(this.db, { orgName, role }, { now, makeId: idMaker(now) })).secret;
+  }
+
+  /** Resolves once the service knows the runner. */
+  async run(url: string, others: Partial<RunnerMachineOptions> = {}): Promise<void> {
+    const apiKey = await this.key("runner", everyOrg);
+    const { promise: registered, resolve } = Promise.withResolvers<unknown>();
+    const { graceMilliseconds = 500 } = this.#options;
+    const options = { log: this.#log, graceMilliseconds, onRegistered: resolve, ...others };
+    const running = runRunner({ url, apiKey }, this.#draining.signal, options);
+    this.#runners.push(running);
+    await Promise.race([registered, running]);
+  }
+
+  /** Tells the runners to end once their runs have. */
+  drain(): void {
+    this.#draining.abort();
+  }
+
+  /** The runners have ended. */
+  async drained(): Promise<void> {
+    this.drain();
+    await Promise.all(this.#runners);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.drained();
+    await this.#lent[Symbol.asyncDispose]();
+  }
+}
+
+class SharedPlace extends Shared implements ServicePlace {
+  #url = "";
+  #runner: Promise<void> | undefined;
+
+  async serve(): Promise<ServingDatabase> {
+    // Its runner knows it by its address.
+    const server = await this.serveAt(Number(new URL(this.#url || "http://localhost:0").port));
+    this.#url = server.url;
+    return server;
   }
 
   async putFiles(...[runId, log, artifacts]: Parameters<ServicePlace["putFiles"]>): Promise<void> {
@@ -83,7 +117,7 @@ class Shared implements ServicePlace {
   }
 
   async complete(request: StartRequest, root: string): Promise<StartRequest> {
-    this.#runner ??= this.#run();
+    this.#runner ??= this.run(`${this.#url}/`, { slots: 4 });
     const file = (await projectFiles(root)).find(({ name }) => name === request.pipeline);
     if (file?.text === undefined) return request;
     return { project: basename(root), definition: { path: file.path, text: file.text }, ...request };
@@ -104,7 +138,7 @@ class Shared implements ServicePlace {
   /** A drain waits for them. */
   async endRuns(): Promise<void> {
     if (this.#runner === undefined) return;
-    this.#draining.abort();
+    this.drain();
     const keys = new Map<string, string>();
     for (;;) {
       const active = await this.db
@@ -115,38 +149,12 @@ class Shared implements ServicePlace {
         .execute();
       if (active.length === 0) return;
       for (const { id, name } of active) {
-        const key = keys.get(name) ?? (await this.#key("member", name));
+        const key = keys.get(name) ?? (await this.key("member", name));
         keys.set(name, key);
         await fetch(`${this.#url}/api/runs/${id}/cancel`, { method: "POST", headers: { "x-api-key": key } });
       }
       await pause(20);
     }
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.#runner;
-    await this.#lent[Symbol.asyncDispose]();
-  }
-
-  async #run(): Promise<void> {
-    const baseUrl = new URL(`${this.#url}/`);
-    const apiKey = await this.#key("runner", everyOrg);
-    const { graceMilliseconds = 500 } = this.#options;
-    await runMachine(
-      {
-        api: new RunnerApi(new ServiceClient({ baseUrl, apiKey, clock: systemClock })),
-        ...{ clock: systemClock, log: this.#log, label: "tests", slots: 4, isOnce: false, graceMilliseconds },
-        program: { execPath: process.execPath, runnerPath: lateRunnerPath, env: process.env },
-        unpack: unpackSnapshot,
-        onRegistered: () => {},
-      },
-      this.#draining.signal,
-    );
-  }
-
-  async #key(role: Role, orgName: string): Promise<string> {
-    const { now } = this.clock;
-    return (await createKey(this.db, { orgName, role }, { now, makeId: idMaker(now) })).secret;
   }
 }
 

@@ -19,7 +19,7 @@ import { openDatabase } from "../../src/service/store/openDatabase.ts";
 import { readOrg } from "../../src/service/store/orgs.ts";
 import type { Database } from "../../src/service/store/tables.ts";
 import type { Writer } from "../../src/service/store/writer.ts";
-import { TurnedClock } from "../clock/turnedClock.ts";
+import { FakeClock } from "../clock/fakeClock.ts";
 import { TemporaryFolder } from "../temporaryFolder.ts";
 
 /** The processes of a run that only pretends to have any. They end when the test says so. */
@@ -69,7 +69,7 @@ interface EitherCore {
 export interface Place<C extends EitherCore> {
   /** Beside the service, as `keys create` does. */
   readonly db: Database;
-  readonly clock: TurnedClock;
+  readonly clock: FakeClock;
   readonly jobs: Map<string, PretendedJob>;
   readonly store: AdmissionStore;
   readonly work: EnterRequest["work"];
@@ -233,7 +233,7 @@ const noLogs = { begin: () => noLog, mend: async () => {} };
 export async function startedCore(at: string, prepare: (folder: string) => void = () => {}) {
   const folder = await TemporaryFolder.make();
   prepare(folder.path);
-  const clock = new TurnedClock(at);
+  const clock = new FakeClock(at);
   const jobs = new Map<string, PretendedJob>();
   const logged: string[] = [];
   const log: Log = (level, message, facts) => logged.push(JSON.stringify({ level, message, ...facts }));
@@ -303,7 +303,7 @@ export async function startedCore(at: string, prepare: (folder: string) => void 
       alive = "";
       await core.db.destroy();
     },
-    turn: async (milliseconds) => clock.turn(milliseconds),
+    turn: async (milliseconds) => clock.advance(milliseconds),
     set: async (instant) => clock.set(instant),
     commits: () => commits,
     async close() {

@@ -13,7 +13,7 @@ import { notify, payloadOf } from "../../src/service/store/postgres/notify.ts";
 import { PostgresAdmission } from "../../src/service/store/postgres/postgresAdmission.ts";
 import { aliveMilliseconds, sweepServers } from "../../src/service/store/postgres/servers.ts";
 import { shortenLeases, type TakenRun } from "../../src/service/store/postgres/work.ts";
-import { TurnedClock } from "../clock/turnedClock.ts";
+import { FakeClock } from "../clock/fakeClock.ts";
 import { type LentDatabase, setDatabaseClock } from "../postgres/lentDatabases.ts";
 import type { Store } from "./onBoth.ts";
 import { type Place, type PretendedJob, type StartedCore, startedAt, startedCore } from "./startedCore.ts";
@@ -29,7 +29,7 @@ export async function startedOn(store: Store, at: string, servers = 1): Promise<
 /** Several servers below HTTP on one database. */
 export async function startedServers(lent: LentDatabase, at: string, servers: number) {
   await setDatabaseClock(lent.db, { at: Date.parse(at) });
-  const place = new SharedPlace(lent, new TurnedClock(at), servers);
+  const place = new SharedPlace(lent, new FakeClock(at), servers);
   return startedAt(place, {
     /** Looks for runs whose runner is gone, as each server does again and again. */
     sweep: () => place.sweep(),
@@ -39,7 +39,7 @@ export async function startedServers(lent: LentDatabase, at: string, servers: nu
 /** The database's time is the test's too, and one runner has room for every run. */
 class SharedPlace implements Place<Server> {
   readonly db: LentDatabase["db"];
-  readonly clock: TurnedClock;
+  readonly clock: FakeClock;
   readonly servers: number;
   readonly store = new PostgresAdmission(() => undefined);
   readonly work = { definition: { path: "pipelines/pretended.yaml", text: "steps: []" } };
@@ -57,7 +57,7 @@ class SharedPlace implements Place<Server> {
   #writes = 0;
   #isStarted = Promise.withResolvers<void>();
 
-  constructor(lent: LentDatabase, clock: TurnedClock, servers: number) {
+  constructor(lent: LentDatabase, clock: FakeClock, servers: number) {
     this.#lent = lent;
     this.db = lent.db;
     this.clock = clock;
@@ -141,7 +141,7 @@ class SharedPlace implements Place<Server> {
     this.#sayAlive();
     await this.quiet();
     await this.#sweepDead();
-    this.clock.turn(milliseconds);
+    this.clock.advance(milliseconds);
     this.#takeWork();
   }
 

@@ -15,9 +15,9 @@ import { idMaker } from "../../src/service/store/ids.ts";
 import { createKey } from "../../src/service/store/keys.ts";
 import { openDatabase } from "../../src/service/store/openDatabase.ts";
 import type { Database } from "../../src/service/store/tables.ts";
-import { TurnedClock } from "../clock/turnedClock.ts";
+import { FakeClock } from "../clock/fakeClock.ts";
 import { TemporaryFolder } from "../temporaryFolder.ts";
-import { lateRunnerPath } from "./runnerPath.ts";
+import { lateRunnerPath } from "./programs.ts";
 
 export const pageFolder = join(import.meta.dirname, "../../dist/page");
 const never = new AbortController().signal;
@@ -121,15 +121,15 @@ export async function servedAt(place: ServicePlace) {
     },
     /** One request as it is, for what a client would not send. */
     fetch: (path: string, init: RequestInit = {}) => fetch(`${serving.url}${path}`, init),
-    /** Lets so many milliseconds pass on a service with a `TurnedClock`. */
+    /** Lets so many milliseconds pass on a service with a `FakeClock`. */
     async turn(milliseconds: number) {
-      assert(clock instanceof TurnedClock);
+      assert(clock instanceof FakeClock);
       await place.setTime(clock.now() + milliseconds);
-      clock.turn(milliseconds);
+      clock.advance(milliseconds);
     },
     /** Sets the time of day there. */
     async set(instant: string) {
-      assert(clock instanceof TurnedClock);
+      assert(clock instanceof FakeClock);
       await place.setTime(Date.parse(instant));
       clock.set(instant);
     },

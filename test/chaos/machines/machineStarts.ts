@@ -96,7 +96,7 @@ export class MachineStarts {
     },
   ): Promise<{ readonly status: number; readonly body: unknown } | undefined> {
     const { servers, lines } = this.#team;
-    const ways = () => [...servers.map(({ url }) => url), ...lines.clients.map(({ url }) => url.origin)];
+    const ways = () => [...servers.map(({ url }) => url), ...lines.clients.map(({ origin }) => origin)];
     for (let attempt = 0; attempt < 200 && !signal.aborted; attempt++) {
       try {
         const timeout = AbortSignal.timeout(wait * 1000 + requestMilliseconds);

@@ -108,7 +108,7 @@ export class MachineTeam implements AsyncDisposable {
     for (let number = 0; number < counts.servers; number++) {
       // It comes back at its port, as behind a name.
       const port = String(await freePort());
-      const line = this.lines.database[number]?.url.port;
+      const line = this.lines.database[number]?.port;
       const address = line === undefined ? url : Object.assign(new URL(url), { port: line }).href;
       this.servers.push(this.#program("server", number, ["serve", "--database", address, "--port", port]));
     }
@@ -118,7 +118,7 @@ export class MachineTeam implements AsyncDisposable {
     for (let number = 0; number < counts.runners; number++) {
       const line = await CutLine.lay(() => this.#balance());
       this.lines.runner.push(line);
-      const words = ["runner", "--service", line.url.href, "--label", `r${number}`, "--slots", "2"];
+      const words = ["runner", "--service", `${line.origin}/`, "--label", `r${number}`, "--slots", "2"];
       this.runners.push(this.#program("runner", number, words, { PIPELINE_API_KEY: secret }));
     }
     await Promise.all(this.runners.map((runner) => runner.ready()));

@@ -4,7 +4,7 @@ import { everyOrg } from "../../../src/contract/roles.ts";
 import { postgresFolder } from "../../postgres/installPostgres.ts";
 import { databasesForSuite } from "../../postgres/lentDatabases.ts";
 import { Team } from "../../service/many/team.ts";
-import { until } from "../../service/many/until.ts";
+import { until } from "../../until.ts";
 import { toolbox, written } from "../toolbox.ts";
 
 const never = new AbortController().signal;
@@ -26,8 +26,7 @@ describe("pipeline runner", () => {
   const lend = databasesForSuite(native);
 
   it("says who it is, takes work, and ends with 0 once it is told to and its run is over", async () => {
-    const lent = await lend();
-    await using team = await Team.make(lent.url, lent);
+    await using team = await Team.make(await lend());
     await using tool = await toolbox();
     const service = `${team.servers[0]?.url}/`;
     const env = { PIPELINE_API_KEY: await team.key("runner", everyOrg) };

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { chown, mkdir } from "node:fs/promises";
 import { readConnection } from "../../../src/client/embedded/connectionFile.ts";
+import { LoopbackService } from "../../client/loopbackService.ts";
 import { programPipeline } from "../../service/startedService.ts";
-import { answering } from "../answering.ts";
 import { toolbox, written } from "../toolbox.ts";
 
 describe("pipeline serve and keys create", () => {
@@ -97,8 +97,8 @@ describe("pipeline serve and keys create", () => {
 
   it("says so when the port is taken", async () => {
     await using tool = await toolbox();
-    await using other = await answering(200, "");
-    const { exitCode, stderr } = await tool.run(["serve", "--port", new URL(other.url).port]);
+    await using other = await LoopbackService.listen((_, response) => void response.writeHead(200).end(""));
+    const { exitCode, stderr } = await tool.run(["serve", "--port", String(other.port)]);
     assert.equal(exitCode, 2);
     assert.match(stderr, /another program uses it[\s\S]*--port/);
   });

@@ -62,7 +62,7 @@ describe("the quota that an agent is told", () => {
   });
 
   it("is from memory where the refusal is, and the next day's after midnight", async () => {
-    clock.wallStart = Date.parse("2026-03-03T23:59:50Z");
+    clock.set("2026-03-03T23:59:50Z");
     use(50);
     await using agent = await agentAt(service.client(clock), clock, { maxRuns: 0 });
     await agent.call("get_quota");

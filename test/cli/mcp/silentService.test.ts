@@ -44,14 +44,14 @@ describe("an agent's call to a service that never answers", () => {
       await once(server, "connection");
       while (end === undefined) {
         // In small steps, so that a connection that is made or given up takes little of this time.
-        if (clock.sleeping > 0) clock.advance(100);
+        if (clock.alarms > 0) clock.advance(100);
         await turn();
       }
       const { isError, text } = await called;
       assert.equal(isError, true);
       assert.match(text, new RegExp(`within ${seconds} s`));
       assert.ok(end <= longestCall * 1000, `it took ${end} ms`);
-      assert.equal(clock.sleeping, 0);
+      assert.equal(clock.alarms, 0);
     });
   }
 });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { programPipeline, untilCancelled } from "../../service/startedService.ts";
-import { ServiceProxy } from "../serviceProxy.ts";
+import { serviceProxy } from "../serviceProxy.ts";
 import { type Toolbox, toolbox, written } from "../toolbox.ts";
 
 describe("pipeline run", () => {
@@ -179,7 +179,7 @@ describe("pipeline run", () => {
 
   it("names a run that it lost sight of, and how to look: exit code 4", async () => {
     await tool.write("long", programPipeline(untilCancelled));
-    const proxy = await ServiceProxy.before(tool.data);
+    const proxy = await serviceProxy(tool.data);
     const following = tool.spawn(["run", "long", "--json"], proxy.env);
     await written(following.stderr, /started/);
     await proxy[Symbol.asyncDispose]();

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
+import { LoopbackService } from "../../client/loopbackService.ts";
 import { itOn } from "../../itOn.ts";
 import { fillDay } from "../../service/fillDay.ts";
 import { programPipeline } from "../../service/startedService.ts";
-import { answering } from "../answering.ts";
-import { ServiceProxy } from "../serviceProxy.ts";
+import { serviceProxy } from "../serviceProxy.ts";
 import { servedToolbox, toolbox } from "../toolbox.ts";
 
 type Toolbox = Awaited<ReturnType<typeof servedToolbox>>;
@@ -52,14 +52,14 @@ describe("pipeline run, refused by a limit", () => {
   it("counts the seconds on the service's clock, however wrong its own is", async () => {
     await using tool = await usedUp(50);
     const date = new Date("2031-05-05T22:48:00Z");
-    await using proxy = await ServiceProxy.before(tool.data, { date });
+    await using proxy = await serviceProxy(tool.data, { date });
     const { stdout } = await tool.run(["run", "nightly"], proxy.env);
     assert.equal(checkedDay(stdout, ["pipeline run nightly"]), 4320);
   });
 
   it("tells every pipeline that was refused, asks for one of them only, and loses nothing of what ran", async () => {
     await using tool = await usedUp(49);
-    await using proxy = await ServiceProxy.before(tool.data);
+    await using proxy = await serviceProxy(tool.data);
     for (const flag of ["--quiet", "--log"]) {
       const { exitCode, stdout, stderr } = await tool.call(
         ["run", "nightly", "other", "nightly", "--parallel", "2", flag],
@@ -69,7 +69,7 @@ describe("pipeline run, refused by a limit", () => {
       if (flag === "--quiet") {
         checkedDay(stdout, ["pipeline run other", "pipeline run nightly"]);
         assert.match(stderr, /^nightly succeeded \(run_\w+\)$/m);
-        const starts = proxy.passed.filter(({ line }) => line === "POST /api/runs");
+        const starts = proxy.passed.filter((line) => line === "POST /api/runs");
         assert.equal(starts.length, 2);
       } else {
         checkedDay(stdout, ["pipeline run nightly", "pipeline run other", "pipeline run nightly"]);
@@ -79,8 +79,10 @@ describe("pipeline run, refused by a limit", () => {
 
   itOn("posix", "hints at commands that a shell takes and that work", async () => {
     await using tool = await toolbox();
-    await using service = await answering(429, '{"error":"too-many-runs","scope":"free-day"}');
-    const env = { PIPELINE_BASE_URL: service.url, PIPELINE_API_KEY: "plk_some_key" };
+    await using service = await LoopbackService.listen(
+      (_, response) => void response.writeHead(429).end('{"error":"too-many-runs","scope":"free-day"}'),
+    );
+    const env = { PIPELINE_BASE_URL: service.origin, PIPELINE_API_KEY: "plk_some_key" };
     for (const name of ["it's late", "two words", "$(reboot)", "-x"]) {
       const { exitCode, stdout } = await tool.call(["run", "--", name], env);
       assert.equal(exitCode, 5);

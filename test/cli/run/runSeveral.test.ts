@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { programPipeline, untilCancelled } from "../../service/startedService.ts";
-import { ServiceProxy } from "../serviceProxy.ts";
+import { serviceProxy } from "../serviceProxy.ts";
 import { servedToolbox } from "../toolbox.ts";
 
 /** `name status` of each run that an object tells of. */
@@ -72,7 +72,7 @@ describe("pipeline run, several pipelines", () => {
 
   it("starts them all the same on a service that lists no pipelines, and nothing after a fault", async () => {
     await tool.write("hello", programPipeline(""));
-    await using proxy = await ServiceProxy.before(tool.data, { absent: [/^\/api\/pipelines/] });
+    await using proxy = await serviceProxy(tool.data, { absent: [/^\/api\/pipelines/] });
     const { exitCode, stdout } = await tool.call(["run", "hello", "helo", "hello", "--json"], proxy.env);
     assert.equal(exitCode, 2);
     assert.equal(JSON.parse(stdout).error.type, "not-found");

@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { LoopbackService, runOnWire, sendJson, testKey } from "../../client/loopbackService.ts";
 import { itOn } from "../../itOn.ts";
 import { programPipeline, untilCancelled } from "../../service/startedService.ts";
-import { ServiceProxy } from "../serviceProxy.ts";
+import { serviceProxy } from "../serviceProxy.ts";
 import { servedToolbox, toolbox } from "../toolbox.ts";
 
 /** Without the lines that say when a step began and ended. */
@@ -57,7 +57,7 @@ describe("pipeline run --log", () => {
 
   it("warns when the service has no log, and ends as the run did", async () => {
     await tool.write("talk", programPipeline("console.log('one'); process.exit(1)"));
-    await using proxy = await ServiceProxy.before(tool.data, { absent: [/\/log$/] });
+    await using proxy = await serviceProxy(tool.data, { absent: [/\/log$/] });
     const { exitCode, stdout } = await tool.call(["run", "talk", "--log", "--json"], proxy.env);
     assert.equal(exitCode, 1);
     const { error, warnings } = JSON.parse(stdout);

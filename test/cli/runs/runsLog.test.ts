@@ -90,7 +90,7 @@ describe("pipeline runs log", function () {
       new AbortController().signal,
     );
     const runId = attempt.kind === "started" ? attempt.run.runId : assert.fail("refused");
-    const env = { PIPELINE_BASE_URL: line.url.href, PIPELINE_API_KEY: secret };
+    const env = { PIPELINE_BASE_URL: line.origin, PIPELINE_API_KEY: secret };
     const following = tool.spawn(["runs", "log", runId, "--follow"], env);
     const say = (number: number) => writeFile(join(service.project.root, `say-${number}`), "");
     await say(1);

@@ -3,40 +3,12 @@ import * as fc from "fast-check";
 import { ServiceClient } from "../../../src/client/service/client.ts";
 import { FakeClock } from "../../clock/fakeClock.ts";
 import { CountedFetch, drive } from "../drive.ts";
-import { type Asked, LoopbackService, sendJson, testKey } from "../loopbackService.ts";
-
-/** How a service has an endpoint of ours: in one of the ways that are of no use, or there. */
-export type Way =
-  | { readonly kind: "absent"; readonly status: number; readonly body: string }
-  | { readonly kind: "redirect"; readonly elsewhere: boolean }
-  | { readonly kind: "silent" }
-  /** A start that a limit refuses, until a cancel or for ever. */
-  | { readonly kind: "refused"; readonly body: string; readonly retryAfter: string | undefined }
-  /** It does what is asked, and answers something else, or nothing at all. */
-  | { readonly kind: "lost"; readonly status: number; readonly body: string }
-  | { readonly kind: "there"; readonly shape: Shape };
+import { type Asked, LoopbackService, orgOnWire, runOnWire, sendJson, testKey } from "../loopbackService.ts";
 
 /** What of a run is told: what is given, all that is ours, or what nobody knows and in the wrong types. */
-type Shape = "given" | "without actor" | "all" | "odd";
-
-/** A service that has the given endpoints, and each of ours in some way. */
-export interface AnyService {
-  readonly used: number;
-  readonly perDay: number;
-  readonly me: string;
-  /** Runs that there are before, in work or ended, mine or another's. */
-  readonly before: readonly { readonly id: string; readonly isMine: boolean; readonly status: string }[];
-  readonly started: { readonly id: string; readonly status: string; readonly code: number };
-  /** How the started run ends, and after how many milliseconds. */
-  readonly end: { readonly status: string; readonly after: number };
-  readonly ways: Readonly<Record<Endpoint, Way>>;
-  /** Whether it chooses runs by a query. */
-  readonly chooses: boolean;
-  readonly extra: unknown;
-}
-
-const endpoints = ["start", "list", "run", "log", "pipelines", "project", "events"] as const;
-type Endpoint = (typeof endpoints)[number];
+const shape = fc.constantFrom("given", "without actor", "all", "odd");
+type Shape = Drawn<typeof shape>;
+type Drawn<A> = A extends fc.Arbitrary<infer T> ? T : never;
 
 const bodies = [
   "",
@@ -45,9 +17,8 @@ const bodies = [
   '{"detail":"nothing"}',
 ];
 const statuses = [404, 405, 410, 501, 401, 403, 400, 500, 502, 503, 200];
-const shapes: readonly Shape[] = ["given", "without actor", "all", "odd"];
-
-const way: fc.Arbitrary<Way> = fc.oneof(
+/** How a service has an endpoint of ours: in one of the ways that are of no use, or there. */
+const way = fc.oneof(
   fc.record({
     kind: fc.constant("absent" as const),
     status: fc.constantFrom(...statuses),
@@ -55,20 +26,19 @@ const way: fc.Arbitrary<Way> = fc.oneof(
   }),
   fc.record({ kind: fc.constant("redirect" as const), elsewhere: fc.boolean() }),
   fc.constant({ kind: "silent" as const }),
-  {
-    weight: 4,
-    arbitrary: fc.record({ kind: fc.constant("there" as const), shape: fc.constantFrom(...shapes) }),
-  },
+  { weight: 4, arbitrary: fc.record({ kind: fc.constant("there" as const), shape }) },
 );
 
-const lost: fc.Arbitrary<Way> = fc.record({
+/** It does what is asked, and answers something else, or nothing at all. */
+const lost = fc.record({
   kind: fc.constant("lost" as const),
   // 0 closes the connection without an answer.
   status: fc.constantFrom(0, 200, 201, 500, 502, 503, 504),
   body: fc.constantFrom("", "<!doctype html><title>Sorry</title>", '{"ok":true}'),
 });
 
-const refused: fc.Arbitrary<Way> = fc.record({
+/** A start that a limit refuses, until a cancel or for ever. */
+const refused = fc.record({
   kind: fc.constant("refused" as const),
   body: fc.constantFrom(
     "",
@@ -87,31 +57,31 @@ const id = fc
   .filter((text) => /^[^\p{C}\p{Z}]+$/u.test(text) && text !== "." && text !== "..");
 const status = fc.constantFrom("running", "cancelling", "succeeded", "failed", "queued", "erledigt");
 
-export const anyServices: fc.Arbitrary<AnyService> = fc.record({
+const start = fc.oneof({ weight: 3, arbitrary: way }, lost, refused);
+
+/** A service that has the given endpoints, and each of ours in some way. */
+export const anyServices = fc.record({
   used: fc.nat({ max: 2000 }),
   perDay: fc.nat({ max: 2000 }),
   me: id,
+  /** Runs that there are before, in work or ended, mine or another's. */
   before: fc.uniqueArray(fc.record({ id, isMine: fc.boolean(), status }), {
     selector: ({ id }) => id,
     maxLength: 5,
   }),
   started: fc.record({ id, status, code: fc.constantFrom(200, 201, 202) }),
+  /** How the started run ends, and after how many milliseconds. */
   end: fc.record({
     status: fc.constantFrom("succeeded", "failed", "timed-out", "erledigt"),
     after: fc.nat({ max: 40_000 }),
   }),
-  ways: fc.record({
-    start: fc.oneof({ weight: 3, arbitrary: way }, lost, refused),
-    list: way,
-    run: way,
-    log: way,
-    pipelines: way,
-    project: way,
-    events: way,
-  }),
+  ways: fc.record({ start, list: way, run: way, log: way, pipelines: way, project: way, events: way }),
+  /** Whether it chooses runs by a query. */
   chooses: fc.boolean(),
   extra: fc.jsonValue(),
 });
+export type AnyService = Drawn<typeof anyServices>;
+type Way = Drawn<typeof start>;
 
 const { SERVICES = "30", SEED = String(Date.now() % 2 ** 31) } = process.env;
 
@@ -205,15 +175,7 @@ export class ServedAny implements AsyncDisposable {
     if (path === "/api/org") {
       const limits = { "parallel-runs": 1, "runs-per-day": perDay, extra };
       const usage = { "runs-today": used, extra };
-      return sendJson(response, 200, {
-        "org-id": "o",
-        "org-name": "O",
-        tier: "?",
-        limits,
-        usage,
-        actor: me,
-        extra,
-      });
+      return sendJson(response, 200, { ...orgOnWire, limits, usage, actor: me, extra });
     }
     const cancel = /^\/api\/runs\/([^/]+)\/cancel$/.exec(path)?.[1];
     if (cancel !== undefined) return this.#cancel(decodeURIComponent(cancel), response);
@@ -261,12 +223,8 @@ export class ServedAny implements AsyncDisposable {
       const { id, status } = this.#any.started;
       this.starts = 1;
       this.#endsAt = this.clock.now() + this.#any.end.after;
-      this.#runs.unshift({
-        id,
-        actor: this.#any.me,
-        status: inWork.has(status) ? status : "running",
-        stoppedAt: undefined,
-      });
+      const known = inWork.has(status) ? status : "running";
+      this.#runs.unshift({ id, actor: this.#any.me, status: known, stoppedAt: undefined });
     }
     const [run] = this.#runs;
     return run && this.#wire(run, shape);
@@ -291,33 +249,17 @@ export class ServedAny implements AsyncDisposable {
 
   #wire({ id, actor, status, stoppedAt }: KnownRun, shape: Shape): Record<string, unknown> {
     const stopped = stoppedAt === undefined ? {} : { "stopped-at": new Date(stoppedAt).toISOString() };
+    const given = { "run-id": id, status, actor, ...stopped };
     switch (shape) {
       case "without actor":
         return { "run-id": id, status, ...stopped };
       case "given":
-        return { "run-id": id, status, actor, ...stopped };
-      case "all": {
-        const times = { "created-at": new Date(this.clock.now()).toISOString(), "time-limit-seconds": 30 };
-        return {
-          "run-id": id,
-          status,
-          actor,
-          pipeline: "nightly",
-          project: "p",
-          runner: "r",
-          ...times,
-          ...stopped,
-        };
-      }
+        return given;
+      case "all":
+        return { ...runOnWire(), "created-at": new Date(this.clock.now()).toISOString(), ...given };
       case "odd": {
-        const odd = {
-          pipeline: null,
-          project: [],
-          "created-at": 5,
-          "time-limit-seconds": "30",
-          steps: "none",
-        };
-        return { "run-id": id, status, actor, ...odd, ...stopped, "who-knows": this.#any.extra };
+        const odd = { pipeline: null, project: [], "time-limit-seconds": "30", steps: "none" };
+        return { ...given, ...odd, "created-at": 5, "who-knows": this.#any.extra };
       }
       default:
         return shape satisfies never;

@@ -96,7 +96,7 @@ describe("finding the embedded service", () => {
     clock.advance(2000);
     assert.equal(await found, undefined);
     await stranger.until(() => stranger.left === 1);
-    assert.equal(clock.sleeping, 0);
+    assert.equal(clock.alarms, 0);
   });
 
   it("finds none where nobody listens any more", async () => {
@@ -263,11 +263,11 @@ console.error("Error [ERR_UNKNOWN_BUILTIN_MODULE]: No such built-in module: node
     });
     while (clock.monotonic() < 20_000) {
       await turn();
-      if (clock.sleeping > 0) clock.advanceToNext();
+      if (clock.alarms > 0) clock.advanceToNext();
     }
     await failed;
     assert.equal(clock.monotonic(), 20_000);
-    assert.equal(clock.sleeping, 0);
+    assert.equal(clock.alarms, 0);
   });
 
   it("names the process that holds the folder and never answers", async () => {
@@ -295,7 +295,7 @@ console.error("Error [ERR_UNKNOWN_BUILTIN_MODULE]: No such built-in module: node
       // The clock stands still while a service that was started is yet to yield.
       await Promise.all(exits);
       await turn();
-      if (clock.sleeping > 0) clock.advanceToNext();
+      if (clock.alarms > 0) clock.advanceToNext();
     }
     await failed;
     assert.ok(hanging.asked.every(({ path }) => path === "/healthz"));
@@ -306,9 +306,9 @@ console.error("Error [ERR_UNKNOWN_BUILTIN_MODULE]: No such built-in module: node
     const clock = new FakeClock();
     const stop = new AbortController();
     const connected = connectEmbedded(standIn.deps({ clock }), stop.signal);
-    while (clock.sleeping === 0) await turn();
+    while (clock.alarms === 0) await turn();
     stop.abort(new Error("enough"));
     await assert.rejects(connected, /enough/);
-    assert.equal(clock.sleeping, 0);
+    assert.equal(clock.alarms, 0);
   });
 });

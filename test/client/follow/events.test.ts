@@ -5,9 +5,9 @@ import { OutOfReach } from "../../../src/client/service/reachFaults.ts";
 import { AbsentEndpoint } from "../../../src/client/service/replyErrors.ts";
 import type { ServiceEvent } from "../../../src/contract/service.ts";
 import { FakeClock } from "../../clock/fakeClock.ts";
-import { EventService } from "../eventService.ts";
 import {
   type Answer,
+  EventService,
   LoopbackService,
   orgOnWire,
   runOnWire,
@@ -38,7 +38,7 @@ class Watch implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.stop();
-    assert.equal(this.clock.sleeping, 0, "no timer is left");
+    assert.equal(this.clock.alarms, 0, "no timer is left");
   }
 }
 
@@ -144,7 +144,7 @@ describe("watching the events of an org", () => {
     await watch.opened.atLeast(1);
     await watch.stop();
     await events.service.until(() => events.service.left === 1);
-    assert.equal(watch.clock.sleeping, 0);
+    assert.equal(watch.clock.alarms, 0);
   });
 
   it("passes on what its listener throws", async () => {

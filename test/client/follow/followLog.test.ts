@@ -98,7 +98,7 @@ describe("following a run's log", () => {
     assert.equal(log.service.asked[0]?.path, logPath);
     assert.equal(log.service.asked[0]?.headers["last-event-id"], undefined);
     await log.service.until(() => log.service.left === 1);
-    assert.equal(log.clock.sleeping, 0);
+    assert.equal(log.clock.alarms, 0);
   });
 
   it("begins behind an entry, where one is named", async () => {
@@ -146,7 +146,7 @@ describe("following a run's log", () => {
     await assert.rejects(log.read(), { type: "out-of-reach" });
     assert.equal(log.service.asked.length, 11);
     assert.ok(log.clock.monotonic() > 45_000);
-    assert.equal(log.clock.sleeping, 0);
+    assert.equal(log.clock.alarms, 0);
   });
 
   it("does not count breaks of connections that were good", async () => {
@@ -195,7 +195,7 @@ describe("following a run's log", () => {
     await gone[Symbol.asyncDispose]();
     const read = followLog(client, "run_1", { follow: true }, () => undefined, never);
     await assert.rejects(read, { type: "out-of-reach", message: /Nothing listens/ });
-    assert.equal(clock.sleeping, 0);
+    assert.equal(clock.alarms, 0);
   });
 
   it("finds a service that came back elsewhere, with another key", async () => {
@@ -243,7 +243,7 @@ describe("following a run's log", () => {
     );
     await assert.rejects(read, /enough/);
     await log.service.until(() => log.service.left === 1);
-    assert.equal(log.clock.sleeping, 0);
+    assert.equal(log.clock.alarms, 0);
   });
 });
 
@@ -262,7 +262,7 @@ describe("reading what there is of a run's log", () => {
     assert.equal(await log.read({ follow: false }), undefined);
     assert.deepEqual(log.sequences, [1]);
     assert.equal(log.clock.monotonic(), 3000);
-    assert.equal(log.clock.sleeping, 0);
+    assert.equal(log.clock.alarms, 0);
   });
 
   it("takes no silence for the end of a log that has one", async () => {
@@ -291,7 +291,7 @@ describe("following the log of the embedded service", function () {
     const { runId } = await started(client, "talk");
     const told = new Told<LogEntry>();
     const broken = new Told<unknown>();
-    const through = new ServiceClient({ baseUrl: line.url, apiKey: secret, random: () => 0.99 });
+    const through = new ServiceClient({ baseUrl: new URL(line.origin), apiKey: secret, random: () => 0.99 });
     const followed = followLog(
       through,
       runId,
@@ -402,5 +402,5 @@ async function elsewhereAsked(
   service: LoopbackService,
   count: number,
 ): Promise<void> {
-  for (; service.asked.length < count; await turn()) if (clock.sleeping === 1) clock.advance(1000);
+  for (; service.asked.length < count; await turn()) if (clock.alarms === 1) clock.advance(1000);
 }

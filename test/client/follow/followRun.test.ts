@@ -4,8 +4,7 @@ import { followRun } from "../../../src/client/follow/followRun.ts";
 import type { Run } from "../../../src/contract/run.ts";
 import { FakeClock } from "../../clock/fakeClock.ts";
 import { CountedFetch, drive } from "../drive.ts";
-import { EventService } from "../eventService.ts";
-import { LoopbackService, runOnWire, sendError, sendJson } from "../loopbackService.ts";
+import { EventService, LoopbackService, runOnWire, sendError, sendJson } from "../loopbackService.ts";
 import { Told } from "../told.ts";
 
 const never = new AbortController().signal;
@@ -31,7 +30,7 @@ describe("following a run", () => {
     );
     await events.service.until(() => events.service.left === 1);
     assert.equal(events.service.asked.filter(({ path }) => path === "/api/runs/run_1").length, 1);
-    assert.equal(clock.sleeping, 0);
+    assert.equal(clock.alarms, 0);
   });
 
   it("misses no end that came before the stream was open", async () => {
@@ -107,7 +106,7 @@ describe("following a run", () => {
     await events.service.until(() => events.service.asked.length === 2);
     events.streams[0]?.destroy();
     await events.service.until(() => events.service.asked.length === 3);
-    for (; events.streams.length < 2; await turn()) if (clock.sleeping === 1) clock.advance(1000);
+    for (; events.streams.length < 2; await turn()) if (clock.alarms === 1) clock.advance(1000);
     events.send("run", runOnWire(stopped));
     assert.equal((await followed).status, "succeeded");
   });
@@ -222,7 +221,7 @@ describe("following a run", () => {
     stop.abort(new Error("seen enough"));
     await assert.rejects(followed, /seen enough/);
     await events.service.until(() => events.service.left === 1);
-    assert.equal(clock.sleeping, 0);
+    assert.equal(clock.alarms, 0);
   });
 
   it("passes on what its listener throws", async () => {

@@ -3,8 +3,7 @@ import { listRuns, type WantedRuns } from "../../../src/client/follow/listRuns.t
 import { watchRuns } from "../../../src/client/follow/watchRuns.ts";
 import type { Run } from "../../../src/contract/run.ts";
 import { FakeClock } from "../../clock/fakeClock.ts";
-import { EventService } from "../eventService.ts";
-import { LoopbackService, orgOnWire, runOnWire, sendJson } from "../loopbackService.ts";
+import { EventService, LoopbackService, orgOnWire, runOnWire, sendJson } from "../loopbackService.ts";
 import { Told } from "../told.ts";
 
 const never = new AbortController().signal;
@@ -152,7 +151,7 @@ describe("watching runs", () => {
     assert.equal(gone.all[0]?.status, "failed");
     stop.abort(new Error("enough"));
     await assert.rejects(watched, /enough/);
-    assert.equal(clock.sleeping, 0);
+    assert.equal(clock.alarms, 0);
   });
 
   it("says when the service has no events", async () => {

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
 import { chmod, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import {
@@ -9,8 +10,8 @@ import {
 import { FakeClock } from "../../clock/fakeClock.ts";
 import { isAlive } from "../../isAlive.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
+import { until } from "../../until.ts";
 import { testKey } from "../loopbackService.ts";
-import { whenThere } from "../whenThere.ts";
 
 const never = new AbortController().signal;
 
@@ -154,11 +155,11 @@ onSystemsWithScripts("a service's own command-line tool", () => {
     const tool = { ...program, clock };
     const stop = new AbortController();
     const started = startByTool(tool, "nightly", stop.signal);
-    await whenThere(join(folder.path, "ready"));
+    await until(async () => existsSync(join(folder.path, "ready")));
     stop.abort(new Error("enough"));
     await assert.rejects(started, /enough/);
     await readFile(join(folder.path, "interrupted"));
-    assert.equal(clock.sleeping, 0);
+    assert.equal(clock.alarms, 0);
   });
 
   it("is killed when it takes no notice of that for 5 s", async () => {
@@ -168,9 +169,9 @@ onSystemsWithScripts("a service's own command-line tool", () => {
     const tool = { ...(await toolThat(folder, script)), clock };
     const stop = new AbortController();
     const started = startByTool(tool, "nightly", stop.signal);
-    await whenThere(join(folder.path, "ready"));
+    await until(async () => existsSync(join(folder.path, "ready")));
     stop.abort(new Error("enough"));
-    await whenThere(join(folder.path, "deaf"));
+    await until(async () => existsSync(join(folder.path, "deaf")));
     clock.advance(5000);
     await assert.rejects(started, /enough/);
   });
@@ -198,7 +199,7 @@ onSystemsWithScripts("a service's own command-line tool", () => {
     const tool = { ...(await toolThat(folder, script)), clock };
     const stop = new AbortController();
     const started = startByTool(tool, "nightly", stop.signal);
-    await whenThere(join(folder.path, "child"));
+    await until(async () => existsSync(join(folder.path, "child")));
     const pid = await pidIn(join(folder.path, "child"));
     stop.abort(new Error("enough"));
     await assert.rejects(started, /enough/);

@@ -65,7 +65,7 @@ describe("the client of a service", () => {
       assert.equal(asked?.method, method);
       assert.equal(asked.path, path);
       assert.equal(asked.headers["x-api-key"], path === "/healthz" ? undefined : testKey);
-      assert.equal(clock.sleeping, 0);
+      assert.equal(clock.alarms, 0);
     });
   }
 

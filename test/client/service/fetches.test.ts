@@ -160,7 +160,7 @@ for (const [name, make] of fetches) {
         await assert.rejects(asked, reason);
         await service.until(() => service.left === times);
       }
-      assert.equal(clock.sleeping, 0);
+      assert.equal(clock.alarms, 0);
     });
 
     for (const [what, text, kind, message] of odd) {
@@ -191,7 +191,7 @@ describe("the tool's fetch", () => {
     const client = clientOf(`https://${there.host}`, fetch, clock);
     const error = await fault(client.start({ pipeline: "a" }, options, never));
     assert.equal(error.message, `${there.host} did not answer in time.`);
-    assert.equal(clock.sleeping, 0);
+    assert.equal(clock.alarms, 0);
   });
 
   it("keeps no program from ending: neither by a kept connection nor by one that is still being made", async () => {

@@ -32,7 +32,7 @@ describe("a service out of reach", () => {
     clock.advance(1);
     await assert.rejects(asked, { fault: "timed-out", message: / did not answer within 10 s\.$/ });
     await service.until(() => service.left === 1);
-    assert.equal(clock.sleeping, 0);
+    assert.equal(clock.alarms, 0);
   });
 
   it("is told when the answer begins but takes longer than 10 s", async () => {
@@ -57,7 +57,7 @@ describe("a service out of reach", () => {
     const started = service.client(clock).start({ pipeline: "a" }, options, never);
     await service.until(() => service.asked.length === 1);
     clock.advance(134_999);
-    assert.equal(clock.sleeping, 1);
+    assert.equal(clock.alarms, 1);
     clock.advance(1);
     await assert.rejects(started, { fault: "timed-out" });
   });
@@ -163,6 +163,6 @@ describe("a service out of reach", () => {
     stop.abort(reason);
     await assert.rejects(asked, reason);
     await service.until(() => service.left === 1);
-    assert.equal(clock.sleeping, 0);
+    assert.equal(clock.alarms, 0);
   });
 });

@@ -2,11 +2,10 @@ import assert from "node:assert/strict";
 import { ServiceClient } from "../../../src/client/service/client.ts";
 import { environmentFetch } from "../../../src/client/service/environmentFetch.ts";
 import { PipelineError } from "../../../src/contract/errors.ts";
-import { certificate } from "../../certificate.ts";
+import { certificate, trusting } from "../../certificate.ts";
 import { FakeClock } from "../../clock/fakeClock.ts";
 import { ConnectProxy } from "../../connectProxy.ts";
 import { type Answer, LoopbackService, orgOnWire, runOnWire, sendJson, testKey } from "../loopbackService.ts";
-import { trusting } from "./trusting.ts";
 
 const clock = new FakeClock();
 const { signal } = new AbortController();

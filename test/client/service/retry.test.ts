@@ -62,7 +62,7 @@ class Flaky implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    assert.equal(this.clock.sleeping, 0, "no timer is left");
+    assert.equal(this.clock.alarms, 0, "no timer is left");
     await this.service[Symbol.asyncDispose]();
   }
 }

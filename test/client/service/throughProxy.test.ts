@@ -7,12 +7,11 @@ import { ServiceClient } from "../../../src/client/service/client.ts";
 import { OutOfReach } from "../../../src/client/service/reachFaults.ts";
 import { remoteFetch } from "../../../src/client/service/remoteFetch.ts";
 import { PipelineError } from "../../../src/contract/errors.ts";
-import { certificate } from "../../certificate.ts";
+import { certificate, trusting } from "../../certificate.ts";
 import { FakeClock } from "../../clock/fakeClock.ts";
 import { ConnectProxy, type ProxyOptions } from "../../connectProxy.ts";
 import { itOn } from "../../itOn.ts";
 import { type Answer, LoopbackService, orgOnWire, runOnWire, sendJson, testKey } from "../loopbackService.ts";
-import { trusting } from "./trusting.ts";
 
 const authority = certificate({ host: "test authority", isAuthority: true });
 const serviceCertificate = certificate({ host: "service.example", issuer: authority });
@@ -43,7 +42,7 @@ class Proxied implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    assert.equal(this.clock.sleeping, 0, "no timer is left");
+    assert.equal(this.clock.alarms, 0, "no timer is left");
     await this.proxy[Symbol.asyncDispose]();
     await this.service[Symbol.asyncDispose]();
   }
@@ -338,7 +337,7 @@ describe("a service behind a proxy", () => {
       const error = await outOfReach(client.start({ pipeline: "a" }, options, never));
       assert.equal(error.fault, "timed-out");
       assert.equal(error.message, `The proxy ${silent.host} (HTTPS_PROXY) did not answer in time.`);
-      assert.equal(clock.sleeping, 0);
+      assert.equal(clock.alarms, 0);
     });
 
     it("when the proxy's certificate can't be trusted", async () => {

@@ -5,10 +5,9 @@ import type { Server } from "node:net";
 import { ServiceClient } from "../../../src/client/service/client.ts";
 import { environmentFetch } from "../../../src/client/service/environmentFetch.ts";
 import { OutOfReach, tlsFault } from "../../../src/client/service/reachFaults.ts";
-import { certificate, selfSigned } from "../../certificate.ts";
+import { certificate, trusting } from "../../certificate.ts";
 import { FakeClock } from "../../clock/fakeClock.ts";
 import { testKey } from "../loopbackService.ts";
-import { trusting } from "./trusting.ts";
 
 const authority = certificate({ host: "test authority", isAuthority: true });
 const unknown = certificate({ host: "unknown authority", isAuthority: true });
@@ -49,7 +48,7 @@ const faults: {
   },
   {
     name: "a certificate that is signed by itself",
-    server: () => secure(selfSigned("localhost")),
+    server: () => secure(certificate({ host: "localhost" })),
     message: /can't be trusted: it is signed by itself\.$/,
     next: /set NODE_EXTRA_CA_CERTS to a file that holds it/,
   },

@@ -189,6 +189,6 @@ describe("cancelling the runs of one's own key", () => {
     stop.abort(new Error("enough"));
     await assert.rejects(cancelled, /enough/);
     await service.until(() => service.left === 1);
-    assert.equal(clock.sleeping, 0);
+    assert.equal(clock.alarms, 0);
   });
 });

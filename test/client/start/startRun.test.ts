@@ -74,7 +74,7 @@ class Scene implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.service[Symbol.asyncDispose]();
-    assert.equal(this.clock.sleeping, 0, "no timer is left");
+    assert.equal(this.clock.alarms, 0, "no timer is left");
     assert.equal(this.counted.busy, 0, "no request is left");
   }
 }
@@ -273,7 +273,7 @@ describe("starting a run", () => {
         sendJson(response, 429, refusedByDay, { date: "Tue, 03 Mar 2026 22:48:00 GMT" }),
       );
       for (const hoursOff of [-30, -5, 0, 5, 30]) {
-        scene.clock.wallStart = Date.parse("2026-03-03T22:48:00Z") + hoursOff * 3_600_000;
+        scene.clock.set(Date.parse("2026-03-03T22:48:00Z") + hoursOff * 3_600_000);
         const outcome = await scene.start();
         assert.deepEqual(outcome, {
           kind: "refused",
@@ -772,7 +772,7 @@ describe("starting a run", () => {
           started.catch(() => undefined);
           // The pause, beside the second that is told while waiting.
           await scene.service.until(() => scene.service.left === 1);
-          while (scene.clock.sleeping !== (isHeld ? 2 : 1) || scene.counted.busy > 0) await turn();
+          while (scene.clock.alarms !== (isHeld ? 2 : 1) || scene.counted.busy > 0) await turn();
           stop.abort(new Error("not any more"));
           await assert.rejects(started, /not any more/);
           assert.deepEqual(unwanted, ["run_1"]);
@@ -840,7 +840,7 @@ describe("starting a run", () => {
         const started = startRun(wish, { client, onWaiting: () => {} }, stop.signal);
         started.catch(() => undefined);
         // What tells the seconds sleeps, the attempt's deadline, and at last who awaits the rest of the answer.
-        while (scene.clock.sleeping < 3) await turn();
+        while (scene.clock.alarms < 3) await turn();
         scene.clock.advance(1999);
         await turn();
         assert.equal(scene.service.left, 0);

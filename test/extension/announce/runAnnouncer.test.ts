@@ -65,7 +65,7 @@ function windowWith(level: AnnounceLevel, claims: Claims = memoryClaims(), press
   });
   const settle = async () => {
     for (let turns = 0; turns < 50; turns++) await turn();
-    while (clock.sleeping > 0) {
+    while (clock.alarms > 0) {
       clock.advanceToNext();
       for (let turns = 0; turns < 50; turns++) await turn();
     }

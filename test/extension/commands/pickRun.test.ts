@@ -58,12 +58,12 @@ describe("picking a run from a list", () => {
     assert.equal(await answer, runs[1]);
     assert(pick.isDisposed);
     await turn();
-    assert.equal(clock.sleeping, 0);
+    assert.equal(clock.alarms, 0);
   });
 
   it("has no timer for runs that have ended", async () => {
     const { clock, leave, answer } = await opened([{ status: "succeeded" }]);
-    assert.equal(clock.sleeping, 0);
+    assert.equal(clock.alarms, 0);
     leave();
     await answer;
   });

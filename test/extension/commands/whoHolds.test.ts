@@ -59,7 +59,7 @@ describe("the list of who holds the slot", () => {
     assert.deepEqual(await answer, { kind: "left" });
     assert(pick.isDisposed);
     await turn();
-    assert.equal(clock.sleeping, 0);
+    assert.equal(clock.alarms, 0);
   });
 
   it("counts on the service's clock, and says nothing of the time where that isn't told", () => {

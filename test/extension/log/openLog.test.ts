@@ -148,7 +148,7 @@ describe("the logs that documents show", () => {
     clock.advance(60_000);
     await new Promise((resolve) => setImmediate(resolve));
     assert.equal(logs.size, 0);
-    assert.equal(clock.sleeping, 0);
+    assert.equal(clock.alarms, 0);
   });
 
   it("go on when a document is closed and opened in one go, as by a change of its language", async () => {

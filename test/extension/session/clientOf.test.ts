@@ -3,14 +3,14 @@ import { createServer } from "node:https";
 import { systemClock } from "../../../src/contract/clock.ts";
 import { PipelineError } from "../../../src/contract/errors.ts";
 import { clientOf } from "../../../src/extension/session/clientOf.ts";
-import { selfSigned } from "../../certificate.ts";
+import { certificate } from "../../certificate.ts";
 import { testKey } from "../../client/loopbackService.ts";
 
 const never = new AbortController().signal;
 
 describe("a client of the editor's", () => {
   it("is told to trust a certificate in the system's way: the environment's has no effect in an editor", async () => {
-    const server = createServer(selfSigned("localhost"), (_, response) => response.end("{}"));
+    const server = createServer(certificate({ host: "localhost" }), (_, response) => response.end("{}"));
     await new Promise<void>((resolve) => server.listen(0, "localhost", resolve));
     try {
       const address = server.address();

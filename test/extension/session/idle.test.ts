@@ -106,7 +106,7 @@ describe("an hour of a window that nobody looks at", function () {
 
   it("shows the new day's numbers of this machine's own service as it tells them, unasked", async () => {
     const clock = new FakeClock();
-    clock.wallStart = Date.parse("2026-03-03T23:50:00Z");
+    clock.set("2026-03-03T23:50:00Z");
     const activity = new Activity(clock);
     await using service = await startedService({ clock });
     const { secret } = await service.key();
@@ -274,7 +274,7 @@ describe("the numbers of a service without events", () => {
     await using scene = await polled();
     // This machine's clock is hours off: only the service's `Date` tells the day.
     const { clock, session, isFocused, activity } = scene;
-    clock.wallStart = Date.parse("2026-03-03T18:59:10Z");
+    clock.set("2026-03-03T18:59:10Z");
     scene.setAhead(5 * hour * 1000);
     isFocused.set(true);
     session.watch();
@@ -297,7 +297,7 @@ describe("the numbers of a service without events", () => {
   it("are not today's any more where nobody looks either, and are asked for once somebody does", async () => {
     await using scene = await polled();
     const { clock, session, isFocused, activity } = scene;
-    clock.wallStart = Date.parse("2026-03-03T23:59:00Z");
+    clock.set("2026-03-03T23:59:00Z");
     session.watch();
     await activity.pass(hour);
     assert.equal(session.reading.value, undefined);
@@ -330,7 +330,7 @@ describe("the numbers of a service without events", () => {
     const following = session.state.observe(() => seen.push(shownBy(session)));
     scene.use(30);
     // The wall clock goes on while timers stand still.
-    clock.wallStart += 2 * hour * 1000;
+    clock.set(clock.now() + 2 * hour * 1000);
     await activity.pass(21);
     following.dispose();
     assert.equal(shownBy(session), 30);

@@ -72,7 +72,7 @@ async function machine() {
     const end = clock.now() + milliseconds;
     while (clock.now() < end && !until()) {
       for (let turns = 0; turns < 20; turns++) await turn();
-      if (clock.sleeping > 0) clock.advanceToNext();
+      if (clock.alarms > 0) clock.advanceToNext();
       else clock.advance(1000);
     }
     for (let turns = 0; turns < 200; turns++) await turn();
@@ -153,7 +153,7 @@ describe("a start that is deferred until 00:00 UTC", () => {
       using first = place.open(memory);
       await first.retries.add({ pipeline: "nightly" }, never);
     }
-    assert.equal(place.clock.sleeping, 0, "a closed window leaves no timer");
+    assert.equal(place.clock.alarms, 0, "a closed window leaves no timer");
     const windows = [place.open(memory), place.open(memory)];
     for (const { retries } of windows) await retries.loaded;
     const started = () => windows.flatMap((window) => window.started.all);

@@ -130,11 +130,11 @@ describe("the status-bar item", () => {
     shown.length = 0;
     state.set({ kind: "idle" });
     assert.deepEqual(shown, ["(hidden)"]);
-    assert.equal(clock.sleeping, 1);
+    assert.equal(clock.alarms, 1);
     status.dispose();
     await new Promise(setImmediate);
     state.set(live(4));
     assert.deepEqual(shown, ["(hidden)"]);
-    assert.equal(clock.sleeping, 0);
+    assert.equal(clock.alarms, 0);
   });
 });

@@ -72,7 +72,7 @@ describe("the Runs view", () => {
   afterEach(async () => {
     open.runsView.dispose();
     open.bench.runs.dispose();
-    assert.equal(open.bench.clock.sleeping, 0);
+    assert.equal(open.bench.clock.alarms, 0);
     await service[Symbol.asyncDispose]();
   });
 
@@ -127,10 +127,10 @@ describe("the Runs view", () => {
       // Not the run's own row: its buttons would be made anew under the mouse.
       assert.deepEqual(open.changes, [[only]]);
       assert.equal(rowOf(only).description, `running · ${second} s`);
-      await until(() => open.bench.clock.sleeping === 1);
+      await until(() => open.bench.clock.alarms === 1);
     }
     open.view.show(false);
-    assert.equal(open.bench.clock.sleeping, 0);
+    assert.equal(open.bench.clock.alarms, 0);
     assert.equal(service.asked.length, asked);
   });
 
@@ -240,7 +240,7 @@ describe("the Runs view", () => {
     open.bench.session.state.set({ kind: "out-of-reach", problem: "away", retried: true });
     assert.deepEqual(await children(), []);
     assert.equal(open.bench.contexts.shown.get("pipelineRuns.runsWelcome"), "out-of-reach");
-    assert.equal(open.bench.clock.sleeping, 0);
+    assert.equal(open.bench.clock.alarms, 0);
   });
 
   it("says above its rows that the day is used up, and when it starts again", async () => {
@@ -265,7 +265,7 @@ describe("the Runs view", () => {
     // One's own midnight may come first.
     for (let days = 0; days < 2; days++) {
       open.bench.clock.advanceToNext();
-      await until(() => open.bench.clock.sleeping === 1);
+      await until(() => open.bench.clock.alarms === 1);
     }
     const [group] = await children();
     assert(group?.kind === "group");

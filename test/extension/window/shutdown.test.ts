@@ -21,7 +21,7 @@ describe("the end of a window", () => {
     cancel.resolve();
     await Promise.all([starting, ended]);
     assert.deepEqual(over, ["the cancel", "the window"]);
-    assert.equal(clock.sleeping, 0);
+    assert.equal(clock.alarms, 0);
   });
 
   it("awaits nothing for longer than the editor lets it", async () => {
@@ -36,6 +36,6 @@ describe("the end of a window", () => {
   it("comes at once where nothing is active", async () => {
     const clock = new FakeClock();
     await new Shutdown().finish(clock);
-    assert.equal(clock.sleeping, 0);
+    assert.equal(clock.alarms, 0);
   });
 });

@@ -3,6 +3,7 @@ import { writeFile } from "node:fs/promises";
 import { createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { certificate } from "../../certificate.ts";
+import { toolbox } from "../../cli/toolbox.ts";
 import {
   type Answer,
   LoopbackService,
@@ -13,7 +14,6 @@ import {
 } from "../../client/loopbackService.ts";
 import { ConnectProxy, type ProxyOptions } from "../../connectProxy.ts";
 import { itOn } from "../../itOn.ts";
-import { toolbox } from "../../cli/toolbox.ts";
 
 const authority = certificate({ host: "test authority", isAuthority: true });
 const ofService = certificate({ host: "service.example", issuer: authority });

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import { execa } from "execa";
+import { aptInstall, canInstall, isExecutable } from "../../../scripts/process/aptInstall.ts";
 import type { Shell } from "../../../src/cli/completion/scripts.ts";
-import { shellOf } from "../../cli/shellOf.ts";
 import { type Toolbox, toolbox } from "../../cli/toolbox.ts";
 import { programPipeline } from "../../service/startedService.ts";
 
@@ -100,4 +100,26 @@ for (const shell of ["bash", "zsh", "fish"] as const) {
       assert.deepEqual([stderr, exitCode], ["", 0]);
     });
   });
+}
+
+/** A shell's program, installed where that can be done; otherwise says why its tests are not there. */
+async function shellOf(name: Shell): Promise<string | undefined> {
+  if (process.platform === "win32") return undefined;
+  const found = await find(name);
+  if (found !== undefined) return found;
+  try {
+    if (await canInstall()) await aptInstall(name, "", AbortSignal.timeout(180_000));
+  } catch (error) {
+    console.log(error instanceof Error ? error.message : error);
+  }
+  const installed = await find(name);
+  if (installed === undefined) console.log(`There is no ${name} here, so nothing is completed in it.`);
+  return installed;
+}
+
+async function find(name: string): Promise<string | undefined> {
+  for (const folder of (process.env["PATH"] ?? "").split(delimiter)) {
+    if (folder !== "" && (await isExecutable(join(folder, name)))) return join(folder, name);
+  }
+  return undefined;
 }

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { ServiceProxy } from "../../cli/serviceProxy.ts";
+import { serviceProxy } from "../../cli/serviceProxy.ts";
 import { toolbox, written } from "../../cli/toolbox.ts";
 import { programPipeline, untilCancelled } from "../../service/startedService.ts";
 
@@ -26,7 +26,7 @@ async function waitInVain() {
   await tool.write("long", programPipeline(untilCancelled, "200s"));
   await tool.write("hello", programPipeline(""));
   const [held] = JSON.parse((await tool.run(["run", "long", "--detach", "--json"])).stdout).runs;
-  await using proxy = await ServiceProxy.before(tool.data);
+  await using proxy = await serviceProxy(tool.data);
 
   const began = performance.now();
   const { exitCode, stdout, stderr } = await tool.run(["run", "hello"], proxy.env);
@@ -62,7 +62,7 @@ async function waitInVain() {
   );
   await tool.run(["runs", "cancel", "--mine"]);
   assert.equal(JSON.parse((await tool.run(["org", "--json"])).stdout).usage["runs-today"], 1);
-  return { seconds, requests: proxy.passed.map(({ line }) => line) };
+  return { seconds, requests: proxy.passed };
 }
 
 /** Waits for a slot that is given up when half of the wait is over. */

@@ -9,8 +9,7 @@ import { findEmbedded } from "../../../src/client/embedded/findEmbedded.ts";
 import { watchEvents } from "../../../src/client/follow/events.ts";
 import { StandIn } from "../../client/embedded/standIn.ts";
 import { isAlive } from "../../isAlive.ts";
-import { compiledFolder } from "../../service/compiledFolder.ts";
-import { lateRunnerPath } from "../../service/runnerPath.ts";
+import { compiledFolder, lateRunnerPath } from "../../service/programs.ts";
 import { ended, programPipeline, started } from "../../service/startedService.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
 

@@ -5,7 +5,7 @@ import { Validator } from "@seriousme/openapi-schema-validator";
 import { errorTypes } from "../../../src/contract/errors.ts";
 import { hurried } from "../../clock/preload.ts";
 import { fillDay } from "../../service/fillDay.ts";
-import { openStream, untilTold } from "../../service/openStream.ts";
+import { openStream } from "../../service/openStream.ts";
 import { programPipeline, untilCancelled } from "../../service/startedService.ts";
 import { at, givenKey, givenService } from "./givenService.ts";
 import { row, rowCase } from "./row.ts";
@@ -239,7 +239,7 @@ describe("conformance: the endpoints", () => {
         "x-api-key": someone.secret,
         accept: "text/event-stream",
       });
-      await untilTold(live.events, ({ data }) => String(data["text"]).includes("first"));
+      await live.events.untilOne(({ data }) => String(data["text"]).includes("first"));
       const before = await someone.told("GET", `/api/runs/${run["run-id"]}`);
       assert.equal(before.status, "running", "the line has come while the run is active");
       await cancel(someone, run);
@@ -307,7 +307,7 @@ describe("conformance: the endpoints", () => {
       const stream = await follow(someone);
       const theirs = await follow(stranger);
       const run = await someone.start("hello");
-      await untilTold(stream.events, ({ data }) => data["status"] === "succeeded");
+      await stream.events.untilOne(({ data }) => data["status"] === "succeeded");
       const kinds = new Set(stream.events.all.map(({ event }) => event));
       assert(kinds.has("org") && kinds.has("run"));
       const counts = stream.events.all.filter(({ event }) => event === "org").map(({ data }) => data as Told);

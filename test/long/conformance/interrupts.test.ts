@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { systemClock } from "../../../src/contract/clock.ts";
-import { ServiceProxy } from "../../cli/serviceProxy.ts";
+import { serviceProxy } from "../../cli/serviceProxy.ts";
 import { written } from "../../cli/toolbox.ts";
 import { runOnWire, sendJson } from "../../client/loopbackService.ts";
 import { endProcess } from "../../endProcessesOf.ts";
@@ -58,8 +58,8 @@ describe("conformance: Ctrl-C", () => {
   const cancel = (someone: Member, run: Told): Promise<Told> =>
     someone.told("POST", `/api/runs/${run["run-id"]}/cancel`);
 
-  const proxyOf = (someone: Member, options: Parameters<typeof ServiceProxy.to>[1]) =>
-    ServiceProxy.to({ url: served.url, token: someone.secret }, options);
+  const proxyOf = (someone: Member, options: Parameters<typeof serviceProxy>[1]) =>
+    serviceProxy({ url: served.url, token: someone.secret }, options);
 
   posixRow(id, "while following, the run is cancelled and its slot is free when the tool ends", async () => {
     const someone = await served.member();
@@ -108,7 +108,7 @@ describe("conformance: Ctrl-C", () => {
       const run = await someone.start("long");
       const isGranted = Promise.withResolvers<void>();
       await using proxy = await proxyOf(someone, {
-        beforeReply: ({ headers }, status) => {
+        beforeReply: (_, status, headers) => {
           if (headers["prefer"] === undefined || status !== 201) return undefined;
           isGranted.resolve();
           return new Promise(() => {});
@@ -168,7 +168,7 @@ describe("conformance: Ctrl-C", () => {
       const isGranted = Promise.withResolvers<void>();
       const isInterrupted = Promise.withResolvers<void>();
       await using proxy = await proxyOf(someone, {
-        beforeReply: ({ line }) => {
+        beforeReply: (line) => {
           if (line !== "POST /api/runs") return undefined;
           isGranted.resolve();
           return isInterrupted.promise;
@@ -198,11 +198,11 @@ describe("conformance: Ctrl-C", () => {
         const isLost = Promise.withResolvers<void>();
         let lost = 0;
         await using proxy = await proxyOf(someone, {
-          losesReply: ({ line }, status) => {
-            if (line !== "POST /api/runs" || status !== 201 || lost > 0) return false;
+          beforeReply: (line, status) => {
+            if (line !== "POST /api/runs" || status !== 201 || lost > 0) return undefined;
             lost += 1;
             isLost.resolve();
-            return true;
+            return "lost";
           },
         });
         const starting = served.spawn(["run", "stubborn"], proxy.env);
@@ -228,7 +228,7 @@ describe("conformance: Ctrl-C", () => {
       const isGranted = Promise.withResolvers<void>();
       let granted = 0;
       await using proxy = await proxyOf(someone, {
-        beforeReply: ({ line }, status) => {
+        beforeReply: (line, status) => {
           if (line !== "POST /api/runs" || status !== 201) return undefined;
           granted += 1;
           isGranted.resolve();
@@ -254,7 +254,7 @@ describe("conformance: Ctrl-C", () => {
         const isGranted = Promise.withResolvers<void>();
         const isAskedAfter = Promise.withResolvers<void>();
         await using proxy = await proxyOf(someone, {
-          beforeReply: ({ line }, status) => {
+          beforeReply: (line, status) => {
             if (line.startsWith("GET /api/runs?")) isAskedAfter.resolve();
             if (line !== "POST /api/runs" || status !== 201) return undefined;
             isGranted.resolve();

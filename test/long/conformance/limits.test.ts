@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { secondsToReset } from "../../../src/contract/time.ts";
-import { TurnedClock } from "../../clock/turnedClock.ts";
+import { FakeClock } from "../../clock/fakeClock.ts";
 import { isAlive } from "../../isAlive.ts";
 import { fillDay } from "../../service/fillDay.ts";
 import {
@@ -111,7 +111,7 @@ describe("conformance: limits, states and transitions", () => {
   );
 
   row("description, Limits: Reset of the count", "the count starts again at 00:00 UTC", async () => {
-    const clock = new TurnedClock("2026-03-03T23:59:58Z");
+    const clock = new FakeClock("2026-03-03T23:59:58Z");
     await using service = await startedService({ clock });
     await service.write("hello", programPipeline(""));
     const { secret, orgId } = await service.member();
@@ -126,9 +126,9 @@ describe("conformance: limits, states and transitions", () => {
     assert.equal(refused.status, 429);
     assert.equal(refused.headers.get("retry-after"), "2");
     assert.equal(await countOf(), 50);
-    clock.turn(1_999);
+    clock.advance(1_999);
     assert.equal((await start()).status, 429);
-    clock.turn(1);
+    clock.advance(1);
     assert.equal(await countOf(), 0);
     assert.equal((await start()).status, 201);
     assert.equal(await countOf(), 1);

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { mkdir, writeFile } from "node:fs/promises";
+import { availableParallelism } from "node:os";
 import { basename, join } from "node:path";
 import { readConnection } from "../../../src/client/embedded/connectionFile.ts";
 import { isAlive } from "../../isAlive.ts";
@@ -8,7 +9,6 @@ import { at, givenService, startsAnswered } from "./givenService.ts";
 import { row, rowCase } from "./row.ts";
 import { type Member, type ServedTool, servedTool } from "./servedTool.ts";
 import { sendShape } from "./shapes.ts";
-import { eachOf } from "./someAtOnce.ts";
 import { onlyObject, type Told, watchedTool } from "./watchedTool.ts";
 
 describe("conformance: the command-line tool", () => {
@@ -423,3 +423,13 @@ const pairPipeline = programPipeline(`
   appendFileSync('pair', process.pid + '\\n');
   setInterval(() => readFileSync('pair', 'utf8').split('\\n').length > 2 && process.exit(), 10);
 `);
+
+/** Acts on each, with no more under way at once than the machine has cores for, and throws the first fault. */
+async function eachOf<T>(items: readonly T[], act: (item: T) => Promise<void>): Promise<void> {
+  const waiting = items.values();
+  const worker = async (): Promise<void> => {
+    for (const item of waiting) await act(item);
+  };
+  const ends = await Promise.allSettled(Array.from({ length: availableParallelism() }, worker));
+  for (const end of ends) if (end.status === "rejected") throw end.reason;
+}

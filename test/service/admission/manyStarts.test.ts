@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { StartAttempt } from "../../../src/client/service/client.ts";
-import { TurnedClock } from "../../clock/turnedClock.ts";
+import { FakeClock } from "../../clock/fakeClock.ts";
 import { fillDayOf } from "../fillDay.ts";
 import { onBoth } from "../onBoth.ts";
 import { serviceOn } from "../serviceOn.ts";
@@ -72,7 +72,7 @@ onBoth("many starts", (store) => {
   });
 
   it("of a day: the 51st is refused with scope free-day and Retry-After, and leaves 50", async () => {
-    const clock = new TurnedClock("2026-03-04T22:46:39Z");
+    const clock = new FakeClock("2026-03-04T22:46:39Z");
     await using service = await serviceOn(store, { clock });
     const { client, secret, orgId } = await service.member();
     await service.write("hello", programPipeline(""));

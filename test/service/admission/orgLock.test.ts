@@ -6,7 +6,7 @@ import { PostgresAdmission } from "../../../src/service/store/postgres/postgresA
 import type { Database, Write } from "../../../src/service/store/tables.ts";
 import { postgresFolder } from "../../postgres/installPostgres.ts";
 import { databasesForSuite } from "../../postgres/lentDatabases.ts";
-import { until } from "../many/until.ts";
+import { until } from "../../until.ts";
 import { startedServers } from "../startedCores.ts";
 
 describe("the lock of an org on PostgreSQL", function () {

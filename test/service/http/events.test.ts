@@ -4,10 +4,10 @@ import { request } from "node:http";
 import { setImmediate as turn } from "node:timers/promises";
 import { utcDay } from "../../../src/contract/time.ts";
 import { touchRun } from "../../../src/service/store/runChanges.ts";
-import { TurnedClock } from "../../clock/turnedClock.ts";
+import { FakeClock } from "../../clock/fakeClock.ts";
 import { fillDayOf } from "../fillDay.ts";
 import { onBoth } from "../onBoth.ts";
-import { cutOff, openStream, type StreamEvent, unreadReply, untilTold } from "../openStream.ts";
+import { cutOff, openStream, type StreamEvent, unreadReply } from "../openStream.ts";
 import { serviceOn } from "../serviceOn.ts";
 import {
   ended,
@@ -28,7 +28,7 @@ onBoth("the events of the service", (store) => {
     await service.write("hello", programPipeline(""));
     const stream = await openStream(`${service.url}/api/events`, { "x-api-key": secret });
     const first = await started(client, "long");
-    await untilTold(stream.events, ({ data }) => data["status"] === "running");
+    await stream.events.untilOne(({ data }) => data["status"] === "running");
     const id = lastId(stream.events.all);
     stream.leave();
     await client.cancel(first.runId, never);
@@ -39,7 +39,7 @@ onBoth("the events of the service", (store) => {
       "x-api-key": secret,
       "last-event-id": id,
     });
-    await untilTold(resumed.events, ({ data }) => data["status"] === "succeeded");
+    await resumed.events.untilOne(({ data }) => data["status"] === "succeeded");
     const { all } = resumed.events;
     assert.deepEqual([all[0]?.event, all[0]?.data["usage"]], ["org", { "runs-today": 2 }]);
     assert.deepEqual(
@@ -54,7 +54,7 @@ onBoth("the events of the service", (store) => {
     await service.write("long", programPipeline(untilCancelled));
     const stream = await openStream(`${service.url}/api/events`, { "x-api-key": secret });
     const run = await started(client, "long");
-    await untilTold(stream.events, ({ data }) => data["status"] === "running");
+    await stream.events.untilOne(({ data }) => data["status"] === "running");
     const id = lastId(stream.events.all);
     stream.leave();
     await service.restart();
@@ -64,7 +64,7 @@ onBoth("the events of the service", (store) => {
       "x-api-key": secret,
       "last-event-id": id,
     });
-    await untilTold(resumed.events, ({ data }) => data["status"] === "cancelled");
+    await resumed.events.untilOne(({ data }) => data["status"] === "cancelled");
     const { all } = resumed.events;
     const [org] = all;
     const end = ofStatus(all, "cancelled").at(-1);
@@ -79,7 +79,7 @@ onBoth("the events of the service", (store) => {
     await service.write("hello", programPipeline(""));
     await using stream = await openStream(`${service.url}/api/events`, { "x-api-key": secret });
     for (let count = 0; count < 3; count++) await ended(client, await started(client, "hello"));
-    await untilTold(stream.events, () => ofStatus(stream.events.all, "succeeded").length === 3);
+    await stream.events.untilOne(() => ofStatus(stream.events.all, "succeeded").length === 3);
     const ids = stream.events.all.flatMap(({ id }) => (id === undefined ? [] : [Number(id)]));
     assert.deepEqual(
       ids,
@@ -95,7 +95,7 @@ onBoth("the events of the service", (store) => {
     await service.write("long", programPipeline(untilCancelled));
     const run = await started(client, "long");
     await using first = await openStream(`${service.url}/api/events`, { "x-api-key": secret });
-    await untilTold(first.events, ({ data }) => data["run-id"] === run.runId);
+    await first.events.untilOne(({ data }) => data["run-id"] === run.runId);
     for (const lastEventId of [undefined, "yesterday", "-1", "99999999", ""]) {
       await using stream = await openStream(`${service.url}/api/events`, {
         "x-api-key": secret,
@@ -144,7 +144,7 @@ onBoth("the events of the service", (store) => {
     const otherClient = service.client(other.secret);
     await service.addProject(otherClient);
     const own = await started(otherClient, "hello");
-    await untilTold(stream.events, ({ event }) => event === "run");
+    await stream.events.untilOne(({ event }) => event === "run");
     assert.deepEqual(
       [...new Set(stream.events.all.flatMap(({ data }) => data["run-id"] ?? []))],
       [own.runId],
@@ -152,7 +152,7 @@ onBoth("the events of the service", (store) => {
   });
 
   it("send a comment after 15 s of silence", async () => {
-    const clock = new TurnedClock("2026-03-04T12:00:00Z");
+    const clock = new FakeClock("2026-03-04T12:00:00Z");
     await using service = await serviceOn(store, { clock });
     const { secret } = await service.member();
     await using stream = await openStream(`${service.url}/api/events`, { "x-api-key": secret });
@@ -168,7 +168,7 @@ onBoth("the events of the service", (store) => {
   });
 
   it("tell after 15 s of silence what nobody has rung for", async () => {
-    const clock = new TurnedClock("2026-03-04T12:00:00Z");
+    const clock = new FakeClock("2026-03-04T12:00:00Z");
     await using service = await serviceOn(store, { clock });
     const { client, secret } = await service.member();
     await service.write("hello", programPipeline(""));
@@ -180,20 +180,20 @@ onBoth("the events of the service", (store) => {
     await standsStill(() => clock.alarms);
     assert.ok(!stream.events.all.some(({ event }) => event === "run"));
     await service.turn(15_000);
-    await untilTold(stream.events, ({ data }) => data["run-id"] === run.runId);
+    await stream.events.untilOne(({ data }) => data["run-id"] === run.runId);
     assert.equal(stream.events.all.at(-2)?.event, "org");
   });
 
   it("tell of a new day also when the clock is set to a later hour of another", async () => {
-    const clock = new TurnedClock("2026-03-04T09:00:00Z");
+    const clock = new FakeClock("2026-03-04T09:00:00Z");
     await using service = await serviceOn(store, { clock });
     const { orgId, secret } = await service.member();
     await fillDayOf(service.db, 3, clock.now(), orgId);
     await using stream = await openStream(`${service.url}/api/events`, { "x-api-key": secret });
-    await untilTold(stream.events, usedToday(3));
+    await stream.events.untilOne(usedToday(3));
     await service.set("2026-03-05T08:59:00Z");
     await service.turn(60_000);
-    await untilTold(stream.events, usedToday(0));
+    await stream.events.untilOne(usedToday(0));
     // And back again, as a clock that was wrong is set right.
     await service.set("2026-03-04T09:05:00Z");
     await service.turn(60_000);
@@ -202,7 +202,7 @@ onBoth("the events of the service", (store) => {
   });
 
   it("are cut off for a reader that takes nothing for a minute, who then goes on where it was", async () => {
-    const clock = new TurnedClock("2026-03-04T12:00:00Z");
+    const clock = new FakeClock("2026-03-04T12:00:00Z");
     await using service = await serviceOn(store, { clock });
     const { orgId, secret } = await service.member();
     const text = "x".repeat(100_000);
@@ -219,7 +219,7 @@ onBoth("the events of the service", (store) => {
       "x-api-key": secret,
       "last-event-id": "190",
     });
-    await untilTold(resumed.events, ({ id }) => id === "200");
+    await resumed.events.untilOne(({ id }) => id === "200");
     assert.equal(resumed.events.all[1]?.id, "191");
   });
 
@@ -246,7 +246,7 @@ onBoth("the events of the service", (store) => {
     for (const run of runs)
       await client.cancel(run.runId, never).catch((error) => assert.equal(error.type, "not-found"));
     const last = await started(client, "long", 120);
-    await untilTold(stream.events, ({ data }) => data["run-id"] === last.runId);
+    await stream.events.untilOne(({ data }) => data["run-id"] === last.runId);
     for (const { data } of stream.events.all)
       if (typeof data["run-id"] === "string") told.add(data["run-id"]);
     for (const runId of told) assert.equal((await client.run(runId, never)).runId, runId);
@@ -255,7 +255,7 @@ onBoth("the events of the service", (store) => {
 
 describe("the events of the embedded service", () => {
   it("leave nothing behind when a reader leaves, or asks for the head alone", async () => {
-    const clock = new TurnedClock("2026-03-04T12:00:00Z");
+    const clock = new FakeClock("2026-03-04T12:00:00Z");
     await using service = await startedService({ clock });
     const { secret } = await service.member();
     const before = clock.alarms;

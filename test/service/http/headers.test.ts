@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { AddressInfo } from "node:net";
 import { createHttpServer } from "../../../src/service/http/httpServer.ts";
-import { TurnedClock } from "../../clock/turnedClock.ts";
+import { FakeClock } from "../../clock/fakeClock.ts";
 import { bareApp } from "../bareApp.ts";
 import { fillDay } from "../fillDay.ts";
 import { errorTypeOf, parseReply, rawExchange } from "../rawExchange.ts";
@@ -44,7 +44,7 @@ describe("the headers of replies", () => {
   });
 
   it("tell the day's runs on the org, on a start and on both refusals", async () => {
-    const clock = new TurnedClock("2026-03-04T22:46:39Z");
+    const clock = new FakeClock("2026-03-04T22:46:39Z");
     await using service = await startedService({ clock });
     const { secret, orgId } = await service.member();
     const key = { "x-api-key": secret };
@@ -62,10 +62,10 @@ describe("the headers of replies", () => {
     assert.deepEqual(await told(await start()), [201, '"free-day";r=49;t=4401', policy, null]);
     // Nobody knows when the slot comes free, so no time is named: a client keeps its own growing pauses.
     assert.deepEqual(await told(await start()), [429, '"free-day";r=49;t=4401', policy, null]);
-    clock.turn(1_000);
+    clock.advance(1_000);
     await fillDay(service.data, 60, clock.now(), orgId);
     assert.deepEqual(await told(await start()), [429, '"free-day";r=0;t=4400', policy, "4400"]);
-    clock.turn(4_400_000);
+    clock.advance(4_400_000);
     assert.deepEqual(await told(await org()), [200, '"free-day";r=50;t=86400', policy, null]);
   });
 

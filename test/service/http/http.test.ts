@@ -5,7 +5,7 @@ import { request } from "node:http";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { PipelineError } from "../../../src/contract/errors.ts";
-import { TurnedClock } from "../../clock/turnedClock.ts";
+import { FakeClock } from "../../clock/fakeClock.ts";
 import { itOn } from "../../itOn.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
 import { fillDayOf } from "../fillDay.ts";
@@ -118,7 +118,7 @@ onBoth("the service over HTTP", (store) => {
   });
 
   it("tells everyone at 00:00 UTC that the count has started again", async () => {
-    const clock = new TurnedClock("2026-03-04T23:59:50Z");
+    const clock = new FakeClock("2026-03-04T23:59:50Z");
     await using service = await serviceOn(store, { clock });
     const { orgId, secret } = await service.member();
     await fillDayOf(service.db, 3, clock.now(), orgId);

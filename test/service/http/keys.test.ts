@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readConnection } from "../../../src/client/embedded/connectionFile.ts";
 import type { Role } from "../../../src/contract/roles.ts";
-import { TurnedClock } from "../../clock/turnedClock.ts";
+import { FakeClock } from "../../clock/fakeClock.ts";
 import { onBoth } from "../onBoth.ts";
 import { openStream } from "../openStream.ts";
 import { serviceOn } from "../serviceOn.ts";
@@ -107,7 +107,7 @@ onBoth("API keys over HTTP", (store) => {
   });
 
   it("open nothing once they are revoked, and revoking again changes nothing", async () => {
-    const clock = new TurnedClock("2026-03-04T12:00:00Z");
+    const clock = new FakeClock("2026-03-04T12:00:00Z");
     await using service = await serviceOn(store, { clock });
     const owner = await service.key("owner");
     const member = await service.key("member");
@@ -181,7 +181,7 @@ onBoth("API keys over HTTP", (store) => {
   });
 
   it("end their streams within seconds when another process revokes them", async () => {
-    const clock = new TurnedClock("2026-03-04T12:00:00Z");
+    const clock = new FakeClock("2026-03-04T12:00:00Z");
     await using service = await serviceOn(store, { clock });
     const { secret, keyId } = await service.key("member");
     await using stream = await openStream(`${service.url}/api/events`, { "x-api-key": secret });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { request } from "node:http";
-import { TurnedClock } from "../../clock/turnedClock.ts";
+import { FakeClock } from "../../clock/fakeClock.ts";
 import { fillDay } from "../fillDay.ts";
 import { parseReply, rawExchange } from "../rawExchange.ts";
 import { programPipeline, startedService, untilCancelled } from "../startedService.ts";
@@ -28,7 +28,7 @@ async function ask(url: string, { method = "GET", path = "/api/org", headers = {
 
 describe("what is asked most", () => {
   it("is answered by the rule that comes first", async () => {
-    const clock = new TurnedClock("2026-03-04T12:00:00Z");
+    const clock = new FakeClock("2026-03-04T12:00:00Z");
     await using service = await startedService({ clock });
     const { secret, orgId } = await service.member();
     const viewer = await service.key("viewer");
@@ -81,7 +81,7 @@ describe("what is asked most", () => {
     await compare({ headers: key }, 200);
     const refused = await ask(service.url, start(named));
     assert.equal(refused.headers["retry-after"], "43200");
-    clock.turn(43_200_000);
+    clock.advance(43_200_000);
     await compare({ headers: key }, 200);
   });
 

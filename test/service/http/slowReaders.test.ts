@@ -6,7 +6,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { createHttpServer } from "../../../src/service/http/httpServer.ts";
 import { OrgEvents } from "../../../src/service/http/orgEvents.ts";
 import { bareApp } from "../bareApp.ts";
-import { openStream, untilTold } from "../openStream.ts";
+import { openStream } from "../openStream.ts";
 import { errorTypeOf } from "../rawExchange.ts";
 import { startedCore } from "../startedCore.ts";
 
@@ -74,7 +74,7 @@ describe("readers of events that don't read", function () {
     }
     const closed = Promise.all(streams.map((stream) => once(stream, "close")));
     for (const one of asked) one.on("error", () => {});
-    started.clock.turn(60_000);
+    started.clock.advance(60_000);
     await closed;
     assert.equal(started.core.bus.subscribers, 0);
   });
@@ -90,14 +90,14 @@ describe("readers of events that don't read", function () {
     const [reply] = service.streams;
     assert(reply !== undefined);
     await using reader = await openStream(`${service.url}/api/events`, { "x-api-key": key.secret });
-    await untilTold(reader.events, ({ event }) => event === "org");
+    await reader.events.untilOne(({ event }) => event === "org");
     let last = 0;
     while (!reply.destroyed) {
       assert(last < 1_000, "it is never cut off");
       last += 1;
       await putRun(started, key, last);
       started.core.bus.emit(key.orgId, { kind: "run", runId: "" });
-      await untilTold(reader.events, ({ id }) => id === String(last));
+      await reader.events.untilOne(({ id }) => id === String(last));
     }
     assert.equal(service.replies.count, 1);
     assert.equal(started.core.bus.subscribers, 1);

@@ -10,7 +10,7 @@ import { Hono } from "hono";
 import type { AppEnv } from "../../../src/service/http/everyRequest.ts";
 import { connectionLimits, createHttpServer } from "../../../src/service/http/httpServer.ts";
 import { OpenReplies } from "../../../src/service/http/openReplies.ts";
-import { TurnedClock } from "../../clock/turnedClock.ts";
+import { FakeClock } from "../../clock/fakeClock.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
 import { errorTypeOf, parseReply, rawExchange } from "../rawExchange.ts";
 import { startedService } from "../startedService.ts";
@@ -184,7 +184,7 @@ describe("a reply that is sent before the request's body was read", function () 
 
 /** The real server with a clock that stands, over an app that reads no body. */
 async function standingServer(limits: Partial<Record<keyof typeof connectionLimits, number>> = {}) {
-  const clock = new TurnedClock("2026-03-04T12:00:00Z");
+  const clock = new FakeClock("2026-03-04T12:00:00Z");
   const read: string[] = [];
   const app = new Hono<AppEnv>();
   app.post("/read", async (context) => {
@@ -232,7 +232,7 @@ describe("a connection behind its last reply", function () {
     assert(served !== undefined && !served.destroyed);
     const closed = once(served, "close");
     while (server.clock.alarms === 0) await once(served, "finish");
-    server.clock.turn(2_000);
+    server.clock.advance(2_000);
     await closed;
     assert.equal(server.clock.alarms, 0);
     socket.destroy();

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { WorkQueues } from "../../../src/service/http/workQueues.ts";
-import { TurnedClock } from "../../clock/turnedClock.ts";
+import { FakeClock } from "../../clock/fakeClock.ts";
 import { quiet } from "../startedCore.ts";
 
 /** Work by org, and runners that ask for it. */
 class Place {
-  readonly clock = new TurnedClock("2026-03-04T12:00:00Z");
+  readonly clock = new FakeClock("2026-03-04T12:00:00Z");
   readonly turns = new WorkQueues(this.clock);
   readonly work = new Map<string, string[]>();
   /** How often the database was asked. */
@@ -132,7 +132,7 @@ describe("the requests for work that a server holds", () => {
   it("end when their time is over", async () => {
     const place = new Place();
     await place.ask("runner", "org");
-    place.clock.turn(30_000);
+    place.clock.advance(30_000);
     await quiet();
     assert.deepEqual([...place.answers], [["runner", undefined]]);
     assert.equal(place.clock.alarms, 0);

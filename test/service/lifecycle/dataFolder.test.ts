@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
 import { connectionFile, readConnection } from "../../../src/client/embedded/connectionFile.ts";
 import { type ServeOptions, type Serving, serve } from "../../../src/service/server.ts";
-import { TurnedClock } from "../../clock/turnedClock.ts";
+import { FakeClock } from "../../clock/fakeClock.ts";
 import { itOn } from "../../itOn.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
 
@@ -16,13 +16,13 @@ async function serving(folder: string, changes: Partial<ServeOptions> = {}): Pro
 }
 
 /** Turns the clock on until the promise settles. */
-async function turnUntil(clock: TurnedClock, promise: Promise<unknown>): Promise<void> {
+async function turnUntil(clock: FakeClock, promise: Promise<unknown>): Promise<void> {
   let isSettled = false;
   void promise.finally(() => {
     isSettled = true;
   });
   while (!isSettled) {
-    clock.turn(1_000);
+    clock.advance(1_000);
     await turn();
   }
 }
@@ -53,7 +53,7 @@ describe("a service's data folder", function () {
     ]) {
       await using parent = await TemporaryFolder.make();
       const folder = join(parent.path, "data");
-      const clock = new TurnedClock("2026-03-03T10:00:00Z");
+      const clock = new FakeClock("2026-03-03T10:00:00Z");
       const logged: string[] = [];
       const service = await serving(folder, { clock, log: (_, message) => logged.push(message) });
       await lose(folder);
@@ -67,7 +67,7 @@ describe("a service's data folder", function () {
 
   it("gets the connection file again when someone took it away", async () => {
     await using folder = await TemporaryFolder.make();
-    const clock = new TurnedClock("2026-03-03T10:00:00Z");
+    const clock = new FakeClock("2026-03-03T10:00:00Z");
     const service = await serving(folder.path, { clock });
     const before = await readConnection(folder.path);
     for (const spoil of [
@@ -76,7 +76,7 @@ describe("a service's data folder", function () {
     ]) {
       await spoil();
       while ((await readConnection(folder.path)) === undefined) {
-        clock.turn(1_000);
+        clock.advance(1_000);
         await turn();
       }
       assert.deepEqual(await readConnection(folder.path), before);
@@ -86,7 +86,7 @@ describe("a service's data folder", function () {
 
   it("goes on when the connection file can't be written for a while, and gets it again after that", async () => {
     await using folder = await TemporaryFolder.make();
-    const clock = new TurnedClock("2026-03-03T10:00:00Z");
+    const clock = new FakeClock("2026-03-03T10:00:00Z");
     const logged: string[] = [];
     const service = await serving(folder.path, { clock, log: (_, message) => logged.push(message) });
     await rm(connectionFile(folder.path));
@@ -94,12 +94,12 @@ describe("a service's data folder", function () {
     const obstacle = `${connectionFile(folder.path)}.${process.pid}`;
     await mkdir(obstacle);
     while (!logged.includes("the connection file could not be restored")) {
-      clock.turn(1_000);
+      clock.advance(1_000);
       await turn();
     }
     await rm(obstacle, { recursive: true });
     while ((await readConnection(folder.path)) === undefined) {
-      clock.turn(1_000);
+      clock.advance(1_000);
       await turn();
     }
     await service.stop();

@@ -3,7 +3,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
 import { connectionFile, readConnection } from "../../../src/client/embedded/connectionFile.ts";
-import { TurnedClock } from "../../clock/turnedClock.ts";
+import { FakeClock } from "../../clock/fakeClock.ts";
 import {
   ended,
   programPipeline,
@@ -17,7 +17,7 @@ import {
 const never = new AbortController().signal;
 
 async function inherited() {
-  const clock = new TurnedClock("2026-03-03T10:00:00Z");
+  const clock = new FakeClock("2026-03-03T10:00:00Z");
   const service = await startedService({ clock, idleSeconds: 600, version: "0.4.0" });
   const token = async () => (await readConnection(service.data))?.token ?? "";
   return { clock, service, own: service.client(await token()) };
@@ -46,7 +46,7 @@ describe("a service that is asked to leave for a newer one", function () {
     assert.equal(await own.handOver(never, 10), "now");
     assert.equal(await own.handOver(never, 10), "now");
     while ((await readConnection(service.data)) !== undefined) {
-      clock.turn(250);
+      clock.advance(250);
       await turn();
     }
     await read;
@@ -61,17 +61,17 @@ describe("a service that is asked to leave for a newer one", function () {
     await writtenPid(join(service.project.root, "pid"));
     assert.equal(await own.handOver(never, 10), "later");
     for (let seconds = 0; seconds < 60; seconds += 1) {
-      clock.turn(1_000);
+      clock.advance(1_000);
       await turn();
     }
     assert.equal((await own.run(run.runId, never)).status, "running");
     await own.cancel(run.runId, never);
     assert.equal((await ended(own, run)).status, "cancelled");
-    clock.turn(1_000);
+    clock.advance(1_000);
     await turn();
     assert.equal((await own.run(run.runId, never)).status, "cancelled");
     while ((await readConnection(service.data)) !== undefined) {
-      clock.turn(250);
+      clock.advance(250);
       await turn();
     }
   });
@@ -84,7 +84,7 @@ describe("a service that is asked to leave for a newer one", function () {
     const file = connectionFile(service.data);
     await writeFile(file, `${await readFile(file, "utf8")}${" ".repeat(64 * 1024 * 1024)}`);
     assert.equal(await own.handOver(never, 10), "now");
-    clock.turn(250);
+    clock.advance(250);
     await assert.rejects(
       own.start({ pipeline: "long" }, { waitSeconds: 60, idempotencyKey: "w" }, never),
       /The service is stopping/,

@@ -4,7 +4,7 @@ import { connectEmbedded } from "../../../src/client/embedded/connectEmbedded.ts
 import { readConnection } from "../../../src/client/embedded/connectionFile.ts";
 import { findEmbedded } from "../../../src/client/embedded/findEmbedded.ts";
 import { StandIn } from "../../client/embedded/standIn.ts";
-import { TurnedClock } from "../../clock/turnedClock.ts";
+import { FakeClock } from "../../clock/fakeClock.ts";
 import { ended, programPipeline, started, startedService, untilCancelled } from "../startedService.ts";
 
 const never = new AbortController().signal;
@@ -12,15 +12,15 @@ const minute = 60_000;
 
 /** A service that ends after ten minutes, and whether it has. */
 async function idling() {
-  const clock = new TurnedClock("2026-03-03T10:00:00Z");
+  const clock = new FakeClock("2026-03-03T10:00:00Z");
   const service = await startedService({ clock, idleSeconds: 600 });
   return { clock, service, isServing: async () => (await readConnection(service.data)) !== undefined };
 }
 
 /** Lets minutes pass one by one, with time between them for what they bring about. */
-async function pass(clock: TurnedClock, minutes: number): Promise<void> {
+async function pass(clock: FakeClock, minutes: number): Promise<void> {
   for (let passed = 0; passed < minutes; passed += 1) {
-    clock.turn(minute);
+    clock.advance(minute);
     await turn();
   }
 }
@@ -39,7 +39,7 @@ describe("a service that ends by itself", function () {
     await (await service.fetch("/healthz")).text();
     await pass(clock, 10);
     assert.ok(await isServing());
-    clock.turn(minute);
+    clock.advance(minute);
     await untilEnded(isServing);
     await assert.rejects(service.fetch("/healthz"));
   });
@@ -83,7 +83,7 @@ describe("a service that ends by itself", function () {
     const dying = await readConnection(service.data);
     const deps = standIn.deps({ folder: service.data });
     // The eleventh minute ends it; nothing was awaited since, so its end has only just begun.
-    for (let passed = 0; passed < 11; passed += 1) clock.turn(minute);
+    for (let passed = 0; passed < 11; passed += 1) clock.advance(minute);
     assert.equal(await findEmbedded(deps, never), undefined);
     const { connection, client } = await connectEmbedded(deps, never);
     assert.notEqual(connection.instance, dying?.instance);

@@ -13,12 +13,12 @@ import { endOverdue, launchRun } from "../../../src/service/store/postgres/work.
 import { changedRuns, lastChange } from "../../../src/service/store/runChanges.ts";
 import { listRuns, readRun } from "../../../src/service/store/runs.ts";
 import type { Database } from "../../../src/service/store/tables.ts";
-import { TurnedClock } from "../../clock/turnedClock.ts";
+import { FakeClock } from "../../clock/fakeClock.ts";
 import { postgresFolder } from "../../postgres/installPostgres.ts";
 import { databasesForSuite, setDatabaseClock } from "../../postgres/lentDatabases.ts";
+import { until } from "../../until.ts";
 import { type AskedStart, hasStarted } from "../startedCore.ts";
 import { startedServers } from "../startedCores.ts";
-import { until } from "./until.ts";
 
 // What servers owe each other's waiters. That they keep every rule together: `admission/`.
 describe("admission on many servers", function () {
@@ -393,7 +393,7 @@ describe("admission on many servers", function () {
     const key = await servers.key();
     const asked = await servers.asked(key, 0, { isTold: false });
     assert(asked.outcome?.kind === "started");
-    const clock = new TurnedClock("2026-03-04T12:00:00Z");
+    const clock = new FakeClock("2026-03-04T12:00:00Z");
     const { db, core } = servers;
     let isAway = true;
     let attempts = 0;
@@ -412,11 +412,11 @@ describe("admission on many servers", function () {
     for (let count = 1; count < 120; count++) {
       await until(async () => clock.alarms === 1);
       assert.equal(attempts, count);
-      clock.turn(500);
+      clock.advance(500);
     }
     await until(async () => clock.alarms === 1);
     isAway = false;
-    clock.turn(500);
+    clock.advance(500);
     await runs.stopAll();
     const [row] = await servers.rows();
     assert.notEqual(row?.launched_at, null);

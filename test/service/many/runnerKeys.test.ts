@@ -9,8 +9,8 @@ import { stopRun } from "../../../src/service/store/runs.ts";
 import { Visitor } from "../../page/visitor.ts";
 import { postgresFolder } from "../../postgres/installPostgres.ts";
 import { databasesForSuite, type LentDatabase } from "../../postgres/lentDatabases.ts";
+import { until } from "../../until.ts";
 import { Team } from "./team.ts";
-import { until } from "./until.ts";
 
 const never = new AbortController().signal;
 
@@ -48,7 +48,7 @@ describe("a runner's key", function () {
   let operations: readonly Operation[];
   beforeEach(async () => {
     lent = await lend();
-    team = await Team.make(lent.url, lent);
+    team = await Team.make(lent);
     operations = await readOperations(url());
   });
   afterEach(() => team[Symbol.asyncDispose]());

@@ -25,10 +25,7 @@ describe("a project's files on a service of many machines", function () {
   // Where there is no PostgreSQL for the tests, there are no tests of it.
   if (native === undefined) return;
   const lend = databasesForSuite(native);
-  const makeTeam = async () => {
-    const lent = await lend();
-    return Object.assign(await Team.make(lent.url, lent), { db: lent.db });
-  };
+  const makeTeam = async () => Team.make(await lend());
 
   it("travel to the service once while they are the same, and to the runner as they were sent", async () => {
     await using team = await makeTeam();

@@ -6,9 +6,9 @@ import { join } from "node:path";
 import { setTimeout as pause, setImmediate as turn } from "node:timers/promises";
 import type { StepOutput } from "../../../src/service/runner/protocol.ts";
 import { Told } from "../../client/told.ts";
+import { temporaryFolder } from "../../temporaryFolder.ts";
 import { holdBeacon, makeBeacon } from "./beacon.ts";
 import { type LaunchChanges, launchTestRun, pipelineOf, shellPipeline } from "./launchTestRun.ts";
-import { temporaryFolder } from "./temporaryFolder.ts";
 
 const KiB = 1024;
 

@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { readEnvFile } from "../../../src/client/envFile.ts";
+import { temporaryFolder } from "../../temporaryFolder.ts";
 import { launchTestRun, pipelineOf } from "./launchTestRun.ts";
-import { temporaryFolder } from "./temporaryFolder.ts";
 
 describe("a pipeline's env-file", function () {
   this.timeout(60_000);

@@ -3,9 +3,9 @@ import type { ProcessTable } from "../../../src/service/runner/processes/process
 import { processTable } from "../../../src/service/runner/processes/systemProcesses.ts";
 import { isAlive } from "../../isAlive.ts";
 import { itOn } from "../../itOn.ts";
+import { temporaryFolder } from "../../temporaryFolder.ts";
 import { holdBeacon, makeBeacon } from "./beacon.ts";
 import { type LaunchChanges, launchTestRun, shellPipeline } from "./launchTestRun.ts";
-import { temporaryFolder } from "./temporaryFolder.ts";
 
 describe("a run whose processes can't be listed for a moment", function () {
   this.timeout(60_000);

@@ -11,10 +11,10 @@ import { processTable } from "../../../src/service/runner/processes/systemProces
 import { stepEnvironment } from "../../../src/service/runner/stepEnvironment.ts";
 import { isAlive } from "../../isAlive.ts";
 import { itOn } from "../../itOn.ts";
-import { runnerPath } from "../runnerPath.ts";
+import { temporaryFolder } from "../../temporaryFolder.ts";
+import { runnerPath } from "../programs.ts";
 import { type Beacon, holdBeacon, makeBeacon } from "./beacon.ts";
 import { launchTestRun, newRunId, pipelineOf, shellPipeline } from "./launchTestRun.ts";
-import { temporaryFolder } from "./temporaryFolder.ts";
 
 const processes = processTable(process.platform);
 

@@ -9,7 +9,7 @@ import { type LaunchDeps, launchRunner, type RunningJob } from "../../../src/ser
 import { processTable } from "../../../src/service/runner/processes/systemProcesses.ts";
 import type { SavedArtifact, StepOutput } from "../../../src/service/runner/protocol.ts";
 import { ReadyRunner, type RunnerProgram } from "../../../src/service/runner/readyRunner.ts";
-import { runnerPath } from "../runnerPath.ts";
+import { runnerPath } from "../programs.ts";
 
 export type LaunchChanges = Partial<LaunchDeps & RunnerProgram>;
 

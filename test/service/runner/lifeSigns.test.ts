@@ -8,9 +8,9 @@ import { processTable } from "../../../src/service/runner/processes/systemProces
 import { machineMilliseconds } from "../../../src/service/runner/protocol.ts";
 import { ReadyRunner } from "../../../src/service/runner/readyRunner.ts";
 import { isAlive } from "../../isAlive.ts";
-import { runnerPath } from "../runnerPath.ts";
+import { temporaryFolder } from "../../temporaryFolder.ts";
+import { runnerPath } from "../programs.ts";
 import { newRunId, shellPipeline } from "./launchTestRun.ts";
-import { temporaryFolder } from "./temporaryFolder.ts";
 
 describe("a run that needs life signs", function () {
   this.timeout(60_000);

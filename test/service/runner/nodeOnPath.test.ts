@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { nodeOnPath } from "../../../src/service/runner/stepEnvironment.ts";
-import { temporaryFolder } from "./temporaryFolder.ts";
+import { temporaryFolder } from "../../temporaryFolder.ts";
 
 describe("node on a step's PATH", () => {
   if (process.platform === "win32") return;

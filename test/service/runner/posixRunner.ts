@@ -1,6 +1,6 @@
 import { PosixProcesses } from "../../../src/service/runner/processes/posixProcesses.ts";
 import { serveRunner } from "../../../src/service/runner/serveRunner.ts";
-import { runnerPath } from "../runnerPath.ts";
+import { runnerPath } from "../programs.ts";
 
 // The runner's program as it is on macOS, as far as another system can be one: it finds its processes by `ps`.
 const ending = new AbortController();

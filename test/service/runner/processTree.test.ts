@@ -13,10 +13,10 @@ import { RunCgroups, type RunnerIdentity } from "../../../src/service/runner/pro
 import { processTable } from "../../../src/service/runner/processes/systemProcesses.ts";
 import { isAlive } from "../../isAlive.ts";
 import { itOn } from "../../itOn.ts";
-import { runnerPath } from "../runnerPath.ts";
+import { temporaryFolder } from "../../temporaryFolder.ts";
+import { runnerPath } from "../programs.ts";
 import { type Beacon, holdBeacon, makeBeacon, quoted } from "./beacon.ts";
 import { type LaunchChanges, launchTestRun, newRunId, shellPipeline } from "./launchTestRun.ts";
-import { temporaryFolder } from "./temporaryFolder.ts";
 
 /** Ignores whatever can be ignored; for the beginning of a script. */
 const deaf = "trap '' TERM INT HUP";

@@ -8,14 +8,14 @@ import { launchRunner } from "../../../src/service/runner/launch.ts";
 import { processTable } from "../../../src/service/runner/processes/systemProcesses.ts";
 import type { RunnerJob } from "../../../src/service/runner/protocol.ts";
 import { ReadyRunner } from "../../../src/service/runner/readyRunner.ts";
-import { TurnedClock } from "../../clock/turnedClock.ts";
+import { FakeClock } from "../../clock/fakeClock.ts";
 import { isAlive } from "../../isAlive.ts";
 import { itOn } from "../../itOn.ts";
-import { lateRunnerPath, runnerPath } from "../runnerPath.ts";
+import { temporaryFolder } from "../../temporaryFolder.ts";
+import { lateRunnerPath, runnerPath } from "../programs.ts";
 import { servedProcess } from "../servedProcess.ts";
 import { ended, programPipeline, started } from "../startedService.ts";
 import { newRunId, shellPipeline } from "./launchTestRun.ts";
-import { temporaryFolder } from "./temporaryFolder.ts";
 
 describe("a runner that is kept ready", function () {
   this.timeout(60_000);
@@ -24,7 +24,7 @@ describe("a runner that is kept ready", function () {
   const processes = processTable(process.platform);
 
   function kept() {
-    const clock = new TurnedClock("2026-03-05T12:00:00Z");
+    const clock = new FakeClock("2026-03-05T12:00:00Z");
     const pids: number[] = [];
     const ready = new ReadyRunner(
       {
@@ -125,11 +125,11 @@ describe("a runner that is kept ready", function () {
     using runner = kept();
     runner.ready.prepare();
     const [pid = 0] = runner.pids;
-    runner.clock.turn(299_000);
+    runner.clock.advance(299_000);
     runner.ready.prepare();
-    runner.clock.turn(299_000);
+    runner.clock.advance(299_000);
     assert(isAlive(pid));
-    runner.clock.turn(1_000);
+    runner.clock.advance(1_000);
     while (isAlive(pid)) await pause(5);
     runner.ready.prepare();
     assert.equal(runner.pids.length, 2);

@@ -6,10 +6,10 @@ import { Mask } from "../../../src/service/runner/mask.ts";
 import { commandOf, runCliStep } from "../../../src/service/runner/runCliStep.ts";
 import type { StepContext, StepOutcome } from "../../../src/service/runner/stepContext.ts";
 import { isAlive } from "../../isAlive.ts";
+import { temporaryFolder } from "../../temporaryFolder.ts";
 import { holdBeacon, makeBeacon } from "./beacon.ts";
 import { pipelineOf } from "./launchTestRun.ts";
 import { stepContextFor } from "./stepContextFor.ts";
-import { temporaryFolder } from "./temporaryFolder.ts";
 
 describe("a cli step", function () {
   this.timeout(60_000);

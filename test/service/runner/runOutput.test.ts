@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { Mask } from "../../../src/service/runner/mask.ts";
 import type { Message } from "../../../src/service/runner/protocol.ts";
 import { RunOutput } from "../../../src/service/runner/runOutput.ts";
-import { temporaryFolder } from "./temporaryFolder.ts";
+import { temporaryFolder } from "../../temporaryFolder.ts";
 
 const MiB = 1024 * 1024;
 

@@ -9,7 +9,7 @@ import {
   type StepContext,
 } from "../../../src/service/runner/stepContext.ts";
 import { stepEnvironment } from "../../../src/service/runner/stepEnvironment.ts";
-import { runnerPath } from "../runnerPath.ts";
+import { runnerPath } from "../programs.ts";
 import { newRunId } from "./launchTestRun.ts";
 
 /** What a step runs with when a test runs it in its own process; `end` ends what the step left running or open. */

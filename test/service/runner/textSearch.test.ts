@@ -3,8 +3,8 @@ import { createServer } from "node:http";
 import { readTextExpectation } from "../../../src/pipeline/schema/values.ts";
 import { OutputSearch } from "../../../src/service/runner/commandOutput.ts";
 import { PatternFault, searchFor } from "../../../src/service/runner/textSearch.ts";
+import { temporaryFolder } from "../../temporaryFolder.ts";
 import { launchTestRun, pipelineOf } from "./launchTestRun.ts";
-import { temporaryFolder } from "./temporaryFolder.ts";
 
 // Without an end to a match, each of these would take longer than the universe is old.
 const hostile = `${"a".repeat(5000)}!`;

@@ -112,7 +112,7 @@ describe("active runs", () => {
       await quiet();
       assert(anew.outcome?.kind === "started");
       assert.notEqual(anew.outcome.run.runId, core.run.runId);
-      core.clock.turn(1_000);
+      core.clock.advance(1_000);
       await quiet();
       assert.deepEqual(
         (await core.rows()).map(({ id }) => id),
@@ -126,10 +126,10 @@ describe("active runs", () => {
     const run = await core.startUntold();
     const next = core.ask(core.key1, 120);
     await quiet();
-    core.clock.turn(59_999);
+    core.clock.advance(59_999);
     await quiet();
     assert(!hasStarted(next));
-    core.clock.turn(1);
+    core.clock.advance(1);
     await quiet();
     assert.equal((await core.row(run.runId))?.status, "lost");
     assert(hasStarted(next));
@@ -165,10 +165,10 @@ describe("active runs", () => {
     await quiet();
     const gone = Promise.withResolvers<void>();
     core.faults.leftovers = () => gone.promise;
-    core.clock.turn(10_000);
+    core.clock.advance(10_000);
     await quiet();
     assert.equal((await core.row("run_leaked"))?.stopped_at, null);
-    core.clock.turn(60_000);
+    core.clock.advance(60_000);
     await quiet();
     assert(!hasStarted(next), "the lease alone freed a slot");
     gone.resolve();
@@ -187,7 +187,7 @@ describe("active runs", () => {
     await quiet();
     assert(!hasStarted(next));
     delete core.faults.leftovers;
-    core.clock.turn(40_000);
+    core.clock.advance(40_000);
     await quiet();
     assert.equal((await core.row(held.runId))?.status, "lost");
     assert(hasStarted(next));
@@ -209,13 +209,13 @@ describe("active runs", () => {
     });
     while (!isStarted) {
       await quiet();
-      core.clock.turn(1_000);
+      core.clock.advance(1_000);
     }
     const waits = core.ask(core.key1, 120);
     const runs = core.ask(other, 0);
     await quiet();
     assert.deepEqual([waits, runs].map(hasStarted), [false, true]);
-    core.clock.turn(31_000);
+    core.clock.advance(31_000);
     await quiet();
     assert(!hasStarted(waits));
     gone.resolve();
@@ -232,12 +232,12 @@ describe("active runs", () => {
     const { runId } = asked.outcome.run;
     const start = core.clock.now();
     assert.equal((await core.row(runId))?.lease_until, start + 30_000);
-    core.clock.turn(10_000);
+    core.clock.advance(10_000);
     await quiet();
     assert.equal((await core.row(runId))?.lease_until, start + 40_000);
     for (const time of ["2027-01-01T00:00:00Z", "2025-01-01T00:00:00Z"]) {
       core.clock.set(time);
-      core.clock.turn(10_000);
+      core.clock.advance(10_000);
       await quiet();
       assert.equal((await core.row(runId))?.status, "running");
       assert.equal((await core.row(runId))?.lease_until, Date.parse(time) + 40_000);
@@ -296,11 +296,11 @@ describe("active runs", () => {
     const endedAt = core.clock.now();
     job?.end({ kind: "failed", message });
     await quiet();
-    core.clock.turn(60_000);
+    core.clock.advance(60_000);
     await quiet();
     assert.equal((await core.row(run.runId))?.stopped_at, null);
     await core.limitDisk(false);
-    core.clock.turn(60_000);
+    core.clock.advance(60_000);
     await quiet();
     const row = await core.row(run.runId);
     assert.deepEqual([row?.status, row?.stopped_at], ["failed", endedAt]);
@@ -330,7 +330,7 @@ describe("active runs", () => {
     };
     await core.start();
     for (let look = 0; look < 4; look++) {
-      core.clock.turn(10_000);
+      core.clock.advance(10_000);
       await quiet();
     }
     assert.deepEqual(

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import type { ServiceClient } from "../../../src/client/service/client.ts";
 import { processTable } from "../../../src/service/runner/processes/systemProcesses.ts";
-import { TurnedClock } from "../../clock/turnedClock.ts";
+import { FakeClock } from "../../clock/fakeClock.ts";
 import { isAlive } from "../../isAlive.ts";
 import { itOn } from "../../itOn.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
@@ -152,7 +152,7 @@ onBoth("cancelling a run", function (store) {
 });
 
 describe("cancelling a run and its time limit: the first reason stays", () => {
-  async function inWork(clock: TurnedClock) {
+  async function inWork(clock: FakeClock) {
     const service = await startedService({ clock });
     const { client } = await service.member();
     await service.write("long", programPipeline(`${writePid} ${untilCancelled}`, "20s"));
@@ -171,10 +171,10 @@ describe("cancelling a run and its time limit: the first reason stays", () => {
   }
 
   it("a run that is over its time is timed-out, although it is cancelled then", async () => {
-    const clock = new TurnedClock("2026-03-03T10:00:00Z");
+    const clock = new FakeClock("2026-03-03T10:00:00Z");
     const { service, client, run } = await inWork(clock);
     await using _ = service;
-    clock.turn(20_000);
+    clock.advance(20_000);
     await client.cancel(run.runId, never);
     assert.deepEqual(await statusOf(client, run.runId), {
       status: "timed-out",
@@ -185,13 +185,13 @@ describe("cancelling a run and its time limit: the first reason stays", () => {
   });
 
   it("a run that is cancelled is cancelled, although its time is over before it has ended", async () => {
-    const clock = new TurnedClock("2026-03-03T10:00:00Z");
+    const clock = new FakeClock("2026-03-03T10:00:00Z");
     const { service, client, run } = await inWork(clock);
     await using _ = service;
-    clock.turn(19_999);
+    clock.advance(19_999);
     const cancelled = client.cancel(run.runId, never);
     while (!service.logged.some((line) => line.includes("run stopping"))) await new Promise(setImmediate);
-    clock.turn(1);
+    clock.advance(1);
     await cancelled;
     assert.equal((await statusOf(client, run.runId)).status, "cancelled");
   });

@@ -3,7 +3,7 @@ import { readdir, readlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { FileReader } from "../../../src/service/runs/runLogs.ts";
 import { itOn } from "../../itOn.ts";
-import { temporaryFolder } from "../runner/temporaryFolder.ts";
+import { temporaryFolder } from "../../temporaryFolder.ts";
 
 describe("the reader of a log", () => {
   const folder = temporaryFolder();

@@ -3,7 +3,7 @@ import { appendFile, open, readFile, truncate, writeFile } from "node:fs/promise
 import { join } from "node:path";
 import { emptyLog, LogWriter, mendLog, type NewEntry } from "../../../src/service/runs/logWriter.ts";
 import { RunLogs } from "../../../src/service/runs/runLogs.ts";
-import { temporaryFolder } from "../runner/temporaryFolder.ts";
+import { temporaryFolder } from "../../temporaryFolder.ts";
 
 describe("the writer of a log", () => {
   const folder = temporaryFolder();

@@ -7,7 +7,7 @@ import type { ServiceClient } from "../../../src/client/service/client.ts";
 import type { Run } from "../../../src/contract/run.ts";
 import { clockFile, retentionDaysOf, sweepRuns, TrustedTime } from "../../../src/service/runs/retention.ts";
 import { SqliteWriter } from "../../../src/service/store/writer.ts";
-import { TurnedClock } from "../../clock/turnedClock.ts";
+import { FakeClock } from "../../clock/fakeClock.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
 import { ended, programPipeline, started, startedService, untilCancelled } from "../startedService.ts";
 
@@ -19,16 +19,16 @@ type Service = Awaited<ReturnType<typeof startedService>>;
 
 describe("the files of a run that has ended", () => {
   it("are removed hour by hour on the service's clock, which whoever asks for them is told", async () => {
-    const clock = new TurnedClock("2026-03-04T12:00:00Z");
+    const clock = new FakeClock("2026-03-04T12:00:00Z");
     await using service = await startedService({ clock });
     const { client, secret } = await service.member();
     const { runId } = await loudRun(service, client);
     clock.set("2026-03-17T11:30:00Z");
-    clock.turn(hour);
+    clock.advance(hour);
     await looked(service, clock);
     assert.deepEqual(await folders(service), [runId]);
     clock.set("2026-03-18T11:30:00Z");
-    clock.turn(hour);
+    clock.advance(hour);
     await gone(service, runId);
     const reply = await service.fetch(`/api/runs/${runId}/log`, { headers: { "x-api-key": secret } });
     assert.equal(reply.status, 404);
@@ -38,7 +38,7 @@ describe("the files of a run that has ended", () => {
   });
 
   it("are removed as soon as the service starts, after as many days as it was told", async () => {
-    const clock = new TurnedClock("2026-03-04T12:00:00Z");
+    const clock = new FakeClock("2026-03-04T12:00:00Z");
     await using service = await startedService({ clock, retention: { days: 1 } });
     const { client } = await service.member();
     const { runId } = await loudRun(service, client);
@@ -51,7 +51,7 @@ describe("the files of a run that has ended", () => {
   });
 
   it("stay at a start whose clock is far ahead of the last one, whatever was kept of that", async () => {
-    const clock = new TurnedClock("2026-03-04T12:00:00Z");
+    const clock = new FakeClock("2026-03-04T12:00:00Z");
     await using service = await startedService({ clock });
     const { client } = await service.member();
     const { runId } = await loudRun(service, client);
@@ -69,7 +69,7 @@ describe("the files of a run that has ended", () => {
   });
 
   it("go without the run, which stays and counts", async () => {
-    const clock = new TurnedClock("2026-03-04T12:00:00Z");
+    const clock = new FakeClock("2026-03-04T12:00:00Z");
     await using service = await startedService({ clock });
     const { client } = await service.member();
     const { runId } = await loudRun(service, client);
@@ -220,7 +220,7 @@ function store({ db }: Service) {
 }
 
 /** Resolves when the service has looked at the clock as it is now. */
-async function looked(service: Service, clock: TurnedClock): Promise<void> {
+async function looked(service: Service, clock: FakeClock): Promise<void> {
   for (;;) {
     const text = await readFile(clockFile(service.data), "utf8").catch(() => "");
     if (text.includes(String(clock.now()))) break;

@@ -8,12 +8,11 @@ import { readConnection } from "../../../src/client/embedded/connectionFile.ts";
 import { ServiceClient } from "../../../src/client/service/client.ts";
 import { type LogEntry, logEntrySchema } from "../../../src/contract/log.ts";
 import { fromWire } from "../../../src/contract/wire.ts";
-import { TurnedClock } from "../../clock/turnedClock.ts";
+import { FakeClock } from "../../clock/fakeClock.ts";
 import { itOn } from "../../itOn.ts";
-import { compiledFolder } from "../compiledFolder.ts";
 import { onBoth } from "../onBoth.ts";
-import { cutOff, openStream, unreadReply, untilTold } from "../openStream.ts";
-import { lateRunnerPath } from "../runnerPath.ts";
+import { cutOff, openStream, unreadReply } from "../openStream.ts";
+import { compiledFolder, lateRunnerPath } from "../programs.ts";
 import { serviceOn } from "../serviceOn.ts";
 import {
   ended,
@@ -43,7 +42,7 @@ onBoth("the log of a run", function (store) {
     const { runId } = await started(client, "talk");
     await say(service, 1);
     await using stream = await openStream(logOf(service, runId), { "x-api-key": secret });
-    await untilTold(stream.events, ({ data }) => data["text"] === "line 1\n");
+    await stream.events.untilOne(({ data }) => data["text"] === "line 1\n");
     await say(service, 2);
     assert.equal(await stream.ended, "in order");
     const { all } = stream.events;
@@ -128,7 +127,7 @@ onBoth("the log of a run", function (store) {
     const { runId } = await started(client, "talk");
     await using live = await openStream(logOf(service, runId), { "x-api-key": secret });
     await say(service, 1);
-    await untilTold(live.events, ({ data }) => data["text"] === "line 1\n");
+    await live.events.untilOne(({ data }) => data["text"] === "line 1\n");
     await using stream = await openStream(`${logOf(service, runId)}?follow=false`, { "x-api-key": secret });
     assert.equal(await stream.ended, "in order");
     const [last] = stream.events.all.slice(-1);
@@ -196,7 +195,7 @@ onBoth("the log of a run", function (store) {
     await service.write("long", programPipeline(`console.log('here'); ${untilCancelled}`));
     const { runId } = await started(client, "long");
     const stream = await openStream(logOf(service, runId), { "x-api-key": secret });
-    await untilTold(stream.events, ({ data }) => data["text"] === "here\n");
+    await stream.events.untilOne(({ data }) => data["text"] === "here\n");
     await service.restart();
     await stream.ended;
     // The embedded service has ended it; on many machines it goes on.
@@ -212,7 +211,7 @@ describe("the log of a run of the embedded service", function () {
   this.timeout(60_000);
 
   it("is over as soon as the run is, also when nobody held that", async () => {
-    const clock = new TurnedClock("2026-03-04T12:00:00Z");
+    const clock = new FakeClock("2026-03-04T12:00:00Z");
     await using service = await startedService({ clock });
     const { orgId, keyId, secret } = await service.key();
     const runId = "run_01kjpzv280ymxxabs8wt3h616h";
@@ -260,7 +259,7 @@ describe("the log of a run of the embedded service", function () {
   });
 
   it("sends a comment after 15 s of silence, and leaves nothing behind when its reader leaves", async () => {
-    const clock = new TurnedClock("2026-03-04T12:00:00Z");
+    const clock = new FakeClock("2026-03-04T12:00:00Z");
     await using service = await startedService({ clock });
     const { client, secret } = await service.member();
     await service.write("long", programPipeline(untilCancelled, "1h"));
@@ -269,7 +268,7 @@ describe("the log of a run of the embedded service", function () {
     await stream.events.atLeast(1);
     const before = clock.alarms;
     while (stream.comments.all.length === 0) {
-      clock.turn(15_000);
+      clock.advance(15_000);
       await turn();
     }
     const head = await fetch(logOf(service, runId), { method: "HEAD", headers: { "x-api-key": secret } });
@@ -279,7 +278,7 @@ describe("the log of a run of the embedded service", function () {
   });
 
   it("fills no memory for readers that don't read, and cuts them off after a minute", async () => {
-    const clock = new TurnedClock("2026-03-04T12:00:00Z");
+    const clock = new FakeClock("2026-03-04T12:00:00Z");
     await using service = await startedService({ clock });
     const { client, secret } = await service.member();
     await service.write("hello", programPipeline("console.log('hello')"));
@@ -319,7 +318,7 @@ describe("the log of a run of the embedded service", function () {
     const stream = await openStream(`${url}/api/runs/${runId}/log`, { "x-api-key": key.secret });
     for (let line = 1; line <= 5; line++) {
       await say(service, line);
-      await untilTold(stream.events, ({ data }) => data["text"] === `line ${line}\n`);
+      await stream.events.untilOne(({ data }) => data["text"] === `line ${line}\n`);
     }
     child.kill("SIGKILL");
     await exited;

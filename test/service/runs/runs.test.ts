@@ -8,7 +8,7 @@ import { isDeepStrictEqual } from "node:util";
 import { sql } from "kysely";
 import { watchQueue } from "../../../src/client/follow/queue.ts";
 import type { Queue } from "../../../src/contract/queue.ts";
-import { TurnedClock } from "../../clock/turnedClock.ts";
+import { FakeClock } from "../../clock/fakeClock.ts";
 import { isAlive } from "../../isAlive.ts";
 import { itOn } from "../../itOn.ts";
 import { fillDayOf } from "../fillDay.ts";
@@ -143,7 +143,7 @@ onBoth("runs of the service", (store) => {
   });
 
   it("refuses the 51st run of a day with the seconds to 00:00 UTC on its own clock", async () => {
-    const clock = new TurnedClock("2026-03-04T22:46:39Z");
+    const clock = new FakeClock("2026-03-04T22:46:39Z");
     await using service = await serviceOn(store, { clock });
     const { client, secret, orgId } = await service.member();
     await service.write("hello", programPipeline(""));
@@ -357,13 +357,13 @@ describe("runs of the embedded service", () => {
   });
 
   it("stops a run at its time limit, and the first reason stays", async () => {
-    const clock = new TurnedClock("2026-03-04T12:00:00Z");
+    const clock = new FakeClock("2026-03-04T12:00:00Z");
     await using service = await startedService({ clock });
     const { client } = await service.member();
     await service.write("long", programPipeline(untilCancelled, "5s"));
     const run = await started(client, "long");
     assert.equal(run.timeLimitSeconds, 5);
-    clock.turn(5_000);
+    clock.advance(5_000);
     await client.cancel(run.runId, never);
     const end = await ended(client, run);
     assert.equal(end.status, "timed-out");

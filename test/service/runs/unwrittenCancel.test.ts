@@ -4,7 +4,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import { sql } from "kysely";
 import { createHttpServer } from "../../../src/service/http/httpServer.ts";
 import { bareApp } from "../bareApp.ts";
-import { openStream, untilTold } from "../openStream.ts";
+import { openStream } from "../openStream.ts";
 import { hasStarted, quiet, startedCore } from "../startedCore.ts";
 
 const noon = "2026-03-04T12:00:00Z";
@@ -69,7 +69,7 @@ async function whileTimePasses<T>({ clock }: StartedCore, promise: Promise<T>): 
     isSettled = true;
   });
   for (let time = 0; time < 200 && !isSettled; time++) {
-    clock.turn(50);
+    clock.advance(50);
     await quiet();
   }
   return settled;
@@ -84,7 +84,7 @@ describe("cancelling a run", function () {
       await using service = await serving(started);
       const { runId } = service;
       await using before = await service.events();
-      await untilTold(before.events, ({ data }) => data["status"] === "running");
+      await before.events.untilOne(({ data }) => data["status"] === "running");
       const waiter = started.ask(service.key, 120);
       await quiet();
       await fault.begin(started);
@@ -104,9 +104,9 @@ describe("cancelling a run", function () {
       }
       const isTold = ({ data }: { data: Record<string, unknown> }) =>
         data["run-id"] === runId && data["status"] === "cancelling";
-      await untilTold(before.events, isTold);
+      await before.events.untilOne(isTold);
       await using after = await service.events();
-      await untilTold(after.events, isTold);
+      await after.events.untilOne(isTold);
       assert.deepEqual(await service.cancel(), isCancelling);
       assert(!hasStarted(waiter));
 
@@ -115,13 +115,13 @@ describe("cancelling a run", function () {
       await fault.end(started);
       await whileTimePasses(
         started,
-        untilTold(before.events, ({ data }) => data["status"] === "cancelled"),
+        before.events.untilOne(({ data }) => data["status"] === "cancelled"),
       );
       const { status, reason } = await service.run();
       assert.deepEqual([status, reason], ["cancelled", `cancelled by ${service.key.keyId}`]);
       await whileTimePasses(
         started,
-        untilTold(after.events, ({ data }) => data["status"] === "running"),
+        after.events.untilOne(({ data }) => data["status"] === "running"),
       );
       assert(hasStarted(waiter));
     });

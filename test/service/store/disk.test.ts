@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
 import { chmod, chown, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { execa } from "execa";
 import { sql } from "kysely";
 import { PipelineError } from "../../../src/contract/errors.ts";
@@ -11,6 +10,7 @@ import { databaseFile, openDatabase } from "../../../src/service/store/openDatab
 import { TemporaryFolder } from "../../temporaryFolder.ts";
 import { servedProcess } from "../servedProcess.ts";
 import { type AskedStart, hasStarted, quiet, startedCore } from "../startedCore.ts";
+import { programPath } from "../startedProgram.ts";
 import { ended, programPipeline } from "../startedService.ts";
 
 const never = new AbortController().signal;
@@ -55,12 +55,12 @@ describe("a disk that is full", () => {
     await core.limitDisk(true);
     core.jobs.get(holder.outcome.run.runId)?.end({ kind: "failed", message: project });
     await quiet();
-    core.clock.turn(5_000);
+    core.clock.advance(5_000);
     await quiet();
     assert(!hasStarted(waiter));
     assert.equal((await core.rows())[0]?.stopped_at, null);
     await core.limitDisk(false);
-    core.clock.turn(10_000);
+    core.clock.advance(10_000);
     await quiet();
     assert.equal((await core.rows())[0]?.status, "failed");
     assert(hasStarted(waiter));
@@ -82,7 +82,7 @@ describe("a database that can't be written any more", () => {
     await quiet();
     assert.deepEqual([waiter.outcome, waiter.left], [undefined, undefined]);
     await sql`rollback`.execute(core.db);
-    core.clock.turn(10_000);
+    core.clock.advance(10_000);
     await quiet();
     assert(hasStarted(waiter));
     assert.deepEqual(
@@ -103,12 +103,12 @@ describe("a database that can't be written any more", () => {
     core.jobs.get(holder.outcome.run.runId)?.end();
     const newcomer = core.ask(key, 120);
     for (let time = 0; time < 400; time++) {
-      core.clock.turn(50);
+      core.clock.advance(50);
       await quiet();
     }
     const { outcome, left } = waiter;
     await sql`rollback`.execute(core.db);
-    core.clock.turn(10_000);
+    core.clock.advance(10_000);
     await quiet();
     assertFailed(newcomer, /^Another program holds the database /);
     assertFailed(hasty, /^Another program holds the database /);
@@ -141,7 +141,7 @@ describe("a database that can't be written any more", () => {
     const failed = core.ask(key, 0);
     await quiet();
     for (let time = 0; time < 110 && failed.left === undefined; time++) {
-      core.clock.turn(50);
+      core.clock.advance(50);
       await quiet();
     }
     assertFailed(failed, /^Another program holds the database /);
@@ -160,14 +160,14 @@ describe("a database that can't be written any more", () => {
     const second = core.ask(key, 120);
     await quiet();
     for (let time = 0; time < 20; time++) {
-      core.clock.turn(50);
+      core.clock.advance(50);
       await quiet();
       assert.equal((await findCaller(core.core.db, key.secret))?.keyId, key.keyId);
       assert.deepEqual(await core.core.db.selectFrom("runs").selectAll().execute(), []);
     }
     assert.deepEqual([first.outcome, first.left], [undefined, undefined]);
     await sql`rollback`.execute(core.db);
-    core.clock.turn(50);
+    core.clock.advance(50);
     await quiet();
     assert(hasStarted(first));
     assert.equal(second.outcome, undefined);
@@ -295,10 +295,18 @@ if (mayMount()) {
 
 if (process.platform !== "win32") {
   describe("a data folder of someone else's", () => {
-    const program = fileURLToPath(new URL("../serveOnce.ts", import.meta.url));
+    /** To the one who may do everything no folder is closed. */
+    const asNobody = process.getuid?.() === 0 ? ["65534"] : [];
     /** What a service that starts as a user who may not write there says before it ends. */
     const serveAsNobody = async (folder: string) => {
-      const { exitCode, stderr } = await execa(process.execPath, [program, folder], { reject: false });
+      const { exitCode, stderr } = await execa(
+        process.execPath,
+        [programPath, "serve", folder, ...asNobody],
+        {
+          reject: false,
+          stdin: "ignore",
+        },
+      );
       return { exitCode, stderr };
     };
 

@@ -5,7 +5,7 @@ import { asUnavailable } from "../../../src/service/http/unavailable.ts";
 import { openPostgres } from "../../../src/service/store/postgres/openPostgres.ts";
 import { PostgresWriter } from "../../../src/service/store/postgres/postgresWriter.ts";
 import { OrgBusyError } from "../../../src/service/store/writer.ts";
-import { TurnedClock } from "../../clock/turnedClock.ts";
+import { FakeClock } from "../../clock/fakeClock.ts";
 import { postgresFolder } from "../../postgres/installPostgres.ts";
 import { databasesForSuite } from "../../postgres/lentDatabases.ts";
 
@@ -18,7 +18,7 @@ describe("the writer on PostgreSQL", function () {
 
   async function started() {
     const lent = await lend();
-    const clock = new TurnedClock("2026-03-04T12:00:00Z");
+    const clock = new FakeClock("2026-03-04T12:00:00Z");
     const writer = new PostgresWriter(lent.db, clock);
     return { ...lent, clock, writer };
   }
@@ -51,7 +51,7 @@ describe("the writer on PostgreSQL", function () {
       writer.write(async () => done.push("late"), "org_1"),
       OrgBusyError,
     );
-    store.clock.turn(5_000);
+    store.clock.advance(5_000);
     await late;
     const next = writer.write(async () => done.push("next"), "org_1");
     resolve();
@@ -75,7 +75,7 @@ describe("the writer on PostgreSQL", function () {
       `${lent.url}%20-c%20default_transaction_isolation%3Dserializable`,
       () => {},
     );
-    const writer = new PostgresWriter(db, new TurnedClock("2026-03-04T12:00:00Z"));
+    const writer = new PostgresWriter(db, new FakeClock("2026-03-04T12:00:00Z"));
     const level = sql<{ level: string }>`select current_setting('transaction_isolation') as level`;
     const inTransaction = await writer.write((tx) => level.execute(tx));
     const alone = await level.execute(db);

@@ -3,7 +3,7 @@ import { sql } from "kysely";
 import { openDatabase } from "../../../src/service/store/openDatabase.ts";
 import type { Write } from "../../../src/service/store/tables.ts";
 import { SqliteWriter } from "../../../src/service/store/writer.ts";
-import { TurnedClock } from "../../clock/turnedClock.ts";
+import { FakeClock } from "../../clock/fakeClock.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
 import { hasStarted, quiet, startedCore } from "../startedCore.ts";
 
@@ -13,7 +13,7 @@ async function openWriter() {
   const db = await openDatabase(folder.path);
   await sql`create table names (name text primary key)`.execute(db);
   const happened: string[] = [];
-  const clock = new TurnedClock("2026-03-04T12:00:00Z");
+  const clock = new FakeClock("2026-03-04T12:00:00Z");
   const writer = new SqliteWriter(db, { onCommit: (writes) => happened.push(`commit of ${writes}`), clock });
   return {
     db,

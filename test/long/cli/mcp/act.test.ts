@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
+import { Agent, revisions } from "../../../cli/mcp/agent.ts";
+import { serviceProxy } from "../../../cli/serviceProxy.ts";
+import { servedToolbox } from "../../../cli/toolbox.ts";
 import { fillDay } from "../../../service/fillDay.ts";
 import { programPipeline, untilCancelled } from "../../../service/startedService.ts";
-import { ServiceProxy } from "../../../cli/serviceProxy.ts";
-import { servedToolbox } from "../../../cli/toolbox.ts";
-import { Agent, revisions } from "../../../cli/mcp/agent.ts";
 
 describe("what an agent does by `pipeline mcp`", () => {
   let box: Awaited<ReturnType<typeof servedToolbox>>;
@@ -79,7 +79,7 @@ describe("what an agent does by `pipeline mcp`", () => {
   });
 
   it("asks the service once for ten starts while the slot is taken, and starts once it is free", async () => {
-    await using proxy = await ServiceProxy.before(box.data);
+    await using proxy = await serviceProxy(box.data);
     const holder = JSON.parse((await box.call(["run", "endless", "--detach", "--json"])).stdout).runs[0];
     await using agent = await Agent.of(box, "2026-07-28", [], { env: proxy.env });
     for (let count = 1; count <= 10; count++) {
@@ -94,7 +94,7 @@ describe("what an agent does by `pipeline mcp`", () => {
       );
       assert.equal(value.quota?.["runs-today"], 1);
     }
-    const lines = proxy.passed.map(({ line }) => line);
+    const lines = proxy.passed;
     assert.equal(lines.filter((line) => line === "POST /api/runs").length, 1);
     assert.equal(lines.length, 4, lines.join("\n"));
 
@@ -105,7 +105,7 @@ describe("what an agent does by `pipeline mcp`", () => {
   });
 
   it("is refused a used-up day by the service once, and then without it", async () => {
-    await using proxy = await ServiceProxy.before(box.data);
+    await using proxy = await serviceProxy(box.data);
     await fillDay(box.data, 50);
     await using agent = await Agent.of(box, "2026-07-28", [], { env: proxy.env });
     for (let count = 1; count <= 3; count++) {
@@ -116,13 +116,13 @@ describe("what an agent does by `pipeline mcp`", () => {
       assert.ok(seconds > 0 && seconds <= 86_400);
       assert.match(value.refusal?.["resets-at"] ?? "", /T00:00:00\.000Z$/);
     }
-    const lines = proxy.passed.map(({ line }) => line);
+    const lines = proxy.passed;
     assert.equal(lines.filter((line) => line === "POST /api/runs").length, 1);
     assert.equal(lines.length, 4, lines.join("\n"));
   });
 
   it("leaves the last runs of the day to people with --reserve", async () => {
-    await using proxy = await ServiceProxy.before(box.data);
+    await using proxy = await serviceProxy(box.data);
     await fillDay(box.data, 40);
     await using agent = await Agent.of(box, "2026-07-28", ["--reserve", "10"], { env: proxy.env });
     const { isError, value, text } = await agent.call("start_run", { pipeline: "hello" });
@@ -130,10 +130,7 @@ describe("what an agent does by `pipeline mcp`", () => {
     assert.equal(value.refusal?.scope, "reserve");
     assert.equal(value.quota?.["starts-left"], 0);
     assert.match(text, /the last 10 of the day are left to people/);
-    assert.equal(
-      proxy.passed.some(({ line }) => line === "POST /api/runs"),
-      false,
-    );
+    assert.equal(proxy.passed.includes("POST /api/runs"), false);
     const person = await box.call(["run", "hello"]);
     assert.equal(person.exitCode, 0, person.stderr);
   });
@@ -141,8 +138,8 @@ describe("what an agent does by `pipeline mcp`", () => {
   it("starts no more runs than --max-runs, also by calls at once and by one that was cancelled", async () => {
     const replying = Promise.withResolvers<void>();
     const cancelled = Promise.withResolvers<void>();
-    await using proxy = await ServiceProxy.before(box.data, {
-      beforeReply: ({ line }) => {
+    await using proxy = await serviceProxy(box.data, {
+      beforeReply: (line) => {
         if (line !== "POST /api/runs") return undefined;
         replying.resolve();
         return cancelled.promise;

@@ -5,7 +5,7 @@ import { postgresFolder } from "../../../postgres/installPostgres.ts";
 import { databasesForSuite } from "../../../postgres/lentDatabases.ts";
 import { StartedPostgres } from "../../../postgres/startedPostgres.ts";
 import { Team } from "../../../service/many/team.ts";
-import { until } from "../../../service/many/until.ts";
+import { until } from "../../../until.ts";
 
 const never = new AbortController().signal;
 
@@ -15,10 +15,7 @@ describe("a service on many machines", function () {
   // Where there is no PostgreSQL for the tests, there are no tests of it.
   if (native === undefined) return;
   const lend = databasesForSuite(native);
-  const makeTeam = async () => {
-    const lent = await lend();
-    return Team.make(lent.url, lent);
-  };
+  const makeTeam = async () => Team.make(await lend());
 
   it("runs on a runner what was started on a server, and shows its log on another one", async () => {
     await using team = await makeTeam();
@@ -148,7 +145,9 @@ describe("a service on many machines", function () {
     await until(async () => (await fetch(`${url}/readyz`)).status === 200);
     assert.equal((await team.client(0).org(never)).usage.runsToday, 0);
     // A balancer asks every second.
-    const checks = team.logged.filter(({ route }) => route === "/readyz" || route === "/metrics");
+    const checks = team.logged
+      .map((line) => JSON.parse(line))
+      .filter(({ route }) => route === "/readyz" || route === "/metrics");
     assert.deepEqual([...new Set(checks.map(({ level }) => level))], ["debug"]);
   });
 });

@@ -4,7 +4,7 @@ import type { Database } from "../../../../src/service/store/tables.ts";
 import { postgresFolder } from "../../../postgres/installPostgres.ts";
 import { databasesForSuite } from "../../../postgres/lentDatabases.ts";
 import { Team } from "../../../service/many/team.ts";
-import { until } from "../../../service/many/until.ts";
+import { until } from "../../../until.ts";
 
 const runners = 500;
 const orgs = 20;
@@ -17,9 +17,9 @@ describe("500 runners that ask at once", function () {
   const lend = databasesForSuite(native, "tables");
 
   it("get each run once, by few transactions and 16 connections a server", async () => {
-    await using lent = await lend();
+    const lent = await lend();
     await countTakes(lent.db);
-    await using team = await Team.make(lent.url);
+    await using team = await Team.make(lent);
     const keys: string[] = [];
     for (let org = 0; org < orgs; org++) keys.push(await team.key("member", `org ${org}`));
     const leaving = new AbortController();

@@ -9,10 +9,10 @@ import { createKey } from "../../../../src/service/store/keys.ts";
 import { isAlive } from "../../../isAlive.ts";
 import { postgresFolder } from "../../../postgres/installPostgres.ts";
 import { databasesForSuite, type LentDatabase } from "../../../postgres/lentDatabases.ts";
-import { TemporaryFolder } from "../../../temporaryFolder.ts";
 import { CutLine } from "../../../service/cutLine.ts";
-import { startedRunner } from "../../../service/many/startedRunner.ts";
-import { until } from "../../../service/many/until.ts";
+import { startedRunner } from "../../../service/startedProgram.ts";
+import { TemporaryFolder } from "../../../temporaryFolder.ts";
+import { until } from "../../../until.ts";
 
 describe("runners on other machines", function () {
   this.timeout(90_000);
@@ -26,7 +26,7 @@ describe("runners on other machines", function () {
     await using runner = await startedRunner(service.url, service.runnerKey);
     const { runId } = await service.start("echo one; echo two >&2", "echo three");
     const run = await service.stopped(runId);
-    assert.deepEqual([run.status, run.runner], ["succeeded", runner.runnerId.slice("rnr_".length)]);
+    assert.deepEqual([run.status, run.runner], ["succeeded", runner.firstLine.slice("rnr_".length)]);
     assert.deepEqual(
       run.steps?.map(({ name, status }) => [name, status]),
       [
@@ -115,7 +115,7 @@ describe("runners on other machines", function () {
     const faults = await Promise.all(
       (["killed", "suspended", "cut off"] as const).map(async (fault) => {
         const org = await service.org();
-        const runner = await startedRunner(fault === "cut off" ? line.url.href : service.url, org.runnerKey);
+        const runner = await startedRunner(fault === "cut off" ? line.origin : service.url, org.runnerKey);
         const file = join(service.folder, fault.replace(" ", ""));
         const { runId } = await org.start(`trap '' TERM; echo $$ > ${file}; while :; do sleep 1; done`);
         return { fault, org, runner, runId, pid: await writtenPid(file) };
@@ -145,7 +145,7 @@ describe("runners on other machines", function () {
   it("tell what they have of a run's log and its end once they are in touch again", async () => {
     await using service = await serviceOf(await lend());
     await using line = await CutLine.lay(() => service.url);
-    await using runner = await startedRunner(line.url.href, service.runnerKey);
+    await using runner = await startedRunner(line.origin, service.runnerKey);
     const { runId } = await service.start(
       `echo $$ > ${service.folder}/pid; for n in $(seq 1000); do echo line $n; sleep 0.5; done`,
     );

@@ -8,7 +8,7 @@ import { parsePipeline } from "../../../../src/pipeline/parse/parsePipeline.ts";
 import { formatProblem } from "../../../../src/pipeline/parse/problem.ts";
 import type { Pipeline } from "../../../../src/pipeline/pipeline.ts";
 import { type LaunchChanges, launchTestRun, type TestRun } from "../../../service/runner/launchTestRun.ts";
-import { temporaryFolder } from "../../../service/runner/temporaryFolder.ts";
+import { temporaryFolder } from "../../../temporaryFolder.ts";
 
 const root = fileURLToPath(new URL("../../../../samples", import.meta.url));
 

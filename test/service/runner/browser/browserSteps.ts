@@ -9,10 +9,24 @@ import {
   type StepContext,
   type StepOutcome,
 } from "../../../../src/service/runner/stepContext.ts";
+import type { Answer } from "../../../client/loopbackService.ts";
 import { pipelineOf } from "../launchTestRun.ts";
 import { stepContextFor } from "../stepContextFor.ts";
 
 export type StepFile = Readonly<Record<string, unknown>>;
+
+export const html = "text/html; charset=utf-8";
+
+/** Answers each path with its page, whatever stands behind `?`, or as its function does. */
+export function pages(answers: Readonly<Record<string, string | Answer>>): Answer {
+  return (asked, response, gone) => {
+    const answer = answers[asked.path.split("?", 1)[0] ?? ""];
+    if (typeof answer === "function") return answer(asked, response, gone);
+    if (answer === undefined)
+      return response.writeHead(404, { "content-type": "text/plain" }).end("nothing here");
+    return response.setHeader("content-type", html).end(answer);
+  };
+}
 
 /** What a step came to, and what it left. */
 export interface Ran {

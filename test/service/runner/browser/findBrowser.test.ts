@@ -3,7 +3,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { findBrowser } from "../../../../src/service/runner/browser/startBrowser.ts";
 import { itOn } from "../../../itOn.ts";
-import { temporaryFolder } from "../temporaryFolder.ts";
+import { temporaryFolder } from "../../../temporaryFolder.ts";
 
 describe("the browser of a browser step", () => {
   const folder = temporaryFolder();

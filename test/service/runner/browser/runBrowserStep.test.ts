@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { BrowserSteps } from "./browserSteps.ts";
-import { html, PageServer } from "./pageServer.ts";
+import { LoopbackService } from "../../../client/loopbackService.ts";
+import { BrowserSteps, html, pages } from "./browserSteps.ts";
 import { readPng } from "./png.ts";
 
 const shop = `<title>The shop</title><style>body { background: #123456; margin: 0 }</style>
@@ -23,41 +23,43 @@ results</p><p id="later"></p>`;
 describe("a browser step", function () {
   this.timeout(60_000);
   const steps = BrowserSteps.forThisFile();
-  let server: PageServer;
+  let server: LoopbackService;
   let base: string;
   const sent = Promise.withResolvers<void>();
 
   before(async () => {
-    server = await PageServer.start({
-      "/": shop,
-      "/found": found,
-      "/old": (_request, response) => response.writeHead(302, { location: "/found" }).end(),
-      "/slow": `<title>…</title><div id=all></div><script>
+    server = await LoopbackService.listen(
+      pages({
+        "/": shop,
+        "/found": found,
+        "/old": (_request, response) => response.writeHead(302, { location: "/found" }).end(),
+        "/slow": `<title>…</title><div id=all></div><script>
         setTimeout(() => { document.title = "Ready"; all.innerHTML = "<button onclick=done()>Late</button><p>wait</p>"; }, 300);
         function done() { setTimeout(() => { all.innerHTML = "<h2>All done</h2>"; history.pushState(0, "", "/slow/end"); }, 300); }
       </script>`,
-      "/keys": `<input aria-label="Text"><ol id=seen></ol><script>
+        "/keys": `<input aria-label="Text"><ol id=seen></ol><script>
         addEventListener("keydown", (event) => { seen.innerHTML += "<li>" + (event.ctrlKey ? "Control+" : "") + event.key; });
       </script>`,
-      "/talks": `<title>Talks</title><button onclick="said.textContent = 'answer: ' + confirm('Delete all?')">Ask</button><p id=said></p>
+        "/talks": `<title>Talks</title><button onclick="said.textContent = 'answer: ' + confirm('Delete all?')">Ask</button><p id=said></p>
         <script>console.error("this is wrong"); console.log("this is not told"); setTimeout(() => { throw new Error("thrown late"); });</script>`,
-      "/leave": `<title>Leave</title><input aria-label="Text"><script>addEventListener("beforeunload", (event) => event.preventDefault());</script>`,
-      "/opens": `<title>Opens</title><a href="/opened" target="_blank">New tab</a>`,
-      "/opened": `<title>Opened</title><p>I am new</p><button onclick="window.close()">Close me</button>`,
-      "/data": (_request, response) => {
-        response.setHeader("content-disposition", "attachment; filename=data.csv").end("a,b");
-        sent.resolve();
-      },
-      "/sent": (_request, response) => void sent.promise.then(() => response.end("it was sent")),
-      "/offers": `<a href="/data">Get data</a><p id=told></p><script>
+        "/leave": `<title>Leave</title><input aria-label="Text"><script>addEventListener("beforeunload", (event) => event.preventDefault());</script>`,
+        "/opens": `<title>Opens</title><a href="/opened" target="_blank">New tab</a>`,
+        "/opened": `<title>Opened</title><p>I am new</p><button onclick="window.close()">Close me</button>`,
+        "/data": (_request, response) => {
+          response.setHeader("content-disposition", "attachment; filename=data.csv").end("a,b");
+          sent.resolve();
+        },
+        "/sent": (_request, response) => void sent.promise.then(() => response.end("it was sent")),
+        "/offers": `<a href="/data">Get data</a><p id=told></p><script>
         fetch("/sent").then((reply) => reply.text()).then((text) => setTimeout(() => { told.textContent = text; }, 300));
       </script>`,
-      "/gone": (_request, response) =>
-        response.writeHead(404, { "content-type": html }).end("<p>Not here</p>"),
-      "/halfway": `<title>Halfway</title><p>There</p><img src="/never" alt="">`,
-      "/never": () => {},
-      "/pay": `<p hidden>Pay</p><button hidden>Pay now</button><button>Pay now</button><span>Pay now</span>`,
-    });
+        "/gone": (_request, response) =>
+          response.writeHead(404, { "content-type": html }).end("<p>Not here</p>"),
+        "/halfway": `<title>Halfway</title><p>There</p><img src="/never" alt="">`,
+        "/never": () => {},
+        "/pay": `<p hidden>Pay</p><button hidden>Pay now</button><button>Pay now</button><span>Pay now</span>`,
+      }),
+    );
     base = server.origin;
   });
   after(() => server[Symbol.asyncDispose]());
@@ -88,7 +90,8 @@ describe("a browser step", function () {
         ],
       },
     });
-    const asked = new URL(server.asked.find((path) => path.startsWith("/found")) ?? "", base).searchParams;
+    const asked = new URL(server.asked.find(({ path }) => path.startsWith("/found"))?.path ?? "", base)
+      .searchParams;
     assert.deepEqual(Object.fromEntries(asked), {
       q: "lamp & more",
       again: "",

@@ -4,8 +4,8 @@ import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import type { RunnerEnd } from "../../../../src/contract/runners.ts";
+import { temporaryFolder } from "../../../temporaryFolder.ts";
 import { launchTestRun, pipelineOf } from "../launchTestRun.ts";
-import { temporaryFolder } from "../temporaryFolder.ts";
 
 const certificates = join(import.meta.dirname, "certificates");
 const authority = join(certificates, "authority.pem");

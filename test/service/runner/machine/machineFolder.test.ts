@@ -5,9 +5,9 @@ import { hostname } from "node:os";
 import { join } from "node:path";
 import { machineFolder } from "../../../../src/service/runner/machine/machineFolder.ts";
 import { isAlive } from "../../../isAlive.ts";
-import { startedRunner } from "../../many/startedRunner.ts";
-import { until } from "../../many/until.ts";
-import { temporaryFolder } from "../temporaryFolder.ts";
+import { temporaryFolder } from "../../../temporaryFolder.ts";
+import { until } from "../../../until.ts";
+import { startedRunner } from "../../startedProgram.ts";
 import { protocolServer } from "./protocolServer.ts";
 
 describe("the folder of a runner's machine", function () {

@@ -4,7 +4,7 @@ import { systemClock } from "../../../../src/contract/clock.ts";
 import { PipelineError } from "../../../../src/contract/errors.ts";
 import type { RunnerMessage } from "../../../../src/contract/runners.ts";
 import { Outbox } from "../../../../src/service/runner/machine/outbox.ts";
-import { TurnedClock } from "../../../clock/turnedClock.ts";
+import { FakeClock } from "../../../clock/fakeClock.ts";
 
 const at = "2026-03-04T12:00:00.000Z";
 const picture = {
@@ -40,7 +40,7 @@ describe("what a runner has to say of a run", () => {
 
   it("is sent again until the service has it, or can't want it any more", async () => {
     for (const isGivenUp of [false, true]) {
-      const clock = new TurnedClock("2026-03-04T12:00:00Z");
+      const clock = new FakeClock("2026-03-04T12:00:00Z");
       let attempts = 0;
       const outbox = new Outbox({
         read: () => assert.fail(),
@@ -59,7 +59,7 @@ describe("what a runner has to say of a run", () => {
         isDelivered = is;
       });
       while (isDelivered === undefined) {
-        clock.turn(2_000);
+        clock.advance(2_000);
         await immediate();
       }
       assert.deepEqual([isDelivered, attempts], isGivenUp ? [false, 10] : [true, 100]);
@@ -67,7 +67,7 @@ describe("what a runner has to say of a run", () => {
   });
 
   it("is sent a batch at a time, at once while there are full ones, and the rest after 100 ms", async () => {
-    const clock = new TurnedClock("2026-03-04T12:00:00Z");
+    const clock = new FakeClock("2026-03-04T12:00:00Z");
     const batches: number[] = [];
     const outbox = new Outbox({
       read: () => assert.fail(),
@@ -89,10 +89,10 @@ describe("what a runner has to say of a run", () => {
     await immediate();
     assert.deepEqual(batches, [2, 2, 2, 2]);
     add(1);
-    clock.turn(99);
+    clock.advance(99);
     await immediate();
     assert.equal(batches.length, 4);
-    clock.turn(1);
+    clock.advance(1);
     await immediate();
     assert.deepEqual(batches, [2, 2, 2, 2, 1]);
     outbox.close();

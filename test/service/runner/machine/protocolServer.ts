@@ -1,12 +1,8 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
-import { loopbackFetch } from "../../../../src/client/service/loopbackFetch.ts";
-import { systemClock } from "../../../../src/contract/clock.ts";
-import { RunnerApi } from "../../../../src/service/runner/machine/runnerApi.ts";
-import { runMachine } from "../../../../src/service/runner/machine/runnerMachine.ts";
-import { unpackSnapshot } from "../../../../src/service/runner/machine/unpackSnapshot.ts";
-import { runnerPath } from "../../runnerPath.ts";
+import { runnerPath } from "../../programs.ts";
+import { runRunner } from "../../testRunner.ts";
 
 /** A request of the runner: what it was about, and its body as JSON. */
 export interface Asked {
@@ -95,19 +91,10 @@ export async function protocolServer(answer: (asked: Asked) => Answer | Promise<
     },
     /** Runs a runner of it until one run is over, or the signal aborts. */
     run: (draining: AbortSignal, slots = 1, isOnce = true) =>
-      runMachine(
-        {
-          api: new RunnerApi({ baseUrl, apiKey: "key-of-tests", fetch: loopbackFetch(), clock: systemClock }),
-          clock: systemClock,
-          log: () => {},
-          ...{ label: "tests", slots, isOnce },
-          program: { execPath: process.execPath, runnerPath, env: process.env },
-          unpack: unpackSnapshot,
-          graceMilliseconds: 500,
-          onRegistered: () => {},
-        },
-        draining,
-      ),
+      runRunner({ url: baseUrl.href, apiKey: "key-of-tests" }, draining, {
+        program: { execPath: process.execPath, runnerPath, env: process.env },
+        ...{ slots, isOnce },
+      }),
     [Symbol.dispose]() {
       server.close();
       server.closeAllConnections();

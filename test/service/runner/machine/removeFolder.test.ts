@@ -3,8 +3,8 @@ import { existsSync } from "node:fs";
 import { chmod, chown, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { removeFolder } from "../../../../src/service/runner/machine/machineFolder.ts";
-import { unprivilegedUser } from "../../../postgres/unprivilegedUser.ts";
-import { temporaryFolder } from "../temporaryFolder.ts";
+import { unprivilegedUser } from "../../../postgres/startedPostgres.ts";
+import { temporaryFolder } from "../../../temporaryFolder.ts";
 
 describe("the removal of a folder that steps have written into", () => {
   if (process.platform === "win32") return;

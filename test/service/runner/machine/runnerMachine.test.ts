@@ -6,9 +6,9 @@ import { type Clock, systemClock } from "../../../../src/contract/clock.ts";
 import { PipelineError } from "../../../../src/contract/errors.ts";
 import type { RunnerMessage } from "../../../../src/contract/runners.ts";
 import { MachineRun, type MachineRunDeps } from "../../../../src/service/runner/machine/machineRun.ts";
-import { TurnedClock } from "../../../clock/turnedClock.ts";
+import { FakeClock } from "../../../clock/fakeClock.ts";
 import { isAlive } from "../../../isAlive.ts";
-import { temporaryFolder } from "../temporaryFolder.ts";
+import { temporaryFolder } from "../../../temporaryFolder.ts";
 import { protocolServer } from "./protocolServer.ts";
 
 const never = new AbortController().signal;
@@ -61,7 +61,7 @@ describe("a runner's machine", function () {
 
   it("counts the fetching and the unpacking of a run's files in its time limit", async () => {
     for (const phase of ["fetching", "unpacking"]) {
-      const clock = new TurnedClock("2026-03-04T12:00:00Z");
+      const clock = new FakeClock("2026-03-04T12:00:00Z");
       const begun = Promise.withResolvers<void>();
       const untilEnded = (signal: AbortSignal) =>
         new Promise<never>((_, reject) => {
@@ -75,7 +75,7 @@ describe("a runner's machine", function () {
         unpack: (_archive, _folder, signal) => untilEnded(signal),
       });
       await begun.promise;
-      clock.turn(30_000);
+      clock.advance(30_000);
       assert(await run.over);
       const stopReason = { kind: "timed-out", seconds: 30, origin: "file", step: undefined };
       assert.deepEqual(said, [{ kind: "ended", end: { kind: "stopped" }, stopReason }], phase);
@@ -84,7 +84,7 @@ describe("a runner's machine", function () {
 
   it("says of a run that was cancelled only that it is stopped", async () => {
     const { run, said } = runOfSnapshot(folder.path, {
-      clock: new TurnedClock("2026-03-04T12:00:00Z"),
+      clock: new FakeClock("2026-03-04T12:00:00Z"),
       snapshot: (_run, _digest, signal) =>
         new Promise((_, reject) => {
           signal.addEventListener("abort", () => reject(signal.reason), { once: true });

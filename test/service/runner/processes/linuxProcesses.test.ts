@@ -3,7 +3,7 @@ import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { LinuxProcesses } from "../../../../src/service/runner/processes/linuxProcesses.ts";
 import { newTraces } from "../../../../src/service/runner/processes/processTable.ts";
-import { temporaryFolder } from "../temporaryFolder.ts";
+import { temporaryFolder } from "../../../temporaryFolder.ts";
 
 interface AccessibleElement {
   readonly parent?: number;

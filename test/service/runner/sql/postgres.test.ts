@@ -4,9 +4,9 @@ import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 import { isAlive } from "../../../isAlive.ts";
 import { postgresFolder } from "../../../postgres/installPostgres.ts";
-import { postgresForSuite } from "../../../postgres/postgresForSuite.ts";
+import { postgresForSuite } from "../../../postgres/startedPostgres.ts";
+import { temporaryFolder } from "../../../temporaryFolder.ts";
 import { launchTestRun, pipelineOf } from "../launchTestRun.ts";
-import { temporaryFolder } from "../temporaryFolder.ts";
 import { TestSteps } from "./runTestSteps.ts";
 
 describe("an sql step on PostgreSQL", function () {

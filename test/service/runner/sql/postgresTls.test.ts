@@ -2,10 +2,10 @@
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { selfSigned } from "../../../certificate.ts";
+import { certificate } from "../../../certificate.ts";
 import { postgresFolder } from "../../../postgres/installPostgres.ts";
-import { postgresForSuite } from "../../../postgres/postgresForSuite.ts";
-import { temporaryFolder } from "../temporaryFolder.ts";
+import { postgresForSuite } from "../../../postgres/startedPostgres.ts";
+import { temporaryFolder } from "../../../temporaryFolder.ts";
 import { TestSteps } from "./runTestSteps.ts";
 
 describe("an sql step on PostgreSQL with TLS", function () {
@@ -13,9 +13,9 @@ describe("an sql step on PostgreSQL with TLS", function () {
   const native = postgresFolder();
   if (native === undefined) return;
   const folder = temporaryFolder();
-  const certificate = selfSigned("localhost");
-  const postgres = postgresForSuite(native, { tls: certificate });
-  beforeEach(() => writeFile(join(folder.path, "ca.pem"), certificate.cert));
+  const tls = certificate({ host: "localhost" });
+  const postgres = postgresForSuite(native, { tls });
+  beforeEach(() => writeFile(join(folder.path, "ca.pem"), tls.cert));
   const isSecure = {
     query: "select ssl from pg_stat_ssl where pid = pg_backend_pid()",
     expect: { rows: [{ ssl: true }] },
@@ -48,7 +48,7 @@ describe("an sql step on PostgreSQL with TLS", function () {
       await other.fails(isSecure),
       `the certificate of 127.0.0.1:${port} was made for another host`,
     );
-    await writeFile(join(folder.path, "other.pem"), selfSigned("localhost").cert);
+    await writeFile(join(folder.path, "other.pem"), certificate({ host: "localhost" }).cert);
     await using stranger = stepsOn("localhost", "?sslmode=require&sslrootcert=other.pem");
     assert.match(await stranger.fails(isSecure), /isn't from an authority that this machine trusts/);
   });

@@ -7,8 +7,8 @@ import { Mask } from "../../../../src/service/runner/mask.ts";
 import { newTraces } from "../../../../src/service/runner/processes/processTable.ts";
 import { processTable } from "../../../../src/service/runner/processes/systemProcesses.ts";
 import { SqliteConnection } from "../../../../src/service/runner/sql/sqliteConnection.ts";
+import { temporaryFolder } from "../../../temporaryFolder.ts";
 import { launchTestRun, pipelineOf } from "../launchTestRun.ts";
-import { temporaryFolder } from "../temporaryFolder.ts";
 import { TestSteps } from "./runTestSteps.ts";
 
 /** Runs for longer than any test waits, without returning a row. */

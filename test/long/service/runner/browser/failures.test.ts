@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { Mask } from "../../../../../src/service/runner/mask.ts";
-import { BrowserSteps, type StepFile } from "../../../../service/runner/browser/browserSteps.ts";
-import { PageServer } from "../../../../service/runner/browser/pageServer.ts";
+import { LoopbackService } from "../../../../client/loopbackService.ts";
+import { BrowserSteps, pages, type StepFile } from "../../../../service/runner/browser/browserSteps.ts";
 import { readPng } from "../../../../service/runner/browser/png.ts";
 
 const page = `<title>The shop</title><style>body { background: #654321; margin: 0 } #cover { position: absolute; inset: 0 }</style>
@@ -16,20 +16,22 @@ const page = `<title>The shop</title><style>body { background: #654321; margin: 
 describe("a browser step that fails", function () {
   this.timeout(60_000);
   const steps = BrowserSteps.forThisFile();
-  let server: PageServer;
+  let server: LoopbackService;
   let base: string;
 
   before(async () => {
-    server = await PageServer.start({
-      "/": page,
-      "/empty": "",
-      "/repeated": `<title>${"a".repeat(3000)}!</title><p>${"a".repeat(3000)}!</p>`,
-      // Its script waits for what never comes, which costs no other test the processor.
-      "/busy": `<title>Busy</title><button onclick="const asked = new XMLHttpRequest(); asked.open('GET', '/never', false); asked.send()">Hang</button>`,
-      "/never": () => {},
-      "/long": `<title>${"x".repeat(180)}the-secret-value</title><p>${"y".repeat(480)} the-secret-value</p>
+    server = await LoopbackService.listen(
+      pages({
+        "/": page,
+        "/empty": "",
+        "/repeated": `<title>${"a".repeat(3000)}!</title><p>${"a".repeat(3000)}!</p>`,
+        // Its script waits for what never comes, which costs no other test the processor.
+        "/busy": `<title>Busy</title><button onclick="const asked = new XMLHttpRequest(); asked.open('GET', '/never', false); asked.send()">Hang</button>`,
+        "/never": () => {},
+        "/long": `<title>${"x".repeat(180)}the-secret-value</title><p>${"y".repeat(480)} the-secret-value</p>
         <button>${"z".repeat(50)}the-secret-value</button>`,
-    });
+      }),
+    );
     base = server.origin;
   });
   after(() => server[Symbol.asyncDispose]());

@@ -2,30 +2,32 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer, type Server, type Socket } from "node:net";
 import { describeNavigationProblem } from "../../../../../src/service/runner/browser/goTo.ts";
-import { BrowserSteps } from "../../../../service/runner/browser/browserSteps.ts";
-import { html, PageServer } from "../../../../service/runner/browser/pageServer.ts";
+import { LoopbackService } from "../../../../client/loopbackService.ts";
+import { BrowserSteps, html, pages } from "../../../../service/runner/browser/browserSteps.ts";
 
 describe("a browser step whose page doesn't open", function () {
   this.timeout(60_000);
   const steps = BrowserSteps.forThisFile();
-  let server: PageServer;
+  let server: LoopbackService;
   let base: string;
   let rude: Server;
   let rudePort: number;
   const sockets: Socket[] = [];
 
   before(async () => {
-    server = await PageServer.start({
-      "/": "<title>Home</title>",
-      "/broken": (_request, response) =>
-        response.writeHead(500, { "content-type": html }).end("<h1>Out of   lamps</h1>"),
-      "/empty-error": (_request, response) => response.writeHead(503).end(),
-      "/silent": () => {},
-      "/half": (_request, response) => void response.setHeader("content-type", html).write("<p>Half of"),
-      "/file": (_request, response) => response.setHeader("content-type", "application/zip").end("PK"),
-      "/round": (_request, response) => response.writeHead(302, { location: "/round" }).end(),
-      "/drop": (request) => request.socket.destroy(),
-    });
+    server = await LoopbackService.listen(
+      pages({
+        "/": "<title>Home</title>",
+        "/broken": (_request, response) =>
+          response.writeHead(500, { "content-type": html }).end("<h1>Out of   lamps</h1>"),
+        "/empty-error": (_request, response) => response.writeHead(503).end(),
+        "/silent": () => {},
+        "/half": (_request, response) => void response.setHeader("content-type", html).write("<p>Half of"),
+        "/file": (_request, response) => response.setHeader("content-type", "application/zip").end("PK"),
+        "/round": (_request, response) => response.writeHead(302, { location: "/round" }).end(),
+        "/drop": (_request, response) => response.destroy(),
+      }),
+    );
     base = server.origin;
     rude = createServer((socket) => {
       sockets.push(socket);

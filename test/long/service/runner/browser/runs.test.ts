@@ -9,30 +9,32 @@ import { projectRoot } from "../../../../../scripts/projectRoot.ts";
 import { sayToStandardError } from "../../../../../scripts/say.ts";
 import { newTraces } from "../../../../../src/service/runner/processes/processTable.ts";
 import { processTable } from "../../../../../src/service/runner/processes/systemProcesses.ts";
+import { LoopbackService } from "../../../../client/loopbackService.ts";
 import { itOn } from "../../../../itOn.ts";
-import { launchTestRun, pipelineOf } from "../../../../service/runner/launchTestRun.ts";
-import { temporaryFolder } from "../../../../service/runner/temporaryFolder.ts";
-import type { StepFile } from "../../../../service/runner/browser/browserSteps.ts";
-import { html, PageServer } from "../../../../service/runner/browser/pageServer.ts";
+import { html, pages, type StepFile } from "../../../../service/runner/browser/browserSteps.ts";
 import { readPng } from "../../../../service/runner/browser/png.ts";
+import { launchTestRun, pipelineOf } from "../../../../service/runner/launchTestRun.ts";
+import { temporaryFolder } from "../../../../temporaryFolder.ts";
 
 describe("a run with browser steps", function () {
   this.timeout(60_000);
   const folder = temporaryFolder();
-  let server: PageServer;
+  let server: LoopbackService;
   let executable: string;
 
   before(async function () {
     this.timeout(240_000);
     executable = await ensureChromium(sayToStandardError, new AbortController().signal);
-    server = await PageServer.start({
-      "/": (request, response) => {
-        response.setHeader("set-cookie", "seen=1").setHeader("content-type", html);
-        response.end(`<title>Home</title><p>cookie: ${request.headers.cookie ?? "none"}</p>
+    server = await LoopbackService.listen(
+      pages({
+        "/": (request, response) => {
+          response.setHeader("set-cookie", "seen=1").setHeader("content-type", html);
+          response.end(`<title>Home</title><p>cookie: ${request.headers.cookie ?? "none"}</p>
           <label>Password <input></label>
           <button onclick="said.textContent = document.querySelector('input').value">Say</button><p id=said></p>`);
-      },
-    });
+        },
+      }),
+    );
   });
   after(() => server[Symbol.asyncDispose]());
 
