@@ -75,8 +75,7 @@ export function givenOnly(there: () => ForeignWindow): void {
     it("shows what the tool says while it waits, and a stop ends it with all that it started", async () => {
       await start("busy");
       const toast = await at.window.notifications.toast(/^Running busy by .*cloud: no slot is free yet$/);
-      await whenThere(join(tools, "pid"));
-      const pid = Number(await readFile(join(tools, "pid"), "utf8"));
+      const pid = await writtenPid(join(tools, "pid"));
       await toast.press("Cancel");
       await toast.waitUntilGone();
       while (isAlive(pid)) await new Promise((resolve) => setTimeout(resolve, 20));

@@ -86,6 +86,7 @@ export function tasks(at: OwnService): void {
     });
 
     it("wait in their terminal for the slot, and Ctrl+C leaves the queue", async () => {
+      await rm(join(at.workspace, "pid"), { force: true });
       await at.window.quickInput.runCommand("Tasks: Run Task");
       await at.window.quickInput.pick("pipeline");
       await at.window.quickInput.pick("pipeline: long");

@@ -7,9 +7,6 @@ import { shownText } from "../../../editor/screen/shownText.ts";
 import { TextEditor } from "../../../editor/screen/textEditor.ts";
 import { pointAt, pointElsewhere } from "../../../editor/screen/tooltip.ts";
 import { TreeView } from "../../../editor/screen/treeView.ts";
-import { fillDay } from "../../../service/fillDay.ts";
-
-const day = 86_400_000;
 
 export function views(at: OwnService): void {
   describe("the views", () => {
@@ -109,30 +106,6 @@ export function views(at: OwnService): void {
       await page.getByText("it is broken").first().waitFor();
       await page.close();
     });
-
-    it("show earlier runs, and load older ones as one scrolls to their end", async () => {
-      await fillDay(at.tool.data, 120, Date.now() - day, undefined, "yesterday");
-      await at.window.quickInput.runCommand("Pipeline Runs: Refresh Runs");
-      await runs.waitForRow(/^Earlier/);
-      await runs.waitForRow(/^hellosucceeded · \d+ m?s · \w+ \d+ · shop · by key_filled$/);
-      await at.window.quickInput.runCommand("Pipelines: Focus on Runs View");
-      // Three pages: each is read when the row behind the one before comes on the screen.
-      for (let turns = 0; (await indexOfLast()) < 120 || !(await endsWithARun()); turns++) {
-        assert(turns < 100, "the older runs never came");
-        await runs.goToEnd();
-        await at.window.page.waitForTimeout(100);
-      }
-    });
-
-    const endsWithARun = async () => (await runs.rows()).at(-1)?.startsWith("hello") ?? false;
-
-    /** The position of the last row that is drawn: groups and runs. */
-    async function indexOfLast(): Promise<number> {
-      const indexes = await runs.pane
-        .locator(".monaco-list-row")
-        .evaluateAll((all) => all.map((one) => Number(one.getAttribute("data-index"))));
-      return Math.max(...indexes.filter((index) => !Number.isNaN(index)));
-    }
 
     it("begin a new run at the step that failed, from its row, from the log and from the file", async () => {
       const program = (code: string) => JSON.stringify([process.execPath, "-e", code]);
