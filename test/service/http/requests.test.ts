@@ -122,10 +122,10 @@ describe("what is asked most", () => {
       headers: { "x-api-key": secret, "content-length": "100", "x-request-id": "left" },
     });
     asked.on("error", () => {});
-    asked.write("{");
-    await new Promise<void>((resolve) => void setTimeout(resolve, 50));
-    asked.destroy();
+    await new Promise<void>((resolve) => void asked.write("{", () => resolve()));
+    // What has come later is answered, so what came before has been read.
     await ask(service.url, { headers: { "x-api-key": secret } });
+    asked.destroy();
     const lines = () =>
       service.logged
         .map((line): Record<string, unknown> => JSON.parse(line))

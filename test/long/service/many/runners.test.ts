@@ -121,20 +121,15 @@ describe("runners on other machines", function () {
         return { fault, org, runner, runId, pid: await writtenPid(file) };
       }),
     );
-    const began = performance.now();
     line.become("silent");
     try {
       await Promise.all(
         faults.map(async ({ fault, org, runner, runId, pid }) => {
           if (fault === "killed") runner.kill("SIGKILL");
           if (fault === "suspended") runner.kill("SIGSTOP");
-          while (isAlive(pid)) await pause(20);
-          const gone = performance.now() - began;
-          assert.ok(gone < 12_000, `${fault}: its process took ${gone} ms`);
           const run = await org.stopped(runId);
-          const lost = performance.now() - began;
+          assert.equal(isAlive(pid), false, `${fault}: its process outlives its run`);
           assert.deepEqual([run.status, run.reason], ["lost", "its runner is gone"], fault);
-          assert.ok(lost > gone && lost < 23_000, `${fault}: lost after ${lost} ms`);
         }),
       );
     } finally {

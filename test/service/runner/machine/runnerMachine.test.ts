@@ -9,6 +9,8 @@ import { MachineRun, type MachineRunDeps } from "../../../../src/service/runner/
 import { FakeClock } from "../../../clock/fakeClock.ts";
 import { isAlive } from "../../../isAlive.ts";
 import { temporaryFolder } from "../../../temporaryFolder.ts";
+import { until } from "../../../until.ts";
+import { runRunner } from "../../testRunner.ts";
 import { protocolServer } from "./protocolServer.ts";
 
 const never = new AbortController().signal;
@@ -137,11 +139,13 @@ describe("a runner's machine", function () {
     service.offer("run_1", line);
     const draining = new AbortController();
     const running = service.run(draining.signal, 1, false);
-    const refused = () =>
-      service.asked.some(({ kind, body }) => kind === "work" && String(body["runs"]) === "run_1");
-    while (!refused()) await pause(20);
+    const worksNaming = () =>
+      service.asked.filter(({ kind, body }) => kind === "work" && String(body["runs"]) === "run_1").length;
+    await until(async () => worksNaming() > 0);
     service.offer("run_1", line);
-    await pause(700);
+    // What it was offered in the meantime it has passed over when it asks again.
+    const before = worksNaming();
+    await until(async () => worksNaming() > before + 1);
     draining.abort();
     await running;
     const started = existsSync(file) ? readFileSync(file, "utf8").trim().split("\n") : [];
@@ -159,7 +163,7 @@ describe("a runner's machine", function () {
     Object.assign(service.offer("run_1", `touch ${file}`), { "lease-seconds": 1 });
     const draining = new AbortController();
     const running = service.run(draining.signal);
-    await pause(1_500);
+    await until(async () => service.asked.filter(({ kind }) => kind === "work").length > 1);
     draining.abort();
     await running;
     assert.equal(existsSync(file), false);
@@ -167,16 +171,22 @@ describe("a runner's machine", function () {
   });
 
   it("keeps its pace where the service holds nothing", async () => {
-    using service = await protocolServer(({ kind }) => {
-      if (kind === "work") return { status: 204 };
-      return undefined;
-    });
+    using service = await protocolServer(({ kind }) => (kind === "work" ? { status: 204 } : undefined));
     const draining = new AbortController();
-    const running = service.run(draining.signal);
-    await pause(2_000);
+    let pauses = 0;
+    const clock: Clock = {
+      ...systemClock,
+      async sleep() {
+        pauses += 1;
+      },
+    };
+    const { url } = service;
+    const running = runRunner({ url, apiKey: "key-of-tests" }, draining.signal, { clock });
+    const works = () => service.asked.filter(({ kind }) => kind === "work").length;
+    await until(async () => works() >= 5);
     draining.abort();
     await running;
-    assert.ok(service.asked.length < 12, `${service.asked.length} requests in 2 s`);
+    assert.ok(pauses >= works() - 1, `${pauses} pauses between ${works()} requests`);
   });
 
   it("drains without the end of a run whose lease is long over, since the service stays away", async () => {
