@@ -48,9 +48,10 @@ describe("a run that needs life signs", function () {
   }
 
   it("lives as long as they come, and is asked to end and then ended by its own process after the last", async () => {
-    const first = machineMilliseconds() + 5_000;
-    const { job, pid, wasAsked } = await stubborn(first, 200);
-    job.live(machineMilliseconds() + hour);
+    const { job, pid, wasAsked } = await stubborn(machineMilliseconds() + hour, 200);
+    const first = machineMilliseconds() + 500;
+    job.live(first);
+    job.live(first + hour);
     await until(async () => machineMilliseconds() > first);
     assert.deepEqual([isAlive(pid), wasAsked()], [true, false]);
     job.live(machineMilliseconds());
