@@ -7,8 +7,8 @@ import { processTable } from "../../../src/service/runner/processes/systemProces
 import { machineMilliseconds } from "../../../src/service/runner/protocol.ts";
 import { ReadyRunner } from "../../../src/service/runner/readyRunner.ts";
 import { isAlive } from "../../isAlive.ts";
-import { until } from "../../until.ts";
 import { temporaryFolder } from "../../temporaryFolder.ts";
+import { until } from "../../until.ts";
 import { runnerPath } from "../programs.ts";
 import { newRunId, shellPipeline } from "./launchTestRun.ts";
 
