@@ -1,5 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { sql } from "kysely";
+import type { Clock } from "../../src/contract/clock.ts";
 import type { Refusal } from "../../src/contract/refusal.ts";
 import type { ServedRun } from "../../src/contract/run.ts";
 import type { RunnerEnd, RunnerMessage } from "../../src/contract/runners.ts";
@@ -65,159 +66,179 @@ interface EitherCore {
   close(): Promise<void>;
 }
 
-/** What differs between a service on SQLite and several on PostgreSQL. */
-export interface Place<C extends EitherCore> {
-  /** Beside the service, as `keys create` does. */
-  readonly db: Database;
-  readonly clock: FakeClock;
-  readonly jobs: Map<string, PretendedJob>;
-  readonly store: AdmissionStore;
-  readonly work: EnterRequest["work"];
-  /** How many servers there are. */
-  readonly servers: number;
-  open(instance: string): Promise<C>;
-  /** As by kill -9: what the server has written is there, what it was about to write is not. */
-  kill(core: C): Promise<void>;
-  /** Everything that is under way has come to its end. */
-  quiet(): Promise<void>;
-  turn(milliseconds: number): Promise<void>;
-  set(instant: string): Promise<void>;
-  /** How many commits the service has made. */
-  commits(): number;
-  close(): Promise<void>;
-}
-
-export type StartedCore = Awaited<
-  ReturnType<typeof startedAt<EitherCore, { limitDisk?: (isFull: boolean) => Promise<void> }>>
->;
-
 /**
  * The service below its HTTP face, on a real database and a clock that the test turns; only the runs' processes are
  * pretended.
  */
-export async function startedAt<C extends EitherCore, More extends object>(place: Place<C>, more: More) {
-  const { db, clock, jobs, servers } = place;
-  const makeId = idMaker(clock.now);
-  const cores: { core: C; instance: number }[] = [];
-  let instances = 0;
-  let asked = 0;
-  const open = new Map<AskedStart, number>();
-  const start = async () => {
-    while (cores.length < servers) {
-      const instance = ++instances;
-      cores.push({ core: await place.open(`instance-${instance}`), instance });
-    }
-  };
-  await start();
-  const serverAt = (number: number) => {
-    const server = cores[number % cores.length];
-    if (server === undefined) throw new Error("the service has died");
-    return server;
-  };
+export abstract class StartedCore<C extends EitherCore = EitherCore> implements AsyncDisposable {
+  /** Beside the service, as `keys create` does. */
+  readonly db: Database;
+  readonly clock: FakeClock;
+  readonly jobs = new Map<string, PretendedJob>();
+  abstract readonly store: AdmissionStore;
+  abstract readonly work: EnterRequest["work"];
+  /** How many commits the service has made. */
+  commits = 0;
+  /** The servers that are alive, with the name of each. */
+  protected readonly cores = new Map<C, string>();
+  readonly #servers: number;
+  readonly #dead = new Set<string>();
+  readonly #open = new Map<AskedStart, string>();
+  #instances = 0;
+  #asked = 0;
 
-  const quiet = () => place.quiet();
-  const ask = (key: KeyOf, waitSeconds: number, more: AskedWith = {}): AskedStart => {
-    const number = asked++;
+  constructor(db: Database, at: string, servers: number) {
+    this.db = db;
+    this.clock = new FakeClock(at);
+    this.#servers = servers;
+  }
+
+  protected abstract openServer(instance: string): Promise<C>;
+  /** As by kill -9: what the server has written is there, what it was about to write is not. */
+  protected abstract killServer(core: C, instance: string): Promise<void>;
+  protected abstract close(): Promise<void>;
+  /** Everything that is under way has come to its end. */
+  abstract quiet(): Promise<void>;
+  /** Lets the service's database grow no more, as on a disk that is full; or lets it again. */
+  limitDisk?(isFull: boolean): Promise<void>;
+
+  /** Lets so many milliseconds pass. */
+  async turn(milliseconds: number): Promise<void> {
+    this.clock.advance(milliseconds);
+  }
+
+  /** Sets the time of day, on all machines. */
+  async set(instant: string): Promise<void> {
+    this.clock.set(instant);
+  }
+
+  /** Whether what is asked for at the same moment is decided on in the order in which it was asked. */
+  get isOrdered(): boolean {
+    return "root" in this.work;
+  }
+
+  get core(): C {
+    return this.#serverAt(0)[0];
+  }
+
+  /** Starts the servers that there aren't yet, or that have died. */
+  async start(): Promise<void> {
+    while (this.cores.size < this.#servers) {
+      const instance = `instance-${++this.#instances}`;
+      this.cores.set(await this.openServer(instance), instance);
+    }
+  }
+
+  /** A member's key of an org, which is made when there is none of that name. */
+  async key(orgName = "acme", limits: { parallelRuns?: number; runsPerDay?: number } = {}) {
+    const { now } = this.clock;
+    const key = await createKey(this.db, { orgName, role: "member" }, { now, makeId: idMaker(now) });
+    const { parallelRuns = 1, runsPerDay = 50 } = limits;
+    await this.db
+      .updateTable("orgs")
+      .set({ parallel_runs: parallelRuns, runs_per_day: runsPerDay })
+      .where("id", "=", key.orgId)
+      .execute();
+    return key;
+  }
+
+  /** Asks for a run as the HTTP face does; its processes are started once its caller `isTold` of it. */
+  ask({ orgId, keyId }: KeyOf, waitSeconds: number, more: AskedWith = {}): AskedStart {
+    const number = this.#asked++;
     const { idempotencyKey, isTold = true, name = `pipeline-${number}`, project = "shop", agent } = more;
-    const { core, instance } = serverAt(more.server ?? number);
+    const [core, instance] = this.#serverAt(more.server ?? number);
     const leaving = new AbortController();
-    const request: AskedStart = {
-      name,
-      orgId: key.orgId,
-      leave: () => leaving.abort(new Error("left")),
-    };
+    const request: AskedStart = { name, orgId, leave: () => leaving.abort(new Error("left")) };
     const asking = {
-      orgId: key.orgId,
-      actor: key.keyId,
-      project,
-      pipeline: name,
-      timeLimitSeconds: 30,
-      idempotencyKey,
-      agent,
-      work: place.work,
+      ...{ orgId, actor: keyId, project, pipeline: name, timeLimitSeconds: 30 },
+      ...{ idempotencyKey, agent, work: this.work },
     };
-    open.set(request, instance);
+    this.#open.set(request, instance);
     core.admission.enter(asking, waitSeconds, leaving.signal).then(
       (outcome) => {
         // A service that has died answers nobody.
-        if (!open.delete(request)) return;
+        if (!this.#open.delete(request)) return;
         request.outcome = outcome;
         if (outcome.kind !== "refused" && isTold) core.runs.launch(outcome.run);
       },
       (error: unknown) => {
-        open.delete(request);
+        this.#open.delete(request);
         request.left ??= error;
       },
     );
     return request;
-  };
+  }
 
-  return {
-    ...more,
-    ...{ clock, db, jobs, store: place.store, work: place.work },
-    /** Whether what is asked for at the same moment is decided on in the order in which it was asked. */
-    isOrdered: "root" in place.work,
-    get core() {
-      return serverAt(0).core;
-    },
-    get commits() {
-      return place.commits();
-    },
-    quiet,
-    /** Lets so many milliseconds pass. */
-    turn: (milliseconds: number) => place.turn(milliseconds),
-    /** Sets the time of day, on all machines. */
-    set: (instant: string) => place.set(instant),
-    /** A member's key of an org, which is made when there is none of that name. */
-    async key(orgName = "acme", limits: { parallelRuns?: number; runsPerDay?: number } = {}) {
-      const key = await createKey(db, { orgName, role: "member" }, { now: clock.now, makeId });
-      const { parallelRuns = 1, runsPerDay = 50 } = limits;
-      await db
-        .updateTable("orgs")
-        .set({ parallel_runs: parallelRuns, runs_per_day: runsPerDay })
-        .where("id", "=", key.orgId)
-        .execute();
-      return key;
-    },
-    /** Asks for a run as the HTTP face does; its processes are started once its caller `isTold` of it. */
-    ask,
-    /** Asks, and lets come of it what may. */
-    async asked(...asking: Parameters<typeof ask>): Promise<AskedStart> {
-      const request = ask(...asking);
-      await quiet();
-      return request;
-    },
-    /** The first of the servers dies as by kill -9. */
-    async crash() {
-      const dead = cores.shift();
-      if (dead === undefined) return;
-      for (const [request, instance] of open) {
-        if (instance !== dead.instance) continue;
-        open.delete(request);
-        request.left ??= new Error("the service died");
-      }
-      await place.kill(dead.core);
-    },
-    start,
-    /** The processes of a request's run are gone, and nothing has come of that yet. */
-    end({ outcome }: AskedStart) {
-      if (outcome?.kind === "started") jobs.get(outcome.run.runId)?.end();
-    },
-    /** The reply of a start has gone out. */
-    tell(run: ServedRun) {
-      serverAt(0).core.runs.launch(run);
-    },
-    rows: () => db.selectFrom("runs").selectAll().orderBy("id").execute(),
-    used: async (key: KeyOf) => (await readOrg(db, key, clock.now())).usage.runsToday,
-    async [Symbol.asyncDispose]() {
-      for (const { core } of cores) await core.admission.close();
-      await place.quiet();
-      for (const job of [...jobs.values()]) job.end();
-      await place.quiet();
-      for (const { core } of cores) await core.close().catch(() => {});
-      await place.close();
-    },
-  };
+  /** Asks, and lets come of it what may. */
+  async asked(...asking: Parameters<StartedCore["ask"]>): Promise<AskedStart> {
+    const request = this.ask(...asking);
+    await this.quiet();
+    return request;
+  }
+
+  /** The first of the servers dies as by kill -9. */
+  async crash(): Promise<void> {
+    const [dead] = this.cores;
+    if (dead === undefined) return;
+    const [core, instance] = dead;
+    this.cores.delete(core);
+    this.#dead.add(instance);
+    for (const [request, at] of this.#open) {
+      if (at !== instance) continue;
+      this.#open.delete(request);
+      request.left ??= new Error("the service died");
+    }
+    await this.killServer(core, instance);
+  }
+
+  /** The processes of a request's run are gone, and nothing has come of that yet. */
+  end({ outcome }: AskedStart): void {
+    if (outcome?.kind === "started") this.jobs.get(outcome.run.runId)?.end();
+  }
+
+  /** The reply of a start has gone out. */
+  tell(run: ServedRun): void {
+    this.core.runs.launch(run);
+  }
+
+  rows() {
+    return this.db.selectFrom("runs").selectAll().orderBy("id").execute();
+  }
+
+  async used(key: KeyOf): Promise<number> {
+    return (await readOrg(this.db, key, this.clock.now())).usage.runsToday;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const cores = [...this.cores.keys()];
+    for (const core of cores) await core.admission.close();
+    await this.quiet();
+    for (const job of [...this.jobs.values()]) job.end();
+    await this.quiet();
+    for (const core of cores) await core.close().catch(() => {});
+    await this.close();
+  }
+
+  /** Time doesn't go on for a server that has died. */
+  protected clockOf(instance: string, onAlarm = () => {}): Clock {
+    const { now, monotonic, sleep, after } = this.clock;
+    const isAlive = () => !this.#dead.has(instance);
+    return {
+      ...{ now, monotonic },
+      sleep: (milliseconds, signal) =>
+        sleep(milliseconds, signal).then(() => (isAlive() ? undefined : new Promise(() => {}))),
+      after(milliseconds, callBack) {
+        onAlarm();
+        return after(milliseconds, () => isAlive() && callBack());
+      },
+    };
+  }
+
+  #serverAt(number: number): [C, string] {
+    const server = [...this.cores][number % this.cores.size];
+    if (server === undefined) throw new Error("the service has died");
+    return server;
+  }
 }
 
 const pipeline: Pipeline = { name: "pretended", timeLimitSeconds: 30, resources: [], steps: [] };
@@ -233,50 +254,59 @@ const noLogs = { begin: () => noLog, mend: async () => {} };
 export async function startedCore(at: string, prepare: (folder: string) => void = () => {}) {
   const folder = await TemporaryFolder.make();
   prepare(folder.path);
-  const clock = new FakeClock(at);
-  const jobs = new Map<string, PretendedJob>();
-  const logged: string[] = [];
-  const log: Log = (level, message, facts) => logged.push(JSON.stringify({ level, message, ...facts }));
-  /** What a test may make go wrong. */
-  const faults: { launch?: Error; leftovers?: (runId: string) => Promise<void> } = {};
-  let alive = "";
-  let serving: Core | undefined;
-  let commits = 0;
+  const core = new EmbeddedCore(folder, await openDatabase(folder.path), at);
+  await core.start();
+  return core;
+}
 
-  const openEmbedded = async (instance: string): Promise<Core> => {
-    alive = instance;
-    // Time doesn't go on for a service that has died.
-    const isAlive = () => instance === alive;
-    serving = await openCore({
-      db: await openDatabase(folder.path, { lockMilliseconds: 0 }),
-      clock: {
-        now: clock.now,
-        monotonic: clock.monotonic,
-        sleep: (milliseconds, signal) =>
-          clock.sleep(milliseconds, signal).then(() => (isAlive() ? undefined : new Promise(() => {}))),
-        after: (milliseconds, callBack) => clock.after(milliseconds, () => isAlive() && callBack()),
-      },
-      log,
-      logs: noLogs,
-      instance,
-      runner: "test",
+class EmbeddedCore extends StartedCore<Core> {
+  readonly folder: string;
+  readonly store = sqliteAdmission({ now: this.clock.now, makeId: idMaker(this.clock.now) });
+  readonly work = { root: "/", pipeline };
+  readonly logged: string[] = [];
+  /** What a test may make go wrong. */
+  readonly faults: { launch?: Error; leftovers?: (runId: string) => Promise<void> } = {};
+  readonly #folder: TemporaryFolder;
+
+  constructor(folder: TemporaryFolder, db: Database, at: string) {
+    super(db, at, 1);
+    this.folder = folder.path;
+    this.#folder = folder;
+  }
+
+  override async limitDisk(isFull: boolean): Promise<void> {
+    for (const { db } of this.cores.keys()) {
+      await sql.raw(`pragma max_page_count = ${isFull ? 1 : 4_000_000_000}`).execute(db);
+    }
+  }
+
+  quiet(): Promise<void> {
+    return quiet();
+  }
+
+  protected async openServer(instance: string): Promise<Core> {
+    const log: Log = (level, message, facts) =>
+      void this.logged.push(JSON.stringify({ level, message, ...facts }));
+    return openCore({
+      db: await openDatabase(this.folder, { lockMilliseconds: 0 }),
+      ...{ clock: this.clockOf(instance), log, logs: noLogs, instance, runner: "test" },
       onCommit: () => {
-        commits += 1;
+        this.commits += 1;
       },
       prepareRunner: () => {},
       launch: ({ runId }, onStep) => {
-        if (faults.launch !== undefined) throw faults.launch;
+        if (this.faults.launch !== undefined) throw this.faults.launch;
         const { promise: ended, resolve } = Promise.withResolvers<RunnerEnd>();
         const job: PretendedJob = {
           runId,
           stopped: false,
           step: (step) => onStep(step, 0),
-          end(how) {
-            jobs.delete(runId);
+          end: (how) => {
+            this.jobs.delete(runId);
             resolve(how ?? { kind: job.stopped ? "stopped" : "succeeded" });
           },
         };
-        jobs.set(runId, job);
+        this.jobs.set(runId, job);
         return {
           pid: 1,
           identity: Promise.resolve({ pid: 1, birth: "then" }),
@@ -287,40 +317,20 @@ export async function startedCore(at: string, prepare: (folder: string) => void 
         };
       },
       endLeftovers: async ({ runId }) => {
-        await faults.leftovers?.(runId);
-        jobs.delete(runId);
+        await this.faults.leftovers?.(runId);
+        this.jobs.delete(runId);
       },
     });
-    return serving;
-  };
-  const db = await openDatabase(folder.path);
-  const place: Place<Core> = {
-    ...{ db, clock, jobs, servers: 1, quiet },
-    store: sqliteAdmission({ now: clock.now, makeId: idMaker(clock.now) }),
-    work: { root: "/", pipeline },
-    open: openEmbedded,
-    async kill(core) {
-      alive = "";
-      await core.db.destroy();
-    },
-    turn: async (milliseconds) => clock.advance(milliseconds),
-    set: async (instant) => clock.set(instant),
-    commits: () => commits,
-    async close() {
-      await db.destroy();
-      await folder[Symbol.asyncDispose]();
-    },
-  };
-  return startedAt(place, {
-    folder: folder.path,
-    logged,
-    faults,
-    /** Lets the service's database grow no more, as on a disk that is full; or lets it again. */
-    async limitDisk(isFull: boolean) {
-      if (serving === undefined) return;
-      await sql.raw(`pragma max_page_count = ${isFull ? 1 : 4_000_000_000}`).execute(serving.db);
-    },
-  });
+  }
+
+  protected async killServer(core: Core): Promise<void> {
+    await core.db.destroy();
+  }
+
+  protected async close(): Promise<void> {
+    await this.db.destroy();
+    await this.#folder[Symbol.asyncDispose]();
+  }
 }
 
 export function hasStarted(request: { readonly outcome?: EnterOutcome }): boolean {

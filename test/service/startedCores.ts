@@ -13,10 +13,9 @@ import { notify, payloadOf } from "../../src/service/store/postgres/notify.ts";
 import { PostgresAdmission } from "../../src/service/store/postgres/postgresAdmission.ts";
 import { aliveMilliseconds, sweepServers } from "../../src/service/store/postgres/servers.ts";
 import { shortenLeases, type TakenRun } from "../../src/service/store/postgres/work.ts";
-import { FakeClock } from "../clock/fakeClock.ts";
 import { type LentDatabase, setDatabaseClock } from "../postgres/lentDatabases.ts";
 import type { Store } from "./onBoth.ts";
-import { type Place, type PretendedJob, type StartedCore, startedAt, startedCore } from "./startedCore.ts";
+import { StartedCore, startedCore } from "./startedCore.ts";
 
 type Server = SharedCore<RemoteRuns>;
 
@@ -29,21 +28,15 @@ export async function startedOn(store: Store, at: string, servers = 1): Promise<
 /** Several servers below HTTP on one database. */
 export async function startedServers(lent: LentDatabase, at: string, servers: number) {
   await setDatabaseClock(lent.db, { at: Date.parse(at) });
-  const place = new SharedPlace(lent, new FakeClock(at), servers);
-  return startedAt(place, {
-    /** Looks for runs whose runner is gone, as each server does again and again. */
-    sweep: () => place.sweep(),
-  });
+  const cores = new SharedCores(lent, at, servers);
+  await cores.start();
+  return cores;
 }
 
 /** The database's time is the test's too, and one runner has room for every run. */
-class SharedPlace implements Place<Server> {
-  readonly db: LentDatabase["db"];
-  readonly clock: FakeClock;
-  readonly servers: number;
+class SharedCores extends StartedCore<Server> {
   readonly store = new PostgresAdmission(() => undefined);
   readonly work = { definition: { path: "pipelines/pretended.yaml", text: "steps: []" } };
-  readonly jobs = new Map<string, PretendedJob>();
   readonly #lent: LentDatabase;
   readonly #runner = { keyId: "key_of_runner", runnerId: "rnr_pretended" };
   /** Why jobs were stopped. */
@@ -51,44 +44,31 @@ class SharedPlace implements Place<Server> {
   /** The runs that it was given, until their end was taken in. */
   readonly #known = new Set<string>();
   #taking: Promise<void> = Promise.resolve();
-  readonly #alive = new Map<Server, string>();
-  /** How often a connection was used, and how many transactions were written. */
+  /** How often a connection was used. */
   #uses = 0;
-  #writes = 0;
   #isStarted = Promise.withResolvers<void>();
 
-  constructor(lent: LentDatabase, clock: FakeClock, servers: number) {
+  constructor(lent: LentDatabase, at: string, servers: number) {
+    super(lent.db, at, servers);
     this.#lent = lent;
-    this.db = lent.db;
-    this.clock = clock;
-    this.servers = servers;
   }
 
-  async open(instance: string): Promise<Server> {
-    const { clock } = this;
-    const isAlive = () => [...this.#alive.values()].includes(instance);
+  protected async openServer(instance: string): Promise<Server> {
     let alarms = 0;
     const server: Server = await openSharedCore<RemoteRuns>({
       ...{ url: `${this.#lent.url}&application_name=${instance}`, instance, log: () => {} },
-      // Time doesn't go on for a server that has died.
-      clock: {
-        now: clock.now,
-        monotonic: clock.monotonic,
-        sleep: clock.sleep,
-        after: (milliseconds, callBack) => {
-          alarms += 1;
-          return clock.after(milliseconds, () => isAlive() && callBack());
-        },
-      },
+      clock: this.clockOf(instance, () => {
+        alarms += 1;
+      }),
       makeRuns: (parts, release) => new RemoteRuns({ ...parts, release }),
     });
-    this.#alive.set(server, instance);
+    this.cores.set(server, instance);
     server.pool.on("acquire", () => {
       this.#uses += 1;
     });
     const write = server.writer.write.bind(server.writer);
     server.writer.write = (...writing) => {
-      this.#writes += 1;
+      this.commits += 1;
       return write(...writing);
     };
     server.bus.subscribeToAll((_, { kind }) => {
@@ -103,10 +83,8 @@ class SharedPlace implements Place<Server> {
     return server;
   }
 
-  async kill(server: Server): Promise<void> {
-    const instance = this.#alive.get(server);
-    this.#alive.delete(server);
-    if (this.#alive.size === 0) this.#isStarted = Promise.withResolvers();
+  protected async killServer(server: Server, instance: string): Promise<void> {
+    if (this.cores.size === 0) this.#isStarted = Promise.withResolvers();
     Object.assign(server.admission, { tickets: () => [], claim: async () => {} });
     const ended = server.db.destroy();
     const terminate = sql`
@@ -129,12 +107,8 @@ class SharedPlace implements Place<Server> {
     } while (uses !== this.#uses);
   }
 
-  commits(): number {
-    return this.#writes;
-  }
-
   /** Who lives says so while the time passes. */
-  async turn(milliseconds: number): Promise<void> {
+  override async turn(milliseconds: number): Promise<void> {
     await this.quiet();
     const at = this.clock.now() + milliseconds;
     await this.#setDatabaseClock(at);
@@ -145,11 +119,12 @@ class SharedPlace implements Place<Server> {
     this.#takeWork();
   }
 
-  async set(instant: string): Promise<void> {
+  override async set(instant: string): Promise<void> {
     await this.#setDatabaseClock(Date.parse(instant));
     this.clock.set(instant);
   }
 
+  /** Looks for runs whose runner is gone, as each server does again and again. */
   async sweep(): Promise<void> {
     await this.#sweepDead();
     // Each server looks after what the dead have left.
@@ -161,7 +136,7 @@ class SharedPlace implements Place<Server> {
     await Promise.all([sweepServers(this.db), shortenLeases(this.db)]);
   }
 
-  async close(): Promise<void> {
+  protected async close(): Promise<void> {
     await this.#lent[Symbol.asyncDispose]();
   }
 
@@ -181,7 +156,7 @@ class SharedPlace implements Place<Server> {
       await tx
         .updateTable("servers")
         .set({ alive_until: at + aliveMilliseconds })
-        .where("id", "in", ["", ...this.#alive.values()])
+        .where("id", "in", ["", ...this.cores.values()])
         .execute();
       await tx
         .updateTable("runs")
@@ -196,7 +171,7 @@ class SharedPlace implements Place<Server> {
   async #idle(): Promise<void> {
     for (let turns = 0; turns < 10; turns++) {
       await setImmediate();
-      for (const { pool } of this.#alive.keys()) {
+      for (const { pool } of this.cores.keys()) {
         if (pool.idleCount < pool.totalCount || pool.waitingCount > 0) turns = 0;
       }
     }
@@ -204,7 +179,7 @@ class SharedPlace implements Place<Server> {
 
   /** Every server has heard what the others have rung before. */
   async #heardAll(): Promise<void> {
-    const heard = [...this.#alive.keys()].map(
+    const heard = [...this.cores.keys()].map(
       ({ bus }) =>
         new Promise<void>((resolve) => {
           const unsubscribe = bus.subscribeToAll((orgId) => {
@@ -220,7 +195,7 @@ class SharedPlace implements Place<Server> {
   }
 
   get #runs(): RemoteRuns | undefined {
-    const [server] = this.#alive.keys();
+    const [server] = this.cores.keys();
     return server?.runs;
   }
 

@@ -23,14 +23,14 @@ async function slotsOn(store: Store, start: string, runsPerDay = 50, parallelRun
       await core.quiet();
     },
     quiet: () => core.quiet(),
-    end: core.end,
+    end: (request: AskedStart) => core.end(request),
     async stop(request: AskedStart) {
       core.end(request);
       await core.quiet();
     },
     /** How many alarms are set for those in the queue and active. */
     alarms: () => core.clock.alarms - idleAlarms,
-    rows: core.rows,
+    rows: () => core.rows(),
     used: () => core.used(key),
     [Symbol.asyncDispose]: () => core[Symbol.asyncDispose](),
   };

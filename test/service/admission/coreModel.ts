@@ -198,8 +198,7 @@ export class CoreModel {
   }
 
   async #set(hours: number): Promise<void> {
-    const { clock, set } = this.#core;
-    await set(new Date(clock.now() + hours * 3_600_000).toISOString());
+    await this.#core.set(new Date(this.#core.clock.now() + hours * 3_600_000).toISOString());
   }
 
   /** What holds at every moment; some of it only between the transactions, where many go on at once. */
