@@ -1,6 +1,7 @@
 import { utcDay } from "../../src/contract/time.ts";
 import { openDatabase } from "../../src/service/store/openDatabase.ts";
 import type { Database } from "../../src/service/store/tables.ts";
+import { putRuns } from "../page/putRuns.ts";
 
 /** Puts so many ended runs of today into a data folder's database, as if an org (the first, if none is named) had run them. */
 export async function fillDay(
@@ -24,20 +25,7 @@ export async function fillDayOf(
   idPart = "filled",
 ): Promise<void> {
   const first = await db.selectFrom("orgs").select("id").orderBy("id").executeTakeFirstOrThrow();
-  const rows = Array.from({ length: count }, (_, position) => ({
-    id: `run_${idPart}_${position}`,
-    org_id: orgId ?? first.id,
-    project: "shop",
-    pipeline: "hello",
-    actor: "key_filled",
-    runner: "test",
-    status: "succeeded",
-    day: utcDay(now),
-    created_at: now,
-    stopped_at: now,
-    time_limit_seconds: 30,
-    reason: null,
-    idempotency_key: null,
-  }));
-  await db.insertInto("runs").values(rows).execute();
+  const when = { day: utcDay(now), created_at: now, stopped_at: now };
+  const rows = Array.from({ length: count }, (_, position) => ({ id: `run_${idPart}_${position}`, ...when }));
+  await putRuns(db, orgId ?? first.id, rows);
 }

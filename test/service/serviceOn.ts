@@ -123,9 +123,6 @@ class SharedPlace extends Shared implements ServicePlace {
     return { project: basename(root), definition: { path: file.path, text: file.text }, ...request };
   }
 
-  /** It knows the pipelines that were started, and no folder. */
-  async addProject(): Promise<void> {}
-
   /** And its servers say that they live, as they do again and again. */
   async setTime(at: number): Promise<void> {
     await setDatabaseClock(this.db, { at });

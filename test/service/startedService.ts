@@ -68,15 +68,15 @@ export interface ServicePlace extends AsyncDisposable {
   readonly clock: Clock;
   readonly logged: string[];
   serve(): Promise<{ readonly url: string; stop(): Promise<void> }>;
-  client(url: string, apiKey: string, root: string): ServiceClient;
+  client?(url: string, apiKey: string, root: string): ServiceClient;
   /** The start request as a face sends it in the project's folder. */
-  complete(request: StartRequest, root: string): Promise<StartRequest>;
+  complete?(request: StartRequest, root: string): Promise<StartRequest>;
   /** Makes the project's folder known where it has to be. */
-  addProject(client: ServiceClient, root: string): Promise<void>;
+  addProject?(client: ServiceClient, root: string): Promise<void>;
   /** The time of day of its database where that is no file. */
-  setTime(milliseconds: number): Promise<void>;
+  setTime?(milliseconds: number): Promise<void>;
   /** Ends the runs that would outlive the service. */
-  endRuns(): Promise<void>;
+  endRuns?(): Promise<void>;
 }
 
 /** A service in this process, and a project in a folder of its own. */
@@ -102,11 +102,16 @@ export async function servedAt(place: ServicePlace) {
       return createKey(db, { orgName, role }, { now: clock.now, makeId });
     },
     putFiles: (...files: Parameters<PutFiles>) => place.putFiles(...files),
-    client: (apiKey: string) => place.client(`${serving.url}/`, apiKey, project.path),
+    client(apiKey: string): ServiceClient {
+      const url = `${serving.url}/`;
+      return (
+        place.client?.(url, apiKey, project.path) ?? new ServiceClient({ baseUrl: new URL(url), apiKey })
+      );
+    },
     /** Writes a pipeline file of the project. */
     write: (name: string, text: string) => writeFile(join(project.path, "pipelines", `${name}.yaml`), text),
     /** Makes the project known to an org. */
-    addProject: (client: ServiceClient) => place.addProject(client, project.path),
+    addProject: (client: ServiceClient) => place.addProject?.(client, project.path),
     /** A member's client of a new org that knows the project. */
     async member() {
       const key = await service.key();
@@ -116,7 +121,7 @@ export async function servedAt(place: ServicePlace) {
     },
     /** The body of a request that starts a pipeline of the project, for what a client would not send. */
     async startBody(pipeline: string, more: object = {}) {
-      const request = await place.complete({ pipeline }, project.path);
+      const request = (await place.complete?.({ pipeline }, project.path)) ?? { pipeline };
       return JSON.stringify(Object.assign({}, toWire(request), more));
     },
     /** One request as it is, for what a client would not send. */
@@ -124,17 +129,17 @@ export async function servedAt(place: ServicePlace) {
     /** Lets so many milliseconds pass on a service with a `FakeClock`. */
     async turn(milliseconds: number) {
       assert(clock instanceof FakeClock);
-      await place.setTime(clock.now() + milliseconds);
+      await place.setTime?.(clock.now() + milliseconds);
       clock.advance(milliseconds);
     },
     /** Sets the time of day there. */
     async set(instant: string) {
       assert(clock instanceof FakeClock);
-      await place.setTime(Date.parse(instant));
+      await place.setTime?.(Date.parse(instant));
       clock.set(instant);
     },
     async [Symbol.asyncDispose]() {
-      await place.endRuns();
+      await place.endRuns?.();
       await serving.stop();
       await place[Symbol.asyncDispose]();
       await project[Symbol.asyncDispose]();
@@ -178,11 +183,7 @@ export async function startedService(options: Options = {}) {
       await writeFile(folder.log, log.map((line) => `${line}\n`).join(""));
       for (const { file, content } of artifacts) await writeFile(join(folder.artifacts, file), content);
     },
-    client: (url, apiKey) => new ServiceClient({ baseUrl: new URL(url), apiKey }),
-    complete: async (request) => request,
     addProject: async (client, root) => void (await client.putProject(basename(root), root, never)),
-    setTime: async () => {},
-    endRuns: async () => {},
     async [Symbol.asyncDispose]() {
       await db.destroy();
       await data[Symbol.asyncDispose]();

@@ -6,6 +6,7 @@ import type { SessionState } from "../../../src/extension/session/sessionState.t
 import { ObservableValue } from "../../../src/extension/window/observable.ts";
 import { FakeClock } from "../../clock/fakeClock.ts";
 import { fakePick } from "../fakePick.ts";
+import { org as lamps } from "../status/facts.ts";
 
 const run = (others: Partial<Run> = {}): Run => ({
   runId: "run_1",
@@ -18,14 +19,7 @@ const run = (others: Partial<Run> = {}): Run => ({
   timeLimitSeconds: 60,
   ...others,
 });
-const org = {
-  orgId: "org_1",
-  orgName: "Lamps",
-  tier: "free",
-  limits: { parallelRuns: 1, runsPerDay: 50 },
-  usage: { runsToday: 1 },
-  actor: "key_me",
-};
+const org = { ...lamps, actor: "key_me" };
 const live = (...activeRuns: Run[]): SessionState => ({ kind: "live", org, activeRuns });
 
 function opened(runs: readonly Run[], others: { wanted?: string; ahead?: number | undefined } = {}) {

@@ -4,20 +4,22 @@ import type { StatusFacts } from "../../../src/extension/status/statusFacts.ts";
 
 export const noon = Date.parse("2026-03-04T12:00:00Z");
 
+export const org = {
+  orgId: "org_1",
+  orgName: "Lamps",
+  tier: "free",
+  limits: { parallelRuns: 1, runsPerDay: 50 },
+  usage: { runsToday: 7 },
+  actor: "key_1",
+};
+
 export function live(
   runsToday: number,
   activeRuns: readonly Run[] | undefined = [],
   limits: { runsPerDay?: number; parallelRuns?: number } = {},
 ): Extract<SessionState, { kind: "live" }> {
-  const org = {
-    orgId: "org_1",
-    orgName: "Acme",
-    tier: "free",
-    limits: { parallelRuns: 1, runsPerDay: 50, ...limits },
-    usage: { runsToday },
-    actor: "key_1",
-  };
-  return { kind: "live", org, activeRuns };
+  const its = { ...org, limits: { ...org.limits, ...limits }, usage: { runsToday } };
+  return { kind: "live", org: its, activeRuns };
 }
 
 export const run: Run = {

@@ -3,15 +3,8 @@ import type { Run } from "../../../src/contract/run.ts";
 import type { SessionState } from "../../../src/extension/session/sessionState.ts";
 import { RunsBadge } from "../../../src/extension/status/quotaStatus.ts";
 import { ObservableValue } from "../../../src/extension/window/observable.ts";
+import { org } from "./facts.ts";
 
-const org = {
-  orgId: "org_1",
-  orgName: "Lamps",
-  tier: "team",
-  limits: { parallelRuns: 3, runsPerDay: 500 },
-  usage: { runsToday: 7 },
-  actor: "key_1",
-};
 const run = (runId: string, actor: string): Run => ({
   runId,
   pipeline: "nightly",

@@ -29,7 +29,7 @@ function written(facts: StatusFacts, isThere: (command: string) => boolean = eve
 describe("the tooltip of the status bar", () => {
   it("names org, tier, the day's use as a bar, the reset, the slots and how fresh it is", () => {
     const { value } = written(factsOf(live(12, [run])));
-    assert.match(value, /\*\*<Acme>\*\* · <tier free>/);
+    assert.match(value, /\*\*<Lamps>\*\* · <tier free>/);
     assert.match(value, /`━{5}─{15}` <12 of 50 runs used today>/);
     assert.match(value, /<The count starts again at 00:00 UTC( \(.+ your time\))?, in 12 h\.>/);
     assert.match(value, /<1 of 1 slots in use>: <nightly \(yours\)>/);

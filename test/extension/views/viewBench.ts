@@ -9,15 +9,7 @@ import { ContextKeys } from "../../../src/extension/views/welcome.ts";
 import { Emitter, ObservableValue } from "../../../src/extension/window/observable.ts";
 import type { LoopbackService } from "../../client/loopbackService.ts";
 import { FakeClock } from "../../clock/fakeClock.ts";
-
-const org = {
-  orgId: "org_1",
-  orgName: "Lamps",
-  tier: "free",
-  limits: { parallelRuns: 1, runsPerDay: 50 },
-  usage: { runsToday: 7 },
-  actor: "key_1",
-};
+import { org } from "../status/facts.ts";
 
 export const log = { info: () => {}, warn: () => {} };
 

@@ -5,15 +5,8 @@ import type { RunListState } from "../../../src/extension/session/runList.ts";
 import type { SessionState } from "../../../src/extension/session/sessionState.ts";
 import { ContextKeys, pipelinesWelcome, runsWelcome } from "../../../src/extension/views/welcome.ts";
 import type { WindowFilesState } from "../../../src/extension/window/windowFiles.ts";
+import { org } from "../status/facts.ts";
 
-const org = {
-  orgId: "org_1",
-  orgName: "Lamps",
-  tier: "free",
-  limits: { parallelRuns: 1, runsPerDay: 50 },
-  usage: { runsToday: 7 },
-  actor: "key_1",
-};
 const live: SessionState = { kind: "live", org, activeRuns: [] };
 const unknown: RunListState = { kind: "unknown" };
 const none: RunListState = { kind: "listed", runs: [], hasMore: false, me: "key_1", clockAhead: 0 };

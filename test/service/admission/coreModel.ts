@@ -18,43 +18,32 @@ const longName = "x".repeat(6_000);
 const org = fc.nat(modelOrgs.length - 1);
 const which = fc.nat(1000);
 
+const act = <Act extends string, Fields>(
+  weight: number,
+  name: Act,
+  fields: { [Field in keyof Fields]: fc.Arbitrary<Fields[Field]> },
+) => ({
+  weight,
+  arbitrary: fc.record(fields).map((drawn) => ({ act: name, ...(drawn as Fields) })),
+});
+
 /** One thing that happens. Numbers choose among what is there, so that every sequence has a meaning. */
 const happening = fc.oneof(
-  {
-    weight: 8,
-    arbitrary: fc.record({
-      act: fc.constant("ask" as const),
-      org,
-      wait: fc.constantFrom(0, 5, 120),
-      keyNumber: fc.option(fc.nat(2), { nil: undefined, freq: 4 }),
-      isTold: fc.boolean(),
-    }),
-  },
-  { weight: 2, arbitrary: fc.record({ act: fc.constant("leave" as const), which }) },
-  { weight: 3, arbitrary: fc.record({ act: fc.constantFrom("tell" as const, "lose" as const), which }) },
-  { weight: 5, arbitrary: fc.record({ act: fc.constant("end" as const), which }) },
-  { weight: 2, arbitrary: fc.record({ act: fc.constant("cancel" as const), which }) },
-  {
-    weight: 3,
-    arbitrary: fc.record({
-      act: fc.constant("turn" as const),
-      seconds: fc.constantFrom(1, 6, 31, 61, 121, 5_000),
-    }),
-  },
-  {
-    weight: 1,
-    arbitrary: fc.record({
-      act: fc.constant("set" as const),
-      // Forward and back, within the day and over one or two midnights.
-      hours: fc.constantFrom(-30, -13, -1, 1, 13, 30),
-    }),
-  },
-  { weight: 1, arbitrary: fc.record({ act: fc.constant("disk" as const), isFull: fc.boolean() }) },
-  {
-    weight: 1,
-    arbitrary: fc.record({ act: fc.constant("crash" as const), hours: fc.constantFrom(-13, 0, 0, 13) }),
-  },
-  { weight: 5, arbitrary: fc.record({ act: fc.constant("settle" as const) }) },
+  act(8, "ask", {
+    ...{ org, wait: fc.constantFrom(0, 5, 120), isTold: fc.boolean() },
+    keyNumber: fc.option(fc.nat(2), { nil: undefined, freq: 4 }),
+  }),
+  act(2, "leave", { which }),
+  act(2, "tell", { which }),
+  act(1, "lose", { which }),
+  act(5, "end", { which }),
+  act(2, "cancel", { which }),
+  act(3, "turn", { seconds: fc.constantFrom(1, 6, 31, 61, 121, 5_000) }),
+  // Forward and back, within the day and over one or two midnights.
+  act(1, "set", { hours: fc.constantFrom(-30, -13, -1, 1, 13, 30) }),
+  act(1, "disk", { isFull: fc.boolean() }),
+  act(1, "crash", { hours: fc.constantFrom(-13, 0, 0, 13) }),
+  act(5, "settle", {}),
 );
 
 export type Happening = typeof happening extends fc.Arbitrary<infer T> ? T : never;
