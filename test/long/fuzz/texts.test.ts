@@ -1,20 +1,20 @@
 import assert from "node:assert/strict";
-import { SecretLine } from "../../src/cli/terminal/readSecret.ts";
-import { TerminalLines } from "../../src/client/follow/terminalLines.ts";
-import { SecretFilter } from "../../src/client/service/foreignText.ts";
+import { SecretLine } from "../../../src/cli/terminal/readSecret.ts";
+import { TerminalLines } from "../../../src/client/follow/terminalLines.ts";
+import { SecretFilter } from "../../../src/client/service/foreignText.ts";
 import {
   controlCharacters,
   replaceControlCharacters,
   sanitizeForTerminal,
-} from "../../src/contract/controlCharacters.ts";
-import { parseSgr, stripEscapeSequences } from "../../src/contract/escapeSequences.ts";
-import { LineAssembler, type LogEntry } from "../../src/contract/log.ts";
-import { readTextExpectation } from "../../src/pipeline/schema/values.ts";
-import { linesOf } from "../../src/service/page/pageLog.ts";
-import { OutputSearch } from "../../src/service/runner/commandOutput.ts";
-import { Mask } from "../../src/service/runner/mask.ts";
-import { postgresToJson } from "../../src/service/runner/sql/postgresValue.ts";
-import { cut, holdsNear } from "./near.ts";
+} from "../../../src/contract/controlCharacters.ts";
+import { parseSgr, stripEscapeSequences } from "../../../src/contract/escapeSequences.ts";
+import { LineAssembler, type LogEntry } from "../../../src/contract/log.ts";
+import { readTextExpectation } from "../../../src/pipeline/schema/values.ts";
+import { linesOf } from "../../../src/service/page/pageLog.ts";
+import { OutputSearch } from "../../../src/service/runner/commandOutput.ts";
+import { Mask } from "../../../src/service/runner/mask.ts";
+import { postgresToJson } from "../../../src/service/runner/sql/postgresValue.ts";
+import { cut, holdsNear } from "../../near.ts";
 
 describe("texts of programs", () => {
   it("what a program wrote drives no terminal, shows no key, and makes the same lines however it was cut", () =>

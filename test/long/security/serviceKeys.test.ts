@@ -5,10 +5,10 @@ import { createServer } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { readConnection } from "../../src/client/embedded/connectionFile.ts";
-import { itOn } from "../itOn.ts";
-import { KeySearch } from "./keySearch.ts";
-import { World } from "./world.ts";
+import { readConnection } from "../../../src/client/embedded/connectionFile.ts";
+import { itOn } from "../../itOn.ts";
+import { KeySearch } from "../../security/keySearch.ts";
+import { World } from "../../security/world.ts";
 
 /** Of a key only the random part is secret: its id is told everywhere. */
 const secretPart = (secret: string) => secret.slice("plr_".length + 26 + 1);

@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { parseConnection } from "../../src/client/embedded/connectionFile.ts";
-import { orgSchema } from "../../src/contract/org.ts";
-import { runSchema } from "../../src/contract/run.ts";
-import { fromWire, toWire } from "../../src/contract/wire.ts";
-import { mendLog } from "../../src/service/runs/logWriter.ts";
-import { FileReader } from "../../src/service/runs/runLogs.ts";
-import { TemporaryFolder } from "../temporaryFolder.ts";
-import { holdsNear } from "./near.ts";
+import { parseConnection } from "../../../src/client/embedded/connectionFile.ts";
+import { orgSchema } from "../../../src/contract/org.ts";
+import { runSchema } from "../../../src/contract/run.ts";
+import { fromWire, toWire } from "../../../src/contract/wire.ts";
+import { mendLog } from "../../../src/service/runs/logWriter.ts";
+import { FileReader } from "../../../src/service/runs/runLogs.ts";
+import { holdsNear } from "../../near.ts";
+import { TemporaryFolder } from "../../temporaryFolder.ts";
 
 describe("the file of a connection", () => {
   it("a file of a connection is read whole or not at all, names only this machine, and what is read is the same written and read again", () =>

@@ -1,8 +1,14 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { onBoth } from "../onBoth.ts";
-import { startedOn } from "../startedCores.ts";
-import { CoreModel, everyOutcome, type Happening, happenings, modelOrgs } from "./coreModel.ts";
+import {
+  CoreModel,
+  everyOutcome,
+  type Happening,
+  happenings,
+  modelOrgs,
+} from "../../../service/admission/coreModel.ts";
+import { onBoth } from "../../../service/onBoth.ts";
+import { startedOn } from "../../../service/startedCores.ts";
 
 /** How many sequences of 30 to 80 things that happen; more for a longer search, as `MODEL_RUNS=1000`. */
 const wanted = Number(process.env["MODEL_RUNS"] ?? 40);

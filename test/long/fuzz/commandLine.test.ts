@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { type Command, CommanderError } from "commander";
-import { bashWord, readBashLine, wantedWord } from "../../src/cli/completion/wantedWord.ts";
-import { createProgram } from "../../src/cli/program.ts";
-import { controlCharacters } from "../../src/contract/controlCharacters.ts";
-import { findFileLinks } from "../../src/extension/log/fileLinks.ts";
-import { parseStat } from "../../src/service/runner/processes/linuxProcesses.ts";
-import { cgroupMounts, ownCgroup } from "../../src/service/runner/processes/runCgroups.ts";
-import { holdsNear } from "./near.ts";
+import { bashWord, readBashLine, wantedWord } from "../../../src/cli/completion/wantedWord.ts";
+import { createProgram } from "../../../src/cli/program.ts";
+import { controlCharacters } from "../../../src/contract/controlCharacters.ts";
+import { findFileLinks } from "../../../src/extension/log/fileLinks.ts";
+import { parseStat } from "../../../src/service/runner/processes/linuxProcesses.ts";
+import { cgroupMounts, ownCgroup } from "../../../src/service/runner/processes/runCgroups.ts";
+import { holdsNear } from "../../near.ts";
 
 describe("command lines", () => {
   it("a command line is understood, or refused as wrong usage in words that drive no terminal; at any place of it something may be suggested", () =>

@@ -6,8 +6,8 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import fc from "fast-check";
-import { followLog } from "../../../src/client/follow/followLog.ts";
-import { ended, started, startedService } from "../startedService.ts";
+import { followLog } from "../../../../src/client/follow/followLog.ts";
+import { ended, started, startedService } from "../../../service/startedService.ts";
 
 const never = new AbortController().signal;
 

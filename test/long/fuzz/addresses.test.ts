@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
-import { parseBaseUrl } from "../../src/client/service/baseUrl.ts";
-import { remoteFetch } from "../../src/client/service/remoteFetch.ts";
-import { retryAfterSeconds } from "../../src/client/service/replyErrors.ts";
-import { segment } from "../../src/client/service/request.ts";
-import { PipelineError } from "../../src/contract/errors.ts";
-import { artifactOf, artifactUri, logUri, runIdOf } from "../../src/extension/log/runUri.ts";
-import { joinAddress, problemOfUrl } from "../../src/pipeline/parse/readValues.ts";
-import { nextPath } from "../../src/service/page/pageRequest.ts";
-import { holdsNear } from "./near.ts";
+import { parseBaseUrl } from "../../../src/client/service/baseUrl.ts";
+import { remoteFetch } from "../../../src/client/service/remoteFetch.ts";
+import { retryAfterSeconds } from "../../../src/client/service/replyErrors.ts";
+import { segment } from "../../../src/client/service/request.ts";
+import { PipelineError } from "../../../src/contract/errors.ts";
+import { artifactOf, artifactUri, logUri, runIdOf } from "../../../src/extension/log/runUri.ts";
+import { joinAddress, problemOfUrl } from "../../../src/pipeline/parse/readValues.ts";
+import { nextPath } from "../../../src/service/page/pageRequest.ts";
+import { holdsNear } from "../../near.ts";
 
 describe("addresses from outside", () => {
   it("an address from outside is one that is safe to ask, or refused in words that repeat no password", () =>

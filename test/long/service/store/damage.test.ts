@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { open, readFile, stat, truncate, writeFile } from "node:fs/promises";
 import { DatabaseSync } from "node:sqlite";
-import { serve } from "../../../src/service/server.ts";
-import { migrationSteps } from "../../../src/service/store/migrations.ts";
-import { databaseFile, openDatabase } from "../../../src/service/store/openDatabase.ts";
-import { TemporaryFolder } from "../../temporaryFolder.ts";
-import { servedProcess } from "../servedProcess.ts";
-import { ended, programPipeline, untilCancelled } from "../startedService.ts";
-import { buildVersion } from "./versionFile.ts";
+import { serve } from "../../../../src/service/server.ts";
+import { migrationSteps } from "../../../../src/service/store/migrations.ts";
+import { databaseFile, openDatabase } from "../../../../src/service/store/openDatabase.ts";
+import { servedProcess } from "../../../service/servedProcess.ts";
+import { ended, programPipeline, untilCancelled } from "../../../service/startedService.ts";
+import { buildVersion } from "../../../service/store/versionFile.ts";
+import { TemporaryFolder } from "../../../temporaryFolder.ts";
 
 const never = new AbortController().signal;
 const pageSize = 4096;

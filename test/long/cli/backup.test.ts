@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { readConnection } from "../../../src/client/embedded/connectionFile.ts";
+import { toolbox, written } from "../../cli/toolbox.ts";
 import { programPipeline } from "../../service/startedService.ts";
-import { toolbox, written } from "../toolbox.ts";
 
 describe("pipeline backup", () => {
   it("copies a running service's database; another service goes on from the copy with the same keys", async () => {

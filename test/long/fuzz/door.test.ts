@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { connect } from "node:net";
 import { join } from "node:path";
-import { projectRoot } from "../../scripts/projectRoot.ts";
-import { startedService } from "../service/startedService.ts";
-import { cut, holdsNear } from "./near.ts";
+import { projectRoot } from "../../../scripts/projectRoot.ts";
+import { cut, holdsNear } from "../../near.ts";
+import { startedService } from "../../service/startedService.ts";
 
 describe("bytes on the service's connections", () => {
   it("whatever bytes a connection brings, the service says in the contract's words what is wrong, and answers the next one", async () => {

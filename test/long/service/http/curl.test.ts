@@ -1,7 +1,13 @@
 import assert from "node:assert/strict";
 import { request } from "node:http";
 import { execa } from "execa";
-import { ended, programPipeline, started, startedService, untilCancelled } from "../startedService.ts";
+import {
+  ended,
+  programPipeline,
+  started,
+  startedService,
+  untilCancelled,
+} from "../../../service/startedService.ts";
 
 const never = new AbortController().signal;
 
