@@ -9,13 +9,10 @@ export function clockOff(hours: number): Record<string, string> {
   };
 }
 
-/** What makes Node.js heed it, for a process that drops NODE_OPTIONS. */
-export const hurriedArgument = `--import=${new URL("./hurriedClock.mjs", import.meta.url)}`;
-
 /** The environment of a process whose time passes so many times as fast. */
 export function hurried(times: number): Record<string, string> {
   return {
-    NODE_OPTIONS: hurriedArgument,
+    NODE_OPTIONS: `--import=${new URL("./hurriedClock.mjs", import.meta.url)}`,
     PIPELINE_RUNS_TEST_CLOCK_TIMES: String(times),
   };
 }
