@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
-import type { StartAttempt } from "../../../src/client/service/client.ts";
-import { FakeClock } from "../../clock/fakeClock.ts";
-import { fillDayOf } from "../fillDay.ts";
-import { onBoth } from "../onBoth.ts";
-import { serviceOn } from "../serviceOn.ts";
-import { hasStarted, quiet, refusalOf, startedCore } from "../startedCore.ts";
-import { ended, programPipeline, started, untilCancelled } from "../startedService.ts";
+import type { StartAttempt } from "../../../../src/client/service/client.ts";
+import { FakeClock } from "../../../clock/fakeClock.ts";
+import { fillDayOf } from "../../../service/fillDay.ts";
+import { onBoth } from "../../../service/onBoth.ts";
+import { serviceOn } from "../../../service/serviceOn.ts";
+import { hasStarted, quiet, refusalOf, startedCore } from "../../../service/startedCore.ts";
+import { ended, programPipeline, started, untilCancelled } from "../../../service/startedService.ts";
 
 const never = new AbortController().signal;
 
