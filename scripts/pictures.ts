@@ -4,7 +4,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { execa } from "execa";
-import { openWindow } from "../test/editor/screen/openWindow.ts";
+import { EditorWindow } from "../test/editor/screen/editorWindow.ts";
 import { endProcessesOf } from "../test/endProcessesOf.ts";
 import { TemporaryFolder } from "../test/temporaryFolder.ts";
 import { scenes } from "./pictures/scenes.ts";
@@ -29,7 +29,7 @@ await runNpmScript("package", signal);
 await using workspace = await lampShop();
 await using data = await TemporaryFolder.make("pipeline-runs-pictures");
 await using _working = { [Symbol.asyncDispose]: () => endProcessesOf(data.path) };
-await using window = await openWindow(
+await using window = await EditorWindow.start(
   {
     folder: workspace.folder,
     builtinExtensions: true,

@@ -17,8 +17,6 @@ interface EditorServerOptions {
   readonly builtinExtensions: BuiltinExtensions;
   /** Changes to this process's environment, for the extension host and the terminals. */
   readonly env?: NodeJS.ProcessEnv;
-  /** Arguments of Node.js itself, for the server and its extension hosts, which drop NODE_OPTIONS. */
-  readonly nodeArguments?: readonly string[];
   /** Whether every folder is trusted without a question; so when left out. */
   readonly trustsAll?: boolean;
 }
@@ -46,9 +44,8 @@ export class EditorServer implements AsyncDisposable {
     const tokenFile = join(options.dataFolder, "connection-token");
     // Any page in the same browser can reach a loopback port; without a token it would reach a terminal.
     const token = await keptSecret(tokenFile);
-    const { nodeArguments = [], trustsAll = true } = options;
+    const { trustsAll = true } = options;
     const serverArguments = [
-      ...nodeArguments,
       options.host.serverMain,
       ...["--host", "127.0.0.1", "--port", "0", "--connection-token-file", tokenFile],
       ...(await folderArguments(options.dataFolder, options.builtinExtensions, options.host.serverMain)),
@@ -81,12 +78,8 @@ export class EditorServer implements AsyncDisposable {
     return this.#program.output;
   }
 
-  stop(): Promise<void> {
-    return this.#program.stop();
-  }
-
   [Symbol.asyncDispose](): Promise<void> {
-    return this.stop();
+    return this.#program.stop();
   }
 }
 

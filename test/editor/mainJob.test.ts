@@ -8,14 +8,12 @@ import { quota } from "./screen/statusBar.ts";
 
 describe("the main job, in VS Code", () => {
   let other: Service;
-  const at = ownService({
-    prepare: async (_, held) => {
-      other = held.use(await startedService());
-      return { extension: "checkout" };
-    },
+  const at = ownService(async (_, held) => {
+    other = held.use(await startedService());
+    return { extension: "checkout" };
   });
 
-  const status = (text: string) => at.window.statusBar.waitForText(quota, new RegExp(`^s*${text}s*$`));
+  const status = (text: string) => at.window.statusBar.waitForText(quota, new RegExp(`^${text}$`));
   const usedNow = () => at.window.statusBar.used();
   const used = (count: number) => at.window.statusBar.waitForUsed(count);
   const command = (title: string) => at.window.quickInput.runCommand(`Pipeline Runs: ${title}`);
@@ -99,21 +97,13 @@ describe("the main job, in VS Code", () => {
     const { secret } = await other.key();
     await at.window.writeSettings({ "pipelineRuns.baseUrl": other.url });
     await status("(Pipeline Runs: )?no API key");
-    await command("Set API Key…");
-    await enterKey("plr_wrong");
+    await at.window.setApiKey("plr_wrong");
     const wrong = await toast(/doesn't accept this API key\. It was not saved\.$/);
     await wrong.press("Try Again");
-    await enterKey(secret);
+    await at.window.enterApiKey(secret);
     await toast(/^The API key is set: acme, at http:/);
     await used(0);
     await at.window.reload();
     await used(0);
   });
-
-  const enterKey = async (text: string) => {
-    await at.window.quickInput.waitForTitle("Set API Key");
-    assert(await at.window.quickInput.isPassword());
-    await at.window.quickInput.type(text);
-    await at.window.quickInput.accept();
-  };
 });

@@ -45,11 +45,9 @@ describe("a pipeline file, inside the editor's host", () => {
     await settings().update("baseUrl", undefined, vscode.ConfigurationTarget.Global);
   });
 
-  const place = (document: vscode.TextDocument, where: string, letter = 1) =>
-    document.positionAt(document.getText().indexOf(where) + letter);
   const right = () => vscode.workspace.openTextDocument(uriOf("right.yaml"));
 
-  it("has its problems, with the part that is wrong, also while it isn't open", () => {
+  it("has its problems, with the part that is wrong, also while it isn't open, and none once it is gone from the disk", async () => {
     const [first] = vscode.languages.getDiagnostics(uriOf("broken.yaml"));
     assert.equal(
       first?.message,
@@ -58,9 +56,6 @@ describe("a pipeline file, inside the editor's host", () => {
     assert.deepEqual(first?.range, new vscode.Range(0, 24, 0, 28));
     assert.equal(first?.source, "Pipeline Runs");
     assert.deepEqual(vscode.languages.getDiagnostics(uriOf("right.yaml")), []);
-  });
-
-  it("has no problems any more once it is gone from the disk, and new ones as it changes there", async () => {
     const path = join(root, "pipelines", "later.yaml");
     await writeFile(path, "steps: []\n");
     await until(() => vscode.languages.getDiagnostics(vscode.Uri.file(path)).length === 1);
@@ -122,38 +117,9 @@ describe("a pipeline file, inside the editor's host", () => {
     await until(() => vscode.languages.getDiagnostics(uriOf("broken.yaml")).length > 0);
   });
 
-  it("is told a quick fix where the parser knows the word", async () => {
-    const uri = uriOf("broken.yaml");
-    const document = await vscode.workspace.openTextDocument(uri);
-    const range = new vscode.Range(0, 25, 0, 25);
-    const actions = await ask<vscode.CodeAction[]>(
-      "vscode.executeCodeActionProvider",
-      uri,
-      range,
-      "quickfix",
-    );
-    const [action] = actions.filter(({ title }) => title === "Change to `cli`");
-    assert.ok(action?.edit !== undefined && action.isPreferred === true);
-    await vscode.workspace.applyEdit(action.edit);
-    assert.match(document.getText(), /type: cli \}/);
-    await until(() => vscode.languages.getDiagnostics(uri).every(({ message }) => !message.includes("clii")));
-  });
-
-  it("is told a quick fix where the YAML itself is wrong", async () => {
+  it("is put right by quick fixes, of a word that the parser knows and of the YAML itself", async () => {
     const document = await vscode.workspace.openTextDocument(uriOf("broken.yaml"));
-    const whole = new vscode.Range(0, 0, document.lineCount, 0);
-    const put = new vscode.WorkspaceEdit();
-    const text =
-      "resources: { sh: { type: cli } }\nsteps:\n  - name: a\n  use: sh\n  run: b\n  - use: sh\n    run: c: d\n";
-    put.replace(document.uri, whole, text);
-    await vscode.workspace.applyEdit(put);
-    const shown = () => vscode.languages.getDiagnostics(document.uri);
-    await until(() => shown().some(({ message }) => message.startsWith("put this value in quotes")));
-    assert.equal(shown().length, 2);
-    for (const [line, character, title] of [
-      [6, 9, "Put it in quotes"],
-      [3, 2, "Correct the indentation"],
-    ] as const) {
+    const fix = async (line: number, character: number, title: string) => {
       const at = new vscode.Range(line, character, line, character);
       const actions = await ask<vscode.CodeAction[]>(
         "vscode.executeCodeActionProvider",
@@ -161,86 +127,78 @@ describe("a pipeline file, inside the editor's host", () => {
         at,
         "quickfix",
       );
-      const edit = actions.find((action) => action.title === title)?.edit;
-      assert.ok(edit !== undefined, title);
-      await vscode.workspace.applyEdit(edit);
-    }
+      const action = actions.find((one) => one.title === title);
+      await vscode.workspace.applyEdit(action?.edit ?? assert.fail(title));
+      return action;
+    };
+    assert.equal((await fix(0, 25, "Change to `cli`"))?.isPreferred, true);
+    assert.match(document.getText(), /type: cli \}/);
+    const put = new vscode.WorkspaceEdit();
+    const slips =
+      "resources: { sh: { type: cli } }\nsteps:\n  - name: a\n  use: sh\n  run: b\n  - use: sh\n    run: c: d\n";
+    put.replace(document.uri, new vscode.Range(0, 0, document.lineCount, 0), slips);
+    await vscode.workspace.applyEdit(put);
+    const shown = () => vscode.languages.getDiagnostics(document.uri);
+    await until(() => shown().some(({ message }) => message.startsWith("put this value in quotes")));
+    await fix(6, 9, "Put it in quotes");
+    await fix(3, 2, "Correct the indentation");
     assert.match(document.getText(), /- name: a\n {4}use: sh\n {4}run: b\n[\s\S]*run: "c: d"\n/);
     await until(() => shown().length === 0);
   });
 
-  it("completes names and values, and writes a whole step with its indentation", async () => {
+  it("completes a whole step, and writes it with its indentation", async () => {
     const document = await right();
     const editor = await vscode.window.showTextDocument(document);
-    await editor.edit((edit) => edit.insert(document.lineAt(9).range.end, "\n    "));
-    const names = await completionsAt(document, new vscode.Position(10, 4));
-    assert.deepEqual(names.map(label), ["cwd", "env", "expect"]);
-    await editor.edit((edit) => edit.delete(new vscode.Range(10, 0, 11, 0)));
-    await editor.edit((edit) => edit.insert(new vscode.Position(10, 0), "  "));
-    const steps = await completionsAt(document, new vscode.Position(10, 2));
-    const step = steps.find((item) => label(item) === "step with shell");
+    const end = document.lineAt(9).range.end;
+    await editor.edit((edit) => edit.insert(end, "\n  "));
+    const at = new vscode.Position(10, 2);
+    const { items } = await ask<vscode.CompletionList>(
+      "vscode.executeCompletionItemProvider",
+      document.uri,
+      at,
+    );
+    const step = items.find(({ label }) => label === "step with shell");
     assert.ok(step?.insertText instanceof vscode.SnippetString && step.keepWhitespace === true);
-    await editor.insertSnippet(step.insertText, new vscode.Position(10, 2), {
-      undoStopAfter: true,
-      undoStopBefore: true,
-      keepWhitespace: true,
-    });
-    assert.match(document.getText(), /\n {2}- name: unit tests\n {4}use: shell\n {4}run: npm test$/);
+    const undo = { undoStopAfter: true, undoStopBefore: true, keepWhitespace: true };
+    await editor.insertSnippet(step.insertText, at, undo);
+    assert.match(
+      document.getText(),
+      /npm test\n {2}- name: unit tests\n {4}use: shell\n {4}run: npm test\n$/,
+    );
     await vscode.commands.executeCommand("workbench.action.files.revert");
   });
 
-  it("tells what a word means, and shows a piece of the file as code", async () => {
+  it("answers where the mouse rests, leads from a use to its resource and back, renames it, and has an outline", async () => {
     const document = await right();
-    const told = async (where: string, letter?: number) => {
-      const found = await ask<vscode.Hover[]>(
-        "vscode.executeHoverProvider",
-        document.uri,
-        place(document, where, letter),
-      );
-      return found
-        .flatMap(({ contents }) => contents.map((part) => (typeof part === "string" ? part : part.value)))
-        .join();
-    };
-    assert.match(await told("base-url"), /put before each step's path/);
-    assert.match(await told("use: shell", 6), /of type `cli`[\s\S]*```yaml\nshell: \{ type: cli \}/);
-  });
-
-  it("leads from a use to its resource and back, and renames it in both places", async () => {
-    const document = await right();
-    const use = place(document, "use: shell", 6);
-    const [found] = await ask<vscode.Location[]>("vscode.executeDefinitionProvider", document.uri, use);
+    const { uri } = document;
+    const use = document.positionAt(document.getText().indexOf("use: shell") + 6);
+    const hovers = await ask<vscode.Hover[]>("vscode.executeHoverProvider", uri, use);
+    const told = hovers.flatMap(({ contents }) =>
+      contents.map((part) => (typeof part === "string" ? part : part.value)),
+    );
+    assert.match(told.join(), /of type `cli`[\s\S]*```yaml\nshell: \{ type: cli \}/);
+    const [found] = await ask<vscode.Location[]>("vscode.executeDefinitionProvider", uri, use);
     assert.deepEqual(found?.range, new vscode.Range(2, 2, 2, 7));
-    const references = await ask<vscode.Location[]>("vscode.executeReferenceProvider", document.uri, use);
+    const references = await ask<vscode.Location[]>("vscode.executeReferenceProvider", uri, use);
     assert.deepEqual(
       references.map(({ range }) => range.start.line),
       [2, 8],
     );
-    const edit = await ask<vscode.WorkspaceEdit>(
-      "vscode.executeDocumentRenameProvider",
-      document.uri,
-      use,
-      "true",
-    );
+    const rename = (name: string) =>
+      ask<vscode.WorkspaceEdit>("vscode.executeDocumentRenameProvider", uri, use, name);
     assert.deepEqual(
-      edit.get(document.uri).map(({ newText }) => newText),
+      (await rename("true")).get(uri).map(({ newText }) => newText),
       ['"true"', '"true"'],
     );
-    await assert.rejects(
-      ask("vscode.executeDocumentRenameProvider", document.uri, use, "shop"),
-      /This file has a resource “shop” already/,
-    );
-  });
-
-  it("has an outline of its resources and its steps", async () => {
-    const document = await right();
-    const found = await ask<vscode.DocumentSymbol[]>("vscode.executeDocumentSymbolProvider", document.uri);
+    await assert.rejects(rename("shop"), /This file has a resource “shop” already/);
+    const outline = await ask<vscode.DocumentSymbol[]>("vscode.executeDocumentSymbolProvider", uri);
     assert.deepEqual(
-      found.map(({ name, detail }) => `${name} ${detail}`),
+      outline.map(({ name, detail }) => `${name} ${detail}`),
       ["shop http", "shell cli", "it answers shop", "unit tests shell"],
     );
   });
 
-  it("has Run above it, and nothing where the setting says so", async () => {
+  it("has Run above it, and nothing where the setting says so or in a file that only looks like one", async () => {
     const document = await right();
     const lenses = () => ask<vscode.CodeLens[]>("vscode.executeCodeLensProvider", document.uri);
     const [run] = await lenses();
@@ -249,9 +207,6 @@ describe("a pipeline file, inside the editor's host", () => {
     await settings().update("codeLens", false, vscode.ConfigurationTarget.Global);
     assert.deepEqual(await lenses(), []);
     await settings().update("codeLens", undefined, vscode.ConfigurationTarget.Global);
-  });
-
-  it("is no file that only looks like one", async () => {
     await mkdir(join(root, "other", "pipelines"), { recursive: true });
     const uri = vscode.Uri.file(join(root, "other", "pipelines", "foreign.yaml"));
     await writeFile(uri.fsPath, "steps: {}\n");
@@ -261,18 +216,6 @@ describe("a pipeline file, inside the editor's host", () => {
     await rm(join(root, "other"), { recursive: true });
   });
 });
-
-async function completionsAt(
-  document: vscode.TextDocument,
-  at: vscode.Position,
-): Promise<vscode.CompletionItem[]> {
-  const list = await ask<vscode.CompletionList>("vscode.executeCompletionItemProvider", document.uri, at);
-  return list.items.filter(({ kind }) => kind !== vscode.CompletionItemKind.Text);
-}
-
-function label({ label: written }: vscode.CompletionItem): string {
-  return typeof written === "string" ? written : written.label;
-}
 
 async function ask<T>(command: string, ...given: readonly unknown[]): Promise<T> {
   return await vscode.commands.executeCommand<T>(command, ...given);

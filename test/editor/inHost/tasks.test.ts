@@ -3,8 +3,7 @@ import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import * as vscode from "vscode";
-import { isAlive } from "../../isAlive.ts";
-import { programPipeline, untilCancelled, writePid, writtenPid } from "../../service/startedService.ts";
+import { programPipeline } from "../../service/startedService.ts";
 
 const type = "pipeline";
 
@@ -20,11 +19,9 @@ describe("pipelines as tasks of the editor", function () {
     const write = (name: string, text: string) => writeFile(join(root, "pipelines", `${name}.yaml`), text);
     await write("hello", programPipeline("console.log('hello')"));
     await write("fails", programPipeline("process.exit(3)"));
-    await write("long", programPipeline(`${writePid} ${untilCancelled}`, "10m"));
   });
   after(async () => {
     await rm(join(root, "pipelines"), { recursive: true });
-    await rm(join(root, "pid"), { force: true });
   });
 
   /** Runs a task to its end. @returns its exit code. */
@@ -49,20 +46,17 @@ describe("pipelines as tasks of the editor", function () {
 
   it("are those of the window's folder, each with the problem matcher, and finding them starts nothing", async () => {
     const tasks = await vscode.tasks.fetchTasks({ type });
-    assert.deepEqual(tasks.map(({ name }) => name).sort(), ["fails", "hello", "long"]);
+    assert.deepEqual(tasks.map(({ name }) => name).sort(), ["fails", "hello"]);
     for (const { problemMatchers, definition, source } of tasks) {
       assert.deepEqual(problemMatchers, ["$pipeline"]);
       assert.equal(definition.type, type);
       assert.equal(source, type);
     }
-    assert.deepEqual(await readdir(join(root, "pipelines")), ["fails.yaml", "hello.yaml", "long.yaml"]);
+    assert.deepEqual(await readdir(join(root, "pipelines")), ["fails.yaml", "hello.yaml"]);
   });
 
-  it("end with 0 when the run succeeds", async () => {
+  it("end with 0 when the run succeeds, with 1 when it fails, and the failed step is one of the editor's problems, once", async () => {
     assert.equal(await ended(await named("hello")), 0);
-  });
-
-  it("end with 1 when it fails, and the failed step is one of the editor's problems, once", async () => {
     assert.equal(await ended(await named("fails")), 1);
     const file = vscode.Uri.joinPath(folder.uri, "pipelines/fails.yaml");
     const problems = () =>
@@ -72,13 +66,5 @@ describe("pipelines as tasks of the editor", function () {
       problems().map(({ range, source }) => [range.start.line, source]),
       [[4, "Pipeline Runs"]],
     );
-  });
-
-  it("cancel the run when they are terminated", async () => {
-    const { name } = await named("long");
-    const execution = await vscode.tasks.executeTask(await named(name));
-    const pid = await writtenPid(join(root, "pid"));
-    execution.terminate();
-    while (isAlive(pid)) await pause(50);
   });
 });

@@ -1,11 +1,11 @@
+import assert from "node:assert/strict";
 import { cp, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Page } from "playwright-core";
-import { quietSettings, settingsFile } from "../../../scripts/editor/serverFolders.ts";
+import { settingsFile } from "../../../scripts/editor/serverFolders.ts";
 import { projectRoot } from "../../../scripts/projectRoot.ts";
-import type { ServedEditor } from "../served/servedEditor.ts";
-import { Modal } from "./modal.ts";
+import { ServedEditor, type ServedEditorOptions } from "../served/servedEditor.ts";
 import { Notifications } from "./notifications.ts";
 import { QuickInput } from "./quickInput.ts";
 import { StatusBar } from "./statusBar.ts";
@@ -35,35 +35,51 @@ const keptTexts = `(async () => {
   return texts.join("\\n");
 })()`;
 
+export interface WindowOptions extends Omit<ServedEditorOptions, "smoke"> {
+  /** Runs in the page before anything of VS Code does. */
+  readonly script?: string;
+  /** The most that any part of the editor can log. */
+  readonly logsAll?: boolean;
+}
+
 /** A VS Code on a real screen, with a packaged extension in it, driven as its user drives it: by keys and clicks. */
 export class EditorWindow implements AsyncDisposable {
   readonly page: Page;
   readonly quickInput: QuickInput;
   readonly statusBar: StatusBar;
   readonly notifications: Notifications;
-  readonly modal: Modal;
   readonly #editor: ServedEditor;
-  readonly #folder: string;
   readonly #console: string[] = [];
 
-  /** @param other a page and a workspace of its own, for one more window of the same VS Code. */
-  constructor(editor: ServedEditor, other?: { readonly page: Page; readonly folder: string }) {
-    const { page, folder } = other ?? editor;
+  /** Opens a VS Code of its own in a browser and waits until its window shows. */
+  static async start(
+    { script, logsAll = false, ...options }: WindowOptions,
+    signal: AbortSignal = new AbortController().signal,
+  ): Promise<EditorWindow> {
+    // The test driver would switch the toasts off.
+    const window = new EditorWindow(
+      await ServedEditor.start({ extension: "package", ...options, smoke: false }, signal),
+    );
+    try {
+      if (script !== undefined) await window.page.addInitScript(script);
+      await window.#open(logsAll ? { payload: JSON.stringify([["logLevel", "trace"]]) } : {});
+      return window;
+    } catch (error) {
+      await window.keepTrace("a window that did not open").catch(() => {});
+      await window[Symbol.asyncDispose]();
+      throw error;
+    }
+  }
+
+  private constructor(editor: ServedEditor, page = editor.page) {
     this.page = page;
     this.quickInput = new QuickInput(page);
     this.statusBar = new StatusBar(page);
     this.notifications = new Notifications(page);
-    this.modal = new Modal(page);
     this.#editor = editor;
-    this.#folder = folder;
     page.setDefaultTimeout(patienceMilliseconds);
     page.on("console", (message) => this.#console.push(`${message.type()}: ${message.text()}`));
     page.on("pageerror", (error) => this.#console.push(`uncaught: ${error.stack ?? error.message}`));
-  }
-
-  /** The workspace. */
-  get folder(): string {
-    return this.#folder;
   }
 
   /** Where this VS Code keeps its settings, its installed extensions and its logs. */
@@ -76,25 +92,17 @@ export class EditorWindow implements AsyncDisposable {
     return this.#console.join("\n");
   }
 
-  /**
-   * Goes to the workspace and waits until the window shows; extensions may still be starting.
-   * @param query of VS Code's own, beside the folder.
-   */
-  async open(query: Readonly<Record<string, string>> = {}): Promise<void> {
-    await this.page.goto(this.#editor.server.address(this.folder, query), { waitUntil: "domcontentloaded" });
-    await this.#waitForWorkbench();
-  }
-
-  /** Opens one more window of this VS Code, as the same user. It closes with the first. */
-  async openAnother(folder: string): Promise<EditorWindow> {
-    const window = new EditorWindow(this.#editor, { page: await this.page.context().newPage(), folder });
-    await window.open();
+  /** Opens the workspace in one more window of this VS Code, as the same user. It closes with the first. */
+  async openAnother(): Promise<EditorWindow> {
+    const window = new EditorWindow(this.#editor, await this.page.context().newPage());
+    await window.#open();
     return window;
   }
 
-  /** Writes the user's settings anew, beside those that keep the window quiet, in the editor itself, which misses what is written behind its back. */
+  /** Writes the user's settings anew, beside those that the window was opened with, in the editor itself, which misses what is written behind its back. */
   async writeSettings(settings: Readonly<Record<string, unknown>>): Promise<void> {
-    const text = JSON.stringify({ ...quietSettings, ...settings });
+    await this.#escape();
+    const text = JSON.stringify({ ...this.#editor.settings, ...settings });
     await this.quickInput.runCommand("Preferences: Open User Settings (JSON)");
     const line = this.page.locator(".view-line").filter({ hasText: "workbench.startupEditor" }).first();
     await line.click();
@@ -114,14 +122,20 @@ export class EditorWindow implements AsyncDisposable {
   /** Sets the API key of the window's service from the command palette. */
   async setApiKey(key: string): Promise<void> {
     await this.quickInput.runCommand("Pipeline Runs: Set API Key…");
+    await this.enterApiKey(key);
+  }
+
+  /** Types a key where the window asks for one. */
+  async enterApiKey(key: string): Promise<void> {
     await this.quickInput.waitForTitle("Set API Key");
+    assert(await this.quickInput.isPassword());
     await this.quickInput.type(key);
     await this.quickInput.accept();
   }
 
   /** Leaves whatever a test that failed was at. */
   async settle(): Promise<void> {
-    for (let count = 0; count < 3; count++) await this.page.keyboard.press("Escape");
+    await this.#escape();
     await this.quickInput.runCommand("Notifications: Clear All Notifications");
   }
 
@@ -156,6 +170,21 @@ export class EditorWindow implements AsyncDisposable {
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.#editor[Symbol.asyncDispose]();
+  }
+
+  /** Leaves a list, then what asked before it, then what the editor shows beside its text. */
+  async #escape(): Promise<void> {
+    for (let count = 0; count < 3; count++) await this.page.keyboard.press("Escape");
+  }
+
+  /**
+   * Goes to the workspace and waits until the window shows; extensions may still be starting.
+   * @param query of VS Code's own, beside the folder.
+   */
+  async #open(query: Readonly<Record<string, string>> = {}): Promise<void> {
+    const { server, folder } = this.#editor;
+    await this.page.goto(server.address(folder, query), { waitUntil: "domcontentloaded" });
+    await this.#waitForWorkbench();
   }
 
   async #waitForWorkbench(): Promise<void> {

@@ -1,6 +1,5 @@
 import type { Locator, Page } from "playwright-core";
-import { shownText } from "./shownText.ts";
-import { textsOf, waitFor } from "./waitFor.ts";
+import { shownText, textsOf, waitFor } from "./waitFor.ts";
 
 /** Notifications: toasts in the corner, and the notification centre that keeps those which were not answered. */
 export class Notifications {

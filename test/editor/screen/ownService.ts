@@ -1,6 +1,6 @@
+import assert from "node:assert/strict";
 import { type Toolbox, toolbox } from "../../cli/toolbox.ts";
-import type { EditorWindow } from "./editorWindow.ts";
-import type { WindowOptions } from "./openWindow.ts";
+import type { EditorWindow, WindowOptions } from "./editorWindow.ts";
 import { screen } from "./screen.ts";
 import { testWorkspace } from "./workspace.ts";
 
@@ -13,40 +13,34 @@ export interface OwnService {
   readonly tool: Toolbox;
 }
 
-interface OwnServiceOptions {
-  /** How the window is opened beyond that; it may put files into the workspace first. */
-  readonly prepare?: (workspace: string, held: AsyncDisposableStack) => Promise<Partial<WindowOptions>>;
-  readonly begin?: (window: EditorWindow) => Promise<void>;
-}
-
-/** A screen for the tests of the present `describe`: a workspace with pipelines, and a service of its own as this machine's. */
-export function ownService({ prepare = async () => ({}), begin }: OwnServiceOptions = {}): OwnService {
-  const made: { workspace?: string; tool?: Toolbox } = {};
-  const shown = screen(
+/**
+ * A screen for the tests of the present `describe`: a workspace with pipelines, and a service of its own as this machine's.
+ * What is returned is there once the first test begins.
+ * @param prepare says how the window is opened beyond that; it may put files into the workspace first.
+ */
+export function ownService(
+  prepare: (workspace: string, held: AsyncDisposableStack) => Promise<WindowOptions> = async () => ({}),
+): OwnService {
+  let made: Pick<OwnService, "workspace" | "tool"> | undefined;
+  const there = () => made ?? assert.fail("they are made before the first test");
+  const window = screen(
     async (held) => {
       const { path: folder } = held.use(await testWorkspace());
       const tool = held.use(await toolbox());
-      Object.assign(made, { workspace: folder, tool });
-      const { env, ...more } = await prepare(folder, held);
-      return { folder, env: { PIPELINE_DATA_DIR: tool.data, ...env }, ...more };
+      made = { workspace: folder, tool };
+      return { folder, env: { PIPELINE_DATA_DIR: tool.data }, ...(await prepare(folder, held)) };
     },
-    begin,
-    () => there(made.tool).call(["runs", "cancel", "--mine"]),
+    () => there().tool.call(["runs", "cancel", "--mine"]),
   );
   return {
     get window() {
-      return shown.window;
+      return window();
     },
     get workspace() {
-      return there(made.workspace);
+      return there().workspace;
     },
     get tool() {
-      return there(made.tool);
+      return there().tool;
     },
   };
-}
-
-function there<Thing>(thing: Thing | undefined): Thing {
-  if (thing === undefined) throw new Error("It is made before the first test");
-  return thing;
 }

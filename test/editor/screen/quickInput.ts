@@ -75,13 +75,6 @@ export class QuickInput {
     await row.waitFor({ state: "hidden", timeout: attemptMilliseconds }).catch(() => row.click());
   }
 
-  /** Checks the row with exactly this label, or takes its check away. */
-  async check(label: string): Promise<void> {
-    const row = await this.waitForRow(label);
-    await this.#standsStill();
-    await row.locator(".monaco-custom-toggle, input[type=checkbox]").first().click();
-  }
-
   /** Replaces what stands in the input. */
   async type(text: string): Promise<void> {
     await this.#input().fill(text);

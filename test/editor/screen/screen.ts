@@ -1,47 +1,23 @@
-import type { EditorWindow } from "./editorWindow.ts";
-import { openWindow, type WindowOptions } from "./openWindow.ts";
-import { traceFailures } from "./traceFailures.ts";
-
-/** The window that the tests of a `describe` look at. */
-export class Screen {
-  #window: EditorWindow | undefined;
-
-  /** @throws when it is asked for before it has been opened. */
-  get window(): EditorWindow {
-    if (this.#window === undefined) throw new Error("The window of these tests was not opened");
-    return this.#window;
-  }
-
-  /** Undefined until it is open. */
-  get opened(): EditorWindow | undefined {
-    return this.#window;
-  }
-
-  async open(options: WindowOptions): Promise<EditorWindow> {
-    this.#window = await openWindow(options);
-    return this.#window;
-  }
-}
+import assert from "node:assert/strict";
+import { EditorWindow, type WindowOptions } from "./editorWindow.ts";
 
 /**
- * One window for the tests of the present `describe`: opened before them, closed after them, with a trace of each that fails.
+ * One window for the tests of the present `describe`: opened before them, closed after them. A test that fails leaves a trace
+ * of the window, and the window as the next one needs it.
  * @param prepare makes what the window needs and says how it is opened; what it puts into `held` ends after the window.
- * @param begin what is done in the window before the first test.
- * @param settle what is done, beside {@link EditorWindow.settle}, after a test that failed, so that the next one stands on its own.
+ * @param settle ends what a test that failed may have left at work outside the window.
+ * @returns the window, once it is open.
  */
 export function screen(
   prepare: (held: AsyncDisposableStack) => Promise<WindowOptions>,
-  begin: (window: EditorWindow) => Promise<void> = async () => {},
   settle: () => Promise<unknown> = async () => {},
-): Screen {
+): () => EditorWindow {
   const held = new AsyncDisposableStack();
-  const shown = new Screen();
-  traceFailures(() => shown.opened);
+  let window: EditorWindow | undefined;
+  const shown = () => window ?? assert.fail("the window is opened before the first test");
   before(async function () {
     this.timeout(300_000);
-    const window = await shown.open(await prepare(held));
-    held.use(window);
-    await begin(window);
+    window = held.use(await EditorWindow.start(await prepare(held)));
   });
   beforeEach(function () {
     this.currentTest?.timeout(120_000);
@@ -49,8 +25,10 @@ export function screen(
   afterEach(async function () {
     this.timeout(120_000);
     if (this.currentTest?.state !== "failed") return;
+    const folder = await shown().keepTrace(this.currentTest.fullTitle());
+    console.error(`      what the screen showed is in ${folder}`);
     await settle();
-    await shown.window.settle();
+    await shown().settle();
   });
   after(async function () {
     this.timeout(120_000);

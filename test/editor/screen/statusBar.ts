@@ -1,7 +1,6 @@
 import type { Locator, Page } from "playwright-core";
-import { shownText } from "./shownText.ts";
 import { pointAt } from "./tooltip.ts";
-import { patienceMilliseconds, textsOf, waitFor } from "./waitFor.ts";
+import { patienceMilliseconds, shownText, textsOf, waitFor } from "./waitFor.ts";
 
 /** Our item with the day's runs. */
 export const quota = "pipeline-runs.pipeline-runs.quota";
@@ -45,12 +44,12 @@ export class StatusBar {
 
   /** How many of today's runs our item says are used, once it says nothing else. */
   async used(): Promise<number> {
-    return Number.parseInt((await this.waitForText(quota, /^\s*\d+ of 50 runs used today\s*$/)).trim(), 10);
+    return Number.parseInt(await this.waitForText(quota, /^\d+ of 50 runs used today$/), 10);
   }
 
   /** Waits until our item says that so many of today's runs are used, and nothing else. */
   async waitForUsed(count: number): Promise<void> {
-    await this.waitForText(quota, new RegExp(`^\\s*${count} of 50 runs used today\\s*$`));
+    await this.waitForText(quota, new RegExp(`^${count} of 50 runs used today$`));
   }
 
   /** Points at the item until its tooltip says `text`, and returns the tooltip. */

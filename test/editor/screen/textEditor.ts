@@ -1,5 +1,5 @@
 import type { Locator, Page } from "playwright-core";
-import { placeOf, textsOf, waitFor } from "./waitFor.ts";
+import { placeOf, textsFromTop, textsOf, waitFor } from "./waitFor.ts";
 
 /** The text editor that shows now, as its user sees it: lines, squiggles, lenses, and what pops up beside the caret. */
 export class TextEditor {
@@ -25,17 +25,7 @@ export class TextEditor {
 
   /** Everything that stands in the editor now, as far as it is drawn. */
   async text(): Promise<string> {
-    const lines = await this.#editor.locator(".view-line").all();
-    const placed = await Promise.all(
-      lines.map(async (line) => ({
-        top: (await line.boundingBox())?.y ?? 0,
-        text: (await line.textContent()) ?? "",
-      })),
-    );
-    return placed
-      .sort((one, other) => one.top - other.top)
-      .map(({ text }) => text.replaceAll("\u00a0", " "))
-      .join("\n");
+    return (await textsFromTop(this.#editor.locator(".view-line"))).join("\n");
   }
 
   /** Puts the caret behind a piece of the text. */

@@ -1,5 +1,4 @@
 import type { Locator, Page } from "playwright-core";
-import { shownText } from "./shownText.ts";
 import { textsOf, waitFor } from "./waitFor.ts";
 
 /** A view in the side bar, by its title: its rows, their buttons, and what it says when it is empty. */
@@ -42,23 +41,17 @@ export class TreeView {
       .map(({ text }) => text);
   }
 
-  /** Waits until the first of all rows reads so. */
-  async waitForFirst(text: string): Promise<void> {
-    const first = this.pane.locator('.monaco-list-row[data-index="0"]');
-    const wanted = first.filter({ hasText: new RegExp(`^${text}$`) });
-    await waitFor(wanted, `${text} as the first row`, () => textsOf(first));
-  }
-
-  /** Waits until the newest of the ended runs, below their group, reads so. */
-  async waitForNewest(text: RegExp): Promise<void> {
-    const newest = this.pane.locator('.monaco-list-row[data-index="1"]');
-    await waitFor(newest.filter({ hasText: text }), `${text} as the newest run`, () => textsOf(newest));
+  /** Waits until the row at this position, from 0 on, reads so. */
+  async waitForRowAt(position: number, text: RegExp): Promise<void> {
+    const there = this.pane.locator(`.monaco-list-row[data-index="${position}"]`);
+    await waitFor(there.filter({ hasText: text }), `${text} as row ${position}`, () => textsOf(there));
   }
 
   /** Waits for a row for which a screen reader says so. */
   async waitForSpoken(pattern: RegExp): Promise<void> {
+    const rows = this.pane.locator(".monaco-list-row");
     await waitFor(this.pane.getByRole("treeitem", { name: pattern }), `a row spoken as ${pattern}`, () =>
-      this.#spoken(),
+      rows.evaluateAll((all) => all.map((one) => one.getAttribute("aria-label")).join(" | ")),
     );
   }
 
@@ -95,27 +88,5 @@ export class TreeView {
   /** The buttons of what the empty view says. */
   async welcomeButtons(): Promise<string[]> {
     return this.pane.locator(".welcome-view-content .monaco-button").allInnerTexts();
-  }
-
-  async pressInWelcome(button: string): Promise<void> {
-    await this.pane
-      .locator(".welcome-view-content")
-      .getByRole("button", { name: button, exact: true })
-      .click();
-  }
-
-  /** What stands above the rows. */
-  async message(): Promise<string> {
-    return shownText(this.pane.locator(".message"));
-  }
-
-  async #spoken(): Promise<string> {
-    const rows = this.pane.locator(".monaco-list-row");
-    return rows.evaluateAll((all) => all.map((one) => one.getAttribute("aria-label")).join(" | "));
-  }
-
-  /** Goes to the end of the rows by the keyboard, which has to be in the view. */
-  async goToEnd(): Promise<void> {
-    await this.#page.keyboard.press("End");
   }
 }

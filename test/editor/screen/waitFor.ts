@@ -51,6 +51,11 @@ export async function pressUntilSeen(key: string, wanted: Locator, whatItIs: str
   throw new Error(`Pressed ${key} for ${patienceMilliseconds / 1000} s, and ${whatItIs} never showed`);
 }
 
+/** The text of an element once it is there, as a person reads it: VS Code puts spaces of several kinds between words. */
+export async function shownText(element: Locator): Promise<string> {
+  return ((await element.textContent()) ?? "").replaceAll(/\s+/g, " ").trim();
+}
+
 /** The texts of all that a locator finds now, for an error's message. */
 export async function textsOf(found: Locator): Promise<string> {
   const texts = (await found.allInnerTexts()).map((text) => JSON.stringify(text.trim()));

@@ -1,6 +1,7 @@
+import { randomBytes } from "node:crypto";
 import type { Page } from "playwright-core";
 import { EditorServer } from "../../../scripts/editor/editorServer.ts";
-import { installHost } from "../../../scripts/editor/installHost.ts";
+import { installHost, installVsix } from "../../../scripts/editor/installHost.ts";
 import {
   type BuiltinExtensions,
   listExtension,
@@ -10,8 +11,6 @@ import {
 import { projectRoot, vsixFile } from "../../../scripts/projectRoot.ts";
 import { sayToStandardError } from "../../../scripts/say.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
-import { answerMintKey } from "./answerMintKey.ts";
-import { installedOnce } from "./installedOnce.ts";
 import { launchBrowser } from "./launchBrowser.ts";
 
 export interface ServedEditorOptions {
@@ -27,34 +26,28 @@ export interface ServedEditorOptions {
   readonly env?: NodeJS.ProcessEnv;
   /** Off when left out: a window without VS Code's own extensions opens faster. */
   readonly builtinExtensions?: BuiltinExtensions;
-  /** See EditorServerOptions. */
-  readonly nodeArguments?: readonly string[];
   readonly trustsAll?: boolean;
 }
+
+type Opened = Pick<ServedEditor, "page" | "server" | "folder" | "dataFolder" | "settings">;
 
 /** A VS Code with no memory of an earlier one, and an empty page of a browser to open it in. */
 export class ServedEditor implements AsyncDisposable {
   readonly page: Page;
+  readonly server: EditorServer;
   readonly folder: string;
   /** Where this VS Code keeps its settings, its installed extensions and its logs. */
   readonly dataFolder: string;
+  /** The user's settings as they were first. */
+  readonly settings: Readonly<Record<string, unknown>>;
   readonly #held: AsyncDisposableStack;
-  readonly #startServer: (signal: AbortSignal) => Promise<EditorServer>;
-  #server: EditorServer;
 
-  private constructor(
-    page: Page,
-    server: EditorServer,
-    startServer: (signal: AbortSignal) => Promise<EditorServer>,
-    folder: string,
-    dataFolder: string,
-    held: AsyncDisposableStack,
-  ) {
+  private constructor({ page, server, folder, dataFolder, settings }: Opened, held: AsyncDisposableStack) {
     this.page = page;
-    this.#server = server;
-    this.#startServer = startServer;
+    this.server = server;
     this.folder = folder;
     this.dataFolder = dataFolder;
+    this.settings = settings;
     this.#held = held;
   }
 
@@ -64,20 +57,14 @@ export class ServedEditor implements AsyncDisposable {
     const { path: dataFolder } = held.use(await TemporaryFolder.make("pipeline-runs-editor"));
     const folder = options.folder ?? held.use(await TemporaryFolder.make("pipeline-runs-workspace")).path;
     const host = await installHost(sayToStandardError, signal);
-    await writeFirstSettings(dataFolder, { ...quietSettings, ...options.settings });
-    if (options.extension === "package") await installedOnce(host, dataFolder, vsixFile, signal);
+    const settings = { ...quietSettings, ...options.settings };
+    await writeFirstSettings(dataFolder, settings);
+    if (options.extension === "package") await installVsix(host, dataFolder, vsixFile, signal);
     if (options.extension === "checkout") await listExtension(dataFolder, projectRoot);
-    const { smoke, builtinExtensions = false, env = {}, nodeArguments = [], trustsAll = true } = options;
-    const serverOptions = {
-      host,
-      dataFolder,
-      smoke,
-      builtinExtensions,
-      env,
-      nodeArguments,
-      trustsAll,
-    };
-    const server = held.use(await EditorServer.start(serverOptions, signal));
+    const { smoke, builtinExtensions = false, env = {}, trustsAll = true } = options;
+    const server = held.use(
+      await EditorServer.start({ host, dataFolder, smoke, builtinExtensions, env, trustsAll }, signal),
+    );
     const browser = await launchBrowser(signal);
     held.defer(() => browser.close());
     // What moves on the screen is drawn anew many times a second, and nothing waits for it.
@@ -85,21 +72,13 @@ export class ServedEditor implements AsyncDisposable {
       viewport: { width: 1280, height: 800 },
       reducedMotion: "reduce",
     });
-    await answerMintKey(context);
+    // VS Code asks for the key of its secrets, which `npm start`'s front door gives.
+    const body = randomBytes(32);
+    await context.route("**/mint-key", (route) =>
+      route.fulfill({ status: 200, contentType: "application/octet-stream", body }),
+    );
     const page = await context.newPage();
-    const kept = held.move();
-    const startAnew = async (until: AbortSignal) => kept.use(await EditorServer.start(serverOptions, until));
-    return new ServedEditor(page, server, startAnew, folder, dataFolder, kept);
-  }
-
-  get server(): EditorServer {
-    return this.#server;
-  }
-
-  /** Begins the server anew, with the same data, where its processes were killed: at another address. */
-  async restartServer(signal: AbortSignal): Promise<void> {
-    await this.#server.stop();
-    this.#server = await this.#startServer(signal);
+    return new ServedEditor({ page, server, folder, dataFolder, settings }, held.move());
   }
 
   [Symbol.asyncDispose](): Promise<void> {

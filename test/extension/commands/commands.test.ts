@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { ServiceClient } from "../../../src/client/service/client.ts";
-import { cancelRun } from "../../../src/extension/commands/cancelRun.ts";
+import { cancelMyRuns, cancelRun } from "../../../src/extension/commands/cancelRun.ts";
 import { runIdOf } from "../../../src/extension/commands/pickRun.ts";
 import { runAgain } from "../../../src/extension/commands/runPipeline.ts";
 import {
@@ -9,7 +9,8 @@ import {
   openPipeline,
   refreshRuns,
 } from "../../../src/extension/commands/viewCommands.ts";
-import { LoopbackService, sendJson } from "../../client/loopbackService.ts";
+import { LoopbackService, orgOnWire, runOnWire, sendJson } from "../../client/loopbackService.ts";
+import { FakeClock } from "../../clock/fakeClock.ts";
 import {
   ended,
   programPipeline,
@@ -117,6 +118,35 @@ describe("the commands of the views", () => {
     await cancelRun(deps);
     assert.equal((await client.run(theirs.runId, never)).status, "cancelled");
     assert.equal(picks.length, 1);
+  });
+
+  it("cancel one's own runs, leave the others alone, and say of which nobody is told to have started them", async () => {
+    const cancelled: string[] = [];
+    const active = [
+      { "run-id": "run_mine", status: "queued", actor: "key_1" },
+      { "run-id": "run_theirs", status: "running", actor: "key_2" },
+      { "run-id": "run_nobodys", status: "running", actor: undefined },
+    ].map((run) => runOnWire({ ...run, pipeline: undefined }));
+    await using service = await LoopbackService.listen(({ method, path }, response) => {
+      if (path === "/api/org") return sendJson(response, 200, orgOnWire);
+      if (path.startsWith("/api/runs?")) return sendJson(response, 200, { runs: active });
+      if (method !== "POST") return response.writeHead(404).end();
+      cancelled.push(path);
+      return sendJson(response, 200, { "run-id": "run_mine", status: "cancelled" });
+    });
+    const { window, told } = fakeWindow();
+    await cancelMyRuns({
+      session: { connect: async () => service.client(new FakeClock()) },
+      announcer: { suppress: () => () => {} },
+      window,
+      signal: never,
+    } as never);
+    assert.deepEqual(cancelled, ["/api/runs/run_mine/cancel"]);
+    assert.deepEqual(told, [
+      "Not cancelled, because the service doesn't say who started it: run_nobodys",
+      "15: Cancelling run_mine",
+      "run_mine: cancelled.",
+    ]);
   });
 
   it("say how a run ended that is chosen after its end, while the list was open", async () => {

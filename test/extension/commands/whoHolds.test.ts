@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { setImmediate as turn } from "node:timers/promises";
 import type { Run } from "../../../src/contract/run.ts";
-import { HolderPick } from "../../../src/extension/commands/whoHolds.ts";
+import { HolderPick, whoHolds } from "../../../src/extension/commands/whoHolds.ts";
 import type { SessionState } from "../../../src/extension/session/sessionState.ts";
 import { ObservableValue } from "../../../src/extension/window/observable.ts";
+import { LoopbackService, orgOnWire, sendJson } from "../../client/loopbackService.ts";
 import { FakeClock } from "../../clock/fakeClock.ts";
 import { fakePick } from "../fakePick.ts";
 import { org as lamps } from "../status/facts.ts";
@@ -64,6 +65,19 @@ describe("the list of who holds the slot", () => {
     assert.equal(untold.pick.rows[0]?.detail, "shop · run_1");
     off.leave();
     untold.leave();
+  });
+
+  it("is not shown for a service that lists no runs, which is said", async () => {
+    await using service = await LoopbackService.listen(({ path }, response) =>
+      path === "/api/org" ? sendJson(response, 200, orgOnWire) : response.writeHead(404).end(),
+    );
+    const told: string[] = [];
+    await whoHolds({
+      session: { connect: async () => service.client(new FakeClock()) },
+      window: { showInformationMessage: async (text: string) => void told.push(text) },
+      signal: new AbortController().signal,
+    } as never);
+    assert.deepEqual(told, [`${service.host} doesn't report who holds the slot.`]);
   });
 
   it("offers to cancel a run, to open its log, and to run the wanted pipeline once it has ended", async () => {

@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { setTimeout as pause } from "node:timers/promises";
 import { ownService } from "../../editor/screen/ownService.ts";
+import { quota } from "../../editor/screen/statusBar.ts";
 import { TreeView } from "../../editor/screen/treeView.ts";
-
-const quota = "pipeline-runs.pipeline-runs.quota";
 
 /**
  * Runs in the page before anything of VS Code does: what a language pack says of itself. The workbench's own words stay
@@ -15,7 +14,7 @@ const inGerman = `Object.defineProperty(globalThis, "_VSCODE_NLS_LANGUAGE", { ge
 const hasPicture = `[...document.querySelectorAll(".getting-started-media img")].some(({ naturalWidth }) => naturalWidth > 500)`;
 
 describe("the editor, in German", () => {
-  const at = ownService({ prepare: async () => ({ script: inGerman }) });
+  const at = ownService(async () => ({ script: inGerman }));
 
   it("speaks German, and the numbers stay the service's", async () => {
     await at.window.statusBar.waitForText(quota, /^\s*0 of 50 runs used today\s*$/);

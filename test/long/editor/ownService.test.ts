@@ -6,27 +6,25 @@ import { putTasks, tasks } from "./own/tasks.ts";
 import { views } from "./own/views.ts";
 
 describe("VS Code, with this machine's own service", () => {
-  const at = ownService({
-    prepare: async (workspace, held) => {
-      await putLogPipelines(workspace, held);
-      await putTasks(workspace);
-      return {
-        builtinExtensions: ["javascript", "log", "media-preview", "theme-defaults", "yaml"],
-        settings: {
-          "editor.minimap.enabled": false,
-          // Words of the file that the editor offers by itself would take the Tab and Enter of whoever types.
-          "editor.wordBasedSuggestions": "off",
-          // A terminal's text is then in the page, and not only in a picture.
-          "terminal.integrated.gpuAcceleration": "off",
-        },
-      };
-    },
+  const at = ownService(async (workspace, held) => {
+    await putLogPipelines(workspace, held);
+    await putTasks(workspace);
+    return {
+      builtinExtensions: ["javascript", "log", "media-preview", "theme-defaults", "yaml"],
+      settings: {
+        "editor.minimap.enabled": false,
+        // Words of the file that the editor offers by itself would take the Tab and Enter of whoever types.
+        "editor.wordBasedSuggestions": "off",
+        // A terminal's text is then in the page, and not only in a picture.
+        "terminal.integrated.gpuAcceleration": "off",
+      },
+    };
   });
 
-  // The views say first what they say before any run.
+  // The views say first what they say before any run; the terminal of tasks takes half of the window.
   views(at);
   statusBar(at);
-  tasks(at);
   log(at);
   pipelineFile(at);
+  tasks(at);
 });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { LoopbackService, orgOnWire, sendJson } from "../../client/loopbackService.ts";
-import { openWindow } from "../../editor/screen/openWindow.ts";
+import { EditorWindow } from "../../editor/screen/editorWindow.ts";
 import { KeySearch } from "../../security/keySearch.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
 
@@ -26,7 +26,7 @@ if (process.platform === "linux") {
       const env = { PIPELINE_DATA_DIR: data.path };
       const settings = { "pipelineRuns.baseUrl": service.origin };
       // The extension included.
-      await using window = await openWindow({ settings, env, logsAll: true });
+      await using window = await EditorWindow.start({ settings, env, logsAll: true });
       await window.statusBar.waitForText(quota, /no API key$/);
       await window.setApiKey(key);
       await window.statusBar.waitForText(quota, /runs used today$/);

@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import { chmod, mkdir, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -27,15 +28,16 @@ interface Surroundings {
   readonly cloud: LoopbackService;
 }
 
-export type ForeignWindow = Surroundings & { readonly window: EditorWindow };
+/** It is there once the first test begins. */
+export interface ForeignWindow {
+  readonly window: EditorWindow;
+  readonly around: Surroundings;
+}
 
-/**
- * A window on a workspace that means harm and isn't trusted at first, on a machine with a proxy and certificates of its own.
- * @returns what is there once the first test begins.
- */
-export function foreignWindow(): () => ForeignWindow {
+/** A window on a workspace that means harm and isn't trusted at first, on a machine with a proxy and certificates of its own. */
+export function foreignWindow(): ForeignWindow {
   let made: Surroundings | undefined;
-  const shown = screen(async (held) => {
+  const window = screen(async (held) => {
     const { path: parent } = held.use(await TemporaryFolder.make());
     const workspace = join(parent, "[Run](command:workbench.action.closeWindow) $(bug)");
     let caught = 0;
@@ -73,9 +75,13 @@ export function foreignWindow(): () => ForeignWindow {
       trustsAll: false,
     };
   });
-  return () => {
-    if (made === undefined) throw new Error("The window is opened before the first test");
-    return { ...made, window: shown.window };
+  return {
+    get window() {
+      return window();
+    },
+    get around() {
+      return made ?? assert.fail("it is made before the first test");
+    },
   };
 }
 

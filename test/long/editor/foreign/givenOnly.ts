@@ -33,17 +33,12 @@ if (command === "run" && what === "nightly") {
 }
 `;
 
-export function givenOnly(there: () => ForeignWindow): void {
+export function givenOnly(at: ForeignWindow): void {
   describe("a service that has only the given endpoints", () => {
-    const at = {
-      get window() {
-        return there().window;
-      },
-    };
     let tools: string;
     const held = new AsyncDisposableStack();
     before(async function () {
-      this.timeout(60_000);
+      this.timeout(120_000);
       tools = held.use(await TemporaryFolder.make()).path;
       const cliPath = join(tools, "cloud");
       await writeFile(cliPath, script);
@@ -103,11 +98,6 @@ export function givenOnly(there: () => ForeignWindow): void {
   });
 
   describe("a service that tells only what is given of its runs, and has no events", () => {
-    const at = {
-      get window() {
-        return there().window;
-      },
-    };
     const runs: { "run-id": string; status: string; actor?: string; "created-at"?: string }[] = [
       { "run-id": "not/mine", status: "running", actor: "key_2" },
       { "run-id": "no one's", status: "running", "created-at": new Date().toISOString() },
@@ -116,7 +106,7 @@ export function givenOnly(there: () => ForeignWindow): void {
     const cancelled: string[] = [];
     const held = new AsyncDisposableStack();
     before(async function () {
-      this.timeout(60_000);
+      this.timeout(120_000);
       const service = held.use(
         await LoopbackService.listen(({ path }, response) => {
           if (path === "/api/org") {

@@ -7,17 +7,11 @@ import type { ForeignWindow } from "./foreignWindow.ts";
 
 const run = "Pipeline Runs: Run Pipeline…";
 
-export function hostile(there: () => ForeignWindow): void {
+export function hostile(at: ForeignWindow): void {
   describe("a workspace that means harm", () => {
-    const at = {
-      get window() {
-        return there().window;
-      },
-    };
-
     const assertNoHarm = async () => {
-      assert.equal(there().caught(), 0, "its address was asked for nothing");
-      assert(!(await readdir(there().parent)).includes("trace"), "its script was not run");
+      assert.equal(at.around.caught(), 0, "its address was asked for nothing");
+      assert(!(await readdir(at.around.parent)).includes("trace"), "its script was not run");
     };
 
     it("runs nothing of it and sends nothing before it is trusted, and says so once", async () => {
@@ -28,7 +22,7 @@ export function hostile(there: () => ForeignWindow): void {
       assert.equal((await at.window.notifications.toasts()).length, 1);
       await assertNoHarm();
       assert.equal(await at.window.statusBar.item(quota).count(), 0);
-      assert.deepEqual(await readdir(there().data), [], "no service was started");
+      assert.deepEqual(await readdir(at.around.data), [], "no service was started");
       await toast.press("Manage Workspace Trust");
       await at.window.page.locator(".workspace-trust-editor").waitFor();
       await at.window.page
@@ -71,7 +65,7 @@ export function hostile(there: () => ForeignWindow): void {
       await using given = await givenService();
       await at.window.writeSettings({
         "pipelineRuns.baseUrl": given.origin,
-        "pipelineRuns.cliPath": join(there().workspace, "evil"),
+        "pipelineRuns.cliPath": join(at.around.workspace, "evil"),
       });
       await at.window.setApiKey(givenKey);
       await at.window.notifications.toast(/^The API key is set/);

@@ -4,39 +4,24 @@ import { quota } from "../../../editor/screen/statusBar.ts";
 import { pointElsewhere } from "../../../editor/screen/tooltip.ts";
 import type { ForeignWindow } from "./foreignWindow.ts";
 
-const setKey = "Pipeline Runs: Set API Key…";
 const chooseKey = "Pipeline Runs: Choose API Key…";
 
-export function keys(there: () => ForeignWindow): void {
+export function keys(at: ForeignWindow): void {
   describe("several keys of one service", () => {
-    const at = {
-      get window() {
-        return there().window;
-      },
-    };
     let tool: Awaited<ReturnType<typeof servedToolbox>>;
     let key: string;
     before(async function () {
-      this.timeout(60_000);
+      this.timeout(120_000);
       tool = await servedToolbox();
       key = (await tool.service.key("member", "Acme")).secret;
       await at.window.writeSettings({ "pipelineRuns.baseUrl": tool.service.url });
-      await at.window.quickInput.runCommand(setKey);
-      await enterKey(key);
+      await at.window.setApiKey(key);
       await at.window.notifications.toast(/^The API key is set: Acme, at http:/);
     });
     after(() => tool[Symbol.asyncDispose]());
 
-    const enterKey = async (text: string) => {
-      await at.window.quickInput.waitForTitle("Set API Key");
-      assert(await at.window.quickInput.isPassword());
-      await at.window.quickInput.type(text);
-      await at.window.quickInput.accept();
-    };
-
     it("keeps another org's key beside it, chosen for this workspace from a list that names the orgs", async () => {
-      await at.window.quickInput.runCommand(setKey);
-      await enterKey((await tool.service.key("viewer", "Zebra")).secret);
+      await at.window.setApiKey((await tool.service.key("viewer", "Zebra")).secret);
       await at.window.notifications.toast(/^The API key is set: Zebra, at http:/);
       await at.window.statusBar.pointAt(quota, "Zebra · tier free");
       await pointElsewhere(at.window.page);
@@ -53,8 +38,10 @@ export function keys(there: () => ForeignWindow): void {
       const row = await at.window.quickInput.waitForRow("Zebra");
       await row.hover();
       await row.getByRole("button", { name: "Remove API Key" }).click();
-      await at.window.modal.waitFor("Remove the API key of Zebra");
-      await at.window.modal.press("Remove");
+      const question = at.window.page.locator(".monaco-dialog-box", {
+        hasText: "Remove the API key of Zebra",
+      });
+      await question.getByRole("button", { name: "Remove", exact: true }).click();
       await at.window.quickInput.waitUntilRowIsGone("Zebra");
       await at.window.quickInput.waitForRow("Acme");
       assert(!(await at.window.quickInput.rows()).includes("Zebra"));
@@ -63,8 +50,7 @@ export function keys(there: () => ForeignWindow): void {
 
     it("tells of a revoked key once, and goes on with the next", async () => {
       const { secret: second, keyId } = await tool.service.key("member", "Acme");
-      await at.window.quickInput.runCommand(setKey);
-      await enterKey(second);
+      await at.window.setApiKey(second);
       // The service has accepted it: the number alone is the same with the key before.
       await at.window.notifications.toast(/^The API key is set: Acme/);
       await at.window.statusBar.waitForText(quota, /^0 of 50 runs used today$/);
@@ -74,7 +60,7 @@ export function keys(there: () => ForeignWindow): void {
       const toast = await at.window.notifications.toast(/no longer accepts the API key of Acme\.$/);
       assert.deepEqual(await toast.buttons(), ["Set API Key…", "Choose Another…"]);
       await toast.press("Set API Key…");
-      await enterKey(key);
+      await at.window.enterApiKey(key);
       await at.window.statusBar.waitForText(quota, /^0 of 50 runs used today$/);
     });
   });

@@ -5,13 +5,8 @@ import type { EditorWindow } from "../../../editor/screen/editorWindow.ts";
 import { quota } from "../../../editor/screen/statusBar.ts";
 import type { ForeignWindow } from "./foreignWindow.ts";
 
-export function windows(there: () => ForeignWindow): void {
+export function windows(at: ForeignWindow): void {
   describe("two windows of one editor", () => {
-    const at = {
-      get window() {
-        return there().window;
-      },
-    };
     let second: EditorWindow;
     let service: LoopbackService;
     let used = 120;
@@ -32,9 +27,13 @@ export function windows(there: () => ForeignWindow): void {
       await at.window.writeSettings({ "pipelineRuns.baseUrl": service.origin });
       await at.window.setApiKey(testKey);
       await at.window.statusBar.waitForText(quota, /^120 of 1000 runs used today$/);
-      second = await at.window.openAnother(there().workspace);
+      second = await at.window.openAnother();
     });
-    after(() => service[Symbol.asyncDispose]());
+    after(async () => {
+      await lookAt(at.window);
+      await second.page.close();
+      await service[Symbol.asyncDispose]();
+    });
 
     /** Gives one of the windows the focus, or none. A browser under test has a page believe that it has it when told so. */
     const lookAt = async (looked: EditorWindow | undefined) => {

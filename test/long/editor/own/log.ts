@@ -107,7 +107,7 @@ export function log(at: OwnService): void {
       await at.window.page.mouse.click(...arrow);
       await line(/^a warning on standard error$/).waitFor({ state: "hidden" });
       await waitForLine("✓ visit the shop");
-      await at.window.page.getByRole("button", { name: "Outline Section" }).click();
+      await at.window.quickInput.runCommand("Explorer: Focus on Outline View");
       await at.window.page
         .locator(".outline-pane .monaco-list-row")
         .filter({ hasText: "visit the shop" })

@@ -2,9 +2,8 @@ import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { OwnService } from "../../../editor/screen/ownService.ts";
-import { shownText } from "../../../editor/screen/shownText.ts";
 import { TextEditor } from "../../../editor/screen/textEditor.ts";
-import { pressUntilSeen, waitFor } from "../../../editor/screen/waitFor.ts";
+import { pressUntilSeen, shownText, waitFor } from "../../../editor/screen/waitFor.ts";
 import { programPipeline } from "../../../service/startedService.ts";
 
 export function pipelineFile(at: OwnService): void {
@@ -83,7 +82,7 @@ export function pipelineFile(at: OwnService): void {
       await open("broken.yaml");
       await editor.squiggles.first().waitFor();
       await editor.line("clii").first().click();
-      await at.window.quickInput.runCommand("Go to Next Problem in Files (Error, Warning, Info)");
+      await at.window.quickInput.runCommand("Go to Next Problem (Error, Warning, Info)");
       await waitFor(
         at.window.page
           .locator(".marker-widget")
@@ -111,24 +110,23 @@ export function pipelineFile(at: OwnService): void {
     });
 
     it("has the step at which its last run failed underlined, until the step is edited or succeeds", async () => {
-      await open("fails.yaml");
+      const file = join(at.workspace, "pipelines", "breaks.yaml");
+      await writeFile(file, programPipeline("console.log('it is broken'); process.exit(3)"));
+      await open("breaks.yaml");
       await (await editor.lens(/Run$/)).click();
       await editor.lens(/failed just now: only/);
       await editor.squiggles.first().waitFor();
       await editor.line("steps").first().click();
-      await at.window.quickInput.runCommand("Go to Next Problem in Files (Error, Warning, Info)");
+      await at.window.quickInput.runCommand("Go to Next Problem (Error, Warning, Info)");
       await waitFor(
         at.window.page.locator(".marker-widget").filter({ hasText: "only: exited with 3, expected 0" }),
         "the failed step",
         () => editor.text(),
       );
       await at.window.page.locator(".marker-widget a.code-link").click();
-      await logOf("fails").waitFor();
-      await open("fails.yaml");
-      await writeFile(
-        join(at.workspace, "pipelines", "fails.yaml"),
-        programPipeline("console.log('it works')"),
-      );
+      await logOf("breaks").waitFor();
+      await open("breaks.yaml");
+      await writeFile(file, programPipeline("console.log('it works')"));
       await editor.squiggles.first().waitFor({ state: "detached" });
     });
 

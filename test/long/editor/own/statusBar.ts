@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import type { OwnService } from "../../../editor/screen/ownService.ts";
-import { shownText } from "../../../editor/screen/shownText.ts";
 import { quota } from "../../../editor/screen/statusBar.ts";
 import { pointElsewhere } from "../../../editor/screen/tooltip.ts";
-import { standsStill } from "../../../editor/screen/waitFor.ts";
+import { shownText, standsStill } from "../../../editor/screen/waitFor.ts";
 
 export function statusBar(at: OwnService): void {
   describe("the status bar", () => {

@@ -3,10 +3,10 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { written } from "../../../cli/toolbox.ts";
 import type { OwnService } from "../../../editor/screen/ownService.ts";
-import { shownText } from "../../../editor/screen/shownText.ts";
 import { TextEditor } from "../../../editor/screen/textEditor.ts";
 import { pointAt, pointElsewhere } from "../../../editor/screen/tooltip.ts";
 import { TreeView } from "../../../editor/screen/treeView.ts";
+import { shownText } from "../../../editor/screen/waitFor.ts";
 
 export function views(at: OwnService): void {
   describe("the views", () => {
@@ -40,7 +40,7 @@ export function views(at: OwnService): void {
       await pipelines.press(/^long/, "Run Pipeline…");
       await runs.waitForRow(/^longrunning · since /);
       await pipelines.waitForRow(/^longrunning$/);
-      await runs.waitForFirst("Running");
+      await runs.waitForRowAt(0, /^Running$/);
       await runs.waitForSpoken(/^long, running since .*, started by you$/);
       await runs.fold(/^longrunning/);
       const counting = await shownText(await runs.waitForRow(/^onlyrunning · \d+ s$/));
@@ -57,7 +57,7 @@ export function views(at: OwnService): void {
       await runs.press(/^longrunning/, "Cancel Run…");
       await runs.waitForRow(/^longcancelled · /);
       await runs.waitForRow(/^onlystopped · /);
-      await runs.waitForFirst("Today");
+      await runs.waitForRowAt(0, /^Today$/);
       assert.deepEqual(await at.window.notifications.toasts(), []);
       await runs.waitForSpoken(/^long, cancelled after .*, started by you$/);
       await at.window.page.locator(".activitybar .checked .badge").waitFor({ state: "hidden" });
@@ -125,11 +125,11 @@ export function views(at: OwnService): void {
       const editor = new TextEditor(page);
       const fail = async () => {
         await at.tool.spawn(["run", "site"], {}, at.workspace);
-        await runs.waitForNewest(/^sitefailed/);
+        await runs.waitForRowAt(1, /^sitefailed/);
         await writeFile(join(at.workspace, "ready"), "");
       };
       const succeeds = async () => {
-        await runs.waitForNewest(/^sitesucceeded/);
+        await runs.waitForRowAt(1, /^sitesucceeded/);
         const { steps } = JSON.parse((await at.tool.run(["runs", "show", "--json"])).stdout);
         assert.deepEqual(
           steps.map(({ status }: { status: string }) => status),
