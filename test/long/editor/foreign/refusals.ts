@@ -18,6 +18,7 @@ export function refusals(at: ForeignWindow): void {
         if (path === "/api/org") {
           return sendJson(response, 200, { ...orgOnWire, usage: { "runs-today": used } });
         }
+        if (path === "/api/pipelines") return sendJson(response, 200, { pipelines: [] });
         if (method !== "POST" || path !== "/api/runs") return response.writeHead(404).end();
         if (used === 50) {
           return sendJson(response, 429, {

@@ -30,22 +30,25 @@ export function windows(at: ForeignWindow): void {
       second = await at.window.openAnother();
     });
     after(async () => {
-      await lookAt(at.window);
       await second.page.close();
+      await giveFocus(at.window.page, true);
+      // The notification centre keeps toasts away.
+      await at.window.settle();
       await service[Symbol.asyncDispose]();
     });
 
     /** Gives one of the windows the focus, or none. A browser under test has a page believe that it has it when told so. */
     const lookAt = async (looked: EditorWindow | undefined) => {
       for (const window of [at.window, second]) {
-        const isLookedAt = window === looked;
-        const { page } = window;
-        const browser = browsers.get(page) ?? (await page.context().newCDPSession(page));
-        browsers.set(page, browser);
-        await browser.send("Emulation.setFocusEmulationEnabled", { enabled: isLookedAt });
-        // A page in the background draws nothing, so it is not asked when it draws.
-        await page.waitForFunction(`document.hasFocus() === ${isLookedAt}`, undefined, { polling: 100 });
+        await giveFocus(window.page, window === looked);
       }
+    };
+    const giveFocus = async (page: Page, enabled: boolean) => {
+      const browser = browsers.get(page) ?? (await page.context().newCDPSession(page));
+      browsers.set(page, browser);
+      await browser.send("Emulation.setFocusEmulationEnabled", { enabled });
+      // A page in the background draws nothing, so it is not asked when it draws.
+      await page.waitForFunction(`document.hasFocus() === ${enabled}`, undefined, { polling: 100 });
     };
     const browsers = new Map<Page, CDPSession>();
     const asks = () => service.asked.filter(({ path }) => path === "/api/org").length;

@@ -63,6 +63,9 @@ export function statusBar(at: OwnService): void {
       assert(rows.includes("Cancel Run…"));
       await at.window.quickInput.pick("Cancel My Runs");
       await at.window.notifications.toast(/^long: cancelled\.$/);
+      await at.window.statusBar.click(quota);
+      await at.window.quickInput.pick("What Counts as a Run?");
+      await at.window.page.locator(".view-lines").getByText("What counts as a run?").waitFor();
     });
 
     it("is a button for a screen reader, which says the words of the screen", async () => {

@@ -79,10 +79,8 @@ export function tasks(at: OwnService): void {
       await terminal.waitForText(/pipelines\/fails\.yaml:5:5: only: exited with 3, expected 0: it is broken/);
       await terminal.waitForText(/terminated with exit code: 1/);
       await at.window.quickInput.runCommand("Problems: Focus on Problems View");
-      // From the task's own line in the terminal; the file's last failed run has its mark beside it.
-      const fromTask = '[aria-label*="exited with 3"][aria-label*="line 5 and character 5."]';
-      const problem = at.window.page.locator(`.markers-panel .monaco-list-row${fromTask}`);
-      await problem.waitFor();
+      const problem = at.window.page.locator(".markers-panel .monaco-list-row", { hasText: "only: exited with 3" });
+      await problem.first().waitFor();
       assert(!existsSync(join(at.workspace, "never")));
     });
 
