@@ -52,7 +52,7 @@ describe("what may stand at the cursor", () => {
     assert.deepEqual(await readdir(tool.data), []);
     await using other = await LoopbackService.listen((_, response) => void response.writeHead(500).end("no"));
     const wrong = { PIPELINE_BASE_URL: other.origin, PIPELINE_API_KEY: "x" };
-    const { stdout, stderr, exitCode } = await tool.call(["__complete", "zsh", "runs", "cancel", ""], wrong);
+    const { stdout, stderr, exitCode } = await tool.run(["__complete", "zsh", "runs", "cancel", ""], wrong);
     assert.deepEqual([stdout, stderr, exitCode], ["", "", 0]);
   });
 

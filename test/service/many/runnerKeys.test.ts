@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
 import { largestArtifact } from "../../../src/contract/limits.ts";
 import { everyOrg } from "../../../src/contract/roles.ts";
+import { leaseSeconds } from "../../../src/contract/runners.ts";
 import { idMaker } from "../../../src/service/store/ids.ts";
 import { createKey, revokeKey } from "../../../src/service/store/keys.ts";
 import { stopRun } from "../../../src/service/store/runs.ts";
@@ -226,6 +227,9 @@ describe("a runner's key", function () {
     const { runId } = await team.start(0, "echo taken");
     assert.equal((await api.work(runnerId, [], 5, never))?.runId, runId);
     await db.transaction().execute((tx) => revokeKey(tx, { orgId, keyId }, Date.now()));
+    // Neither this run nor one of the tests before becomes lost meanwhile.
+    const leaseUntil = Date.now() + leaseSeconds * 1000;
+    await db.updateTable("runs").set({ lease_until: leaseUntil }).where("stopped_at", "is", null).execute();
     const before = await rows();
     for (const operation of ofRunners()) {
       const reply = await ask(operation, runId, { key: secret, runnerId });

@@ -79,7 +79,9 @@ export function tasks(at: OwnService): void {
       await terminal.waitForText(/pipelines\/fails\.yaml:5:5: only: exited with 3, expected 0: it is broken/);
       await terminal.waitForText(/terminated with exit code: 1/);
       await at.window.quickInput.runCommand("Problems: Focus on Problems View");
-      const problem = at.window.page.locator(".markers-panel .monaco-list-row", { hasText: "only: exited with 3" });
+      const problem = at.window.page.locator(".markers-panel .monaco-list-row", {
+        hasText: "only: exited with 3",
+      });
       await problem.first().waitFor();
       assert(!existsSync(join(at.workspace, "never")));
     });
