@@ -13,7 +13,7 @@ import { programPipeline } from "../../../service/startedService.ts";
 import { TemporaryFolder } from "../../../temporaryFolder.ts";
 
 /** A name that would be a link which runs a command, if it were not shown as it is. */
-export const hostileName = "[Fix it](command:workbench.action.closeWindow) <img src=x> $(bug)";
+const hostileName = "[Fix it](command:workbench.action.closeWindow) <img src=x> $(bug)";
 
 interface Surroundings {
   /** Holds the workspace, and what its script leaves if it is run. */
