@@ -105,15 +105,17 @@ export class EditorWindow implements AsyncDisposable {
     const text = JSON.stringify({ ...this.#editor.settings, ...settings });
     await this.quickInput.runCommand("Preferences: Open User Settings (JSON)");
     const line = this.page.locator(".view-line").filter({ hasText: "workbench.startupEditor" }).first();
-    await line.click();
-    await this.page.keyboard.press("ControlOrMeta+A");
+    await line.waitFor();
     // Pasted: the editor closes brackets and quotes behind what is typed.
     await this.page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
     await this.page.evaluate(`navigator.clipboard.writeText(${JSON.stringify(text)})`);
-    await this.page.keyboard.press("ControlOrMeta+V");
-    await this.page.keyboard.press("ControlOrMeta+S");
-    // The test's own time limit ends the wait.
-    while ((await readFile(settingsFile(this.dataFolder), "utf8")) !== text) await pause(50);
+    const isWritten = async () => (await readFile(settingsFile(this.dataFolder), "utf8")) === text;
+    // An editor that is just moving its focus loses keys. The test's own time limit ends the wait.
+    while (!(await isWritten())) {
+      await this.page.locator(".editor-instance .view-line").first().click();
+      for (const key of ["A", "V", "S"]) await this.page.keyboard.press(`ControlOrMeta+${key}`);
+      for (let count = 0; count < 60 && !(await isWritten()); count++) await pause(50);
+    }
     // The palette has five titles that begin with this one's.
     await this.page.keyboard.press("Control+W");
     await line.waitFor({ state: "detached" });
