@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { cp, mkdir, readFile, writeFile } from "node:fs/promises";
+import { cp, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Page } from "playwright-core";
@@ -99,26 +99,13 @@ export class EditorWindow implements AsyncDisposable {
     return window;
   }
 
-  /** Writes the user's settings anew, beside those that the window was opened with, in the editor itself, which misses what is written behind its back. */
+  /** Writes the user's settings anew, beside those that the window was opened with, and loads the window anew with them: it misses what is written behind its back. */
   async writeSettings(settings: Readonly<Record<string, unknown>>): Promise<void> {
-    await this.#escape();
-    const text = JSON.stringify({ ...this.#editor.settings, ...settings });
-    await this.quickInput.runCommand("Preferences: Open User Settings (JSON)");
-    const line = this.page.locator(".view-line").filter({ hasText: "workbench.startupEditor" }).first();
-    await line.waitFor();
-    // Pasted: the editor closes brackets and quotes behind what is typed.
-    await this.page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
-    await this.page.evaluate(`navigator.clipboard.writeText(${JSON.stringify(text)})`);
-    const isWritten = async () => (await readFile(settingsFile(this.dataFolder), "utf8")) === text;
-    // An editor that is just moving its focus loses keys. The test's own time limit ends the wait.
-    while (!(await isWritten())) {
-      await this.page.locator(".editor-instance .view-line").first().click();
-      for (const key of ["A", "V", "S"]) await this.page.keyboard.press(`ControlOrMeta+${key}`);
-      for (let count = 0; count < 60 && !(await isWritten()); count++) await pause(50);
-    }
-    // The palette has five titles that begin with this one's.
-    await this.page.keyboard.press("Control+W");
-    await line.waitFor({ state: "detached" });
+    await writeFile(
+      settingsFile(this.dataFolder),
+      JSON.stringify({ ...this.#editor.settings, ...settings }),
+    );
+    await this.reload();
   }
 
   /** Sets the API key of the window's service from the command palette. */

@@ -116,7 +116,7 @@ export function log(at: OwnService): void {
 
     it("is there again after a reload of the window, and reads the log anew", async () => {
       // As the window writes down which editors are open.
-      await at.window.waitUntilKept(String.raw`external\":\"pipeline-run-log:`);
+      await at.window.waitUntilKept("/lamps-");
       await at.window.reload();
       // The editor may not have noted yet which of its tabs was in front.
       await tab(/^lamps-/).click();
