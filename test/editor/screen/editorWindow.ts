@@ -101,10 +101,7 @@ export class EditorWindow implements AsyncDisposable {
 
   /** Writes the user's settings anew, beside those that the window was opened with, and loads the window anew with them: it misses what is written behind its back. */
   async writeSettings(settings: Readonly<Record<string, unknown>>): Promise<void> {
-    await writeFile(
-      settingsFile(this.dataFolder),
-      JSON.stringify({ ...this.#editor.settings, ...settings }),
-    );
+    await writeFile(settingsFile(this.dataFolder), JSON.stringify({ ...this.#editor.settings, ...settings }));
     await this.reload();
   }
 
