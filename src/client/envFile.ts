@@ -50,7 +50,7 @@ export async function readEnvFile({
     return unreadable(
       isSnapshot
         ? "didn't come with the project's files: those that git ignores stay on the machine of the start. Set its variables in the runner's environment, and remove `env-file` from the pipeline"
-        : `isn't in the project's folder, ${root}: create it there, or set its variables where the service is started and remove \`env-file\` from the pipeline`,
+        : `isn't in the project's folder, ${root}: create it there, or set its variables where the run is started and remove \`env-file\` from the pipeline`,
     );
   }
 }

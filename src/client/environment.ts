@@ -2,28 +2,51 @@ import { win32 } from "node:path";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/**
- * The environment for a program that a face starts: the face's own without the variables of the editor, of a debugger and of
- * the service in use.
- */
+/** The environment of a face without what its starter has set for its own children: an editor, a debugger, npm, make, a git hook. */
 export function withoutStarter(env: Environment): Record<string, string> {
   const kept = Object.entries(env).filter(
-    (entry): entry is [string, string] => entry[1] !== undefined && !isForStarterOnly(entry[0], entry[1]),
+    (entry): entry is [string, string] =>
+      entry[1] !== undefined && !isForStarterOnly(entry[0], entry[1], env),
   );
   return Object.fromEntries(kept);
 }
 
-function isForStarterOnly(name: string, value: string): boolean {
+/**
+ * What git tells its hooks of the repository that it works on (`git rev-parse --local-env-vars`, githooks(5)). Any other `GIT_…`
+ * is a person's own.
+ */
+const ofGit =
+  /^GIT_(?:ALTERNATE_OBJECT_DIRECTORIES|COMMON_DIR|CONFIG_PARAMETERS|DIR|EXEC_PATH|GRAFT_FILE|IMPLICIT_WORK_TREE|INDEX_FILE|INTERNAL_\w+|NO_REPLACE_OBJECTS|OBJECT_DIRECTORY|PREFIX|QUARANTINE_PATH|REFLOG_ACTION|REPLACE_REF_BASE|SHALLOW_FILE|WORK_TREE)$/;
+
+function isForStarterOnly(name: string, value: string, env: Environment): boolean {
   // Names of environment variables are case-insensitive on Windows.
   const upper = name.toUpperCase();
   if (upper === "NODE_OPTIONS") return /--inspect|bootloader/.test(value);
+  // A hook must not wait for an editor, but what runs later may open one.
+  if (upper === "GIT_EDITOR") return value === ":";
+  // What a person may set is taken for one's own unless the program that sets it too is there.
+  if (upper.startsWith("NPM_")) return env["npm_execpath"] !== undefined;
+  if (upper === "MAKEFLAGS" || upper === "MFLAGS") return env["MAKELEVEL"] !== undefined;
   return (
-    upper.startsWith("VSCODE_") ||
-    upper.startsWith("ELECTRON_") ||
-    upper === "PIPELINE_API_KEY" ||
-    upper === "PIPELINE_BASE_URL" ||
-    upper === "PIPELINE_DATA_DIR"
+    /^(?:VSCODE_|ELECTRON_|MAKE_TERM)/.test(upper) ||
+    ["INIT_CWD", "MAKELEVEL", "MAKEOVERRIDES", "PIPELINE_API_KEY", "PIPELINE_BASE_URL"].includes(upper) ||
+    ofGit.test(upper)
   );
+}
+
+/** What a program of ours needs of its starter's environment, whoever that is: nothing that a run could be told by. */
+const ofAnyStarter =
+  /^(?:PATH|HOME|USER|LOGNAME|SHELL|LANG|LC_\w+|TZ|XDG_\w+|PIPELINE_\w+|ALLUSERSPROFILE|APPDATA|COMSPEC|HOMEDRIVE|HOMEPATH|LOCALAPPDATA|NUMBER_OF_PROCESSORS|OS|PATHEXT|PROCESSOR_\w+|PROGRAM(?:DATA|FILES|W6432)(?:\(X86\))?|PUBLIC|SYSTEMDRIVE|SYSTEMROOT|TEMP|TMP|USERNAME|USERPROFILE|WINDIR)$/;
+
+/** The environment of a service that outlives its starter. */
+export function lastingEnvironment(env: Environment): Record<string, string> {
+  const kept = Object.entries(withoutStarter(env)).filter(([name]) => {
+    const upper = name.toUpperCase();
+    // Elsewhere the folder for temporary files may be one of the starter's, which goes with it.
+    const isTemporary = upper === "TEMP" || upper === "TMP";
+    return ofAnyStarter.test(upper) && (!isTemporary || process.platform === "win32");
+  });
+  return Object.fromEntries(kept);
 }
 
 /** The PATH; on Windows its name is case-insensitive. */

@@ -110,35 +110,6 @@ export function agentName(name: string): string | undefined {
 }
 
 /**
- * The header of a start with the caller's PATH, in which this machine's own service looks for the steps' programs. A header,
- * since an older service refuses a body with a field that it doesn't know.
- */
-export const programPathHeader = "program-path";
-
-/** In characters, encoded: a request with longer headers would be refused. */
-const longestProgramPath = 8_000;
-
-/** @returns the header's value; undefined for a PATH that can't be sent. */
-export function encodeProgramPath(path: string): string | undefined {
-  if (path === "" || !path.isWellFormed()) return undefined;
-  const encoded = encodeURI(path);
-  return encoded.length > longestProgramPath ? undefined : encoded;
-}
-
-/** @returns the PATH of the header; undefined for one that no PATH can be. */
-export function readProgramPath(header: string): string | undefined {
-  if (header === "" || header.length > longestProgramPath) return undefined;
-  try {
-    const path = decodeURI(header);
-    return hasControlCharacters.test(path) ? undefined : path;
-  } catch {
-    return undefined;
-  }
-}
-
-const hasControlCharacters = /\p{Cc}/u;
-
-/**
  * A pipeline file as its start brings it to a service that has not the project's folder. `snapshot` is the SHA-256 of the
  * project's other files, in hex, which the service has already.
  */
@@ -153,8 +124,16 @@ const fromStep = z.optional(fromStepSchema);
 /** What a runner on another machine does. Strict: an older one must not run what is to be skipped. */
 export const runWorkSchema = z.strictObject({ ...runDefinitionSchema.shape, fromStep });
 
-/** The body of `POST /api/runs`. A service that runs pipelines in their folder ignores `definition`. */
+/**
+ * The variables of a start's caller, each as `NAME=value`: no map, whose names would be renamed on the wire. */
+const environmentSchema = z.array(z.string().check(z.regex(/^[^=\0]+=[^\0]*$/, "it should be NAME=value")));
+
+/**
+ * The body of `POST /api/runs`. A service that runs pipelines in their folder ignores `definition`; only this machine's own
+ * service takes an `environment`, with its own key.
+ */
 export const startRequestSchema = z.strictObject({
+  environment: z.optional(environmentSchema),
   fromStep,
   pipeline: z.string().check(z.minLength(1), z.maxLength(200), withoutNul),
   project: z.optional(projectNameSchema),

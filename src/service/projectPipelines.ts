@@ -32,23 +32,22 @@ export interface Pipelines {
   /** Every pipeline of the org, or of its project, also the broken ones. */
   list(orgId: string, project: string | undefined): Promise<readonly ServedPipelineEntry[]>;
   /**
-   * @param path the caller's PATH, where it counts.
    * @throws PipelineError `not-found` naming the nearest; `invalid-request` with file, line and column of every problem;
    *   `conflict` when several have the name.
    */
-  find(orgId: string, request: StartRequest, path: string | undefined): Promise<FoundPipeline>;
+  find(orgId: string, request: StartRequest): Promise<FoundPipeline>;
 }
 
 /** The pipelines in the folders of an org's projects. */
 export function folderPipelines(db: Database, files = new ProjectPipelines()): Pipelines {
   return {
     list: async (orgId, project) => files.list(await listProjects(db, orgId, project)),
-    async find(orgId, { pipeline: name, project: projectName, fromStep }, path) {
+    async find(orgId, { pipeline: name, project: projectName, fromStep, environment }) {
       const projects = await listProjects(db, orgId, projectName);
       if (projects.length === 0) throw noSuchProject(projectName);
       const { project, pipeline } = await files.find(projects, name);
       requireStep(pipeline, fromStep);
-      const work = { root: project.root, pipeline, ...(path === undefined ? {} : { path }), fromStep };
+      const work = { root: project.root, pipeline, ...(environment && { environment }), fromStep };
       return { project: project.name, pipeline, work };
     },
   };

@@ -190,7 +190,7 @@ function runProcesses(
           { ...job, artifactsFolder: runFolder(folder, job.runId).artifacts },
           { runners, graceMilliseconds, processes, now, onStep, onOutput, onArtifact },
         )),
-    prepareRunner: launch === undefined ? () => runners.prepare() : () => {},
+    prepareRunner: launch === undefined ? (environment) => runners.prepare(environment) : () => {},
     endLeftovers: (run) => endLeftovers(run, { processes, graceMilliseconds }),
   };
 }

@@ -25,7 +25,7 @@ export async function checkPipelines(
   if (names.length === 1 && !isOutside) return undefined;
   const served = await listedPipelines(client, project, tool.interrupted);
   // A service that runs pipelines elsewhere knows only those that were started before.
-  const isElsewhere = client.programPath === undefined && served.length > 0 && root !== undefined;
+  const isElsewhere = client.environment === undefined && served.length > 0 && root !== undefined;
   const listed = isElsewhere ? [...served, ...(await localPipelines(root))] : served;
   const wanted = [...new Set(names)];
   const known = new Set(listed.map(({ name }) => name));

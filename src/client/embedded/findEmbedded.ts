@@ -1,10 +1,11 @@
 import type { Clock } from "../../contract/clock.ts";
 import { PipelineError } from "../../contract/errors.ts";
-import { type Environment, pathOf } from "../environment.ts";
+import { type Environment, withoutStarter } from "../environment.ts";
 import { ServiceClient } from "../service/client.ts";
 import type { Fetch } from "../service/request.ts";
 import type { Connection } from "./connectionFile.ts";
 import { readConnection } from "./connectionFile.ts";
+import { isOlder, ownVersion } from "./versions.ts";
 
 /** The embedded service, which has answered. */
 export interface Embedded {
@@ -15,7 +16,7 @@ export interface Embedded {
 export interface FindDeps {
   /** The data folder (see `dataFolder`). */
   readonly folder: string;
-  /** The face's environment, whose PATH goes with the starts of runs. */
+  /** The face's environment, which goes with the starts of runs; left out, the service's own counts. */
   readonly env?: Environment;
   readonly fetch?: Fetch;
   readonly clock?: Clock;
@@ -33,7 +34,7 @@ const answersWithinSeconds = 2;
  * @throws only the signal's reason.
  */
 export async function findEmbedded(deps: FindDeps, signal: AbortSignal): Promise<Embedded | undefined> {
-  const { folder, env = {}, ...others } = deps;
+  const { folder, env, ...others } = deps;
   const connection = await readConnection(folder);
   signal.throwIfAborted();
   if (connection === undefined) return undefined;
@@ -43,7 +44,8 @@ export async function findEmbedded(deps: FindDeps, signal: AbortSignal): Promise
       ...others,
       baseUrl,
       apiKey: connection.token,
-      programPath: pathOf(env),
+      // An older service refuses what it doesn't know.
+      environment: env && !isOlder(connection.version, ownVersion) ? withoutStarter(env) : undefined,
     });
     const health = await client.health(signal, answersWithinSeconds);
     return health.instance === connection.instance ? { connection, client } : undefined;

@@ -1,6 +1,6 @@
 import type { spawn } from "node:child_process";
 import { PipelineError } from "../../contract/errors.ts";
-import { type Environment, withoutStarter } from "../environment.ts";
+import { type Environment, lastingEnvironment } from "../environment.ts";
 import { lastLines, openServiceLog, serviceLogFile } from "./dataFolder.ts";
 import type { FindDeps } from "./findEmbedded.ts";
 import type { Runtime } from "./findRuntime.ts";
@@ -98,7 +98,6 @@ function lastWords(lines: readonly string[]): string {
   return words === "" || /[.!?]$/.test(words) ? words : `${words}.`;
 }
 
-/** The starter's environment without its own variables; the steps of runs get it too. */
 function serviceEnvironment(env: Environment, folder: string): Record<string, string> {
-  return { ...withoutStarter(env), ELECTRON_RUN_AS_NODE: "1", PIPELINE_DATA_DIR: folder };
+  return { ...lastingEnvironment(env), ELECTRON_RUN_AS_NODE: "1", PIPELINE_DATA_DIR: folder };
 }

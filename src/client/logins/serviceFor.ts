@@ -133,5 +133,5 @@ export async function runningService(
 ): Promise<ServiceClient | undefined> {
   if (await isServiceNamed(env)) return (await serviceFor(env, deps, signal)).client;
   const fetch = environmentFetch(new URL("http://127.0.0.1/"), env);
-  return (await findEmbedded({ folder: dataFolder(env), fetch }, signal))?.client;
+  return (await findEmbedded({ folder: dataFolder(env), env, fetch }, signal))?.client;
 }

@@ -13,8 +13,6 @@ import {
   agentHeader,
   type CancelReply,
   cancelReplySchema,
-  encodeProgramPath,
-  programPathHeader,
   type Run,
   type RunListPage,
   runListSchema,
@@ -86,8 +84,8 @@ export interface ServiceClientOptions {
   readonly refusedKeyNext?: string | undefined;
   /** See {@link Service}. */
   readonly trustNext?: string | undefined;
-  /** The caller's PATH for the steps' programs. Given only for this machine's own service, and sent with each start. */
-  readonly programPath?: string | undefined;
+  /** The caller's environment for the steps. Given only for this machine's own service, and sent with each start. */
+  readonly environment?: Readonly<Record<string, string>> | undefined;
   /** Enables `withRetries` for requests that are safe to repeat; left out, there is one attempt. */
   readonly retries?: Retries | undefined;
 }
@@ -108,7 +106,7 @@ export class ServiceClient implements Service {
   readonly random: () => number;
   readonly refusedKeyNext: string | undefined;
   readonly trustNext: string | undefined;
-  readonly programPath: string | undefined;
+  readonly environment: Readonly<Record<string, string>> | undefined;
   readonly #apiKey: string;
   readonly #retries: Retries | undefined;
 
@@ -124,7 +122,7 @@ export class ServiceClient implements Service {
     this.random = options.random ?? Math.random;
     this.refusedKeyNext = options.refusedKeyNext;
     this.trustNext = options.trustNext;
-    this.programPath = options.programPath;
+    this.environment = options.environment;
     this.#retries = options.retries;
   }
 
@@ -159,16 +157,18 @@ export class ServiceClient implements Service {
    */
   async start(request: StartRequest, options: StartOptions, signal: AbortSignal): Promise<StartAttempt> {
     const { waitSeconds, idempotencyKey, agent, onAnswering } = options;
-    const path = this.programPath === undefined ? undefined : encodeProgramPath(this.programPath);
+    // Windows has variables whose names begin with `=`.
+    const variables =
+      this.environment && Object.entries(this.environment).filter(([name]) => /^[^=]/.test(name));
+    const environment = variables?.map(([name, value]) => `${name}=${value}`);
     const call: ServiceCall = {
       method: "POST",
       path: "api/runs",
-      body: toWire(request),
+      body: toWire({ ...request, ...(environment && { environment }) }),
       headers: {
         "idempotency-key": idempotencyKey,
         ...(waitSeconds > 0 ? { prefer: `wait=${waitSeconds}` } : {}),
         ...(agent === undefined ? {} : { [agentHeader]: agent }),
-        ...(path === undefined ? {} : { [programPathHeader]: path }),
       },
       ...(waitSeconds > 0 ? { timeoutSeconds: waitSeconds + heldStartGraceSeconds } : {}),
       onAnswering,

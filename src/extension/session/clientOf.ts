@@ -10,7 +10,7 @@ export interface ClientOfDeps {
   /** Finds or starts this machine's own service. */
   readonly embedded: (
     signal: AbortSignal,
-  ) => Promise<Pick<ServiceClientOptions, "baseUrl" | "apiKey" | "programPath" | "fetch">>;
+  ) => Promise<Pick<ServiceClientOptions, "baseUrl" | "apiKey" | "environment" | "fetch">>;
   readonly clock: Clock;
   /** When left out: the editor's own, with its proxy settings, but for this machine's own service. */
   readonly fetch?: Fetch;
@@ -35,10 +35,10 @@ export async function clientOf(
   const others = fetch === undefined ? { clock, trustNext } : { clock, trustNext, fetch };
   if (where.kind === "embedded") {
     const [entered, own] = await Promise.all([key, embedded(signal)]);
-    const { baseUrl, apiKey, programPath, fetch: ownFetch } = own;
+    const { baseUrl, apiKey, environment, fetch: ownFetch } = own;
     const its = { baseUrl, ...(ownFetch === undefined ? {} : { fetch: ownFetch }), ...others };
     if (entered !== undefined) return new ServiceClient({ ...its, apiKey: entered });
-    return new ServiceClient({ ...its, apiKey, programPath });
+    return new ServiceClient({ ...its, apiKey, environment });
   }
   const entered = await key;
   if (entered === undefined) throw missingKey(originOf(where));

@@ -77,7 +77,7 @@ async function withLocalPipelines(
   projects: readonly LocalProject[],
   { lastUsed }: ChooseStartDeps,
 ): Promise<readonly PipelineEntry[]> {
-  if (client.programPath !== undefined && listed.length > 0) return listed;
+  if (client.environment !== undefined && listed.length > 0) return listed;
   const local = await listLocalPipelines(projects, lastUsed);
   const isListed = ({ name, project }: PipelineEntry) =>
     local.some((entry) => entry.name === name && entry.project === project);

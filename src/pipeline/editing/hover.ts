@@ -100,7 +100,7 @@ function referenceAt(text: string, offset: number): Hover | undefined {
     const start = lineStart + found.index;
     const end = start + found[0].length;
     if (offset < start || offset > end) continue;
-    const meaning = `The variable \`${found[1]}\` of the file's \`env-file\`, or of the environment in which the service was started; filled in when the step runs. Its value shows as \`***\` in everything that the run tells.`;
+    const meaning = `The variable \`${found[1]}\` of the file's \`env-file\`, or of the environment in which the run is started; filled in when the step runs. Its value shows as \`***\` in everything that the run tells.`;
     return { span: { start, end }, meaning };
   }
   return undefined;

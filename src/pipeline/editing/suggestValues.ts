@@ -97,7 +97,7 @@ export function suggestVariables(
     (name): Suggestion => ({
       kind: "variable",
       label: `\${{ env.${name} }}`,
-      documentation: `The variable \`${name}\` of the file's \`env-file\`, or of the environment in which the service was started. Its value never shows: it is masked.`,
+      documentation: `The variable \`${name}\` of the file's \`env-file\`, or of the environment in which the run is started. Its value never shows: it is masked.`,
       snippet: written(escapeSnippet(name)),
       replaces,
       typedAs: prefix + name,
@@ -108,7 +108,7 @@ export function suggestVariables(
     // biome-ignore lint/suspicious/noTemplateCurlyInString: the reference that pipeline files are written with.
     label: "${{ env.… }}",
     documentation:
-      "A variable of the file's `env-file`, or of the environment in which the service was started. Its value never shows: it is masked.",
+      "A variable of the file's `env-file`, or of the environment in which the run is started. Its value never shows: it is masked.",
     snippet: written("$" + "{1:NAME}"),
     replaces,
     typedAs: typed,

@@ -47,7 +47,7 @@ export const pipelineTexts: FieldTexts = {
   },
   "env-file": {
     meaning:
-      "A file of environment variables, read when a run begins. It goes before the environment in which the service was started.",
+      "A file of environment variables, read when a run begins. It goes before the environment of the run.",
     byDefault: "none; variables come from the environment alone",
     bounds: "a path inside the project's folder",
     values: [".env"],

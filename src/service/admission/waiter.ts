@@ -20,8 +20,8 @@ export interface EnterRequest {
 export interface LocalWork {
   readonly root: string;
   readonly pipeline: Pipeline;
-  /** The caller's PATH; without it the service's own is used. */
-  readonly path?: string;
+  /** See `RunnerJob.environment`. */
+  readonly environment?: readonly string[];
   /** See `StartRequest.fromStep`. */
   readonly fromStep?: string | undefined;
 }

@@ -3,14 +3,7 @@ import type { Context } from "hono";
 import * as z from "zod/mini";
 import type { Clock } from "../../contract/clock.ts";
 import { waitSeconds } from "../../contract/limits.ts";
-import {
-  agentHeader,
-  agentSchema,
-  idempotencyKeySchema,
-  programPathHeader,
-  readProgramPath,
-  type StartRequest,
-} from "../../contract/run.ts";
+import { agentHeader, agentSchema, idempotencyKeySchema, type StartRequest } from "../../contract/run.ts";
 import type { Admission } from "../admission/admission.ts";
 import type { EnterOutcome } from "../admission/waiter.ts";
 import type { Pipelines } from "../projectPipelines.ts";
@@ -20,6 +13,9 @@ import { type Endpoints, longBody } from "./endpoints.ts";
 import { HttpProblem, rateLimitHeaders, refusalReply, reply } from "./reply.ts";
 import { readAgent, readIdempotencyKey, readWait } from "./requestInput.ts";
 import type { MachineDeps } from "./serviceRoutes.ts";
+
+/** In bytes. The kernel gives a program no more than 2 MiB of arguments and environment as a rule; JSON makes it longer. */
+const environmentBody = 4 * 1024 * 1024;
 
 export interface StartRouteDeps {
   readonly admission: Admission;
@@ -58,16 +54,10 @@ export function startRoute(endpoints: Endpoints, deps: StartRouteDeps): void {
             "The coding agent that starts the run, as it calls itself: 1 to 100 characters of printable ASCII.",
           schema: agentSchema,
         },
-        {
-          name: "Program-Path",
-          description:
-            "The caller's PATH, as `encodeURI` encodes it, in which the steps' programs are looked for. Taken only with this machine's own key, and not stored.",
-          schema: z.string(),
-        },
       ],
       body: "StartRequest",
-      // A pipeline file of the largest size, as JSON.
-      ...(deps.machine === undefined ? { bodyBytes: longBody } : {}),
+      // A pipeline file of the largest size, as JSON; or a whole environment.
+      bodyBytes: deps.machine === undefined ? longBody : environmentBody,
       reply: {
         status: 201,
         description: "The run, or the one that this Idempotency-Key had started before.",
@@ -92,12 +82,10 @@ async function startRun(
     idempotencyKey: readIdempotencyKey(context.req.header("idempotency-key")),
     waitSeconds: Math.min(readWait(context.req.header("prefer")), waitSeconds),
     agent: readAgent(context.req.header(agentHeader)),
-    path:
-      context.get("caller").keyId === deps.machine?.keyId
-        ? readProgramPath(context.req.header(programPathHeader) ?? "")
-        : undefined,
   };
   if (deps.machine === undefined && body.definition === undefined) throw definitionWanted();
+  const isOwn = context.get("caller").keyId === deps.machine?.keyId;
+  if (body.environment !== undefined && !isOwn) throw environmentUnwanted();
   const outcome = await requestRun(context, body, how, deps);
   const now = clock.now();
   const limits = rateLimitHeaders(outcome.quota, now);
@@ -116,13 +104,19 @@ function definitionWanted(): HttpProblem {
   });
 }
 
+function environmentUnwanted(): HttpProblem {
+  return new HttpProblem(400, "invalid-request", {
+    message:
+      "Only a start with this machine's own key brings its `environment`: with it, any program can be run.",
+    next: "Leave it out.",
+  });
+}
+
 interface HowToStart {
   readonly idempotencyKey: string | undefined;
   readonly waitSeconds: number;
   /** See `agentHeader`. */
   readonly agent?: string | undefined;
-  /** The PATH for the steps' programs, if not the service's own. */
-  readonly path?: string | undefined;
 }
 
 /**
@@ -132,15 +126,15 @@ interface HowToStart {
 export async function requestRun<Env extends SignedIn>(
   context: Context<Env>,
   body: StartRequest,
-  { idempotencyKey, waitSeconds: patience, agent, path }: HowToStart,
+  { idempotencyKey, waitSeconds: patience, agent }: HowToStart,
   deps: Pick<StartRouteDeps, "admission" | "runs" | "pipelines">,
 ): Promise<EnterOutcome> {
   const { admission, runs } = deps;
   // Before the request is admitted, which takes less time than a process to start.
-  runs.prepare();
+  runs.prepare(body.environment);
   const caller = context.get("caller");
   const request = { orgId: caller.orgId, actor: caller.keyId, idempotencyKey };
-  const found = await deps.pipelines.find(caller.orgId, body, path).catch(async (error: unknown) => {
+  const found = await deps.pipelines.find(caller.orgId, body).catch(async (error: unknown) => {
     // A repeated request gets its run also when the pipeline is gone.
     const repeated = await admission.repeated({ ...request, ...body, project: body.project });
     if (repeated === undefined) throw error;

@@ -70,7 +70,7 @@ const finalOutputMilliseconds = 1000;
  * ends as `died`.
  */
 export function launchRunner(job: RunnerJob, deps: LaunchDeps): LaunchedRun {
-  const start = deps.runners.take();
+  const start = deps.runners.take(job.environment);
   return start.kind === "started" ? new Launch(job, deps, start.runner) : deadJob(start.message);
 }
 

@@ -29,7 +29,7 @@ export function describeNetworkProblem(
     case "UNABLE_TO_VERIFY_LEAF_SIGNATURE":
     case "UNABLE_TO_GET_ISSUER_CERT":
     case "UNABLE_TO_GET_ISSUER_CERT_LOCALLY":
-      return `the certificate of ${host} isn't from an authority that this machine trusts (${code}); the file named by NODE_EXTRA_CA_CERTS where the service is started can name more`;
+      return `the certificate of ${host} isn't from an authority that this machine trusts (${code}); the file named by NODE_EXTRA_CA_CERTS where the run is started can name more`;
     default:
       return undefined;
   }

@@ -33,8 +33,8 @@ export interface RunnerJob {
   readonly pipeline: Pipeline;
   /** Whether the folder holds only the files that came with the start, and so none that git ignores. */
   readonly isSnapshot?: boolean;
-  /** The PATH of who started the run; without it the service's own is used. */
-  readonly path?: string;
+  /** The variables of who started the run, each as `NAME=value`; left out, those of the service count. */
+  readonly environment?: readonly string[];
   /** The first step to run, by its name; those before it are skipped. */
   readonly fromStep?: string | undefined;
   /** The coding agent that started the run, for its log. */

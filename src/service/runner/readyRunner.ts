@@ -6,7 +6,7 @@ import type { Clock } from "../../contract/clock.ts";
 import { describeError } from "../../contract/errors.ts";
 import type { ProcessTable } from "./processes/processTable.ts";
 import type { RunnerIdentity } from "./processes/runCgroups.ts";
-import { withoutWithheld } from "./stepEnvironment.ts";
+import { variablesOf, withoutWithheld } from "./stepEnvironment.ts";
 
 /** The process of a runner, which waits for its one job. */
 export interface RunnerProcess {
@@ -32,22 +32,32 @@ export interface RunnerProgram {
   readonly execPath: string;
   /** The runner's program, `main.ts` of this folder once it is built. */
   readonly runnerPath: string;
-  /** The base of the steps' environment, and the source of `${{ env.NAME }}`. */
+  /** That of the steps, and the source of `${{ env.NAME }}`, unless a start brings its own. */
   readonly env: Environment;
   readonly processes: ProcessTable;
 }
+
+/** What Node.js reads of its environment as it begins: whom its connections trust. */
+const trusting = [
+  "NODE_EXTRA_CA_CERTS",
+  "NODE_TLS_REJECT_UNAUTHORIZED",
+  "NODE_USE_SYSTEM_CA",
+  "SSL_CERT_DIR",
+  "SSL_CERT_FILE",
+];
 
 /** How long a runner is kept ready after it was last asked for, in milliseconds. */
 const readyMilliseconds = 5 * 60_000;
 
 /**
  * Keeps one runner's process started and waiting, so that a run doesn't wait until Node and the runner's program are
- * loaded. A process gets one job and ends with it: nothing of a run reaches the next.
+ * loaded. A process gets one job and ends with it: nothing of a run reaches the next. A run whose start trusts other
+ * certificates gets a new one.
  */
 export class ReadyRunner implements Disposable {
   readonly #program: RunnerProgram;
   readonly #clock: Clock;
-  #ready: RunnerProcess | undefined;
+  #ready: (RunnerProcess & { readonly trust: string }) | undefined;
   #cancelTimer = () => {};
   #isDisposed = false;
 
@@ -56,15 +66,20 @@ export class ReadyRunner implements Disposable {
     this.#clock = clock;
   }
 
-  /** A run is likely to begin soon: starts a process unless one waits. It is given up after five minutes. */
-  prepare(): void {
+  /**
+   * A run is likely to begin soon: starts a process unless one waits. It is given up after five minutes.
+   * @param environment see `RunnerJob`.
+   */
+  prepare(environment?: readonly string[]): void {
     if (this.#isDisposed) return;
+    const env = this.#environment(environment);
     this.#cancelTimer();
     this.#cancelTimer = this.#clock.after(readyMilliseconds, () => this.#giveUp());
-    if (this.#ready !== undefined) return;
-    const start = startRunner(this.#program);
+    if (this.#ready?.trust === trustOf(env)) return;
+    this.#giveUp();
+    const start = startRunner(this.#program, env);
     if (start.kind === "unstarted") return;
-    const { runner } = start;
+    const runner = { ...start.runner, trust: trustOf(env) };
     this.#ready = runner;
     void runner.exit.then(() => {
       if (this.#ready === runner) this.#ready = undefined;
@@ -72,10 +87,12 @@ export class ReadyRunner implements Disposable {
   }
 
   /** The process that waits, or a new one. It belongs to the caller. */
-  take(): RunnerStart {
+  take(environment?: readonly string[]): RunnerStart {
+    const env = this.#environment(environment);
     const runner = this.#ready;
+    if (runner?.trust !== trustOf(env)) return startRunner(this.#program, env);
     this.#ready = undefined;
-    return runner === undefined ? startRunner(this.#program) : { kind: "started", runner };
+    return { kind: "started", runner };
   }
 
   [Symbol.dispose](): void {
@@ -84,13 +101,25 @@ export class ReadyRunner implements Disposable {
     this.#giveUp();
   }
 
+  /** The environment of a runner for a start with this one. */
+  #environment(ofStart: readonly string[] | undefined): Environment {
+    const { env } = this.#program;
+    if (ofStart === undefined) return env;
+    const theirs = variablesOf(ofStart);
+    return { ...env, ...Object.fromEntries(trusting.map((name) => [name, theirs[name]])) };
+  }
+
   #giveUp(): void {
     this.#ready?.process.kill("SIGKILL");
     this.#ready = undefined;
   }
 }
 
-function startRunner({ execPath, runnerPath, env, processes }: RunnerProgram): RunnerStart {
+function trustOf(env: Environment): string {
+  return JSON.stringify(trusting.map((name) => env[name]));
+}
+
+function startRunner({ execPath, runnerPath, processes }: RunnerProgram, env: Environment): RunnerStart {
   let child: ChildProcess;
   try {
     child = spawn(execPath, [runnerPath], {

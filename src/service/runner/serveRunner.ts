@@ -5,7 +5,6 @@ import { readEnvFile } from "../../client/envFile.ts";
 import type { Environment } from "../../client/environment.ts";
 import { describeError } from "../../contract/errors.ts";
 import { meantSteps } from "../../contract/fromStep.ts";
-import type { Pipeline } from "../../pipeline/pipeline.ts";
 import type { Step } from "../../pipeline/types/resourceTypes.ts";
 import { Mask } from "./mask.ts";
 import { endProcesses } from "./processes/endProcesses.ts";
@@ -75,7 +74,7 @@ export async function serveRunner(deps: RunnerDeps): Promise<void> {
   };
   // Ignored: the service is gone then, and the closed input ends the run.
   deps.output.on("error", () => {});
-  const own = stepEnvironment(deps.environment, job.runId, job.path);
+  const own = stepEnvironment(deps.environment, job);
   const { environment, node, dispose } = await nodeOnPath(own, deps.execPath, deps.platform);
   const envFile = await readEnvFile(job);
   const variables = envFile.kind === "read" ? { ...environment, ...envFile.variables } : environment;
@@ -193,7 +192,8 @@ interface RunDeps {
 }
 
 /** Runs the steps in order until one fails, and sends the outcome of each. Sends nothing more once the signal is aborted. */
-async function runSteps({ pipeline, agent, fromStep }: Job, deps: RunDeps): Promise<void> {
+async function runSteps(job: Job, deps: RunDeps): Promise<void> {
+  const { pipeline, agent, fromStep } = job;
   const { signal, mask } = deps.stepContext;
   const [first = 0] = fromStep === undefined ? [] : meantSteps(pipeline.steps, fromStep);
   for (const [index, step] of pipeline.steps.entries()) {
@@ -204,7 +204,7 @@ async function runSteps({ pipeline, agent, fromStep }: Job, deps: RunDeps): Prom
     deps.send({ kind: "step-started", index, at: deps.now().toISOString() });
     const { log, saveArtifact, flush } = deps.output.step(index);
     if (index === first && agent !== undefined) log.note(`started by the agent ${agent}`);
-    const outcome = await runStep(step, pipeline, deps.lookup, {
+    const outcome = await runStep(step, job, deps.lookup, {
       ...deps.stepContext,
       log,
       saveArtifact,
@@ -232,14 +232,14 @@ async function runSteps({ pipeline, agent, fromStep }: Job, deps: RunDeps): Prom
 /** Where each resource type runs its steps; `pipeline/types/resourceTypes.ts` says what a new type needs. */
 async function runStep(
   step: Step,
-  { envFile }: Pipeline,
+  { pipeline: { envFile }, environment }: Job,
   lookup: Lookup,
   stepContext: StepContext,
 ): Promise<StepOutcome> {
   const filled = fillIn(step, lookup);
   if (filled.kind === "missing") {
     const names = filled.names.map((name) => `\`${name}\``).join(", ");
-    const places = `${envFile === undefined ? "" : `in \`${envFile}\` or `}where the service was started`;
+    const places = `${envFile === undefined ? "" : `in \`${envFile}\` or `}where the ${environment === undefined ? "service" : "run"} was started`;
     return failed(
       filled.names.length === 1
         ? `the environment variable ${names} isn't set ${places}`

@@ -6,6 +6,7 @@ import type { Environment } from "../../client/environment.ts";
 import { splitReferences } from "../../pipeline/schema/environmentReference.ts";
 import type { Step } from "../../pipeline/types/resourceTypes.ts";
 import { runMarker } from "./processes/processTable.ts";
+import type { RunnerJob } from "./protocol.ts";
 
 /** Variables that configure this product or its editor, or hold an API key. Steps don't get them. */
 const withheld = /^(?:PIPELINE_API_KEY|PIPELINE_BASE_URL|ELECTRON_RUN_AS_NODE|VSCODE_.*)$/i;
@@ -20,19 +21,27 @@ export function withoutWithheld(env: Environment): Record<string, string> {
 }
 
 /**
- * The environment of a run's processes: the service's own without the withheld variables, with the run's marker.
- *
- * @param path the PATH of who started the run; without it the service's own is used.
+ * The environment of a run's processes: that of its start, else the service's own, without the withheld variables and with the
+ * run's marker.
  */
-export function stepEnvironment(own: Environment, runId: string, path?: string): Record<string, string> {
-  return { ...withoutWithheld(withPath(own, path)), [runMarker]: runId };
+export function stepEnvironment(
+  own: Environment,
+  { runId, environment }: Pick<RunnerJob, "runId" | "environment">,
+): Record<string, string> {
+  return {
+    ...withoutWithheld(environment === undefined ? own : variablesOf(environment)),
+    [runMarker]: runId,
+  };
 }
 
-/** The environment with another PATH; on Windows that may be spelled `Path`. */
-function withPath(env: Environment, path: string | undefined): Environment {
-  if (path === undefined) return env;
-  const others = Object.entries(env).filter(([name]) => name.toUpperCase() !== "PATH");
-  return { ...Object.fromEntries(others), PATH: path };
+/** @param environment the variables, each as `NAME=value`. */
+export function variablesOf(environment: readonly string[]): Record<string, string> {
+  return Object.fromEntries(
+    environment.map((variable) => {
+      const end = variable.indexOf("=");
+      return [variable.slice(0, end), variable.slice(end + 1)];
+    }),
+  );
 }
 
 /** The variable's value. On Windows its name is case-insensitive. */

@@ -27,7 +27,7 @@ export interface ActiveRunsDeps {
     record: RunRecord,
   ) => RunningJob;
   /** Called when a run may be launched soon. */
-  readonly prepareRunner: () => void;
+  readonly prepareRunner: (environment: readonly string[] | undefined) => void;
   /** Opens the record of a run. */
   readonly record: (orgId: string, runId: string) => RunRecord;
 }
@@ -102,8 +102,8 @@ export class ActiveRuns implements Runs, GrantedRuns {
   }
 
   /** Prepares for a run that may be granted soon. */
-  prepare(): void {
-    if (!this.#stopping.signal.aborted) this.#deps.prepareRunner();
+  prepare(environment: readonly string[] | undefined): void {
+    if (!this.#stopping.signal.aborted) this.#deps.prepareRunner(environment);
   }
 
   /** One more caller gets the run as its reply. */
@@ -185,7 +185,7 @@ export class ActiveRuns implements Runs, GrantedRuns {
         .catch((error: unknown) => this.#deps.log("error", "log not completed", { runId, error }));
       await this.#writeEnd(runId, active, endOf(end, active.stopReason), unwritten);
       record.end();
-      this.prepare();
+      this.prepare(active.work.environment);
     });
     this.#deps.log("info", "run started", { runId, pipeline: run.pipeline, pid });
   }

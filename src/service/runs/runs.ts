@@ -7,8 +7,8 @@ export interface Runs {
   readonly count: number;
   /** Where this process has the runs, what it keeps of them until they begin. On many machines the rows say all. */
   readonly granted?: GrantedRuns;
-  /** Prepares for a run that may be granted soon. */
-  prepare(): void;
+  /** Prepares for a run that may be granted soon. @param environment see `RunnerJob`. */
+  prepare(environment: readonly string[] | undefined): void;
   /** Begins a granted run, once the first of its callers has its reply. Never throws. */
   launch(run: ServedRun): void;
   /** Removes a granted run whose caller has left before its reply, unless another caller gets it too. */

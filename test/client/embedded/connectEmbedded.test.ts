@@ -124,11 +124,14 @@ describe("connecting to the embedded service", () => {
     }
   });
 
-  it("gives it the starter's environment without what is only the starter's", async () => {
+  it("gives it nothing of the starter's environment that a run could be told by", async () => {
     await using standIn = await StandIn.make();
     const env = {
       ...standIn.deps().env,
       SHOP_TOKEN: "for the steps",
+      TMPDIR: "/of/a/shell/that/goes",
+      GIT_DIR: "/of/a/hook",
+      LC_ALL: "C.UTF-8",
       NODE_OPTIONS: "--inspect-publish-uid=http",
       VSCODE_PID: "1",
       ELECTRON_NO_ASAR: "1",
@@ -139,11 +142,12 @@ describe("connecting to the embedded service", () => {
     };
     await connectEmbedded(standIn.deps({ env }), never);
     const given = (await standIn.given()).env;
-    assert.equal(given["SHOP_TOKEN"], "for the steps");
+    assert.equal(given["LC_ALL"], "C.UTF-8");
+    assert.equal(given["PATH"], standIn.deps().env["PATH"]);
     assert.equal(given["ELECTRON_RUN_AS_NODE"], "1");
     assert.equal(given["PIPELINE_DATA_DIR"], standIn.folder);
     for (const name of Object.keys(env).filter((name) =>
-      /VSCODE|NO_ASAR|API_KEY|BASE_URL|NODE_OPTIONS|UNSET/.test(name),
+      /VSCODE|NO_ASAR|API_KEY|BASE_URL|NODE_OPTIONS|UNSET|TOKEN|TMPDIR|GIT_DIR/.test(name),
     )) {
       assert.equal(given[name], undefined, name);
     }

@@ -429,11 +429,7 @@ describe("admission on many servers", function () {
     const written = async (line: string) => {
       const text = `resources: { sh: { type: cli } }\nsteps: [{ use: sh, run: ${line} }]\n`;
       const definition = { path: "pipelines/hello.yaml", text };
-      await storedPipelines(lent.db).find(
-        orgId,
-        { pipeline: "hello", project: "shop", definition },
-        undefined,
-      );
+      await storedPipelines(lent.db).find(orgId, { pipeline: "hello", project: "shop", definition });
       const { rows } = await sql<{ version: string }>`select xmin::text as version from pipelines`.execute(
         lent.db,
       );

@@ -48,7 +48,7 @@ describe("a pipeline's env-file", function () {
     const { job, told } = launch("true");
     assert.deepEqual(await job.ended, {
       kind: "failed",
-      message: `the pipeline's env-file, \`.env\`, isn't in the project's folder, ${folder.path}: create it there, or set its variables where the service is started and remove \`env-file\` from the pipeline`,
+      message: `the pipeline's env-file, \`.env\`, isn't in the project's folder, ${folder.path}: create it there, or set its variables where the run is started and remove \`env-file\` from the pipeline`,
     });
     assert.deepEqual(told, []);
   });

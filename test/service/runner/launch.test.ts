@@ -365,7 +365,7 @@ describe("a run in a process of its own", function () {
     const beacon = makeBeacon(folder.path);
     const runId = newRunId();
     const runner = spawn(process.execPath, [runnerPath], {
-      env: stepEnvironment(process.env, runId),
+      env: stepEnvironment(process.env, { runId }),
       stdio: ["pipe", "ignore", "inherit"],
       detached: true,
     });
@@ -385,7 +385,7 @@ describe("a run in a process of its own", function () {
     const beacon = makeBeacon(folder.path);
     const runId = newRunId();
     const runner = spawn(process.execPath, [runnerPath], {
-      env: stepEnvironment(process.env, runId),
+      env: stepEnvironment(process.env, { runId }),
       stdio: ["pipe", "ignore", "inherit"],
       detached: true,
     });

@@ -83,18 +83,30 @@ describe("a runner that is kept ready", function () {
     assert.equal(runner.pids.length, 2);
   });
 
+  it("isn't for a start that trusts other certificates", async () => {
+    using runner = kept();
+    runner.ready.prepare();
+    const environment = [`PATH=${process.env["PATH"]}`, "NODE_EXTRA_CA_CERTS=/of/theirs.pem"];
+    const theirs = await runner.run("echo one", { environment });
+    assert.deepEqual([theirs.end.kind, theirs.printed, runner.pids.length], ["succeeded", "one\n", 2]);
+    runner.ready.prepare(environment);
+    runner.ready.prepare(environment);
+    await runner.run("echo two", { environment });
+    assert.equal(runner.pids.length, 3);
+  });
+
   it("has nothing of the run before: no variable, PATH, folder or program", async () => {
     using runner = kept();
     runner.ready.prepare();
     const before = await runner.run(
       `export LEFT=left; sh -c 'trap "" TERM; echo $$ > pid; exec sleep 1000' & until [ -s pid ]; do :; done; cd /`,
-      { path: `/opt/other:${process.env["PATH"]}` },
+      { environment: [`PATH=/opt/other:${process.env["PATH"]}`, "THEIRS=theirs"] },
     );
     assert.equal(before.end.kind, "succeeded");
     assert.equal(isAlive(Number(readFileSync(join(folder.path, "pid"), "utf8"))), false);
     runner.ready.prepare();
     const runId = newRunId();
-    const after = await runner.run('echo "$ORDINARY+$LEFT+$PIPELINE_RUN_ID+$PATH"; pwd', { runId });
+    const after = await runner.run('echo "$ORDINARY+$LEFT$THEIRS+$PIPELINE_RUN_ID+$PATH"; pwd', { runId });
     assert.equal(after.printed, `kept++${runId}+${process.env["PATH"]}\n${folder.path}\n`);
   });
 

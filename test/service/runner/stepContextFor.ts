@@ -46,7 +46,7 @@ export function stepContextFor(root: string, changes: Partial<StepContext> = {})
     },
     stepContext: {
       root,
-      environment: stepEnvironment(process.env, runId),
+      environment: stepEnvironment(process.env, { runId }),
       platform: process.platform,
       node: process.execPath,
       program: { execPath: process.execPath, path: runnerPath },
