@@ -23,7 +23,7 @@ export async function buildUndici({ outdir, ...moduleOptions }, noting) {
   const { metafile } = await build({
     ...moduleOptions,
     stdin: {
-      contents: 'export { Agent, buildConnector, EnvHttpProxyAgent, fetch, Headers, Pool } from "undici";',
+      contents: 'export { Agent, buildConnector, EnvHttpProxyAgent, errors, fetch, Headers, interceptors, Pool, request } from "undici";',
       resolveDir: import.meta.dirname,
     },
     splitting: false,

@@ -43,7 +43,7 @@ steps:
         name: "search",
         use: "web",
         browser: { executable: "tools/chrome", viewport: { width: 390, height: 844 } },
-        goto: "http://127.0.0.1:8080/app/lamps",
+        goto: { base: "http://127.0.0.1:8080/app/", target: "/lamps" },
         actions: [
           { kind: "fill", target: { kind: "label", label: text("Search") }, with: "1.50" },
           { kind: "press", key: "Control+Enter" },

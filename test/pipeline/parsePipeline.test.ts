@@ -4,6 +4,7 @@ import fc from "fast-check";
 import { parsePipeline } from "../../src/pipeline/parse/parsePipeline.ts";
 import { formatProblem } from "../../src/pipeline/parse/problem.ts";
 import { type Pipeline, pipelineSchema } from "../../src/pipeline/pipeline.ts";
+import { inAddress, joinAddress } from "../../src/pipeline/schema/address.ts";
 
 const oneStep = "resources: { sh: { type: cli } }\nsteps: [{ use: sh, run: echo }]";
 
@@ -67,8 +68,9 @@ steps:
         name: "POST /orders",
         use: "shop",
         method: "post",
-        url: "http://127.0.0.1:8080/api/orders",
-        headers: { accept: "application/json", "x-shop": "1.10" },
+        address: { base: "http://127.0.0.1:8080/api/", target: "/orders" },
+        headers: { accept: "application/json" },
+        resourceHeaders: { accept: "text/plain", "x-shop": "1.10" },
         body: { kind: "json", value: { lamp: 1, note: null } },
         timeoutMilliseconds: 2000,
         expect: {
@@ -84,8 +86,9 @@ steps:
         name: "elsewhere",
         use: "shop",
         method: "get",
-        url: "https://example.test/x",
-        headers: { accept: "text/plain", "x-shop": "1.10" },
+        address: { base: "http://127.0.0.1:8080/api/", target: "https://example.test/x" },
+        headers: {},
+        resourceHeaders: { accept: "text/plain", "x-shop": "1.10" },
         body: { kind: "none" },
         timeoutMilliseconds: 5000,
         expect: {
@@ -96,6 +99,69 @@ steps:
           withinMilliseconds: undefined,
         },
       },
+    ]);
+  });
+
+  it("joins a path to an address that has a query, and fills references in within both", () => {
+    for (const [base, target, joined] of [
+      ["http://h.test/api?code=k1", "/health", "http://h.test/api/health?code=k1"],
+      ["http://h.test/api/?code=k1#top ", "health?a=1#b", "http://h.test/api/health?code=k1&a=1#b"],
+      ["http://h.test", "?a=1", "http://h.test/?a=1"],
+      ["http://h.test/a?", "/b", "http://h.test/a/b"],
+      [undefined, "http://h.test/a?b#c", "http://h.test/a?b#c"],
+      ["http://h.test", "https://other.test", "https://other.test"],
+    ] as const) {
+      assert.equal(joinAddress({ base, target }), joined);
+    }
+    for (const [before, value, shown] of [
+      ["", "http://h.test/a?b", "http://h.test/a?b"],
+      ["http://", "h.test:80", "h.test:80"],
+      ["/users/", "a/b?", "a%2Fb%3F"],
+      ["http://h.test/?q=", "lamp & c#", "lamp%20%26%20c%23"],
+      ["/users/", "..", undefined],
+      ["/users/?at=", ".", "."],
+    ] as const) {
+      assert.equal(inAddress(before, value), shown);
+    }
+  });
+
+  it("sends and expects no number but the one that is written", () => {
+    const file = (json: string) =>
+      `resources: { s: { type: http, base-url: http://h.test } }\nsteps: [{ use: s, post: /, json: ${json} }]\n`;
+    for (const fine of ["1.50", "-0.5", "0", "1e300", "1.5e3", "9007199254740991", '"02142"']) {
+      valid(file(`[${fine}]`));
+    }
+    for (const [written, read] of [
+      ["02142", "2142"],
+      ["+41446681800", "41446681800"],
+      ["12e5", "1200000"],
+      ["0x1F", "31"],
+      ["990000000262240065", "990000000262240100"],
+      ["0.12345678901234567890", "0.12345678901234568"],
+    ]) {
+      assert.deepEqual(invalid(file(`{ a: ${written} }`)), [
+        `2:39: this is read as the number ${read}; as a text it keeps what is written: "${written}"`,
+      ]);
+    }
+  });
+
+  it("sends no header that HTTP can't carry, or that belongs to the connection", () => {
+    assert.deepEqual(
+      invalid(
+        'resources: { s: { type: http, base-url: http://h.test, headers: { keep-alive: 1 } } }\nsteps: [{ use: s, get: /, headers: { a: "b\\nc" } }]\n',
+      ),
+      [
+        "1:67: `keep-alive` is between the connection's two ends and can't be sent: leave it out",
+        "2:41: this header has a line break in its value, which HTTP can't carry",
+      ],
+    );
+  });
+
+  it("takes `$${{` for what it looks like, and checks references in the names of members", () => {
+    const text =
+      'resources: { s: { type: http, base-url: http://h.test } }\nsteps: [{ use: s, post: /, json: { "${{ a.b }}": 1, c: "$${{ d }}" } }]\n';
+    assert.deepEqual(invalid(text), [
+      "2:36: `a.b` can't be filled in; only environment variables can: `${{ env.NAME }}`; `${{` itself is written `$${{`",
     ]);
   });
 
@@ -268,7 +334,7 @@ describe("a broken pipeline file", () => {
     [
       "with a reference to what isn't the environment",
       "resources: { sh: { type: cli } }\nsteps:\n  - { use: sh, run: 'echo ${{ secrets.X }}' }",
-      "3:21: `secrets.X` can't be filled in; only environment variables can: `${{ env.NAME }}`",
+      "3:21: `secrets.X` can't be filled in; only environment variables can: `${{ env.NAME }}`; `${{` itself is written `$${{`",
     ],
     [
       "with a reference that doesn't end",

@@ -99,8 +99,8 @@ describe("an sql step of a pipeline file", () => {
         `${orders}steps: [{ use: db, query: select ?, params: [[9007199254740993]], expect: { rows: [{ a: -9007199254740993 }, { a: 9007199254740991, b: 1e300 }] } }]`,
       ),
       [
-        '2:47: this number has more digits than are kept of a number; write it as text: "9007199254740993"',
-        '2:89: this number has more digits than are kept of a number; write it as text: "-9007199254740993"',
+        '2:47: this is read as the number 9007199254740992; as a text it keeps what is written: "9007199254740993"',
+        '2:89: this is read as the number -9007199254740992; as a text it keeps what is written: "-9007199254740993"',
       ],
     );
   });

@@ -3,9 +3,9 @@ import { once } from "node:events";
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { brotliCompressSync, gzipSync } from "node:zlib";
-import { Headers } from "undici";
 import { eventStream } from "../../src/client/follow/events.ts";
 import { ServiceClient } from "../../src/client/service/client.ts";
+import { HttpSession } from "../../src/service/runner/httpSession.ts";
 import { largestReply, sendRequest } from "../../src/service/runner/sendRequest.ts";
 
 const unpacked = 256 * 1024 * 1024;
@@ -42,9 +42,13 @@ describe("an answer that unpacks to far more than was sent", function () {
   for (const encoding of ["gzip", "br"]) {
     it(`is read to its bound, however small it was packed: a step's reply, ${encoding}`, async () => {
       await using server = await bombing(encoding);
-      const request = { method: "GET", url: server.url, headers: new Headers(), body: undefined };
+      const request = { method: "GET", url: server.url, headers: {}, body: undefined };
       const before = process.memoryUsage.rss();
-      const sent = await sendRequest({ ...request, followRedirects: true }, () => {}, never);
+      const sent = await sendRequest(
+        { ...request, followRedirects: true },
+        { session: new HttpSession(), onRedirect: () => {}, isEnough: () => false, timeout: never },
+        never,
+      );
       assert.equal(sent.kind, "reply");
       if (sent.kind !== "reply") return;
       assert.deepEqual([sent.reply.bytes.length, sent.reply.isCut], [largestReply, true]);

@@ -3,7 +3,7 @@ import { LineAssembler } from "../../src/contract/log.ts";
 import { findPosition } from "../../src/extension/announce/problemNotice.ts";
 import { findFileLinks } from "../../src/extension/log/fileLinks.ts";
 import { artifactUri } from "../../src/extension/log/runUri.ts";
-import { joinAddress } from "../../src/pipeline/parse/readValues.ts";
+import { joinAddress } from "../../src/pipeline/schema/address.ts";
 
 // With a pattern that tries again at each place, each of these texts would take hours: whoever makes one slow is told by the
 // time that a test may take as a whole. `recheck` found the patterns.
@@ -40,7 +40,7 @@ describe("a text that is made to be slow", function () {
 
   it("of slashes is joined to a path in one go", () => {
     const base = `http://host${"/".repeat(many)}`;
-    assert.equal(joinAddress("/a", base), "http://host/a");
-    assert.equal(joinAddress("/a", `${base}x`), `${base}x/a`);
+    assert.equal(joinAddress({ base, target: "/a" }), "http://host/a");
+    assert.equal(joinAddress({ base: `${base}x`, target: "/a" }), `${base}x/a`);
   });
 });

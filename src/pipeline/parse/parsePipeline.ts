@@ -142,6 +142,8 @@ function checkTexts(value: unknown, path: Path, problems: ProblemList): void {
       // Outside JSON, it would be dropped silently where names are arbitrary.
       if (name === "__proto__" && !path.includes("json"))
         problems.add([...path, name], "`__proto__` can't be a name");
+      const split = splitReferences(name);
+      if (split.kind === "invalid") problems.addToName([...path, name], split.problem);
       checkTexts(item, [...path, name], problems);
     }
   }

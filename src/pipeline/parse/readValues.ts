@@ -1,8 +1,10 @@
 import { timeLimit } from "../../contract/limits.ts";
+import { isAbsolute } from "../schema/address.ts";
 import { parseDuration } from "../schema/duration.ts";
 import { hasReference } from "../schema/environmentReference.ts";
 import { readTextExpectation, type TextExpectation } from "../schema/values.ts";
 import type { StepReading } from "../types/resourceType.ts";
+import { isMap } from "./checkShape.ts";
 import { quoted } from "./problem.ts";
 import type { ProblemList } from "./problemList.ts";
 import type { Path, YamlSource } from "./yamlSource.ts";
@@ -59,19 +61,33 @@ export function readTimeout(step: Timed, resource: Timed, problems: ProblemList)
   return milliseconds;
 }
 
-/** Whether a target is an absolute address; otherwise it is a path. */
-export function isAbsolute(target: string): boolean {
-  return /^https?:\/\//i.test(target);
+/**
+ * Reports numbers that would not be sent or compared as they are written: YAML reads `02142` as 2142 and `12e5` as 1200000, and no
+ * number keeps more than 15 digits for sure. `1.50` is 1.5 to everybody.
+ */
+export function checkNumbers(value: unknown, path: Path, reading: StepReading): void {
+  if (Array.isArray(value)) {
+    for (const [index, item] of value.entries()) checkNumbers(item, [...path, index], reading);
+  } else if (isMap(value)) {
+    for (const [name, item] of Object.entries(value)) checkNumbers(item, [...path, name], reading);
+  } else if (typeof value === "number") {
+    const written = reading.source.written(path) ?? String(value);
+    if (isAsWritten(written, value)) return;
+    const shown = quoted(written);
+    reading.problems.addNotText(
+      path,
+      `this is read as the number ${value}; as a text it keeps what is written: "${shown}"`,
+    );
+  }
 }
 
-/** Appends a path to the base URL, also one that begins with `/`: `http://host/api` and `/health` keep the `api`. */
-export function joinAddress(target: string, base: string | undefined): string {
-  if (base === undefined || isAbsolute(target)) return target;
-  let end = base.length;
-  // Trailing spaces of an address are insignificant, but not in its middle.
-  while (end > 0 && base.charAt(end - 1) <= " ") end -= 1;
-  while (base.charAt(end - 1) === "/") end -= 1;
-  return `${base.slice(0, end)}/${target.replace(/^\/+/, "")}`;
+function isAsWritten(written: string, value: number): boolean {
+  // With a point or beyond 21 digits it is meant as one; `12e5` is rather the beginning of a commit's name.
+  if (/^[-+]?[\d.]+e[-+]?\d+$/i.test(written)) return /\./.test(written) || /e/.test(String(value));
+  const [, sign = "", whole = "", decimals = ""] = /^(-?)(\d*)(?:\.(\d*))?$/.exec(written) ?? [];
+  const digits = decimals.replace(/0+$/, "");
+  if (!Number.isSafeInteger(Math.trunc(value))) return false;
+  return `${sign}${whole === "" ? "0" : whole}${digits === "" ? "" : `.${digits}`}` === String(value);
 }
 
 /**

@@ -21,6 +21,12 @@ export function splitReferences(text: string): SplitText {
   for (;;) {
     const start = text.indexOf(opening, position);
     if (start === -1) break;
+    if (text[start - 1] === "$") {
+      // `$${{` stands for `${{` itself.
+      pieces.push({ kind: "words", words: text.slice(position, start - 1) + opening });
+      position = start + opening.length;
+      continue;
+    }
     const end = text.indexOf(closing, start);
     if (end === -1) return { kind: "invalid", problem: `\`${opening}\` has no closing \`${closing}\`` };
     const inside = text.slice(start + opening.length, end).trim();
@@ -28,7 +34,7 @@ export function splitReferences(text: string): SplitText {
     if (name === undefined) {
       return {
         kind: "invalid",
-        problem: `\`${quoted(inside)}\` can't be filled in; only environment variables can: \`\${{ env.NAME }}\``,
+        problem: `\`${quoted(inside)}\` can't be filled in; only environment variables can: \`\${{ env.NAME }}\`; \`\${{\` itself is written \`$\${{\``,
       };
     }
     if (start > position) pieces.push({ kind: "words", words: text.slice(position, start) });
@@ -40,5 +46,5 @@ export function splitReferences(text: string): SplitText {
 }
 
 export function hasReference(text: string): boolean {
-  return text.includes(opening);
+  return /(?<!\$)\$\{\{/.test(text);
 }

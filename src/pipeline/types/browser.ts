@@ -1,15 +1,9 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: snippets.
 import { checkShape, isMap } from "../parse/checkShape.ts";
 import { quoted } from "../parse/problem.ts";
-import {
-  isAbsolute,
-  joinAddress,
-  problemOfUrl,
-  readExpected,
-  readTimeout,
-  writtenText,
-} from "../parse/readValues.ts";
+import { problemOfUrl, readExpected, readTimeout, writtenText } from "../parse/readValues.ts";
 import type { Path } from "../parse/yamlSource.ts";
+import { type Address, isAbsolute, joinAddress } from "../schema/address.ts";
 import { hasReference } from "../schema/environmentReference.ts";
 import {
   expectedText,
@@ -244,9 +238,10 @@ function nameStep(goto: string | undefined, first: Action | undefined): string {
   return first === undefined ? "look at the page" : describeAction(first);
 }
 
-function readAddress(goto: string, resource: BrowserResource, { path, problems }: StepReading): string {
+function readAddress(goto: string, resource: BrowserResource, { path, problems }: StepReading): Address {
   const base = resource.file["base-url"];
-  const url = joinAddress(goto, base);
+  const address = { base, target: goto };
+  const url = joinAddress(address);
   const problem = hasReference(url) ? undefined : problemOfUrl(url, insteadOfPassword);
   if (problem !== undefined && (base === undefined || isAbsolute(goto))) {
     problems.add(
@@ -256,7 +251,7 @@ function readAddress(goto: string, resource: BrowserResource, { path, problems }
         : `\`${nameOf(resource)}\` has no \`base-url\`, so this must be a whole address, beginning with http:// or https://`,
     );
   }
-  return url;
+  return address;
 }
 
 function readExpect(file: BrowserStepFile, reading: StepReading): Omit<BrowserStep["expect"], "elements"> {

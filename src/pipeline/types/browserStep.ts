@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { addressSchema } from "../schema/address.ts";
 import {
   type DeepReadonly,
   describeExpectation,
@@ -182,7 +183,7 @@ export const browserStepSchema = z.object({
     viewport: z.object({ width: z.int(), height: z.int() }),
   }),
   /** The resource's base URL with the step's path. Without it the step continues on the current page. */
-  goto: z.optional(z.string()),
+  goto: z.optional(addressSchema),
   actions: z.array(actionSchema),
   /** For the whole step, once the browser has started. */
   timeoutMilliseconds: z.number(),

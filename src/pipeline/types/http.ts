@@ -2,9 +2,9 @@
 import * as z from "zod/mini";
 import { checkShape } from "../parse/checkShape.ts";
 import { quoted } from "../parse/problem.ts";
+import type { ProblemList } from "../parse/problemList.ts";
 import {
-  isAbsolute,
-  joinAddress,
+  checkNumbers,
   problemOfUrl,
   readExpected,
   readTexts,
@@ -12,6 +12,7 @@ import {
   writtenText,
 } from "../parse/readValues.ts";
 import type { Path } from "../parse/yamlSource.ts";
+import { addressSchema, isAbsolute, joinAddress } from "../schema/address.ts";
 import { parseDuration } from "../schema/duration.ts";
 import { hasReference } from "../schema/environmentReference.ts";
 import type { FieldTexts } from "../schema/fieldTexts.ts";
@@ -39,9 +40,11 @@ export const httpStepSchema = z.object({
   /** The resource's name. */
   use: z.string(),
   method: z.enum(httpMethods),
-  /** The resource's base URL with the step's path. */
-  url: z.string(),
+  address: addressSchema,
+  /** By their names in lower case. */
   headers: z.record(z.string(), z.string()),
+  /** Those of the resource, which are for the origin of its `base-url` alone; for every address where there is none. */
+  resourceHeaders: z.record(z.string(), z.string()),
   body: z.discriminatedUnion("kind", [
     z.object({ kind: z.literal("none") }),
     z.object({ kind: z.literal("text"), text: z.string() }),
@@ -214,6 +217,7 @@ export const httpType: ResourceType<HttpStep> = {
     const problem =
       base === undefined || hasReference(base) ? undefined : problemOfUrl(base, insteadOfPassword);
     if (problem !== undefined) problems.add([...path, "base-url"], problem);
+    checkHeaders(resource.headers, [...path, "headers"], problems);
     return (step, reading) => {
       const stepShape = { schema: httpStepFileSchema, noun: "an http step", foreign: reading.foreignName };
       const file = checkShape(stepShape, step, reading.path, reading.problems);
@@ -251,8 +255,10 @@ function readHttpStep(
       `a step sends one request, and this one already has \`${request.method}\``,
     );
   }
+  checkHeaders(file.headers, [...path, "headers"], problems);
   const { method, target } = request;
-  const url = joinAddress(target, resource.file["base-url"]);
+  const address = { base: resource.file["base-url"], target };
+  const url = joinAddress(address);
   const problem = hasReference(url) ? undefined : problemOfUrl(url, insteadOfPassword);
   if (problem !== undefined && (resource.file["base-url"] === undefined || isAbsolute(target))) {
     problems.add(
@@ -267,27 +273,48 @@ function readHttpStep(
     name: file.name ?? quoted(`${method.toUpperCase()} ${target}`),
     use: file.use,
     method,
-    url,
-    headers: mergeHeaders(
-      readTexts(resource.file.headers, [...resource.path, "headers"], source),
-      readTexts(file.headers, [...path, "headers"], source),
-    ),
+    address,
+    headers: readHeaders(file, path, source),
+    resourceHeaders: readHeaders(resource.file, resource.path, source),
     body: readBody(file, method, reading),
     timeoutMilliseconds: readTimeout({ file, path }, resource, problems),
     expect: readExpect(file, reading),
   };
 }
 
-/** The step's headers win; names are case-insensitive. */
-function mergeHeaders(
-  common: Readonly<Record<string, string>>,
-  own: Readonly<Record<string, string>>,
+/** By their names in lower case. */
+function readHeaders(
+  file: { readonly headers?: HttpResourceFile["headers"] },
+  path: Path,
+  source: StepReading["source"],
 ): Record<string, string> {
-  const merged = new Map<string, string>();
-  for (const [name, value] of [...Object.entries(common), ...Object.entries(own)]) {
-    merged.set(name.toLowerCase(), value);
+  const texts = Object.entries(readTexts(file.headers, [...path, "headers"], source));
+  return Object.fromEntries(texts.map(([name, value]) => [name.toLowerCase(), value]));
+}
+
+/** What is wrong with a header's value, as the end of a sentence; its spaces at both ends aren't sent. */
+export function problemOfHeader(value: string): string | undefined {
+  return /[\r\n]/.test(value.trim())
+    ? "has a line break in its value, which HTTP can't carry"
+    : /[^\t\P{Cc}]/u.test(value.trim())
+      ? "has a value that HTTP can't carry: it holds a control character"
+      : undefined;
+}
+
+/** Headers of the connection, which a request can't choose. */
+const ofConnection = new Set(["expect", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade"]);
+
+function checkHeaders(headers: HttpResourceFile["headers"], path: Path, problems: ProblemList): void {
+  for (const [name, value] of Object.entries(headers ?? {})) {
+    if (ofConnection.has(name.toLowerCase())) {
+      problems.addToName(
+        [...path, name],
+        `\`${name}\` is between the connection's two ends and can't be sent: leave it out`,
+      );
+    }
+    const problem = typeof value === "string" ? problemOfHeader(value) : undefined;
+    if (problem !== undefined) problems.add([...path, name], `this header ${problem}`);
   }
-  return Object.fromEntries(merged);
 }
 
 function readBody(file: HttpStepFile, method: HttpStep["method"], reading: StepReading): HttpStep["body"] {
@@ -299,6 +326,7 @@ function readBody(file: HttpStepFile, method: HttpStep["method"], reading: StepR
   if ((hasJson || file.body !== undefined) && (method === "get" || method === "head")) {
     problems.addToName([...path, hasJson ? "json" : "body"], `a ${method} request has no body`);
   }
+  checkNumbers(file.json, [...path, "json"], reading);
   if (hasJson) return { kind: "json", value: file.json };
   if (file.body === undefined) return { kind: "none" };
   return { kind: "text", text: writtenText(file.body, [...path, "body"], source) };
@@ -308,6 +336,7 @@ function readExpect(file: HttpStepFile, reading: StepReading): HttpStep["expect"
   const { path } = reading;
   const { status, headers, text, time } = file.expect ?? {};
   const at = [...path, "expect"];
+  checkNumbers(file.expect?.json, [...at, "json"], reading);
   return {
     status: readStatus(status ?? "2xx"),
     headers: Object.fromEntries(

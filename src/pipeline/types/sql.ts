@@ -1,8 +1,8 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: snippets, and references as pipeline files write them.
 import * as z from "zod/mini";
-import { checkShape, isMap } from "../parse/checkShape.ts";
+import { checkShape } from "../parse/checkShape.ts";
 import { quoted } from "../parse/problem.ts";
-import { readTimeout } from "../parse/readValues.ts";
+import { checkNumbers, readTimeout } from "../parse/readValues.ts";
 import type { Path } from "../parse/yamlSource.ts";
 import { hasReference } from "../schema/environmentReference.ts";
 import type { FieldTexts } from "../schema/fieldTexts.ts";
@@ -209,23 +209,6 @@ function readStatement(
   if (isBlank(text)) reading.problems.add(textAt, "there is no statement in this text");
   checkNumbers(params, [...path, "params"], reading);
   return { text, params: params ?? [] };
-}
-
-/** Rejects numbers that JavaScript can't hold exactly. */
-function checkNumbers(value: unknown, path: Path, reading: StepReading): void {
-  if (Array.isArray(value)) {
-    for (const [index, item] of value.entries()) checkNumbers(item, [...path, index], reading);
-  } else if (isMap(value)) {
-    for (const [name, item] of Object.entries(value)) checkNumbers(item, [...path, name], reading);
-  } else if (typeof value === "number") {
-    const written = reading.source.written(path) ?? "";
-    if (/^[-+]?\d+$/.test(written) && !Number.isSafeInteger(value)) {
-      reading.problems.add(
-        path,
-        `this number has more digits than are kept of a number; write it as text: "${quoted(written)}"`,
-      );
-    }
-  }
 }
 
 function nameOf({ text }: Statement, count: number): string {

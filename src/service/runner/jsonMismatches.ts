@@ -1,5 +1,12 @@
 import type { Mask } from "./mask.ts";
 
+declare global {
+  interface JSON {
+    /** As the engine has it, which TypeScript doesn't know yet. */
+    rawJSON(text: string): unknown;
+  }
+}
+
 const mostMismatches = 10;
 const longestValue = 200;
 
@@ -17,9 +24,13 @@ export function showValue(value: unknown, mask: Mask): string {
   return text.length > longestValue ? `${text.slice(0, longestValue)}…` : text;
 }
 
-function asJson(value: unknown): string {
+/** With whole numbers of any size. */
+export function asJson(value: unknown): string {
   try {
-    return JSON.stringify(value) ?? "nothing";
+    return (
+      JSON.stringify(value, (_, item) => (typeof item === "bigint" ? JSON.rawJSON(String(item)) : item)) ??
+      "nothing"
+    );
   } catch {
     // V8 parses deeper nesting than it can stringify.
     return "a value that is nested too deep to show";

@@ -1,8 +1,9 @@
-import { Headers } from "undici";
 import { duration } from "../../contract/time.ts";
+import { joinAddress } from "../../pipeline/schema/address.ts";
 import { describeExpectation, describeStatus } from "../../pipeline/schema/values.ts";
-import type { HttpStep } from "../../pipeline/types/http.ts";
-import { describeMismatches, showValue } from "./jsonMismatches.ts";
+import { type HttpStep, problemOfHeader } from "../../pipeline/types/http.ts";
+import { HttpSession } from "./httpSession.ts";
+import { asJson, describeMismatches, showValue } from "./jsonMismatches.ts";
 import type { Mask } from "./mask.ts";
 import { type HttpReply, type HttpRequest, largestReply, sendRequest } from "./sendRequest.ts";
 import { failed, type StepContext, type StepOutcome, succeeded } from "./stepContext.ts";
@@ -10,42 +11,53 @@ import { searchFor } from "./textSearch.ts";
 
 /** Sends the step's request and checks its reply. */
 export async function runHttpStep(step: HttpStep, stepContext: StepContext): Promise<StepOutcome> {
-  const request = requestOf(step);
-  if (request.kind === "invalid") return failed(request.problem);
+  const read = requestOf(step);
+  if (read.kind === "invalid") return failed(read.problem);
+  const { request } = read;
+  const { log, mask, shared, signal } = stepContext;
+  const session = await shared.get(HttpSession, step.use, async () => new HttpSession());
   const timeout = AbortSignal.timeout(step.timeoutMilliseconds);
+  const inTime = `within ${duration(step.timeoutMilliseconds)}, the step's \`timeout\``;
   const began = performance.now();
-  const { log } = stepContext;
-  let asked = shownFirst(request.request, step, stepContext.mask);
+  let asked = shownFirst(request, step, mask);
+  const check = (reply: HttpReply) =>
+    checkReply(step.expect, { ...reply, address: asked.address }, performance.now() - began, mask);
   try {
     const sent = await sendRequest(
-      request.request,
-      ({ status, next }) => {
-        log.note(`${describe(asked)} → ${status}, a redirect`);
-        asked = shownNext(next);
+      request,
+      {
+        session,
+        timeout,
+        onRedirect: ({ status, next }) => {
+          log.note(`${describe(asked)} → ${status}, a redirect`);
+          asked = shownNext(next);
+        },
+        isEnough: (reply) => check(reply).length === 0,
       },
-      AbortSignal.any([timeout, stepContext.signal]),
+      signal,
     );
     if (sent.kind === "none") {
       log.note(`${describe(asked)} → no reply`);
       return failed(sent.problem);
     }
     const { reply } = sent;
-    const took = performance.now() - began;
-    log.note(
-      `${describe(asked)} → ${reply.status} in ${duration(took)}, ${reply.bytes.length}${reply.isCut ? " or more" : ""} bytes`,
-    );
-    const lines = checkReply(step.expect, { ...reply, address: asked.address }, took, stepContext.mask);
+    const came = `${reply.bytes.length}${reply.isCut ? " or more" : ""} bytes`;
+    log.note(`${describe(asked)} → ${reply.status} in ${duration(performance.now() - began)}, ${came}`);
+    const lines = reply.broken === undefined ? check(reply) : [describeBreak(reply, reply.broken, inTime)];
     await saveBody(reply, lines.length > 0, stepContext);
     return lines.length === 0 ? succeeded : failed(lines.join("\n"));
   } catch (error) {
-    if (stepContext.signal.aborted) return failed("the run was ended before the reply came");
+    if (signal.aborted) return failed("the run was ended before the reply came");
     if (!timeout.aborted) throw error;
     log.note(`${describe(asked)} → no reply`);
-    const { host } = request.request.url;
-    return failed(
-      `${host} didn't reply within ${duration(step.timeoutMilliseconds)}, the step's \`timeout\``,
-    );
+    return failed(`${request.url.host} didn't reply ${inTime}`);
   }
+}
+
+/** What came of a reply that didn't end. */
+function describeBreak({ url, status, bytes }: HttpReply, why: string, inTime: string): string {
+  const began = `${url.host} replied with ${status}, and ${bytes.length} bytes came`;
+  return why === "in time" ? `${began}, but the reply didn't end ${inTime}` : `${began}; then ${why}`;
 }
 
 /** A request as it is logged: without its query, which may contain secrets. */
@@ -59,8 +71,8 @@ interface ShownRequest {
  * The step's own request. Masked before it is split: a value of the environment may be spread over several parts of an
  * address, each escaped differently.
  */
-function shownFirst({ method }: HttpRequest, { url }: HttpStep, mask: Mask): ShownRequest {
-  const [whole = ""] = mask.hide(url).split("#", 1);
+function shownFirst({ method }: HttpRequest, { address: written }: HttpStep, mask: Mask): ShownRequest {
+  const [whole = ""] = mask.hide(joinAddress(written)).split("#", 1);
   const [address = "", ...query] = whole.split("?");
   return { method, address, hasQuery: query.length > 0 };
 }
@@ -80,30 +92,38 @@ type ReadRequest =
 
 /** The step now contains the environment's values, so its address is checked again. */
 function requestOf(step: HttpStep): ReadRequest {
-  const url = URL.parse(step.url);
+  const address = joinAddress(step.address);
+  const url = URL.parse(address);
   if (url === null || !/^https?:$/.test(url.protocol)) {
-    return { kind: "invalid", problem: `\`${step.url}\` is no address that begins with http:// or https://` };
+    return { kind: "invalid", problem: `\`${address}\` is no address that begins with http:// or https://` };
   }
   if (url.username !== "" || url.password !== "") {
     const problem = "an address holds no user and password; send them in an `authorization` header";
     return { kind: "invalid", problem };
   }
-  const headers = new Headers({ "user-agent": "pipeline-runs" });
-  if (step.body.kind === "json") headers.set("content-type", "application/json");
-  for (const [name, value] of Object.entries(step.headers)) {
-    try {
-      headers.set(name, value);
-    } catch {
-      return { kind: "invalid", problem: `the header \`${name}\` has a value that HTTP can't carry` };
-    }
+  const isOwn = step.address.base === undefined || URL.parse(step.address.base)?.origin === url.origin;
+  const headers = { ...(isOwn ? step.resourceHeaders : {}), ...step.headers };
+  const wrong = Object.entries(headers).find(([, value]) => problemOfHeader(value) !== undefined);
+  if (wrong !== undefined) {
+    return { kind: "invalid", problem: `the header \`${wrong[0]}\` ${problemOfHeader(wrong[1])}` };
+  }
+  const body = bodyOf(step.body);
+  const length = headers["content-length"];
+  if (length !== undefined && length.trim() !== String(Buffer.byteLength(body ?? ""))) {
+    const problem =
+      "the header `content-length` isn't the length of the body; leave it out, and the right one is sent";
+    return { kind: "invalid", problem };
   }
   return {
     kind: "valid",
     request: {
       method: step.method.toUpperCase(),
       url,
-      headers,
-      body: bodyOf(step.body),
+      headers: {
+        ...(step.body.kind === "json" ? { "content-type": "application/json" } : {}),
+        ...headers,
+      },
+      body,
       followRedirects: step.expect.status.from < 300 || step.expect.status.from > 399,
     },
   };
@@ -156,9 +176,9 @@ function checkStatus({ status }: HttpStep["expect"], reply: CheckedReply, mask: 
 function checkHeaders(expect: HttpStep["expect"], reply: HttpReply, mask: Mask): string[] {
   return Object.entries(expect.headers).flatMap(([name, expected]) => {
     const got = reply.headers.get(name);
-    if (got !== null && searchFor(expected)(got)) return [];
+    if (got !== undefined && searchFor(expected)(got)) return [];
     return [
-      `header ${name}: expected ${describeExpectation(expected)}, got ${got === null ? "no such header" : showValue(got, mask)}`,
+      `header ${name}: expected ${describeExpectation(expected)}, got ${got === undefined ? "no such header" : showValue(got, mask)}`,
     ];
   });
 }
@@ -199,10 +219,17 @@ function excerptOf(reply: HttpReply, mask: Mask): string {
 
 function parseJson(text: string): { readonly value: unknown } | undefined {
   try {
-    return { value: JSON.parse(text) };
+    // A function for each value takes long, and can't be called as deep as V8 parses.
+    return { value: /\d{16}/.test(text) ? JSON.parse(text, exactly) : JSON.parse(text) };
   } catch {
     return undefined;
   }
+}
+
+/** Whole numbers beyond those that a number can hold stay as they came. */
+function exactly(_name: string, value: unknown, context?: { readonly source?: string }): unknown {
+  if (typeof value !== "number" || Number.isSafeInteger(Math.trunc(value))) return value;
+  return /^-?\d+$/.test(context?.source ?? "") ? BigInt(context?.source ?? "") : value;
 }
 
 function shorten(text: string, most: number): string {
@@ -242,11 +269,28 @@ async function saveBody(
   const name = `body.${extensions[mediaType] ?? (mediaType.endsWith("+json") ? "json" : "bin")}`;
   // The original bytes are saved unless they contain a secret, since the body may not be text.
   const masked = mask.hideIn(text, most.otherwise + longestSecret);
-  const content = text.startsWith(masked) ? bytes : Buffer.from(masked);
+  const isJson = extensions[mediaType] === "json" || mediaType.endsWith("+json");
+  const content = text.startsWith(masked) ? bytes : Buffer.from((isJson && maskedJson(text, mask)) || masked);
   if (content.length > most.otherwise) {
     log.note(`of the reply's body the first ${most.otherwise} bytes are saved`);
   }
   await saveArtifact({ name, mediaType, content: content.subarray(0, most.otherwise) });
+}
+
+/** JSON stays JSON: a number that is masked becomes a text. @returns undefined for what is none. */
+function maskedJson(text: string, mask: Mask): string | undefined {
+  const parsed = parseJson(text);
+  if (parsed === undefined) return undefined;
+  const hidden = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(hidden);
+    if (typeof value === "string") return mask.hide(value);
+    if (typeof value !== "object" || value === null) {
+      const shown = mask.hide(String(value));
+      return shown === String(value) ? value : shown;
+    }
+    return Object.fromEntries(Object.entries(value).map(([name, item]) => [mask.hide(name), hidden(item)]));
+  };
+  return mask.hide(asJson(hidden(parsed.value)));
 }
 
 function mediaTypeOf(headers: HttpReply["headers"]): string {

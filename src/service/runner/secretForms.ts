@@ -15,11 +15,13 @@ const shortestPart = 8;
 const base64 = [..."ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789", "+-", "/_"];
 
 /**
- * The forms of each value: as it is, in hex, and in Base64 at any offset; also each line of a value of several lines, an
+ * The forms of each value: as it is, without the white space around it, in hex, and in Base64 at any offset; also each line of a value of several lines, an
  * address as browsers and servers write it, and the password in an address.
  */
 export function secretForms(values: Iterable<string>): readonly SecretForm[] {
-  const secrets = [...values].flatMap((value) => [value, ...passwordsIn(value)]).flatMap(withLines);
+  const secrets = [...values]
+    .flatMap((value) => [value, value.trim(), ...passwordsIn(value)])
+    .flatMap(withLines);
   const shown = [...values].flatMap((value) => asAddress(value.trim()));
   const isSecret = ({ length }: string): boolean => length >= shortestSecret;
   return [

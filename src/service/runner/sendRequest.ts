@@ -1,10 +1,13 @@
-import { Agent, fetch, Headers, type Response } from "undici";
+import { Agent, type Dispatcher, errors, interceptors, request as send } from "undici";
+import { decodeText, headerBytes, headerText } from "./decodeText.ts";
+import type { HttpSession } from "./httpSession.ts";
 import { describeNetworkProblem } from "./networkProblem.ts";
 
 export interface HttpRequest {
   readonly method: string;
   readonly url: URL;
-  readonly headers: Headers;
+  /** By their names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
   readonly body: string | undefined;
   /** Whether a redirect is followed, or is the reply itself. */
   readonly followRedirects: boolean;
@@ -13,12 +16,14 @@ export interface HttpRequest {
 export interface HttpReply {
   readonly url: URL;
   readonly status: number;
-  readonly headers: Headers;
+  /** By their names in lower case; those that came several times are joined. */
+  readonly headers: ReadonlyMap<string, string>;
   /** Cut off at `largestReply`. */
   readonly bytes: Uint8Array;
-  /** The bytes as UTF-8. */
   readonly text: string;
   readonly isCut: boolean;
+  /** Why a reply that has begun didn't end: the time was over, or a sentence; undefined for one that did. */
+  readonly broken: "in time" | string | undefined;
 }
 
 interface Redirect {
@@ -32,6 +37,16 @@ type Sent =
   | { readonly kind: "reply"; readonly reply: HttpReply }
   | { readonly kind: "none"; readonly problem: string };
 
+export interface SendDeps {
+  readonly session: Pick<HttpSession, "cookiesFor" | "keep">;
+  /** Called for each redirect that is followed. */
+  readonly onRedirect: (redirect: Redirect) => void;
+  /** Whether enough has come of a reply that may never end. */
+  readonly isEnough: (reply: HttpReply) => boolean;
+  /** The step's time is over: what has come of a reply counts. */
+  readonly timeout: AbortSignal;
+}
+
 /** In bytes, after decompression. No more of a reply is read, since it may be endless. */
 export const largestReply = 10 * 1024 * 1024;
 const mostRedirects = 10;
@@ -43,57 +58,50 @@ const unlimited = { connectTimeout: 0, headersTimeout: 0, bodyTimeout: 0 };
  * Sends a request and reads its reply. Of the step's own headers, none goes to another origin after a redirect: they may
  * contain secrets.
  *
- * @param onRedirect called for each redirect that is followed.
- * @throws what `signal` was aborted with.
+ * @throws what `timeout` was aborted with before a reply began, and what `signal` was aborted with.
  */
-export async function sendRequest(
-  first: HttpRequest,
-  onRedirect: (redirect: Redirect) => void,
-  signal: AbortSignal,
-): Promise<Sent> {
-  const dispatcher = new Agent({ ...unlimited, allowH2: false });
+export async function sendRequest(first: HttpRequest, deps: SendDeps, signal: AbortSignal): Promise<Sent> {
+  const agent = new Agent({ ...unlimited, allowH2: false });
   try {
-    return await follow(first, dispatcher, onRedirect, signal);
+    return await follow(first, agent, deps, signal);
   } finally {
     // Also aborts connections that are still being opened.
-    void dispatcher.destroy();
+    void agent.destroy();
   }
 }
 
-async function follow(
-  first: HttpRequest,
-  dispatcher: Agent,
-  onRedirect: (redirect: Redirect) => void,
-  signal: AbortSignal,
-): Promise<Sent> {
+async function follow(first: HttpRequest, agent: Agent, deps: SendDeps, signal: AbortSignal): Promise<Sent> {
+  const ending = AbortSignal.any([deps.timeout, signal]);
   let request = first;
   for (let redirects = 0; redirects <= mostRedirects; redirects += 1) {
-    let response: Response;
+    const { url, method } = request;
+    let response: Dispatcher.ResponseData;
     try {
-      response = await fetch(request.url.href, {
-        method: request.method,
-        headers: request.headers,
-        redirect: "manual",
-        dispatcher,
-        signal,
-        ...(request.body === undefined ? {} : { body: request.body }),
+      response = await send(url.href, {
+        method,
+        headers: await headersOf(request, deps.session),
+        body: request.body ?? null,
+        dispatcher:
+          method === "HEAD" ? agent : agent.compose(interceptors.decompress({ skipErrorResponses: false })),
+        signal: ending,
+        ...unlimited,
       });
-      const location = request.followRedirects ? redirectTarget(response) : undefined;
-      if (location === undefined) return { kind: "reply", reply: await readReply(request.url, response) };
-      await response.body?.cancel();
-      const next = URL.parse(location, request.url.href);
-      if (next === null || !/^https?:$/.test(next.protocol)) {
-        return {
-          kind: "none",
-          problem: `${request.url.host} redirects to \`${location}\`, which is no address`,
-        };
-      }
-      request = redirected(request, response.status, next);
-      onRedirect({ status: response.status, next: request });
     } catch (error) {
-      signal.throwIfAborted();
-      return { kind: "none", problem: describeConnectionProblem(request.url, error) };
+      ending.throwIfAborted();
+      return { kind: "none", problem: describeConnectionProblem(url, error) };
     }
+    const cookies = response.headers["set-cookie"];
+    if (cookies !== undefined) await deps.session.keep([cookies].flat(), url);
+    const { statusCode: status } = response;
+    const location = request.followRedirects ? redirectTarget(response) : undefined;
+    if (location === undefined) return { kind: "reply", reply: await readReply(url, response, deps, signal) };
+    await response.body.dump().catch(() => {});
+    const next = URL.parse(location, url.href);
+    if (next === null || !/^https?:$/.test(next.protocol)) {
+      return { kind: "none", problem: `${url.host} redirects to \`${location}\`, which is no address` };
+    }
+    request = redirected(request, status, next);
+    deps.onRedirect({ status, next: request });
   }
   return {
     kind: "none",
@@ -101,59 +109,90 @@ async function follow(
   };
 }
 
-function redirectTarget(response: Response): string | undefined {
-  const redirects = [301, 302, 303, 307, 308].includes(response.status);
-  return redirects ? (response.headers.get("location") ?? undefined) : undefined;
+/** The headers as they are sent: with the session's cookies, of which one that is written goes first. */
+async function headersOf(
+  { headers, url, body }: HttpRequest,
+  session: SendDeps["session"],
+): Promise<Record<string, string>> {
+  const cookies = [headers["cookie"], await session.cookiesFor(url, headers["cookie"])]
+    .filter(Boolean)
+    .join("; ");
+  const all = {
+    accept: "*/*",
+    "accept-encoding": "gzip, deflate, br, zstd",
+    "user-agent": "pipeline-runs",
+    ...(body === undefined ? {} : { "content-type": "text/plain;charset=UTF-8" }),
+    ...headers,
+    ...(cookies === "" ? {} : { cookie: cookies }),
+  };
+  return Object.fromEntries(Object.entries(all).map(([name, value]) => [name, headerBytes(value)]));
+}
+
+function redirectTarget({ statusCode, headers }: Dispatcher.ResponseData): string | undefined {
+  const [location] = [headers["location"]].flat();
+  return [301, 302, 303, 307, 308].includes(statusCode) && location !== undefined
+    ? headerText(location)
+    : undefined;
 }
 
 /** As browsers do: a 303, and a 301 or 302 for a POST, become a GET; others repeat the request. */
 function redirected(request: HttpRequest, status: number, url: URL): HttpRequest {
   const becomesGet =
     (status === 303 && request.method !== "HEAD") || (status < 303 && request.method === "POST");
-  const type = request.headers.get("content-type");
-  const headers = url.origin === request.url.origin ? new Headers(request.headers) : new Headers();
-  if (becomesGet) headers.delete("content-type");
-  else if (type !== null) headers.set("content-type", type);
+  const { "content-type": type, ...others } = request.headers;
+  const { host: _, ...own } = url.origin === request.url.origin ? others : {};
   return {
     ...request,
     url,
-    headers,
+    headers: { ...own, ...(becomesGet || type === undefined ? {} : { "content-type": type }) },
     method: becomesGet ? "GET" : request.method,
     body: becomesGet ? undefined : request.body,
   };
 }
 
-async function readReply(url: URL, response: Response): Promise<HttpReply> {
+async function readReply(
+  url: URL,
+  response: Dispatcher.ResponseData,
+  { isEnough, timeout }: SendDeps,
+  signal: AbortSignal,
+): Promise<HttpReply> {
+  const headers = new Map(
+    Object.entries(response.headers).flatMap(([name, value]): [string, string][] =>
+      value === undefined ? [] : [[name.toLowerCase(), headerText([value].flat().join(", "))]],
+    ),
+  );
+  // Such a reply ends when its reader has had enough.
+  const isStream = /^text\/event-stream\b/i.test(headers.get("content-type") ?? "");
   const pieces: Uint8Array[] = [];
   let size = 0;
   let isCut = false;
-  for await (const bytes of response.body ?? []) {
-    const room = largestReply - size;
-    isCut = bytes.length > room;
-    size += bytes.length;
-    pieces.push(bytes.subarray(0, room));
-    if (isCut) break;
-  }
-  const bytes = Buffer.concat(pieces);
-  return {
-    url,
-    status: response.status,
-    headers: response.headers,
-    bytes,
-    text: new TextDecoder().decode(bytes),
-    isCut,
+  const soFar = (broken?: string): HttpReply => {
+    const bytes = Buffer.concat(pieces);
+    const text = decodeText(bytes, headers.get("content-type"));
+    return { url, status: response.statusCode, headers, bytes, text, isCut, broken };
   };
+  try {
+    if (isStream && isEnough(soFar())) return soFar();
+    for await (const piece of response.body) {
+      const bytes: Uint8Array = piece;
+      const room = largestReply - size;
+      isCut = bytes.length > room;
+      size += bytes.length;
+      pieces.push(bytes.subarray(0, room));
+      if (isCut || (isStream && isEnough(soFar()))) return soFar();
+    }
+    return soFar();
+  } catch (error) {
+    signal.throwIfAborted();
+    return soFar(timeout.aborted ? "in time" : describeConnectionProblem(url, error));
+  }
 }
-
-const notHttp = "HTTPParserError";
 
 /** Why no reply came, in a sentence. */
 export function describeConnectionProblem(url: URL, error: unknown): string {
   const { code, message } = causeOf(error);
   const problem = describeNetworkProblem(url, code);
   if (problem !== undefined) return problem;
-  // This one has no code.
-  if (message === "bad port") return describeRefusedPort(url);
   switch (code) {
     case "ECONNRESET":
     case "EPIPE":
@@ -165,26 +204,31 @@ export function describeConnectionProblem(url: URL, error: unknown): string {
     case "ERR_SSL_WRONG_VERSION_NUMBER":
     case "ERR_SSL_PACKET_LENGTH_TOO_LONG":
       return `${url.host} doesn't speak https`;
-    case notHttp:
-      return `what answers at ${url.host} isn't HTTP`;
+    case "UND_ERR_RES_CONTENT_LENGTH_MISMATCH":
+      return `the reply of ${url.host} breaks HTTP: its body isn't as long as its header \`content-length\` says, or that header is there twice or beside \`transfer-encoding\``;
+    case "UND_ERR_HEADERS_OVERFLOW":
+      return `the headers of the reply of ${url.host} are longer than 16 KiB`;
     default:
+      if (error instanceof errors.HTTPParserError) return describeFault(url, message);
       return `the request to ${url.host} failed: ${message}${code === undefined ? "" : ` (${code})`}`;
   }
 }
 
-/** `fetch` refuses the bad ports of the Fetch standard, which belong to other protocols. */
-function describeRefusedPort({ hostname, port }: URL): string {
-  return `no request is sent to port ${port} of ${hostname}: that port belongs to another protocol, and fetch and browsers refuse it (a bad port of the Fetch standard); let the server listen at another port`;
+/** What of a reply breaks HTTP, in the parser's own words, which stand in brackets. */
+function describeFault({ host }: URL, message: string): string {
+  const fault = /\(([^)]*)\)$/.exec(message)?.[1] ?? message;
+  if (fault.startsWith("Expected HTTP/")) return `what answers at ${host} isn't HTTP`;
+  const isLine = /\b(?:CR|LF)\b/.test(fault);
+  return `the reply of ${host} breaks HTTP: ${fault}${isLine ? "; each line of its head has to end with CR and LF" : ""}`;
 }
 
-/** The innermost cause: `fetch` wraps the original error. */
+/** The innermost cause. */
 function causeOf(error: unknown): { readonly code: string | undefined; readonly message: string } {
   let cause = error;
   for (let depth = 0; depth < 5 && cause instanceof Error && cause.cause instanceof Error; depth += 1) {
     cause = cause.cause;
   }
   if (!(cause instanceof Error)) return { code: undefined, message: String(cause) };
-  if (cause.name === notHttp) return { code: notHttp, message: cause.message };
   const code = "code" in cause && typeof cause.code === "string" ? cause.code : undefined;
   return { code, message: cause.message };
 }

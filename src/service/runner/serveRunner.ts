@@ -246,6 +246,7 @@ async function runStep(
         : `the environment variables ${names} aren't set ${places}`,
     );
   }
+  if (filled.kind === "unfit") return failed(filled.problem);
   // Only what most runs need is loaded before a run begins.
   switch (filled.step.type) {
     case "browser": {

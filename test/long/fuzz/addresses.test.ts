@@ -5,7 +5,8 @@ import { retryAfterSeconds } from "../../../src/client/service/replyErrors.ts";
 import { segment } from "../../../src/client/service/request.ts";
 import { PipelineError } from "../../../src/contract/errors.ts";
 import { artifactOf, artifactUri, logUri, runIdOf } from "../../../src/extension/log/runUri.ts";
-import { joinAddress, problemOfUrl } from "../../../src/pipeline/parse/readValues.ts";
+import { problemOfUrl } from "../../../src/pipeline/parse/readValues.ts";
+import { joinAddress } from "../../../src/pipeline/schema/address.ts";
 import { nextPath } from "../../../src/service/page/pageRequest.ts";
 import { holdsNear } from "../../near.ts";
 
@@ -80,7 +81,7 @@ function checkAddress(text: string): void {
     "a pause is a whole number of seconds, a day at the most",
   );
   if (problemOfUrl(text, "put it elsewhere") === undefined) {
-    assert(URL.canParse(joinAddress("/x", text)), "a path behind a good address is an address");
+    assert(URL.canParse(joinAddress({ base: text, target: "/x" })), "a path behind a good address is an address");
   }
 }
 

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { Page } from "playwright-core";
 import { describeError } from "../../../contract/errors.ts";
+import { joinAddress } from "../../../pipeline/schema/address.ts";
 import type { BrowserStep } from "../../../pipeline/types/browserStep.ts";
 import type { Mask } from "../mask.ts";
 import { failed, type StepContext, type StepOutcome, succeeded } from "../stepContext.ts";
@@ -51,7 +52,7 @@ async function problemOf(
   if (step.goto !== undefined) {
     const problem = await goTo(
       await browser.pageToGo(),
-      step.goto,
+      joinAddress(step.goto),
       step.expect.status,
       deadline,
       stepContext,

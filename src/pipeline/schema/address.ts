@@ -1,0 +1,43 @@
+import * as z from "zod/mini";
+
+/** An address as the file writes it: a whole one, or a path behind that of its resource. Each may contain references. */
+export const addressSchema = z.object({ base: z.optional(z.string()), target: z.string() });
+
+export type Address = Readonly<z.infer<typeof addressSchema>>;
+
+/** Whether a target is a whole address; otherwise it is a path. */
+export function isAbsolute(target: string): boolean {
+  return /^https?:\/\//i.test(target);
+}
+
+/**
+ * The whole address. The path stands behind that of the base, also one that begins with `/`: `http://host/api` and `/health` keep
+ * the `api`. A query of the base goes before the target's own.
+ */
+export function joinAddress({ base, target }: Address): string {
+  if (base === undefined || isAbsolute(target)) return target;
+  const [root = "", ownQuery] = withoutFragment(base).split(/\?(.*)/s, 2);
+  const [, path = "", query, fragment = ""] = /^([^?#]*)(?:\?([^#]*))?(#.*)?$/s.exec(target) ?? [];
+  let end = root.length;
+  // Spaces at the end of an address are insignificant, but not in its middle.
+  while (end > 0 && (root.charAt(end - 1) <= " " || root.charAt(end - 1) === "/")) end -= 1;
+  const queries = [ownQuery?.trimEnd(), query].filter((part) => part !== undefined && part !== "");
+  const isAsked = queries.length > 0 || query !== undefined;
+  return `${root.slice(0, end)}/${path.replace(/^\/+/, "")}${isAsked ? "?" : ""}${queries.join("&")}${fragment}`;
+}
+
+function withoutFragment(address: string): string {
+  return address.split("#", 1)[0] ?? "";
+}
+
+/**
+ * How a value is put into an address behind what stands there before it: at the beginning and in the host as it is, within the
+ * path and the query encoded as one piece.
+ *
+ * @returns undefined for a value that would lead to another path.
+ */
+export function inAddress(before: string, value: string): string | undefined {
+  if (before === "" || /^https?:\/\/[^/?#]*$/i.test(before)) return value;
+  if ((value === "." || value === "..") && !/[?#]/.test(before)) return undefined;
+  return encodeURIComponent(value.toWellFormed());
+}

@@ -1,0 +1,48 @@
+/** The encodings that a byte-order mark tells of. */
+const marks: readonly (readonly [string, readonly number[]])[] = [
+  ["utf-8", [0xef, 0xbb, 0xbf]],
+  ["utf-16le", [0xff, 0xfe]],
+  ["utf-16be", [0xfe, 0xff]],
+];
+
+/** Where HTML and XML say their own encoding, at most: what the HTML standard has browsers look at. */
+const longestProlog = 1024;
+
+/**
+ * The text of a document from elsewhere: in the encoding of its byte-order mark, else of its `content-type`, else the one that it
+ * names itself, else in UTF-8. What is no text there becomes U+FFFD.
+ */
+export function decodeText(bytes: Uint8Array, contentType = ""): string {
+  const marked = marks.find(([, mark]) => mark.every((byte, index) => bytes[index] === byte))?.[0];
+  const said = /;\s*charset\s*=\s*["']?([^\s;"']+)/i.exec(contentType)?.[1];
+  const labels = [marked, said, saidWithin(bytes, contentType)];
+  return new TextDecoder(labels.find(isKnown)).decode(bytes);
+}
+
+function saidWithin(bytes: Uint8Array, contentType: string): string | undefined {
+  if (!/\b(?:html|xml)\b/i.test(contentType)) return undefined;
+  const prolog = Buffer.from(bytes.subarray(0, longestProlog)).toString("latin1");
+  return /<(?:meta\s[^>]*charset|\?xml\s[^>]*encoding)\s*=\s*["']?([\w-]+)/i.exec(prolog)?.[1];
+}
+
+function isKnown(label: string | undefined): boolean {
+  try {
+    return label !== undefined && new TextDecoder(label).encoding !== "";
+  } catch {
+    return false;
+  }
+}
+
+/** A header's value, whose bytes Node gives as Latin-1: in UTF-8 where it is that, as most servers and browsers send it. */
+export function headerText(value: string): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(Buffer.from(value, "latin1"));
+  } catch {
+    return value;
+  }
+}
+
+/** A header's value in UTF-8, as Node and undici take it: each byte a character. */
+export function headerBytes(value: string): string {
+  return Buffer.from(value.trim()).toString("latin1");
+}
