@@ -3,6 +3,7 @@ import { isAbsolute, join, relative, sep } from "node:path";
 import { parseEnv } from "node:util";
 import { describeError } from "../contract/errors.ts";
 import type { Pipeline } from "../pipeline/pipeline.ts";
+import { readUtf8 } from "./utf8.ts";
 
 /** The variables of the pipeline's `env-file`, or why it can't be read: a problem of its file, or the reason of the run's failure. */
 type ReadVariables =
@@ -40,9 +41,9 @@ export async function readEnvFile({
     if (found.size > largestEnvFile) {
       return unreadable(`is larger than ${largestEnvFile / 1024} KiB, the most that is read`);
     }
-    const text = utf8TextOf(await readFile(file));
-    if (text === undefined) return unreadable("is no text in UTF-8: save it as UTF-8");
-    return { kind: "read", variables: parseEnv(text) };
+    const read = readUtf8(await readFile(file));
+    if (read.kind === "other") return unreadable(`can't be read: line ${read.line}: ${read.problem}`);
+    return { kind: "read", variables: parseEnv(read.text.replace(/^\uFEFF/, "")) };
   } catch (error) {
     const code = error instanceof Error && "code" in error ? error.code : undefined;
     const isMissing = code === "ENOENT" || code === "ENOTDIR";
@@ -58,14 +59,4 @@ export async function readEnvFile({
 function isInside(folder: string, file: string): boolean {
   const way = relative(folder, file);
   return way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way);
-}
-
-/** @returns undefined for what is no text: no program's environment can hold a NUL character either. */
-function utf8TextOf(bytes: Uint8Array): string | undefined {
-  try {
-    const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-    return text.includes("\0") ? undefined : text;
-  } catch {
-    return undefined;
-  }
 }

@@ -2,8 +2,9 @@ import { constants } from "node:fs";
 import { open, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { largestFile, type ParsedPipeline, parsePipeline } from "../pipeline/parse/parsePipeline.ts";
-import { quoted } from "../pipeline/parse/problem.ts";
+import { type Place, quoted } from "../pipeline/parse/problem.ts";
 import { readEnvFile } from "./envFile.ts";
+import { readUtf8 } from "./utf8.ts";
 
 /** A pipeline file of a project. */
 export interface ProjectFile extends ReadPipeline {
@@ -83,12 +84,15 @@ export async function readPipelineFile(
   parse: (text: string, path: string) => ParsedPipeline = parsePipeline,
 ): Promise<ReadPipeline> {
   try {
-    const text = await readPlainFile(path);
-    return text === undefined ? unreadable("this is no plain file") : { text, parsed: parse(text, path) };
+    const bytes = await readPlainFile(path);
+    if (bytes === undefined) return unreadable({ message: "this is no plain file" });
+    const read = readUtf8(bytes, bytes.length < mostBytesRead);
+    if (read.kind === "other") return unreadable({ ...read, message: read.problem });
+    return { text: read.text, parsed: parse(read.text, path) };
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     const isGone = error instanceof Error && "code" in error && error.code === "ENOENT";
-    return { ...unreadable(`the file can't be read: ${why}`), ...(isGone ? { isGone } : {}) };
+    return { ...unreadable({ message: `the file can't be read: ${why}` }), ...(isGone ? { isGone } : {}) };
   }
 }
 
@@ -99,7 +103,7 @@ export const mostBytesRead = 3 * largestFile + 1;
  * Reads a plain file; a named pipe would block, and a device would never end. Checked once open, so that none can take the
  * file's place in between. @returns undefined for anything else.
  */
-async function readPlainFile(path: string): Promise<string | undefined> {
+async function readPlainFile(path: string): Promise<Uint8Array | undefined> {
   // Windows has neither the flag nor named pipes in folders.
   const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   try {
@@ -107,12 +111,12 @@ async function readPlainFile(path: string): Promise<string | undefined> {
     if (!stats.isFile()) return undefined;
     const buffer = Buffer.allocUnsafe(Math.min(stats.size, mostBytesRead));
     const { bytesRead } = await file.read(buffer, 0, buffer.length, 0);
-    return buffer.toString("utf8", 0, bytesRead);
+    return buffer.subarray(0, bytesRead);
   } finally {
     await file.close();
   }
 }
 
-function unreadable(message: string): ReadPipeline {
-  return { text: undefined, parsed: { kind: "invalid", problems: [{ message, line: 1, column: 1 }] } };
+function unreadable({ message, line = 1, column = 1 }: { message: string } & Partial<Place>): ReadPipeline {
+  return { text: undefined, parsed: { kind: "invalid", problems: [{ message, line, column }] } };
 }

@@ -13,6 +13,8 @@ export const pipelineSchema = z.object({
   timeLimitSeconds: z.int().check(z.positive(), z.maximum(timeLimit.atMost)),
   /** A file of variables, relative to the project's folder. The runner reads it. */
   envFile: z.optional(z.string()),
+  /** The variables whose values are no secrets. */
+  unmasked: z.optional(z.array(z.string())),
   resources: z.array(z.object({ name: z.string(), type: z.enum(resourceTypeNames) })),
   steps: z.array(stepSchema).check(z.minLength(1)),
 });

@@ -21,6 +21,7 @@ const topFields: ReadonlySet<string> = new Set([
   "name",
   "time-limit",
   "env-file",
+  "unmasked",
   "resources",
   "steps",
 ]);

@@ -81,6 +81,7 @@ function readFile(source: YamlSource, fileName: string, problems: ProblemList): 
     name: nameOf(outline.name, fileName, problems),
     timeLimitSeconds: timeLimitOf(outline["time-limit"], problems),
     envFile: envFileOf(outline["env-file"], problems),
+    ...(outline.unmasked && { unmasked: outline.unmasked }),
     resources: [...(resources?.values() ?? [])].flatMap((resource) =>
       resource.kind === "usable" ? [{ name: resource.name, type: resource.type.type }] : [],
     ),

@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { timeLimit } from "../../contract/limits.ts";
 import { type ResourceTypeName, resourceTypeNames, resourceTypes } from "../types/resourceTypes.ts";
 import type { FieldText, FieldTexts } from "./fieldTexts.ts";
-import { duration, nonEmpty } from "./values.ts";
+import { duration, nonEmpty, variableName } from "./values.ts";
 
 /**
  * The pipeline file as it is written. The parser checks it piece by piece, so that each problem is worded for its
@@ -13,6 +13,7 @@ const top = {
   name: z.optional(z.string()),
   "time-limit": z.optional(duration),
   "env-file": z.optional(nonEmpty),
+  unmasked: z.optional(z.array(variableName)),
 };
 
 /** The outermost level; the entries of `resources` and `steps` are checked one by one. */
@@ -51,6 +52,12 @@ export const pipelineTexts: FieldTexts = {
     byDefault: "none; variables come from the environment alone",
     bounds: "a path inside the project's folder",
     values: [".env"],
+  },
+  unmasked: {
+    meaning:
+      "Variables that are no secrets, such as a port or a stage: their values show as they are. The value of any other that a step refers to shows as `***`.",
+    byDefault: "none",
+    bounds: "a list of names of environment variables",
   },
   resources: {
     meaning: "What the steps work with: a map of names of your own to resources, each of a `type`.",

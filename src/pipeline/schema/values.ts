@@ -5,6 +5,11 @@ import { durationPattern } from "./duration.ts";
 
 export const nonEmpty = z.string().check(z.minLength(1, "this text is empty"));
 
+/** The name of an environment variable. */
+export const variableName = z
+  .string()
+  .check(z.regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "this can't name an environment variable"));
+
 const aDuration = "expected a length of time such as 500ms, 60s, 5m or 1h, or a number of seconds";
 export const duration = z.union(
   [z.string().check(z.regex(durationPattern, aDuration)), z.number().check(z.nonnegative(aDuration))],

@@ -6,20 +6,29 @@ import { readExpected, readTexts, writtenText } from "../parse/readValues.ts";
 import type { Path } from "../parse/yamlSource.ts";
 import type { FieldTexts } from "../schema/fieldTexts.ts";
 import { expectedText } from "../schema/fieldTexts.ts";
-import { type DeepReadonly, everyStep, nonEmpty, textExpectationSchema, words } from "../schema/values.ts";
+import {
+  type DeepReadonly,
+  everyStep,
+  nonEmpty,
+  textExpectationSchema,
+  variableName,
+  words,
+} from "../schema/values.ts";
 import type { ResourceType, StepReading } from "./resourceType.ts";
 
 /** The cli resource and its steps as a pipeline file writes them. */
 
-const environment = z.record(
-  z.string().check(z.regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "this can't name an environment variable")),
-  words,
-);
+const environment = z.record(variableName, words);
+
+/** The shells of a text's lines. */
+const shells = ["bash", "sh"] as const;
+const shell = z.optional(z.enum(shells, "expected bash or sh"));
 
 const aCommand = "expected a line for the shell, or a list of a program and its arguments";
 
 const cliResourceSchema = z.strictObject({
   type: z.literal("cli"),
+  shell,
   cwd: z.optional(nonEmpty),
   env: z.optional(environment),
 });
@@ -27,6 +36,7 @@ const cliResourceSchema = z.strictObject({
 const cliStepFileSchema = z.strictObject({
   ...everyStep,
   run: z.optional(z.union([nonEmpty, z.array(words).check(z.minLength(1, aCommand))], aCommand)),
+  shell,
   cwd: z.optional(nonEmpty),
   env: z.optional(environment),
   expect: z.optional(
@@ -40,8 +50,17 @@ const cliStepFileSchema = z.strictObject({
 type CliResourceFile = z.infer<typeof cliResourceSchema>;
 type CliStepFile = z.infer<typeof cliStepFileSchema>;
 
+const shellByDefault =
+  "`sh`, and where a pipe is in the text one that fails with each of its programs; `cmd.exe` on Windows";
+
 /** A resource of type cli. */
 const resourceTexts: FieldTexts = {
+  shell: {
+    meaning: "The shell of steps whose `run` is a text. A first line `#!` of a step goes before it.",
+    byDefault: shellByDefault,
+    bounds: "`bash` or `sh`",
+    values: [...shells],
+  },
   cwd: {
     meaning: "The folder in which programs run, against the project's folder.",
     byDefault: "`.`",
@@ -55,9 +74,15 @@ const resourceTexts: FieldTexts = {
 
 /** A step that uses such a resource. */
 const stepTexts: FieldTexts = {
+  shell: {
+    meaning: "The shell of a `run` that is a text: `bash` runs with `-e -o pipefail`, `sh` with `-e`.",
+    byDefault: `the resource's, else ${shellByDefault}`,
+    bounds: "`bash` or `sh`",
+    values: [...shells],
+  },
   run: {
     meaning:
-      "What to run. A text is lines for the shell, and the step is over at the first line that fails; a list is a program and its arguments, with no shell between.",
+      "What to run. A text is lines for the shell, and the step is over at the first line that fails; a first line such as `#!/usr/bin/env python3` names another program for them. A list is a program and its arguments, with no shell between.",
   },
   cwd: {
     meaning: "The folder in which it runs, against the project's folder.",
@@ -122,12 +147,17 @@ function readCliStep(file: CliStepFile, resource: CliResource, reading: StepRead
     typeof file.run === "string"
       ? file.run
       : file.run.map((word, index) => writtenText(word, [...path, "run", index], source));
+  const chosen = file.shell ?? resource.file.shell;
+  if (file.shell !== undefined && typeof run !== "string") {
+    problems.addToName([...path, "shell"], "a list is run without a shell; write `run` as a text");
+  }
   const output = file.expect?.output;
   return {
     type: "cli",
     name: file.name ?? quoted(typeof run === "string" ? firstLine(run) : run.join(" ")),
     use: file.use,
     run,
+    ...(chosen && { shell: chosen }),
     cwd: file.cwd ?? resource.file.cwd ?? ".",
     env: {
       ...readTexts(resource.file.env, [...resource.path, "env"], source),
@@ -152,6 +182,8 @@ export const cliStepSchema = z.object({
   use: z.string(),
   /** A line for the shell, or a program and its arguments without one. */
   run: z.union([z.string(), z.array(z.string())]),
+  /** Of a line for the shell; undefined for the machine's own. */
+  shell,
   /** Relative to the project's folder. */
   cwd: z.string(),
   env: z.record(z.string(), z.string()),

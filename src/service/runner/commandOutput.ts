@@ -3,9 +3,9 @@ import { finished } from "node:stream/promises";
 import { setImmediate as nextTurn, setTimeout as pause } from "node:timers/promises";
 import type { TextExpectation } from "../../pipeline/schema/values.ts";
 import type { Mask } from "./mask.ts";
+import { OutputSearch } from "./outputSearch.ts";
 import { OutputTail } from "./outputTail.ts";
 import type { StepLog } from "./stepContext.ts";
-import { PatternFault, searchFor } from "./textSearch.ts";
 
 /** How long both pipes have to be silent, and how often a background program may interrupt that. */
 const silenceMilliseconds = 50;
@@ -129,62 +129,5 @@ class OutputPipe {
   #pass(masked: string): void {
     this.#deps.write(masked);
     if (!this.#isClosed) this.#deps.tail.add(masked);
-  }
-}
-
-/** Longer lines are searched in parts. */
-const longestLine = 64 * 1024;
-
-/** Searches a stream for the expected text, and holds only what the next piece may complete. */
-export class OutputSearch {
-  readonly #expectation: TextExpectation;
-  readonly #isIn: (text: string) => boolean;
-  #rest = "";
-  #found: boolean | PatternFault = false;
-
-  constructor(expectation: TextExpectation) {
-    this.#expectation = expectation;
-    this.#isIn = searchFor(expectation);
-  }
-
-  write(piece: string): void {
-    if (this.#found !== false) return;
-    const text = this.#rest + piece;
-    switch (this.#expectation.kind) {
-      case "contains": {
-        this.#search(text);
-        const { length } = this.#expectation.text;
-        this.#rest = length > 1 ? text.slice(1 - length) : "";
-        return;
-      }
-      case "matches": {
-        const end = text.length > longestLine ? text.length : text.lastIndexOf("\n") + 1;
-        if (end > 0) this.#search(text.slice(0, end));
-        this.#rest = text.slice(end);
-        return;
-      }
-      default:
-        this.#expectation satisfies never;
-    }
-  }
-
-  /**
-   * Whether the complete output is as expected.
-   * @throws PatternFault
-   */
-  end(): boolean {
-    if (this.#found === false) this.#search(this.#rest);
-    if (this.#found instanceof PatternFault) throw this.#found;
-    return this.#found;
-  }
-
-  #search(text: string): void {
-    try {
-      this.#found = this.#isIn(text);
-    } catch (error) {
-      if (!(error instanceof PatternFault)) throw error;
-      // Reported by `end`: the program continues, and its output is still read.
-      this.#found = error;
-    }
   }
 }

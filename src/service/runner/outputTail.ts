@@ -1,4 +1,4 @@
-import { stripVTControlCharacters } from "node:util";
+import { readableText } from "./readableText.ts";
 
 const mostLines = 20;
 const mostLength = 4096;
@@ -11,20 +11,8 @@ export class OutputTail {
     this.#text = (this.#text + piece).slice(-mostLength);
   }
 
-  /** As plain text without escape sequences; of a line that was overwritten, such as a progress bar, the last state. */
+  /** As a person reads it. */
   text(): string {
-    return stripVTControlCharacters(this.#text)
-      .replaceAll("\r\n", "\n")
-      .split("\n")
-      .map((line) => line.replace(/\r+$/, "").split("\r").at(-1) ?? "")
-      .join("\n")
-      .trim()
-      .split("\n")
-      .slice(-mostLines)
-      .join("\n")
-      .replace(unprintable, "\ufffd");
+    return readableText(this.#text).trim().split("\n").slice(-mostLines).join("\n");
   }
 }
-
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters of binary output must not reach a terminal.
-const unprintable = /[\u0000-\u0008\u000b-\u001f\u007f]/g;

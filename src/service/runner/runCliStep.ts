@@ -7,6 +7,7 @@ import { spawn } from "cross-spawn";
 import { duration } from "../../contract/time.ts";
 import { describeExpectation } from "../../pipeline/schema/values.ts";
 import type { CliStep } from "../../pipeline/types/cli.ts";
+import { type Command, commandOf, problemOfScript } from "./command.ts";
 import { CommandOutput } from "./commandOutput.ts";
 import { runMarker } from "./processes/processTable.ts";
 import { failed, type StepContext, type StepOutcome, succeeded } from "./stepContext.ts";
@@ -22,19 +23,21 @@ export async function runCliStep(step: CliStep, stepContext: StepContext): Promi
   stepContext.log.note(describeRun(step.run));
   if (namesNode(step.run)) stepContext.log.note(`node is ${stepContext.node}`);
   const began = performance.now();
-  const command = commandOf(step.run, stepContext.platform);
+  const command = await commandOf(step, stepContext);
   // The system's error doesn't say whether the program or its folder is missing.
   const unstarted = async (error: unknown): Promise<StepOutcome> =>
     failed(
       (await problemOfFolder(stepContext.root, "the project's folder")) ??
         (await problemOfFolder(folder)) ??
+        (await problemOfScript(resolve(folder, command.file))) ??
         describeStartProblem(command, error),
     );
   const marker = stepContext.environment[runMarker];
   let child: ChildProcessByStdio<null, Readable, Readable>;
   try {
     child = spawn(command.file, command.words, {
-      shell: command.shell,
+      shell: command.isLine,
+      ...(command.name === undefined ? {} : { argv0: command.name }),
       cwd: folder,
       env: {
         ...stepContext.environment,
@@ -65,6 +68,11 @@ export async function runCliStep(step: CliStep, stepContext: StepContext): Promi
   return judge(step, child, output);
 }
 
+/** What a shell says of a program that SIGPIPE has ended. */
+const exitOfClosedPipe = 141;
+const closedPipe =
+  "a program before a pipe was ended, since the next one read no further, as `head` does; with `shell: sh` only the last one counts";
+
 interface End {
   readonly exitCode: number | null;
   readonly signalCode: NodeJS.Signals | null;
@@ -78,7 +86,10 @@ function judge(step: CliStep, end: End, output: CommandOutput): StepOutcome {
   const { exitCode, output: expected } = step.expect;
   const how = howItEnded(end);
   if (end.signalCode !== null) return failed(withTail(how, output));
-  if (end.exitCode !== exitCode) return failed(withTail(`${how}, expected ${exitCode}`, output));
+  if (end.exitCode !== exitCode) {
+    const inPipe = end.exitCode === exitOfClosedPipe ? ` (${closedPipe})` : "";
+    return failed(withTail(`${how}, expected ${exitCode}${inPipe}`, output));
+  }
   if (expected !== undefined && !output.isAsExpected()) {
     const missing = `expected ${describeExpectation(expected)} in the output`;
     return failed(withTail(`${how}, but ${missing}`, output));
@@ -116,31 +127,6 @@ async function problemOfFolder(path: string, what = "the step's folder"): Promis
       ? `${what}, ${path}, doesn't exist`
       : `${what}, ${path}, can't be read (${String(code)})`;
   }
-}
-
-/** What a step's `run` starts. */
-interface Command {
-  readonly file: string;
-  readonly words: readonly string[];
-  /** Whether `file` is a line for the system's shell. */
-  readonly shell: boolean;
-}
-
-/** The command of a step's `run`: a text is for the system's shell, a list is a program and its arguments. */
-export function commandOf(run: string | readonly string[], platform: NodeJS.Platform): Command {
-  if (typeof run === "string") return shellCommand(run, platform);
-  const [file = "", ...words] = run;
-  return { file, words, shell: false };
-}
-
-/**
- * The step ends at the first line that fails: with `-e` for `/bin/sh`, and with `&&` between the lines for `cmd.exe`,
- * which takes only one.
- */
-function shellCommand(lines: string, platform: NodeJS.Platform): Command {
-  if (platform !== "win32") return { file: "/bin/sh", words: ["-e", "-c", lines], shell: false };
-  const commands = lines.split(/\r?\n/).filter((line) => line.trim() !== "");
-  return { file: commands.join(" && "), words: [], shell: true };
 }
 
 /** A step's `run` on one line. */

@@ -133,8 +133,9 @@ async function ownCgroup({ pid, processes }: RunnerDeps): Promise<string | undef
 }
 
 function secretsOf(job: Job, environment: Environment, platform: NodeJS.Platform): string[] {
-  return [...referencedNames(job.pipeline.steps)].flatMap(
-    (name) => variable(environment, name, platform) ?? [],
+  const { steps, unmasked = [] } = job.pipeline;
+  return [...referencedNames(steps)].flatMap((name) =>
+    unmasked.includes(name) ? [] : (variable(environment, name, platform) ?? []),
   );
 }
 

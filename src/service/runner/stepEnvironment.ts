@@ -154,12 +154,11 @@ export async function nodeOnPath(
   platform: NodeJS.Platform,
 ): Promise<WithNode> {
   const pathName = Object.keys(environment).find((name) => name.toUpperCase() === "PATH") ?? "PATH";
-  const folders = (environment[pathName] ?? "").split(delimiter).filter((folder) => folder !== "");
-  const found = findNode(folders, platform);
+  const found = onPath("node", environment, platform);
   if (found !== undefined) return { environment, node: found, dispose: async () => {} };
   const withFolder = (folder: string) => ({
     ...environment,
-    [pathName]: [...folders, folder].join(delimiter),
+    [pathName]: [environment[pathName], folder].filter(Boolean).join(delimiter),
   });
   if (/^node(?:\.exe)?$/i.test(basename(execPath))) {
     return { environment: withFolder(dirname(execPath)), node: execPath, dispose: async () => {} };
@@ -173,9 +172,16 @@ export async function nodeOnPath(
   };
 }
 
-/** The first `node` in the folders of a PATH. */
-function findNode(folders: readonly string[], platform: NodeJS.Platform): string | undefined {
-  const names = platform === "win32" ? ["node.exe", "node.cmd", "node.bat"] : ["node"];
+/** The first program of this name in the folders of the PATH. */
+export function onPath(
+  program: string,
+  environment: Readonly<Record<string, string>>,
+  platform: NodeJS.Platform,
+): string | undefined {
+  const folders = (variable(environment, "PATH", platform) ?? "")
+    .split(delimiter)
+    .filter((folder) => folder !== "");
+  const names = platform === "win32" ? [".exe", ".cmd", ".bat"].map((end) => program + end) : [program];
   return folders.flatMap((folder) => names.map((name) => join(folder, name))).find(isExecutable);
 }
 

@@ -6,18 +6,18 @@ import { describeExpectation, type TextExpectation } from "../../pipeline/schema
 /** How long a pattern may take on one text. A slow machine needs far less for 10 MB. */
 const mostMilliseconds = 1000;
 
-/** Thrown when a pattern of the pipeline file can't be matched. The message is for people. */
+/** Thrown when a text can't be searched for what the pipeline file expects. The message is for people. */
 export class PatternFault extends Error {
   override readonly name = "PatternFault";
+}
 
-  /** @param cause what the match threw. V8 compiles a pattern at its first match, and may find it too large. */
-  constructor(expectation: TextExpectation, cause: unknown) {
-    const pattern = quoted(describeExpectation(expectation));
-    const why = wasInterrupted(cause)
-      ? `took longer than ${duration(mostMilliseconds)} on this text; write it without repetition within repetition`
-      : "is too large to be matched; write a shorter one";
-    super(`the pattern ${pattern} ${why}`, { cause });
-  }
+/** @param cause what the match threw. V8 compiles a pattern at its first match, and may find it too large. */
+function faultOf(expectation: TextExpectation, cause: unknown): PatternFault {
+  const pattern = quoted(describeExpectation(expectation));
+  const why = wasInterrupted(cause)
+    ? `took longer than ${duration(mostMilliseconds)} on this text; write it without repetition within repetition`
+    : "is too large to be matched; write a shorter one";
+  return new PatternFault(`the pattern ${pattern} ${why}`, { cause });
 }
 
 /**
@@ -39,7 +39,7 @@ export function searchFor(expectation: TextExpectation): (text: string) => boole
     try {
       return script.runInContext(context, { timeout: mostMilliseconds }) === true;
     } catch (error) {
-      throw new PatternFault(expectation, error);
+      throw faultOf(expectation, error);
     }
   };
 }

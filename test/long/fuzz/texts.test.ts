@@ -11,7 +11,7 @@ import { parseSgr, stripEscapeSequences } from "../../../src/contract/escapeSequ
 import { LineAssembler, type LogEntry } from "../../../src/contract/log.ts";
 import { readTextExpectation } from "../../../src/pipeline/schema/values.ts";
 import { linesOf } from "../../../src/service/page/pageLog.ts";
-import { OutputSearch } from "../../../src/service/runner/commandOutput.ts";
+import { OutputSearch } from "../../../src/service/runner/outputSearch.ts";
 import { Mask } from "../../../src/service/runner/mask.ts";
 import { postgresToJson } from "../../../src/service/runner/sql/postgresValue.ts";
 import { cut, holdsNear } from "../../near.ts";

@@ -72,8 +72,12 @@ describe("a pipeline's env-file", function () {
     ["leads out of the project by a link", outside, /is a link out of the project's folder/],
     ["is a folder", undefined, /is no file$/],
     ["is too large", Buffer.alloc(64 * 1024 + 1, "#"), /is larger than 64 KiB/],
-    ["is UTF-16", Buffer.from("\ufeffTOKEN=1", "utf16le"), /is no text in UTF-8: save it as UTF-8$/],
-    ["holds a NUL character", Buffer.from("TOKEN=1\0"), /is no text in UTF-8/],
+    [
+      "is UTF-16",
+      Buffer.from("\ufeffTOKEN=1", "utf16le"),
+      /is not UTF-8: it is UTF-16; save the file as UTF-8$/,
+    ],
+    ["holds a NUL character", Buffer.from("TOKEN=1\0"), /is not UTF-8: it holds NUL characters/],
   ];
   for (const [what, made, problem] of cases) {
     it(`fails the run when it ${what}`, async () => {

@@ -2,8 +2,9 @@ import assert from "node:assert/strict";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { CliStep } from "../../../src/pipeline/types/cli.ts";
+import { commandOf } from "../../../src/service/runner/command.ts";
 import { Mask } from "../../../src/service/runner/mask.ts";
-import { commandOf, runCliStep } from "../../../src/service/runner/runCliStep.ts";
+import { runCliStep } from "../../../src/service/runner/runCliStep.ts";
 import type { StepContext, StepOutcome } from "../../../src/service/runner/stepContext.ts";
 import { isAlive } from "../../isAlive.ts";
 import { temporaryFolder } from "../../temporaryFolder.ts";
@@ -22,6 +23,99 @@ describe("a cli step", function () {
       message(await run({ run: ["echo", "$HOME | *"], expect: { "exit-code": 1 } })),
       "exited with 0, expected 1:\n$HOME | *",
     );
+  });
+
+  it("runs a text in the shell that its first line, the step or the resource names", async () => {
+    const bash = "[[ $BASH_VERSION == *.* ]] && shopt -oq posix && echo posix; echo {a,b}.txt";
+    for (const step of [
+      { run: `#!/usr/bin/env bash\n${bash}` },
+      { run: `#! /bin/bash \r\n${bash}\r\n` },
+      { run: bash, shell: "bash" },
+    ]) {
+      const outcome = await run({ ...step, expect: { output: "/^a.txt b.txt$/" } });
+      assert.deepEqual(outcome, { kind: "succeeded" });
+    }
+    const node = `#!${process.execPath}\nconsole.log(process.argv.length, [1, 2].at(-1))`;
+    assert.deepEqual(await run({ run: node, expect: { output: "2 2" } }), { kind: "succeeded" });
+    const guard =
+      '#!/bin/bash\nif [[ $STAGE == production ]]; then echo "not here"; exit 1; fi\necho removed';
+    assert.equal(
+      message(await run({ run: guard, env: { STAGE: "production" } })),
+      "exited with 1, expected 0:\nnot here",
+    );
+    assert.equal(
+      message(await run({ run: "#!/nowhere/sh -e\necho hi" })),
+      "there is no program `/nowhere/sh`",
+    );
+  });
+
+  it("fails with each program of a pipe, unless its shell is said to be sh", async () => {
+    const tests = "(echo '1 failed'; exit 3) | cat";
+    for (const step of [
+      { run: tests },
+      { run: tests, shell: "bash" },
+      { run: `set -o pipefail\n${tests}` },
+    ]) {
+      assert.equal(message(await run(step)), "exited with 3, expected 0:\n1 failed");
+    }
+    assert.deepEqual(await run({ run: tests, shell: "sh" }), { kind: "succeeded" });
+    assert.deepEqual(
+      await run({ run: "printf 'a\\n' | grep -q a || exit 4; echo \"$0\"", expect: { output: "sh" } }),
+      { kind: "succeeded" },
+    );
+    assert.match(
+      message(await run({ run: "yes | head -n 1" })),
+      /^exited with 141, expected 0 \(a program before a pipe was ended/,
+    );
+  });
+
+  it("names the interpreter that a script lacks, and the line ends of Windows", async () => {
+    const write = (name: string, text: string) =>
+      writeFileSync(join(folder.path, name), text, { mode: 0o755 });
+    write("windows.sh", "#!/bin/sh\r\necho hi\r\n");
+    write("report.py", "#!/nowhere/python9 -u\n");
+    const path = (name: string) => join(folder.path, name);
+    assert.equal(
+      message(await run({ run: ["./windows.sh"] })),
+      `\`${path("windows.sh")}\` has Windows line ends (CRLF), so its interpreter \`/bin/sh\` isn't found: save it with LF`,
+    );
+    assert.equal(
+      message(await run({ run: ["./report.py"] })),
+      `the interpreter \`/nowhere/python9\` that \`${path("report.py")}\` names in its first line isn't there`,
+    );
+  });
+
+  it("finds in its output what a person reads there", async () => {
+    for (const [run_, output] of [
+      ["printf '\\033[32m5\\033[39m passed, \\033[31m0\\033[39m failed\\n'", "5 passed, 0 failed"],
+      ["printf '\\033[1mdone\\033[0m\\n'", "/^done$/"],
+      ["printf ' 10%%\\r 60%%\\r100%% ready\\r\\n'", "/^100% ready$/"],
+      ["printf 'ze\\342\\200\\213ro\\n'", "zero"],
+      ["printf 'one\\r\\ntwo'", "one\ntwo"],
+    ]) {
+      assert.deepEqual(await run({ run: run_, expect: { output } }), { kind: "succeeded" }, output);
+    }
+    assert.match(message(await run({ run: "printf ' 10%%\\r100%%\\n'", expect: { output: "10%" } })), /100%/);
+  });
+
+  it("looks at a long line as a whole", async () => {
+    const program = (code: string) => ({ run: [process.execPath, "-e", code] });
+    const line = program("process.stdout.write('{' + 'x'.repeat(300_000) + '}\\n')");
+    assert.deepEqual(await run({ ...line, expect: { output: "/^\\{x*\\}$/" } }), { kind: "succeeded" });
+    assert.match(
+      message(await run({ ...line, expect: { output: "/x$/" } })),
+      /expected \/x\$\/ in the output/,
+    );
+    const longer = program("for (let i = 0; i < 11; i++) process.stdout.write('x'.repeat(2 ** 20))");
+    assert.match(
+      message(await run({ ...longer, expect: { output: "y" } })).slice(0, 60),
+      /expected `y` in the output/,
+    );
+    await assert.rejects(run({ ...longer, expect: { output: "/y/" } }), /a line of more than 10 MB/);
+    const bar = program(
+      "for (let i = 0; i < 11; i++) process.stdout.write('x'.repeat(2 ** 20) + '\\r'); console.log('ready')",
+    );
+    assert.deepEqual(await run({ ...bar, expect: { output: "/^ready$/" } }), { kind: "succeeded" });
   });
 
   it("notes which node a step gets that runs it by name", async () => {
@@ -208,13 +302,19 @@ function message(outcome: StepOutcome): string {
 }
 
 describe("a cli step's command", () => {
-  it("is for sh one script that stops at the first failure, and for cmd.exe lines joined so", () => {
-    assert.deepEqual(commandOf("a\nb", "linux"), {
+  it("is for sh one script that stops at the first failure, and for cmd.exe lines joined so", async () => {
+    const command = (run: string | readonly string[], platform: NodeJS.Platform) => {
+      const [step] = pipelineOf({ resources: { sh: { type: "cli" } }, steps: [{ use: "sh", run }] }).steps;
+      assert(step?.type === "cli");
+      return commandOf(step, stepContextFor("/", { platform }).stepContext);
+    };
+    const isLine = false;
+    assert.deepEqual(await command("a\nb", "linux"), {
       file: "/bin/sh",
       words: ["-e", "-c", "a\nb"],
-      shell: false,
+      isLine,
     });
-    assert.deepEqual(commandOf("a\r\n\n b\n", "win32"), { file: "a &&  b", words: [], shell: true });
-    assert.deepEqual(commandOf(["a", "b c"], "win32"), { file: "a", words: ["b c"], shell: false });
+    assert.deepEqual(await command("a\r\n\n b\n", "win32"), { file: "a &&  b", words: [], isLine: true });
+    assert.deepEqual(await command(["a", "b c"], "win32"), { file: "a", words: ["b c"], isLine });
   });
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { readTextExpectation } from "../../../src/pipeline/schema/values.ts";
-import { OutputSearch } from "../../../src/service/runner/commandOutput.ts";
+import { OutputSearch } from "../../../src/service/runner/outputSearch.ts";
 import { PatternFault, searchFor } from "../../../src/service/runner/textSearch.ts";
 import { temporaryFolder } from "../../temporaryFolder.ts";
 import { launchTestRun, pipelineOf } from "./launchTestRun.ts";

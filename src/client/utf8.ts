@@ -1,0 +1,36 @@
+/** A file's text, or where it isn't UTF-8 and what it is instead. */
+type ReadText =
+  | { readonly kind: "text"; readonly text: string }
+  | { readonly kind: "other"; readonly problem: string; readonly line: number; readonly column: number };
+
+/**
+ * Reads bytes as the UTF-8 that every file of a project is in: a letter that is lost in reading would change what is run.
+ *
+ * @param isWhole whether the bytes are the whole file; otherwise its last character may be cut.
+ */
+export function readUtf8(bytes: Uint8Array, isWhole = true): ReadText {
+  const isUtf16 = (bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff);
+  const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+  try {
+    const text = decoder.decode(bytes, { stream: !isWhole });
+    if (!text.includes("\0")) return { kind: "text", text };
+    return other("it holds NUL characters, as UTF-16 does", text.slice(0, text.indexOf("\0")));
+  } catch {
+    if (isUtf16) return other("it is UTF-16", "");
+    const lenient = new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
+    const before = lenient.slice(0, lenient.indexOf("\ufffd"));
+    const byte = bytes[Buffer.byteLength(before)] ?? 0;
+    return other(`the byte 0x${byte.toString(16).toUpperCase()} here is none of its characters`, before);
+  }
+}
+
+function other(how: string, before: string): ReadText {
+  const lines = before.split("\n");
+  const column = (lines.at(-1)?.length ?? 0) + 1;
+  return {
+    kind: "other",
+    problem: `this is not UTF-8: ${how}; save the file as UTF-8`,
+    line: lines.length,
+    column,
+  };
+}
