@@ -161,7 +161,7 @@ steps:
     const text =
       'resources: { s: { type: http, base-url: http://h.test } }\nsteps: [{ use: s, post: /, json: { "${{ a.b }}": 1, c: "$${{ d }}" } }]\n';
     assert.deepEqual(invalid(text), [
-      "2:36: `a.b` can't be filled in; only environment variables can: `${{ env.NAME }}`; `${{` itself is written `$${{`",
+      "2:36: `a.b` can't be filled in; only environment variables can: `${{ env.NAME }}`; write `$${{` for `${{` itself",
     ]);
   });
 
@@ -334,7 +334,7 @@ describe("a broken pipeline file", () => {
     [
       "with a reference to what isn't the environment",
       "resources: { sh: { type: cli } }\nsteps:\n  - { use: sh, run: 'echo ${{ secrets.X }}' }",
-      "3:21: `secrets.X` can't be filled in; only environment variables can: `${{ env.NAME }}`; `${{` itself is written `$${{`",
+      "3:21: `secrets.X` can't be filled in; only environment variables can: `${{ env.NAME }}`; write `$${{` for `${{` itself",
     ],
     [
       "with a reference that doesn't end",

@@ -164,11 +164,11 @@ describe("the address of a database", () => {
       ["postgres://h/d?sslmod=require", /an address has no `sslmod`; did you mean `sslmode`\?$/],
       [
         "postgres://h/d?password=secret",
-        /an address has no `password`; it can have application_name, host, /,
+        /an address has no `password`; it can have application_name, channel_binding, /,
       ],
       [
-        "postgres://h/d?sslmode=prefer",
-        /`sslmode` is one of disable, require, verify-ca, verify-full, not `prefer`/,
+        "postgres://h/d?sslmode=prefr",
+        /`sslmode` is one of disable, allow, prefer, .*, not `prefr`; did you mean `prefer`\?/,
       ],
     ] as const) {
       const [told, ...others] = problems(

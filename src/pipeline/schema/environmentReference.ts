@@ -34,7 +34,7 @@ export function splitReferences(text: string): SplitText {
     if (name === undefined) {
       return {
         kind: "invalid",
-        problem: `\`${quoted(inside)}\` can't be filled in; only environment variables can: \`\${{ env.NAME }}\`; \`\${{\` itself is written \`$\${{\``,
+        problem: `\`${quoted(inside)}\` can't be filled in; only environment variables can: \`\${{ env.NAME }}\`; write \`$\${{\` for \`\${{\` itself`,
       };
     }
     if (start > position) pieces.push({ kind: "words", words: text.slice(position, start) });

@@ -5,14 +5,38 @@ import { hasReference, splitReferences } from "../schema/environmentReference.ts
 const sqliteModes = ["ro", "rw", "rwc"] as const;
 const postgresParameters = [
   "application_name",
+  "channel_binding",
   "host",
   "options",
+  "schema",
   "sslcert",
   "sslkey",
   "sslmode",
   "sslrootcert",
+  "target_session_attrs",
 ] as const;
-const sslModes = ["disable", "require", "verify-ca", "verify-full"];
+/** What is for pools and for sessions that last, in addresses of providers, Prisma and libpq. A step has one session and its `timeout`. */
+const withoutEffect = new Set([
+  "connect_timeout",
+  "connection_limit",
+  "gssencmode",
+  "keepalives",
+  "keepalives_count",
+  "keepalives_idle",
+  "keepalives_interval",
+  "pgbouncer",
+  "pool_timeout",
+  "socket_timeout",
+  "sslsni",
+  "statement_cache_size",
+  "tcp_user_timeout",
+]);
+/** What some of the parameters can be. */
+const choices: Readonly<Partial<Record<(typeof postgresParameters)[number], readonly string[]>>> = {
+  channel_binding: ["disable", "prefer", "require"],
+  sslmode: ["disable", "allow", "prefer", "require", "verify-ca", "verify-full"],
+  target_session_attrs: ["any", "read-write", "read-only", "primary", "standby"],
+};
 
 /** A parsed database address. Each part may contain `${{ env.NAME }}`, which the runner replaces. */
 export const databaseSchema = z.discriminatedUnion("kind", [
@@ -51,9 +75,12 @@ const wellFormed = "a `url` is `sqlite:orders.db`, `sqlite::memory:` or `postgre
  * Parses a database's address. It is split before the environment's values are inserted, so that a password needs no
  * escapes and can't become part of a host name. Messages contain no part of the address that may be a secret.
  */
-export function readDatabaseUrl(url: string): ReadUrl {
+export function readDatabaseUrl(written: string): ReadUrl {
+  // A file of variables that is read by a program which knows no quotes has them in its values.
+  const url = /^(["'])(.*)\1$/s.exec(written.trim())?.[2] ?? written;
   if (url.startsWith("sqlite:")) return readSqliteUrl(url.slice("sqlite:".length));
-  if (/^postgres(?:ql)?:\/\//.test(url)) return readPostgresUrl(url);
+  // SQLAlchemy names its driver too.
+  if (/^postgres(?:ql)?(?:\+\w+)?:\/\//.test(url)) return readPostgresUrl(url);
   if (url.trimStart().startsWith("${{")) return valid({ kind: "environment", url: url.trim() });
   const scheme = /^[A-Za-z][A-Za-z0-9+.-]*(?=:)/.exec(url)?.[0];
   if (scheme === undefined) return invalid(`this is no address of a database: ${wellFormed}`);
@@ -83,7 +110,7 @@ function readSqliteUrl(rest: string): ReadUrl {
 
 function readPostgresUrl(url: string): ReadUrl {
   const { text, restored } = withoutReferences(url);
-  const parts = /^[a-z]+:\/\/(?:([^/?#]*)@)?([^/?#]*)(?:\/([^?#]*))?(?:\?([^#]*))?$/.exec(text);
+  const parts = /^[a-z0-9+_]+:\/\/(?:([^/?#]*)@)?([^/?#]*)(?:\/([^?#]*))?(?:\?([^#]*))?$/.exec(text);
   const [, who = "", where = "", database = "", query = ""] = parts ?? [];
   if (parts === null || /@/.test(where + database + query)) {
     return invalid(
@@ -121,6 +148,7 @@ type Parameters =
 function readParameters(query: string, restored: (text: string) => string): Parameters {
   const values: PostgresAddress["parameters"] = {};
   for (const [written, value] of new URLSearchParams(query)) {
+    if (withoutEffect.has(written)) continue;
     const name = postgresParameters.find((known) => known === written);
     if (name === undefined) {
       const near = suggestion(written, postgresParameters);
@@ -128,13 +156,13 @@ function readParameters(query: string, restored: (text: string) => string): Para
         `an address has no \`${quoted(written)}\`${near || `; it can have ${postgresParameters.join(", ")}`}`,
       );
     }
-    values[name] = restored(value);
-  }
-  const mode = values.sslmode;
-  if (mode !== undefined && !hasReference(mode) && !sslModes.includes(mode)) {
-    return invalid(
-      `\`sslmode\` is one of ${sslModes.join(", ")}, not \`${quoted(mode)}\`${suggestion(mode, sslModes)}`,
-    );
+    const chosen = restored(value);
+    const known = choices[name];
+    if (known !== undefined && !hasReference(chosen) && !known.includes(chosen)) {
+      const near = suggestion(chosen, known);
+      return invalid(`\`${name}\` is one of ${known.join(", ")}, not \`${quoted(chosen)}\`${near}`);
+    }
+    values[name] = chosen;
   }
   return { kind: "valid", values };
 }

@@ -219,7 +219,7 @@ function describeFault({ host }: URL, message: string): string {
   const fault = /\(([^)]*)\)$/.exec(message)?.[1] ?? message;
   if (fault.startsWith("Expected HTTP/")) return `what answers at ${host} isn't HTTP`;
   const isLine = /\b(?:CR|LF)\b/.test(fault);
-  return `the reply of ${host} breaks HTTP: ${fault}${isLine ? "; each line of its head has to end with CR and LF" : ""}`;
+  return `the reply of ${host} breaks HTTP: ${isLine ? `a wrong line end in its head, which has to be CR LF (${fault})` : fault}`;
 }
 
 /** The innermost cause. */

@@ -8,6 +8,7 @@ import type { StepContext } from "../stepContext.ts";
 import {
   describeConnectionProblem,
   describeStatementError,
+  isWithoutTls,
   type PostgresServer,
   postgresServer,
 } from "./postgresServer.ts";
@@ -53,6 +54,18 @@ export class PostgresConnection implements SqlConnection {
     signal: AbortSignal,
   ): Promise<PostgresConnection> {
     const server = await postgresServer(address, root);
+    try {
+      return await PostgresConnection.#open(server, signal);
+    } catch (error) {
+      const isPlain = server.isTlsOptional && isWithoutTls(error);
+      if (isPlain) return await PostgresConnection.open(withoutTls(address), { root }, signal);
+      throw error instanceof NoConnection
+        ? error
+        : new NoConnection(describeConnectionProblem(server, error));
+    }
+  }
+
+  static async #open(server: PostgresServer, signal: AbortSignal): Promise<PostgresConnection> {
     const socket = new Socket();
     const client = new pg.Client({
       host: server.hostname,
@@ -64,6 +77,7 @@ export class PostgresConnection implements SqlConnection {
       ssl: server.tls,
       application_name: server.applicationName,
       options: server.options,
+      enableChannelBinding: server.hasChannelBinding,
       stream: () => socket,
     });
     // Ignored: the next statement reports a lost connection.
@@ -73,9 +87,10 @@ export class PostgresConnection implements SqlConnection {
     try {
       signal.throwIfAborted();
       await client.connect();
+      await prepareSession(client, server);
     } catch (error) {
       socket.destroy();
-      throw new NoConnection(describeConnectionProblem(server, error));
+      throw error;
     } finally {
       signal.removeEventListener("abort", give);
     }
@@ -115,7 +130,7 @@ export class PostgresConnection implements SqlConnection {
       isOpen = isTransaction;
       for (const statement of statements) {
         text = statement.text;
-        rows = await runStatement(client, statement);
+        rows = await runStatement(client, statement, await arraysOf(client, statement));
         index += 1;
       }
       text = "commit";
@@ -165,6 +180,20 @@ export class PostgresConnection implements SqlConnection {
   }
 }
 
+function withoutTls(address: PostgresAddress): PostgresAddress {
+  return { ...address, parameters: { ...address.parameters, sslmode: "disable" } };
+}
+
+/** Sees to what the address says of the session. @throws NoConnection; what the server says. */
+async function prepareSession(client: pg.Client, { host, schema, writes }: PostgresServer): Promise<void> {
+  if (schema !== undefined) await client.query("select set_config('search_path', $1, false)", [schema]);
+  if (writes === undefined) return;
+  const { rows } = await client.query<{ transaction_read_only: string }>("show transaction_read_only");
+  if ((rows[0]?.transaction_read_only === "off") === writes) return;
+  const is = writes ? "takes no writes" : "takes writes";
+  throw new NoConnection(`${host} ${is}, against the \`target_session_attrs\` of the address`);
+}
+
 /** The library has the key, but its types don't. */
 function keyOf(client: object): BackendKey | undefined {
   const processId = "processID" in client ? client.processID : undefined;
@@ -183,17 +212,52 @@ async function within<T>(milliseconds: number, work: Promise<T>): Promise<T | un
   }
 }
 
+type SqlStatement = SqlWork["statements"][number];
+
+/** The statement is asked about under this name. The server counts positions in it from here. */
+const asked = "pipeline_runs_asked";
+const before = `prepare ${asked} as `;
+
+/**
+ * The parameters that the statement wants as arrays, by their index: a list is one of these, and JSON elsewhere.
+ * @throws what the server says of the statement.
+ */
+async function arraysOf(client: pg.Client, { params, text }: SqlStatement): Promise<ReadonlySet<number>> {
+  if (!params.some((value) => Array.isArray(value))) return new Set();
+  try {
+    // The extended protocol accepts one statement only.
+    const config = { text: before + text, queryMode: "extended" };
+    await client.query(config);
+  } catch (error) {
+    if (error instanceof pg.DatabaseError && error.position !== undefined) {
+      error.position = String(Number(error.position) - before.length);
+    }
+    throw error;
+  }
+  const { rows } = await client.query<{ types: string[] }>(
+    "select parameter_types::text[] as types from pg_prepared_statements where name = $1",
+    [asked],
+  );
+  await client.query(`deallocate ${asked}`);
+  const types = rows[0]?.types ?? [];
+  return new Set(types.flatMap((type, index) => (type.endsWith("[]") ? [index] : [])));
+}
+
 /**
  * Runs one statement, row by row as the server sends them.
  *
  * @throws what the server says of it.
  */
-function runStatement(client: pg.Client, { params, text }: SqlWork["statements"][number]): Promise<ReadRows> {
+function runStatement(
+  client: pg.Client,
+  { params, text }: SqlStatement,
+  arrays: ReadonlySet<number>,
+): Promise<ReadRows> {
   const reader = new RowReader();
   const { promise, resolve, reject } = Promise.withResolvers<ReadRows>();
   const config = {
     text,
-    values: params.map(jsonToPostgres),
+    values: params.map((value, index) => jsonToPostgres(value, arrays.has(index))),
     types: { getTypeParser: () => (value: string) => value },
     rowMode: "array",
     // The extended protocol accepts one statement only, with or without parameters.

@@ -14,6 +14,13 @@ export interface PostgresServer extends Peer {
   readonly database: string;
   /** False for a connection without TLS. */
   readonly tls: false | ConnectionOptions;
+  /** Whether it may do without TLS if it has none. */
+  readonly isTlsOptional: boolean;
+  readonly hasChannelBinding: boolean;
+  /** Where names without a schema are looked for, if not where the server says. */
+  readonly schema: string | undefined;
+  /** Whether its sessions have to be able to write, or have not to; undefined for either. */
+  readonly writes: boolean | undefined;
   readonly applicationName: string;
   readonly options: string | undefined;
 }
@@ -39,10 +46,21 @@ export async function postgresServer(address: PostgresAddress, root: string): Pr
     password: address.password,
     database: address.database || user,
     tls: isSocket ? false : await tlsOf(parameters, root),
+    isTlsOptional: ["allow", "prefer"].includes(parameters.sslmode ?? ""),
+    hasChannelBinding: ["prefer", "require"].includes(parameters.channel_binding ?? ""),
+    schema: parameters.schema,
+    writes: writing[parameters.target_session_attrs ?? ""],
     applicationName: parameters.application_name ?? "pipeline-runs",
     options: parameters.options,
   };
 }
+
+const writing: Readonly<Record<string, boolean>> = {
+  "read-write": true,
+  primary: true,
+  "read-only": false,
+  standby: false,
+};
 
 function bracketed(host: string): string {
   return host.includes(":") ? `[${host}]` : host;
@@ -64,6 +82,8 @@ async function tlsOf(
   switch (mode) {
     case "disable":
       return false;
+    case "allow":
+    case "prefer":
     case "require":
       return sslrootcert ? { ...files, ...anyHost } : { ...files, rejectUnauthorized: false };
     case "verify-ca":
@@ -71,7 +91,7 @@ async function tlsOf(
     case "verify-full":
       return files;
     default:
-      throw new NoConnection("`sslmode` is one of disable, require, verify-ca, verify-full");
+      throw new NoConnection("`sslmode` is one of disable, allow, prefer, require, verify-ca, verify-full");
   }
 }
 
@@ -120,11 +140,16 @@ export function describeConnectionProblem(server: PostgresServer, error: unknown
   if (/password must be a(?: non-empty)? string/.test(message)) {
     return `${host} asks for a password of the user ${user}, and the address has none`;
   }
-  if (/does not support SSL/.test(message)) return `${host} doesn't do TLS, which \`sslmode\` asks for`;
+  if (isWithoutTls(error)) return `${host} doesn't do TLS, which \`sslmode\` asks for`;
   if (isLoss(code, message) || /establishing an SSL connection/.test(message)) {
     return `${host} closed the connection; is it a PostgreSQL server?`;
   }
   return `${host} can't be used: ${message}${code === undefined ? "" : ` (${code})`}`;
+}
+
+/** Whether a server has refused a connection since it has no TLS. */
+export function isWithoutTls(error: unknown): boolean {
+  return error instanceof Error && /does not support SSL/.test(error.message);
 }
 
 /** The server's error about a statement, with detail, hint and position. */

@@ -30,9 +30,14 @@ export function postgresToJson(value: unknown, type: number): unknown {
   }
 }
 
-/** A value of `params` for PostgreSQL: text, whose type the statement decides. Lists and maps are JSON. */
-export function jsonToPostgres(value: unknown): string | null {
+/**
+ * A value of `params` for PostgreSQL: text, whose type the statement decides. Lists and maps are JSON.
+ *
+ * @param isArray whether a list is an array of PostgreSQL's, which the library writes.
+ */
+export function jsonToPostgres(value: unknown, isArray: boolean): unknown {
   if (value === null) return null;
+  if (isArray && Array.isArray(value)) return value.map((item) => jsonToPostgres(item, true));
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 

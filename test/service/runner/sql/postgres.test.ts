@@ -113,6 +113,58 @@ describe("an sql step on PostgreSQL", function () {
     assert.match(await steps.fails({ query: "select $1", params: [] }), /bind message supplies 0 parameters/);
   });
 
+  it("takes a list for an array where the statement wants one, and for JSON elsewhere", async () => {
+    await using steps = stepsOn();
+    await steps.succeeds({
+      query:
+        "select n, $2::text[] as names, $3::jsonb as list from generate_series(1, 9) as n where n = any($1::int[])",
+      params: [
+        [2, 5],
+        ["a,b", 'say "hi"', null],
+        [1, [2]],
+      ],
+      expect: {
+        rows: [2, 5].map((n) => ({ n, names: ["a,b", 'say "hi"', null], list: [1, [2]] })),
+      },
+    });
+    assert.equal(
+      await steps.fails({ query: "select nme\nfrom pg_database where oid = any($1)", params: [[1]] }),
+      'column "nme" does not exist (line 1, column 8 of the statement)',
+    );
+    assert.match(
+      await steps.fails({ query: "select $1::int[]; drop table orders", params: [[1]] }),
+      /^a `query` is one statement/,
+    );
+    await steps.succeeds({
+      statements: [
+        "create temp table t (a int[])",
+        { query: "insert into t values ($1)", params: [[3]] },
+        "select a from t",
+      ],
+      expect: { rows: [{ a: [3] }] },
+    });
+  });
+
+  it("understands the addresses of providers, and does what they say of the session", async () => {
+    const { password, port } = postgres();
+    const address = `postgresql+psycopg2://app:${encodeURIComponent(password)}@127.0.0.1:${port}/postgres`;
+    const asked = "channel_binding=prefer&connect_timeout=10&pgbouncer=true&sslmode=prefer";
+    const query = { query: "select current_schema() as s", expect: { rows: [{ s: "pg_catalog" }] } };
+    for (const url of [
+      `"${address}?${asked}&schema=pg_catalog&target_session_attrs=read-write"`,
+      `'${address}?sslmode=allow&schema=pg_catalog&target_session_attrs=any'`,
+    ]) {
+      await using steps = new TestSteps("${{ env.URL }}", folder.path, {}, { URL: url });
+      await steps.succeeds(query);
+    }
+    const standby = `${address}?target_session_attrs=standby`;
+    await using steps = new TestSteps("${{ env.URL }}", folder.path, {}, { URL: standby });
+    assert.match(
+      await steps.fails(query),
+      /takes writes, against the `target_session_attrs` of the address$/,
+    );
+  });
+
   it("never ignores a second statement of a query", async () => {
     await using steps = stepsOn();
     for (const params of [[], ["a"]]) {

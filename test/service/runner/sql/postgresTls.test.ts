@@ -23,6 +23,7 @@ describe("an sql step on PostgreSQL with TLS", function () {
 
   it("checks of the certificate what the address asks for", async () => {
     for (const [host, query] of [
+      ["127.0.0.1", "?sslmode=prefer"],
       ["127.0.0.1", "?sslmode=require"],
       ["127.0.0.1", "?sslmode=require&sslrootcert=ca.pem"],
       ["127.0.0.1", "?sslmode=verify-ca&sslrootcert=ca.pem"],
