@@ -86,6 +86,8 @@ export interface RefusedStart {
   readonly pipeline: string;
   readonly refusal: Refusal;
   readonly waitedSeconds: number;
+  /** The run that holds the slot, where the caller is one of its steps. */
+  readonly ownRunId?: string;
   /** The caller's options as words of the command line, which the retry repeats. */
   readonly options?: readonly string[];
 }
@@ -110,7 +112,7 @@ export function refusalReport(first: RefusedStart, ...others: readonly RefusedSt
     ok: false,
     command: "run",
     error: { type: errorName, message: refusalMessage(worst) },
-    hints: worst.refusal.scope === "org" ? [cancel, ...retries] : retries,
+    hints: worst.refusal.scope === "org" && worst.ownRunId === undefined ? [cancel, ...retries] : retries,
     warnings: [],
   };
 }
@@ -152,11 +154,14 @@ function outranks(one: RefusedStart, other: RefusedStart): boolean {
 export function refusalMessage({
   refusal,
   waitedSeconds,
-}: Pick<RefusedStart, "refusal" | "waitedSeconds">): string {
+  ownRunId,
+}: Pick<RefusedStart, "refusal" | "waitedSeconds" | "ownRunId">): string {
   switch (refusal.scope) {
     case "free-day":
       return `Scope free-day: all of today's runs are used. The count starts again at 00:00 UTC, in ${refusal.secondsToReset} s.`;
     case "org":
+      if (ownRunId !== undefined)
+        return `Scope org: this step's own run, ${ownRunId}, holds the org's slot, and keeps it while the step waits.`;
       return waitedSeconds === 0
         ? "Scope org: another run holds the org's slot."
         : `Scope org: another run holds the org's slot, and it did not come free in ${waitedSeconds} s.`;

@@ -70,7 +70,7 @@ function reasonText(start: RefusedStart, { now, runsPerDay }: RefusalFacts, t: T
 
 /** Which limit refused a start. */
 export function limitText(
-  { refusal, waitedSeconds }: Pick<RefusedStart, "refusal" | "waitedSeconds">,
+  { refusal, waitedSeconds, ownRunId }: Pick<RefusedStart, "refusal" | "waitedSeconds" | "ownRunId">,
   runsPerDay: number | undefined,
   t: Translate,
 ): string {
@@ -80,6 +80,8 @@ export function limitText(
         ? t("today's runs are used up.")
         : t("today's {0} runs are used up.", runsPerDay);
     case "org":
+      if (ownRunId !== undefined)
+        return t("this step's own run, {0}, holds the slot, and keeps it while the step waits.", ownRunId);
       return waitedSeconds === 0
         ? t("another run holds the slot.")
         : t(

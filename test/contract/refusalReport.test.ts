@@ -51,6 +51,15 @@ describe("the refusal object", () => {
     );
   });
 
+  it("of a step whose own run holds the slot names that run, and no cancel, which would end the step", () => {
+    const report = refusalReport({ ...org("nightly"), waitedSeconds: 0, ownRunId: "run_1" });
+    assert.equal(
+      report.error.message,
+      "Scope org: this step's own run, run_1, holds the org's slot, and keeps it while the step waits.",
+    );
+    assert.deepEqual(report.hints, [{ command: "pipeline run nightly", doc: "retry when the slot is free" }]);
+  });
+
   it("has the given fields in the given order, and no others", () => {
     for (const report of [refusalReport(org("a")), refusalReport(freeDay("a"))]) {
       assert.deepEqual(Object.keys(report), ["ok", "command", "error", "hints", "warnings"]);

@@ -130,6 +130,7 @@ export class Batch {
         {
           client: this.#client,
           root: this.#options.root,
+          ownRunId: this.#tool.env["PIPELINE_RUN_ID"],
           // After one refusal, the other pipelines don't wait for a slot.
           patienceSeconds: refusals.length > 0 ? 0 : waitSeconds,
           onWaitStart: (servedAt) => progress.begin(this.#client, servedAt),
@@ -151,8 +152,8 @@ export class Batch {
         interrupted,
       );
       if (outcome.kind === "started") return { kind: "run", run: outcome.run, isUnwanted: false };
-      const { refusal, waitedSeconds } = outcome;
-      return { kind: "refused", start: { pipeline, refusal, waitedSeconds, options } };
+      const { kind, ...refused } = outcome;
+      return { kind, start: { pipeline, ...refused, options } };
     } catch (error) {
       if (unwanted !== undefined) return { kind: "run", run: unwanted, isUnwanted: true };
       return interrupted.aborted

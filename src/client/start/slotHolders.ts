@@ -20,6 +20,21 @@ export async function slotHolders(
   }
 }
 
+/** Whether a run holds the only slot of the org. @returns false where the service doesn't tell. */
+export async function holdsOnlySlot(
+  client: ServiceClient,
+  runId: string,
+  signal: AbortSignal,
+): Promise<boolean> {
+  try {
+    const once = client.withoutRetries();
+    const [run, { limits }] = await Promise.all([once.run(runId, signal), once.org(signal)]);
+    return isActive(run) && limits.parallelRuns === 1;
+  } catch {
+    return false;
+  }
+}
+
 /**
  * How many seconds a run may still hold its slot, by its time limit and the service's clock.
  *

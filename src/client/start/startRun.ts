@@ -8,11 +8,18 @@ import { mayHaveRestarted, type Reconnect } from "../service/failedRequest.ts";
 import { OutOfReach } from "../service/reachFaults.ts";
 import { AbsentEndpoint, DefinitionWanted, LostStart } from "../service/replyErrors.ts";
 import { growingPauses, pauseBounds } from "../service/retry.ts";
+import { holdsOnlySlot } from "./slotHolders.ts";
 import { type LostReply, StartAttempts } from "./startAttempts.ts";
 
 export type StartOutcome =
   | { readonly kind: "started"; readonly run: Run }
-  | { readonly kind: "refused"; readonly refusal: Refusal; readonly waitedSeconds: number };
+  | {
+      readonly kind: "refused";
+      readonly refusal: Refusal;
+      readonly waitedSeconds: number;
+      /** The caller's own run, whose slot was not waited for. */
+      readonly ownRunId?: string;
+    };
 
 export interface StartDeps {
   readonly client: ServiceClient;
@@ -44,6 +51,8 @@ export interface StartDeps {
   readonly reconnect?: Reconnect | undefined;
   /** The coding agent that starts the run, see `agentHeader`. */
   readonly agent?: string | undefined;
+  /** The run that the caller is a step of. While it holds the org's only slot, a wait for that could not succeed. */
+  readonly ownRunId?: string | undefined;
   /** How long to wait for a slot; 120 by the contract. 0 takes the first reply. */
   readonly patienceSeconds?: number;
 }
@@ -117,6 +126,10 @@ async function askAndWait(
   if (first.kind === "started") return first;
   const patience = deps.patienceSeconds ?? waitSeconds;
   if (first.refusal.scope === "free-day" || patience <= 0) return refused(first, 0);
+  const { ownRunId } = deps;
+  if (ownRunId !== undefined && (await holdsOnlySlot(attempts.client, ownRunId, signal))) {
+    return { kind: "refused", refusal: first.refusal, waitedSeconds: 0, ownRunId };
+  }
   deps.onWaitStart?.(first.servedAt);
 
   const over = new AbortController();

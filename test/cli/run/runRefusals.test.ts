@@ -77,6 +77,20 @@ describe("pipeline run, refused by a limit", () => {
     }
   });
 
+  it("refuses at once a step that would wait for the slot of its own run", async () => {
+    await using tool = await servedToolbox();
+    await tool.write("inner", programPipeline(""));
+    const call = `require('node:child_process').spawnSync(process.execPath, [${JSON.stringify(tool.path)}, 'run', 'inner'], { stdio: 'inherit' })`;
+    await tool.write("outer", programPipeline(`process.exit(${call}.status)`));
+    const { exitCode, stderr } = await tool.call(["run", "outer"]);
+    assert.equal(exitCode, 1);
+    assert.match(stderr, /exited with 5, expected 0/);
+    const own = /this step's own run, (run_\w+), holds the slot/.exec(stderr)?.[1];
+    assert(stderr.includes(`outer: ${own} started`), stderr);
+    assert(stderr.includes("Hint: pipeline run inner, once the slot is free"));
+    assert(!stderr.includes("--mine"));
+  });
+
   itOn("posix", "hints at commands that a shell takes and that work", async () => {
     await using tool = await toolbox();
     await using service = await LoopbackService.listen(

@@ -10,6 +10,7 @@ import {
   type Answer,
   type Asked,
   LoopbackService,
+  orgOnWire,
   runOnWire,
   sendError,
   sendJson,
@@ -165,6 +166,27 @@ describe("starting a run", () => {
       assert.deepEqual(places, []);
       assert.equal(scene.service.asked.filter(({ path }) => path === "/api/queue").length, 1);
     });
+
+    for (const [what, status, parallelRuns, waited] of [
+      ["refuses at once a step of the run that holds the only slot", "running", 1, 0],
+      ["waits as a step of a run that has ended", "succeeded", 1, 120],
+      ["waits as a step where another slot may become free", "running", 2, 120],
+    ] as const) {
+      it(what, async () => {
+        await using scene = await Scene.of(async (scene, asked, response, gone) => {
+          if (asked.path === "/api/org")
+            return sendJson(response, 200, {
+              ...orgOnWire,
+              limits: { "parallel-runs": parallelRuns, "runs-per-day": 50 },
+            });
+          if (asked.path !== "/api/runs/run_own") return holdThenRefuse(scene, asked, response, gone);
+          sendJson(response, 200, runOnWire({ "run-id": "run_own", status }));
+        });
+        const outcome = await scene.drive(scene.start({ ownRunId: "run_own" }));
+        const refused = { kind: "refused", refusal: { scope: "org" }, waitedSeconds: waited };
+        assert.deepEqual(outcome, waited === 0 ? { ...refused, ownRunId: "run_own" } : refused);
+      });
+    }
 
     it("waits as long as the caller's patience says", async () => {
       await using scene = await Scene.of(holdThenRefuse);
