@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { Environment } from "../client/environment.ts";
 import { serviceFor } from "../client/logins/serviceFor.ts";
-import { errorTypes, exitCodes } from "../contract/errors.ts";
+import { errorTypes, exitCodes, PipelineError } from "../contract/errors.ts";
 import type { Perform } from "./commands/command.ts";
 import { tabWord } from "./commands/completion.ts";
 import { failureOf, Output } from "./output/output.ts";
@@ -15,7 +15,8 @@ export interface ToolHost {
   /** The folder of the built programs. */
   readonly programs: string;
   readonly env: Environment;
-  readonly folder: string;
+  /** The working folder; undefined when it is gone. */
+  readonly folder: string | undefined;
   readonly out: Stream;
   readonly err: Stream;
   /** Aborted once the reader of standard output is gone. */
@@ -32,9 +33,17 @@ export async function start(version: string, programs: string): Promise<void> {
   delete process.env["ELECTRON_RUN_AS_NODE"];
   // Before anything is written.
   const { out, err, unread, exitCode } = new StandardStreams();
-  const host = { version, programs, env: process.env, folder: process.cwd(), out, err, unread, exitCode };
+  const host = { version, programs, env: process.env, folder: workingFolder(), out, err, unread, exitCode };
   const code = await runLine(process.argv.slice(2), host);
   if (code !== undefined) process.exitCode = code;
+}
+
+function workingFolder(): string | undefined {
+  try {
+    return process.cwd();
+  } catch {
+    return undefined;
+  }
 }
 
 /**
@@ -55,6 +64,11 @@ export async function runLine(line: readonly string[], host: ToolHost): Promise<
     // Also on an immediate exit.
     process.once("exit", release);
     try {
+      if (folder === undefined) {
+        throw new PipelineError("not-found", "The working folder was removed, or can't be read.", {
+          next: "Go to another one.",
+        });
+      }
       const code = await act({
         output,
         env,
@@ -91,6 +105,7 @@ export async function runLine(line: readonly string[], host: ToolHost): Promise<
 
   const program = createProgram({ version, env, perform, line, out, err });
   if (line[0] === tabWord) {
+    if (folder === undefined) return undefined;
     const { answerTab } = await import("./completion/answerTab.ts");
     const { runningService } = await import("../client/logins/serviceFor.ts");
     await answerTab(program, line.slice(1), {

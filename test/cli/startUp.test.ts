@@ -4,6 +4,7 @@ import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { execa } from "execa";
 import * as z from "zod/mini";
+import { itOn } from "../itOn.ts";
 import { servedToolbox, type Toolbox } from "./toolbox.ts";
 
 /** Notes what the tool has loaded by its end: Node's own modules, of which only Node itself knows, and files of the tool's. */
@@ -54,6 +55,25 @@ describe("the start of the tool", () => {
     box = await servedToolbox();
   });
   after(() => box[Symbol.asyncDispose]());
+
+  itOn(
+    "linux",
+    "says in one sentence that its working folder was removed, whatever the command",
+    async () => {
+      const said = ["The working folder was removed, or can't be read.", "Go to another one."];
+      for (const line of ["run hello", "validate", "org", "mcp", "org --json"]) {
+        const script = `mkdir gone && cd gone && rmdir ../gone && exec "$0" "$1" ${line}`;
+        const { exitCode, stdout, stderr } = await execa("sh", ["-c", script, process.execPath, box.path], {
+          cwd: box.project,
+          env: box.env,
+          reject: false,
+        });
+        assert.equal(exitCode, 2, stderr);
+        if (!line.endsWith("--json")) assert.equal(stderr, `pipeline: ${said.join("\n")}`);
+        else assert.deepEqual(JSON.parse(stdout).error, { type: "not-found", message: said.join(" ") });
+      }
+    },
+  );
 
   it("loads nothing of Node's that asking this machine's service doesn't need", async () => {
     const { nodes } = await loadedBy(box, ["org"]);

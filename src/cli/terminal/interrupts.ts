@@ -1,3 +1,5 @@
+import { fstatSync } from "node:fs";
+import { isatty } from "node:tty";
 import { exitCodes } from "../../contract/errors.ts";
 
 /** The abort reason of a command's signal after Ctrl-C or a termination signal. */
@@ -9,6 +11,7 @@ export class Interrupted extends Error {
 export class Interrupts implements Disposable {
   readonly #first = new AbortController();
   readonly #second = new AbortController();
+  readonly #isDetached = isDetached();
 
   constructor() {
     for (const name of signalNames) process.on(name, this.#onInterrupt);
@@ -28,7 +31,8 @@ export class Interrupts implements Disposable {
     for (const name of signalNames) process.off(name, this.#onInterrupt);
   }
 
-  readonly #onInterrupt = (): void => {
+  readonly #onInterrupt = (name: NodeJS.Signals): void => {
+    if (name === "SIGHUP" && this.#isDetached) return;
     if (!this.signal.aborted) {
       this.#first.abort(new Interrupted("interrupted"));
       return;
@@ -40,6 +44,17 @@ export class Interrupts implements Disposable {
 
 /** Ctrl-C, `kill` or a shutdown, and a closed terminal. */
 const signalNames = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+
+/**
+ * Whether the caller has detached the tool from its terminal, as nohup does, so that closing that ends nothing. Node.js resets
+ * which signals were ignored before it began, so the streams tell: none is a terminal, and the output goes to a file or nowhere.
+ */
+function isDetached(): boolean {
+  if ([0, 1, 2].some((stream) => isatty(stream))) return false;
+  return [1, 2]
+    .map((stream) => fstatSync(stream))
+    .every((stats) => stats.isFile() || stats.isCharacterDevice());
+}
 
 /** Releases the terminal when the tool is suspended (Ctrl-Z). Windows has no suspension. */
 export class Suspension implements Disposable {

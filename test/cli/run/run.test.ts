@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { programPipeline, untilCancelled } from "../../service/startedService.ts";
+import { execa } from "execa";
+import { itOn } from "../../itOn.ts";
+import { programPipeline, untilCancelled, writePid, writtenPid } from "../../service/startedService.ts";
 import { serviceProxy } from "../serviceProxy.ts";
 import { type Toolbox, toolbox, written } from "../toolbox.ts";
 
@@ -64,6 +66,23 @@ describe("pipeline run", () => {
     const { exitCode, stdout } = await waiting;
     assert.equal(exitCode, 0);
     assert.match(stdout, /hello succeeded$/);
+  });
+
+  itOn("posix", "goes on behind nohup: a hang-up ends no run whose output goes to a file", async () => {
+    const untilGo = "setInterval(() => { if (require('node:fs').existsSync('go')) process.exit(0); }, 20)";
+    await tool.write("long", programPipeline(`${writePid} ${untilGo}`));
+    const line = 'exec nohup "$0" "$1" run long > nohup.out 2>&1';
+    const running = execa("sh", ["-c", line, process.execPath, tool.path], {
+      cwd: tool.project,
+      env: tool.env,
+      reject: false,
+      stdin: "ignore",
+    });
+    await writtenPid(join(tool.project, "pid"));
+    running.kill("SIGHUP");
+    await tool.run(["org"]);
+    await writeFile(join(tool.project, "go"), "");
+    assert.equal((await running).exitCode, 0);
   });
 
   it("names the nearest pipeline for a name that doesn't exist", async () => {
