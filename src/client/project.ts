@@ -1,5 +1,5 @@
 import { readdir } from "node:fs/promises";
-import { basename, dirname, join, resolve } from "node:path";
+import { basename, dirname, join, relative, resolve } from "node:path";
 import { PipelineError } from "../contract/errors.ts";
 import { isLoopback } from "./service/baseUrl.ts";
 import type { ServiceClient } from "./service/client.ts";
@@ -15,27 +15,44 @@ export interface LocalProject {
 
 /** Finds the project that a folder belongs to: the nearest one upward, as git does. @returns undefined for none. */
 export async function findProject(folder: string): Promise<LocalProject | undefined> {
-  const root = resolve(folder);
-  if (await holdsPipelines(root)) return { name: basename(root), root };
+  return nearest(resolve(folder), [".yaml"]);
+}
+
+async function nearest(root: string, endings: readonly string[]): Promise<LocalProject | undefined> {
+  if ((await filesOf(root, endings)).length > 0) return { name: basename(root), root };
   const parent = dirname(root);
-  return parent === root ? undefined : findProject(parent);
+  return parent === root ? undefined : nearest(parent, endings);
+}
+
+/** The files of the nearest `pipelines/` upward that are not read, since their names end with `.yml`; as paths from the folder. */
+export async function misnamedFiles(folder: string): Promise<string[]> {
+  const endings = [".yaml", ".yml"];
+  const found = await nearest(resolve(folder), endings);
+  if (found === undefined) return [];
+  const names = await filesOf(found.root, endings);
+  return names
+    .filter((name) => name.endsWith(".yml") && !names.includes(name.replace(/yml$/, "yaml")))
+    .map((name) => join(relative(resolve(folder), found.root), "pipelines", name));
 }
 
 /** The name of the first project among the folders directly below one, by name. @returns undefined for none. */
 export async function projectBelow(folder: string): Promise<string | undefined> {
   const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
   const names = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
-  for (const name of names.sort()) if (await holdsPipelines(join(folder, name))) return name;
+  for (const name of names.sort()) {
+    if ((await filesOf(join(folder, name), [".yaml"])).length > 0) return name;
+  }
   return undefined;
 }
 
-async function holdsPipelines(root: string): Promise<boolean> {
-  try {
-    const entries = await readdir(join(root, "pipelines"), { withFileTypes: true });
-    return entries.some((entry) => entry.name.endsWith(".yaml") && !entry.isDirectory());
-  } catch {
-    return false;
-  }
+/** The names of the files in a root's `pipelines/` that end so, sorted. */
+async function filesOf(root: string, endings: readonly string[]): Promise<string[]> {
+  const entries = await readdir(join(root, "pipelines"), { withFileTypes: true }).catch(() => []);
+  return entries
+    .filter(({ name }) => endings.some((ending) => name.endsWith(ending)))
+    .filter((entry) => !entry.isDirectory())
+    .map(({ name }) => name)
+    .sort();
 }
 
 /**

@@ -1,3 +1,4 @@
+import { isServiceNamed } from "../../client/logins/logins.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import { everyOrg, type Role } from "../../contract/roles.ts";
 import type { Database } from "../../service/store/tables.ts";
@@ -98,7 +99,13 @@ export async function listKeys(
     ]);
     tool.output.result("keys list", { keys }, rowsFor(tool.output.out, rows));
     if (keys.length === 0 && !tool.output.json) {
-      tool.output.note(options.orgName === undefined ? "No keys yet." : "No org of that name has a key.");
+      const where = "folder" in options ? ` in ${options.folder}` : "";
+      tool.output.note(
+        options.orgName === undefined ? `No keys yet${where}.` : `No org of that name has a key${where}.`,
+      );
+      if ("folder" in options && (await isServiceNamed(tool.env))) {
+        tool.output.note("These would be keys of this machine's own service, not of the one in use.");
+      }
     }
     return 0;
   } finally {

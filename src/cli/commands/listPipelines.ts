@@ -1,11 +1,12 @@
 import { isServiceNamed } from "../../client/logins/logins.ts";
-import { checkedFiles, type ProjectFile, resourceTypes } from "../../client/pipelineFiles.ts";
-import { findProject, type LocalProject, registerProject } from "../../client/project.ts";
+import { checkedFiles, type ProjectFile, projectFiles, resourceTypes } from "../../client/pipelineFiles.ts";
+import { findProject, type LocalProject, misnamedFiles, registerProject } from "../../client/project.ts";
 import { replaceControlCharacters } from "../../contract/controlCharacters.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import type { PipelineEntry } from "../../contract/pipelines.ts";
 import { formatProblem } from "../../pipeline/parse/problem.ts";
 import { rowsFor } from "../output/table.ts";
+import { misnamedText } from "../run/namedPipelines.ts";
 import type { Tool } from "../tool.ts";
 
 export interface ListOptions {
@@ -24,8 +25,26 @@ export async function listPipelines(tool: Tool, options: ListOptions): Promise<n
   if (options.all && options.project !== undefined) {
     throw new PipelineError("usage", "--all and --project exclude each other.");
   }
-  tell(tool, await pipelinesOf(tool, options));
+  const pipelines = await pipelinesOf(tool, options);
+  const misnamed = await misnamedFiles(tool.folder);
+  if (misnamed.length > 0) tool.output.warn(misnamedText(misnamed));
+  tell(tool, pipelines);
+  if (pipelines.length === 0 && !tool.output.json) await tellWhere(tool, options.project);
   return 0;
+}
+
+/** Says where no pipelines were found, and which files are here. */
+async function tellWhere({ env, folder, output, connect }: Tool, project: string | undefined): Promise<void> {
+  const service = (await isServiceNamed(env)) ? (await connect()).baseUrl.host : "This machine's service";
+  const whose = project === undefined ? "" : ` of the project ${project}`;
+  output.note(`${service} knows no pipelines${whose} yet. The first start in a project's folder tells it.`);
+  const here = await findProject(folder);
+  if (here === undefined) {
+    output.note(`There is no pipelines/<name>.yaml in ${folder} or above.`);
+    return;
+  }
+  const files = (await projectFiles(here.root)).map(({ path }) => path);
+  output.note(`In ${here.root}: ${files.join(", ")}.`);
 }
 
 /** The pipelines to list. @throws as `ServiceClient`. */
@@ -73,8 +92,7 @@ function tell({ output }: Tool, pipelines: readonly PipelineEntry[]): void {
   ]);
   output.result("pipelines", { pipelines: [...pipelines] }, rowsFor(output.out, rows));
   if (output.json) return;
-  if (rows.length === 0) output.note("No pipelines yet: add one as pipelines/<name>.yaml.");
-  else if (pipelines.some(({ problem }) => problem !== undefined)) {
+  if (pipelines.some(({ problem }) => problem !== undefined)) {
     output.note("`pipeline validate` shows the problems.");
   }
 }

@@ -9,12 +9,12 @@ import {
   type ReadPipeline,
   readPipelineFile,
 } from "../../client/pipelineFiles.ts";
-import { findProject, type LocalProject } from "../../client/project.ts";
+import { findProject, type LocalProject, misnamedFiles } from "../../client/project.ts";
 import { replaceControlCharacters } from "../../contract/controlCharacters.ts";
 import { exitCodes, PipelineError } from "../../contract/errors.ts";
 import { parsePipeline } from "../../pipeline/parse/parsePipeline.ts";
 import { formatProblem, nearestName, type Place, type Problem } from "../../pipeline/parse/problem.ts";
-import { noPipelinesHere } from "../run/namedPipelines.ts";
+import { misnamedText, noPipelinesHere } from "../run/namedPipelines.ts";
 import { type Terminal, widthOf } from "../terminal/terminal.ts";
 import type { Tool } from "../tool.ts";
 
@@ -37,6 +37,8 @@ export async function validate(
   const readsStdin = named.length < args.length;
   const files = readsStdin ? [await standardInput(tool, stdinName)] : [];
   if (named.length > 0 || !readsStdin) files.push(...(await filesToValidate(folder, named)));
+  const misnamed = args.length === 0 ? await misnamedFiles(folder) : [];
+  if (misnamed.length > 0) output.warn(misnamedText(misnamed));
 
   const facts = files.map(({ path, parsed }) => ({
     path,

@@ -1,11 +1,29 @@
+import { basename, join, resolve } from "node:path";
 import { isServiceNamed } from "../../client/logins/logins.ts";
-import { findProject, projectBelow } from "../../client/project.ts";
+import { findProject, misnamedFiles, projectBelow } from "../../client/project.ts";
 import type { ServiceClient } from "../../client/service/client.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import type { PipelineEntry } from "../../contract/pipelines.ts";
 import { shellWord } from "../../contract/refusal.ts";
 import { nearestName } from "../../pipeline/parse/problem.ts";
 import type { Tool } from "../tool.ts";
+
+/** The names of pipelines of which the command line may name the file instead: `hello.yaml`, `pipelines/hello.yaml`. */
+export async function pipelineNames(
+  { folder }: Pick<Tool, "folder">,
+  named: readonly string[],
+  root: string | undefined,
+): Promise<readonly string[]> {
+  if (root === undefined || !named.some((name) => /\.ya?ml$/.test(name))) return named;
+  // The parser of pipeline files takes long to load.
+  const { projectFiles } = await import("../../client/pipelineFiles.ts");
+  const files = await projectFiles(root);
+  return named.map((name) => {
+    if (files.some((file) => file.name === name)) return name;
+    const paths = [resolve(folder, name), join(root, "pipelines", name)];
+    return files.find(({ path }) => paths.includes(join(root, path)))?.name ?? name;
+  });
+}
 
 /**
  * Checks every pipeline before the first run starts: a typo in the last name should not use runs of the day. Where the
@@ -22,7 +40,9 @@ export async function checkPipelines(
   { project, root }: { readonly project: string | undefined; readonly root: string | undefined },
 ): Promise<PipelineError | undefined> {
   const isOutside = project === undefined && !(await isServiceNamed(tool.env));
-  if (names.length === 1 && !isOutside) return undefined;
+  const misnamed = await misnamedFiles(tool.folder);
+  const isMisnamed = names.some((name) => misnamed.some((path) => isNameOf(path, name)));
+  if (names.length === 1 && !isOutside && !isMisnamed) return undefined;
   const served = await listedPipelines(client, project, tool.interrupted);
   // A service that runs pipelines elsewhere knows only those that were started before.
   const isElsewhere = client.environment === undefined && served.length > 0 && root !== undefined;
@@ -32,6 +52,7 @@ export async function checkPipelines(
   const missing = wanted.filter((name) => !known.has(name));
   if (missing.length > 0 && isOutside) return noPipelinesHere(tool.folder);
   if (listed.length === 0) return undefined;
+  if (missing.some((name) => misnamed.some((path) => isNameOf(path, name)))) return misnamedError(misnamed);
   if (missing.length > 0) return noSuchPipelines(missing, [...known]);
   const broken = listed.filter(({ name, problem }) => problem !== undefined && wanted.includes(name));
   if (broken.length === 0) return undefined;
@@ -66,6 +87,8 @@ export async function noPipelinesHere(
   folder: string,
   type: "not-found" | "usage" = "not-found",
 ): Promise<PipelineError> {
+  const misnamed = await misnamedFiles(folder);
+  if (misnamed.length > 0) return misnamedError(misnamed, type);
   const below = await projectBelow(folder);
   return new PipelineError(type, "No pipelines/ here or above.", {
     next:
@@ -73,6 +96,20 @@ export async function noPipelinesHere(
         ? "Go to a project's folder, or make this one a project: create pipelines/hello.yaml."
         : `Try \`cd ${shellWord(below)}\`.`,
   });
+}
+
+/** Whether a `.yml` file is meant by the name of its pipeline, or its own. */
+function isNameOf(path: string, name: string): boolean {
+  return basename(name, ".yml") === basename(path, ".yml");
+}
+
+function misnamedError(paths: readonly string[], type: "not-found" | "usage" = "not-found"): PipelineError {
+  return new PipelineError(type, misnamedText(paths), { next: "" });
+}
+
+/** What to do about files that end with `.yml`. */
+export function misnamedText(paths: readonly string[]): string {
+  return `A pipeline file's name ends with .yaml: rename ${paths.join(", ")}.`;
 }
 
 async function listedPipelines(

@@ -8,7 +8,7 @@ import { LiveLines } from "../terminal/liveLines.ts";
 import type { Tool } from "../tool.ts";
 import { Batch, type Outcome } from "./batch.ts";
 import { conclude, doubtOf, lookAtRuns, OrgNumbers } from "./conclude.ts";
-import { checkPipelines } from "./namedPipelines.ts";
+import { checkPipelines, pipelineNames } from "./namedPipelines.ts";
 import type { LogDestination } from "./printLog.ts";
 
 export interface RunOptions {
@@ -23,7 +23,7 @@ export interface RunOptions {
 /** `pipeline run <pipeline>…`: starts a run of each and follows it to its end (contract: "The command-line tool"). */
 export async function runPipelines(
   tool: Tool,
-  pipelines: readonly string[],
+  named: readonly string[],
   options: RunOptions,
 ): Promise<number> {
   const { output, interrupted } = tool;
@@ -31,6 +31,7 @@ export async function runPipelines(
   const client = await connectLive(tool, live);
   const began = client.clock.monotonic();
   const { project, root } = await registerLocalProject(tool, client, options.project);
+  const pipelines = await pipelineNames(tool, named, root);
   const isOneOfSeveral = pipelines.length > 1;
   const problem = await checkPipelines(tool, client, pipelines, { project, root });
   if (problem !== undefined) {

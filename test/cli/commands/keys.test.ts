@@ -74,12 +74,17 @@ describe("pipeline keys", () => {
     assert.match(machines.stderr, /can't be revoked[\s\S]*start/);
   });
 
-  it("says so when there are none", async () => {
+  it("says so when there are none, and where it looked, also when another service is in use", async () => {
     await using tool = await toolbox();
     const { exitCode, stdout, stderr } = await tool.call(["keys", "list"]);
     assert.equal(exitCode, 0);
     assert.equal(stdout, "");
-    assert.match(stderr, /No keys yet/);
+    assert.equal(stderr, `No keys yet in ${tool.data}.`);
+    const named = { PIPELINE_BASE_URL: "http://127.0.0.1:9", PIPELINE_API_KEY: "plk_some_key" };
+    assert.match(
+      (await tool.call(["keys", "list"], named)).stderr,
+      /keys of this machine's own service, not/,
+    );
     assert.deepEqual((await json(tool, "keys", "list")).told.keys, []);
   });
 

@@ -38,6 +38,36 @@ describe("pipeline pipelines", () => {
     assert.equal((await tool.call(["pipelines", "--project", "inside", "--all"])).exitCode, 2);
   });
 
+  it("says where it looked and which files are here when a service in use knows no pipelines", async () => {
+    await using service = await startedService();
+    const { secret } = await service.key("viewer");
+    await using tool = await toolbox();
+    for (const name of ["hello", "nightly"]) await tool.write(name, programPipeline(""));
+    const named = { PIPELINE_BASE_URL: service.url, PIPELINE_API_KEY: secret };
+    const { exitCode, stdout, stderr } = await tool.call(["pipelines"], named);
+    assert.deepEqual([exitCode, stdout], [0, ""]);
+    assert.deepEqual(stderr.split("\n"), [
+      `${new URL(service.url).host} knows no pipelines yet. The first start in a project's folder tells it.`,
+      `In ${tool.project}: pipelines/hello.yaml, pipelines/nightly.yaml.`,
+    ]);
+  });
+
+  it("says that a file which ends with .yml has to be renamed, as validate and run do", async () => {
+    await using tool = await servedToolbox();
+    await writeFile(join(tool.project, "pipelines", "hello.yml"), programPipeline(""));
+    const rename = `A pipeline file's name ends with .yaml: rename ${join("pipelines", "hello.yml")}.`;
+    for (const line of ["run hello", "run hello.yml", "run", "validate", "pipelines"]) {
+      const { stderr } = await tool.call(line.split(" "));
+      assert(stderr.includes(rename), `${line}: ${stderr}`);
+    }
+    await tool.write("other", programPipeline(""));
+    for (const line of ["run hello", "run other hello.yml", "validate", "pipelines"]) {
+      const { exitCode, stderr } = await tool.call(line.split(" "));
+      assert.equal(exitCode, line.startsWith("run") ? 2 : 0, line);
+      assert(stderr.includes(rename), `${line}: ${stderr}`);
+    }
+  });
+
   it("lists what a service of another address knows, wherever one stands, also to who may only look", async () => {
     await using service = await startedService();
     await service.write("theirs", programPipeline(""));

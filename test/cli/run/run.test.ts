@@ -93,6 +93,25 @@ describe("pipeline run", () => {
     assert.match(stderr, /no pipeline `nightyl`[\s\S]*Did you mean `nightly`\?/);
   });
 
+  it("takes a pipeline's file for its name, by its path or as it stands in pipelines/", async () => {
+    await tool.write("hello", programPipeline(""));
+    await tool.write("other", `name: renamed\n${programPipeline("")}`);
+    const paths = [
+      "hello.yaml",
+      join("pipelines", "hello.yaml"),
+      join(tool.project, "pipelines", "hello.yaml"),
+    ];
+    const { exitCode, stdout, stderr } = await tool.run(["run", ...paths, "other.yaml"]);
+    assert.equal(exitCode, 0, stderr);
+    const names = stdout.split("\n").map((line) => /^run_\w+ (.*) succeeded$/.exec(line)?.[1]);
+    assert.deepEqual(names, ["hello", "hello", "hello", "renamed"]);
+    const inside = await tool.spawn(["run", "hello.yaml"], {}, join(tool.project, "pipelines"));
+    assert.equal(inside.exitCode, 0, inside.stderr);
+    const none = await tool.run(["run", "none.yaml"]);
+    assert.match(none.stderr, /no pipeline `none\.yaml`/);
+    await rm(join(tool.project, "pipelines", "other.yaml"));
+  });
+
   it("says where the pipelines are, outside of a project, and how to make the first", async () => {
     await using box = await toolbox();
     const outside = (folder: string, ...args: string[]) => box.spawn(["run", ...args], {}, folder);
