@@ -4,8 +4,8 @@ setlocal
 if not defined PIPELINE_EDITOR_RUNTIME goto other
 if not exist "%PIPELINE_EDITOR_RUNTIME%" goto other
 set ELECTRON_RUN_AS_NODE=1
-"%PIPELINE_EDITOR_RUNTIME%" "%~dp0..\dist\cli.js" %*
+"%PIPELINE_EDITOR_RUNTIME%" -- "%~dp0..\dist\cli.js" %*
 exit /b %errorlevel%
 :other
-node "%~dp0..\dist\cli.js" %*
+node -- "%~dp0..\dist\cli.js" %*
 exit /b %errorlevel%

@@ -42,7 +42,7 @@ describe("the command that the extension brings", () => {
     "posix",
     "hands on arguments, standard input and the exit code, with the editor's runtime",
     async () => {
-      const args = ["run", "two words", "it's", '"', "$HOME", "", "*", "-x"];
+      const args = ["run", "two words", "it's", '"', "$HOME", "", "*", "-x", "--env-file", "/nope"];
       const env = { PATH: "/usr/bin:/bin", PIPELINE_EDITOR_RUNTIME: process.execPath };
       const { exitCode, stdout, stderr } = await run(args, env);
       assert.equal(exitCode, 5, stderr);
@@ -55,9 +55,9 @@ describe("the command that the extension brings", () => {
     await symlink("bin/pipeline", first);
     await symlink(first, second);
     for (const program of [command, first, second]) {
-      const { stdout, stderr } = await run(["org"], withNode, program);
+      const { stdout, stderr } = await run(["org", "--env-file=/nope"], withNode, program);
       const told = JSON.parse(stdout || stderr);
-      assert.deepEqual([told.args, told.asNode], [["org"], ""]);
+      assert.deepEqual([told.args, told.asNode], [["org", "--env-file=/nope"], ""]);
       assert.equal(await realpath(told.execPath), await realpath(process.execPath));
     }
   });
