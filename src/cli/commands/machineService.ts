@@ -1,6 +1,7 @@
 import { Option } from "commander";
 import { dataFolder } from "../../client/embedded/dataFolder.ts";
 import type { Environment } from "../../client/environment.ts";
+import { PipelineError } from "../../contract/errors.ts";
 import { mostSlots, retentionDays } from "../../contract/limits.ts";
 import { type Role, roles } from "../../contract/roles.ts";
 import { keyName, name, type ToolCommand, wholeNumber } from "./command.ts";
@@ -19,7 +20,7 @@ export function addServiceWords(program: ToolCommand, env: Environment): void {
     })
     .option("--port <n>", "the port; 0 for any free one", wholeNumber(0, 65_535), 0)
     .addOption(databaseOption())
-    .option("--host <address>", "with --database: the address to listen on", "127.0.0.1")
+    .option("--host <address>", "with --database: the address to listen on (else 127.0.0.1)")
     .option(
       "--data-dir <folder>",
       "where the service's data is kept (else PIPELINE_DATA_DIR, else your data folder)",
@@ -33,8 +34,13 @@ export function addServiceWords(program: ToolCommand, env: Environment): void {
     .does(async (tool, options: ServeFlags) => {
       if (options.database !== undefined) {
         const { serveDatabaseInForeground } = await import("./serve.ts");
-        const { database, host, port, retentionDays: days } = options;
+        const { database, host = "127.0.0.1", port, retentionDays: days } = options;
         return serveDatabaseInForeground(tool, { url: database, host, port, retentionDays: days });
+      }
+      if (options.host !== undefined) {
+        throw new PipelineError("usage", "--host is for --database only.", {
+          next: "This machine's own service listens on 127.0.0.1 alone: whoever has its key runs programs here.",
+        });
       }
       const { serveInForeground } = await import("./serve.ts");
       return serveInForeground(tool, {
@@ -94,7 +100,7 @@ interface BackupFlags {
 }
 interface ServeFlags extends StoreFlags {
   readonly port: number;
-  readonly host: string;
+  readonly host?: string;
   readonly retentionDays?: number;
   readonly allowOtherOwner?: true;
 }

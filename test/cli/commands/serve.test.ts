@@ -81,6 +81,16 @@ describe("pipeline serve and keys create", () => {
     await serving;
   });
 
+  it("refuses --host for this machine's own service, which listens on loopback alone", async () => {
+    await using tool = await toolbox();
+    const { exitCode, stdout, stderr } = await tool.call(["serve", "--host", "0.0.0.0"]);
+    assert.deepEqual([exitCode, stdout], [2, ""]);
+    assert.match(
+      stderr,
+      /^pipeline: --host is for --database only\.\nThis machine's own service listens on 127\.0\.0\.1/,
+    );
+  });
+
   it("takes for how many days logs and artifacts are kept, and nothing that is no such number", async () => {
     await using tool = await toolbox();
     const wrong = await tool.run(["serve", "--retention-days", "0"]);
