@@ -254,6 +254,23 @@ describe("the page of runs", () => {
       assert.equal(await plain.page.locator("td time").textContent(), "2020-01-15 22:30:05 UTC");
     });
 
+    it("estimates in minutes when the day's last run starts", async () => {
+      await using service = await startedService();
+      const { secret, orgId } = await service.key();
+      await putRuns(
+        service.db,
+        orgId,
+        Array.from({ length: 49 }, () => ({})),
+      );
+      await using screen = await open({ zone: "UTC" });
+      await screen.signIn(service.url, secret);
+      assert.match((await screen.page.locator(".use time").textContent()) ?? "", /^\d\d:\d\d$/);
+      await using plain = await open({ script: false });
+      await plain.signIn(service.url, secret);
+      const text = (await plain.page.locator(".use time").textContent()) ?? "";
+      assert.match(text, /^\d{4}-\d\d-\d\d \d\d:\d\d UTC$/);
+    });
+
     it("keeps what is marked and where the reader is, when it changes", async () => {
       await using service = await startedService();
       const { client, secret, orgId } = await service.member();

@@ -66,6 +66,11 @@ export function timeView(instant: string): Html {
   return html`<time datetime="${instant}">${instant.slice(0, 10)} ${instant.slice(11, 19)} UTC</time>`;
 }
 
+/** The same of an estimate, which has no seconds. */
+export function aboutView(instant: string): Html {
+  return html`<time datetime="${instant}" data-about>${instant.slice(0, 10)} ${instant.slice(11, 16)} UTC</time>`;
+}
+
 /** How long something took, or has taken so far; the script keeps that current. Empty for what never started. */
 export function tookView(
   span: { readonly startedAt?: string | undefined; readonly stoppedAt?: string | undefined },

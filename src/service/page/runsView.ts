@@ -10,6 +10,7 @@ import type { RunPage } from "../store/runs.ts";
 import type { Html } from "./layout.ts";
 import { addressOf, filterView, isFiltered, type PageFilter } from "./runFilter.ts";
 import {
+  aboutView,
   againView,
   cancelMineView,
   cancelView,
@@ -109,7 +110,7 @@ function useView({ org, use, caller, now }: RunsFacts): Html {
   const pace =
     end === undefined
       ? ""
-      : html` At this pace the day's last run starts at about ${timeView(new Date(end).toISOString())}.`;
+      : html` At this pace the day's last run starts at about ${aboutView(new Date(end).toISOString())}.`;
   return html`<p class="quiet use">Used by ${counts(use.byPipeline, (name) => html`<bdi>${name}</bdi>`)}; started by
 ${counts(use.byActor, (key) => keyView(key, caller.keyId))}.${pace}</p>`;
 }

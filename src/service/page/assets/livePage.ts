@@ -161,6 +161,7 @@ function keepFocus(page: Document): () => void {
 }
 
 const timeOfDay = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
+const minuteOfDay = new Intl.DateTimeFormat(undefined, { timeStyle: "short" });
 const dayAndTime = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
 
 /** Shows instants in the reader's time zone, without today's date; the tooltip has UTC. */
@@ -171,7 +172,8 @@ function showLocalTimes(page: Document, now: number): void {
     if (Number.isNaN(instant.getTime())) continue;
     if (element.title === "") element.title = element.textContent ?? "";
     const isToday = instant.toDateString() === today;
-    element.textContent = (isToday ? timeOfDay : dayAndTime).format(instant);
+    const ofToday = element.dataset["about"] === undefined ? timeOfDay : minuteOfDay;
+    element.textContent = (isToday ? ofToday : dayAndTime).format(instant);
   }
 }
 
