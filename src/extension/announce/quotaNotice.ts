@@ -1,8 +1,7 @@
 import { t } from "@vscode/l10n";
 import type { Disposable, window as vscodeWindow } from "vscode";
 import { quotaLevel } from "../../contract/limits.ts";
-import { resetText } from "../../contract/refusalText.ts";
-import { secondsToReset, utcDay } from "../../contract/time.ts";
+import { utcDay } from "../../contract/time.ts";
 import type { Session } from "../session/session.ts";
 import { serviceNow } from "../session/sessionState.ts";
 import type { Claims } from "../window/claims.ts";
@@ -41,14 +40,14 @@ async function noticeOnce(deps: QuotaNoticeDeps, claimed: Set<string>): Promise<
   if (claimed.has(name)) return;
   claimed.add(name);
   if (!(await claims.claim(name))) return;
-  const left = org.limits.runsPerDay - org.usage.runsToday;
-  const runs =
-    left === 1
-      ? t("1 of today's {0} runs is left.", org.limits.runsPerDay)
-      : t("{0} of today's {1} runs are left.", left, org.limits.runsPerDay);
+  // Nothing that a later run makes untrue: an editor's notification can't be taken back.
+  const text = t(
+    "At least {0} of today's {1} runs are used. The count starts again at 00:00 UTC.",
+    org.usage.runsToday,
+    org.limits.runsPerDay,
+  );
   const showRuns = t("Show Runs");
   const never = t("Don't Show Again");
-  const text = `${runs} ${resetText(secondsToReset(now), deps.now(), t)}`;
   const chosen = await window.showInformationMessage(text, showRuns, never);
   if (chosen === showRuns) await executeCommand("pipelineRuns.runs.focus");
   if (chosen === never) await switchOff();
