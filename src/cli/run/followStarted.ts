@@ -34,7 +34,7 @@ export async function followStarted(
     service = await tool.connect(signal);
     return service;
   };
-  using progress = new RunProgress(deps, started);
+  using progress = new RunProgress(deps, started, deps.log !== undefined);
   const stop = new AbortController();
   let cancelled: Promise<CancelReply | undefined> | undefined;
   const cancel = (): void => {
@@ -60,8 +60,12 @@ export async function followStarted(
     isPrinting = false;
     if (hasEnded) patience.arm(restOfLogTimeout);
   };
+  const onLine = (stepIndex: number): void => progress.logged(stepIndex);
   const log =
-    deps.log && printLog(tool, client, started, { ...deps.log, onEntry, onPrinted }, patience.signal);
+    deps.log &&
+    printLog(tool, client, started, { ...deps.log, onEntry, onLine, onPrinted }, patience.signal).finally(
+      () => progress.logged(Number.POSITIVE_INFINITY),
+    );
   let run = started;
   try {
     const seen = (now: Run): void => {

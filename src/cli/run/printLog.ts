@@ -19,19 +19,21 @@ export interface LogDestination {
 
 interface PrintedLog {
   readonly onEntry: () => void;
+  readonly onLine: (stepIndex: number) => void;
   readonly onPrinted: () => void;
 }
 
 /**
  * Prints a run's log live until it is complete. A log that can't be read is only a warning: the run goes on.
- * @param onEntry called for each received entry, and `onPrinted` once it is printed, which a slow reader may delay.
+ * @param onEntry called for each received entry, and `onPrinted` once it is printed, which a slow reader may delay; `onLine`
+ * before each line, with its step.
  * @param signal ends it early: silently, or with a warning if its reason is `DeadlinePassed`.
  */
 export async function printLog(
   tool: Tool,
   client: ServiceClient,
   run: Run,
-  { stream, isOneOfSeveral, onEntry, onPrinted }: LogDestination & PrintedLog,
+  { stream, isOneOfSeveral, onEntry, onLine, onPrinted }: LogDestination & PrintedLog,
   signal: AbortSignal,
 ): Promise<void> {
   const { output } = tool;
@@ -40,7 +42,8 @@ export async function printLog(
   const lines = new TerminalLines({ hasColor, apiKeys });
   const whose = isOneOfSeveral ? `${nameOf(run)}: ` : "";
   const print = (whole: ReturnType<TerminalLines["rest"]>): void => {
-    for (const { text } of whole) {
+    for (const { text, stepIndex } of whole) {
+      onLine(stepIndex);
       if (stream === "output") output.line(`${whose}${text}`);
       else output.aside(`${whose}${text}`);
     }

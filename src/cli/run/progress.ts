@@ -19,34 +19,53 @@ export interface ProgressDeps {
   readonly isOneOfSeveral: boolean;
 }
 
+/** How long the line of an ended step waits for the rest of its log, which comes by another connection. */
+const logWithinMilliseconds = 1000;
+
 /**
  * Shows a run's progress on standard error: a permanent line for each ended step, and on a live terminal the current step
- * with its seconds. They are counted here, since the service's clock may differ.
+ * with its seconds. They are counted here, since the service's clock may differ. Beside a log, a step's line follows its output.
  */
 export class RunProgress implements Disposable {
   readonly #deps: ProgressDeps;
   readonly #run: Run;
+  readonly #over = new AbortController();
+  #steps: readonly RunStep[] = [];
   #printedSteps = 0;
+  #heldSteps = 0;
+  /** The steps before this one have all their output on the screen. */
+  #loggedSteps: number;
   #current: { readonly name: string; readonly since: number };
   #isCancelling = false;
 
-  constructor(deps: ProgressDeps, run: Run) {
+  /** @param hasLog whether {@link logged} will tell how far the run's log is printed. */
+  constructor(deps: ProgressDeps, run: Run, hasLog: boolean) {
     this.#deps = deps;
     this.#run = run;
+    this.#loggedSteps = hasLog ? 0 : Number.POSITIVE_INFINITY;
     this.#current = { name: "starting", since: deps.clock.monotonic() };
     deps.live.set(this, (spinner) => this.#line(spinner));
     deps.live.note(`${nameOf(run)}: ${run.runId} started`);
   }
 
   show(run: Run): void {
-    for (const step of (run.steps ?? []).slice(this.#printedSteps)) {
-      if (step.stoppedAt === undefined) {
-        this.#setCurrent(step.name);
-        return;
-      }
-      this.#printedSteps += 1;
-      this.#deps.live.note(this.#ended(step));
-    }
+    this.#steps = run.steps ?? [];
+    const current = this.#steps.find(({ stoppedAt }) => stoppedAt === undefined);
+    if (current !== undefined) this.#setCurrent(current.name);
+    this.#printEnded();
+    const ended = this.#endedSteps();
+    if (ended <= Math.max(this.#printedSteps, this.#heldSteps)) return;
+    this.#heldSteps = ended;
+    this.#deps.clock.sleep(logWithinMilliseconds, this.#over.signal).then(
+      () => this.logged(ended),
+      () => undefined,
+    );
+  }
+
+  /** The output of so many steps is printed. */
+  logged(steps: number): void {
+    this.#loggedSteps = Math.max(this.#loggedSteps, steps);
+    this.#printEnded();
   }
 
   /** Shows that the run was cancelled and its end is awaited. */
@@ -59,14 +78,29 @@ export class RunProgress implements Disposable {
   }
 
   end(run: Run): void {
-    this.show(run);
+    this.#steps = run.steps ?? [];
+    this.logged(Number.POSITIVE_INFINITY);
     this.#deps.live.remove(this);
     const took = timeBetween(run.createdAt, run.stoppedAt);
     this.#deps.output.note(`${nameOf(this.#run)}: ${run.status}${took === undefined ? "" : ` in ${took}`}`);
   }
 
   [Symbol.dispose](): void {
+    this.#over.abort();
+    this.logged(Number.POSITIVE_INFINITY);
     this.#deps.live.remove(this);
+  }
+
+  /** How many steps have ended, from the first on. */
+  #endedSteps(): number {
+    const active = this.#steps.findIndex(({ stoppedAt }) => stoppedAt === undefined);
+    return active === -1 ? this.#steps.length : active;
+  }
+
+  #printEnded(): void {
+    const until = Math.min(this.#endedSteps(), this.#loggedSteps);
+    for (const step of this.#steps.slice(this.#printedSteps, until)) this.#deps.live.note(this.#ended(step));
+    this.#printedSteps = Math.max(this.#printedSteps, until);
   }
 
   #setCurrent(name: string): void {

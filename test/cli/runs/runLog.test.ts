@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { execa } from "execa";
 import { LoopbackService, runOnWire, sendJson, testKey } from "../../client/loopbackService.ts";
 import { itOn } from "../../itOn.ts";
 import { programPipeline, untilCancelled } from "../../service/startedService.ts";
@@ -27,6 +28,27 @@ describe("pipeline run --log", () => {
     assert.deepEqual(lines.toSorted(), ["", "one", "three", "two"]);
     assert(!stderr.includes("three"));
   });
+
+  itOn(
+    "posix",
+    "prints the line of a step's end behind the step's output, where both go to one place",
+    async () => {
+      const steps = [1, 2, 3, 4, 5].map(
+        (number) => `  - { name: step ${number}, use: shell, run: "sleep 0.1; echo said ${number}" }`,
+      );
+      await tool.write("talk", ["resources: { shell: { type: cli } }", "steps:", ...steps, ""].join("\n"));
+      const line = 'exec "$0" "$1" run talk --log 2>&1';
+      const { stdout } = await execa("sh", ["-c", line, process.execPath, tool.path], {
+        cwd: tool.project,
+        env: tool.env,
+      });
+      const told = stdout.split("\n").flatMap((text) => /^said \d$|✓ step \d/.exec(text) ?? []);
+      assert.deepEqual(
+        told,
+        [1, 2, 3, 4, 5].flatMap((number) => [`said ${number}`, `✓ step ${number}`]),
+      );
+    },
+  );
 
   it("prints it on standard error where standard output holds one object", async () => {
     await tool.write("talk", programPipeline("console.log('one')"));
