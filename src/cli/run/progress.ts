@@ -9,7 +9,7 @@ import { nameOf, type Run, type RunStep } from "../../contract/run.ts";
 import { duration, elapsed } from "../../contract/time.ts";
 import type { Output } from "../output/output.ts";
 import type { LiveLines } from "../terminal/liveLines.ts";
-import { marksOf, statusLook } from "../terminal/marks.ts";
+import { marksOf, stepLook } from "../terminal/marks.ts";
 
 export interface ProgressDeps {
   readonly output: Output;
@@ -28,9 +28,8 @@ const logWithinMilliseconds = 1000;
  */
 export class RunProgress implements Disposable {
   readonly #deps: ProgressDeps;
-  readonly #run: Run;
+  #run: Run;
   readonly #over = new AbortController();
-  #steps: readonly RunStep[] = [];
   #printedSteps = 0;
   #heldSteps = 0;
   /** The steps before this one have all their output on the screen. */
@@ -49,7 +48,7 @@ export class RunProgress implements Disposable {
   }
 
   show(run: Run): void {
-    this.#steps = run.steps ?? [];
+    this.#run = run;
     const current = this.#steps.find(({ stoppedAt }) => stoppedAt === undefined);
     if (current !== undefined) this.#setCurrent(current.name);
     this.#printEnded();
@@ -78,7 +77,7 @@ export class RunProgress implements Disposable {
   }
 
   end(run: Run): void {
-    this.#steps = run.steps ?? [];
+    this.#run = run;
     this.logged(Number.POSITIVE_INFINITY);
     this.#deps.live.remove(this);
     const took = timeBetween(run.createdAt, run.stoppedAt);
@@ -89,6 +88,10 @@ export class RunProgress implements Disposable {
     this.#over.abort();
     this.logged(Number.POSITIVE_INFINITY);
     this.#deps.live.remove(this);
+  }
+
+  get #steps(): readonly RunStep[] {
+    return this.#run.steps ?? [];
   }
 
   /** How many steps have ended, from the first on. */
@@ -117,18 +120,17 @@ export class RunProgress implements Disposable {
     return `${spinner} ${nameOf(this.#run)}: ${this.#current.name} ${style.dim(`${between} ${time}${end}`)}`;
   }
 
-  #ended({ name, status, startedAt, stoppedAt, message }: RunStep): string {
+  #ended(step: RunStep): string {
+    const { name, status, startedAt, stoppedAt, message } = step;
     const { output, isOneOfSeveral } = this.#deps;
     const { style } = output.err;
-    const { good, bad } = marksOf(output.err);
     const whose = isOneOfSeveral ? `${nameOf(this.#run)}: ` : "";
-    if (status === "skipped")
-      return style.dim(`  ${statusLook(status, output.err).mark} ${whose}${name} (skipped)`);
-    const isGood = status === "succeeded";
-    const mark = isGood ? style.good(good) : style.bad(bad);
+    const { mark, paint } = stepLook(step, this.#run, output.err);
+    if (status === "skipped") return style.dim(`  ${mark} ${whose}${name} (skipped)`);
     const took = timeBetween(startedAt, stoppedAt);
-    const why = isGood || message === undefined ? "" : `\n    ${message.replaceAll("\n", "\n    ")}`;
-    return `  ${mark} ${whose}${name}${took === undefined ? "" : style.dim(` (${took})`)}${why}`;
+    const why =
+      status === "succeeded" || message === undefined ? "" : `\n    ${message.replaceAll("\n", "\n    ")}`;
+    return `  ${paint(mark)} ${whose}${name}${took === undefined ? "" : style.dim(` (${took})`)}${why}`;
   }
 }
 

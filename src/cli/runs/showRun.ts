@@ -7,7 +7,7 @@ import { nameOf, reasonText, toldFailure } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
 import { duration } from "../../contract/time.ts";
 import { table } from "../output/table.ts";
-import { statusLook } from "../terminal/marks.ts";
+import { statusLook, stepLook } from "../terminal/marks.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import type { Tool } from "../tool.ts";
 import { ago, took } from "./listRuns.ts";
@@ -93,8 +93,9 @@ class RunSheet {
     return facts.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]));
   }
 
-  #step({ name, type, status, startedAt, stoppedAt, message }: RunStep): string[] {
-    const { mark, paint } = statusLook(status, this.#terminal);
+  #step(step: RunStep): string[] {
+    const { name, type, status, startedAt, stoppedAt, message } = step;
+    const { mark, paint } = stepLook(step, this.#run, this.#terminal);
     const lasted =
       startedAt === undefined || stoppedAt === undefined
         ? ""

@@ -2,8 +2,6 @@ import type { Terminal } from "./terminal.ts";
 
 /** The symbols in the tool's lines. */
 export interface Marks {
-  readonly good: string;
-  readonly bad: string;
   /** Separates two facts on a line. */
   readonly between: string;
   readonly ellipsis: string;
@@ -12,16 +10,12 @@ export interface Marks {
 }
 
 const unicodeMarks: Marks = {
-  good: "✓",
-  bad: "✗",
   between: "·",
   ellipsis: "…",
   spinner: ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"],
 };
 
 const asciiMarks: Marks = {
-  good: "+",
-  bad: "x",
   between: "-",
   ellipsis: "...",
   spinner: ["|", "/", "-", "\\"],
@@ -58,6 +52,17 @@ export function statusLook(
     default:
       return { mark: mark("·", "."), paint: style.dim };
   }
+}
+
+/** The look of a step: one that its run's end has stopped looks as that end does. */
+export function stepLook(
+  step: { readonly status: string },
+  run: { readonly status: string },
+  terminal: Pick<Terminal, "style" | "hasUnicode">,
+): StatusLook {
+  if (step.status !== "stopped") return statusLook(step.status, terminal);
+  const isCancelled = run.status === "cancelling" || run.status === "cancelled";
+  return statusLook(isCancelled ? "cancelled" : "failed", terminal);
 }
 
 export function statusText(status: string, terminal: Pick<Terminal, "style" | "hasUnicode">): string {

@@ -50,6 +50,22 @@ describe("pipeline run", () => {
     assert.equal(told.runs[0].reason, reason);
   });
 
+  it("gives a step that the run's end has stopped one sign, also in runs show: as the run ended", async () => {
+    await tool.write("slow", programPipeline(`${writePid} ${untilCancelled}`, "1s"));
+    const { exitCode, stderr } = await tool.run(["run", "slow"]);
+    assert.equal(exitCode, 1);
+    assert.match(stderr, /^ {2}✗ only \(/m);
+    assert.match((await tool.run(["runs", "show"])).stdout, /^ {2}✗ only \(cli\) stopped in /m);
+    const pidFile = join(tool.project, "pid");
+    await rm(pidFile, { force: true });
+    const cancelled = tool.spawn(["run", "slow", "--time-limit", "60"]);
+    await writtenPid(pidFile);
+    cancelled.kill("SIGINT");
+    assert.match((await cancelled).stderr, /^ {2}− only \(/m);
+    assert.match((await tool.run(["runs", "show"])).stdout, /^ {2}− only \(cli\) stopped in /m);
+    await rm(pidFile);
+  });
+
   it("returns once started with --detach, and the next run waits for the slot until it is given up", async () => {
     await tool.write("long", programPipeline(untilCancelled));
     const detached = await tool.run(["run", "long", "--detach", "--json"]);
