@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { growingPauses } from "../../../client/service/retry.ts";
@@ -189,9 +190,17 @@ export class MachineRun {
     );
     const root = join(this.#folder, "files");
     await mkdir(root, { recursive: true, mode: 0o700 });
-    const problem = work.snapshot === undefined ? undefined : await this.#unpack(work.snapshot, root);
-    if (problem !== undefined) return { kind: "failed", message: problem };
-    this.#ending.signal.throwIfAborted();
+    const { signal } = this.#ending;
+    signal.throwIfAborted();
+    if (work.snapshot !== undefined) {
+      const ended = once(signal, "abort").then((): never => {
+        throw signal.reason;
+      });
+      // Raced: nothing that somebody else's archive does keeps the run from ending.
+      const problem = await Promise.race([this.#unpack(work.snapshot, root), ended]);
+      if (problem !== undefined) return { kind: "failed", message: problem };
+      signal.throwIfAborted();
+    }
     const job = this.#launch(pipeline, root);
     this.#job = job;
     void job.identity

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
@@ -28,6 +29,7 @@ export async function unpackSnapshot(
   let bytes = 0;
   let problem: PipelineError | undefined;
   const refusing = new AbortController();
+  const stopped = AbortSignal.any([signal, refusing.signal]);
   const refuse = (why: string) => {
     problem ??= new PipelineError(
       "invalid-request",
@@ -57,19 +59,23 @@ export async function unpackSnapshot(
       return problem === undefined;
     },
   });
-  const counted = async function* (pieces: AsyncIterable<Buffer>) {
+  into.on("error", (error) => refusing.abort(error));
+  // Waited for by hand: `pipeline` takes this stream for one of Node's, and misses how some archives end.
+  const write = async (pieces: AsyncIterable<Buffer>): Promise<void> => {
     for await (const piece of pieces) {
       bytes += piece.length;
       if (bytes > most.bytes) return refuse(`it has more than ${most.bytes} bytes`);
-      yield piece;
+      if (!into.write(piece)) await once(into, "drain", { signal: stopped });
     }
+    const closed = once(into, "close", { signal: stopped });
+    into.end();
+    await closed;
   };
   try {
-    await pipeline(Readable.from([archive]), createGunzip(), counted, into, {
-      signal: AbortSignal.any([signal, refusing.signal]),
-    });
-  } catch (cause) {
+    await pipeline(Readable.from([archive]), createGunzip(), write, { signal: stopped });
+  } catch (error) {
     signal.throwIfAborted();
+    const cause = refusing.signal.reason ?? error;
     throw (
       problem ?? new PipelineError("invalid-request", "The snapshot of the project is damaged.", { cause })
     );

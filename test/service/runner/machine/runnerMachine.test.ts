@@ -84,6 +84,26 @@ describe("a runner's machine", function () {
     }
   });
 
+  it("ends a run at its time limit also where the unpacking of its files never does", async () => {
+    const clock = new FakeClock("2026-03-04T12:00:00Z");
+    const begun = Promise.withResolvers<void>();
+    const { run, said } = runOfSnapshot(folder.path, {
+      clock,
+      snapshot: async () => new Uint8Array(),
+      unpack: () => {
+        begun.resolve();
+        return new Promise<never>(() => {});
+      },
+    });
+    await begun.promise;
+    clock.advance(30_000);
+    assert(await run.over);
+    assert.deepEqual(
+      said.map((message) => message.kind === "ended" && message.end),
+      [{ kind: "stopped" }],
+    );
+  });
+
   it("says of a run that was cancelled only that it is stopped", async () => {
     const { run, said } = runOfSnapshot(folder.path, {
       clock: new FakeClock("2026-03-04T12:00:00Z"),

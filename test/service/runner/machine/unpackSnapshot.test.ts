@@ -65,6 +65,32 @@ describe("a project's files at a runner", () => {
     await unpack(44);
   });
 
+  const folder = (path: string): Entry => ({ path, type: "Directory" });
+  const odd: Readonly<Record<string, readonly [Entry[], string[]]>> = {
+    "one empty folder": [[folder("a/")], ["a"]],
+    "folders alone": [
+      [folder("a/"), folder("b/"), folder("a/c/")],
+      ["a", "a/c", "b"],
+    ],
+    "the folder itself": [[folder("./")], []],
+    "a file in the place of the folder itself": [[{ path: ".", content: "x" }], []],
+    "a name first of a file, then of a folder": [[{ path: "a", content: "x" }, folder("a/")], ["a"]],
+    "a name first of a folder, then of a file": [[folder("a/"), { path: "a", content: "x" }], ["a"]],
+  };
+  for (const [what, [entries, names]] of Object.entries(odd)) {
+    it(`have an end with ${what} in them`, async () => {
+      await using place = await Place.make();
+      await place.unpack(entries);
+      assert.deepEqual((await readdir(place.into, { recursive: true })).sort(), names);
+    });
+  }
+
+  it("are refused once for many things that are wrong with them", async () => {
+    await using place = await Place.make();
+    const files = ["a", "a/b", "a/c", "", ""].map((path) => ({ path, content: "x" }));
+    await assert.rejects(place.unpack(files), { type: "invalid-request" });
+  });
+
   it("may be in 64 folders", async () => {
     await using place = await Place.make();
     await place.unpack([{ path: `${"f/".repeat(64)}file`, content: "x" }]);
