@@ -23,6 +23,7 @@ import { launchRunner } from "./runner/launch.ts";
 import { endLeftovers } from "./runner/processes/endProcesses.ts";
 import type { ProcessTable } from "./runner/processes/processTable.ts";
 import { processTable } from "./runner/processes/systemProcesses.ts";
+import { machineMilliseconds } from "./runner/protocol.ts";
 import { ReadyRunner } from "./runner/readyRunner.ts";
 import type { ActiveRunsDeps } from "./runs/activeRuns.ts";
 import { defaultRetention, type Retention, sweepHourly } from "./runs/retention.ts";
@@ -176,6 +177,12 @@ interface ProcessDeps {
   readonly runners: ReadyRunner;
 }
 
+/**
+ * How much longer than a run's time limit its own process waits, in milliseconds, so that it ends the run by itself only where
+ * this service can't, as when it is suspended.
+ */
+const runnerPatience = 1_000;
+
 /** How runs get their processes, and how those of an earlier service are ended. */
 function runProcesses(
   { folder, launch, graceMilliseconds = 5_000 }: ServeOptions,
@@ -187,7 +194,11 @@ function runProcesses(
       launch ??
       ((job, onStep, { onOutput, onArtifact }) =>
         launchRunner(
-          { ...job, artifactsFolder: runFolder(folder, job.runId).artifacts },
+          {
+            ...job,
+            artifactsFolder: runFolder(folder, job.runId).artifacts,
+            livesUntil: machineMilliseconds() + job.timeLimitSeconds * 1000 + runnerPatience,
+          },
           { runners, graceMilliseconds, processes, now, onStep, onOutput, onArtifact },
         )),
     prepareRunner: launch === undefined ? (environment) => runners.prepare(environment) : () => {},

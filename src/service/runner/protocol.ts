@@ -43,7 +43,7 @@ export interface RunnerJob {
   readonly artifactsFolder: string;
   /**
    * The run's process ends the run then, in `machineMilliseconds`, unless a later `LifeSign` came: whoever started it may have
-   * been suspended, and lost its lease. Left out where a run needs no life signs, since it has the only service.
+   * been suspended, and can neither keep the run's time limit nor its lease.
    */
   readonly livesUntil?: number;
 }

@@ -22,7 +22,7 @@ export interface ActiveRunsDeps {
   /** Writes the end of a run and grants its slot (`Admission.release`). */
   readonly release: (orgId: string, end: (tx: Write) => Promise<void>) => Promise<void>;
   readonly launch: (
-    job: LocalWork & Pick<ServedRun, "runId" | "agent">,
+    job: LocalWork & Pick<ServedRun, "runId" | "agent" | "timeLimitSeconds">,
     onStep: (step: RunStep, position: number) => void,
     record: RunRecord,
   ) => RunningJob;
@@ -150,6 +150,7 @@ export class ActiveRuns implements Runs, GrantedRuns {
       return written;
     };
     const record = this.#deps.record(active.orgId, runId);
+    const { agent, timeLimitSeconds: seconds } = run;
     // Steps that a full disk has not taken are written with the end.
     const unwritten = new Map<number, RunStep>();
     const onStep = (step: RunStep, position: number) => {
@@ -161,7 +162,8 @@ export class ActiveRuns implements Runs, GrantedRuns {
       });
     };
     try {
-      active.job = this.#deps.launch({ runId, agent: run.agent, ...active.work }, onStep, record);
+      const job = { runId, agent, timeLimitSeconds: seconds, ...active.work };
+      active.job = this.#deps.launch(job, onStep, record);
     } catch (error) {
       this.#deps.log("error", "run not launched", { runId, error });
       const end = { status: "lost", reason: "its runner couldn't be started" } as const;
@@ -172,7 +174,6 @@ export class ActiveRuns implements Runs, GrantedRuns {
     const { pid } = job;
     void write((tx) => touchRun(tx, runId)).then(() => this.#emitRun(active.orgId, runId));
     void job.identity.then((runner) => runner && write((tx) => setRunner(tx, runId, runner)));
-    const seconds = run.timeLimitSeconds;
     const origin = seconds === active.work.pipeline.timeLimitSeconds ? "file" : "start";
     active.cancelTimer = this.#deps.clock.after(seconds * 1000, () => {
       this.#stop(runId, { kind: "timed-out", seconds, origin, step: active.step });

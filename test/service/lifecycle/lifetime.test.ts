@@ -6,6 +6,8 @@ import { serve } from "../../../src/service/server.ts";
 import { isAlive } from "../../isAlive.ts";
 import { itOn } from "../../itOn.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
+import { until } from "../../until.ts";
+import { servedProcess } from "../servedProcess.ts";
 import {
   ended,
   programPipeline,
@@ -13,12 +15,14 @@ import {
   startedService,
   untilCancelled,
   writePid,
+  writePidTo,
   writtenPid,
 } from "../startedService.ts";
 
 const never = new AbortController().signal;
 
-describe("a service's life", () => {
+describe("a service's life", function () {
+  this.timeout(60_000);
   it("shows this machine's faces where it is, for this user's eyes only, and is gone when it stops", async () => {
     await using service = await startedService();
     const connection = await readConnection(service.data);
@@ -57,6 +61,23 @@ describe("a service's life", () => {
     const after = await service.client(secret).run(run.runId, never);
     assert.equal(after.status, "cancelled");
     assert.equal((await service.client(secret).org(never)).usage.runsToday, 1);
+  });
+
+  itOn("posix", "ends its runs at their time limit also while it is suspended", async () => {
+    await using service = await servedProcess();
+    const member = await service.member("acme", { parallelRuns: 1, runsPerDay: 50 });
+    await using folder = await TemporaryFolder.make();
+    const file = join(folder.path, "pid");
+    await service.write("long", programPipeline(`${writePidTo(file)} ${untilCancelled}`, "1s"));
+    const run = await started(member.client(), "long");
+    const pid = await writtenPid(file);
+    assert(service.pid !== undefined);
+    process.kill(service.pid, "SIGSTOP");
+    await until(async () => !isAlive(pid));
+    process.kill(service.pid, "SIGCONT");
+    const after = await ended(member.client(), run);
+    assert.equal(after.status, "timed-out");
+    assert.match(after.reason ?? "", /reached its time limit of 1 s during the step `only`/);
   });
 
   it("keeps no key: neither in the database nor in the log", async () => {
