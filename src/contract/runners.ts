@@ -48,7 +48,8 @@ const timedOutSchema = z.object({
 export const stopReasonSchema = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("cancelled"), by: z.string() }),
   timedOutSchema,
-  z.object({ kind: z.literal("service-stopped") }),
+  /** `why` is said where nobody has asked it to. */
+  z.object({ kind: z.literal("service-stopped"), why: z.optional(z.string()) }),
 ]);
 
 /** `POST /api/runners/{id}/heartbeat`: renews the leases of `runs` at once, and is held until there is something to stop. */

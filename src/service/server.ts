@@ -80,7 +80,7 @@ export async function serve(options: ServeOptions): Promise<Serving | "taken"> {
   const opened: Opened = [];
   try {
     await prepareDataFolder(options.folder, options.otherOwner ?? "refused");
-    const lock = lockFolder(options.folder);
+    const lock = lockFolder(options.folder, options.log);
     if (lock === undefined) return "taken";
     opened.push(() => lock[Symbol.dispose]());
     return await serveLocked(options, lock, opened);
@@ -144,13 +144,19 @@ async function serveLocked(options: ServeOptions, lock: FolderLock, opened: Open
     ...(version === undefined ? {} : { version }),
   };
   await publishConnection(folder, connection);
-  const stopJobs = await startJobs(options, { clock, core, server, replies, connection, stopping });
+  let why: string | undefined;
+  const onLost = () => {
+    why = "its data folder was moved or deleted";
+    log("error", "the data folder was moved or deleted, so this service ends", { folder });
+    stopping.abort();
+  };
+  const stopJobs = await startJobs(options, { clock, core, server, replies, connection, stopping, onLost });
   const { url, pid } = connection;
   log("info", "serving", { url, pid });
 
   const { promise: stopped, resolve } = Promise.withResolvers<void>();
   const end = async () => {
-    await shutDown({ core, server, replies, stopJobs, folder, instance, log })
+    await shutDown({ core, server, replies, stopJobs, folder, instance, log, why })
       .catch((error: unknown) => log("error", "the service did not end in order", { error }))
       .finally(() => {
         runners[Symbol.dispose]();
@@ -213,22 +219,20 @@ interface JobDeps {
   readonly replies: OpenReplies;
   readonly connection: Connection;
   readonly stopping: AbortController;
+  readonly onLost: () => void;
 }
 
 /** Starts what the service does by itself. @returns a function that stops it; resolves when nothing is under way. */
 async function startJobs(
   { folder, log, idleSeconds, retention }: ServeOptions,
-  { clock, core, server, replies, connection, stopping }: JobDeps,
+  { clock, core, server, replies, connection, stopping, onLost }: JobDeps,
 ): Promise<() => Promise<void>> {
   const { db, writer, bus, admission, runs } = core;
   const stopWatching = await watchFolder({
     ...{ folder, clock, log },
     // Whoever cleans up may remove the connection file, and no face would find this service any more.
     onChecked: () => keepPublished(folder, connection),
-    onLost: () => {
-      log("error", "the data folder was moved or deleted, so this service ends", { folder });
-      stopping.abort();
-    },
+    onLost,
   });
   const stopMidnight = emitAtMidnight(clock, bus);
   const stopRevoking = watchRevokedKeys({ db, clock, replies, log });

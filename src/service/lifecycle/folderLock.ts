@@ -1,4 +1,15 @@
-import { type BigIntStats, chmodSync, closeSync, openSync } from "node:fs";
+import {
+  type BigIntStats,
+  chmodSync,
+  closeSync,
+  type FSWatcher,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  watch,
+} from "node:fs";
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -16,16 +27,24 @@ function lockFile(folder: string): string {
 /**
  * Locks the data folder for one service process, by SQLite's lock on a file: the operating system releases it when the
  * process dies, however it dies.
- * @returns undefined when another process holds it.
+ * @returns undefined when another process holds it, or one that was deleted.
  * @throws PipelineError `internal` when the file can't be used.
  */
-export function lockFolder(folder: string): FolderLock | undefined {
+export function lockFolder(folder: string, log: Log): FolderLock | undefined {
   const path = lockFile(folder);
   let file: DatabaseSync | undefined;
   try {
     restrictToUser(path);
     file = new DatabaseSync(path, { timeout: 0 });
     file.exec("begin exclusive");
+    const holder = holderOfDeleted(path);
+    if (holder !== undefined) {
+      log("warn", "another service of this folder, whose lock was deleted, has to end first", {
+        pid: holder,
+      });
+      file.close();
+      return undefined;
+    }
   } catch (cause) {
     file?.close();
     const why = cause instanceof Error ? cause.message : String(cause);
@@ -37,6 +56,29 @@ export function lockFolder(folder: string): FolderLock | undefined {
     });
   }
   return { [Symbol.dispose]: () => file.close() };
+}
+
+/**
+ * The process that holds a lock on an earlier file of this path, which was deleted: a service that is still ending its runs. Only
+ * Linux tells; processes of other users stay hidden.
+ */
+function holderOfDeleted(path: string): string | undefined {
+  const deleted = `${realpathSync(path)} (deleted)`;
+  const locks = orNone(() => readFileSync("/proc/locks", "latin1").split("\n"));
+  const holders = locks.flatMap((line) => / POSIX +ADVISORY +WRITE (\d+) /.exec(line)?.[1] ?? []);
+  return [...new Set(holders)].find((pid) =>
+    orNone(() => readdirSync(`/proc/${pid}/fd`)).some((descriptor) =>
+      orNone(() => [readlinkSync(`/proc/${pid}/fd/${descriptor}`)]).includes(deleted),
+    ),
+  );
+}
+
+function orNone(read: () => string[]): string[] {
+  try {
+    return read();
+  } catch {
+    return [];
+  }
 }
 
 /**
@@ -65,7 +107,8 @@ const checkMilliseconds = 10_000;
 
 /**
  * Calls `onLost` once the data folder, or the lock in it, was moved or deleted: what is written goes nowhere, and another
- * service may have started in its place. @returns a function that stops watching.
+ * service may start in its place. A deleted lock is noticed at once where the system tells of it, so that the other one need
+ * not wait long. @returns a function that stops watching.
  */
 export async function watchFolder({
   folder,
@@ -78,29 +121,43 @@ export async function watchFolder({
   const held = await stat(path, { bigint: true });
   let isStopped = false;
   let cancelTimer = () => {};
-  const check = async (): Promise<void> => {
+  const look = async (): Promise<void> => {
     const now = await stat(path, { bigint: true }).catch((error: unknown) =>
       isMissing(error) ? "gone" : held,
     );
+    if (isStopped || (now !== "gone" && isSame(now, held))) return;
+    stop();
+    onLost();
+  };
+  const watcher = watchFile(path, () => void look());
+  const stop = () => {
+    isStopped = true;
+    watcher?.close();
+    cancelTimer();
+  };
+  const checkLater = () => {
+    cancelTimer = clock.after(checkMilliseconds, () => void check());
+  };
+  const check = async (): Promise<void> => {
+    await look();
     if (isStopped) return;
-    if (now === "gone" || !isSame(now, held)) {
-      onLost();
-      return;
-    }
     // Goes on: the disk may be full for a while.
     await onChecked().catch((error: unknown) =>
       log("error", "the connection file could not be restored", { error }),
     );
-    checkLater();
-  };
-  const checkLater = () => {
-    if (!isStopped) cancelTimer = clock.after(checkMilliseconds, () => void check());
+    if (!isStopped) checkLater();
   };
   checkLater();
-  return () => {
-    isStopped = true;
-    cancelTimer();
-  };
+  return stop;
+}
+
+/** @returns undefined where the system can't watch files, or not this many. */
+function watchFile(path: string, onChange: () => void): FSWatcher | undefined {
+  try {
+    return watch(path, { persistent: false }, onChange).on("error", () => {});
+  } catch {
+    return undefined;
+  }
 }
 
 function isSame(one: BigIntStats, other: BigIntStats): boolean {

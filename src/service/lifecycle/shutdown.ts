@@ -13,11 +13,13 @@ export interface ShutdownDeps {
   readonly folder: string;
   readonly instance: string;
   readonly log: Log;
+  /** Why the service ends, where nobody has asked it to. */
+  readonly why: string | undefined;
 }
 
 /** Turns waiters away, ends the runs, finishes the open replies, and closes the database, in that order. */
 export async function shutDown(deps: ShutdownDeps): Promise<void> {
-  const { core, server, replies, stopJobs, folder, instance, log } = deps;
+  const { core, server, replies, stopJobs, folder, instance, log, why } = deps;
   const jobsStopped = stopJobs();
   replies.stop();
   // First: a run that is granted now would only be ended again.
@@ -27,7 +29,7 @@ export async function shutDown(deps: ShutdownDeps): Promise<void> {
   );
   const serverClosed = new Promise<void>((resolve) => void server.close(() => resolve()));
   await queueClosed;
-  await core.runs.stopAll();
+  await core.runs.stopAll(why);
   // After the runs, so that whoever follows one still reads how it ended.
   await replies.finish();
   server.closeAllConnections();

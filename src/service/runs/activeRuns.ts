@@ -232,11 +232,12 @@ export class ActiveRuns implements Runs, GrantedRuns {
   /**
    * Stops every run that has processes, for the service's shutdown: a run outlives no service. Called again once no
    * reply is on its way, it also waits for the runs that were granted meanwhile.
+   * @param why it ends, where nobody has asked it to.
    */
-  async stopAll(): Promise<void> {
+  async stopAll(why?: string): Promise<void> {
     this.#stopping.abort();
     for (const [runId, { job }] of this.#runs) {
-      if (job !== undefined) this.#stop(runId, { kind: "service-stopped" });
+      if (job !== undefined) this.#stop(runId, { kind: "service-stopped", why });
     }
     await Promise.all([...this.#runs.values()].map(({ ended }) => ended));
   }

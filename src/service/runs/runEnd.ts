@@ -31,7 +31,10 @@ export function stoppedEnd(reason: StopReason): { status: RunStatus; reason: str
     case "timed-out":
       return { status: "timed-out", reason: timedOutReason(reason) };
     case "service-stopped":
-      return { status: "cancelled", reason: "the service was stopped" };
+      return {
+        status: "cancelled",
+        reason: reason.why === undefined ? "the service was stopped" : `the service ended: ${reason.why}`,
+      };
     default:
       return reason satisfies never;
   }
