@@ -140,6 +140,9 @@ async function askAndWait(
   const { onPlace } = deps;
   const watching = onPlace === undefined ? undefined : watchPlace(attempts, onPlace, over.signal);
   try {
+    // A service that says when to come back isn't asked to hold the start before.
+    if (first.retryAfterSeconds !== undefined)
+      await attempts.client.clock.sleep(pauseOf(first.retryAfterSeconds, patience), signal);
     return await keepAsking(attempts, wait, patience, signal);
   } finally {
     over.abort();
@@ -172,11 +175,16 @@ async function keepAsking(
     const wanted =
       attempt.retryAfterSeconds === undefined
         ? pauses.next().value
-        : Math.max(pauseBounds.shortest, attempt.retryAfterSeconds * 1000);
+        : pauseOf(attempt.retryAfterSeconds, patience);
     // A service that held the request has made the pause already.
     const pause = Math.min(asked + wanted, wait.deadline) - clock.monotonic();
     if (pause > 0) await clock.sleep(pause, signal);
   }
+}
+
+/** The pause that a service wants, in milliseconds: not so short that it is hammered, nor beyond the wait. */
+function pauseOf(retryAfterSeconds: number, patienceSeconds: number): number {
+  return Math.min(Math.max(pauseBounds.shortest, retryAfterSeconds * 1000), patienceSeconds * 1000);
 }
 
 /** Sends one attempt, and again while its reply is lost, also to a service that has moved. */

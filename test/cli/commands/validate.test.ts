@@ -143,6 +143,26 @@ describe("pipeline validate", () => {
     assert.equal((await tool.call(["validate"])).exitCode, 0);
   });
 
+  it("tells of a file that isn't UTF-8 in one problem, whatever it is instead", async () => {
+    await using tool = await toolbox();
+    const text = "resources: { sh: { type: cli } }\nsteps: [{ use: sh, run: touch Grün }]\n";
+    const write = (name: string, bytes: Uint8Array) =>
+      writeFile(join(tool.project, "pipelines", name), bytes);
+    await write("latin.yaml", Buffer.from(text, "latin1"));
+    await write("marked.yaml", Buffer.from(`\ufeff${text}`, "utf16le"));
+    await write("plain.yaml", Buffer.from(text.replace("ü", "u"), "utf16le"));
+    await write("utf8.yaml", Buffer.from(`\ufeff${text}`));
+    const { exitCode, stdout } = await tool.call(["validate"]);
+    assert.equal(exitCode, 1);
+    assert.match(
+      stdout,
+      /latin\.yaml:2:33: this is not UTF-8: the byte 0xFC here is none of its characters; save/,
+    );
+    assert.match(stdout, /marked\.yaml:1:1: this is not UTF-8: it is UTF-16; save the file as UTF-8/);
+    assert.match(stdout, /plain\.yaml:1:2: this is not UTF-8: it holds NUL characters, as UTF-16 does/);
+    assert.doesNotMatch(stdout, /utf8\.yaml/);
+  });
+
   itOn("posix", "tells of files that can't be read as it does of others: a pipe, one too large", async () => {
     await using tool = await toolbox();
     await execa("mkfifo", [join(tool.project, "pipelines", "pipe.yaml")]);

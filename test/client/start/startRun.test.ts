@@ -242,7 +242,7 @@ describe("starting a run", () => {
         sendJson(response, 429, refusedByOrg, { "retry-after": "50" }),
       );
       await scene.drive(scene.start());
-      assert.deepEqual(scene.askedAt, [0, 0, 50_000, 100_000, 120_000]);
+      assert.deepEqual(scene.askedAt, [0, 50_000, 100_000, 120_000]);
     });
 
     it("keeps a Retry-After that is a date, counted on the service's clock", async () => {
@@ -253,7 +253,7 @@ describe("starting a run", () => {
         }),
       );
       await scene.drive(scene.start());
-      assert.deepEqual(scene.askedAt, [0, 0, 60_000, 120_000]);
+      assert.deepEqual(scene.askedAt, [0, 60_000, 120_000]);
     });
 
     it("does not hammer a service that says to come back in 0 s", async () => {
@@ -262,7 +262,7 @@ describe("starting a run", () => {
       );
       await scene.drive(scene.start({ patienceSeconds: 10 }));
       assert.deepEqual(
-        scene.pauses.slice(1),
+        scene.pauses,
         Array.from({ length: 10 }, () => 1000),
       );
     });

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, writeFileSync } from "node:fs";
+import { createServer as createHttpServer } from "node:http";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
@@ -100,6 +101,48 @@ describe("a run in a process of its own", function () {
       message: "leak: exited with 1, expected 0:\n***\n***",
     });
     assert.ok(!JSON.stringify(told).includes("secret-value"));
+  });
+
+  it("shows the value of one that the file says is no secret, and fills each in wherever a text stands", async () => {
+    const seen: string[] = [];
+    const server = createHttpServer((request, response) => {
+      request.setEncoding("utf8").on("data", (piece: string) => seen.push(piece));
+      request.on("end", () => response.end(`{ "at": ${JSON.stringify(request.url)} }`));
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const address = server.address();
+    const port = typeof address === "object" ? address?.port : undefined;
+    const env = {
+      PATH: process.env["PATH"],
+      PORT: String(port),
+      WHO: "lamp & c#/1",
+      STAGE: "prod",
+      UP: "..",
+    };
+    const pipeline = {
+      unmasked: ["PORT", "STAGE"],
+      resources: { shop: { type: "http", "base-url": "http://127.0.0.1:${{ env.PORT }}/${{ env.STAGE }}" } },
+      steps: [
+        {
+          use: "shop",
+          post: "/of/${{ env.WHO }}?q=${{ env.WHO }}&limit=5",
+          json: { "${{ env.WHO }}": "$${{ env.WHO }}" },
+          expect: { json: { at: "/prod/of/lamp%20%26%20c%23%2F1?q=lamp%20%26%20c%23%2F1&limit=5" } },
+        },
+        { name: "up", use: "shop", get: "/of/${{ env.UP }}/all" },
+      ],
+    };
+    try {
+      const { job, outputs } = launchTestRun(folder.path, pipelineOf(pipeline), { env });
+      assert.deepEqual(await job.ended, {
+        kind: "failed",
+        message: "up: the value of `UP` is `.` or `..`, which would make another path of the address",
+      });
+      assert.deepEqual(seen, ['{"lamp & c#/1":"${{ env.WHO }}"}']);
+      assert.match(JSON.stringify(outputs), new RegExp(`POST http://127.0.0.1:${port}/prod/of/\\*\\*\\*`));
+    } finally {
+      server.close();
+    }
   });
 
   it("never shows it encoded or escaped either: in the log, the step's message and the run's reason", async () => {

@@ -135,6 +135,13 @@ describe("a mask", () => {
     assert.equal(new Mask(["a://b:abc%@d"]).hide("abc%"), "***");
   });
 
+  it("hides a secret without the white space around it", () => {
+    for (const end of ["\r", "\n", "\r\n", " ", "\t"]) {
+      const mask = new Mask([`s3cr3t-word${end}`]);
+      assert.equal(mask.hide("a s3cr3t-word, and s3cr3t-word"), "a ***, and ***");
+    }
+  });
+
   it("leaves one and two characters alone, and an empty value", () => {
     assert.equal(new Mask(["", "1", "ab"]).hide("1 ab"), "1 ab");
   });

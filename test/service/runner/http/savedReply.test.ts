@@ -63,6 +63,19 @@ describe("what an http step leaves behind", () => {
     assert.match(failing.logged(), /# of the reply's body the first 1048576 bytes are saved\n/);
   });
 
+  it("is still JSON where a secret is taken out of it", async () => {
+    const body = '{ "port": 18137, "user": "ada-secret", "at": { "18137": [true, null, 9007199254740993] } }';
+    const { kept } = await ask(
+      (_request, response) => response.setHeader("content-type", "application/problem+json").end(body),
+      { get: "/" },
+      { mask: new Mask(["18137", "ada-secret"]) },
+    );
+    assert.equal(
+      Buffer.from(kept[0]?.content ?? "").toString(),
+      '{"port":"***","user":"***","at":{"***":[true,null,9007199254740993]}}',
+    );
+  });
+
   it("holds no secret", async () => {
     const mask = new Mask(["s3cr3t-value", "secret-type"]);
     const { kept: artifacts, logged } = await ask(
