@@ -69,9 +69,6 @@ export class CommandOutput {
   }
 }
 
-/** After this much silence, in milliseconds, the text held back as a secret's possible beginning is checked again. */
-const heldBackMilliseconds = 200;
-
 interface PipeDeps {
   readonly masked: ReturnType<Mask["stream"]>;
   /** Takes the output, masked. */
@@ -88,7 +85,6 @@ class OutputPipe {
   readonly #deps: PipeDeps;
   readonly #decoder = new TextDecoder();
   readonly #search: OutputSearch | undefined;
-  #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
 
   constructor(pipe: Readable, deps: PipeDeps) {
@@ -104,8 +100,7 @@ class OutputPipe {
       })
       .then(() => {
         this.#add(this.#decoder.decode());
-        this.#pass(deps.masked.end());
-        clearTimeout(this.#timer);
+        this.#pass(deps.masked.cut());
       });
   }
 
@@ -122,8 +117,6 @@ class OutputPipe {
   #add(text: string): void {
     this.#pass(this.#deps.masked.write(text));
     if (!this.#isClosed) this.#search?.write(text);
-    this.#timer ??= setTimeout(() => this.#pass(this.#deps.masked.pause()), heldBackMilliseconds).unref();
-    this.#timer.refresh();
   }
 
   #pass(masked: string): void {

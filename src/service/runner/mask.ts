@@ -35,8 +35,6 @@ class MaskedStream {
   #held = "";
   #coveredTo = 0;
   #endsInStars = false;
-  /** How much of the held text `pause` has returned. */
-  #shown = 0;
   #effort: Effort = { left: searchSteps.most, hidesLine: false };
   /** How long the held text must be before it is searched again. */
   #enough = 0;
@@ -63,26 +61,24 @@ class MaskedStream {
     return this.#show(this.#held, true);
   }
 
-  /**
-   * Returns part of the held tail when no text has followed for a while: too little to be a secret. If it turns out to
-   * begin one, the rest of the secret is masked.
-   */
-  pause(): string {
-    if (this.#coveredTo > 0) return "";
-    const most = Math.min(this.#held.length, shortestSecret - 1);
-    const shown = this.#held.slice(this.#shown, most);
-    this.#shown = Math.max(this.#shown, most);
-    if (shown !== "") this.#endsInStars = false;
-    return shown;
+  /** As `rest`, for an output that is over. */
+  cut(): string {
+    const rest = this.rest();
+    this.#held = "";
+    this.#coveredTo = 0;
+    return rest;
   }
 
-  /** What `end` would return now; the text may continue. */
+  /**
+   * What `end` would return now, of an output that may have been cut within a secret: what may be its beginning is hidden too. The
+   * text may continue.
+   */
   rest(): string {
+    if (this.#held.length - this.#coveredTo >= shortestSecret) return this.#endsInStars ? "" : stars;
     const copy = new MaskedStream(this.#search);
     copy.#held = this.#held;
     copy.#coveredTo = this.#coveredTo;
     copy.#endsInStars = this.#endsInStars;
-    copy.#shown = this.#shown;
     copy.#effort = this.#effort;
     return copy.end();
   }
@@ -92,8 +88,7 @@ class MaskedStream {
     this.#effort = effort;
     this.#steps += steps;
     let shown = "";
-    let position = Math.min(this.#shown, until);
-    this.#shown -= position;
+    let position = 0;
     const before = this.#coveredTo > 0 ? [{ from: 0, to: this.#coveredTo }] : [];
     this.#coveredTo = Math.max(0, this.#coveredTo - until);
     for (const { from, to } of [...before, ...covered]) {

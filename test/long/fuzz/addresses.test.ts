@@ -81,7 +81,10 @@ function checkAddress(text: string): void {
     "a pause is a whole number of seconds, a day at the most",
   );
   if (problemOfUrl(text, "put it elsewhere") === undefined) {
-    assert(URL.canParse(joinAddress({ base: text, target: "/x" })), "a path behind a good address is an address");
+    assert(
+      URL.canParse(joinAddress({ base: text, target: "/x" })),
+      "a path behind a good address is an address",
+    );
   }
 }
 

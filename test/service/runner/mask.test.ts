@@ -159,43 +159,14 @@ describe("a mask", () => {
     assert.equal(stream.end(), "");
   });
 
-  it("shows in a pause two letters of what is held, and hides the rest when it was a secret", () => {
+  it("holds back what may be a secret, and hides it where the text may have been cut within one", () => {
     const stream = new Mask(["secret"]).stream();
     assert.equal(stream.write("a sec"), "a ");
-    assert.equal(stream.pause(), "se");
-    assert.equal(stream.pause(), "");
-    assert.equal(stream.rest(), "c");
+    assert.equal(stream.rest(), "***");
     assert.equal(stream.write("ret, se"), "***, ");
-    assert.equal(stream.pause(), "se");
-    assert.equal(stream.write("at"), "at");
-    assert.equal(stream.end(), "");
-  });
-
-  it("shows in pauses no more of a secret than two letters", () => {
-    const letters = (maxLength: number, minLength = 0) =>
-      fc.string({ unit: fc.constantFrom("a", "b", "c"), minLength, maxLength });
-    fc.assert(
-      fc.property(
-        letters(6, 3),
-        fc.array(fc.oneof(letters(8), fc.constant(null)), { maxLength: 12 }),
-        (secret, pieces) => {
-          const mask = new Mask([secret]);
-          const stream = mask.stream();
-          const shown = pieces.map((piece) => (piece === null ? stream.pause() : stream.write(piece)));
-          const streamed = shown.join("") + stream.end();
-          const whole = pieces.join("");
-          const hidden = mask.hide(whole);
-          // One group of stars may stand for several secrets.
-          const secrets = whole.split(secret).length - 1;
-          const more = streamed.replaceAll("*", "").length - hidden.replaceAll("*", "").length;
-          assert.ok(!streamed.includes(secret));
-          assert.ok(more >= 0 && more <= 2 * secrets, `${streamed} for ${hidden}`);
-          // Besides those letters it is the same text.
-          assert.ok(isWithin(hidden.replaceAll("*", ""), streamed));
-        },
-      ),
-      { numRuns: 2000, examples: [["cbc", ["cb", null, "ccb", null, "c"]]] },
-    );
+    assert.equal(stream.rest(), "se");
+    assert.equal(stream.write("at se"), "seat ");
+    assert.equal(stream.end(), "se");
   });
 
   it("takes no more steps than it may, whatever the secret and the text repeat", () => {
@@ -367,15 +338,6 @@ function readBase64(text: string): string[] {
   return text
     .split(/[^\w+/-]/)
     .flatMap((letters) => [0, 1, 2, 3].map((cut) => Buffer.from(letters.slice(cut), "base64").toString()));
-}
-
-/** Whether all letters stand in the text, in their order. */
-function isWithin(letters: string, text: string): boolean {
-  let at = -1;
-  return [...letters].every((letter) => {
-    at = text.indexOf(letter, at + 1);
-    return at !== -1;
-  });
 }
 
 /** The same, letter by letter. */
