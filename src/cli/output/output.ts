@@ -126,7 +126,8 @@ export class Output {
     this.#region.clear();
     const { type, message, next, hints = [] } = failure;
     if (this.json) {
-      const error = { type, message: withNext(message, next) };
+      // A hint says the same, for a program.
+      const error = { type, message: hints.length > 0 ? message : withNext(message, next) };
       this.#printObject({ ok: false, command, error, hints, ...facts, warnings: this.#warnings });
       return;
     }

@@ -5,16 +5,19 @@ import { exitCodes } from "../../contract/errors.ts";
 import { fromFailedStep } from "../../contract/fromStep.ts";
 import { quotaText } from "../../contract/limits.ts";
 import type { Org } from "../../contract/org.ts";
-import { refusalReport, runCommand, startCommand } from "../../contract/refusal.ts";
+import { type Hint, refusalReport, runCommand, startCommand } from "../../contract/refusal.ts";
 import { english, refusalLines } from "../../contract/refusalText.ts";
 import { nameOf, type Run, reasonText, toldFailure } from "../../contract/run.ts";
 import { duration } from "../../contract/time.ts";
+import type { Step } from "../../pipeline/types/resourceTypes.ts";
 import { type Failure, failureOf, type Output } from "../output/output.ts";
 import { marksOf } from "../terminal/marks.ts";
 import type { Outcome } from "./batch.ts";
 
 export interface Conclusion {
   readonly output: Output;
+  /** The project's folder, where there is one here. */
+  readonly root: string | undefined;
   readonly wasInterrupted: boolean;
   /** The whole command, in milliseconds. */
   readonly took: number;
@@ -26,8 +29,8 @@ export interface Conclusion {
  * Prints the result of the runs. Of several reasons the first counts: a refusal, an interrupt, a fault, a failed run.
  * @returns the exit code.
  */
-export function conclude(outcomes: readonly Outcome[], conclusion: Conclusion): number {
-  const { output, wasInterrupted } = conclusion;
+export async function conclude(outcomes: readonly Outcome[], conclusion: Conclusion): Promise<number> {
+  const { output, root, wasInterrupted } = conclusion;
   if (outcomes.length > 1 && !wasInterrupted) output.note(summary(outcomes, conclusion));
   const [refused, ...others] = outcomes.flatMap((outcome) =>
     outcome.kind === "refused" ? [outcome.start] : [],
@@ -56,8 +59,10 @@ export function conclude(outcomes: readonly Outcome[], conclusion: Conclusion): 
   if (bad.length > 0) {
     const message = bad.map(({ run }) => endText(run, output)).join("\n");
     const [only, other] = bad;
-    const next = only === undefined || other !== undefined ? "" : fromStepHint(only.run);
-    return fail({ type: "run-failed", message, next }, exitCodes.runDidNotSucceed);
+    const hint = only === undefined || other !== undefined ? undefined : await fromStepHint(only.run, root);
+    const next = hint === undefined ? "" : `\`${hint.command}\` is ${hint.doc}.`;
+    const hints = hint === undefined ? [] : [hint];
+    return fail({ type: "run-failed", message, next, hints }, exitCodes.runDidNotSucceed);
   }
   output.result("run", { runs }, linesOf(runs));
   return exitCodes.done;
@@ -130,12 +135,27 @@ function endText(run: Run, { json, isQuiet }: Output): string {
   return reason ? `${ended}: ${reason}` : `${ended}.`;
 }
 
-/** How to go on at the step that failed; empty for the first step, from which everything runs again. */
-function fromStepHint(run: Run): string {
+/**
+ * How to go on at the step that failed. Undefined for the first step, from which everything runs again, and behind a step that
+ * starts a program in the background, which has ended with the run.
+ */
+async function fromStepHint(run: Run, root: string | undefined): Promise<Hint | undefined> {
   const failed = fromFailedStep(run);
-  if (failed === undefined || failed.index === 0 || run.pipeline === undefined) return "";
+  if (failed === undefined || failed.index === 0 || run.pipeline === undefined) return undefined;
+  if (root !== undefined) {
+    // The parser of pipeline files takes long to load.
+    const { projectFiles } = await import("../../client/pipelineFiles.ts");
+    const file = (await projectFiles(root)).find(({ name }) => name === run.pipeline);
+    const steps = file?.parsed.kind === "valid" ? file.parsed.pipeline.steps : [];
+    if (steps.slice(0, failed.index).some(startsInBackground)) return undefined;
+  }
   const command = startCommand({ pipeline: run.pipeline, options: ["--from", failed.fromStep] });
-  return `\`${command}\` is a new run from that step.`;
+  return { command, doc: "a new run from that step" };
+}
+
+/** Whether a step's line for the shell has an `&` that lets a program go on behind it. */
+function startsInBackground(step: Step): boolean {
+  return step.type === "cli" && [step.run].flat().some((text) => /(?<![&|>\\])&(?=\s|\)|$)/.test(text));
 }
 
 function linesOf(runs: readonly Run[]): string {

@@ -64,7 +64,7 @@ export async function runPipelines(
     if (outcomes.some(isUsedUp)) numbers.ask();
     const org = await numbers.answer();
     const took = client.clock.monotonic() - began;
-    return conclude(outcomes, { output, wasInterrupted: interrupted.aborted, took, org });
+    return await conclude(outcomes, { output, root, wasInterrupted: interrupted.aborted, took, org });
   } finally {
     tool.leaving.removeEventListener("abort", onLeaving);
   }

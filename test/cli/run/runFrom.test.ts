@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { itOn } from "../../itOn.ts";
 import { fillDay } from "../../service/fillDay.ts";
 import { servedToolbox } from "../toolbox.ts";
 
@@ -46,6 +47,35 @@ describe("pipeline run --from", () => {
     );
     const org = JSON.parse((await tool.call(["org", "--json"])).stdout);
     assert.equal(org.usage["runs-today"], 2);
+  });
+
+  it("has the step that failed among the hints of --json, and not in the message", async () => {
+    await using tool = await servedToolbox();
+    await tool.write("site", threeSteps);
+    const { stdout } = await tool.call(["run", "site", "--json"]);
+    const { error, hints } = JSON.parse(stdout);
+    assert.deepEqual(hints, [
+      { command: "pipeline run site --from publish", doc: "a new run from that step" },
+    ]);
+    assert.doesNotMatch(error.message, /--from/);
+  });
+
+  itOn("posix", "is not offered behind a step that started a program in the background", async () => {
+    await using tool = await servedToolbox();
+    const pipeline = (run: string) =>
+      `resources: { shell: { type: cli } }\nsteps:\n  - { use: shell, run: "${run}" }\n  - { name: it is up, use: shell, run: "false" }\n`;
+    for (const [run, isOffered] of [
+      ["sleep 60 &", false],
+      ["(sleep 60 & )", false],
+      ["sleep 60 >out 2>&1 & sleep 0", false],
+      ["true && true 2>&1", true],
+      ["echo 'a?b=1&c=2' &>out", true],
+    ] as const) {
+      await tool.write("site", pipeline(run));
+      const { stderr } = await tool.call(["run", "site"]);
+      assert.match(stderr, /^pipeline: site failed at step `it is up`\.$/m);
+      assert.equal(stderr.includes("--from 'it is up'"), isOffered, run);
+    }
   });
 
   it("names the steps that there are, and is for one pipeline", async () => {
