@@ -101,7 +101,7 @@ export function refusalReport(first: RefusedStart, ...others: readonly RefusedSt
   const worst = worstOf(starts);
   const cancel: Hint = {
     command: cancelMineCommand,
-    doc: "cancels every run in progress that your API key started, which gives up its slot",
+    doc: "cancels every active run that your API key started, which gives up its slot",
   };
   const doc =
     worst.refusal.scope === "free-day"

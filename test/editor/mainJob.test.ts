@@ -75,7 +75,7 @@ describe("the main job, in VS Code", () => {
     await command("Cancel My Runs");
     await toast(/^long: cancelled\.$/);
     await command("Cancel My Runs");
-    await toast(/^You have no runs in progress\.$/);
+    await toast(/^You have no active runs\.$/);
   });
 
   it("shows a used-up day as a refusal with its hint and Retry, which asks again and uses no run", async () => {

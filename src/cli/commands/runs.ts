@@ -20,7 +20,7 @@ function addList(runs: ToolCommand): void {
       description:
         "List the org's runs, newest first.\n\nWhere standard output is no terminal, each run is a line of fields separated by tabs: run id, status, pipeline, project, when it started and stopped, and the key that started it. More may come behind them.",
       examples: [
-        ["pipeline runs list --in-work", "what holds the org's slot"],
+        ["pipeline runs list --active", "what holds the org's slot"],
         ["pipeline runs list --status failed,timed-out --pipeline nightly", "failed runs of one pipeline"],
         ["pipeline runs list --mine --since 2h", "yours of the last two hours"],
         ["pipeline runs list --watch", "live, until Ctrl-C"],
@@ -28,10 +28,11 @@ function addList(runs: ToolCommand): void {
     })
     .option("--limit <n>", "how many to list", wholeNumber(1, 1000), 20)
     .option("--after <next>", "continue a list, by the `next` of its --json output", name)
-    .option("--in-work", "only runs in progress; the same as --status in-work")
+    .option("--active", "only active runs; the same as --status active")
+    .addOption(new Option("--in-work").implies({ active: true }).hideHelp())
     .option(
       "--status <status>",
-      `only runs of a status: in-work, ${runStatuses.join(", ")}; several with commas`,
+      `only runs of a status: active, ${runStatuses.join(", ")}; several with commas`,
       statuses,
     )
     .option("--pipeline <name>", "only runs of this pipeline", name)
@@ -44,8 +45,8 @@ function addList(runs: ToolCommand): void {
     )
     .option("--watch", "keep watching and show each change; with --json one object a line")
     .does(
-      async (tool, { inWork = false, mine = false, watch = false, status = [], ...options }: ListFlags) => {
-        const wanted = { ...options, mine, statuses: inWork ? [...status, "in-work"] : status };
+      async (tool, { active = false, mine = false, watch = false, status = [], ...options }: ListFlags) => {
+        const wanted = { ...options, mine, statuses: active ? [...status, "in-work"] : status };
         if (watch) {
           const { watchRuns } = await import("../runs/watchRuns.ts");
           return watchRuns(tool, wanted);
@@ -133,12 +134,12 @@ function addCancel(runs: ToolCommand): void {
       description:
         "Cancel runs. One that has stopped already counts as done. A run holds its slot until its processes are gone.",
       examples: [
-        ["pipeline runs cancel --mine", "your runs in progress"],
+        ["pipeline runs cancel --mine", "your active runs"],
         ["pipeline runs cancel --mine --wait", "wait until each has stopped"],
       ],
     })
     .argument("[id...]", "ids of runs")
-    .option("--mine", "every run in progress that your API key started")
+    .option("--mine", "every active run that your API key started")
     .option("--wait", "wait until each has stopped and its slot is free")
     .does(async (tool, { mine = false, wait = false }: CancelFlags, ids: string[]) => {
       const { cancelRuns } = await import("../runs/cancelRuns.ts");
@@ -146,12 +147,13 @@ function addCancel(runs: ToolCommand): void {
     });
 }
 
-/** Collects statuses, which may be comma-separated. */
+/** Collects statuses, which may be comma-separated. The service's word for `active` is taken, too. */
 function statuses(text: string, before: readonly string[] = []): string[] {
-  const known: readonly string[] = ["in-work", ...runStatuses];
-  const named = text.split(",").map((status) => status.trim());
+  const known: readonly string[] = ["active", ...runStatuses];
+  const named = text.split(",").map((status) => status.trim().replace(/^in-work$/, "active"));
   const unknown = named.find((status) => !known.includes(status));
-  if (unknown === undefined) return [...before, ...named];
+  if (unknown === undefined)
+    return [...before, ...named.map((status) => status.replace(/^active$/, "in-work"))];
   throw new InvalidArgumentError(`There is no status \`${unknown}\`; there are: ${known.join(", ")}.`);
 }
 
@@ -178,7 +180,7 @@ interface ListFlags {
   readonly since?: number;
   readonly limit: number;
   readonly after?: string;
-  readonly inWork?: boolean;
+  readonly active?: boolean;
   readonly status?: string[];
   readonly pipeline?: string;
   readonly project?: string;

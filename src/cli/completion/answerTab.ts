@@ -90,7 +90,7 @@ async function candidates(
 /** A comma-separated list, completed at its last item. */
 function statuses(typed: string): Candidate[] {
   const before = typed.split(",").slice(0, -1);
-  return ["in-work", ...runStatuses]
+  return ["active", ...runStatuses]
     .filter((status) => !before.includes(status))
     .map((status) => ({ word: [...before, status].join(","), meaning: "" }));
 }

@@ -39,7 +39,7 @@ export const cancelMyRunsTool = agentTool({
   name: "cancel_my_runs",
   title: "Cancel my runs",
   description:
-    "Cancels every run in work that the key in use started: yours, and those that the person started with the same key. Prefer cancel_run for a run of your own.",
+    "Cancels every active run that the key in use started: yours, and those that the person started with the same key. Prefer cancel_run for a run of your own.",
   annotations,
   input: z.strictObject({}),
   facts: z.object({
@@ -68,7 +68,7 @@ async function cancelMine({ session, signal }: Call): Promise<ToolOutcome<object
 }
 
 function cancelText(outcomes: readonly CancelOutcome[]): string {
-  if (outcomes.length === 0) return "The key in use has no run in work.";
+  if (outcomes.length === 0) return "The key in use has no active run.";
   return outcomes
     .map((each) => {
       if (each.kind === "failed") return `${each.runId} was not cancelled: ${describeError(each.error)}`;

@@ -26,7 +26,7 @@ const quotaSchema = z.object({
   ),
   resetsAt: z.optional(instant.check(z.describe("when the day's count starts again"))),
   asOf: z.optional(instant.check(z.describe("when the service said this, by its clock"))),
-  slots: count.check(z.describe("how many runs the org may have in work at once")),
+  slots: count.check(z.describe("how many active runs the org may have at once")),
   holders: z.optional(
     z
       .array(holderSchema)

@@ -119,7 +119,7 @@ export function doubtOf(pipeline: string): string {
   return `it is unknown whether a run of ${pipeline} was started`;
 }
 
-export const lookAtRuns = "`pipeline runs list --in-work` shows it";
+export const lookAtRuns = "`pipeline runs list --active` shows it";
 
 function isLost(outcome: Outcome): boolean {
   return "error" in outcome && outcome.error instanceof LostStart;

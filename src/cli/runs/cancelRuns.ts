@@ -59,7 +59,7 @@ export async function cancelRuns(
   );
   if (failures.length === 0) {
     output.result("runs cancel", { runs }, "");
-    if (outcomes.length === 0 && !output.json) output.note("You have no runs in progress.");
+    if (outcomes.length === 0 && !output.json) output.note("You have no active runs.");
     return exitCodes.done;
   }
   const failed = failures.map(({ runId, failure: { type, message, next } }) => ({

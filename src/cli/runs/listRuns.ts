@@ -49,7 +49,7 @@ export async function withMe(
 
 function noneText({ statuses, pipeline, project, since, mine = false }: AskedRuns): string {
   const isNarrowed = pipeline !== undefined || project !== undefined || since !== undefined || mine;
-  if (statuses.length === 1 && statuses[0] === "in-work" && !isNarrowed) return "No runs in progress.";
+  if (statuses.length === 1 && statuses[0] === "in-work" && !isNarrowed) return "No active runs.";
   return statuses.length > 0 || isNarrowed ? "No runs match." : "No runs yet.";
 }
 

@@ -156,7 +156,7 @@ export class LostStart extends PipelineError {
   constructor(cause: PipelineError, runId?: string) {
     const next =
       runId === undefined
-        ? "A run may have been started all the same: look at `pipeline runs list --in-work` before you try again."
+        ? "A run may have been started all the same: look at `pipeline runs list --active` before you try again."
         : `The run ${runId} was started all the same: \`${runCommand("show", runId)}\` tells of it, and \`${runCommand("cancel", runId)}\` ends it.`;
     super(cause.type, cause.message, { cause, next });
     this.runId = runId;

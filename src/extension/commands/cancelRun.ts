@@ -77,7 +77,7 @@ async function cancelPicked(client: ServiceClient, deps: CancelDeps): Promise<vo
     return;
   }
   if (runs.length === 0) {
-    void window.showInformationMessage(t("No runs in progress."));
+    void window.showInformationMessage(t("No active runs."));
     return;
   }
   const [only, other] = runs;
@@ -170,6 +170,6 @@ export async function cancelMyRuns(deps: CancelMineDeps): Promise<void> {
   }
   if (runs.mine.length > 0) await cancelRuns(client, runs.mine, deps);
   else if (runs.nobodys.length === 0 && !runs.areMore) {
-    void window.showInformationMessage(t("You have no runs in progress."));
+    void window.showInformationMessage(t("You have no active runs."));
   }
 }

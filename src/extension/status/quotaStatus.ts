@@ -111,8 +111,7 @@ export class RunsBadge implements Disposable {
       const count = mine(value);
       if (count === shown) return;
       shown = count;
-      const tooltip =
-        count === 1 ? t("You have 1 run in progress") : t("You have {0} runs in progress", count);
+      const tooltip = count === 1 ? t("You have 1 active run") : t("You have {0} active runs", count);
       view.badge = count === 0 ? undefined : { value: count, tooltip };
     });
   }

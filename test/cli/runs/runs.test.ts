@@ -48,7 +48,7 @@ describe("pipeline runs", () => {
     await tool.write("long", programPipeline(untilCancelled));
     const none = await tool.call(["runs", "cancel", "--mine"]);
     assert.equal(none.exitCode, 0);
-    assert.match(none.stderr, /^You have no runs in progress\.$/m);
+    assert.match(none.stderr, /^You have no active runs\.$/m);
     await tool.call(["run", "long", "--detach"]);
     assert.match((await tool.call(["runs", "cancel", "--mine"])).stdout, /^run_\w+ cancelling$/);
   });

@@ -28,7 +28,9 @@ describe("pipeline runs list", function () {
       "bad",
     ]);
     assert.deepEqual(await list("--project", "another"), [""]);
-    assert.deepEqual(await list("--mine", "--status", "in-work"), [""]);
+    for (const active of [["--status", "active"], ["--active"], ["--status", "in-work"], ["--in-work"]]) {
+      assert.deepEqual(await list("--mine", ...active), [""]);
+    }
     const first = JSON.parse((await tool.call(["runs", "list", "--limit", "2", "--json"])).stdout);
     const rest = JSON.parse((await tool.call(["runs", "list", "--json", "--after", first.next])).stdout);
     assert.equal(rest.runs.length, 1);
@@ -53,7 +55,7 @@ describe("pipeline runs list", function () {
   it("says which statuses there are", async () => {
     const { exitCode, stderr } = await tool.call(["runs", "list", "--status", "resting"]);
     assert.equal(exitCode, 2);
-    assert.match(stderr, /no status `resting`; there are: in-work, running, .*lost/);
+    assert.match(stderr, /no status `resting`; there are: active, running, .*lost/);
   });
 
   it("tells each change as a line while it is watched, until Ctrl-C", async () => {

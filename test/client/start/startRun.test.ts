@@ -372,7 +372,7 @@ describe("starting a run", () => {
     await assert.rejects(scene.drive(scene.start()), (error) => {
       assert(error instanceof LostStart);
       assert.equal(error.type, "out-of-reach");
-      assert.match(error.next, /may have been started.*`pipeline runs list --in-work`/);
+      assert.match(error.next, /may have been started.*`pipeline runs list --active`/);
       return true;
     });
     assert.equal(scene.service.asked.filter(isWish).length, 5);
@@ -492,7 +492,7 @@ describe("starting a run", () => {
       });
       await assert.rejects(scene.start(), {
         type: "breaks-contract",
-        next: /`pipeline runs list --in-work`/,
+        next: /`pipeline runs list --active`/,
       });
     });
   });

@@ -23,9 +23,9 @@ describe("the number on our icon", () => {
     const badge = new RunsBadge(view, state);
     assert.equal(view.badge, undefined);
     state.set({ kind: "live", org, activeRuns: [run("run_1", "key_1"), run("run_2", "key_2")] });
-    assert.deepEqual(view.badge, { value: 1, tooltip: "You have 1 run in progress" });
+    assert.deepEqual(view.badge, { value: 1, tooltip: "You have 1 active run" });
     state.set({ kind: "live", org, activeRuns: [run("run_1", "key_1"), run("run_3", "key_1")] });
-    assert.deepEqual(view.badge, { value: 2, tooltip: "You have 2 runs in progress" });
+    assert.deepEqual(view.badge, { value: 2, tooltip: "You have 2 active runs" });
     state.set({ kind: "live", org, activeRuns: undefined });
     assert.equal(view.badge, undefined);
     badge.dispose();

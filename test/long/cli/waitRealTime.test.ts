@@ -43,7 +43,7 @@ async function waitInVain() {
     hints: [
       {
         command: "pipeline runs cancel --mine",
-        doc: "cancels every run in progress that your API key started, which gives up its slot",
+        doc: "cancels every active run that your API key started, which gives up its slot",
       },
       { command: "pipeline run hello", doc: "retry when the slot is free" },
     ],

@@ -270,7 +270,7 @@ describe("conformance: Ctrl-C", () => {
         assert.equal(type, "interrupted");
         assert.match(
           message,
-          /it is unknown whether a run of long was started[:.] `pipeline runs list --in-work` shows it\.$/,
+          /it is unknown whether a run of long was started[:.] `pipeline runs list --active` shows it\.$/,
         );
         assert.deepEqual((await left(someone)).runs, ["long running"]);
       },
