@@ -32,6 +32,11 @@ export class Team extends Shared {
     return super.key(role, orgName);
   }
 
+  async orgId(): Promise<string> {
+    const orgs = this.db.selectFrom("orgs").select("id").where("name", "=", "team");
+    return (await orgs.executeTakeFirstOrThrow()).id;
+  }
+
   client(server: number): ServiceClient {
     return this.clientWith(server, this.memberKey);
   }

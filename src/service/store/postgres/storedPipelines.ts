@@ -3,6 +3,7 @@ import { resourceTypes } from "../../../client/pipelineFiles.ts";
 import { PipelineError } from "../../../contract/errors.ts";
 import type { RunDefinition, RunWork, StartRequest } from "../../../contract/run.ts";
 import { parsePipeline } from "../../../pipeline/parse/parsePipeline.ts";
+import { HttpProblem } from "../../http/reply.ts";
 import { noSuchPipeline, type Pipelines, problemsOf, requireStep, runnable } from "../../projectPipelines.ts";
 import type { Database } from "../tables.ts";
 
@@ -38,6 +39,7 @@ export function storedPipelines(db: Database): Pipelines {
         );
       }
       requireStep(pipeline, fromStep);
+      await requireSnapshot(db, orgId, definition.snapshot);
       await put(db, orgId, project, name, definition);
       return { project, pipeline, work: { definition: { ...definition, fromStep } } };
     },
@@ -64,7 +66,24 @@ async function findStored(
   const definition: RunWork = { path, text, ...(snapshot === null ? {} : { snapshot }), fromStep };
   const pipeline = runnable(path, parsePipeline(text, path));
   requireStep(pipeline, fromStep);
+  await requireSnapshot(db, orgId, definition.snapshot);
   return { project: row.project, pipeline, work: { definition } };
+}
+
+/** A face that meets it sends the files again. @throws HttpProblem 428 when the service doesn't have the project's files. */
+async function requireSnapshot(db: Database, orgId: string, digest: string | undefined): Promise<void> {
+  if (digest === undefined) return;
+  const snapshot = await db
+    .selectFrom("snapshots")
+    .select("digest")
+    .where("org_id", "=", orgId)
+    .where("digest", "=", digest)
+    .executeTakeFirst();
+  if (snapshot !== undefined) return;
+  throw new HttpProblem(428, "invalid-request", {
+    message: "The project's files that this start names are not on the service.",
+    next: "Start the run in the project's folder, which sends them.",
+  });
 }
 
 function stored(db: Database, orgId: string, project: string | undefined) {
