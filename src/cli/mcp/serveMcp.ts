@@ -1,10 +1,11 @@
 import { once } from "node:events";
 import { McpServer } from "@modelcontextprotocol/server";
-import { serveStdio } from "@modelcontextprotocol/server/stdio";
+import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/stdio";
 import { exitCodes } from "../../contract/errors.ts";
 import type { Tool } from "../tool.ts";
 import { AgentSession, type McpOptions } from "./agentSession.ts";
 import { cancelMyRunsTool, cancelRunTool } from "./cancelTools.ts";
+import { longestLine, messageLines } from "./messageLines.ts";
 import {
   getQuotaTool,
   getRunTool,
@@ -21,13 +22,16 @@ declare const PIPELINE_RUNS_VERSION: string;
 /** `pipeline mcp`: serves one client over standard input and output until either closes, or Ctrl-C. */
 export async function serveMcp(tool: Tool, options: McpOptions): Promise<number> {
   const session = new AgentSession(tool, options);
-  const { stdin } = process;
+  const { stdin, stdout } = process;
   const closed = once(stdin, "close");
+  const lines = stdin.pipe(messageLines((json) => void stdout.write(`${json}\n`)));
   const handle = serveStdio(() => createServer(session), {
+    transport: new StdioServerTransport(lines, stdout, { maxBufferSize: longestLine + 1 }),
     onerror: ({ message }) => tool.output.aside(`pipeline: ${message}`),
   });
   await Promise.race([closed, aborted(tool.interrupted), aborted(tool.unread)]);
   await handle.close();
+  stdin.unpipe(lines);
   return tool.interrupted.aborted ? exitCodes.interrupted : exitCodes.done;
 }
 
