@@ -57,7 +57,8 @@ export function startRoute(endpoints: Endpoints, deps: StartRouteDeps): void {
       ],
       body: "StartRequest",
       // A pipeline file of the largest size, as JSON; or a whole environment.
-      bodyBytes: deps.machine === undefined ? longBody : environmentBody,
+      bodyBytes: ({ keyId }) =>
+        deps.machine === undefined ? longBody : keyId === deps.machine.keyId ? environmentBody : undefined,
       reply: {
         status: 201,
         description: "The run, or the one that this Idempotency-Key had started before.",
