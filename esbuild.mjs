@@ -1,5 +1,6 @@
-import { copyFile, readdir, rm } from "node:fs/promises";
-import { join, relative } from "node:path";
+import { copyFile, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { join, relative, resolve } from "node:path";
+import { parseArgs } from "node:util";
 import { build } from "esbuild";
 import manifest from "./package.json" with { type: "json" };
 import { noteBundledPackages } from "./scripts/build/bundledPackages.mjs";
@@ -12,7 +13,13 @@ import { buildPlaywright, importPlaywright } from "./scripts/build/playwright.mj
 import { buildTool } from "./scripts/build/tool.mjs";
 import { buildUndici, importUndici } from "./scripts/build/undici.mjs";
 
-const outdir = "dist";
+const { values } = parseArgs({
+  options: {
+    outdir: { type: "string", default: "dist" },
+    "for-package": { type: "boolean", default: false },
+  },
+});
+const outdir = inFolder(resolve(values.outdir));
 const bundled = noteBundledPackages();
 const options = {
   target: "node22",
@@ -66,7 +73,6 @@ const page = await build({
 const icon = `${outdir}/page/icon.svg`;
 await copyFile("media/icon.svg", icon);
 
-// What an earlier build left goes only now, so that a program that runs from here never finds its files missing.
 const made = new Set([
   ...Object.keys(programs.metafile.outputs),
   ...Object.keys(tool),
@@ -81,7 +87,23 @@ const made = new Set([
   // The last, when every package has been noted.
   ...(await buildNotices(outdir, bundled.folders)),
 ]);
+
+// What earlier builds made stays for a day, since a window or a service that runs from here may still load it; a package has none of it.
+const leftovers = `${outdir}/leftovers.json`;
+const dayMilliseconds = 86_400_000;
+const leftSince = await readFile(leftovers, "utf8").then(JSON.parse, () => ({}));
+const kept = {};
 for (const entry of await readdir(outdir, { recursive: true, withFileTypes: true })) {
-  const file = relative(".", join(entry.parentPath, entry.name)).replaceAll("\\", "/");
-  if (entry.isFile() && !made.has(file)) await rm(file);
+  const file = inFolder(join(entry.parentPath, entry.name));
+  if (!entry.isFile() || made.has(file) || file === leftovers) continue;
+  const since = leftSince[file] ?? Date.now();
+  if (values["for-package"] || Date.now() - since > dayMilliseconds) await rm(file);
+  else kept[file] = since;
+}
+if (Object.keys(kept).length > 0) await writeFile(leftovers, JSON.stringify(kept));
+else await rm(leftovers, { force: true });
+
+/** A path as esbuild names its outputs. */
+function inFolder(path) {
+  return relative(".", path).replaceAll("\\", "/");
 }

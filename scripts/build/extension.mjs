@@ -42,7 +42,8 @@ export async function buildExtension({ outdir, options, moduleOptions, noting, w
     ...moduleOptions,
     outdir,
     external: ["vscode"],
-    entryPoints: [...later],
+    // In one order: their files are named after what is in them, and that after the order of the entries.
+    entryPoints: [...later].sort(),
     entryNames: "extension/[name]-[hash]",
     chunkNames: "extension/[name]-[hash]",
   };
