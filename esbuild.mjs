@@ -88,7 +88,8 @@ const made = new Set([
   ...(await buildNotices(outdir, bundled.folders)),
 ]);
 
-// What earlier builds made stays for a day, since a window or a service that runs from here may still load it; a package has none of it.
+// What earlier builds made stays for a day, since a window or a service that runs from here may still load it; none of it is in
+// a package.
 const leftovers = `${outdir}/leftovers.json`;
 const dayMilliseconds = 86_400_000;
 const leftSince = await readFile(leftovers, "utf8").then(JSON.parse, () => ({}));

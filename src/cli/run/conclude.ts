@@ -9,7 +9,7 @@ import { type Hint, refusalReport, runCommand, startCommand } from "../../contra
 import { english, refusalLines } from "../../contract/refusalText.ts";
 import { nameOf, type Run, reasonText, toldFailure } from "../../contract/run.ts";
 import { duration } from "../../contract/time.ts";
-import type { Step } from "../../pipeline/types/resourceTypes.ts";
+import { startsInBackground } from "../../pipeline/startsInBackground.ts";
 import { type Failure, failureOf, type Output } from "../output/output.ts";
 import { marksOf } from "../terminal/marks.ts";
 import type { Outcome } from "./batch.ts";
@@ -151,11 +151,6 @@ async function fromStepHint(run: Run, root: string | undefined): Promise<Hint | 
   }
   const command = startCommand({ pipeline: run.pipeline, options: ["--from", failed.fromStep] });
   return { command, doc: "a new run from that step" };
-}
-
-/** Whether a step's line for the shell has an `&` that lets a program go on behind it. */
-function startsInBackground(step: Step): boolean {
-  return step.type === "cli" && [step.run].flat().some((text) => /(?<![&|>\\])&(?=\s|\)|$)/.test(text));
 }
 
 function linesOf(runs: readonly Run[]): string {

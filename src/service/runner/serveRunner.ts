@@ -5,6 +5,7 @@ import { readEnvFile } from "../../client/envFile.ts";
 import type { Environment } from "../../client/environment.ts";
 import { describeError } from "../../contract/errors.ts";
 import { meantSteps } from "../../contract/fromStep.ts";
+import { startsInBackground } from "../../pipeline/startsInBackground.ts";
 import type { Step } from "../../pipeline/types/resourceTypes.ts";
 import { Mask } from "./mask.ts";
 import { endProcesses } from "./processes/endProcesses.ts";
@@ -104,6 +105,12 @@ export async function serveRunner(deps: RunnerDeps): Promise<void> {
       lookup: (name) => variable(variables, name, deps.platform),
       send,
       now: deps.now,
+      // Unknown counts as running: nothing is said then.
+      isAnythingRunning: () =>
+        deps.processes.processesOf(traces).then(
+          (pids) => pids.some((pid) => pid !== deps.pid),
+          () => true,
+        ),
     });
     await Promise.race([running, isEnded]);
   } finally {
@@ -190,6 +197,8 @@ interface RunDeps {
   readonly lookup: Lookup;
   readonly send: (message: Message) => void;
   readonly now: () => Date;
+  /** Whether a step has left a program that still runs. */
+  readonly isAnythingRunning: () => Promise<boolean>;
 }
 
 /** Runs the steps in order until one fails, and sends the outcome of each. Sends nothing more once the signal is aborted. */
@@ -220,7 +229,8 @@ async function runSteps(job: Job, deps: RunDeps): Promise<void> {
     flush();
     const at = deps.now().toISOString();
     if (outcome.kind === "failed") {
-      const message = mask.hide(outcome.message);
+      const gone = await goneProgram(outcome.message, pipeline.steps.slice(first, index), deps);
+      const message = mask.hide(`${outcome.message}${gone}`);
       deps.send({ kind: "step-stopped", index, at, status: "failed", message });
       deps.send({ kind: "finished", outcome: "failed", message: `${step.name}: ${message}` });
       return;
@@ -228,6 +238,18 @@ async function runSteps(job: Job, deps: RunDeps): Promise<void> {
     deps.send({ kind: "step-stopped", index, at, status: "succeeded" });
   }
   deps.send({ kind: "finished", outcome: "succeeded" });
+}
+
+/** A line for a step that found nothing to connect to, where what an earlier step started in the background has ended. */
+async function goneProgram(
+  message: string,
+  before: readonly Step[],
+  { isAnythingRunning }: RunDeps,
+): Promise<string> {
+  const starter = before.findLast(startsInBackground);
+  if (starter === undefined || !/connection refused|ECONNREFUSED/i.test(message)) return "";
+  if (await isAnythingRunning()) return "";
+  return `\nwhat the step \`${starter.name}\` started in the background has ended; that step's log has what it wrote`;
 }
 
 /** Where each resource type runs its steps; `pipeline/types/resourceTypes.ts` says what a new type needs. */

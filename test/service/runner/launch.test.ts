@@ -52,6 +52,35 @@ describe("a run in a process of its own", function () {
     assert.equal(existsSync(join(folder.path, "after")), false);
   });
 
+  it("says where a refused connection follows a background program that has ended", async () => {
+    const server = createServer().listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const address = server.address();
+    assert(typeof address === "object" && address !== null);
+    const host = `127.0.0.1:${address.port}`;
+    server.close();
+    await once(server, "close");
+    const messageAfter = async (run: string) => {
+      const pipeline = pipelineOf({
+        resources: { sh: { type: "cli" }, shop: { type: "http", "base-url": `http://${host}` } },
+        steps: [
+          { name: "start the shop", use: "sh", run },
+          { name: "look", use: "shop", get: "/" },
+        ],
+      });
+      const { job, told } = launchTestRun(folder.path, pipeline);
+      await job.ended;
+      return told.at(-1)?.step.message;
+    };
+    const refused = `nothing listens at ${host} (connection refused)`;
+    assert.equal(
+      await messageAfter("sh -c 'exit 1' & sleep 0.3"),
+      `${refused}\nwhat the step \`start the shop\` started in the background has ended; that step's log has what it wrote`,
+    );
+    assert.equal(await messageAfter("sleep 30 & true"), refused);
+    assert.equal(await messageAfter("true"), refused);
+  });
+
   it("fails in plain words when the project's folder is gone", async () => {
     const gone = join(folder.path, "gone");
     const { job } = launchTestRun(gone, shellPipeline("true"));
