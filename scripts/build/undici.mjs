@@ -23,7 +23,8 @@ export async function buildUndici({ outdir, ...moduleOptions }, noting) {
   const { metafile } = await build({
     ...moduleOptions,
     stdin: {
-      contents: 'export { Agent, buildConnector, EnvHttpProxyAgent, errors, fetch, Headers, interceptors, Pool, request } from "undici";',
+      contents:
+        'export { Agent, buildConnector, EnvHttpProxyAgent, errors, fetch, Headers, interceptors, Pool, request } from "undici";',
       resolveDir: import.meta.dirname,
     },
     splitting: false,

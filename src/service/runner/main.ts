@@ -5,6 +5,8 @@ import { sqliteArgument } from "./sql/sqliteConnection.ts";
 // The runner's program: one process for each run, started by readyRunner.ts; with an argument, the process in which an sql
 // step runs SQLite. A crash report of Node.js would contain the environment, and with it the steps' secrets.
 if (process.report) process.report.excludeEnv = true;
+// What it writes to its standard error tells why it died, and nothing else: no warning of what is experimental in a library.
+process.removeAllListeners("warning");
 if (process.argv[2] === sqliteArgument) {
   const { serveSqlite } = await import("./sql/serveSqlite.ts");
   serveSqlite(process);
