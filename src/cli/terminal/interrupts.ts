@@ -48,8 +48,10 @@ const signalNames = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 /**
  * Whether the caller has detached the tool from its terminal, as nohup does, so that closing that ends nothing. Node.js resets
  * which signals were ignored before it began, so the streams tell: none is a terminal, and the output goes to a file or nowhere.
+ * Windows has no such thing.
  */
 function isDetached(): boolean {
+  if (process.platform === "win32") return false;
   if ([0, 1, 2].some((stream) => isatty(stream))) return false;
   return [1, 2]
     .map((stream) => fstatSync(stream))
