@@ -62,8 +62,8 @@ describe("the main job, in VS Code", () => {
     await command("Cancel Run…");
     // The only active run, and one's own: nothing is asked.
     await toast(/^long: cancelled\.$/);
-    assert(!isAlive(holder));
     await at.window.statusBar.waitForMessage(/hello succeeded/);
+    assert(!isAlive(holder));
     await used(before + 2);
   });
 
