@@ -47,9 +47,14 @@ export async function openDatabase(
   try {
     // `serve` has refused another user's folder; a tool beside a service works wherever that does.
     await prepareDataFolder(folder, "allowed");
+    // It is open, or a crash has left it so: the last one to close it removes its WAL.
+    const isLeftOpen = (await sizeOf(`${file}-wal`)) > 0;
+    // SQLite would remove the WAL, and begin anew without a word.
+    if (isLeftOpen && (await sizeOf(file)) === 0)
+      throw damagedDatabase(file, "it is empty, but its WAL isn't");
     // SQLite would make it readable for everyone, and gives its other files the same mode.
     await (await open(file, "a", 0o600)).close();
-    if (await isLeftOpen(file)) {
+    if (isLeftOpen) {
       log("info", "the database was not closed: it is checked");
       quickCheck(file);
     }
@@ -81,10 +86,9 @@ export async function openDatabase(
   }
 }
 
-/** Whether the database is open, or a crash has left it so: the last one to close it removes its WAL. */
-async function isLeftOpen(file: string): Promise<boolean> {
-  const wal = await stat(`${file}-wal`).catch(() => undefined);
-  return (wal?.size ?? 0) > 0;
+/** In bytes; 0 where there is no such file. */
+async function sizeOf(file: string): Promise<number> {
+  return (await stat(file).catch(() => undefined))?.size ?? 0;
 }
 
 /**

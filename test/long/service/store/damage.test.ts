@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { open, readFile, stat, truncate, writeFile } from "node:fs/promises";
+import { copyFile, open, readFile, rm, stat, truncate, writeFile } from "node:fs/promises";
 import { DatabaseSync } from "node:sqlite";
 import { serve } from "../../../../src/service/server.ts";
 import { migrationSteps } from "../../../../src/service/store/migrations.ts";
@@ -44,6 +44,22 @@ describe("a damaged database", () => {
     const before = await readFile(there.file);
     await assert.rejects(serve({ ...options, folder: there.folder.path }), told);
     assert.deepEqual(await readFile(there.file), before);
+  });
+
+  it("is told at the start when it is empty or gone beside its WAL, which stays as it is", async () => {
+    for (const empty of [(file: string) => truncate(file), (file: string) => rm(file)]) {
+      await using there = await filledFolder();
+      await using crashed = await TemporaryFolder.make();
+      const db = await openDatabase(there.folder.path);
+      await db.updateTable("orgs").set({ tier: "other" }).execute();
+      const file = databaseFile(crashed.path);
+      for (const end of ["", "-wal"]) await copyFile(`${there.file}${end}`, `${file}${end}`);
+      await db.destroy();
+      await empty(file);
+      const wal = await readFile(`${file}-wal`);
+      await assert.rejects(serve({ ...options, folder: crashed.path }), told);
+      assert.deepEqual(await readFile(`${file}-wal`), wal);
+    }
   });
 
   it("is told at the start when its first page is damaged", async () => {
