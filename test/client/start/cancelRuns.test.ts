@@ -1,8 +1,15 @@
 import assert from "node:assert/strict";
-import type { ServiceClient } from "../../../src/client/service/client.ts";
+import { ServiceClient } from "../../../src/client/service/client.ts";
+import { OutOfReach } from "../../../src/client/service/reachFaults.ts";
 import { AbsentEndpoint } from "../../../src/client/service/replyErrors.ts";
-import { type CancelOutcome, cancelEach, myActiveRuns } from "../../../src/client/start/cancelRuns.ts";
+import {
+  type CancelOutcome,
+  cancelEach,
+  cancelWithRetries,
+  myActiveRuns,
+} from "../../../src/client/start/cancelRuns.ts";
 import { FakeClock } from "../../clock/fakeClock.ts";
+import { CountedFetch, drive } from "../drive.ts";
 import {
   type Answer,
   type Asked,
@@ -103,7 +110,18 @@ describe("cancelling the runs of one's own key", () => {
       outcomes.map(({ runId, kind }) => `${runId} ${kind}`),
       runIds.map((runId) => `${runId} failed`),
     );
-    assert.ok(service.asked.length <= 12, `${service.asked.length} requests`);
+    // Eight in vain, and the three that were under way.
+    assert.ok(service.asked.length <= 11, `${service.asked.length} requests`);
+  });
+
+  it("asks three times to cancel a run whose service doesn't answer", async () => {
+    await using service = await LoopbackService.listen((_, response) => void response.writeHead(503).end());
+    const [slow, counted] = [new FakeClock(), new CountedFetch()];
+    const baseUrl = new URL(`${service.origin}/`);
+    const client = new ServiceClient({ baseUrl, apiKey: "plr_test", clock: slow, fetch: counted.fetch });
+    const cancelling = cancelWithRetries(() => client, undefined, "run_1", never);
+    await assert.rejects(drive(cancelling, slow, service, counted), OutOfReach);
+    assert.equal(service.asked.length, 3);
   });
 
   it("asks for no more than four at the same time", async () => {

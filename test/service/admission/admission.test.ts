@@ -138,6 +138,20 @@ onBoth("the queue for an org's slots", (store) => {
     assert.equal(await queue.used(), 1);
   });
 
+  // On the other database it is the same text, and a thousand connections.
+  const itOnSqlite = store.kind === "SQLite" ? it : () => {};
+  itOnSqlite("lets a thousand wait, and refuses one more at once", async () => {
+    await using queue = await slotsAt("2026-03-04T12:00:00Z");
+    await queue.ask(0);
+    const waiting = await Promise.all(Array.from({ length: 1_000 }, () => queue.askNow(120)));
+    await queue.quiet();
+    assert.deepEqual(
+      waiting.filter(({ outcome }) => outcome !== undefined),
+      [],
+    );
+    assert.deepEqual(refusalOf(await queue.ask(120)), { scope: "org" });
+  });
+
   it("lets a waiter leave, which uses no run and passes its turn on", async () => {
     await using queue = await slotsAt("2026-03-04T12:00:00Z");
     const holder = await queue.ask(0);
