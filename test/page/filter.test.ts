@@ -30,6 +30,17 @@ onBoth("the filter of the page of runs", (store) => {
     assert.equal(list, '<option value="&lt;a&gt;"></option><option value="b"></option>');
   });
 
+  it("has no key in it, also where the address has one", async () => {
+    await using service = await serviceOn(store);
+    const { orgId, secret } = await service.key();
+    await putRuns(service.db, orgId, [{ pipeline: "a" }]);
+    const visitor = new Visitor(service);
+    await visitor.signIn(secret);
+    const page = await visitor.text(`/app/runs?pipeline=${secret}&status=failed`);
+    assert.match(page, /No run matches/);
+    assert.ok(!page.includes(secret.slice(-43)));
+  });
+
   it("keeps to its pages, older and newer", async () => {
     await using service = await serviceOn(store);
     const { orgId, secret } = await service.key();

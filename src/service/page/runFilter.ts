@@ -1,4 +1,5 @@
 import { html } from "hono/html";
+import { hideSecrets } from "../apiSecret.ts";
 import type { Caller } from "../store/keys.ts";
 import type { RunFilter } from "../store/runs.ts";
 import type { Html } from "./layout.ts";
@@ -14,9 +15,9 @@ export interface PageFilter {
 /** What one can ask for; `in-work` is every active run. */
 const statuses = ["in-work", "succeeded", "failed", "cancelled", "timed-out", "lost"] as const;
 
-/** Reads a filter from an address's query. A status that nobody can choose is ignored. */
+/** Reads a filter from an address's query. A status that nobody can choose is ignored, and a key in place of a pipeline hidden. */
 export function filterOf(query: Readonly<Record<string, string>>): PageFilter {
-  const pipeline = query["pipeline"]?.trim();
+  const pipeline = hideSecrets(query["pipeline"]?.trim() ?? "");
   return {
     status: statuses.find((known) => known === query["status"]),
     pipeline: pipeline === "" ? undefined : pipeline,
