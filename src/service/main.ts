@@ -1,9 +1,11 @@
 import { join } from "node:path";
 import { ownVersion } from "../client/embedded/versions.ts";
+import { closeInheritedFiles } from "./inheritedFiles.ts";
 import { serveMachine } from "./lifecycle/serveMachine.ts";
 
 // Node.js's report of a crash would hold the environment, and with it the secrets of the runs' steps.
 if (process.report) process.report.excludeEnv = true;
+closeInheritedFiles();
 const programs = import.meta.dirname;
 await serveMachine({
   version: ownVersion,

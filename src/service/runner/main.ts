@@ -1,3 +1,4 @@
+import { closeInheritedFiles } from "../inheritedFiles.ts";
 import { processTable } from "./processes/systemProcesses.ts";
 import { serveRunner } from "./serveRunner.ts";
 import { sqliteArgument } from "./sql/sqliteConnection.ts";
@@ -7,6 +8,7 @@ import { sqliteArgument } from "./sql/sqliteConnection.ts";
 if (process.report) process.report.excludeEnv = true;
 // What it writes to its standard error tells why it died, and nothing else: no warning of what is experimental in a library.
 process.removeAllListeners("warning");
+closeInheritedFiles();
 if (process.argv[2] === sqliteArgument) {
   const { serveSqlite } = await import("./sql/serveSqlite.ts");
   serveSqlite(process);
