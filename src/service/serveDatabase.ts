@@ -48,7 +48,7 @@ export interface ServingDatabase {
 /** How often dead servers, and times that are too late since the database's clock was set back, are looked for, in milliseconds. */
 const sweepMilliseconds = 1_000;
 /** How often what is past its retention is removed, in milliseconds. */
-const removeMilliseconds = 3_600_000;
+const removeMilliseconds = 300_000;
 
 /**
  * Starts a server of the service on PostgreSQL. It keeps nothing of its own: any number of them serve one database, behind

@@ -1,7 +1,7 @@
 import type { Clock } from "../../contract/clock.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import { largestSnapshot } from "../../contract/service.ts";
-import { keepSnapshot, putSnapshot } from "../store/postgres/storedSnapshots.ts";
+import { countSent, keepSnapshot, putSnapshot } from "../store/postgres/storedSnapshots.ts";
 import type { Database } from "../store/tables.ts";
 import type { Writer } from "../store/writer.ts";
 import { bodyStream } from "./bodyBytes.ts";
@@ -48,6 +48,7 @@ export function snapshotRoutes(endpoints: Endpoints, { db, writer, clock }: Snap
     async (context, { parts: { digest } }) => {
       const content = bodyStream(context, largestSnapshot);
       const { orgId } = context.get("caller");
+      await countSent(db, orgId, content.length, clock.now());
       await putSnapshot({ db, writer }, { orgId, digest }, content.pieces, clock.now());
       return reply({ digest, bytes: content.length });
     },

@@ -107,7 +107,15 @@ export interface Tables {
     snapshot: string | null;
   };
   /** PostgreSQL only: the files of projects, as gzipped tar, by their SHA-256. */
-  snapshots: { org_id: string; digest: string; used_at: number };
+  snapshots: {
+    org_id: string;
+    digest: string;
+    used_at: number;
+    /** Whether a start has named it. */
+    is_named: Generated<boolean>;
+  };
+  /** PostgreSQL only: the bytes of snapshots that an org has sent on a UTC day. */
+  snapshot_days: { org_id: string; day: string; bytes: number };
   snapshot_pieces: { org_id: string; digest: string; position: number; content: Buffer };
   steps: {
     run_id: string;

@@ -12,7 +12,11 @@ import { dayMilliseconds } from "../../../src/contract/time.ts";
 import { PostgresWriter } from "../../../src/service/store/postgres/postgresWriter.ts";
 import { storedPipelines } from "../../../src/service/store/postgres/storedPipelines.ts";
 import { sweepStored } from "../../../src/service/store/postgres/storedRetention.ts";
-import { putSnapshot } from "../../../src/service/store/postgres/storedSnapshots.ts";
+import {
+  mostBytesADay,
+  nameSnapshot,
+  putSnapshot,
+} from "../../../src/service/store/postgres/storedSnapshots.ts";
 import { postgresFolder } from "../../postgres/installPostgres.ts";
 import { databasesForSuite } from "../../postgres/lentDatabases.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
@@ -115,6 +119,30 @@ describe("a project's files on a service of many machines", function () {
     assert.equal((await client.org(never)).usage.runsToday, 1);
   });
 
+  it("go within minutes where no start names them, and have a bound an org and a day", async () => {
+    await using team = await makeTeam();
+    const { db } = team;
+    const client = team.client(0);
+    const content = new Uint8Array(randomBytes(1000));
+    const digest = createHash("sha256").update(content).digest("hex");
+    await client.putSnapshot(digest, content, never);
+    const writer = new PostgresWriter(db, systemClock);
+    await until(async () => {
+      await sweepStored(writer, 30, Date.now() + 601_000);
+      return !(await client.hasSnapshot(digest, never));
+    });
+    await db
+      .updateTable("snapshot_days")
+      .set({ bytes: mostBytesADay - 1000 })
+      .execute();
+    await client.putSnapshot(digest, content, never);
+    await assert.rejects(client.putSnapshot(digest, content, never), {
+      message: /more than 4 GiB of projects' files today/,
+    });
+    await db.updateTable("snapshot_days").set({ day: "2020-01-01" }).execute();
+    await client.putSnapshot(digest, content, never);
+  });
+
   it("go with their retention, and an hour after their server has died while they were sent", async () => {
     await using team = await makeTeam();
     const orgId = await team.orgId();
@@ -127,11 +155,12 @@ describe("a project's files on a service of many machines", function () {
       yield content;
     }
     await putSnapshot({ db, writer }, { orgId, digest }, pieces(), now);
+    await nameSnapshot(db, { orgId, digest });
     // More than one transaction removes.
     const sent = Array.from({ length: 25 }, (_, count) => `sending_${count}`).sort();
     await db
       .insertInto("snapshots")
-      .values(sent.map((each) => ({ org_id: orgId, digest: each, used_at: now })))
+      .values(sent.map((each) => ({ org_id: orgId, digest: each, used_at: now, is_named: false })))
       .execute();
     const digests = async (at: number) => {
       await sweepStored(writer, 30, at);

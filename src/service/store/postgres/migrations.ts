@@ -154,6 +154,13 @@ const migrationSteps: readonly string[] = [
     id text primary key,
     alive_until bigint not null
   );`,
+  `alter table snapshots add column is_named boolean not null default true;
+  create table snapshot_days (
+    org_id text not null references orgs,
+    day text not null,
+    bytes bigint not null,
+    primary key (org_id, day)
+  );`,
 ];
 
 /** Two servers that start together migrate one after the other. */

@@ -6,6 +6,7 @@ import { parsePipeline } from "../../../pipeline/parse/parsePipeline.ts";
 import { HttpProblem } from "../../http/reply.ts";
 import { noSuchPipeline, type Pipelines, problemsOf, requireStep, runnable } from "../../projectPipelines.ts";
 import type { Database } from "../tables.ts";
+import { nameSnapshot } from "./storedSnapshots.ts";
 
 /**
  * The pipelines of an org as its members' starts have brought them: each start stores its own, so that the page can
@@ -72,14 +73,7 @@ async function findStored(
 
 /** A face that meets it sends the files again. @throws HttpProblem 428 when the service doesn't have the project's files. */
 async function requireSnapshot(db: Database, orgId: string, digest: string | undefined): Promise<void> {
-  if (digest === undefined) return;
-  const snapshot = await db
-    .selectFrom("snapshots")
-    .select("digest")
-    .where("org_id", "=", orgId)
-    .where("digest", "=", digest)
-    .executeTakeFirst();
-  if (snapshot !== undefined) return;
+  if (digest === undefined || (await nameSnapshot(db, { orgId, digest }))) return;
   throw new HttpProblem(428, "invalid-request", {
     message: "The project's files that this start names are not on the service.",
     next: "Start the run in the project's folder, which sends them.",

@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from "node:crypto";
 import { sql } from "kysely";
 import { PipelineError } from "../../../contract/errors.ts";
+import { utcDay } from "../../../contract/time.ts";
 import type { Database, Write } from "../tables.ts";
 import type { Writer } from "../writer.ts";
 
@@ -10,6 +11,11 @@ const pieceBytes = 1024 * 1024;
 const sending = "sending_";
 /** How long sending one may take, in milliseconds. */
 const sendingMilliseconds = 3_600_000;
+
+/** How long one is kept that no start has named, in milliseconds. */
+const unnamedMilliseconds = 600_000;
+/** The most bytes that an org may send on a UTC day: more than any sends that starts runs, and no disk is full of it. */
+export const mostBytesADay = 4 * 1024 ** 3;
 
 /** The files of a project, as gzipped tar. */
 export interface SnapshotName {
@@ -31,6 +37,34 @@ export async function keepSnapshot(
   return rows[0]?.bytes;
 }
 
+/** Notes that a start names a snapshot, which is kept as long as its logs then. @returns whether it is there. */
+export async function nameSnapshot(db: Database, { orgId, digest }: SnapshotName): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable("snapshots")
+    .set({ is_named: true })
+    .where("org_id", "=", orgId)
+    .where("digest", "=", digest)
+    .executeTakeFirst();
+  return numUpdatedRows > 0n;
+}
+
+/**
+ * Counts what an org is about to send.
+ * @throws PipelineError `payload-too-large` when it is more than an org may send on a day; then it isn't counted.
+ */
+export async function countSent(db: Database, orgId: string, bytes: number, now: number): Promise<void> {
+  const { rows } = await sql`
+    insert into snapshot_days (org_id, day, bytes) values (${orgId}, ${utcDay(now)}, ${bytes})
+    on conflict (org_id, day) do update set bytes = snapshot_days.bytes + excluded.bytes
+      where snapshot_days.bytes + excluded.bytes <= ${mostBytesADay} returning bytes`.execute(db);
+  if (rows.length > 0) return;
+  throw new PipelineError(
+    "payload-too-large",
+    `With these files the org would have sent more than ${mostBytesADay / 1024 ** 3} GiB of projects' files today.`,
+    { next: "Start it after 00:00 UTC, or from files that were sent before." },
+  );
+}
+
 /**
  * Stores a snapshot piece by piece as it comes, each by a statement of its own: a slow caller holds no connection.
  * @throws PipelineError `invalid-request` when it has another digest, and what `content` throws; then none of it stays.
@@ -45,7 +79,7 @@ export async function putSnapshot(
   const hash = createHash("sha256");
   await db
     .insertInto("snapshots")
-    .values({ ...sent, used_at: now })
+    .values({ ...sent, used_at: now, is_named: false })
     .execute();
   try {
     let position = 0;
@@ -83,7 +117,7 @@ async function rename(
   now: number,
 ): Promise<void> {
   const { rows } = await sql<{ is_new: boolean }>`
-    insert into snapshots (org_id, digest, used_at) values (${sent.org_id}, ${digest}, ${now})
+    insert into snapshots (org_id, digest, used_at, is_named) values (${sent.org_id}, ${digest}, ${now}, false)
     on conflict (org_id, digest) do update set used_at = excluded.used_at returning xmax = 0 as is_new`.execute(
     tx,
   );
@@ -115,7 +149,8 @@ export async function* readSnapshot(
 }
 
 /**
- * Removes the snapshots that were last used before a time, and what is left of those that were never sent whole.
+ * Removes the snapshots that were last used before a time, or that no start has named within minutes, and what is left of
+ * those that were never sent whole.
  * @returns how many, `most` of them at most: each may be large.
  */
 export async function removeOldSnapshots(
@@ -128,6 +163,7 @@ export async function removeOldSnapshots(
     delete from snapshots where (org_id, digest) in (
       select org_id, digest from snapshots where used_at < ${before}
         or starts_with(digest, ${sending}) and used_at < ${now - sendingMilliseconds}
+        or not is_named and not starts_with(digest, ${sending}) and used_at < ${now - unnamedMilliseconds}
       limit ${most} for update skip locked
     )`.execute(tx);
   return Number(numAffectedRows);
