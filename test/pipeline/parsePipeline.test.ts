@@ -118,6 +118,7 @@ steps:
       ["http://", "h.test:80", "h.test:80"],
       ["/users/", "a/b?", "a%2Fb%3F"],
       ["http://h.test/?q=", "lamp & c#", "lamp%20%26%20c%23"],
+      ["/orders/", "7:cancel@$&+,;=", "7:cancel@$&+,;="],
       ["/users/", "..", undefined],
       ["/users/?at=", ".", "."],
     ] as const) {

@@ -39,5 +39,7 @@ function withoutFragment(address: string): string {
 export function inAddress(before: string, value: string): string | undefined {
   if (before === "" || /^https?:\/\/[^/?#]*$/i.test(before)) return value;
   if ((value === "." || value === "..") && !/[?#]/.test(before)) return undefined;
-  return encodeURIComponent(value.toWellFormed());
+  const encoded = encodeURIComponent(value.toWellFormed());
+  // In a path these mean themselves, and some servers take them only so: `/orders/7:cancel`.
+  return /[?#]/.test(before) ? encoded : encoded.replace(/%(?:24|26|2B|2C|3A|3B|3D|40)/g, decodeURIComponent);
 }

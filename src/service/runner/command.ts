@@ -29,8 +29,9 @@ export async function commandOf({ run, shell }: CliStep, stepContext: StepContex
     const [file = "", ...words] = run;
     return { file, words, isLine: false };
   }
-  const [, interpreter, argument] = /^#![ \t]*(\S+)(?:[ \t]+(\S.*?))?[ \t]*\r?(?:\n|$)/.exec(run) ?? [];
-  if (interpreter !== undefined) return scriptCommand(run, interpreter, argument, stepContext);
+  const [first = ""] = run.split("\n", 1);
+  const [, interpreter, argument = ""] = /^#!\s*(\S+)(.*)/.exec(first) ?? [];
+  if (interpreter !== undefined) return scriptCommand(run, interpreter, argument.trim(), stepContext);
   if (shell === "bash") return { file: "bash", words: [...strict, run], isLine: false };
   if (stepContext.platform === "win32")
     return shell === "sh" ? { file: "sh", words: ["-e", "-c", run], isLine: false } : windowsLine(run);
@@ -44,20 +45,19 @@ export async function commandOf({ run, shell }: CliStep, stepContext: StepContex
 async function scriptCommand(
   lines: string,
   interpreter: string,
-  argument: string | undefined,
+  argument: string,
   { environment, platform }: StepContext,
 ): Promise<Command> {
   const folder = scratchFolder(environment[runMarker] ?? "");
   await makeScratch(folder);
   const file = join(folder, `step-${process.hrtime.bigint()}`);
   await writeFile(file, lines.replaceAll("\r\n", "\n"), { mode: 0o700, flag: "wx" });
-  const words = argument === undefined ? [file] : [argument, file];
+  const words = argument === "" ? [file] : [argument, file];
   if (platform !== "win32") return { file: interpreter, words, isLine: false };
   // Neither `/bin/bash` nor `/usr/bin/env` are there, but a `bash` may be on the PATH.
-  const [name = "", ...others] = [interpreter.split("/").at(-1) ?? "", ...words];
-  return name === "env"
-    ? { file: others[0] ?? "", words: others.slice(1), isLine: false }
-    : { file: name, words: others, isLine: false };
+  const name = interpreter.split("/").at(-1) ?? "";
+  const [program = "", ...others] = name === "env" ? words : [name, ...words];
+  return { file: program, words: others, isLine: false };
 }
 
 /**

@@ -156,7 +156,7 @@ describe("a run in a process of its own", function () {
           use: "shop",
           post: "/of/${{ env.WHO }}?q=${{ env.WHO }}&limit=5",
           json: { "${{ env.WHO }}": "$${{ env.WHO }}" },
-          expect: { json: { at: "/prod/of/lamp%20%26%20c%23%2F1?q=lamp%20%26%20c%23%2F1&limit=5" } },
+          expect: { json: { at: "/prod/of/lamp%20&%20c%23%2F1?q=lamp%20%26%20c%23%2F1&limit=5" } },
         },
         { name: "up", use: "shop", get: "/of/${{ env.UP }}/all" },
       ],

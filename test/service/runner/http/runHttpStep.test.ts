@@ -331,6 +331,8 @@ describe("an http step", function () {
   it("reads a reply in the encoding that it has", async () => {
     const texts: Record<string, readonly [string, Buffer]> = {
       "/latin": ["text/plain; charset=iso-8859-1", Buffer.from("Grün", "latin1")],
+      "/euro": ["text/plain; charset=ISO-8859-15", Buffer.from([0x47, 0x72, 0xfc, 0x6e, 0x20, 0xa4])],
+      "/utf16": ["application/json;charset=UTF-16LE", Buffer.from('"Grün €"', "utf16le")],
       "/mark": ["text/plain", Buffer.from("\ufeffGrün", "utf16le")],
       "/meta": ["text/html", Buffer.from('<meta charset="windows-1252"><p>Grün', "latin1")],
       "/unknown": ["text/plain; charset=klingon", Buffer.from("Grün")],
@@ -340,7 +342,8 @@ describe("an http step", function () {
       response.setHeader("content-type", type ?? "").end(bytes);
     });
     for (const path of Object.keys(texts)) {
-      assert.deepEqual(await run(base, { get: path, expect: { text: "Grün" } }), { kind: "succeeded" }, path);
+      const text = path === "/euro" || path === "/utf16" ? "Grün €" : "Grün";
+      assert.deepEqual(await run(base, { get: path, expect: { text } }), { kind: "succeeded" }, path);
     }
   });
 
