@@ -75,7 +75,12 @@ export const servedRunListSchema = z.object({ runs: z.array(servedRunSchema), ne
 export const runListSchema = z.object({ runs: z.array(runSchema), next: lenient(cursor) });
 
 /** The reply of `POST /api/runs/{id}/cancel`. */
-export const cancelReplySchema = z.object({ runId: z.string(), status: z.string() });
+export const cancelReplySchema = z.object({
+  runId: z.string(),
+  status: z.string(),
+  /** Says that the status may not outlive the service, since it couldn't be written. */
+  warning: z.optional(z.string()),
+});
 
 /** The query of `GET /api/runs`. `after` is the `next` of the page before, `actor` a key's id or `me`. */
 export const runQuerySchema = z.object({

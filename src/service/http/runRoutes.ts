@@ -15,6 +15,9 @@ export interface RunRouteDeps {
   readonly recover: (runId: string) => void;
 }
 
+const unwritten =
+  "The run is being ended, but that can't be written now: should the service die before it is, the run is `lost` later.";
+
 /** Listing, reading and cancelling runs. */
 export function runRoutes(endpoints: Endpoints, { db, runs, recover }: RunRouteDeps): void {
   const parts = { id: "The run's id." };
@@ -84,7 +87,10 @@ export function runRoutes(endpoints: Endpoints, { db, runs, recover }: RunRouteD
       await runs.cancel(caller.orgId, runId, caller.keyId);
       recover(runId);
       const after = await requestedRun(db, caller, runId);
-      return reply({ runId, status: isActive(after) ? "cancelling" : after.status });
+      if (!isActive(after)) return reply({ runId, status: after.status });
+      // Its row has no other status where that can't be written.
+      const warning = after.status === "running" ? unwritten : undefined;
+      return reply({ runId, status: "cancelling", warning });
     },
   );
 }

@@ -120,7 +120,7 @@ function fileFault(thrown: unknown, file: string): Fault | undefined {
 function full(file: string): Fault {
   return {
     message: `The disk is full: ${file} can't take more. Nothing was written.`,
-    next: "Free some space on that disk, then try again; the service needs no restart.",
+    next: "Free some space on that disk, then try again.",
   };
 }
 
