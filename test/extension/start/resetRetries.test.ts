@@ -217,6 +217,26 @@ describe("a start that is deferred until 00:00 UTC", () => {
     assert.deepEqual(other.started.all, []);
   });
 
+  it("is asked about for being late once it is more than five minutes late", async () => {
+    for (const [minutes, isAsked] of [
+      [4, false],
+      [7, true],
+    ] as const) {
+      await using place = await machine();
+      const memory = workspace();
+      {
+        using first = place.open(memory);
+        await first.retries.add({ pipeline: "nightly" }, never);
+      }
+      const untilReset = Date.parse("2026-03-04T00:00:00Z") - place.clock.now();
+      place.clock.advance(untilReset + minutes * 60_000);
+      using window = place.open(memory, ["Run Now"]);
+      await window.started.atLeast(1);
+      const told = window.shown.all.map(({ text }) => text).join();
+      assert.equal(/while this window was closed or asleep/.test(told), isAsked, told);
+    }
+  });
+
   it("is made at no other service and for no other org, but asked about", async () => {
     for (const change of ["service", "org"] as const) {
       await using place = await machine();
