@@ -17,11 +17,11 @@ export const sizeLimits: readonly SizeLimit[] = [
   {
     name: "the extension's package",
     pattern: "pipeline-runs.vsix",
-    atMostBytes: 3000 * kilobyte,
+    atMostBytes: 3200 * kilobyte,
   },
   { name: "the package for npm", pattern: "dist-npm/*.tgz", atMostBytes: 2100 * kilobyte },
   { name: "the tool's entry", pattern: "dist/cli.js", atMostBytes: 2 * kilobyte },
-  { name: "the tool's other pieces", pattern: "dist/tool/*.js", atMostBytes: 1160 * kilobyte },
+  { name: "the tool's other pieces", pattern: "dist/tool/*.js", atMostBytes: 1260 * kilobyte },
   { name: "undici, for the tool and a run", pattern: "dist/vendor/undici.js", atMostBytes: 820 * kilobyte },
   { name: "the library of `pipeline mcp`", pattern: "dist/vendor/mcp.js", atMostBytes: 300 * kilobyte },
   { name: "the service", pattern: "dist/service.js", atMostBytes: 530 * kilobyte },
