@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { isAlive } from "../isAlive.ts";
 import { fillDay } from "../service/fillDay.ts";
@@ -8,9 +9,13 @@ import { quota } from "./screen/statusBar.ts";
 
 describe("the main job, in VS Code", () => {
   let other: Service;
-  const at = ownService(async (_, held) => {
+  const at = ownService(async (workspace, held) => {
     other = held.use(await startedService());
-    return { extension: "checkout" };
+    await writeFile(
+      join(workspace, "pipelines/stage.yaml"),
+      'resources: { sh: { type: cli } }\nsteps: [{ use: sh, run: \'[ "$STAGE" = "the window" ]\' }]\n',
+    );
+    return { extension: "checkout", env: { STAGE: "the window" } };
   });
 
   const status = (text: string) => at.window.statusBar.waitForText(quota, new RegExp(`^${text}$`));
@@ -37,6 +42,11 @@ describe("the main job, in VS Code", () => {
     const failure = await toast(/^fails failed: only: exited with 3, expected 0: it is broken$/);
     assert.deepEqual(await failure.buttons(), ["Open Log", "Run Again", "Don't Show Again"]);
     await used(before + 2);
+  });
+
+  it("gives a run the window's environment, which its service hasn't", async () => {
+    await start("stage");
+    await at.window.statusBar.waitForMessage(/stage succeeded/);
   });
 
   it("waits for the slot with the seconds left and who holds it, until Stop Waiting, which uses no run", async () => {

@@ -28,7 +28,8 @@ export function ownService(
       const { path: folder } = held.use(await testWorkspace());
       const tool = held.use(await toolbox());
       made = { workspace: folder, tool };
-      return { folder, env: { PIPELINE_DATA_DIR: tool.data }, ...(await prepare(folder, held)) };
+      const { env, ...prepared } = await prepare(folder, held);
+      return { folder, env: { PIPELINE_DATA_DIR: tool.data, ...env }, ...prepared };
     },
     () => there().tool.call(["runs", "cancel", "--mine"]),
   );
