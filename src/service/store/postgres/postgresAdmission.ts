@@ -102,7 +102,8 @@ export class PostgresAdmission implements AdmissionStore {
     const columnsOf = (table: string) => sql.join(runColumns.map((name) => sql.ref(`${table}.${name}`)));
     const { rows } = await sql<ClaimedColumns>`
       with claimed as (
-        update runs set ticket = null, lease_until = ${databaseNow} + ${replyMilliseconds}
+        update runs set ticket = null,
+          lease_until = case when stopped_at is null then ${databaseNow} + ${replyMilliseconds} end
         from (select id, ticket from runs where holder = ${holder} and ticket is not null) as granted
         where runs.id = granted.id and runs.ticket is not null
         returning ${columnsOf("runs")}, org_id, granted.ticket as claimed_ticket
