@@ -1,3 +1,4 @@
+import type { Stats } from "node:fs";
 import { chmod, type FileHandle, lstat, mkdir, open, readdir, stat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import envPaths from "env-paths";
@@ -14,6 +15,8 @@ export function dataFolder(env: Environment): string {
 }
 
 const othersMayWrite = 0o022;
+/** The sticky bit beside write permission for all. */
+const sharedByAll = 0o1002;
 
 /** Whether root may use a data folder that belongs to another user. */
 export type OtherOwner = "refused" | "allowed";
@@ -29,7 +32,7 @@ export async function prepareDataFolder(folder: string, otherOwner: OtherOwner):
   await makeFolder(folder);
   const own = process.getuid?.();
   if (own === undefined) return;
-  const { uid, mode } = await stat(folder);
+  const { uid, mode } = await statFolder(folder, nameAnother);
   const trusted = new Set([own, 0, ...(own === 0 && otherOwner === "allowed" ? [uid] : [])]);
   const mayOthersWrite = (mode & othersMayWrite) !== 0;
   if (!trusted.has(uid) || (uid !== own && own !== 0 && mayOthersWrite)) {
@@ -56,6 +59,24 @@ const nameAnother = "Name a folder of your own with PIPELINE_DATA_DIR or --data-
 
 function notOwn(message: string, next: string): PipelineError {
   return new PipelineError("internal", message, { next });
+}
+
+/**
+ * What is known of a folder that is to be this product's alone.
+ *
+ * @param next what to do about one that can't be.
+ * @throws PipelineError `internal` for what is no folder, and for one that all users share, such as `/tmp`: to close it to them
+ *   would break what others do there.
+ */
+export async function statFolder(folder: string, next: string): Promise<Stats> {
+  const facts = await stat(folder);
+  if (!facts.isDirectory()) throw new PipelineError("internal", `${folder} is no folder.`, { next });
+  if ((facts.mode & sharedByAll) === sharedByAll) {
+    throw new PipelineError("internal", `The folder ${folder} is one that all users of this machine share.`, {
+      next,
+    });
+  }
+  return facts;
 }
 
 /**

@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync } from "node:fs";
-import { chmod, open, rename, rm, stat } from "node:fs/promises";
+import { chmod, open, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import { PipelineError } from "../../contract/errors.ts";
-import { makeFolder } from "../embedded/dataFolder.ts";
+import { makeFolder, statFolder } from "../embedded/dataFolder.ts";
 
 const largestBytes = 64 * 1024;
 const othersMay = 0o077;
@@ -91,12 +91,11 @@ export function freshName(path: string): string {
 async function makePrivateFolder(folder: string): Promise<void> {
   await makeFolder(folder);
   if (!hasModes) return;
-  const { mode, uid } = await stat(folder);
+  const next = "Name another folder with PIPELINE_CONFIG_DIR.";
+  const { mode, uid } = await statFolder(folder, next);
   const own = process.getuid?.();
   if (own !== undefined && own !== 0 && uid !== own) {
-    throw new PipelineError("internal", `The folder ${folder} belongs to another user.`, {
-      next: "Name another folder with PIPELINE_CONFIG_DIR.",
-    });
+    throw new PipelineError("internal", `The folder ${folder} belongs to another user.`, { next });
   }
   if ((mode & othersMay) !== 0) await chmod(folder, 0o700);
 }

@@ -39,7 +39,6 @@ describe("the data folder", () => {
       for (const [before, after] of [
         [0o755, 0o755],
         [0o777, 0o755],
-        [0o1777, 0o1755],
         [0o770, 0o750],
       ] as const) {
         await chmod(there.path, before);
@@ -48,6 +47,21 @@ describe("the data folder", () => {
       }
     },
   );
+
+  itOn("posix", "is no file or device, and none that all users share: each stays as it is", async () => {
+    await using there = await TemporaryFolder.make();
+    await chmod(there.path, 0o1777);
+    const file = join(there.path, "file");
+    await writeFile(file, "");
+    await chmod(file, 0o666);
+    for (const [path, said, mode] of [
+      [there.path, /is one that all users of this machine share/, 0o1777],
+      [file, /is no folder/, 0o666],
+    ] as const) {
+      await assert.rejects(prepareDataFolder(path, "refused"), said);
+      assert.equal((await stat(path)).mode & 0o7777, mode);
+    }
+  });
 
   itOn("posix", "hands over no connection that others could have written", async () => {
     await using there = await TemporaryFolder.make();
