@@ -24,6 +24,21 @@ export function isIntroducer(unit: number): boolean {
   return unit === 0x25 || unit === 0x2b || unit === 0x5c || unit === 0x26;
 }
 
+/**
+ * Whether a sequence may begin with the unit that nobody sees: of a terminal, or NUL. What shows an output leaves these out, which
+ * joins what stands around them.
+ */
+export function isInvisible(unit: number): boolean {
+  return unit === 0x1b || unit === 0x00 || unit === 0x9b;
+}
+
+/** One such sequence, as the colour of a match. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: that is what they are made of.
+const invisible =
+  /\u0000|(?:\u001b\[|\u009b)[0-?]{0,30}[ -/]{0,3}[@-~]|\u001b\][^\u0007\u001b]{0,100}(?:\u0007|\u001b\\)|\u001b[ -/]{0,3}[0-Z\\^-~]/y;
+/** How many of them may stand between two characters of a secret, and how long one may be. */
+const most = { sequences: 8, length: 104 } as const;
+
 /** A text whose parts may be escaped. It isn't known how, so each position has all its possible readings. */
 export class EscapedText {
   readonly text: string;
@@ -56,6 +71,13 @@ export class EscapedText {
 
   #read(at: number, depth: number, found: Reading[]): void {
     const itself = { value: this.text.charAt(at), end: at + 1 };
+    if (depth > 0 && isInvisible(this.text.charCodeAt(at))) {
+      found.push(itself);
+      const next = this.#pastInvisible(at);
+      if (next !== undefined)
+        for (const { value, end } of this.#readings(next, depth)) add(found, value, end);
+      return;
+    }
     if (depth === 0 || !isIntroducer(this.text.charCodeAt(at))) {
       found.push(itself);
       return;
@@ -63,6 +85,21 @@ export class EscapedText {
     this.#read(at, depth - 1, found);
     // A decoded character may begin another escape.
     for (const begun of found.slice()) this.#escapes(begun, depth - 1, found);
+  }
+
+  /** Where something is seen again; undefined where that is too far. */
+  #pastInvisible(from: number): number | undefined {
+    let at = from;
+    for (let count = 0; count < most.sequences; count += 1) {
+      invisible.lastIndex = at;
+      if (!invisible.test(this.text)) {
+        if (this.text.length - at < most.length) this.hasRunOut = true;
+        return undefined;
+      }
+      at = invisible.lastIndex;
+      if (!isInvisible(this.text.charCodeAt(at))) return at;
+    }
+    return undefined;
   }
 
   #escapes({ value, end }: Reading, depth: number, found: Reading[]): void {

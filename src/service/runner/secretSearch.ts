@@ -1,4 +1,4 @@
-import { EscapedText, isIntroducer, longestEscape } from "./escapedText.ts";
+import { EscapedText, isIntroducer, isInvisible, longestEscape } from "./escapedText.ts";
 import type { SecretForm } from "./secretForms.ts";
 
 /**
@@ -232,9 +232,9 @@ function isUnit(wanted: string | undefined, unit: number): boolean {
   return wanted.length === 1 ? wanted.charCodeAt(0) === unit : wanted.includes(String.fromCharCode(unit));
 }
 
-/** Whether the unit may begin an escape, is a line end, or is past the text's end. */
+/** Whether the unit may begin an escape or what nobody sees, is a line end, or is past the text's end. */
 function isSpecial(unit: number): boolean {
-  return isIntroducer(unit) || unit === 0x0a || unit === 0x0d || Number.isNaN(unit);
+  return isIntroducer(unit) || isInvisible(unit) || unit === 0x0a || unit === 0x0d || Number.isNaN(unit);
 }
 
 function pairOf(first: number, second: number): number {

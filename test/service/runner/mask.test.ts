@@ -135,6 +135,24 @@ describe("a mask", () => {
     assert.equal(new Mask(["a://b:abc%@d"]).hide("abc%"), "***");
   });
 
+  it("hides a secret in which a program has put what nobody sees: colours, titles, NUL", () => {
+    const mask = new Mask(["tok3n-ABCdef/gh+ij"]);
+    const secret = [..."tok3n-ABCdef/gh+ij"];
+    for (const shown of [
+      "tok3\u001b[01;31m\u001b[Kn-ABC\u001b[m\u001b[Kdef/gh+ij",
+      secret.join("\u001b[3m"),
+      secret.join("\0"),
+      "tok3n-\u001b]0;a title\u0007ABCdef/gh+ij",
+      "tok3n-\u009b1mABCdef\u001b(B/gh+ij",
+    ]) {
+      assert.equal(mask.hide(`a ${shown}\u001b[m b`), "a ***\u001b[m b");
+      const stream = mask.stream();
+      assert.equal([...shown].map((piece) => stream.write(piece)).join("") + stream.end(), "***");
+    }
+    const other = "\u001b[31mtok3\u001b[0m and n-ABC\u001b[";
+    assert.equal(mask.hide(other), other);
+  });
+
   it("hides a secret without the white space around it", () => {
     for (const end of ["\r", "\n", "\r\n", " ", "\t"]) {
       const mask = new Mask([`s3cr3t-word${end}`]);
