@@ -6,7 +6,7 @@ export class HttpSession implements AsyncDisposable {
 
   /** @param written the cookies that a step sends itself: one of the same name isn't sent beside it. */
   async cookiesFor(url: URL, written = ""): Promise<string> {
-    const names = new Set(written.split(";").map((cookie) => cookie.split("=", 1)[0]?.trim()));
+    const names = new Set(written.split(";").flatMap((cookie) => /^\s*([^=]*?)\s*=/.exec(cookie)?.[1] ?? []));
     const kept = (await this.#jar?.getCookies(url.href)) ?? [];
     return kept
       .filter(({ key }) => !names.has(key))

@@ -55,10 +55,20 @@ function withLines(value: string): string[] {
 
 function formsOf(secret: string): SecretForm[] {
   const bytes = Buffer.from(secret);
+  const inJson = jsonForms(secret).flatMap((text) =>
+    [0, 1, 2].map((before) => inBase64(Buffer.from(text), before)),
+  );
   const hex = [...bytes.toString("hex")].map((digit) => digit + (digit > "9" ? digit.toUpperCase() : ""));
-  const encoded = [hex, ...[0, 1, 2].map((before) => inBase64(bytes, before))];
+  const encoded = [hex, ...[0, 1, 2].map((before) => inBase64(bytes, before)), ...inJson];
   // Encoders break a long text into lines.
   return [asItIs(secret), ...encoded.map((units) => ({ units, ignored: "\r\n" }))];
+}
+
+/** The secret as JSON escapes it, where it does: with letters beyond ASCII as they are, and as `\\u00e4`. */
+function jsonForms(secret: string): string[] {
+  const plain = JSON.stringify(secret).slice(1, -1);
+  const ascii = plain.replace(/[^ -~]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
+  return [...new Set([plain, ascii])].filter((text) => text !== secret);
 }
 
 function asItIs(secret: string): SecretForm {

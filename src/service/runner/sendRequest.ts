@@ -197,6 +197,9 @@ export function describeConnectionProblem(url: URL, error: unknown): string {
     case "ECONNRESET":
     case "EPIPE":
     case "UND_ERR_SOCKET":
+      // The library takes no such reply that wasn't asked for.
+      if (/^bad (?:response|upgrade)$/.test(message))
+        return `${url.host} sent 100 Continue or 101 Switching Protocols, which nobody asked for`;
       return `${url.host} closed the connection before its reply was complete`;
     case "UND_ERR_CONNECT_TIMEOUT":
       return `${url.host} can't be reached (${code})`;

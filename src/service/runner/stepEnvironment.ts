@@ -134,6 +134,11 @@ function mapTexts(value: unknown, change: (text: string) => string): unknown {
   );
 }
 
+/** Where a shell that has no PATH looks for programs, which it would no longer do with one. */
+function withoutPath(platform: NodeJS.Platform): string {
+  return platform === "win32" ? "" : "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+}
+
 /** An environment with `node` on its PATH; `dispose` is called when the run is over. */
 interface WithNode {
   readonly environment: Readonly<Record<string, string>>;
@@ -158,7 +163,7 @@ export async function nodeOnPath(
   if (found !== undefined) return { environment, node: found, dispose: async () => {} };
   const withFolder = (folder: string) => ({
     ...environment,
-    [pathName]: [environment[pathName], folder].filter(Boolean).join(delimiter),
+    [pathName]: [environment[pathName] ?? withoutPath(platform), folder].filter(Boolean).join(delimiter),
   });
   if (/^node(?:\.exe)?$/i.test(basename(execPath))) {
     return { environment: withFolder(dirname(execPath)), node: execPath, dispose: async () => {} };

@@ -135,6 +135,16 @@ describe("a mask", () => {
     assert.equal(new Mask(["a://b:abc%@d"]).hide("abc%"), "***");
   });
 
+  it("hides a secret in JSON that is in Base64, however JSON escapes it", () => {
+    const secret = "pa'ss\"w<o>r&d\\x$5 z-\u00e4";
+    const mask = new Mask([secret]);
+    const ascii = JSON.stringify({ pw: secret }).replace("\u00e4", String.raw`\u00e4`);
+    for (const json of [JSON.stringify({ pw: secret }), ascii, JSON.stringify([1, secret])]) {
+      const shown = mask.hide(Buffer.from(json).toString("base64"));
+      assert.ok(!Buffer.from(shown.replaceAll("*", ""), "base64").toString().includes("w<o>r"), shown);
+    }
+  });
+
   it("hides a secret in which a program has put what nobody sees: colours, titles, NUL", () => {
     const mask = new Mask(["tok3n-ABCdef/gh+ij"]);
     const secret = [..."tok3n-ABCdef/gh+ij"];

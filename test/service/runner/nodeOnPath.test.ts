@@ -23,6 +23,11 @@ describe("node on a step's PATH", () => {
     assert.equal(node, "/opt/node/bin/node");
   });
 
+  it("is behind the system's own folders where there is no PATH at all", async () => {
+    const { environment } = await nodeOnPath({}, "/opt/node/bin/node", "linux");
+    assert.match(environment["PATH"] ?? "", /:\/usr\/bin:.*:\/opt\/node\/bin$/);
+  });
+
   it("is the editor acting as one where the runner runs in an editor, until the run is over", async () => {
     mkdirSync(join(folder.path, "it's here"));
     const editor = join(folder.path, "it's here", "code");

@@ -433,6 +433,10 @@ describe("an http step", function () {
         /breaks HTTP: a wrong line end in its head, .*Missing expected CR/,
       ],
       ["HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nready", /`content-length` says/],
+      [
+        "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n\r\n",
+        /sent 100 Continue or .*, which nobody asked for$/,
+      ],
       ["HTTP/1.1 200 OK\r\nNo colon\r\n\r\n", /breaks HTTP: Invalid header token$/],
     ] as const) {
       assert.match(message(await run(await serveTcp(reply), { get: "/" })), said);
