@@ -45,6 +45,9 @@ export async function followStarted(
         return undefined;
       },
     );
+    void cancelled.then((reply) => {
+      if (reply?.warning !== undefined) progress.note(reply.warning);
+    });
   };
   if (interrupted.aborted) cancel();
   else interrupted.addEventListener("abort", cancel, { once: true });

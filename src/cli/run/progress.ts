@@ -76,6 +76,11 @@ export class RunProgress implements Disposable {
     );
   }
 
+  /** Shows what the service says of the run beside its status. */
+  note(text: string): void {
+    this.#deps.live.note(`${nameOf(this.#run)}: ${text}`);
+  }
+
   end(run: Run): void {
     this.#run = run;
     this.logged(Number.POSITIVE_INFINITY);

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { execa } from "execa";
+import { LoopbackService, orgOnWire, runOnWire, sendError, sendJson } from "../../client/loopbackService.ts";
 import { itOn } from "../../itOn.ts";
 import { programPipeline, untilCancelled, writePid, writtenPid } from "../../service/startedService.ts";
 import { serviceProxy } from "../serviceProxy.ts";
@@ -229,6 +230,26 @@ describe("pipeline run", () => {
       assert.equal(exitCode, 2, written);
       assert.match(stderr, /--time-limit.*from 1s to 1h/);
     }
+  });
+
+  itOn("posix", "says at Ctrl-C what the service says of a run that it can't write the end of", async () => {
+    let status = "running";
+    const warning = "The disk is full.";
+    await using service = await LoopbackService.listen(({ path, method }, response) => {
+      if (path === "/api/org") return sendJson(response, 200, orgOnWire);
+      if (path === "/api/runs" && method === "POST") return sendJson(response, 201, runOnWire());
+      if (path === "/api/runs/run_1") return sendJson(response, 200, runOnWire({ status }));
+      if (path !== "/api/runs/run_1/cancel") return sendError(response, 404, "not-found", "…");
+      status = "cancelled";
+      sendJson(response, 200, { "run-id": "run_1", status: "cancelling", warning });
+    });
+    const env = { PIPELINE_BASE_URL: service.origin, PIPELINE_API_KEY: "plr_test" };
+    const following = tool.spawn(["run", "nightly"], env);
+    await written(following.stderr, /started/);
+    following.kill("SIGINT");
+    const { exitCode, stderr } = await following;
+    assert.equal(exitCode, 130);
+    assert.match(stderr, /^nightly: The disk is full\.$/m);
   });
 
   it("names a run that it lost sight of, and how to look: exit code 4", async () => {
