@@ -33,9 +33,15 @@ export function isInvisible(unit: number): boolean {
 }
 
 /** One such sequence, as the colour of a match. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: that is what they are made of.
-const invisible =
-  /\u0000|(?:\u001b\[|\u009b)[0-?]{0,30}[ -/]{0,3}[@-~]|\u001b\][^\u0007\u001b]{0,100}(?:\u0007|\u001b\\)|\u001b[ -/]{0,3}[0-Z\\^-~]/y;
+const invisible = new RegExp(
+  [
+    String.raw`\u0000`,
+    String.raw`(?:\u001b\[|\u009b)[0-?]{0,30}[ -/]{0,3}[@-~]`,
+    String.raw`\u001b\][^\u0007\u001b]{0,100}(?:\u0007|\u001b\\)`,
+    String.raw`\u001b[ -/]{0,3}[0-Z\\^-~]`,
+  ].join("|"),
+  "y",
+);
 /** How many of them may stand between two characters of a secret, and how long one may be. */
 const most = { sequences: 8, length: 104 } as const;
 
