@@ -25,7 +25,7 @@ function isForStarterOnly(name: string, value: string, env: Environment): boolea
   // A hook must not wait for an editor, but what runs later may open one.
   if (upper === "GIT_EDITOR") return value === ":";
   // What a person may set is taken for one's own unless the program that sets it too is there.
-  if (upper.startsWith("NPM_")) return env["npm_execpath"] !== undefined;
+  if (name.startsWith("npm_")) return env["npm_execpath"] !== undefined;
   if (upper === "MAKEFLAGS" || upper === "MFLAGS") return env["MAKELEVEL"] !== undefined;
   return (
     /^(?:VSCODE_|ELECTRON_|MAKE_TERM)/.test(upper) ||

@@ -22,7 +22,9 @@ export function decodeText(bytes: Uint8Array, contentType = ""): string {
 function saidWithin(bytes: Uint8Array, contentType: string): string | undefined {
   if (!/\b(?:html|xml)\b/i.test(contentType)) return undefined;
   const prolog = Buffer.from(bytes.subarray(0, longestProlog)).toString("latin1");
-  return /<(?:meta\s[^>]*charset|\?xml\s[^>]*encoding)\s*=\s*["']?([\w-]+)/i.exec(prolog)?.[1];
+  const label = /<(?:meta\s[^>]*charset|\?xml\s[^>]*encoding)\s*=\s*["']?([\w-]+)/i.exec(prolog)?.[1];
+  // What could be read so far is no UTF-16, whatever it says.
+  return /^utf-?16/i.test(label ?? "") ? "utf-8" : label;
 }
 
 function isKnown(label: string | undefined): boolean {

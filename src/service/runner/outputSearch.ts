@@ -47,7 +47,9 @@ export class OutputSearch {
 
   /** What was overwritten already is let go. */
   #shorten(): void {
-    const line = lastState(this.#pieces.join(""));
+    const whole = this.#pieces.join("");
+    // One at the end may be followed by what overwrites the line.
+    const line = lastState(whole) + (whole.endsWith("\r") ? "\r" : "");
     this.#pieces = [line];
     this.#length = line.length;
     if (line.length <= longestLine[this.#kind]) return;

@@ -16,7 +16,7 @@ export function readableText(text: string): string {
     .join("\n");
 }
 
-/** What stands there once the whole line is written. */
+/** Of a line that was overwritten what follows its last carriage return, but for those at its end. */
 export function lastState(line: string): string {
   const end = line.replace(/\r+$/, "");
   return end.slice(end.lastIndexOf("\r") + 1);

@@ -29,7 +29,9 @@ export async function runCliStep(step: CliStep, stepContext: StepContext): Promi
     failed(
       (await problemOfFolder(stepContext.root, "the project's folder")) ??
         (await problemOfFolder(folder)) ??
-        (await problemOfScript(resolve(folder, command.file))) ??
+        (isMissing(error) && /[/\\]/.test(command.file)
+          ? await problemOfScript(resolve(folder, command.file))
+          : undefined) ??
         describeStartProblem(command, error),
     );
   const marker = stepContext.environment[runMarker];
@@ -68,6 +70,11 @@ export async function runCliStep(step: CliStep, stepContext: StepContext): Promi
   return judge(step, child, output);
 }
 
+/** Whether the system says that the program isn't there. */
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && "code" in error && error.code === "ENOENT";
+}
+
 /** What a shell says of a program that SIGPIPE has ended. */
 const exitOfClosedPipe = 141;
 const closedPipe =
@@ -87,7 +94,8 @@ function judge(step: CliStep, end: End, output: CommandOutput): StepOutcome {
   const how = howItEnded(end);
   if (end.signalCode !== null) return failed(withTail(how, output));
   if (end.exitCode !== exitCode) {
-    const inPipe = end.exitCode === exitOfClosedPipe ? ` (${closedPipe})` : "";
+    const mayBePipe = typeof step.run === "string" && step.shell !== "sh" && step.run.includes("|");
+    const inPipe = mayBePipe && end.exitCode === exitOfClosedPipe ? ` (${closedPipe})` : "";
     return failed(withTail(`${how}, expected ${exitCode}${inPipe}`, output));
   }
   if (expected !== undefined && !output.isAsExpected()) {

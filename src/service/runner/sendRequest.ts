@@ -2,6 +2,7 @@ import { Agent, type Dispatcher, errors, interceptors, request as send } from "u
 import { decodeText, headerBytes, headerText } from "./decodeText.ts";
 import type { HttpSession } from "./httpSession.ts";
 import { describeNetworkProblem } from "./networkProblem.ts";
+import { PatternFault } from "./textSearch.ts";
 
 export interface HttpRequest {
   readonly method: string;
@@ -55,8 +56,8 @@ const mostRedirects = 10;
 const unlimited = { connectTimeout: 0, headersTimeout: 0, bodyTimeout: 0 };
 
 /**
- * Sends a request and reads its reply. Of the step's own headers, none goes to another origin after a redirect: they may
- * contain secrets.
+ * Sends a request and reads its reply. Of the step's own headers, none but the body's type goes to another origin after a
+ * redirect: they may contain secrets.
  *
  * @throws what `timeout` was aborted with before a reply began, and what `signal` was aborted with.
  */
@@ -184,6 +185,7 @@ async function readReply(
     return soFar();
   } catch (error) {
     signal.throwIfAborted();
+    if (error instanceof PatternFault) throw error;
     return soFar(timeout.aborted ? "in time" : describeConnectionProblem(url, error));
   }
 }

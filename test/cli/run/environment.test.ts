@@ -27,6 +27,9 @@ describe("a start from a terminal", () => {
       SESSION_SECRET: "of-the-hook",
       GIT_DIR: "/hooked",
       MAKELEVEL: "1",
+      NPM_TOKEN: "of-a-person",
+      npm_execpath: "/npm",
+      npm_config_registry: "of-npm",
       TMPDIR: shell.path,
     };
     const first = await tool.run(["run", "tell", "--log"], hook);
@@ -34,7 +37,8 @@ describe("a start from a terminal", () => {
     const log = (run: { readonly stdout: string; readonly stderr: string }) => run.stdout + run.stderr;
     assert.match(log(first), /MORNING/);
     assert.match(log(first), /SESSION_SECRET=of-the-hook/);
-    assert.doesNotMatch(log(first), /GIT_DIR|MAKELEVEL/);
+    assert.match(log(first), /NPM_TOKEN=of-a-person/);
+    assert.doesNotMatch(log(first), /GIT_DIR|MAKELEVEL|of-npm/);
     await shell[Symbol.asyncDispose]();
 
     const second = await tool.run(["run", "tell", "--log"], { STAGE: "evening" });

@@ -75,6 +75,9 @@ describe("a cli step", function () {
     write("windows.sh", "#!/bin/sh\r\necho hi\r\n");
     write("report.py", "#!/nowhere/python9 -u\n");
     const path = (name: string) => join(folder.path, name);
+    writeFileSync(path("closed.sh"), "#!/bin/sh\n", { mode: 0o644 });
+    assert.equal(message(await run({ run: ["./closed.sh"] })), "`./closed.sh` may not be executed");
+    assert.equal(message(await run({ run: ["closed.sh"] })), "there is no program `closed.sh` on the PATH");
     assert.equal(
       message(await run({ run: ["./windows.sh"] })),
       `\`${path("windows.sh")}\` has Windows line ends (CRLF), so its interpreter \`/bin/sh\` isn't found: save it with LF`,
