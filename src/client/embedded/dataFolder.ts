@@ -1,5 +1,6 @@
 import type { Stats } from "node:fs";
 import { chmod, type FileHandle, lstat, mkdir, open, readdir, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import envPaths from "env-paths";
 import { PipelineError } from "../../contract/errors.ts";
@@ -15,8 +16,8 @@ export function dataFolder(env: Environment): string {
 }
 
 const othersMayWrite = 0o022;
-/** The sticky bit beside write permission for all. */
-const sharedByAll = 0o1002;
+/** The folders for temporary files of all users. A volume of one's own may have the same mode. */
+const sharedByAll = () => [tmpdir(), "/tmp", "/var/tmp", "/dev/shm"];
 
 /** Whether root may use a data folder that belongs to another user. */
 export type OtherOwner = "refused" | "allowed";
@@ -71,7 +72,7 @@ function notOwn(message: string, next: string): PipelineError {
 export async function statFolder(folder: string, next: string): Promise<Stats> {
   const facts = await stat(folder);
   if (!facts.isDirectory()) throw new PipelineError("internal", `${folder} is no folder.`, { next });
-  if ((facts.mode & sharedByAll) === sharedByAll) {
+  if (sharedByAll().includes(resolve(folder))) {
     throw new PipelineError("internal", `The folder ${folder} is one that all users of this machine share.`, {
       next,
     });

@@ -39,6 +39,7 @@ describe("the data folder", () => {
       for (const [before, after] of [
         [0o755, 0o755],
         [0o777, 0o755],
+        [0o1777, 0o1755],
         [0o770, 0o750],
       ] as const) {
         await chmod(there.path, before);
@@ -54,12 +55,19 @@ describe("the data folder", () => {
     const file = join(there.path, "file");
     await writeFile(file, "");
     await chmod(file, 0o666);
-    for (const [path, said, mode] of [
-      [there.path, /is one that all users of this machine share/, 0o1777],
-      [file, /is no folder/, 0o666],
-    ] as const) {
-      await assert.rejects(prepareDataFolder(path, "refused"), said);
-      assert.equal((await stat(path)).mode & 0o7777, mode);
+    const before = process.env["TMPDIR"];
+    process.env["TMPDIR"] = there.path;
+    try {
+      for (const [path, said, mode] of [
+        [there.path, /is one that all users of this machine share/, 0o1777],
+        [file, /is no folder/, 0o666],
+      ] as const) {
+        await assert.rejects(prepareDataFolder(path, "refused"), said);
+        assert.equal((await stat(path)).mode & 0o7777, mode);
+      }
+    } finally {
+      if (before === undefined) delete process.env["TMPDIR"];
+      else process.env["TMPDIR"] = before;
     }
   });
 
