@@ -1,7 +1,8 @@
 import type { Org } from "./org.ts";
 import type { Translate } from "./refusalText.ts";
 import type { Run } from "./run.ts";
-import { dayMilliseconds, nextReset, timeOfDay } from "./time.ts";
+import { dayMilliseconds, nextReset } from "./day.ts";
+import { timeOfDay } from "./time.ts";
 
 /** Who used the day's runs, the most first: pipelines by their names, keys by their ids. */
 export interface DayUse {

@@ -1,4 +1,4 @@
-import { utcDay } from "../../src/contract/time.ts";
+import { utcDay } from "../../src/contract/day.ts";
 import type { ChaosService, Limits, Member, Row } from "./chaosService.ts";
 import type { Round } from "./round.ts";
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { placeText } from "../../src/contract/queue.ts";
+import { placeText } from "../../src/contract/queueText.ts";
 import { english } from "../../src/contract/refusalText.ts";
 
 describe("a place in the queue", () => {

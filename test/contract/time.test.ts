@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import * as fc from "fast-check";
-import { duration, elapsed, nextReset, secondsToReset, utcDay } from "../../src/contract/time.ts";
+import { nextReset, secondsToReset, utcDay } from "../../src/contract/day.ts";
+import { duration, elapsed } from "../../src/contract/time.ts";
 import { holds } from "./holds.ts";
 
 const instants = fc.integer({ min: 0, max: Date.parse("9999-12-30") });

@@ -1,6 +1,6 @@
 import { InvalidArgumentError, Option } from "commander";
 import { runStatuses } from "../../contract/runStatus.ts";
-import { dayMilliseconds, nextReset } from "../../contract/time.ts";
+import { dayMilliseconds, nextReset } from "../../contract/day.ts";
 import { parseDuration } from "../../pipeline/schema/duration.ts";
 import { name, type ToolCommand, wholeNumber } from "./command.ts";
 

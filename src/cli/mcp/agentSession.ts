@@ -3,7 +3,7 @@ import { findAgain, mayHaveRestarted } from "../../client/service/failedRequest.
 import { secondsToLimit } from "../../client/start/slotHolders.ts";
 import { type Clock, systemClock } from "../../contract/clock.ts";
 import type { Run } from "../../contract/run.ts";
-import { nextReset } from "../../contract/time.ts";
+import { nextReset } from "../../contract/day.ts";
 import { type Numbers, numbersOf } from "../commands/org.ts";
 import { registerLocalProject } from "../run/runPipelines.ts";
 import type { Tool } from "../tool.ts";

@@ -3,7 +3,7 @@ import { Deadline } from "../../client/service/deadline.ts";
 import { secondsToLimit, slotHolders } from "../../client/start/slotHolders.ts";
 import type { Clock } from "../../contract/clock.ts";
 import { waitSeconds } from "../../contract/limits.ts";
-import { placeText, type QueuePlace } from "../../contract/queue.ts";
+import { placeText, type QueuePlace } from "../../contract/queueText.ts";
 import { english } from "../../contract/refusalText.ts";
 import { nameOf, type Run, type RunStep } from "../../contract/run.ts";
 import { duration, elapsed } from "../../contract/time.ts";

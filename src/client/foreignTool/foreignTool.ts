@@ -6,7 +6,7 @@ import * as z from "zod/mini";
 import { type Clock, systemClock } from "../../contract/clock.ts";
 import { errorTypes, PipelineError } from "../../contract/errors.ts";
 import type { Hint, Refusal } from "../../contract/refusal.ts";
-import { secondsToReset } from "../../contract/time.ts";
+import { secondsToReset } from "../../contract/day.ts";
 import { fromWire, type Parsed } from "../../contract/wire.ts";
 import { type Environment, withoutStarter } from "../environment.ts";
 import { foreignText } from "../service/foreignText.ts";

@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { PipelineError } from "../../contract/errors.ts";
-import type { Queue, QueuePlace } from "../../contract/queue.ts";
+import type { QueuePlace } from "../../contract/queueText.ts";
+import type { Queue } from "../../contract/queue.ts";
 import type { Run, StartRequest } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
 import { watchQueue } from "../follow/queue.ts";

@@ -1,6 +1,6 @@
 import { PipelineError } from "../../contract/errors.ts";
 import { waitSeconds } from "../../contract/limits.ts";
-import type { QueuePlace } from "../../contract/queue.ts";
+import type { QueuePlace } from "../../contract/queueText.ts";
 import type { Refusal } from "../../contract/refusal.ts";
 import type { Run, StartRequest } from "../../contract/run.ts";
 import type { ServiceClient, StartAttempt } from "../service/client.ts";

@@ -5,7 +5,7 @@ import { mayHaveRestarted } from "../../client/service/failedRequest.ts";
 import { growingPauses } from "../../client/service/retry.ts";
 import type { Clock } from "../../contract/clock.ts";
 import { describeError } from "../../contract/errors.ts";
-import { nextReset } from "../../contract/time.ts";
+import { nextReset } from "../../contract/day.ts";
 import { originOf, type Target } from "../keys/target.ts";
 import type { Session } from "../session/session.ts";
 import type { Claims } from "../window/claims.ts";

@@ -2,7 +2,7 @@ import { t } from "@vscode/l10n";
 import type { Progress, window as vscodeWindow } from "vscode";
 import type { ServiceClient } from "../../client/service/client.ts";
 import { slotHolders } from "../../client/start/slotHolders.ts";
-import { placeText, type QueuePlace } from "../../contract/queue.ts";
+import { placeText, type QueuePlace } from "../../contract/queueText.ts";
 import { nameOf, type Run } from "../../contract/run.ts";
 import type { Session } from "../session/session.ts";
 import { ProgressLocation } from "../window/editorEnums.ts";

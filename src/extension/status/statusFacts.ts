@@ -1,7 +1,7 @@
 import { t } from "@vscode/l10n";
 import type { DayUse } from "../../contract/dayUse.ts";
 import { quotaLevel, quotaText } from "../../contract/limits.ts";
-import { placeText } from "../../contract/queue.ts";
+import { placeText } from "../../contract/queueText.ts";
 import { timeOfDay } from "../../contract/time.ts";
 import type { ServiceChoice } from "../keys/serviceChoice.ts";
 import type { Session } from "../session/session.ts";

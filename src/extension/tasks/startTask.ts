@@ -8,7 +8,7 @@ import { startRun } from "../../client/start/startRun.ts";
 import { replaceControlCharacters } from "../../contract/controlCharacters.ts";
 import { exitCodes } from "../../contract/errors.ts";
 import { waitSeconds } from "../../contract/limits.ts";
-import { placeText, type QueuePlace } from "../../contract/queue.ts";
+import { placeText, type QueuePlace } from "../../contract/queueText.ts";
 import { type Hint, type RefusedStart, startOptions } from "../../contract/refusal.ts";
 import { refusalLines } from "../../contract/refusalText.ts";
 import { nameOf, type Run, type StartRequest } from "../../contract/run.ts";

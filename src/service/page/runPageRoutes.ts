@@ -1,5 +1,5 @@
 import { type Context, Hono } from "hono";
-import { utcDay } from "../../contract/time.ts";
+import { utcDay } from "../../contract/day.ts";
 import { refuseRemoved } from "../http/requestedRun.ts";
 import { readOrg } from "../store/orgs.ts";
 import { filesRemovedAt } from "../store/runFiles.ts";

@@ -3,7 +3,8 @@ import { type DayUse, namedUse, type UseCount, usedUpAt } from "../../contract/d
 import { quotaLevel, quotaText } from "../../contract/limits.ts";
 import type { Org } from "../../contract/org.ts";
 import type { ServedRun } from "../../contract/run.ts";
-import { duration, nextReset } from "../../contract/time.ts";
+import { nextReset } from "../../contract/day.ts";
+import { duration } from "../../contract/time.ts";
 import type { WaitingStart } from "../admission/queue.ts";
 import type { Caller } from "../store/keys.ts";
 import type { RunPage } from "../store/runs.ts";

@@ -5,7 +5,7 @@ import * as z from "zod/mini";
 import type { Clock } from "../../contract/clock.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import { retentionDays } from "../../contract/limits.ts";
-import { dayMilliseconds } from "../../contract/time.ts";
+import { dayMilliseconds } from "../../contract/day.ts";
 import type { Log } from "../log.ts";
 import { newestIdTime } from "../store/ids.ts";
 import { type EndedRun, endedRunsWithFiles, keepsFiles, markFilesRemoved } from "../store/runFiles.ts";

@@ -3,7 +3,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import { sql } from "kysely";
 import { leaseSeconds } from "../../../src/contract/runners.ts";
-import { utcDay } from "../../../src/contract/time.ts";
+import { utcDay } from "../../../src/contract/day.ts";
 import type { Database } from "../../../src/service/store/tables.ts";
 import type { Round } from "../round.ts";
 import { type MachineTeam, runsPerDay } from "./machineTeam.ts";

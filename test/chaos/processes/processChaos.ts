@@ -1,5 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { utcDay } from "../../../src/contract/time.ts";
+import { utcDay } from "../../../src/contract/day.ts";
 import { isAlive } from "../../isAlive.ts";
 import { programPipeline, untilCancelled } from "../../service/startedService.ts";
 import { type ChaosService, kill, type Member, type Row } from "../chaosService.ts";

@@ -8,7 +8,7 @@ import { controlCharacters } from "../../../src/contract/controlCharacters.ts";
 import { describeError, errorTypes, PipelineError } from "../../../src/contract/errors.ts";
 import { readRefusal, refusalMessage, refusalReport } from "../../../src/contract/refusal.ts";
 import { readEvent } from "../../../src/contract/service.ts";
-import { secondsToReset } from "../../../src/contract/time.ts";
+import { secondsToReset } from "../../../src/contract/day.ts";
 import { cut, holdsNear } from "../../near.ts";
 
 describe("streams of events", () => {

@@ -8,7 +8,7 @@ import { DefinitionWanted } from "../../../src/client/service/replyErrors.ts";
 import { withDefinition } from "../../../src/client/start/definition.ts";
 import { systemClock } from "../../../src/contract/clock.ts";
 import { everyOrg } from "../../../src/contract/roles.ts";
-import { dayMilliseconds } from "../../../src/contract/time.ts";
+import { dayMilliseconds } from "../../../src/contract/day.ts";
 import { PostgresWriter } from "../../../src/service/store/postgres/postgresWriter.ts";
 import { storedPipelines } from "../../../src/service/store/postgres/storedPipelines.ts";
 import { sweepStored } from "../../../src/service/store/postgres/storedRetention.ts";

@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import { dayMilliseconds } from "../../../contract/time.ts";
+import { dayMilliseconds } from "../../../contract/day.ts";
 import { markFilesRemoved } from "../runFiles.ts";
 import type { Write } from "../tables.ts";
 import type { Writer } from "../writer.ts";

@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from "node:crypto";
 import { sql } from "kysely";
 import { PipelineError } from "../../../contract/errors.ts";
-import { utcDay } from "../../../contract/time.ts";
+import { utcDay } from "../../../contract/day.ts";
 import type { Database, Write } from "../tables.ts";
 import type { Writer } from "../writer.ts";
 

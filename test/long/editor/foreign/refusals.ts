@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { nextReset } from "../../../../src/contract/time.ts";
+import { nextReset } from "../../../../src/contract/day.ts";
 import { LoopbackService, orgOnWire, sendJson, testKey } from "../../../client/loopbackService.ts";
 import { quota } from "../../../editor/screen/statusBar.ts";
 import type { ForeignWindow } from "./foreignWindow.ts";
