@@ -48,7 +48,7 @@ const programs = await build({
   ...moduleOptions,
   entryPoints: {
     service: "src/service/main.ts",
-    runner: "src/service/runner/main.ts",
+    runner: "src/runner/main.ts",
     playwright: "playwright-core",
   },
   plugins: [lazyNodeModules, importPlaywright, importUndici, bundled.plugin],

@@ -1,6 +1,6 @@
 import { closeSync, openSync, writeSync } from "node:fs";
-import { serviceLogFile } from "../src/client/embedded/dataFolder.ts";
-import { type Clock, systemClock } from "../src/contract/clock.ts";
+import { type Clock, systemClock } from "../src/machine/clock.ts";
+import { serviceLogFile } from "../src/machine/dataFolder.ts";
 import { type Log, lineLog } from "../src/service/log.ts";
 import { type ServeOptions, serve } from "../src/service/server.ts";
 

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { projectRoot } from "../scripts/projectRoot.ts";
-import { readConnection } from "../src/client/embedded/connectionFile.ts";
+import { readConnection } from "../src/machine/connectionFile.ts";
 import { endProcess } from "../test/endProcessesOf.ts";
 import type { Benchmark, Measured } from "./benchmark.ts";
 import { sideBySide } from "./sideBySide.ts";

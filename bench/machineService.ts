@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as pause } from "node:timers/promises";
 import { projectRoot } from "../scripts/projectRoot.ts";
-import type { Connection } from "../src/client/embedded/connectionFile.ts";
-import { readConnection } from "../src/client/embedded/connectionFile.ts";
-import { serviceLogFile } from "../src/client/embedded/dataFolder.ts";
+import type { Connection } from "../src/machine/connectionFile.ts";
+import { readConnection } from "../src/machine/connectionFile.ts";
+import { serviceLogFile } from "../src/machine/dataFolder.ts";
 import { databaseFile } from "../src/service/store/openDatabase.ts";
 
 /** The service as it is built and as a face starts it, in a process and a folder of its own. */

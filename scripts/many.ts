@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { everyOrg } from "../src/contract/roles.ts";
 import { idMaker } from "../src/service/store/ids.ts";
 import { createKey } from "../src/service/store/keys.ts";
-import { openPostgres } from "../src/service/store/postgres/openPostgres.ts";
+import { openPostgres } from "../src/team/store/openPostgres.ts";
 import { postgresFolder } from "../test/postgres/installPostgres.ts";
 import { StartedPostgres } from "../test/postgres/startedPostgres.ts";
 import { Program } from "./process/program.ts";

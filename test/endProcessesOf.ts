@@ -1,7 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { findProcesses } from "../scripts/process/findProcesses.ts";
-import { readConnection } from "../src/client/embedded/connectionFile.ts";
-import { runMarker } from "../src/service/runner/processes/processTable.ts";
+import { readConnection } from "../src/machine/connectionFile.ts";
+import { runMarker } from "../src/runner/processes/processTable.ts";
 import { isAlive } from "./isAlive.ts";
 
 /**

@@ -1,5 +1,5 @@
 import { rmdirSync } from "node:fs";
-import { processTable } from "../src/service/runner/processes/systemProcesses.ts";
+import { processTable } from "../src/runner/processes/systemProcesses.ts";
 
 /**
  * Defines a test where its system has what it checks. Elsewhere the test is not there: it must not count as passed where

@@ -1,6 +1,6 @@
 import { cp } from "node:fs/promises";
 import { join } from "node:path";
-import { serviceLogFile } from "../../src/client/embedded/dataFolder.ts";
+import { serviceLogFile } from "../../src/machine/dataFolder.ts";
 import { TemporaryFolder } from "../../test/temporaryFolder.ts";
 import { Worker } from "../worker/worker.ts";
 import type { LoadCalls, ServerCalls, Turn, Usage } from "./calls.ts";

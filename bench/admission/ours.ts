@@ -1,6 +1,7 @@
 // Our service as a face starts it, with a log that is a file; only its runs have no processes.
-import { serviceLogFile } from "../../src/client/embedded/dataFolder.ts";
+
 import type { RunnerEnd } from "../../src/contract/runners.ts";
+import { serviceLogFile } from "../../src/machine/dataFolder.ts";
 import { boundedLog, lineLog } from "../../src/service/log.ts";
 import { serve } from "../../src/service/server.ts";
 import { answerCalls } from "../worker/answerCalls.ts";

@@ -2,9 +2,9 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { systemClock } from "../../src/contract/clock.ts";
 import { waitSeconds } from "../../src/contract/limits.ts";
 import type { RunnerEnd } from "../../src/contract/runners.ts";
+import { systemClock } from "../../src/machine/clock.ts";
 import { idMaker } from "../../src/service/store/ids.ts";
 import { createKey } from "../../src/service/store/keys.ts";
 import { openDatabase } from "../../src/service/store/openDatabase.ts";

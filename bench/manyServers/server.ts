@@ -1,5 +1,5 @@
 // A server of the service on PostgreSQL, in a process of its own.
-import { serveDatabase } from "../../src/service/serveDatabase.ts";
+import { serveDatabase } from "../../src/team/serveDatabase.ts";
 import { answerCalls } from "../worker/answerCalls.ts";
 
 export type ServerCalls = {

@@ -5,8 +5,8 @@ import * as z from "zod/mini";
 import type { Role } from "../../src/contract/roles.ts";
 import { idMaker } from "../../src/service/store/ids.ts";
 import { createKey } from "../../src/service/store/keys.ts";
-import { openPostgres } from "../../src/service/store/postgres/openPostgres.ts";
 import type { Database } from "../../src/service/store/tables.ts";
+import { openPostgres } from "../../src/team/store/openPostgres.ts";
 import { Worker } from "../worker/worker.ts";
 import type { ServerCalls } from "./server.ts";
 

@@ -1,6 +1,6 @@
 import type { ToolCommand } from "../../src/cli/commands/command.ts";
 import { createProgram } from "../../src/cli/program.ts";
-import { whatCounts } from "../../src/contract/whatCounts.ts";
+import { whatCounts } from "../../src/service/page/whatCounts.ts";
 
 /** The pages of `docs/` that are made from the code, by their names. */
 export function docsPages(): ReadonlyMap<string, string> {

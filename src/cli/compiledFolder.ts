@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, realpathSync, statSync } from "node:fs";
 import { dirname, isAbsolute, join } from "node:path";
-import type { Environment } from "../client/environment.ts";
+import type { Environment } from "../project/environment.ts";
 
 /**
  * The folder of Node's compile cache, created where it is missing: `PIPELINE_CACHE_DIR`, or the system's cache folder. V8 runs

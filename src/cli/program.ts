@@ -1,7 +1,7 @@
 import { CommanderError } from "commander";
-import type { Environment } from "../client/environment.ts";
-import { replaceControlCharacters, sanitizeForTerminal } from "../contract/controlCharacters.ts";
-import { nearestName } from "../pipeline/parse/problem.ts";
+import { nearestName } from "../pipeline/mistakes/problem.ts";
+import type { Environment } from "../project/environment.ts";
+import { replaceControlCharacters, sanitizeForTerminal } from "../text/controlCharacters.ts";
 import { addAccountWords } from "./commands/account.ts";
 import type { Perform } from "./commands/command.ts";
 import { ToolCommand } from "./commands/command.ts";

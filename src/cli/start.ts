@@ -1,7 +1,7 @@
 import { join } from "node:path";
-import type { Environment } from "../client/environment.ts";
 import { serviceFor } from "../client/logins/serviceFor.ts";
 import { errorTypes, exitCodes, PipelineError } from "../contract/errors.ts";
+import type { Environment } from "../project/environment.ts";
 import type { Perform } from "./commands/command.ts";
 import { tabWord } from "./commands/completion.ts";
 import { failureOf, Output } from "./output/output.ts";

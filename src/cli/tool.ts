@@ -1,6 +1,6 @@
-import { refuseOldNode } from "../client/embedded/versions.ts";
-import type { Environment } from "../client/environment.ts";
 import type { ServiceClient } from "../client/service/client.ts";
+import { refuseOldNode } from "../machine/versions.ts";
+import type { Environment } from "../project/environment.ts";
 import type { Output } from "./output/output.ts";
 
 /** What every command gets. */

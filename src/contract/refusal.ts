@@ -1,5 +1,5 @@
-import type { StartRequest } from "./run.ts";
 import { secondsToReset } from "./day.ts";
+import type { StartRequest } from "./run.ts";
 import { deepestJson } from "./wire.ts";
 
 /** Why the service made no run (contract: "Limits"). */

@@ -14,7 +14,7 @@ const shutdown = new Shutdown();
 /** The editor disposes of the subscriptions meanwhile, and ends the extension's process only then. */
 export async function deactivate(): Promise<void> {
   if (shutdown.isDone) return;
-  const { systemClock } = await import("../contract/clock.ts");
+  const { systemClock } = await import("../machine/clock.ts");
   await shutdown.finish(systemClock);
 }
 

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { timeLimit } from "../contract/limits.ts";
-import type { DeepReadonly } from "./schema/values.ts";
+import type { DeepReadonly } from "./file/values.ts";
 import { resourceTypeNames, stepSchema } from "./types/resourceTypes.ts";
 
 /**

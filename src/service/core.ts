@@ -1,4 +1,4 @@
-import type { Clock } from "../contract/clock.ts";
+import type { Clock } from "../machine/clock.ts";
 import { Admission } from "./admission/admission.ts";
 import { keepLeases, type Leases, type RecoverDeps, recover } from "./admission/recovery.ts";
 import { sqliteAdmission } from "./admission/sqliteAdmission.ts";

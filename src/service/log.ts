@@ -1,6 +1,6 @@
 import { copyFileSync, fstatSync, statSync, truncateSync, writeSync } from "node:fs";
-import { controlCharacters } from "../contract/controlCharacters.ts";
 import { describeError, PipelineError } from "../contract/errors.ts";
+import { controlCharacters } from "../text/controlCharacters.ts";
 import { hideSecrets } from "./apiSecret.ts";
 
 const levels = ["debug", "info", "warn", "error"] as const;

@@ -1,6 +1,6 @@
 import { join } from "node:path";
-import { ownVersion } from "../client/embedded/versions.ts";
-import { closeInheritedFiles } from "./inheritedFiles.ts";
+import { closeInheritedFiles } from "../machine/inheritedFiles.ts";
+import { ownVersion } from "../machine/versions.ts";
 import { serveMachine } from "./lifecycle/serveMachine.ts";
 
 // Node.js's report of a crash would hold the environment, and with it the secrets of the runs' steps.

@@ -1,17 +1,17 @@
+import { PipelineError } from "../contract/errors.ts";
+import { meantSteps } from "../contract/fromStep.ts";
+import type { Project, ServedPipelineEntry } from "../contract/pipelines.ts";
+import type { StartRequest } from "../contract/run.ts";
+import { formatProblem, nearestName } from "../pipeline/mistakes/problem.ts";
+import { type ParsedPipeline, parsePipeline } from "../pipeline/parsePipeline.ts";
+import type { Pipeline } from "../pipeline/pipeline.ts";
 import {
   checkedFiles,
   type ProjectFile,
   projectFiles,
   resourceTypes,
   withEnvFile,
-} from "../client/pipelineFiles.ts";
-import { PipelineError } from "../contract/errors.ts";
-import { meantSteps } from "../contract/fromStep.ts";
-import type { Project, ServedPipelineEntry } from "../contract/pipelines.ts";
-import type { StartRequest } from "../contract/run.ts";
-import { type ParsedPipeline, parsePipeline } from "../pipeline/parse/parsePipeline.ts";
-import { formatProblem, nearestName } from "../pipeline/parse/problem.ts";
-import type { Pipeline } from "../pipeline/pipeline.ts";
+} from "../project/pipelineFiles.ts";
 import type { EnterRequest } from "./admission/waiter.ts";
 import { listProjects } from "./store/projects.ts";
 import type { Database } from "./store/tables.ts";

@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from "../../src/contract/clock.ts";
+import { type Clock, systemClock } from "../../src/machine/clock.ts";
 
 /** A clock on which durations pass so many times as fast: patience of seconds is over in fractions of them. */
 export function hurriedClock(times: number): Clock {

@@ -1,5 +1,5 @@
 import { type IncomingHttpHeaders, request } from "node:http";
-import { readConnection } from "../../src/client/embedded/connectionFile.ts";
+import { readConnection } from "../../src/machine/connectionFile.ts";
 import { LoopbackService } from "../client/loopbackService.ts";
 
 interface ProxyOptions {

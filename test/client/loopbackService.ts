@@ -3,7 +3,7 @@ import { createServer as createSecureServer } from "node:https";
 import { text } from "node:stream/consumers";
 import { ServiceClient } from "../../src/client/service/client.ts";
 import type { Fetch } from "../../src/client/service/request.ts";
-import type { Clock } from "../../src/contract/clock.ts";
+import type { Clock } from "../../src/machine/clock.ts";
 import type { Certificate } from "../certificate.ts";
 import { Listening } from "../listening.ts";
 

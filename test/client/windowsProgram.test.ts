@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { opener } from "../../src/cli/commands/page.ts";
-import { windowsProgram } from "../../src/client/environment.ts";
 import { commandLine, endTree } from "../../src/client/foreignTool/toolProcess.ts";
+import { windowsProgram } from "../../src/project/environment.ts";
 import { filesLike, textOf } from "../extension/projectTexts.ts";
 
 describe("a program of Windows", () => {
@@ -36,7 +36,7 @@ describe("a program of Windows", () => {
         .split("\n")
         .some((line) => bare.test(line)),
     );
-    assert.deepEqual(found, ["src/client/environment.ts"], "but where they are named");
+    assert.deepEqual(found, ["src/project/environment.ts"], "but where they are named");
   });
 });
 

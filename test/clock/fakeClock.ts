@@ -1,4 +1,4 @@
-import type { Clock } from "../../src/contract/clock.ts";
+import type { Clock } from "../../src/machine/clock.ts";
 
 interface Alarm {
   readonly at: number;

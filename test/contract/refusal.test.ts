@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import * as fc from "fast-check";
-import { type RefusingReply, readRefusal } from "../../src/contract/refusal.ts";
 import { secondsToReset } from "../../src/contract/day.ts";
+import { type RefusingReply, readRefusal } from "../../src/contract/refusal.ts";
 import { holds } from "./holds.ts";
 
 const servedAt = "Tue, 03 Mar 2026 22:48:00 GMT";

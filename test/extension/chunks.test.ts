@@ -142,7 +142,7 @@ const allowed = ["@vscode/l10n", "env-paths", "eventsource-parser", "is-safe-fil
 
 /** Names and pure functions. What the others need of the entry's own objects is handed to them. */
 const allowedTwice = [
-  "src/contract/controlCharacters.ts",
   "src/extension/log/runUri.ts",
   "src/extension/window/storedState.ts",
+  "src/text/controlCharacters.ts",
 ];

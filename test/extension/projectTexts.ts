@@ -25,7 +25,7 @@ export function filesLike(pattern: string): string[] {
 
 /** Every source file of the extension, and the texts that it shares with the tool, by its path, without its comments. */
 export const extensionSources: ReadonlyMap<string, string> = new Map(
-  [...filesLike("src/extension/**/*.ts"), ...filesLike("src/contract/{dayUse,queue,refusalText}.ts")].map(
+  [...filesLike("src/extension/**/*.ts"), ...filesLike("src/text/{dayUse,queueText,refusalText}.ts")].map(
     (file) => [file, textOf(file).replaceAll(/\/\*\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, "")],
   ),
 );

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { stripEscapeSequences } from "../../src/contract/escapeSequences.ts";
 import { styledTexts } from "../../src/service/page/pageLog.ts";
+import { stripEscapeSequences } from "../../src/text/escapeSequences.ts";
 
 const esc = "\u001b";
 

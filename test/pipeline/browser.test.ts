@@ -1,6 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the references that pipeline files are written with.
 import assert from "node:assert/strict";
-import { parsePipeline } from "../../src/pipeline/parse/parsePipeline.ts";
+import { parsePipeline } from "../../src/pipeline/parsePipeline.ts";
 import type { Pipeline } from "../../src/pipeline/pipeline.ts";
 import { pipelineSchema } from "../../src/pipeline/pipeline.ts";
 

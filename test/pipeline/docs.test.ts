@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { parsePipeline } from "../../src/pipeline/parse/parsePipeline.ts";
+import { parsePipeline } from "../../src/pipeline/parsePipeline.ts";
 import { shownPipelines } from "./shownPipelines.ts";
 
 describe("the pipelines that the documentation shows", () => {

@@ -3,8 +3,8 @@ import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { parse } from "yaml";
-import { parsePipeline } from "../../src/pipeline/parse/parsePipeline.ts";
-import { pipelineJsonSchema } from "../../src/pipeline/schema/pipelineJsonSchema.ts";
+import { parsePipeline } from "../../src/pipeline/parsePipeline.ts";
+import { pipelineJsonSchema } from "../../src/pipeline/pipelineJsonSchema.ts";
 import { shownPipelines } from "./shownPipelines.ts";
 
 const root = join(import.meta.dirname, "../..");

@@ -1,10 +1,10 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the references that pipeline files are written with.
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { parsePipeline } from "../../src/pipeline/parse/parsePipeline.ts";
-import { formatProblem } from "../../src/pipeline/parse/problem.ts";
+import { inAddress, joinAddress } from "../../src/pipeline/file/address.ts";
+import { formatProblem } from "../../src/pipeline/mistakes/problem.ts";
+import { parsePipeline } from "../../src/pipeline/parsePipeline.ts";
 import { type Pipeline, pipelineSchema } from "../../src/pipeline/pipeline.ts";
-import { inAddress, joinAddress } from "../../src/pipeline/schema/address.ts";
 
 const oneStep = "resources: { sh: { type: cli } }\nsteps: [{ use: sh, run: echo }]";
 

@@ -1,7 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the references that pipeline files are written with.
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { parsePipeline } from "../../src/pipeline/parse/parsePipeline.ts";
+import { parsePipeline } from "../../src/pipeline/parsePipeline.ts";
 import { readDatabaseUrl } from "../../src/pipeline/types/databaseUrl.ts";
 import type { SqlStep } from "../../src/pipeline/types/sql.ts";
 import { isBlank, transactionWord } from "../../src/pipeline/types/statementText.ts";

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { sql } from "kysely";
 import pg from "pg";
-import { openPostgres } from "../../src/service/store/postgres/openPostgres.ts";
 import type { Database } from "../../src/service/store/tables.ts";
+import { openPostgres } from "../../src/team/store/openPostgres.ts";
 import { clockOffVariable } from "../clock/preload.ts";
 import { StartedPostgres } from "./startedPostgres.ts";
 

@@ -5,8 +5,8 @@ import type { AddressInfo } from "node:net";
 import { brotliCompressSync, gzipSync } from "node:zlib";
 import { eventStream } from "../../src/client/follow/events.ts";
 import { ServiceClient } from "../../src/client/service/client.ts";
-import { HttpSession } from "../../src/service/runner/httpSession.ts";
-import { largestReply, sendRequest } from "../../src/service/runner/sendRequest.ts";
+import { HttpSession } from "../../src/runner/http/httpSession.ts";
+import { largestReply, sendRequest } from "../../src/runner/http/sendRequest.ts";
 
 const unpacked = 256 * 1024 * 1024;
 const never = new AbortController().signal;

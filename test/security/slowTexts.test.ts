@@ -3,7 +3,7 @@ import { LineAssembler } from "../../src/contract/log.ts";
 import { findPosition } from "../../src/extension/announce/problemNotice.ts";
 import { findFileLinks } from "../../src/extension/log/fileLinks.ts";
 import { artifactUri } from "../../src/extension/log/runUri.ts";
-import { joinAddress } from "../../src/pipeline/schema/address.ts";
+import { joinAddress } from "../../src/pipeline/file/address.ts";
 
 // With a pattern that tries again at each place, each of these texts would take hours: whoever makes one slow is told by the
 // time that a test may take as a whole. `recheck` found the patterns.

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { projectRoot } from "../../scripts/projectRoot.ts";
-import { readConnection } from "../../src/client/embedded/connectionFile.ts";
+import { readConnection } from "../../src/machine/connectionFile.ts";
 import { serve } from "../../src/service/server.ts";
 import { Visitor } from "../page/visitor.ts";
 import { TemporaryFolder } from "../temporaryFolder.ts";

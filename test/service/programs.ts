@@ -10,7 +10,7 @@ const isBuilt = process.env[builtVariable] === "1";
  * The program that works a run. `npm test`, which has built it a moment before, tests what is shipped, and that starts in a
  * seventh of the time; a single file is run against the sources, which can't be older than they are.
  */
-export const runnerPath = join(projectRoot, isBuilt ? "dist/runner.js" : "src/service/runner/main.ts");
+export const runnerPath = join(projectRoot, isBuilt ? "dist/runner.js" : "src/runner/main.ts");
 
 /** The same for tests of what is not about runners: one that is kept ready and gets no job takes half the time. */
 export const lateRunnerPath = isBuilt ? join(import.meta.dirname, "lateRunner.mjs") : runnerPath;

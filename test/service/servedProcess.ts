@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { chown, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { ServiceClient } from "../../src/client/service/client.ts";
-import { runMarker } from "../../src/service/runner/processes/processTable.ts";
+import { runMarker } from "../../src/runner/processes/processTable.ts";
 import { idMaker } from "../../src/service/store/ids.ts";
 import { createKey } from "../../src/service/store/keys.ts";
 import { openDatabase } from "../../src/service/store/openDatabase.ts";

@@ -1,9 +1,9 @@
 import { setImmediate } from "node:timers/promises";
 import { sql } from "kysely";
-import type { Clock } from "../../src/contract/clock.ts";
 import type { Refusal } from "../../src/contract/refusal.ts";
 import type { ServedRun } from "../../src/contract/run.ts";
 import type { RunnerEnd, RunnerMessage } from "../../src/contract/runners.ts";
+import type { Clock } from "../../src/machine/clock.ts";
 import type { Pipeline } from "../../src/pipeline/pipeline.ts";
 import type { Admission } from "../../src/service/admission/admission.ts";
 import type { AdmissionStore } from "../../src/service/admission/queue.ts";

@@ -7,12 +7,12 @@ import {
   type RunnerMessage,
   type StopReason,
 } from "../../src/contract/runners.ts";
-import { RemoteRuns } from "../../src/service/runs/remoteRuns.ts";
-import { openSharedCore, type SharedCore } from "../../src/service/sharedCore.ts";
-import { notify, payloadOf } from "../../src/service/store/postgres/notify.ts";
-import { PostgresAdmission } from "../../src/service/store/postgres/postgresAdmission.ts";
-import { aliveMilliseconds, sweepServers } from "../../src/service/store/postgres/servers.ts";
-import { shortenLeases, type TakenRun } from "../../src/service/store/postgres/work.ts";
+import { PostgresAdmission } from "../../src/team/admission/postgresAdmission.ts";
+import { RemoteRuns } from "../../src/team/runs/remoteRuns.ts";
+import { openSharedCore, type SharedCore } from "../../src/team/sharedCore.ts";
+import { notify, payloadOf } from "../../src/team/store/notify.ts";
+import { aliveMilliseconds, sweepServers } from "../../src/team/store/servers.ts";
+import { shortenLeases, type TakenRun } from "../../src/team/store/work.ts";
 import { type LentDatabase, setDatabaseClock } from "../postgres/lentDatabases.ts";
 import type { Store } from "./onBoth.ts";
 import { StartedCore, startedCore } from "./startedCore.ts";

@@ -1,8 +1,8 @@
 import { loopbackFetch } from "../../src/client/service/loopbackFetch.ts";
-import { systemClock } from "../../src/contract/clock.ts";
-import { RunnerApi } from "../../src/service/runner/machine/runnerApi.ts";
-import { type RunnerMachineOptions, runMachine } from "../../src/service/runner/machine/runnerMachine.ts";
-import { unpackSnapshot } from "../../src/service/runner/machine/unpackSnapshot.ts";
+import { systemClock } from "../../src/machine/clock.ts";
+import { RunnerApi } from "../../src/team/runnerMachine/runnerApi.ts";
+import { type RunnerMachineOptions, runMachine } from "../../src/team/runnerMachine/runnerMachine.ts";
+import { unpackSnapshot } from "../../src/team/runnerMachine/unpackSnapshot.ts";
 import { lateRunnerPath } from "./programs.ts";
 
 /** A runner of a service, in this process, until it is drained; one slot and a short grace where nothing else is said. */

@@ -15,7 +15,7 @@ async function openKeys(store: KeyStore): Promise<Database> {
     const { openDatabase } = await loadService(() => import("../../service/store/openDatabase.ts"));
     return openDatabase(store.folder);
   }
-  const { openPostgres } = await loadService(() => import("../../service/store/postgres/openPostgres.ts"));
+  const { openPostgres } = await loadService(() => import("../../team/store/openPostgres.ts"));
   return (await openPostgres(store.database, () => {})).db;
 }
 

@@ -1,10 +1,10 @@
 import { isServiceNamed } from "../../client/logins/logins.ts";
-import { checkedFiles, type ProjectFile, projectFiles, resourceTypes } from "../../client/pipelineFiles.ts";
 import { findProject, type LocalProject, misnamedFiles, registerProject } from "../../client/project.ts";
-import { replaceControlCharacters } from "../../contract/controlCharacters.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import type { PipelineEntry } from "../../contract/pipelines.ts";
-import { formatProblem } from "../../pipeline/parse/problem.ts";
+import { formatProblem } from "../../pipeline/mistakes/problem.ts";
+import { checkedFiles, type ProjectFile, projectFiles, resourceTypes } from "../../project/pipelineFiles.ts";
+import { replaceControlCharacters } from "../../text/controlCharacters.ts";
 import { rowsFor } from "../output/table.ts";
 import { misnamedText } from "../run/namedPipelines.ts";
 import type { Tool } from "../tool.ts";

@@ -1,9 +1,9 @@
 import { Option } from "commander";
-import { dataFolder } from "../../client/embedded/dataFolder.ts";
-import type { Environment } from "../../client/environment.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import { mostSlots, retentionDays } from "../../contract/limits.ts";
 import { type Role, roles } from "../../contract/roles.ts";
+import { dataFolder } from "../../machine/dataFolder.ts";
+import type { Environment } from "../../project/environment.ts";
 import { keyName, name, type ToolCommand, wholeNumber } from "./command.ts";
 import type { KeyStore } from "./keys.ts";
 

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
-import { type Environment, windowsProgram } from "../../client/environment.ts";
 import { PipelineError } from "../../contract/errors.ts";
+import { type Environment, windowsProgram } from "../../project/environment.ts";
 import type { Tool } from "../tool.ts";
 
 /**

@@ -1,7 +1,7 @@
 import { InvalidArgumentError } from "commander";
 import { PipelineError } from "../../contract/errors.ts";
 import { timeLimit } from "../../contract/limits.ts";
-import { parseDuration } from "../../pipeline/schema/duration.ts";
+import { parseDuration } from "../../pipeline/file/duration.ts";
 import { name, names, type ToolCommand, wholeNumber } from "./command.ts";
 
 /** `pipeline run`. */

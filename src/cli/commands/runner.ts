@@ -2,8 +2,8 @@ import { hostname } from "node:os";
 import { Logins, loginCommand } from "../../client/logins/logins.ts";
 import { clientOf } from "../../client/logins/serviceFor.ts";
 import { parseBaseUrl } from "../../client/service/baseUrl.ts";
-import { systemClock } from "../../contract/clock.ts";
 import { exitCodes, PipelineError } from "../../contract/errors.ts";
+import { systemClock } from "../../machine/clock.ts";
 import { loadService, type Tool } from "../tool.ts";
 
 export interface RunnerOptions {
@@ -23,9 +23,9 @@ export async function run(tool: Tool, { service, slots, label, isOnce }: RunnerO
   const [{ runMachine }, { RunnerApi }, { unpackSnapshot }, { lineLog, logLevel, standardErrorLog }] =
     await loadService(() =>
       Promise.all([
-        import("../../service/runner/machine/runnerMachine.ts"),
-        import("../../service/runner/machine/runnerApi.ts"),
-        import("../../service/runner/machine/unpackSnapshot.ts"),
+        import("../../team/runnerMachine/runnerMachine.ts"),
+        import("../../team/runnerMachine/runnerApi.ts"),
+        import("../../team/runnerMachine/unpackSnapshot.ts"),
         import("../../service/log.ts"),
       ]),
     );

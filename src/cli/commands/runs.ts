@@ -1,7 +1,7 @@
 import { InvalidArgumentError, Option } from "commander";
-import { runStatuses } from "../../contract/runStatus.ts";
 import { dayMilliseconds, nextReset } from "../../contract/day.ts";
-import { parseDuration } from "../../pipeline/schema/duration.ts";
+import { runStatuses } from "../../contract/runStatus.ts";
+import { parseDuration } from "../../pipeline/file/duration.ts";
 import { name, type ToolCommand, wholeNumber } from "./command.ts";
 
 /** `pipeline runs …`. */

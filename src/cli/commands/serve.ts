@@ -1,9 +1,9 @@
 import { once } from "node:events";
 import { resolve } from "node:path";
-import { readConnection } from "../../client/embedded/connectionFile.ts";
-import type { OtherOwner } from "../../client/embedded/dataFolder.ts";
-import { ownVersion } from "../../client/embedded/versions.ts";
 import { exitCodes, PipelineError } from "../../contract/errors.ts";
+import { readConnection } from "../../machine/connectionFile.ts";
+import type { OtherOwner } from "../../machine/dataFolder.ts";
+import { ownVersion } from "../../machine/versions.ts";
 import type { Tool } from "../tool.ts";
 import { loadService } from "../tool.ts";
 
@@ -83,7 +83,7 @@ export async function serveDatabaseInForeground(
   const [{ serveDatabase }, { lineLog, logLevel, standardErrorLog }, { defaultRetention, retentionDaysOf }] =
     await loadService(() =>
       Promise.all([
-        import("../../service/serveDatabase.ts"),
+        import("../../team/serveDatabase.ts"),
         import("../../service/log.ts"),
         import("../../service/runs/retention.ts"),
       ]),

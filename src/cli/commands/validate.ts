@@ -2,18 +2,18 @@ import { stat } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { stdin } from "node:process";
 import { addAbortSignal, type Readable } from "node:stream";
+import { findProject, type LocalProject, misnamedFiles } from "../../client/project.ts";
+import { exitCodes, PipelineError } from "../../contract/errors.ts";
+import { formatProblem, nearestName, type Place, type Problem } from "../../pipeline/mistakes/problem.ts";
+import { parsePipeline } from "../../pipeline/parsePipeline.ts";
 import {
   checkedFiles,
   mostBytesRead,
   type ProjectFile,
   type ReadPipeline,
   readPipelineFile,
-} from "../../client/pipelineFiles.ts";
-import { findProject, type LocalProject, misnamedFiles } from "../../client/project.ts";
-import { replaceControlCharacters } from "../../contract/controlCharacters.ts";
-import { exitCodes, PipelineError } from "../../contract/errors.ts";
-import { parsePipeline } from "../../pipeline/parse/parsePipeline.ts";
-import { formatProblem, nearestName, type Place, type Problem } from "../../pipeline/parse/problem.ts";
+} from "../../project/pipelineFiles.ts";
+import { replaceControlCharacters } from "../../text/controlCharacters.ts";
 import { misnamedText, noPipelinesHere } from "../run/namedPipelines.ts";
 import { type Terminal, widthOf } from "../terminal/terminal.ts";
 import type { Tool } from "../tool.ts";

@@ -1,11 +1,11 @@
-import { dataFolder } from "../../client/embedded/dataFolder.ts";
-import type { Environment } from "../../client/environment.ts";
 import { isServiceNamed } from "../../client/logins/logins.ts";
-import { projectFiles } from "../../client/pipelineFiles.ts";
 import { findProject } from "../../client/project.ts";
 import type { ServiceClient } from "../../client/service/client.ts";
 import type { Run } from "../../contract/run.ts";
 import { isActive, runStatuses } from "../../contract/runStatus.ts";
+import { dataFolder } from "../../machine/dataFolder.ts";
+import type { Environment } from "../../project/environment.ts";
+import { projectFiles } from "../../project/pipelineFiles.ts";
 import type { ToolCommand } from "../commands/command.ts";
 import { loadService } from "../tool.ts";
 import {

@@ -1,9 +1,9 @@
 import type { ServiceClient } from "../../client/service/client.ts";
 import { findAgain, mayHaveRestarted } from "../../client/service/failedRequest.ts";
 import { secondsToLimit } from "../../client/start/slotHolders.ts";
-import { type Clock, systemClock } from "../../contract/clock.ts";
-import type { Run } from "../../contract/run.ts";
 import { nextReset } from "../../contract/day.ts";
+import type { Run } from "../../contract/run.ts";
+import { type Clock, systemClock } from "../../machine/clock.ts";
 import { type Numbers, numbersOf } from "../commands/org.ts";
 import { registerLocalProject } from "../run/runPipelines.ts";
 import type { Tool } from "../tool.ts";

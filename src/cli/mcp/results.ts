@@ -1,10 +1,10 @@
 import type { CallToolResult, StandardSchemaWithJSON } from "@modelcontextprotocol/server";
 import * as z from "zod/mini";
-import { replaceControlCharacters } from "../../contract/controlCharacters.ts";
 import { PipelineError, withNext } from "../../contract/errors.ts";
 import { instant } from "../../contract/fields.ts";
 import { fromWire, toWire } from "../../contract/wire.ts";
 import { wireSchema } from "../../contract/wireSchema.ts";
+import { replaceControlCharacters } from "../../text/controlCharacters.ts";
 
 const count = z.int().check(z.nonnegative());
 

@@ -1,6 +1,6 @@
-import type { Clock } from "../../contract/clock.ts";
-import type { Org } from "../../contract/org.ts";
 import { nextReset } from "../../contract/day.ts";
+import type { Org } from "../../contract/org.ts";
+import type { Clock } from "../../machine/clock.ts";
 import type { Numbers } from "../commands/org.ts";
 import type { Holder, StartRefusal } from "./results.ts";
 

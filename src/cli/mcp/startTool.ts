@@ -1,13 +1,13 @@
 import * as z from "zod/mini";
-import { projectFiles } from "../../client/pipelineFiles.ts";
 import type { ServiceClient } from "../../client/service/client.ts";
 import { LostStart } from "../../client/service/replyErrors.ts";
 import { type StartOutcome, startRun } from "../../client/start/startRun.ts";
-import { replaceControlCharacters } from "../../contract/controlCharacters.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import { timeLimit } from "../../contract/limits.ts";
-import { english, limitText } from "../../contract/refusalText.ts";
 import { type Run, runSchema, type StartRequest } from "../../contract/run.ts";
+import { projectFiles } from "../../project/pipelineFiles.ts";
+import { replaceControlCharacters } from "../../text/controlCharacters.ts";
+import { english, limitText } from "../../text/refusalText.ts";
 import { checkPipelines } from "../run/namedPipelines.ts";
 import { agentTool, type Call } from "./agentTool.ts";
 import { runLine } from "./readTools.ts";

@@ -1,8 +1,8 @@
-import type { Environment } from "../../client/environment.ts";
-import { controlCharacters, sanitizeForTerminal } from "../../contract/controlCharacters.ts";
 import { errorTypes, PipelineError, withNext } from "../../contract/errors.ts";
 import type { Hint, RefusalReport } from "../../contract/refusal.ts";
 import { toWire } from "../../contract/wire.ts";
+import type { Environment } from "../../project/environment.ts";
+import { controlCharacters, sanitizeForTerminal } from "../../text/controlCharacters.ts";
 import { LiveRegion } from "../terminal/liveLines.ts";
 import { type Stream, type Terminal, type TerminalFlags, terminalOf } from "../terminal/terminal.ts";
 import type { CommandName, Facts } from "./outputs.ts";

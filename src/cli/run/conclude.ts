@@ -6,10 +6,10 @@ import { fromFailedStep } from "../../contract/fromStep.ts";
 import { quotaText } from "../../contract/limits.ts";
 import type { Org } from "../../contract/org.ts";
 import { type Hint, refusalReport, runCommand, startCommand } from "../../contract/refusal.ts";
-import { english, refusalLines } from "../../contract/refusalText.ts";
 import { nameOf, type Run, reasonText, toldFailure } from "../../contract/run.ts";
-import { duration } from "../../contract/time.ts";
 import { startsInBackground } from "../../pipeline/startsInBackground.ts";
+import { english, refusalLines } from "../../text/refusalText.ts";
+import { duration } from "../../text/time.ts";
 import { type Failure, failureOf, type Output } from "../output/output.ts";
 import { marksOf } from "../terminal/marks.ts";
 import type { Outcome } from "./batch.ts";
@@ -144,7 +144,7 @@ async function fromStepHint(run: Run, root: string | undefined): Promise<Hint | 
   if (failed === undefined || failed.index === 0 || run.pipeline === undefined) return undefined;
   if (root !== undefined) {
     // The parser of pipeline files takes long to load.
-    const { projectFiles } = await import("../../client/pipelineFiles.ts");
+    const { projectFiles } = await import("../../project/pipelineFiles.ts");
     const file = (await projectFiles(root)).find(({ name }) => name === run.pipeline);
     const steps = file?.parsed.kind === "valid" ? file.parsed.pipeline.steps : [];
     if (steps.slice(0, failed.index).some(startsInBackground)) return undefined;

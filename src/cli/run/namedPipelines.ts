@@ -5,7 +5,7 @@ import type { ServiceClient } from "../../client/service/client.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import type { PipelineEntry } from "../../contract/pipelines.ts";
 import { shellWord } from "../../contract/refusal.ts";
-import { nearestName } from "../../pipeline/parse/problem.ts";
+import { nearestName } from "../../pipeline/mistakes/problem.ts";
 import type { Tool } from "../tool.ts";
 
 /** The names of pipelines of which the command line may name the file instead: `hello.yaml`, `pipelines/hello.yaml`. */
@@ -16,7 +16,7 @@ export async function pipelineNames(
 ): Promise<readonly string[]> {
   if (root === undefined || !named.some((name) => /\.ya?ml$/.test(name))) return named;
   // The parser of pipeline files takes long to load.
-  const { projectFiles } = await import("../../client/pipelineFiles.ts");
+  const { projectFiles } = await import("../../project/pipelineFiles.ts");
   const files = await projectFiles(root);
   return named.map((name) => {
     if (files.some((file) => file.name === name)) return name;
@@ -69,7 +69,7 @@ export async function noneNamed(tool: Tool, project: string | undefined): Promis
   const here = isElsewhere ? undefined : await findProject(tool.folder);
   if (!isElsewhere && here === undefined) return noPipelinesHere(tool.folder, "usage");
   // The parser of pipeline files takes long to load.
-  const { projectFiles } = await import("../../client/pipelineFiles.ts");
+  const { projectFiles } = await import("../../project/pipelineFiles.ts");
   const listed =
     here === undefined
       ? await listedPipelines(tool.connect(), project, tool.interrupted)
@@ -128,7 +128,7 @@ async function listedPipelines(
 
 async function localPipelines(root: string): Promise<readonly PipelineEntry[]> {
   // The parser of pipeline files takes long to load.
-  const { projectFiles } = await import("../../client/pipelineFiles.ts");
+  const { projectFiles } = await import("../../project/pipelineFiles.ts");
   return (await projectFiles(root)).map(({ name, path }) => ({ name, path }));
 }
 

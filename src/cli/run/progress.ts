@@ -1,12 +1,12 @@
 import type { ServiceClient } from "../../client/service/client.ts";
 import { Deadline } from "../../client/service/deadline.ts";
 import { secondsToLimit, slotHolders } from "../../client/start/slotHolders.ts";
-import type { Clock } from "../../contract/clock.ts";
 import { waitSeconds } from "../../contract/limits.ts";
-import { placeText, type QueuePlace } from "../../contract/queueText.ts";
-import { english } from "../../contract/refusalText.ts";
 import { nameOf, type Run, type RunStep } from "../../contract/run.ts";
-import { duration, elapsed } from "../../contract/time.ts";
+import type { Clock } from "../../machine/clock.ts";
+import { placeText, type QueuePlace } from "../../text/queueText.ts";
+import { english } from "../../text/refusalText.ts";
+import { duration, elapsed } from "../../text/time.ts";
 import type { Output } from "../output/output.ts";
 import type { LiveLines } from "../terminal/liveLines.ts";
 import { marksOf, stepLook } from "../terminal/marks.ts";

@@ -1,8 +1,8 @@
 import { findProject, registerProject } from "../../client/project.ts";
 import type { ServiceClient } from "../../client/service/client.ts";
-import { systemClock } from "../../contract/clock.ts";
 import { runCommand, startOptions } from "../../contract/refusal.ts";
 import { nameOf } from "../../contract/run.ts";
+import { systemClock } from "../../machine/clock.ts";
 import { failureOf } from "../output/output.ts";
 import { LiveLines } from "../terminal/liveLines.ts";
 import type { Tool } from "../tool.ts";

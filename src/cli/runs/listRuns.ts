@@ -2,7 +2,7 @@ import { listRuns as listNewest, type WantedRuns } from "../../client/follow/lis
 import type { ServiceClient } from "../../client/service/client.ts";
 import type { Run } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
-import { duration } from "../../contract/time.ts";
+import { duration } from "../../text/time.ts";
 import { table } from "../output/table.ts";
 import { marksOf, statusText } from "../terminal/marks.ts";
 import { type Terminal, widthOf } from "../terminal/terminal.ts";

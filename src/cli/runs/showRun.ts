@@ -5,7 +5,7 @@ import { runCommand } from "../../contract/refusal.ts";
 import type { Artifact, Run, RunStep } from "../../contract/run.ts";
 import { nameOf, reasonText, toldFailure } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
-import { duration } from "../../contract/time.ts";
+import { duration } from "../../text/time.ts";
 import { table } from "../output/table.ts";
 import { statusLook, stepLook } from "../terminal/marks.ts";
 import type { Terminal } from "../terminal/terminal.ts";

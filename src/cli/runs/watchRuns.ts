@@ -1,7 +1,7 @@
 import { watchRuns as followRuns, type WatchRunsDeps } from "../../client/follow/watchRuns.ts";
-import type { Clock } from "../../contract/clock.ts";
 import { exitCodes, PipelineError } from "../../contract/errors.ts";
 import type { Run } from "../../contract/run.ts";
+import type { Clock } from "../../machine/clock.ts";
 import type { Output } from "../output/output.ts";
 import type { Tool } from "../tool.ts";
 import { type AskedRuns, runLines, runTable, withMe } from "./listRuns.ts";

@@ -1,4 +1,4 @@
-import type { Clock } from "../../contract/clock.ts";
+import type { Clock } from "../../machine/clock.ts";
 import { marksOf } from "./marks.ts";
 import type { Stream, Terminal } from "./terminal.ts";
 import { widthOf } from "./terminal.ts";

@@ -1,6 +1,6 @@
 import { styleText } from "node:util";
 import truncatedWidth from "fast-string-truncated-width";
-import type { Environment } from "../../client/environment.ts";
+import type { Environment } from "../../project/environment.ts";
 
 /** The part of an output stream that the tool uses. */
 export interface Stream {

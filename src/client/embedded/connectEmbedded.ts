@@ -1,7 +1,7 @@
 import { PipelineError } from "../../contract/errors.ts";
+import { isOlder, ownVersion } from "../../machine/versions.ts";
 import { type Embedded, findEmbedded } from "./findEmbedded.ts";
 import type { ConnectDeps } from "./serviceProcess.ts";
-import { isOlder, ownVersion } from "./versions.ts";
 
 /** The time limit of the hand-over request. */
 const handOverWithinSeconds = 2;

@@ -1,11 +1,11 @@
-import type { Clock } from "../../contract/clock.ts";
 import { PipelineError } from "../../contract/errors.ts";
-import { type Environment, withoutStarter } from "../environment.ts";
+import type { Clock } from "../../machine/clock.ts";
+import type { Connection } from "../../machine/connectionFile.ts";
+import { readConnection } from "../../machine/connectionFile.ts";
+import { isOlder, ownVersion } from "../../machine/versions.ts";
+import { type Environment, withoutStarter } from "../../project/environment.ts";
 import { ServiceClient } from "../service/client.ts";
 import type { Fetch } from "../service/request.ts";
-import type { Connection } from "./connectionFile.ts";
-import { readConnection } from "./connectionFile.ts";
-import { isOlder, ownVersion } from "./versions.ts";
 
 /** The embedded service, which has answered. */
 export interface Embedded {

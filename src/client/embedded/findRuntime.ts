@@ -4,8 +4,8 @@ import { isBuiltin } from "node:module";
 import { delimiter, isAbsolute, join } from "node:path";
 import { promisify } from "node:util";
 import { PipelineError } from "../../contract/errors.ts";
-import { type Environment, pathOf } from "../environment.ts";
-import { isNodeTooOld, oldestNode } from "./versions.ts";
+import { isNodeTooOld, oldestNode } from "../../machine/versions.ts";
+import { type Environment, pathOf } from "../../project/environment.ts";
 
 /** A Node.js, or an editor's Electron that runs as one. */
 export interface Runtime {

@@ -1,10 +1,10 @@
 import type { spawn } from "node:child_process";
 import { PipelineError } from "../../contract/errors.ts";
-import { type Environment, lastingEnvironment } from "../environment.ts";
-import { lastLines, openServiceLog, serviceLogFile } from "./dataFolder.ts";
+import { lastLines, openServiceLog, serviceLogFile } from "../../machine/dataFolder.ts";
+import { isNodeTooOld, nodeTooOld } from "../../machine/versions.ts";
+import { type Environment, lastingEnvironment } from "../../project/environment.ts";
 import type { FindDeps } from "./findEmbedded.ts";
 import type { Runtime } from "./findRuntime.ts";
-import { isNodeTooOld, nodeTooOld } from "./versions.ts";
 
 export interface ServiceProgram {
   readonly folder: string;

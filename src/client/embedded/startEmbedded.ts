@@ -1,9 +1,9 @@
 import { spawn } from "node:child_process";
-import { systemClock } from "../../contract/clock.ts";
 import { PipelineError } from "../../contract/errors.ts";
-import type { Connection } from "./connectionFile.ts";
-import { readConnection } from "./connectionFile.ts";
-import { prepareDataFolder, serviceLogFile } from "./dataFolder.ts";
+import { systemClock } from "../../machine/clock.ts";
+import type { Connection } from "../../machine/connectionFile.ts";
+import { readConnection } from "../../machine/connectionFile.ts";
+import { prepareDataFolder, serviceLogFile } from "../../machine/dataFolder.ts";
 import { type Embedded, findEmbedded } from "./findEmbedded.ts";
 import { findRuntime, ownRuntime } from "./findRuntime.ts";
 import { type ConnectDeps, type ServiceProgram, spawnService } from "./serviceProcess.ts";

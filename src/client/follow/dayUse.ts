@@ -1,7 +1,7 @@
-import { countDayUse, type DayUse } from "../../contract/dayUse.ts";
+import { dayMilliseconds, nextReset } from "../../contract/day.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import type { Org } from "../../contract/org.ts";
-import { dayMilliseconds, nextReset } from "../../contract/day.ts";
+import { countDayUse, type DayUse } from "../../text/dayUse.ts";
 import type { ServiceClient } from "../service/client.ts";
 import { Deadline, DeadlinePassed } from "../service/deadline.ts";
 import { listRuns } from "./listRuns.ts";

@@ -1,5 +1,5 @@
-import { escapeSequences, stripEscapeSequences } from "../../contract/escapeSequences.ts";
 import { LineAssembler, type LogEntry, type LogLine } from "../../contract/log.ts";
+import { escapeSequences, stripEscapeSequences } from "../../text/escapeSequences.ts";
 import { withoutSecret } from "../service/foreignText.ts";
 
 export interface TerminalLinesOptions {

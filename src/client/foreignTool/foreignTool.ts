@@ -3,12 +3,12 @@ import { constants } from "node:fs";
 import { access, readlink, realpath, stat } from "node:fs/promises";
 import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import * as z from "zod/mini";
-import { type Clock, systemClock } from "../../contract/clock.ts";
+import { secondsToReset } from "../../contract/day.ts";
 import { errorTypes, PipelineError } from "../../contract/errors.ts";
 import type { Hint, Refusal } from "../../contract/refusal.ts";
-import { secondsToReset } from "../../contract/day.ts";
 import { fromWire, type Parsed } from "../../contract/wire.ts";
-import { type Environment, withoutStarter } from "../environment.ts";
+import { type Clock, systemClock } from "../../machine/clock.ts";
+import { type Environment, withoutStarter } from "../../project/environment.ts";
 import { foreignText } from "../service/foreignText.ts";
 import { runTool, type ToolEnd } from "./toolProcess.ts";
 

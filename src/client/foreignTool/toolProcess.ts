@@ -1,7 +1,7 @@
 import type { ChildProcess, spawn } from "node:child_process";
-import type { Clock } from "../../contract/clock.ts";
 import { PipelineError } from "../../contract/errors.ts";
-import { type Environment, windowsProgram } from "../environment.ts";
+import type { Clock } from "../../machine/clock.ts";
+import { type Environment, windowsProgram } from "../../project/environment.ts";
 
 interface ToolCommand {
   readonly path: string;

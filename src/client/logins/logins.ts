@@ -4,9 +4,9 @@ import envPaths from "env-paths";
 import * as z from "zod/mini";
 import { PipelineError } from "../../contract/errors.ts";
 import { fromWire, toWire } from "../../contract/wire.ts";
-import type { Environment } from "../environment.ts";
+import { codeOf, freshName, notUsed, readPrivate, writePrivate } from "../../machine/privateFile.ts";
+import type { Environment } from "../../project/environment.ts";
 import { parseBaseUrl } from "../service/baseUrl.ts";
-import { codeOf, freshName, notUsed, readPrivate, writePrivate } from "./privateFile.ts";
 
 /** A service that a person has logged in to. */
 export interface Login {

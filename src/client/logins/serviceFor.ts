@@ -1,10 +1,10 @@
 import type { spawn } from "node:child_process";
-import type { Clock } from "../../contract/clock.ts";
 import { PipelineError } from "../../contract/errors.ts";
+import type { Clock } from "../../machine/clock.ts";
+import { dataFolder } from "../../machine/dataFolder.ts";
+import type { Environment } from "../../project/environment.ts";
 import { connectEmbedded } from "../embedded/connectEmbedded.ts";
-import { dataFolder } from "../embedded/dataFolder.ts";
 import { findEmbedded } from "../embedded/findEmbedded.ts";
-import type { Environment } from "../environment.ts";
 import { parseBaseUrl } from "../service/baseUrl.ts";
 import { ServiceClient } from "../service/client.ts";
 import { environmentFetch } from "../service/environmentFetch.ts";

@@ -1,5 +1,4 @@
 import type * as z from "zod/mini";
-import { type Clock, systemClock } from "../../contract/clock.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import { type Org, orgSchema } from "../../contract/org.ts";
 import {
@@ -30,6 +29,7 @@ import {
   snapshotSeconds,
 } from "../../contract/service.ts";
 import { toWire } from "../../contract/wire.ts";
+import { type Clock, systemClock } from "../../machine/clock.ts";
 import { exchange, type Reply, readReply } from "./exchange.ts";
 import { DefinitionWanted, type Origin, readStarted, replyError, retryAfterSeconds } from "./replyErrors.ts";
 import { type Fetch, type Service, type ServiceCall, segment } from "./request.ts";

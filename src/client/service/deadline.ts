@@ -1,4 +1,4 @@
-import type { Clock } from "../../contract/clock.ts";
+import type { Clock } from "../../machine/clock.ts";
 
 /** Why a deadline aborted its signal. */
 export class DeadlinePassed extends Error {

@@ -1,5 +1,5 @@
-import { refuseOldNode } from "../embedded/versions.ts";
-import type { Environment } from "../environment.ts";
+import { refuseOldNode } from "../../machine/versions.ts";
+import type { Environment } from "../../project/environment.ts";
 import { loopbackFetch } from "./loopbackFetch.ts";
 import type { Fetch } from "./request.ts";
 

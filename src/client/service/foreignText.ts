@@ -1,4 +1,4 @@
-import { controlCharacters, replaceControlCharacters } from "../../contract/controlCharacters.ts";
+import { controlCharacters, replaceControlCharacters } from "../../text/controlCharacters.ts";
 
 const longest = 400;
 const mostLines = 60;

@@ -1,7 +1,7 @@
 import { Socket } from "node:net";
 import { buildConnector, type Dispatcher, EnvHttpProxyAgent, fetch, Pool } from "undici";
 import { PipelineError } from "../../contract/errors.ts";
-import type { Environment } from "../environment.ts";
+import type { Environment } from "../../project/environment.ts";
 import { isLoopback } from "./baseUrl.ts";
 import { foreignText } from "./foreignText.ts";
 import { faultAt, OutOfReach } from "./reachFaults.ts";

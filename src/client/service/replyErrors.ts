@@ -3,8 +3,8 @@ import { type ErrorType, errorTypes, isErrorType, PipelineError } from "../../co
 import { runCommand } from "../../contract/refusal.ts";
 import { type Run, runSchema } from "../../contract/run.ts";
 import { errorBodySchema } from "../../contract/service.ts";
-import { duration } from "../../contract/time.ts";
 import { fromWire } from "../../contract/wire.ts";
+import { duration } from "../../text/time.ts";
 import { type Reply, readReply } from "./exchange.ts";
 import { foreignLines, foreignText, parseForeignJson } from "./foreignText.ts";
 import { OutOfReach } from "./reachFaults.ts";

@@ -1,5 +1,5 @@
-import type { Clock } from "../../contract/clock.ts";
 import { PipelineError } from "../../contract/errors.ts";
+import type { Clock } from "../../machine/clock.ts";
 
 /** Where a service is, its key, and what requests to it need. */
 export interface Service {

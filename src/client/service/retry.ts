@@ -1,4 +1,4 @@
-import type { Clock } from "../../contract/clock.ts";
+import type { Clock } from "../../machine/clock.ts";
 import { OutOfReach } from "./reachFaults.ts";
 import type { ServiceCall } from "./request.ts";
 

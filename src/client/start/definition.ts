@@ -7,7 +7,7 @@ import { create } from "tar";
 import { PipelineError } from "../../contract/errors.ts";
 import type { RunDefinition, StartRequest } from "../../contract/run.ts";
 import { largestSnapshot } from "../../contract/service.ts";
-import { projectFiles } from "../pipelineFiles.ts";
+import { projectFiles } from "../../project/pipelineFiles.ts";
 import type { ServiceClient } from "../service/client.ts";
 
 type SnapshotClient = Pick<ServiceClient, "hasSnapshot" | "putSnapshot">;

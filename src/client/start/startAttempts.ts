@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { PipelineError } from "../../contract/errors.ts";
-import type { QueuePlace } from "../../contract/queueText.ts";
 import type { Queue } from "../../contract/queue.ts";
 import type { Run, StartRequest } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
+import type { QueuePlace } from "../../text/queueText.ts";
 import { watchQueue } from "../follow/queue.ts";
 import type { ServiceClient, StartAttempt, StartOptions } from "../service/client.ts";
 import { Deadline } from "../service/deadline.ts";

@@ -1,8 +1,8 @@
 import { PipelineError } from "../../contract/errors.ts";
 import { waitSeconds } from "../../contract/limits.ts";
-import type { QueuePlace } from "../../contract/queueText.ts";
 import type { Refusal } from "../../contract/refusal.ts";
 import type { Run, StartRequest } from "../../contract/run.ts";
+import type { QueuePlace } from "../../text/queueText.ts";
 import type { ServiceClient, StartAttempt } from "../service/client.ts";
 import { mayHaveRestarted, type Reconnect } from "../service/failedRequest.ts";
 import { OutOfReach } from "../service/reachFaults.ts";

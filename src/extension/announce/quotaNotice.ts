@@ -1,7 +1,7 @@
 import { t } from "@vscode/l10n";
 import type { Disposable, window as vscodeWindow } from "vscode";
-import { quotaLevel } from "../../contract/limits.ts";
 import { utcDay } from "../../contract/day.ts";
+import { quotaLevel } from "../../contract/limits.ts";
 import type { Session } from "../session/session.ts";
 import { serviceNow } from "../session/sessionState.ts";
 import type { Claims } from "../window/claims.ts";

@@ -1,7 +1,7 @@
 import { t } from "@vscode/l10n";
 import type { QuickPickItem, window as vscodeWindow } from "vscode";
 
-import { timeOfDay } from "../../contract/time.ts";
+import { timeOfDay } from "../../text/time.ts";
 
 import { type ChooseStartDeps, chooseStart } from "../start/chooseStart.ts";
 import type { ResetRetries } from "../start/resetRetries.ts";

@@ -4,12 +4,12 @@ import * as z from "zod/mini";
 import type { ServiceClient } from "../../client/service/client.ts";
 import { asAbsentEndpoint } from "../../client/service/failedRequest.ts";
 import { AbsentEndpoint } from "../../client/service/replyErrors.ts";
-import type { Clock } from "../../contract/clock.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import { nameOf, type Run } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
+import type { Clock } from "../../machine/clock.ts";
 
-import { duration, elapsed } from "../../contract/time.ts";
+import { duration, elapsed } from "../../text/time.ts";
 import type { RunList } from "../session/runList.ts";
 import type { Session } from "../session/session.ts";
 import { withoutIcons } from "../window/plainWindow.ts";

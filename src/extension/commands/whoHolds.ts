@@ -4,10 +4,10 @@ import { followRun } from "../../client/follow/followRun.ts";
 import type { ServiceClient } from "../../client/service/client.ts";
 import { AbsentEndpoint } from "../../client/service/replyErrors.ts";
 import { secondsToLimit } from "../../client/start/slotHolders.ts";
-import type { Clock } from "../../contract/clock.ts";
 import { nameOf, type Run } from "../../contract/run.ts";
+import type { Clock } from "../../machine/clock.ts";
 
-import { duration, timeOfDay } from "../../contract/time.ts";
+import { duration, timeOfDay } from "../../text/time.ts";
 
 import type { Session } from "../session/session.ts";
 import { readRunArgument } from "../start/runArgument.ts";

@@ -1,8 +1,8 @@
 import type { TextDocument } from "vscode";
 import { type Outline, outlineOf } from "../../pipeline/editing/outline.ts";
 import { fixOf, problemSpan } from "../../pipeline/editing/problemSpan.ts";
-import { type ParsedPipeline, parsePipeline } from "../../pipeline/parse/parsePipeline.ts";
-import type { Fix, Problem, Span } from "../../pipeline/parse/problem.ts";
+import type { Fix, Problem, Span } from "../../pipeline/mistakes/problem.ts";
+import { type ParsedPipeline, parsePipeline } from "../../pipeline/parsePipeline.ts";
 
 /** A pipeline file's text with its outline and its problems. */
 export interface Analysis {

@@ -1,6 +1,6 @@
 import { posix } from "node:path";
 import type { Disposable } from "vscode";
-import { type ProjectFile, withSharedNames } from "../../client/pipelineFiles.ts";
+import { type ProjectFile, withSharedNames } from "../../project/pipelineFiles.ts";
 import { type Analysis, analyse, type ShownProblem, shownProblem } from "./analyses.ts";
 
 export interface FileProblemsDeps {

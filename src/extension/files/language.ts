@@ -4,7 +4,7 @@ import { hoverAt } from "../../pipeline/editing/hover.ts";
 import { problemOfNewName, renameResource, resourceAt } from "../../pipeline/editing/outline.ts";
 import { suggest } from "../../pipeline/editing/suggest.ts";
 import type { Suggestion } from "../../pipeline/editing/suggestion.ts";
-import type { Fix, Span } from "../../pipeline/parse/problem.ts";
+import type { Fix, Span } from "../../pipeline/mistakes/problem.ts";
 import { logUri } from "../log/runUri.ts";
 import { type Analyses, fixFor, type ShownProblem, type TextPosition } from "./analyses.ts";
 import type { FailedStep } from "./failedSteps.ts";

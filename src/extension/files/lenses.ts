@@ -1,8 +1,8 @@
 import { t } from "@vscode/l10n";
-import { controlCharacters } from "../../contract/controlCharacters.ts";
 import { fromFailedStep } from "../../contract/fromStep.ts";
 import type { Run } from "../../contract/run.ts";
 import { failedStep, isActive } from "../../contract/runStatus.ts";
+import { controlCharacters } from "../../text/controlCharacters.ts";
 import type { RunListState } from "../session/runList.ts";
 import type { Wait } from "../start/waits.ts";
 import { withoutIcons } from "../window/plainWindow.ts";

@@ -1,7 +1,7 @@
 import type { LogOutputChannel } from "vscode";
 import * as vscode from "vscode";
-import { readPipelineFile } from "../../client/pipelineFiles.ts";
 import { describeError } from "../../contract/errors.ts";
+import { readPipelineFile } from "../../project/pipelineFiles.ts";
 import type { ProjectNames } from "../session/projectNames.ts";
 import type { RunList } from "../session/runList.ts";
 import type { Session } from "../session/session.ts";

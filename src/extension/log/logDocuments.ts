@@ -1,9 +1,9 @@
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
 import { findProject, registerProject } from "../../client/project.ts";
-import type { Clock } from "../../contract/clock.ts";
 import { nameOf, type Run } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
+import type { Clock } from "../../machine/clock.ts";
 import type { RunList } from "../session/runList.ts";
 import type { Session } from "../session/session.ts";
 import { openArtifact } from "./artifacts.ts";

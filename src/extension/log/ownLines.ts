@@ -1,9 +1,9 @@
 import { t } from "@vscode/l10n";
-import { controlCharacters } from "../../contract/controlCharacters.ts";
-import type { SgrStyle } from "../../contract/escapeSequences.ts";
 import { runCommand } from "../../contract/refusal.ts";
 import { nameOf, type Run, type RunStep, reasonText } from "../../contract/run.ts";
 import { failedStep } from "../../contract/runStatus.ts";
+import { controlCharacters } from "../../text/controlCharacters.ts";
+import type { SgrStyle } from "../../text/escapeSequences.ts";
 import { statusText, tookText } from "../window/runText.ts";
 import { findFileLinks } from "./fileLinks.ts";
 import { indented, ownLine, type TextLine, textStyles } from "./textLine.ts";

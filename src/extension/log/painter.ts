@@ -7,7 +7,7 @@ import type {
   TextEditorDecorationType,
   ThemeColor,
 } from "vscode";
-import type { SgrStyle } from "../../contract/escapeSequences.ts";
+import type { SgrStyle } from "../../text/escapeSequences.ts";
 import type { LogSnapshot } from "./logText.ts";
 import type { TextLine } from "./textLine.ts";
 

@@ -1,7 +1,7 @@
 import { withoutSecret } from "../../client/service/foreignText.ts";
-import { controlCharacters } from "../../contract/controlCharacters.ts";
-import { defaultStyle, isSameStyle, parseSgr, type SgrStyle } from "../../contract/escapeSequences.ts";
 import type { LogLine } from "../../contract/log.ts";
+import { controlCharacters } from "../../text/controlCharacters.ts";
+import { defaultStyle, isSameStyle, parseSgr, type SgrStyle } from "../../text/escapeSequences.ts";
 import { type FileLink, findFileLinks } from "./fileLinks.ts";
 
 /** A line of a log's document. Columns count UTF-16 units from 0, as the editor does. */

@@ -1,4 +1,4 @@
-import type { Clock } from "../../contract/clock.ts";
+import type { Clock } from "../../machine/clock.ts";
 
 /** In milliseconds: the least time between two changes. */
 const shortestInterval = 100;

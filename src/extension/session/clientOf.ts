@@ -2,8 +2,8 @@ import { t } from "@vscode/l10n";
 import type { WorkspaceFolder } from "vscode";
 import { ServiceClient, type ServiceClientOptions } from "../../client/service/client.ts";
 import type { Fetch } from "../../client/service/request.ts";
-import type { Clock } from "../../contract/clock.ts";
 import { PipelineError } from "../../contract/errors.ts";
+import type { Clock } from "../../machine/clock.ts";
 import { originOf, type Target } from "../keys/target.ts";
 
 export interface ClientOfDeps {

@@ -1,6 +1,6 @@
+import { nextReset, utcDay } from "../../contract/day.ts";
 import type { Org } from "../../contract/org.ts";
 import type { Run } from "../../contract/run.ts";
-import { nextReset, utcDay } from "../../contract/day.ts";
 
 /** What this window knows of the service. Only `live` has numbers, and only the service's latest. */
 export type SessionState =

@@ -1,13 +1,13 @@
 import { basename, dirname } from "node:path";
 import { t } from "@vscode/l10n";
 import type { QuickPickItem, window as vscodeWindow } from "vscode";
-import { projectFiles } from "../../client/pipelineFiles.ts";
 import { findProject, type LocalProject, registerProject } from "../../client/project.ts";
 import type { ServiceClient } from "../../client/service/client.ts";
 import { asAbsentEndpoint } from "../../client/service/failedRequest.ts";
 import { AbsentEndpoint } from "../../client/service/replyErrors.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import type { PipelineEntry } from "../../contract/pipelines.ts";
+import { projectFiles } from "../../project/pipelineFiles.ts";
 import { type NoticeDeps, showProblem } from "../announce/problemNotice.ts";
 import type { Session } from "../session/session.ts";
 import { inOneLine, withoutIcons } from "../window/plainWindow.ts";

@@ -1,7 +1,7 @@
 import { t } from "@vscode/l10n";
 import type { window as vscodeWindow } from "vscode";
 import type { RefusedStart } from "../../contract/refusal.ts";
-import { type RefusalFacts, refusalLines } from "../../contract/refusalText.ts";
+import { type RefusalFacts, refusalLines } from "../../text/refusalText.ts";
 import type { SlotHolders } from "./waitNotice.ts";
 
 export type RefusalAnswer =

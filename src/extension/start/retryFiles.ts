@@ -4,8 +4,8 @@ import { open, readdir, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { t } from "@vscode/l10n";
 import * as z from "zod/mini";
-import { makeFolder } from "../../client/embedded/dataFolder.ts";
 import { PipelineError } from "../../contract/errors.ts";
+import { makeFolder } from "../../machine/dataFolder.ts";
 import { plainText, withoutIcons } from "../window/plainWindow.ts";
 import { deferredStartsFolder } from "../window/storedState.ts";
 

@@ -4,8 +4,8 @@ import * as z from "zod/mini";
 import { PipelineError } from "../../contract/errors.ts";
 import { fromStepSchema } from "../../contract/fromStep.ts";
 import { timeLimit } from "../../contract/limits.ts";
-import { duration } from "../../contract/time.ts";
-import { parseDuration } from "../../pipeline/schema/duration.ts";
+import { parseDuration } from "../../pipeline/file/duration.ts";
+import { duration } from "../../text/time.ts";
 
 /** The argument of `pipelineRuns.run`. */
 export type RunArgument =

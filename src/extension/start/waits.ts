@@ -1,4 +1,4 @@
-import type { QueuePlace } from "../../contract/queueText.ts";
+import type { QueuePlace } from "../../text/queueText.ts";
 import { ObservableValue } from "../window/observable.ts";
 
 /** A start that waits in the queue for a slot. */

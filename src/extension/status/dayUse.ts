@@ -1,6 +1,6 @@
 import type { Disposable } from "vscode";
 import { readDayUse } from "../../client/follow/dayUse.ts";
-import type { DayUse } from "../../contract/dayUse.ts";
+import type { DayUse } from "../../text/dayUse.ts";
 import type { Session } from "../session/session.ts";
 import { serviceNow } from "../session/sessionState.ts";
 import { ObservableValue } from "../window/observable.ts";

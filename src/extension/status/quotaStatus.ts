@@ -1,7 +1,7 @@
 import { t } from "@vscode/l10n";
 import type { Disposable, MarkdownString, StatusBarItem, TreeView } from "vscode";
-import type { Clock } from "../../contract/clock.ts";
-import type { DayUse } from "../../contract/dayUse.ts";
+import type { Clock } from "../../machine/clock.ts";
+import type { DayUse } from "../../text/dayUse.ts";
 import type { Session } from "../session/session.ts";
 import type { SessionState } from "../session/sessionState.ts";
 import type { Waits } from "../start/waits.ts";

@@ -1,8 +1,8 @@
 import { t } from "@vscode/l10n";
-import type { DayUse } from "../../contract/dayUse.ts";
 import { quotaLevel, quotaText } from "../../contract/limits.ts";
-import { placeText } from "../../contract/queueText.ts";
-import { timeOfDay } from "../../contract/time.ts";
+import type { DayUse } from "../../text/dayUse.ts";
+import { placeText } from "../../text/queueText.ts";
+import { timeOfDay } from "../../text/time.ts";
 import type { ServiceChoice } from "../keys/serviceChoice.ts";
 import type { Session } from "../session/session.ts";
 import type { SessionState } from "../session/sessionState.ts";

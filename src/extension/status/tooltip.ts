@@ -1,13 +1,13 @@
 import { t } from "@vscode/l10n";
 import type { MarkdownString } from "vscode";
-import { type DayUse, paceText, useText } from "../../contract/dayUse.ts";
+import { secondsToReset } from "../../contract/day.ts";
 import { quotaText } from "../../contract/limits.ts";
 import type { Org } from "../../contract/org.ts";
-import { placeText } from "../../contract/queueText.ts";
-import { resetText } from "../../contract/refusalText.ts";
 import { nameOf, type Run } from "../../contract/run.ts";
-import { secondsToReset } from "../../contract/day.ts";
-import { timeOfDay } from "../../contract/time.ts";
+import { type DayUse, paceText, useText } from "../../text/dayUse.ts";
+import { placeText } from "../../text/queueText.ts";
+import { resetText } from "../../text/refusalText.ts";
+import { timeOfDay } from "../../text/time.ts";
 import { originText } from "../keys/target.ts";
 import { type OrgReading, serviceNow } from "../session/sessionState.ts";
 import { type StatusAction, statusActionsFor } from "./statusActions.ts";

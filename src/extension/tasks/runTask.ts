@@ -1,8 +1,8 @@
 import { t } from "@vscode/l10n";
 import { type LocalProject, registerProject } from "../../client/project.ts";
-import { replaceControlCharacters, sanitizeForTerminal } from "../../contract/controlCharacters.ts";
 import { describeError, errorTypes, exitCodes, PipelineError } from "../../contract/errors.ts";
 import type { Run } from "../../contract/run.ts";
+import { replaceControlCharacters, sanitizeForTerminal } from "../../text/controlCharacters.ts";
 import type { RunAnnouncer } from "../announce/runAnnouncer.ts";
 import type { Target } from "../keys/target.ts";
 import type { Session } from "../session/session.ts";

@@ -1,12 +1,12 @@
 import { t } from "@vscode/l10n";
 import type { Task, TaskDefinition, TaskProvider, WorkspaceFolder } from "vscode";
 import * as z from "zod/mini";
-import { projectFiles } from "../../client/pipelineFiles.ts";
 import { findProject, type LocalProject } from "../../client/project.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import { timeLimit } from "../../contract/limits.ts";
 import { startRequestSchema } from "../../contract/run.ts";
-import { parseDuration } from "../../pipeline/schema/duration.ts";
+import { parseDuration } from "../../pipeline/file/duration.ts";
+import { projectFiles } from "../../project/pipelineFiles.ts";
 
 /** The `type` of a task that runs a pipeline. */
 export const taskType = "pipeline";

@@ -1,8 +1,8 @@
 import { t } from "@vscode/l10n";
-import { replaceControlCharacters, sanitizeForTerminal } from "../../contract/controlCharacters.ts";
 import type { LogLine } from "../../contract/log.ts";
 import { nameOf, type Run, type RunStep } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
+import { replaceControlCharacters, sanitizeForTerminal } from "../../text/controlCharacters.ts";
 import { tookText } from "../window/runText.ts";
 import { style, type TaskScreen } from "./taskTerminal.ts";
 

@@ -1,6 +1,6 @@
 import type { Pseudoterminal } from "vscode";
-import { sanitizeForTerminal } from "../../contract/controlCharacters.ts";
 import { exitCodes } from "../../contract/errors.ts";
+import { sanitizeForTerminal } from "../../text/controlCharacters.ts";
 import { Emitter } from "../window/observable.ts";
 
 /** How a task is ended early, as the tool in a terminal (contract: "The command-line tool"). */

@@ -1,6 +1,6 @@
 import * as vscode from "vscode";
-import { systemClock } from "../../contract/clock.ts";
 import { describeError } from "../../contract/errors.ts";
+import { systemClock } from "../../machine/clock.ts";
 import type { ProjectNames } from "../session/projectNames.ts";
 import type { RunList } from "../session/runList.ts";
 import type { Session } from "../session/session.ts";

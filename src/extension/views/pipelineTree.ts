@@ -1,10 +1,10 @@
 import { join } from "node:path";
 import { t } from "@vscode/l10n";
-import type { ProjectFile } from "../../client/pipelineFiles.ts";
 import type { LocalProject } from "../../client/project.ts";
 import type { Run } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
-import type { Problem } from "../../pipeline/parse/problem.ts";
+import type { Problem } from "../../pipeline/mistakes/problem.ts";
+import type { ProjectFile } from "../../project/pipelineFiles.ts";
 import { momentText, statusText } from "../window/runText.ts";
 import { type Row, type RowContext, statusIcon, type TooltipLine } from "./runRow.ts";
 

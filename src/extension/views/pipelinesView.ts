@@ -1,8 +1,8 @@
 import type { Disposable, TreeDataProvider, TreeItem, TreeView } from "vscode";
-import { projectFiles, withSharedNames } from "../../client/pipelineFiles.ts";
 import type { LocalProject } from "../../client/project.ts";
-import type { Clock } from "../../contract/clock.ts";
-import { type ParsedPipeline, parsePipeline } from "../../pipeline/parse/parsePipeline.ts";
+import type { Clock } from "../../machine/clock.ts";
+import { type ParsedPipeline, parsePipeline } from "../../pipeline/parsePipeline.ts";
+import { projectFiles, withSharedNames } from "../../project/pipelineFiles.ts";
 import type { ProjectNames } from "../session/projectNames.ts";
 import type { RunList } from "../session/runList.ts";
 import type { Session } from "../session/session.ts";

@@ -2,7 +2,7 @@ import { t } from "@vscode/l10n";
 import type { MarkdownString, TreeItem } from "vscode";
 import { nameOf, type Run, type RunStep, reasonText } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
-import { duration, elapsed } from "../../contract/time.ts";
+import { duration, elapsed } from "../../text/time.ts";
 import type { RunListState } from "../session/runList.ts";
 import { momentText, shortId, statusText } from "../window/runText.ts";
 import type { GroupNode, NoteNode, OlderNode, RunNode, RunRowNode, StepNode } from "./runTree.ts";

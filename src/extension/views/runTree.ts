@@ -1,6 +1,6 @@
+import { nextReset, utcDay } from "../../contract/day.ts";
 import type { Run, RunStep } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
-import { nextReset, utcDay } from "../../contract/day.ts";
 import type { RunListState } from "../session/runList.ts";
 import { areOfSeveralProjects } from "../window/runText.ts";
 import { everyRun, isFiltering, passes, type ViewFilter } from "./runFilter.ts";

@@ -1,7 +1,7 @@
 import { t } from "@vscode/l10n";
 import type { Run } from "../../contract/run.ts";
-import { duration, elapsed } from "../../contract/time.ts";
-import { placeOnAxis, type TimelineBar, timelineOf } from "../../contract/timeline.ts";
+import { duration, elapsed } from "../../text/time.ts";
+import { placeOnAxis, type TimelineBar, timelineOf } from "../../text/timeline.ts";
 
 const columns = 20;
 const longestName = 24;

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { open, readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { makeFolder } from "../../client/embedded/dataFolder.ts";
+import { makeFolder } from "../../machine/dataFolder.ts";
 
 /** Decides which of a user's windows does what only one should do, such as announcing the end of a run. */
 export interface Claims {

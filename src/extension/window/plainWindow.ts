@@ -1,6 +1,6 @@
 import { t } from "@vscode/l10n";
 import type * as vscode from "vscode";
-import { controlCharacters } from "../../contract/controlCharacters.ts";
+import { controlCharacters } from "../../text/controlCharacters.ts";
 
 type Messages = Pick<
   typeof vscode.window,

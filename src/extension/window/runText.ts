@@ -1,6 +1,6 @@
 import { t } from "@vscode/l10n";
 import type { Run } from "../../contract/run.ts";
-import { duration, timeOfDayFormat } from "../../contract/time.ts";
+import { duration, timeOfDayFormat } from "../../text/time.ts";
 
 /**
  * A moment in the person's own time: the time of day, and on another day the date. It stays true, so a row needs no

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { Clock } from "../../contract/clock.ts";
+import type { Clock } from "../../machine/clock.ts";
 
 /** In milliseconds. The editor ends its extensions after 5 s, whatever they still do. */
 const timeout = 4000;

@@ -1,5 +1,5 @@
-import { largestFile } from "../parse/parsePipeline.ts";
-import type { Span } from "../parse/problem.ts";
+import type { Span } from "../mistakes/problem.ts";
+import { largestFile } from "../parsePipeline.ts";
 import { type Outline, outlineOfTree } from "./outline.ts";
 import {
   type Crumb,

@@ -1,7 +1,7 @@
 import { timeLimit } from "../../contract/limits.ts";
-import type { Span } from "../parse/problem.ts";
-import { parseDuration } from "../schema/duration.ts";
-import { describeField } from "../schema/fieldTexts.ts";
+import { parseDuration } from "../file/duration.ts";
+import { describeField } from "../file/fieldTexts.ts";
+import type { Span } from "../mistakes/problem.ts";
 import { resourceTypeNames, resourceTypes } from "../types/resourceTypes.ts";
 import { type Outline, resourceAt } from "./outline.ts";
 import { shapeAt } from "./shape.ts";

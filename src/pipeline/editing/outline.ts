@@ -1,5 +1,5 @@
-import { largestFile, type ParsedPipeline } from "../parse/parsePipeline.ts";
-import { type Edit, quoted, type Span } from "../parse/problem.ts";
+import { type Edit, quoted, type Span } from "../mistakes/problem.ts";
+import { largestFile, type ParsedPipeline } from "../parsePipeline.ts";
 import { isName } from "../pipeline.ts";
 import { type ResourceTypeName, resourceTypeNames } from "../types/resourceTypes.ts";
 import {

@@ -1,4 +1,4 @@
-import { type Fix, type Problem, type Span, suggested } from "../parse/problem.ts";
+import { type Fix, type Problem, type Span, suggested } from "../mistakes/problem.ts";
 import { spotAt, type Tree } from "./tree.ts";
 
 /**

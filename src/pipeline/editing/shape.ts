@@ -1,5 +1,6 @@
 import type * as z from "zod/mini";
-import type { FieldText, FieldTexts } from "../schema/fieldTexts.ts";
+import type { FieldText, FieldTexts } from "../file/fieldTexts.ts";
+import { everyStep } from "../file/values.ts";
 import {
   everyStepTexts,
   outlineSchema,
@@ -7,8 +8,7 @@ import {
   resourceTexts,
   stepTexts,
   typeText,
-} from "../schema/pipelineFile.ts";
-import { everyStep } from "../schema/values.ts";
+} from "../pipelineFile.ts";
 import { type ResourceTypeName, resourceTypeNames, resourceTypes } from "../types/resourceTypes.ts";
 import { type Outline, typeOfUse } from "./outline.ts";
 import { type Crumb, type Tree, textBehind } from "./tree.ts";

@@ -1,4 +1,4 @@
-import { describeField } from "../schema/fieldTexts.ts";
+import { describeField } from "../file/fieldTexts.ts";
 import { type Caret, caretAt } from "./caret.ts";
 import { type Field, type Shape, shapeAt } from "./shape.ts";
 import {

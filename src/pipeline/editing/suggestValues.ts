@@ -1,5 +1,5 @@
-import { splitReferences } from "../schema/environmentReference.ts";
-import type { FieldText } from "../schema/fieldTexts.ts";
+import { splitReferences } from "../file/environmentReference.ts";
+import type { FieldText } from "../file/fieldTexts.ts";
 import { resourceTypeNames, resourceTypes } from "../types/resourceTypes.ts";
 import type { Caret } from "./caret.ts";
 import { type Shape, shapeAt } from "./shape.ts";

@@ -1,4 +1,4 @@
-import type { Span } from "../parse/problem.ts";
+import type { Span } from "../mistakes/problem.ts";
 import { resourceTypeNames, resourceTypes } from "../types/resourceTypes.ts";
 import type { Caret } from "./caret.ts";
 import { templates } from "./templates.ts";

@@ -1,6 +1,6 @@
 import { isAlias, isMap, isScalar, isSeq, type Node, parse, parseDocument } from "yaml";
-import { deepestNesting } from "../parse/convert.ts";
-import type { Span } from "../parse/problem.ts";
+import { deepestNesting } from "../file/convert.ts";
+import type { Span } from "../mistakes/problem.ts";
 
 /** A part of a pipeline file with its range. Other nodes, such as aliases, are `other`. */
 export type Tree = MapTree | ListTree | TextTree | OtherTree;

@@ -1,10 +1,8 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: snippets.
-import { checkShape, isMap } from "../parse/checkShape.ts";
-import { quoted } from "../parse/problem.ts";
-import { problemOfUrl, readExpected, readTimeout, writtenText } from "../parse/readValues.ts";
-import type { Path } from "../parse/yamlSource.ts";
-import { type Address, isAbsolute, joinAddress } from "../schema/address.ts";
-import { hasReference } from "../schema/environmentReference.ts";
+
+import { type Address, isAbsolute, joinAddress } from "../file/address.ts";
+import { checkShape, isMap } from "../file/checkShape.ts";
+import { hasReference } from "../file/environmentReference.ts";
 import {
   expectedText,
   type FieldText,
@@ -12,8 +10,12 @@ import {
   inside,
   timeoutBounds,
   timeoutValues,
-} from "../schema/fieldTexts.ts";
-import { readStatus, readTextExpectation, type TextExpectation } from "../schema/values.ts";
+} from "../file/fieldTexts.ts";
+import type { StepReading } from "../file/readValues.ts";
+import { problemOfUrl, readExpected, readTimeout, writtenText } from "../file/readValues.ts";
+import { readStatus, readTextExpectation, type TextExpectation } from "../file/values.ts";
+import type { Path } from "../file/yamlSource.ts";
+import { quoted } from "../mistakes/problem.ts";
 import { keyNames, readAction, readSeenElements } from "./browserActions.ts";
 import {
   type BrowserResourceFile,
@@ -23,7 +25,7 @@ import {
   browserStepOutlineSchema,
 } from "./browserFile.ts";
 import { type Action, type BrowserStep, describeAction, type SeenElements } from "./browserStep.ts";
-import type { ResourceType, StepReading } from "./resourceType.ts";
+import type { ResourceType } from "./resourceType.ts";
 
 const size: Omit<FieldText, "meaning"> = { bounds: "100 to 4096 pixels" };
 

@@ -1,9 +1,10 @@
-import { checkShape, isMap } from "../parse/checkShape.ts";
-import { quoted, suggestion } from "../parse/problem.ts";
-import { readExpected, writtenText } from "../parse/readValues.ts";
-import type { Path } from "../parse/yamlSource.ts";
-import { hasReference } from "../schema/environmentReference.ts";
-import type { TextExpectation } from "../schema/values.ts";
+import { checkShape, isMap } from "../file/checkShape.ts";
+import { hasReference } from "../file/environmentReference.ts";
+import type { StepReading } from "../file/readValues.ts";
+import { readExpected, writtenText } from "../file/readValues.ts";
+import type { TextExpectation } from "../file/values.ts";
+import type { Path } from "../file/yamlSource.ts";
+import { quoted, suggestion } from "../mistakes/problem.ts";
 import {
   type ActionName,
   actionFileSchemas,
@@ -11,7 +12,6 @@ import {
   type TargetFile,
 } from "./browserFile.ts";
 import type { Action, ElementTarget, SeenElements } from "./browserStep.ts";
-import type { StepReading } from "./resourceType.ts";
 
 const actionNames = Object.keys(actionFileSchemas);
 

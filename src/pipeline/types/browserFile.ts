@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
-import { quoted, suggestion } from "../parse/problem.ts";
-import { duration, everyStep, nonEmpty, statusFileSchema, words } from "../schema/values.ts";
+import { duration, everyStep, nonEmpty, statusFileSchema, words } from "../file/values.ts";
+import { quoted, suggestion } from "../mistakes/problem.ts";
 import { roles } from "./browserStep.ts";
 
 /** The browser resource, its steps and their elements as a pipeline file writes them. */

@@ -1,11 +1,11 @@
 import * as z from "zod/mini";
-import { addressSchema } from "../schema/address.ts";
+import { addressSchema } from "../file/address.ts";
 import {
   type DeepReadonly,
   describeExpectation,
   statusRangeSchema,
   textExpectationSchema,
-} from "../schema/values.ts";
+} from "../file/values.ts";
 
 /** The roles of WAI-ARIA 1.2 that elements of a page have. */
 export const roles = [

@@ -1,11 +1,10 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: snippets.
 import * as z from "zod/mini";
-import { checkShape } from "../parse/checkShape.ts";
-import { quoted } from "../parse/problem.ts";
-import { readExpected, readTexts, writtenText } from "../parse/readValues.ts";
-import type { Path } from "../parse/yamlSource.ts";
-import type { FieldTexts } from "../schema/fieldTexts.ts";
-import { expectedText } from "../schema/fieldTexts.ts";
+import { checkShape } from "../file/checkShape.ts";
+import type { FieldTexts } from "../file/fieldTexts.ts";
+import { expectedText } from "../file/fieldTexts.ts";
+import type { StepReading } from "../file/readValues.ts";
+import { readExpected, readTexts, writtenText } from "../file/readValues.ts";
 import {
   type DeepReadonly,
   everyStep,
@@ -13,8 +12,10 @@ import {
   textExpectationSchema,
   variableName,
   words,
-} from "../schema/values.ts";
-import type { ResourceType, StepReading } from "./resourceType.ts";
+} from "../file/values.ts";
+import type { Path } from "../file/yamlSource.ts";
+import { quoted } from "../mistakes/problem.ts";
+import type { ResourceType } from "./resourceType.ts";
 
 /** The cli resource and its steps as a pipeline file writes them. */
 

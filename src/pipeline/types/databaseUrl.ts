@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
-import { quoted, suggestion } from "../parse/problem.ts";
-import { hasReference, splitReferences } from "../schema/environmentReference.ts";
+import { hasReference, splitReferences } from "../file/environmentReference.ts";
+import { quoted, suggestion } from "../mistakes/problem.ts";
 
 const sqliteModes = ["ro", "rw", "rwc"] as const;
 const postgresParameters = [

@@ -1,8 +1,13 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: snippets.
 import * as z from "zod/mini";
-import { checkShape } from "../parse/checkShape.ts";
-import { quoted } from "../parse/problem.ts";
-import type { ProblemList } from "../parse/problemList.ts";
+import { addressSchema, isAbsolute, joinAddress } from "../file/address.ts";
+import { checkShape } from "../file/checkShape.ts";
+import { parseDuration } from "../file/duration.ts";
+import { hasReference } from "../file/environmentReference.ts";
+import type { FieldTexts } from "../file/fieldTexts.ts";
+import { expectedText, timeoutBounds, timeoutValues } from "../file/fieldTexts.ts";
+import type { ProblemList } from "../file/problemList.ts";
+import type { StepReading } from "../file/readValues.ts";
 import {
   checkNumbers,
   problemOfUrl,
@@ -10,13 +15,7 @@ import {
   readTexts,
   readTimeout,
   writtenText,
-} from "../parse/readValues.ts";
-import type { Path } from "../parse/yamlSource.ts";
-import { addressSchema, isAbsolute, joinAddress } from "../schema/address.ts";
-import { parseDuration } from "../schema/duration.ts";
-import { hasReference } from "../schema/environmentReference.ts";
-import type { FieldTexts } from "../schema/fieldTexts.ts";
-import { expectedText, timeoutBounds, timeoutValues } from "../schema/fieldTexts.ts";
+} from "../file/readValues.ts";
 import {
   type DeepReadonly,
   duration,
@@ -28,8 +27,10 @@ import {
   type TextExpectation,
   textExpectationSchema,
   words,
-} from "../schema/values.ts";
-import type { ResourceType, StepReading } from "./resourceType.ts";
+} from "../file/values.ts";
+import type { Path } from "../file/yamlSource.ts";
+import { quoted } from "../mistakes/problem.ts";
+import type { ResourceType } from "./resourceType.ts";
 
 const httpMethods = ["get", "post", "put", "patch", "delete", "head"] as const;
 

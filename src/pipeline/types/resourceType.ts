@@ -1,7 +1,8 @@
 import type * as z from "zod/mini";
-import type { ProblemList } from "../parse/problemList.ts";
-import type { Path, YamlSource } from "../parse/yamlSource.ts";
-import type { FieldTexts } from "../schema/fieldTexts.ts";
+import type { FieldTexts } from "../file/fieldTexts.ts";
+import type { ProblemList } from "../file/problemList.ts";
+import type { StepReading } from "../file/readValues.ts";
+import type { Path } from "../file/yamlSource.ts";
 
 /** A schema of a map in the file, whose fields can be listed. */
 type FileSchema = z.ZodMiniType & { readonly def: { readonly shape: Readonly<Record<string, unknown>> } };
@@ -33,12 +34,3 @@ export interface ResourceType<Step extends { readonly type: string }> {
 
 /** Reads a step's entry. @returns undefined when it is invalid; its problems are then in `reading.problems`. */
 export type ReadStep<Step> = (entry: unknown, reading: StepReading) => Step | undefined;
-
-/** What a step is read with. */
-export interface StepReading {
-  readonly path: Path;
-  readonly problems: ProblemList;
-  readonly source: YamlSource;
-  /** Explains a name that a step of this type doesn't have. @returns undefined when there is nothing to add. */
-  readonly foreignName: (name: string) => string | undefined;
-}

@@ -1,15 +1,16 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: snippets, and references as pipeline files write them.
 import * as z from "zod/mini";
-import { checkShape } from "../parse/checkShape.ts";
-import { quoted } from "../parse/problem.ts";
-import { checkNumbers, readTimeout } from "../parse/readValues.ts";
-import type { Path } from "../parse/yamlSource.ts";
-import { hasReference } from "../schema/environmentReference.ts";
-import type { FieldTexts } from "../schema/fieldTexts.ts";
-import { timeoutBounds, timeoutValues } from "../schema/fieldTexts.ts";
-import { type DeepReadonly, duration, everyStep, nonEmpty } from "../schema/values.ts";
+import { checkShape } from "../file/checkShape.ts";
+import { hasReference } from "../file/environmentReference.ts";
+import type { FieldTexts } from "../file/fieldTexts.ts";
+import { timeoutBounds, timeoutValues } from "../file/fieldTexts.ts";
+import type { StepReading } from "../file/readValues.ts";
+import { checkNumbers, readTimeout } from "../file/readValues.ts";
+import { type DeepReadonly, duration, everyStep, nonEmpty } from "../file/values.ts";
+import type { Path } from "../file/yamlSource.ts";
+import { quoted } from "../mistakes/problem.ts";
 import { type DatabaseAddress, databaseSchema, readDatabaseUrl } from "./databaseUrl.ts";
-import type { ResourceType, StepReading } from "./resourceType.ts";
+import type { ResourceType } from "./resourceType.ts";
 import { isBlank, transactionWord } from "./statementText.ts";
 
 /** The sql resource and its steps as a pipeline file writes them. */

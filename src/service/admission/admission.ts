@@ -1,7 +1,7 @@
-import type { Clock } from "../../contract/clock.ts";
+import { utcDay } from "../../contract/day.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import type { Queue } from "../../contract/queue.ts";
-import { utcDay } from "../../contract/day.ts";
+import type { Clock } from "../../machine/clock.ts";
 import type { EventBus } from "../eventBus.ts";
 import type { Log } from "../log.ts";
 import type { Runs } from "../runs/runs.ts";

@@ -1,7 +1,7 @@
+import { utcDay } from "../../contract/day.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import type { ServedRun } from "../../contract/run.ts";
 import type { RunStatus } from "../../contract/runStatus.ts";
-import { utcDay } from "../../contract/day.ts";
 import type { Runs } from "../runs/runs.ts";
 import type { MakeId } from "../store/ids.ts";
 import { asRun, removeRun, runColumns } from "../store/runs.ts";

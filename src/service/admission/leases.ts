@@ -1,4 +1,4 @@
-import type { RunnerIdentity } from "../runner/processes/runCgroups.ts";
+import type { RunnerIdentity } from "../../runner/processes/runCgroups.ts";
 import type { Database, Write } from "../store/tables.ts";
 
 /** How long a lease lasts, in milliseconds. */

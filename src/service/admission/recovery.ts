@@ -1,4 +1,4 @@
-import type { Clock } from "../../contract/clock.ts";
+import type { Clock } from "../../machine/clock.ts";
 import type { EventBus } from "../eventBus.ts";
 import type { Log } from "../log.ts";
 import type { RunLogs } from "../runs/runLogs.ts";

@@ -1,6 +1,6 @@
+import { secondsToReset, utcDay } from "../../contract/day.ts";
 import type { Org } from "../../contract/org.ts";
 import type { Refusal } from "../../contract/refusal.ts";
-import { secondsToReset, utcDay } from "../../contract/day.ts";
 import { orgWithUsage } from "../store/orgs.ts";
 import type { Write } from "../store/tables.ts";
 

@@ -11,14 +11,11 @@ import { Endpoints } from "./endpoints.ts";
 import { type AppEnv, everyRequest, logFailure, routeOf } from "./everyRequest.ts";
 import { keyRoutes } from "./keyRoutes.ts";
 import { logRoutes } from "./logRoutes.ts";
-import { operationRoutes } from "./operationRoutes.ts";
 import { orgRoutes } from "./orgRoutes.ts";
 import { projectRoutes } from "./projectRoutes.ts";
 import { errorReply, HttpProblem } from "./reply.ts";
-import { runnerRoutes } from "./runnerRoutes.ts";
 import { runRoutes } from "./runRoutes.ts";
 import { serviceRoutes } from "./serviceRoutes.ts";
-import { snapshotRoutes } from "./snapshotRoutes.ts";
 import { startRoute } from "./startRoute.ts";
 import { asUnavailable } from "./unavailable.ts";
 
@@ -65,11 +62,7 @@ export function createApp(deps: AppDeps): Hono<AppEnv> {
   logRoutes(endpoints, deps);
   artifactRoutes(endpoints, deps);
   projectRoutes(endpoints, deps);
-  if (deps.many !== undefined) {
-    snapshotRoutes(endpoints, deps.many);
-    runnerRoutes(endpoints, deps.many);
-    operationRoutes(endpoints, deps.many);
-  }
+  deps.many?.addRoutes(endpoints);
   keyRoutes(endpoints, deps);
   signInLinkRoute(endpoints, deps);
   app.route("/", endpoints.routes);

@@ -1,14 +1,12 @@
 import type { ArtifactRouteDeps } from "./artifactRoutes.ts";
+import type { Endpoints } from "./endpoints.ts";
 import type { EveryRequestDeps } from "./everyRequest.ts";
 import type { KeyRouteDeps } from "./keyRoutes.ts";
 import type { LogRouteDeps } from "./logRoutes.ts";
-import type { OperationRouteDeps } from "./operationRoutes.ts";
 import type { OrgRouteDeps } from "./orgRoutes.ts";
 import type { ProjectRouteDeps } from "./projectRoutes.ts";
-import type { RunnerRouteDeps } from "./runnerRoutes.ts";
 import type { RunRouteDeps } from "./runRoutes.ts";
 import type { ServiceRouteDeps } from "./serviceRoutes.ts";
-import type { SnapshotRouteDeps } from "./snapshotRoutes.ts";
 import type { StartRouteDeps } from "./startRoute.ts";
 
 /** What all routes need; each takes its part. */
@@ -21,8 +19,12 @@ export type AppDeps = ServiceRouteDeps &
   ProjectRouteDeps &
   KeyRouteDeps &
   EveryRequestDeps & {
-    /** Many machines only. */
-    readonly many?: SnapshotRouteDeps & RunnerRouteDeps & OperationRouteDeps;
+    /** What many servers on one database add. */
+    readonly many?: {
+      readonly addRoutes: (endpoints: Endpoints) => void;
+      /** Aborted when this server stops, so that its callers ask another one. */
+      readonly stopping: AbortSignal;
+    };
     /** Names the service's data, as every server and every start of it does: the folder, or the database. */
     readonly dataName: string;
     /** The built style and script of the page; undefined for none. */

@@ -1,6 +1,6 @@
-import type { Clock } from "../../contract/clock.ts";
 import type { Key } from "../../contract/keys.ts";
 import { mayManageKeys } from "../../contract/roles.ts";
+import type { Clock } from "../../machine/clock.ts";
 import type { MakeId } from "../store/ids.ts";
 import { createKeyOf, type KeyFacts, listKeys, revokeKey } from "../store/keys.ts";
 import type { Database } from "../store/tables.ts";

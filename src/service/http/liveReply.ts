@@ -1,6 +1,6 @@
 import type { Context } from "hono";
-import type { Clock } from "../../contract/clock.ts";
 import { PipelineError } from "../../contract/errors.ts";
+import type { Clock } from "../../machine/clock.ts";
 import type { Log } from "../log.ts";
 import type { AppEnv } from "./everyRequest.ts";
 import type { OpenReplies } from "./openReplies.ts";

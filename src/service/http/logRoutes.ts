@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
-import type { Clock } from "../../contract/clock.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import type { ServedRun } from "../../contract/run.ts";
+import type { Clock } from "../../machine/clock.ts";
 import { Bell } from "../bell.ts";
 import type { EventBus } from "../eventBus.ts";
 import type { LogStore } from "../runs/logStore.ts";

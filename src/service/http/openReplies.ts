@@ -1,8 +1,8 @@
 import type { Socket } from "node:net";
 import { setTimeout } from "node:timers/promises";
 import type { HttpBindings } from "@hono/node-server";
-import type { Clock } from "../../contract/clock.ts";
 import { PipelineError } from "../../contract/errors.ts";
+import type { Clock } from "../../machine/clock.ts";
 import type { Log } from "../log.ts";
 import { revokedAmong } from "../store/keys.ts";
 import type { Database } from "../store/tables.ts";

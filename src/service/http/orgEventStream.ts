@@ -1,5 +1,5 @@
 import type { Context } from "hono";
-import type { Clock } from "../../contract/clock.ts";
+import type { Clock } from "../../machine/clock.ts";
 import type { Caller } from "../store/keys.ts";
 import { begunRuns, type ChangedRun, changedRuns, lastChange } from "../store/runChanges.ts";
 import type { Database } from "../store/tables.ts";

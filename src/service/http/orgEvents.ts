@@ -1,5 +1,5 @@
-import type { Clock } from "../../contract/clock.ts";
 import { toWire } from "../../contract/wire.ts";
+import type { Clock } from "../../machine/clock.ts";
 import { Bell } from "../bell.ts";
 import type { EventBus } from "../eventBus.ts";
 import type { Log } from "../log.ts";

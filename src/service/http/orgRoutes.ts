@@ -1,6 +1,6 @@
-import type { Clock } from "../../contract/clock.ts";
 import { idempotencyKeySchema } from "../../contract/run.ts";
 import { toWire } from "../../contract/wire.ts";
+import type { Clock } from "../../machine/clock.ts";
 import type { Admission } from "../admission/admission.ts";
 import { Bell } from "../bell.ts";
 import { readOrg } from "../store/orgs.ts";

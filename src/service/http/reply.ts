@@ -1,8 +1,8 @@
 import type { ContentfulStatusCode } from "hono/utils/http-status";
+import { secondsToReset } from "../../contract/day.ts";
 import { type ErrorType, errorTypes, PipelineError } from "../../contract/errors.ts";
 import type { Org } from "../../contract/org.ts";
 import { type Refusal, refusalMessage } from "../../contract/refusal.ts";
-import { secondsToReset } from "../../contract/day.ts";
 import { toWire } from "../../contract/wire.ts";
 import { hideSecrets } from "../apiSecret.ts";
 

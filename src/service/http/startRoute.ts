@@ -1,9 +1,9 @@
 import type { HttpBindings } from "@hono/node-server";
 import type { Context } from "hono";
 import * as z from "zod/mini";
-import type { Clock } from "../../contract/clock.ts";
 import { waitSeconds } from "../../contract/limits.ts";
 import { agentHeader, agentSchema, idempotencyKeySchema, type StartRequest } from "../../contract/run.ts";
+import type { Clock } from "../../machine/clock.ts";
 import type { Admission } from "../admission/admission.ts";
 import type { EnterOutcome } from "../admission/waiter.ts";
 import type { Pipelines } from "../projectPipelines.ts";

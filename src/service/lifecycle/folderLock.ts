@@ -13,8 +13,8 @@ import {
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import type { Clock } from "../../contract/clock.ts";
 import { PipelineError } from "../../contract/errors.ts";
+import type { Clock } from "../../machine/clock.ts";
 import type { Log } from "../log.ts";
 import { isDiskFull, storageFault } from "../store/storageFault.ts";
 

@@ -1,5 +1,5 @@
-import type { Clock } from "../../contract/clock.ts";
 import type { Leaving } from "../../contract/service.ts";
+import type { Clock } from "../../machine/clock.ts";
 
 interface HandOverDeps {
   /** Whether the service ends by itself when nobody uses it; only such a service leaves for another. */

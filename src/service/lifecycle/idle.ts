@@ -1,5 +1,5 @@
 import type { EventEmitter } from "node:events";
-import type { Clock } from "../../contract/clock.ts";
+import type { Clock } from "../../machine/clock.ts";
 
 interface IdleWatch {
   /** Whether a reply is open, a run is active or a request waits. */

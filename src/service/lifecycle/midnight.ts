@@ -1,5 +1,5 @@
-import type { Clock } from "../../contract/clock.ts";
 import { secondsToReset, utcDay } from "../../contract/day.ts";
+import type { Clock } from "../../machine/clock.ts";
 import type { EventBus } from "../eventBus.ts";
 
 /** Not one long timer: a machine that sleeps, or a clock that is set, would make it late. */

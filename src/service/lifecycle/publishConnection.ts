@@ -1,7 +1,7 @@
 import { readFile, rename, rm, writeFile } from "node:fs/promises";
-import type { Connection } from "../../client/embedded/connectionFile.ts";
-import { connectionFile, parseConnection, readConnection } from "../../client/embedded/connectionFile.ts";
 import { toWire } from "../../contract/wire.ts";
+import type { Connection } from "../../machine/connectionFile.ts";
+import { connectionFile, parseConnection, readConnection } from "../../machine/connectionFile.ts";
 
 /** Writes the connection file, by which this machine's faces find the service: atomically, readable by this user only. */
 export async function publishConnection(folder: string, connection: Connection): Promise<void> {

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { dataFolder, serviceLogFile } from "../../client/embedded/dataFolder.ts";
 import { describeError } from "../../contract/errors.ts";
+import { dataFolder, serviceLogFile } from "../../machine/dataFolder.ts";
 import { boundedLog, lineLog, logLevel } from "../log.ts";
 import { retentionDaysOf } from "../runs/retention.ts";
 import { type Serving, serve } from "../server.ts";

@@ -1,6 +1,6 @@
-import { parseSgr, type SgrStyle, stripEscapeSequences } from "../../contract/escapeSequences.ts";
 import type { LogEntry } from "../../contract/log.ts";
 import type { ServedRun } from "../../contract/run.ts";
+import { parseSgr, type SgrStyle, stripEscapeSequences } from "../../text/escapeSequences.ts";
 import { type LogStore, readLogLine } from "../runs/logStore.ts";
 
 /** The whole log so far as plain text, streamed. */

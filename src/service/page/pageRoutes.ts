@@ -2,7 +2,6 @@ import { type Context, Hono } from "hono";
 import { createMiddleware } from "hono/factory";
 import { html } from "hono/html";
 import { PipelineError } from "../../contract/errors.ts";
-import { whatCounts } from "../../contract/whatCounts.ts";
 import { hideSecrets } from "../apiSecret.ts";
 import type { AppDeps } from "../http/appDeps.ts";
 import { sendArtifact } from "../http/artifactRoutes.ts";
@@ -18,6 +17,7 @@ import { type PageDeps, type PageEnv, requireSession, sessionCookie, startPath }
 import { runChangeRoutes } from "./runChangeRoutes.ts";
 import { runPageRoutes } from "./runPageRoutes.ts";
 import { signInRoutes } from "./signInRoutes.ts";
+import { whatCounts } from "./whatCounts.ts";
 
 /** The routes under `/app`: the page in a browser, authenticated by a cookie. */
 export function pageRoutes(app: AppDeps & { readonly pageFolder: string }): Hono<PageEnv> {

@@ -1,8 +1,8 @@
 import { type Context, Hono } from "hono";
 import { PipelineError } from "../../contract/errors.ts";
 import type { Refusal } from "../../contract/refusal.ts";
-import { english, limitText } from "../../contract/refusalText.ts";
-import { duration } from "../../contract/time.ts";
+import { english, limitText } from "../../text/refusalText.ts";
+import { duration } from "../../text/time.ts";
 import type { Quota } from "../admission/slots.ts";
 import { requireChange } from "../http/authenticate.ts";
 import { readIdempotencyKey } from "../http/requestInput.ts";

@@ -4,7 +4,7 @@ import { fromFailedStep } from "../../contract/fromStep.ts";
 import { mayChangeRuns } from "../../contract/roles.ts";
 import type { ServedRun } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
-import { duration, elapsed } from "../../contract/time.ts";
+import { duration, elapsed } from "../../text/time.ts";
 import type { Caller } from "../store/keys.ts";
 import type { Html } from "./layout.ts";
 

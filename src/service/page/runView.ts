@@ -1,7 +1,7 @@
 import { html } from "hono/html";
-import { stripEscapeSequences } from "../../contract/escapeSequences.ts";
 import { type Artifact, type RunStep, reasonText, type ServedRun, toldFailure } from "../../contract/run.ts";
-import { duration } from "../../contract/time.ts";
+import { stripEscapeSequences } from "../../text/escapeSequences.ts";
+import { duration } from "../../text/time.ts";
 import type { Caller } from "../store/keys.ts";
 import { type Html, marked } from "./layout.ts";
 import { type PageLine, styledTexts } from "./pageLog.ts";

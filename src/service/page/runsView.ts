@@ -1,10 +1,10 @@
 import { html, raw } from "hono/html";
-import { type DayUse, namedUse, type UseCount, usedUpAt } from "../../contract/dayUse.ts";
+import { nextReset } from "../../contract/day.ts";
 import { quotaLevel, quotaText } from "../../contract/limits.ts";
 import type { Org } from "../../contract/org.ts";
 import type { ServedRun } from "../../contract/run.ts";
-import { nextReset } from "../../contract/day.ts";
-import { duration } from "../../contract/time.ts";
+import { type DayUse, namedUse, type UseCount, usedUpAt } from "../../text/dayUse.ts";
+import { duration } from "../../text/time.ts";
 import type { WaitingStart } from "../admission/queue.ts";
 import type { Caller } from "../store/keys.ts";
 import type { RunPage } from "../store/runs.ts";

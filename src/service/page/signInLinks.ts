@@ -1,4 +1,4 @@
-import type { Clock } from "../../contract/clock.ts";
+import type { Clock } from "../../machine/clock.ts";
 import type { Endpoints } from "../http/endpoints.ts";
 import { ownOrigin } from "../http/ownOrigin.ts";
 import { reply } from "../http/reply.ts";

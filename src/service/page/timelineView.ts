@@ -1,7 +1,7 @@
 import { html, raw } from "hono/html";
 import type { ServedRun } from "../../contract/run.ts";
-import { duration, elapsed } from "../../contract/time.ts";
-import { placeOnAxis, type Timeline, type TimelineBar, timelineOf } from "../../contract/timeline.ts";
+import { duration, elapsed } from "../../text/time.ts";
+import { placeOnAxis, type Timeline, type TimelineBar, timelineOf } from "../../text/timeline.ts";
 import type { Html } from "./layout.ts";
 
 /** The wait for a slot and the steps as bars on one axis of time. The script moves those of an active run. */

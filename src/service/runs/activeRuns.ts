@@ -1,11 +1,11 @@
-import type { Clock } from "../../contract/clock.ts";
 import type { RunStep, ServedRun } from "../../contract/run.ts";
 import type { StopReason } from "../../contract/runners.ts";
+import type { Clock } from "../../machine/clock.ts";
+import type { RunningJob } from "../../runner/launch/launch.ts";
 import { setRunner } from "../admission/leases.ts";
 import type { EnterRequest, LocalWork } from "../admission/waiter.ts";
 import type { EventBus } from "../eventBus.ts";
 import type { Log } from "../log.ts";
-import type { RunningJob } from "../runner/launch.ts";
 import { touchRun } from "../store/runChanges.ts";
 import { markCancelling, putStep, type RunEnd, removeRun, stopRun } from "../store/runs.ts";
 import type { Write } from "../store/tables.ts";

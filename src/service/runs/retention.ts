@@ -2,10 +2,10 @@ import { readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import * as z from "zod/mini";
-import type { Clock } from "../../contract/clock.ts";
+import { dayMilliseconds } from "../../contract/day.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import { retentionDays } from "../../contract/limits.ts";
-import { dayMilliseconds } from "../../contract/day.ts";
+import type { Clock } from "../../machine/clock.ts";
 import type { Log } from "../log.ts";
 import { newestIdTime } from "../store/ids.ts";
 import { type EndedRun, endedRunsWithFiles, keepsFiles, markFilesRemoved } from "../store/runFiles.ts";

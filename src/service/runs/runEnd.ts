@@ -1,8 +1,8 @@
 import { timeLimit } from "../../contract/limits.ts";
 import type { RunnerEnd, StopReason } from "../../contract/runners.ts";
 import type { RunStatus } from "../../contract/runStatus.ts";
-import { duration } from "../../contract/time.ts";
-import { quoted } from "../../pipeline/parse/problem.ts";
+import { quoted } from "../../pipeline/mistakes/problem.ts";
+import { duration } from "../../text/time.ts";
 import type { RunEnd } from "../store/runs.ts";
 
 /** The end of a run, from its runner's end and the reason to stop it. */

@@ -10,8 +10,8 @@ import {
   SqliteDriver,
   type SqliteStatement,
 } from "kysely";
-import { prepareDataFolder } from "../../client/embedded/dataFolder.ts";
 import { PipelineError } from "../../contract/errors.ts";
+import { prepareDataFolder } from "../../machine/dataFolder.ts";
 import type { Log } from "../log.ts";
 import { migrate } from "./migrations.ts";
 import { damagedDatabase, storageFault } from "./storageFault.ts";

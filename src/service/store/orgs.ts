@@ -1,6 +1,6 @@
 import { type Selectable, sql } from "kysely";
-import type { Org } from "../../contract/org.ts";
 import { utcDay } from "../../contract/day.ts";
+import type { Org } from "../../contract/org.ts";
 import type { Caller } from "./keys.ts";
 import type { Database, Tables } from "./tables.ts";
 

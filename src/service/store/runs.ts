@@ -1,7 +1,7 @@
 import { type Selectable, sql } from "kysely";
-import { countDayUse, type DayUse } from "../../contract/dayUse.ts";
 import type { RunStep, ServedRun, ServedRunList } from "../../contract/run.ts";
 import type { RunStatus } from "../../contract/runStatus.ts";
+import { countDayUse, type DayUse } from "../../text/dayUse.ts";
 import type { Caller } from "./keys.ts";
 import { touchRun } from "./runChanges.ts";
 import { listArtifacts } from "./runFiles.ts";

@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { sql } from "kysely";
-import { type Clock, systemClock } from "../../contract/clock.ts";
 import { PipelineError } from "../../contract/errors.ts";
+import { type Clock, systemClock } from "../../machine/clock.ts";
 import { busyMilliseconds } from "./openDatabase.ts";
 import { isLocked } from "./storageFault.ts";
 import type { Database, Write } from "./tables.ts";

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { sql } from "kysely";
-import { describeError, PipelineError } from "../../../src/contract/errors.ts";
 import { secondsToReset, utcDay } from "../../../src/contract/day.ts";
+import { describeError, PipelineError } from "../../../src/contract/errors.ts";
 import { idMaker } from "../../../src/service/store/ids.ts";
 import { createKey } from "../../../src/service/store/keys.ts";
 import type { Round } from "../round.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readConnection } from "../../../src/client/embedded/connectionFile.ts";
+import { readConnection } from "../../../src/machine/connectionFile.ts";
 import { toolbox, written } from "../toolbox.ts";
 
 type Tool = Awaited<ReturnType<typeof toolbox>>;

@@ -3,7 +3,7 @@ import { hostname } from "node:os";
 import { everyOrg } from "../../../src/contract/roles.ts";
 import { postgresFolder } from "../../postgres/installPostgres.ts";
 import { databasesForSuite } from "../../postgres/lentDatabases.ts";
-import { Team } from "../../service/many/team.ts";
+import { Team } from "../../team/team.ts";
 import { until } from "../../until.ts";
 import { toolbox, written } from "../toolbox.ts";
 

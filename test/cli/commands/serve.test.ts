@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { chown, mkdir } from "node:fs/promises";
-import { readConnection } from "../../../src/client/embedded/connectionFile.ts";
+import { readConnection } from "../../../src/machine/connectionFile.ts";
 import { LoopbackService } from "../../client/loopbackService.ts";
 import { programPipeline } from "../../service/startedService.ts";
 import { toolbox, written } from "../toolbox.ts";

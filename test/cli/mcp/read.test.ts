@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { readdir } from "node:fs/promises";
-import { readConnection } from "../../../src/client/embedded/connectionFile.ts";
+import { readConnection } from "../../../src/machine/connectionFile.ts";
 import { programPipeline } from "../../service/startedService.ts";
 import { servedToolbox, toolbox } from "../toolbox.ts";
 import { Agent, revisions } from "./agent.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { Output } from "../../../src/cli/output/output.ts";
 import { printRunLog } from "../../../src/cli/runs/printRunLog.ts";
 import type { Tool } from "../../../src/cli/tool.ts";
-import { systemClock } from "../../../src/contract/clock.ts";
+import { systemClock } from "../../../src/machine/clock.ts";
 import { LoopbackService } from "../../client/loopbackService.ts";
 
 const never = new AbortController().signal;

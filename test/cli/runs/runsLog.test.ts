@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { readConnection } from "../../../src/client/embedded/connectionFile.ts";
+import { readConnection } from "../../../src/machine/connectionFile.ts";
 import { endProcess } from "../../endProcessesOf.ts";
 import { CutLine } from "../../service/cutLine.ts";
 import { programPipeline, startedService } from "../../service/startedService.ts";

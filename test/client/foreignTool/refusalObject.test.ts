@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import * as fc from "fast-check";
 import { readRefusalObject } from "../../../src/client/foreignTool/foreignTool.ts";
-import { type Refusal, refusalReport } from "../../../src/contract/refusal.ts";
 import { secondsToReset } from "../../../src/contract/day.ts";
+import { type Refusal, refusalReport } from "../../../src/contract/refusal.ts";
 import { holds } from "../../contract/holds.ts";
 
 const now = Date.parse("2026-03-03T10:00:00Z");

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { setImmediate as turn } from "node:timers/promises";
-import { systemClock } from "../../../src/contract/clock.ts";
 import type { Run } from "../../../src/contract/run.ts";
 import {
   type AnnounceLevel,
@@ -10,6 +9,7 @@ import {
 import type { SessionState } from "../../../src/extension/session/sessionState.ts";
 import type { Claims } from "../../../src/extension/window/claims.ts";
 import { Emitter, ObservableValue } from "../../../src/extension/window/observable.ts";
+import { systemClock } from "../../../src/machine/clock.ts";
 import { LoopbackService, runOnWire, sendJson } from "../../client/loopbackService.ts";
 import { FakeClock } from "../../clock/fakeClock.ts";
 import { memoryClaims } from "../memoryClaims.ts";

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { parseBaseUrl } from "../../../src/client/service/baseUrl.ts";
-import { systemClock } from "../../../src/contract/clock.ts";
 import { removeApiKey, setApiKey } from "../../../src/extension/commands/keyCommands.ts";
 import { ApiKeys } from "../../../src/extension/keys/apiKeys.ts";
 import { ServiceChoice } from "../../../src/extension/keys/serviceChoice.ts";
 import { Session } from "../../../src/extension/session/session.ts";
+import { systemClock } from "../../../src/machine/clock.ts";
 import { LoopbackService, orgOnWire, sendError, sendJson } from "../../client/loopbackService.ts";
 import { memoryMemento } from "../memoryMemento.ts";
 import { memorySecrets } from "../memorySecrets.ts";

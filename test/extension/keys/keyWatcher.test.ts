@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { systemClock } from "../../../src/contract/clock.ts";
 import { ApiKeys } from "../../../src/extension/keys/apiKeys.ts";
 import { KeyWatcher } from "../../../src/extension/keys/keyWatcher.ts";
 import { ServiceChoice } from "../../../src/extension/keys/serviceChoice.ts";
 import { Session } from "../../../src/extension/session/session.ts";
 import { FileClaims } from "../../../src/extension/window/claims.ts";
+import { systemClock } from "../../../src/machine/clock.ts";
 import { LoopbackService, orgOnWire, sendError, sendJson } from "../../client/loopbackService.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
 import { memoryMemento } from "../memoryMemento.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { systemClock } from "../../../src/contract/clock.ts";
 import { openArtifact } from "../../../src/extension/log/artifacts.ts";
 import { artifactUri } from "../../../src/extension/log/runUri.ts";
+import { systemClock } from "../../../src/machine/clock.ts";
 import { LoopbackService, runOnWire, sendError, sendJson, testKey } from "../../client/loopbackService.ts";
 
 const never = new AbortController().signal;

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { ServiceClient } from "../../../src/client/service/client.ts";
-import { systemClock } from "../../../src/contract/clock.ts";
 import { PipelineError } from "../../../src/contract/errors.ts";
 import { FollowedLog, type FollowedLogDeps } from "../../../src/extension/log/followedLog.ts";
+import { systemClock } from "../../../src/machine/clock.ts";
 import { LoopbackService, orgOnWire, runOnWire, sendError, sendJson } from "../../client/loopbackService.ts";
 import { FakeClock } from "../../clock/fakeClock.ts";
 import { ended, programPipeline, started, startedService } from "../../service/startedService.ts";

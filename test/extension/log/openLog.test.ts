@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import type { ServiceClient } from "../../../src/client/service/client.ts";
-import { systemClock } from "../../../src/contract/clock.ts";
 import type { Run } from "../../../src/contract/run.ts";
 import { OpenLogs, openLog } from "../../../src/extension/log/openLogs.ts";
+import { systemClock } from "../../../src/machine/clock.ts";
 import { LoopbackService, orgOnWire, runOnWire, sendError, sendJson } from "../../client/loopbackService.ts";
 import { FakeClock } from "../../clock/fakeClock.ts";
 import { pickingWindow } from "../fakePick.ts";

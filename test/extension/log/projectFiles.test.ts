@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { systemClock } from "../../../src/contract/clock.ts";
 import { ProjectFiles } from "../../../src/extension/log/fileLinks.ts";
+import { systemClock } from "../../../src/machine/clock.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
 
 describe("the files of a run's project", () => {

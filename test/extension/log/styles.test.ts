@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { ThemeColor } from "vscode";
-import { parseSgr } from "../../../src/contract/escapeSequences.ts";
 import { styleDecorations } from "../../../src/extension/log/painter.ts";
+import { parseSgr } from "../../../src/text/escapeSequences.ts";
 
 const esc = "\u001b";
 const color = (id: string): ThemeColor => ({ id });

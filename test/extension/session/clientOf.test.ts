@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:https";
-import { systemClock } from "../../../src/contract/clock.ts";
 import { PipelineError } from "../../../src/contract/errors.ts";
 import { clientOf } from "../../../src/extension/session/clientOf.ts";
+import { systemClock } from "../../../src/machine/clock.ts";
 import { certificate } from "../../certificate.ts";
 import { testKey } from "../../client/loopbackService.ts";
 

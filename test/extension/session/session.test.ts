@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { parseBaseUrl } from "../../../src/client/service/baseUrl.ts";
-import { systemClock } from "../../../src/contract/clock.ts";
 import { PipelineError } from "../../../src/contract/errors.ts";
 import { Session, type SessionDeps } from "../../../src/extension/session/session.ts";
 import type { SessionState } from "../../../src/extension/session/sessionState.ts";
 import type { ObservableValue } from "../../../src/extension/window/observable.ts";
+import { systemClock } from "../../../src/machine/clock.ts";
 import { LoopbackService, orgOnWire, sendError, sendJson } from "../../client/loopbackService.ts";
 import { programPipeline, started, startedService, untilCancelled } from "../../service/startedService.ts";
 

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { projectFiles } from "../../../src/client/pipelineFiles.ts";
 import { type ChooseStartDeps, chooseStart } from "../../../src/extension/start/chooseStart.ts";
 import { LastUsed } from "../../../src/extension/start/lastUsed.ts";
 import { PipelineTree } from "../../../src/extension/views/pipelineTree.ts";
+import { projectFiles } from "../../../src/project/pipelineFiles.ts";
 import { programPipeline, startedService } from "../../service/startedService.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
 import { memoryMemento } from "../memoryMemento.ts";

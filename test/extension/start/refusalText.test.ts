@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { Run } from "../../../src/contract/run.ts";
-import { timeOfDay } from "../../../src/contract/time.ts";
 import { refusalText, showRefusal } from "../../../src/extension/start/refusalNotice.ts";
+import { timeOfDay } from "../../../src/text/time.ts";
 import { fakeWindow } from "./fakeWindow.ts";
 
 const noon = Date.parse("2026-03-04T12:00:00Z");

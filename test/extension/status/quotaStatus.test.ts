@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
-import type { DayUse } from "../../../src/contract/dayUse.ts";
-import { timeOfDay } from "../../../src/contract/time.ts";
 import type { OrgReading, SessionState } from "../../../src/extension/session/sessionState.ts";
 import type { Wait } from "../../../src/extension/start/waits.ts";
 import { QuotaStatus } from "../../../src/extension/status/quotaStatus.ts";
 import { present } from "../../../src/extension/status/statusFacts.ts";
 import { ObservableValue } from "../../../src/extension/window/observable.ts";
+import type { DayUse } from "../../../src/text/dayUse.ts";
+import { timeOfDay } from "../../../src/text/time.ts";
 import { FakeClock } from "../../clock/fakeClock.ts";
 import { live, noon, run } from "./facts.ts";
 

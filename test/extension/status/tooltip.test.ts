@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { timeOfDay } from "../../../src/contract/time.ts";
 import type { StatusFacts } from "../../../src/extension/status/statusFacts.ts";
 import { bar, writeTooltip } from "../../../src/extension/status/tooltip.ts";
+import { timeOfDay } from "../../../src/text/time.ts";
 import { factsOf, live, noon, run } from "./facts.ts";
 
 const everything = () => true;

@@ -1,5 +1,5 @@
-import { stripEscapeSequences } from "../../../src/contract/escapeSequences.ts";
 import { TaskScreen } from "../../../src/extension/tasks/taskTerminal.ts";
+import { stripEscapeSequences } from "../../../src/text/escapeSequences.ts";
 
 /** A screen whose lines a test reads as a person does: without looks, and without what was printed over. */
 export function readScreen() {

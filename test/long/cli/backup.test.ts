@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { readConnection } from "../../../src/client/embedded/connectionFile.ts";
+import { readConnection } from "../../../src/machine/connectionFile.ts";
 import { toolbox, written } from "../../cli/toolbox.ts";
 import { programPipeline } from "../../service/startedService.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { readConnection } from "../../../src/client/embedded/connectionFile.ts";
+import { readConnection } from "../../../src/machine/connectionFile.ts";
 import { toolbox } from "../../cli/toolbox.ts";
 import { endProcess } from "../../endProcessesOf.ts";
 import { isAlive } from "../../isAlive.ts";

@@ -3,7 +3,7 @@ import { rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { systemClock } from "../../../src/contract/clock.ts";
+import { systemClock } from "../../../src/machine/clock.ts";
 import { serviceProxy } from "../../cli/serviceProxy.ts";
 import { written } from "../../cli/toolbox.ts";
 import { runOnWire, sendJson } from "../../client/loopbackService.ts";

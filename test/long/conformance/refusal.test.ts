@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { ServiceClient } from "../../../src/client/service/client.ts";
-import type { Refusal } from "../../../src/contract/refusal.ts";
 import { secondsToReset } from "../../../src/contract/day.ts";
+import type { Refusal } from "../../../src/contract/refusal.ts";
 import { runOnWire, sendJson } from "../../client/loopbackService.ts";
 import { clockOff, hurried } from "../../clock/preload.ts";
 import { at, type GivenOptions, givenKey, startsAnswered } from "./givenService.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { mkdir, writeFile } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { basename, join } from "node:path";
-import { readConnection } from "../../../src/client/embedded/connectionFile.ts";
+import { readConnection } from "../../../src/machine/connectionFile.ts";
 import { isAlive } from "../../isAlive.ts";
 import { programPipeline, untilCancelled } from "../../service/startedService.ts";
 import { at, givenService, startsAnswered } from "./givenService.ts";

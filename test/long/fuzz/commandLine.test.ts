@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { type Command, CommanderError } from "commander";
 import { bashWord, readBashLine, wantedWord } from "../../../src/cli/completion/wantedWord.ts";
 import { createProgram } from "../../../src/cli/program.ts";
-import { controlCharacters } from "../../../src/contract/controlCharacters.ts";
 import { findFileLinks } from "../../../src/extension/log/fileLinks.ts";
-import { parseStat } from "../../../src/service/runner/processes/linuxProcesses.ts";
-import { cgroupMounts, ownCgroup } from "../../../src/service/runner/processes/runCgroups.ts";
+import { parseStat } from "../../../src/runner/processes/linuxProcesses.ts";
+import { cgroupMounts, ownCgroup } from "../../../src/runner/processes/runCgroups.ts";
+import { controlCharacters } from "../../../src/text/controlCharacters.ts";
 import { holdsNear } from "../../near.ts";
 
 describe("command lines", () => {

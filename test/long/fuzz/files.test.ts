@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { parseConnection } from "../../../src/client/embedded/connectionFile.ts";
 import { orgSchema } from "../../../src/contract/org.ts";
 import { runSchema } from "../../../src/contract/run.ts";
 import { fromWire, toWire } from "../../../src/contract/wire.ts";
+import { parseConnection } from "../../../src/machine/connectionFile.ts";
 import { mendLog } from "../../../src/service/runs/logWriter.ts";
 import { FileReader } from "../../../src/service/runs/runLogs.ts";
 import { holdsNear } from "../../near.ts";

@@ -3,7 +3,6 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { isAlias, isMap, isScalar, isSeq, type Node, parse, parseDocument } from "yaml";
 import { projectRoot } from "../../../scripts/projectRoot.ts";
-import { controlCharacters } from "../../../src/contract/controlCharacters.ts";
 import { durationInWords, hoverAt } from "../../../src/pipeline/editing/hover.ts";
 import {
   type Outline,
@@ -16,24 +15,21 @@ import { fixOf, problemSpan } from "../../../src/pipeline/editing/problemSpan.ts
 import { suggest } from "../../../src/pipeline/editing/suggest.ts";
 import { templates } from "../../../src/pipeline/editing/templates.ts";
 import { asYamlText, type Tree } from "../../../src/pipeline/editing/tree.ts";
-import {
-  largestFile,
-  type ParsedPipeline,
-  parsePipeline,
-} from "../../../src/pipeline/parse/parsePipeline.ts";
-import type { Span } from "../../../src/pipeline/parse/problem.ts";
-import { nearestName, quoted } from "../../../src/pipeline/parse/problem.ts";
+import { parseDuration } from "../../../src/pipeline/file/duration.ts";
+import { hasReference, splitReferences } from "../../../src/pipeline/file/environmentReference.ts";
+import { describeExpectation, readTextExpectation } from "../../../src/pipeline/file/values.ts";
+import type { Span } from "../../../src/pipeline/mistakes/problem.ts";
+import { nearestName, quoted } from "../../../src/pipeline/mistakes/problem.ts";
+import { edited } from "../../../src/pipeline/mistakes/repairs.ts";
+import { largestFile, type ParsedPipeline, parsePipeline } from "../../../src/pipeline/parsePipeline.ts";
 import { isName, pipelineSchema } from "../../../src/pipeline/pipeline.ts";
-import { parseDuration } from "../../../src/pipeline/schema/duration.ts";
-import { hasReference, splitReferences } from "../../../src/pipeline/schema/environmentReference.ts";
-import { describeExpectation, readTextExpectation } from "../../../src/pipeline/schema/values.ts";
-import { edited } from "../../../src/pipeline/slips/repairs.ts";
 import { readDatabaseUrl } from "../../../src/pipeline/types/databaseUrl.ts";
 import { isBlank, transactionWord } from "../../../src/pipeline/types/statementText.ts";
-import { describeMismatches } from "../../../src/service/runner/jsonMismatches.ts";
-import { Mask } from "../../../src/service/runner/mask.ts";
-import { bind } from "../../../src/service/runner/sql/serveSqlite.ts";
-import { searchFor } from "../../../src/service/runner/textSearch.ts";
+import { Mask } from "../../../src/runner/mask/mask.ts";
+import { searchFor } from "../../../src/runner/output/textSearch.ts";
+import { bind } from "../../../src/runner/sql/serveSqlite.ts";
+import { describeMismatches } from "../../../src/runner/step/jsonMismatches.ts";
+import { controlCharacters } from "../../../src/text/controlCharacters.ts";
 import { holdsNear } from "../../near.ts";
 
 describe("pipeline files", () => {

@@ -3,12 +3,12 @@ import { eventStream } from "../../../src/client/follow/events.ts";
 import { readRefusalObject } from "../../../src/client/foreignTool/foreignTool.ts";
 import { ServiceClient } from "../../../src/client/service/client.ts";
 import type { Fetch, FetchResponse } from "../../../src/client/service/request.ts";
-import { systemClock } from "../../../src/contract/clock.ts";
-import { controlCharacters } from "../../../src/contract/controlCharacters.ts";
+import { secondsToReset } from "../../../src/contract/day.ts";
 import { describeError, errorTypes, PipelineError } from "../../../src/contract/errors.ts";
 import { readRefusal, refusalMessage, refusalReport } from "../../../src/contract/refusal.ts";
 import { readEvent } from "../../../src/contract/service.ts";
-import { secondsToReset } from "../../../src/contract/day.ts";
+import { systemClock } from "../../../src/machine/clock.ts";
+import { controlCharacters } from "../../../src/text/controlCharacters.ts";
 import { cut, holdsNear } from "../../near.ts";
 
 describe("streams of events", () => {

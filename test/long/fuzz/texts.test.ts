@@ -2,18 +2,18 @@ import assert from "node:assert/strict";
 import { SecretLine } from "../../../src/cli/terminal/readSecret.ts";
 import { TerminalLines } from "../../../src/client/follow/terminalLines.ts";
 import { SecretFilter } from "../../../src/client/service/foreignText.ts";
+import { LineAssembler, type LogEntry } from "../../../src/contract/log.ts";
+import { readTextExpectation } from "../../../src/pipeline/file/values.ts";
+import { Mask } from "../../../src/runner/mask/mask.ts";
+import { OutputSearch } from "../../../src/runner/output/outputSearch.ts";
+import { postgresToJson } from "../../../src/runner/sql/postgresValue.ts";
+import { linesOf } from "../../../src/service/page/pageLog.ts";
 import {
   controlCharacters,
   replaceControlCharacters,
   sanitizeForTerminal,
-} from "../../../src/contract/controlCharacters.ts";
-import { parseSgr, stripEscapeSequences } from "../../../src/contract/escapeSequences.ts";
-import { LineAssembler, type LogEntry } from "../../../src/contract/log.ts";
-import { readTextExpectation } from "../../../src/pipeline/schema/values.ts";
-import { linesOf } from "../../../src/service/page/pageLog.ts";
-import { Mask } from "../../../src/service/runner/mask.ts";
-import { OutputSearch } from "../../../src/service/runner/outputSearch.ts";
-import { postgresToJson } from "../../../src/service/runner/sql/postgresValue.ts";
+} from "../../../src/text/controlCharacters.ts";
+import { parseSgr, stripEscapeSequences } from "../../../src/text/escapeSequences.ts";
 import { cut, holdsNear } from "../../near.ts";
 
 describe("texts of programs", () => {

@@ -6,7 +6,7 @@ import { ensureChromium } from "../../../scripts/chromium.ts";
 import { npmCommand } from "../../../scripts/process/npm.ts";
 import { projectRoot } from "../../../scripts/projectRoot.ts";
 import { sayToStandardError } from "../../../scripts/say.ts";
-import { readConnection } from "../../../src/client/embedded/connectionFile.ts";
+import { readConnection } from "../../../src/machine/connectionFile.ts";
 import type { ToolEnd } from "../../cli/toolbox.ts";
 import { LoopbackService } from "../../client/loopbackService.ts";
 import { endProcessesOf } from "../../endProcessesOf.ts";

@@ -11,7 +11,7 @@ import {
   resourceAt,
 } from "../../../src/pipeline/editing/outline.ts";
 import { fixOf, problemSpan } from "../../../src/pipeline/editing/problemSpan.ts";
-import { largestFile, parsePipeline } from "../../../src/pipeline/parse/parsePipeline.ts";
+import { largestFile, parsePipeline } from "../../../src/pipeline/parsePipeline.ts";
 
 const folder = join(import.meta.dirname, "../../../samples/pipelines");
 const samples = readdirSync(folder).map((name) => readFileSync(join(folder, name), "utf8"));

@@ -6,7 +6,7 @@ import fc from "fast-check";
 import { parseDocument } from "yaml";
 import { suggest } from "../../../src/pipeline/editing/suggest.ts";
 import type { Suggestion } from "../../../src/pipeline/editing/suggestion.ts";
-import { largestFile, parsePipeline } from "../../../src/pipeline/parse/parsePipeline.ts";
+import { largestFile, parsePipeline } from "../../../src/pipeline/parsePipeline.ts";
 import { shownPipelines } from "../shownPipelines.ts";
 
 const folder = join(import.meta.dirname, "../../../samples/pipelines");

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { type Shape, topShape, typeShapes } from "../../../src/pipeline/editing/shape.ts";
 import { templates } from "../../../src/pipeline/editing/templates.ts";
-import { parsePipeline } from "../../../src/pipeline/parse/parsePipeline.ts";
-import type { FieldTexts } from "../../../src/pipeline/schema/fieldTexts.ts";
-import { pipelineTexts, resourceTexts, stepTexts } from "../../../src/pipeline/schema/pipelineFile.ts";
+import type { FieldTexts } from "../../../src/pipeline/file/fieldTexts.ts";
+import { parsePipeline } from "../../../src/pipeline/parsePipeline.ts";
+import { pipelineTexts, resourceTexts, stepTexts } from "../../../src/pipeline/pipelineFile.ts";
 import { resourceTypeNames } from "../../../src/pipeline/types/resourceTypes.ts";
 
 describe("what is said of the pipeline file's fields", () => {

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
+import { utcDay } from "../../../src/contract/day.ts";
 import { PipelineError } from "../../../src/contract/errors.ts";
 import type { ServedRun } from "../../../src/contract/run.ts";
-import { utcDay } from "../../../src/contract/day.ts";
 import { type AskedStart, hasStarted, type StartedCore } from "../startedCore.ts";
 
 /** The orgs of the model, by what they may do. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { readConnection } from "../../../src/client/embedded/connectionFile.ts";
 import type { Role } from "../../../src/contract/roles.ts";
+import { readConnection } from "../../../src/machine/connectionFile.ts";
 import { FakeClock } from "../../clock/fakeClock.ts";
 import { onBoth } from "../onBoth.ts";
 import { openStream } from "../openStream.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { type AddressInfo, connect } from "node:net";
 import { Hono } from "hono";
-import { systemClock } from "../../../src/contract/clock.ts";
+import { systemClock } from "../../../src/machine/clock.ts";
 import type { AppEnv } from "../../../src/service/http/everyRequest.ts";
 import { connectionLimits, createHttpServer } from "../../../src/service/http/httpServer.ts";
 import { OpenReplies } from "../../../src/service/http/openReplies.ts";

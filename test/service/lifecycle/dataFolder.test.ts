@@ -3,7 +3,7 @@ import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { createServer, type Server } from "node:net";
 import { join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
-import { connectionFile, readConnection } from "../../../src/client/embedded/connectionFile.ts";
+import { connectionFile, readConnection } from "../../../src/machine/connectionFile.ts";
 import { type ServeOptions, type Serving, serve } from "../../../src/service/server.ts";
 import { FakeClock } from "../../clock/fakeClock.ts";
 import { isAlive } from "../../isAlive.ts";

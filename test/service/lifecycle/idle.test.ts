@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { setImmediate as turn } from "node:timers/promises";
 import { connectEmbedded } from "../../../src/client/embedded/connectEmbedded.ts";
-import { readConnection } from "../../../src/client/embedded/connectionFile.ts";
 import { findEmbedded } from "../../../src/client/embedded/findEmbedded.ts";
+import { readConnection } from "../../../src/machine/connectionFile.ts";
 import { StandIn } from "../../client/embedded/standIn.ts";
 import { FakeClock } from "../../clock/fakeClock.ts";
 import { ended, programPipeline, started, startedService, untilCancelled } from "../startedService.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { access, mkdir, readFile, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { readConnection } from "../../../src/client/embedded/connectionFile.ts";
+import { readConnection } from "../../../src/machine/connectionFile.ts";
 import { serve } from "../../../src/service/server.ts";
 import { isAlive } from "../../isAlive.ts";
 import { itOn } from "../../itOn.ts";

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import type { ServiceClient } from "../../../src/client/service/client.ts";
-import { processTable } from "../../../src/service/runner/processes/systemProcesses.ts";
+import { processTable } from "../../../src/runner/processes/systemProcesses.ts";
 import { FakeClock } from "../../clock/fakeClock.ts";
 import { isAlive } from "../../isAlive.ts";
 import { itOn } from "../../itOn.ts";
+import { holdBeacon, makeBeacon, quoted } from "../../runner/beacon.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
 import { onBoth } from "../onBoth.ts";
-import { holdBeacon, makeBeacon, quoted } from "../runner/beacon.ts";
 import { serviceOn } from "../serviceOn.ts";
 import {
   ended,

@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { readConnection } from "../../../src/client/embedded/connectionFile.ts";
 import { ServiceClient } from "../../../src/client/service/client.ts";
+import { readConnection } from "../../../src/machine/connectionFile.ts";
 import { ended, programPipeline, started, startedService, untilCancelled } from "../startedService.ts";
 
 const never = new AbortController().signal;

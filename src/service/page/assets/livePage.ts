@@ -1,5 +1,5 @@
-import { elapsed } from "../../../contract/time.ts";
-import { placeOnAxis } from "../../../contract/timeline.ts";
+import { elapsed } from "../../../text/time.ts";
+import { placeOnAxis } from "../../../text/timeline.ts";
 
 /** The shortest pause between two refreshes, in milliseconds. */
 const refreshPause = 300;

@@ -4,7 +4,7 @@ import type { RunnerMessage } from "../../../../src/contract/runners.ts";
 import { postgresFolder } from "../../../postgres/installPostgres.ts";
 import { databasesForSuite } from "../../../postgres/lentDatabases.ts";
 import { StartedPostgres } from "../../../postgres/startedPostgres.ts";
-import { Team } from "../../../service/many/team.ts";
+import { Team } from "../../../team/team.ts";
 import { until } from "../../../until.ts";
 
 const never = new AbortController().signal;

@@ -3,7 +3,7 @@ import { sql } from "kysely";
 import type { Database } from "../../../../src/service/store/tables.ts";
 import { postgresFolder } from "../../../postgres/installPostgres.ts";
 import { databasesForSuite } from "../../../postgres/lentDatabases.ts";
-import { Team } from "../../../service/many/team.ts";
+import { Team } from "../../../team/team.ts";
 import { until } from "../../../until.ts";
 
 const runners = 500;

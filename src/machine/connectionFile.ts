@@ -1,0 +1,66 @@
+import { closeSync, constants, fstatSync, openSync, readFileSync, type Stats } from "node:fs";
+import { join } from "node:path";
+import * as z from "zod/mini";
+import { fromWire } from "../contract/wire.ts";
+
+const connectionSchema = z.object({
+  url: z.string().check(z.regex(/^http:\/\/127\.0\.0\.1:[1-9]\d*$/)),
+  pid: z.int().check(z.positive()),
+  /** The API key of this machine's faces; new at every start of the service. */
+  token: z.string().check(z.minLength(1)),
+  instance: z.string().check(z.minLength(1)),
+  /** The service's version; left out by one that runs from its sources. */
+  version: z.optional(z.string()),
+});
+
+export type Connection = z.infer<typeof connectionSchema>;
+
+/**
+ * The path of the file by which faces find the embedded service: mode 0600, written once the service answers and removed
+ * when it stops. After a crash it may be stale, so `instance` is compared with `GET /healthz` before the token is sent.
+ */
+export function connectionFile(folder: string): string {
+  return join(folder, "service.json");
+}
+
+/**
+ * @returns undefined when the file is missing or invalid, or when another user could have written it.
+ */
+export async function readConnection(folder: string): Promise<Connection | undefined> {
+  try {
+    return parseConnection(readOwn(connectionFile(folder)));
+  } catch {
+    return undefined;
+  }
+}
+
+/** @returns undefined for an invalid file. */
+export function parseConnection(text: string): Connection | undefined {
+  try {
+    const read = fromWire(connectionSchema, JSON.parse(text));
+    return read.kind === "valid" && URL.canParse(read.value.url) ? read.value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Non-blocking, in case of a pipe without a writer. */
+const reading = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
+
+/** Synchronous: every command begins with it, and `node:fs/promises` takes longer to load than the file to read. */
+function readOwn(path: string): string {
+  const file = openSync(path, reading);
+  try {
+    return isOwn(fstatSync(file)) ? readFileSync(file, "utf8") : "";
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** Whether only this user can have written it. On Windows the profile's access list decides. */
+function isOwn(facts: Stats): boolean {
+  const user = process.getuid?.();
+  if (user === undefined) return true;
+  // Root may use another user's service.
+  return (user === 0 || facts.uid === user) && facts.isFile() && (facts.mode & 0o022) === 0;
+}

@@ -1,0 +1,141 @@
+import type { Stats } from "node:fs";
+import { chmod, type FileHandle, lstat, mkdir, open, readdir, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import envPaths from "env-paths";
+import { PipelineError } from "../contract/errors.ts";
+import type { Environment } from "../project/environment.ts";
+
+/**
+ * The embedded service's folder, absolute: `PIPELINE_DATA_DIR`, relative to the working folder, or the system's data folder
+ * (contract: "The command-line tool").
+ */
+export function dataFolder(env: Environment): string {
+  const named = env["PIPELINE_DATA_DIR"] ?? "";
+  return named === "" ? envPaths("pipeline-runs", { suffix: "" }).data : resolve(named);
+}
+
+const othersMayWrite = 0o022;
+/** The folders for temporary files of all users. A volume of one's own may have the same mode. */
+const sharedByAll = () => [tmpdir(), "/tmp", "/var/tmp", "/dev/shm"];
+
+/** Whether root may use a data folder that belongs to another user. */
+export type OtherOwner = "refused" | "allowed";
+
+/**
+ * Creates the data folder where it is missing, and ensures that nobody else can write to it: another's database, connection
+ * file or link would be trusted. Removes others' write permission; refuses a folder that belongs to another user or holds
+ * another's files. On Windows, which has no user ids, the profile's access list decides.
+ *
+ * @throws PipelineError `internal` for a folder that is refused; file system errors.
+ */
+export async function prepareDataFolder(folder: string, otherOwner: OtherOwner): Promise<void> {
+  await makeFolder(folder);
+  const own = process.getuid?.();
+  if (own === undefined) return;
+  const { uid, mode } = await statFolder(folder, nameAnother);
+  const trusted = new Set([own, 0, ...(own === 0 && otherOwner === "allowed" ? [uid] : [])]);
+  const mayOthersWrite = (mode & othersMayWrite) !== 0;
+  if (!trusted.has(uid) || (uid !== own && own !== 0 && mayOthersWrite)) {
+    throw notOwn(
+      `The data folder ${folder} belongs to another user (number ${uid}).`,
+      own === 0
+        ? `Serve as that user (sudo -u '#${uid}'), name another folder with PIPELINE_DATA_DIR or --data-dir, or let root serve this one with \`pipeline serve --allow-other-owner\`.`
+        : nameAnother,
+    );
+  }
+  // No effect on a file system without modes.
+  if (mayOthersWrite) await chmod(folder, mode & 0o7777 & ~othersMayWrite);
+  for (const name of await readdir(folder)) {
+    const path = join(folder, name);
+    // It may have been removed meanwhile.
+    const facts = await lstat(path).catch(() => undefined);
+    if (facts !== undefined && !trusted.has(facts.uid)) {
+      throw notOwn(`${path} belongs to another user (number ${facts.uid}).`, nameAnother);
+    }
+  }
+}
+
+const nameAnother = "Name a folder of your own with PIPELINE_DATA_DIR or --data-dir, such as a new one.";
+
+function notOwn(message: string, next: string): PipelineError {
+  return new PipelineError("internal", message, { next });
+}
+
+/**
+ * What is known of a folder that is to be this product's alone.
+ *
+ * @param next what to do about one that can't be.
+ * @throws PipelineError `internal` for what is no folder, and for one that all users share, such as `/tmp`: to close it to them
+ *   would break what others do there.
+ */
+export async function statFolder(folder: string, next: string): Promise<Stats> {
+  const facts = await stat(folder);
+  if (!facts.isDirectory()) throw new PipelineError("internal", `${folder} is no folder.`, { next });
+  if (sharedByAll().includes(resolve(folder))) {
+    throw new PipelineError("internal", `The folder ${folder} is one that all users of this machine share.`, {
+      next,
+    });
+  }
+  return facts;
+}
+
+/**
+ * Creates a folder of mode 0700 and its missing parents; an existing one stays as it is. Node's `recursive` never ends below
+ * a folder like `/proc`, which accepts no folders.
+ */
+export async function makeFolder(folder: string): Promise<void> {
+  const make = () => mkdir(folder, { mode: 0o700 });
+  try {
+    await make();
+  } catch (error) {
+    if (codeOf(error) === "EEXIST") return;
+    if (codeOf(error) !== "ENOENT" || dirname(folder) === folder) throw error;
+    await makeFolder(dirname(folder));
+    await make().catch((again: unknown) => {
+      if (codeOf(again) !== "EEXIST") throw again;
+    });
+  }
+}
+
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && "code" in error ? error.code : undefined;
+}
+
+const largestBytes = 1024 * 1024;
+
+/** The log of the embedded service's output. */
+export function serviceLogFile(folder: string): string {
+  return join(folder, "service.log");
+}
+
+/** Opens the log for another start, with mode 0600; truncates it above 1 MiB. */
+export async function openServiceLog(folder: string): Promise<FileHandle> {
+  const path = serviceLogFile(folder);
+  const size = await sizeOf(path);
+  const log = await open(path, size > largestBytes ? "w" : "a", 0o600);
+  await log.chmod(0o600);
+  return log;
+}
+
+/** At most `lines` last lines after the offset `start` (bytes). */
+export async function lastLines(folder: string, start: number, lines: number): Promise<string[]> {
+  await using log = await open(serviceLogFile(folder), "r");
+  const { size } = await log.stat();
+  const begin = start <= size ? start : 0;
+  const length = Math.min(size - begin, 16 * 1024);
+  const { buffer, bytesRead } = await log.read(Buffer.alloc(length), 0, length, size - length);
+  const text = buffer.subarray(0, bytesRead).toString("utf8");
+  return text
+    .split(/\r?\n/)
+    .filter((line) => line.trim() !== "")
+    .slice(-lines);
+}
+
+async function sizeOf(path: string): Promise<number> {
+  try {
+    return (await stat(path)).size;
+  } catch {
+    return 0;
+  }
+}

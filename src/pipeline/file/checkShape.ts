@@ -1,0 +1,169 @@
+import type * as z from "zod/mini";
+import { noText } from "../../contract/wire.ts";
+import { nearestName, quoted, suggestion } from "../mistakes/problem.ts";
+import type { ProblemList } from "./problemList.ts";
+import type { Path } from "./yamlSource.ts";
+
+/** A schema of a map in the file, and what such a map is called in messages. */
+interface Shape<T> {
+  readonly schema: z.ZodMiniType<T> & { readonly def: { readonly shape: Readonly<Record<string, unknown>> } };
+  /** With its article: `an http step`. */
+  readonly noun: string;
+  /** Explains a name that doesn't belong here. @returns undefined when there is nothing to add. */
+  readonly foreign?: (name: string) => string | undefined;
+}
+
+/** Returns the value if it fits the schema; otherwise adds every problem to `problems`. */
+export function checkShape<T>(
+  shape: Shape<T>,
+  value: unknown,
+  path: Path,
+  problems: ProblemList,
+): T | undefined {
+  const result = shape.schema.safeParse(value, { error: noText });
+  if (result.success) return result.data;
+  for (const issue of result.error.issues) {
+    if (problems.full) break;
+    report(shape, value, issue, path, problems);
+  }
+  return undefined;
+}
+
+function report<T>(
+  shape: Shape<T>,
+  value: unknown,
+  issue: z.core.$ZodIssue,
+  path: Path,
+  problems: ProblemList,
+): void {
+  const at = [...path, ...issue.path];
+  const missing = missingName(value, issue);
+  if (missing !== undefined) {
+    // The misspelt name is reported instead.
+    if (
+      nearestName(missing, unknownIn(valueAt(value, issue.path.slice(0, -1)), shape, issue.path)) !==
+      undefined
+    )
+      return;
+    problems.add(at.slice(0, -1), `${shape.noun} needs \`${missing}\``);
+    return;
+  }
+  switch (issue.code) {
+    case "unrecognized_keys":
+      for (const name of issue.keys) {
+        if (problems.full) return;
+        problems.addToName([...at, name], unknownName(shape, name, issue.path));
+      }
+      return;
+    case "invalid_key":
+      problems.addToName(at, issue.issues[0]?.message ?? "this name can't stand here");
+      return;
+    case "invalid_type":
+      reportType(valueAt(value, issue.path), issue.expected, at, problems);
+      return;
+    case "too_small":
+      problems.add(at, issue.origin === "array" ? "this list is empty" : tooSmall(issue));
+      return;
+    case "too_big":
+      problems.add(at, `this is too large: at most ${issue.maximum}`);
+      return;
+    default:
+      problems.add(at, issue.message === "" ? "this is not valid here" : issue.message);
+  }
+}
+
+function reportType(value: unknown, expected: string, at: Path, problems: ProblemList): void {
+  const wanted = `expected ${kindOf(expected)}`;
+  const isList = Array.isArray(value);
+  if (expected === "string" && (typeof value === "number" || typeof value === "boolean")) {
+    problems.addNotText(at, `expected text; put this ${typeof value} in quotes`);
+  } else if (isList && isMapName(expected)) {
+    problems.add(at, `${wanted}, not a list; leave out the dash`);
+  } else if (expected === "array" && isMap(value)) {
+    problems.add(at, `${wanted}; begin each of its items with \`- \``);
+  } else {
+    problems.add(at, wanted);
+  }
+}
+
+function isMapName(expected: string): boolean {
+  return expected === "object" || expected === "record";
+}
+
+/** The name of a required field that is missing; for a union, zod reports it as an invalid union. */
+function missingName(value: unknown, issue: z.core.$ZodIssue): string | undefined {
+  if (issue.code !== "invalid_type" && issue.code !== "invalid_union") return undefined;
+  const name = issue.path.at(-1);
+  return name === undefined || valueAt(value, issue.path) !== undefined ? undefined : String(name);
+}
+
+function unknownIn<T>(map: unknown, { schema }: Shape<T>, path: Path): readonly string[] {
+  const known =
+    path.length === 1 ? Object.keys(schema.def.shape) : namesInside(schema.def.shape, path.slice(0, -1));
+  return isMap(map) ? Object.keys(map).filter((name) => !known.includes(name)) : [];
+}
+
+function unknownName<T>(shape: Shape<T>, name: string, inside: Path): string {
+  const parent = inside.at(-1);
+  if (parent !== undefined) {
+    const known = namesInside(shape.schema.def.shape, inside);
+    return `\`${String(parent)}\` has no \`${quoted(name)}\`${suggestion(name, known)}`;
+  }
+  const more = shape.foreign?.(name);
+  if (more !== undefined) return more;
+  return `${shape.noun} has no \`${quoted(name)}\`${suggestion(name, Object.keys(shape.schema.def.shape))}`;
+}
+
+/** The field names of an object schema inside `shape`; none if there is no such object. */
+function namesInside(shape: Readonly<Record<string, unknown>>, inside: Path): readonly string[] {
+  let names = shape;
+  for (const part of inside) {
+    const inner = typeof part === "string" ? shapeOf(names[part]) : undefined;
+    if (inner === undefined) return [];
+    names = inner;
+  }
+  return Object.keys(names);
+}
+
+function shapeOf(schema: unknown): Readonly<Record<string, unknown>> | undefined {
+  const def = isMap(schema) ? schema["def"] : undefined;
+  if (!isMap(def)) return undefined;
+  if (isMap(def["shape"])) return def["shape"];
+  return shapeOf(def["innerType"]);
+}
+
+function valueAt(value: unknown, path: Path): unknown {
+  let found = value;
+  for (const part of path) {
+    if (Array.isArray(found)) found = typeof part === "number" ? found[part] : undefined;
+    else
+      found =
+        isMap(found) && typeof part === "string" && Object.hasOwn(found, part) ? found[part] : undefined;
+  }
+  return found;
+}
+
+/** Whether a value is a map of the file: an object and not a list. */
+export function isMap(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function tooSmall(issue: z.core.$ZodIssueTooSmall): string {
+  return issue.message === "" ? `this is too small: at least ${issue.minimum}` : issue.message;
+}
+
+function kindOf(expected: string): string {
+  switch (expected) {
+    case "string":
+      return "text";
+    case "object":
+    case "record":
+      return "a map of names and values";
+    case "array":
+      return "a list";
+    case "int":
+      return "a whole number";
+    default:
+      return `a ${expected}`;
+  }
+}

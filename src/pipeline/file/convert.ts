@@ -1,0 +1,167 @@
+import { type Alias, isAlias, isMap, isScalar, isSeq, type Node, type ParsedNode, Scalar } from "yaml";
+import { quoted } from "../mistakes/problem.ts";
+import { mostProblems } from "../mistakes/repairs.ts";
+import type { Slip } from "../mistakes/slip.ts";
+import {
+  besideNameSlip,
+  dashedSlip,
+  duplicateSlip,
+  hasNoBreak,
+  noBreakSlip,
+  outdentedSlip,
+  undashedSlip,
+} from "../mistakes/structureSlips.ts";
+import { quoteSlip, tornSlip } from "../mistakes/valueSlips.ts";
+
+export const deepestNesting = 64;
+/** Aliases are counted expanded, so that a few lines of aliases can't stand for gigabytes. */
+const mostValues = 50_000;
+const topFields: ReadonlySet<string> = new Set([
+  "$schema",
+  "name",
+  "time-limit",
+  "env-file",
+  "unmasked",
+  "resources",
+  "steps",
+]);
+
+/** Converts YAML nodes to plain data, and reports what YAML allows but a pipeline file doesn't. */
+export class Converter {
+  readonly complaints: Slip[] = [];
+  /** Whether a limit is exceeded, so that the data isn't whole. */
+  isTooLarge = false;
+  readonly targets = new Map<Alias, Node>();
+  readonly #anchors = new Map<string, { node: Node; value: unknown; size: number }>();
+  readonly #text: string;
+  #size = 0;
+
+  readonly #isField: (name: string) => boolean;
+
+  constructor(text: string, isField: (name: string) => boolean) {
+    this.#text = text;
+    this.#isField = isField;
+  }
+
+  convert(node: ParsedNode | Node | null, depth: number): unknown {
+    this.#size += 1;
+    if (node === null) return null;
+    if (depth > deepestNesting) {
+      this.isTooLarge = true;
+      return this.#report(`this is nested more than ${deepestNesting} levels deep`, node);
+    }
+    if (this.#size > mostValues) {
+      this.isTooLarge = true;
+      // Reported once: all values after it exceed the limit too.
+      return this.#size - 1 === mostValues
+        ? this.#report(`the file holds more than ${mostValues} values, its aliases written out`, node)
+        : null;
+    }
+    if (isAlias(node)) return this.#resolve(node);
+    const sizeBefore = this.#size;
+    const value = this.#plain(node, depth);
+    const anchor = "anchor" in node ? node.anchor : undefined;
+    if (anchor !== undefined) this.#anchors.set(anchor, { node, value, size: this.#size - sizeBefore });
+    return value;
+  }
+
+  #plain(node: Node, depth: number): unknown {
+    if (isScalar(node)) {
+      if (typeof node.value === "number" && !Number.isFinite(node.value)) {
+        return this.#report("this is a number that a pipeline can't hold", node);
+      }
+      const [start = 0, end = start] = node.range ?? [];
+      if (node.type === Scalar.PLAIN && node.comment) this.#add(() => tornSlip(this.#text, start, end));
+      return node.value;
+    }
+    if (isSeq<ParsedNode>(node)) {
+      return node.items.map((item) => {
+        if (depth === 1 && isSeq(item) && item.flow !== true)
+          this.#add(() => dashedSlip("there is one dash too many here", [startOf(item)]));
+        return this.convert(item, depth + 1);
+      });
+    }
+    if (!isMap<ParsedNode, ParsedNode | null>(node)) return this.#report("this can't be read", node);
+    const entries = new Map<string, unknown>();
+    for (const { key, value } of node.items) {
+      const name = isScalar(key) ? String(key.value ?? "") : undefined;
+      if (name === undefined) {
+        this.#report("expected a plain name before the colon", key);
+      } else if (hasNoBreak(name)) {
+        this.#add(() => noBreakSlip(name, startOf(key)));
+      } else if (entries.has(name)) {
+        const twice = {
+          message: `\`${quoted(name)}\` is here twice`,
+          start: startOf(key),
+          end: startOf(key),
+        };
+        const first = startOf(node.items[0]?.key ?? null);
+        this.#add(() => duplicateSlip(this.#text, name, startOf(key), first) ?? twice);
+      } else if (name === "<<" && isAlias(value)) {
+        this.#report("a pipeline file has no merge keys (`<<`); an alias can stand for a whole value", key);
+      } else {
+        if (depth === 0) this.#checkTop(name, key, value, entries);
+        entries.set(name, this.convert(value, depth + 1));
+      }
+    }
+    return Object.fromEntries(entries);
+  }
+
+  #resolve(alias: Alias): unknown {
+    const target = this.#anchors.get(alias.source);
+    if (target === undefined && !/^[\w-]+$/.test(alias.source)) {
+      const [start = 0, end = start] = alias.range ?? [];
+      this.#add(() => quoteSlip(this.#text, { start, end }));
+      return null;
+    }
+    if (target === undefined) {
+      return this.#report(`nothing before this is anchored as \`&${quoted(alias.source)}\``, alias);
+    }
+    this.targets.set(alias, target.node);
+    const before = this.#size;
+    this.#size += target.size;
+    if (before <= mostValues && this.#size > mostValues) {
+      this.isTooLarge = true;
+      this.#report(`the file holds more than ${mostValues} values, its aliases written out`, alias);
+    }
+    return target.value;
+  }
+
+  /** What is certain at the file's top: lists and maps that were mixed up, and a step's lines that aren't indented. */
+  #checkTop(
+    name: string,
+    key: ParsedNode,
+    value: ParsedNode | null,
+    before: ReadonlyMap<string, unknown>,
+  ): void {
+    if (name === "steps" && isMap(value) && value.flow !== true) {
+      this.#add(() => undashedSlip(this.#text, startOf(value), value.range?.[1] ?? startOf(value)));
+    } else if (name === "resources" && isSeq<Node>(value) && value.flow !== true) {
+      const dashes = value.items.map((item) => this.#text.lastIndexOf("-", startOf(item)));
+      this.#add(() => dashedSlip("`resources` is a map of names and resources, without dashes", dashes));
+    } else if (name === "resources" && isMap<ParsedNode, ParsedNode | null>(value)) {
+      const bare = value.items.findIndex((pair) => isScalar(pair.value) && pair.value.value === null);
+      const next = bare === -1 ? undefined : value.items[bare + 1]?.key;
+      if (isScalar(next) && next.value === "type") {
+        this.#add(() => besideNameSlip(this.#text, startOf(next), this.#isField));
+      }
+    } else if (!topFields.has(name) && this.#isField(name) && Array.isArray(before.get("steps"))) {
+      this.#add(() => outdentedSlip(this.#text, startOf(key)));
+    }
+  }
+
+  #report(message: string, node: Node | ParsedNode): null {
+    this.#add(() => ({ message, start: startOf(node), end: startOf(node) }));
+    return null;
+  }
+
+  /** A slip is searched for only as long as it is reported, since a hostile file has thousands. */
+  #add(find: () => Slip | undefined): void {
+    const slip = this.complaints.length < mostProblems ? find() : undefined;
+    if (slip !== undefined) this.complaints.push(slip);
+  }
+}
+
+function startOf(node: Node | null): number {
+  return node?.range?.[0] ?? 0;
+}

@@ -1,0 +1,45 @@
+import { type Fix, inOrder, type Place, type Problem } from "../mistakes/problem.ts";
+import { mostProblems } from "../mistakes/repairs.ts";
+import type { Path, YamlSource } from "./yamlSource.ts";
+
+/** Collects a file's problems, so that they can be reported together in the order of the file. */
+export class ProblemList {
+  readonly #source: YamlSource;
+  readonly #problems: Problem[] = [];
+
+  constructor(source: YamlSource) {
+    this.#source = source;
+    this.#problems.push(...source.problems);
+  }
+
+  /** Whether the limit of problems is reached. */
+  get full(): boolean {
+    return this.#problems.length >= mostProblems;
+  }
+
+  /** Adds a problem of the value at a path. */
+  add(path: Path, message: string): void {
+    if (!this.full) this.#addAt(this.#source.place(path), message);
+  }
+
+  /** Adds that a number or boolean should be a text. */
+  addNotText(path: Path, message: string): void {
+    const fix = this.#source.quotesFor(path);
+    if (!this.full) this.#addAt(this.#source.place(path), message, fix);
+  }
+
+  /** Adds a problem of the name of the entry at a path. */
+  addToName(path: Path, message: string): void {
+    if (!this.full) this.#addAt(this.#source.placeOfName(path), message);
+  }
+
+  sorted(): readonly Problem[] {
+    return inOrder(this.#problems);
+  }
+
+  #addAt(place: Place, message: string, fix?: Fix): void {
+    // Where the YAML itself is wrong, what follows from that is no second problem.
+    if (this.#source.isConsequence(place)) return;
+    this.#problems.push({ message, ...place, ...(fix === undefined ? {} : { fix }) });
+  }
+}

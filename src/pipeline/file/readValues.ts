@@ -1,0 +1,115 @@
+import { timeLimit } from "../../contract/limits.ts";
+import { quoted } from "../mistakes/problem.ts";
+import { isAbsolute } from "./address.ts";
+import { isMap } from "./checkShape.ts";
+import { parseDuration } from "./duration.ts";
+import { hasReference } from "./environmentReference.ts";
+import type { ProblemList } from "./problemList.ts";
+import { readTextExpectation, type TextExpectation } from "./values.ts";
+import type { Path, YamlSource } from "./yamlSource.ts";
+
+/** What a step is read with. */
+export interface StepReading {
+  readonly path: Path;
+  readonly problems: ProblemList;
+  readonly source: YamlSource;
+  /** Explains a name that a step of this type doesn't have. @returns undefined when there is nothing to add. */
+  readonly foreignName: (name: string) => string | undefined;
+}
+
+type Words = string | number | boolean;
+
+/** A value of the file as text; a number or boolean as it was written. */
+export function writtenText(value: Words, path: Path, source: YamlSource): string {
+  return typeof value === "string" ? value : (source.written(path) ?? String(value));
+}
+
+/** A map of the file whose values are all texts. */
+export function readTexts(
+  values: Readonly<Record<string, Words>> | undefined,
+  path: Path,
+  source: YamlSource,
+): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(values ?? {}).map(([name, value]) => [name, writtenText(value, [...path, name], source)]),
+  );
+}
+
+/** Reads an expectation of a text. An invalid regular expression is a problem of the file. */
+export function readExpected(value: Words, path: Path, reading: StepReading): TextExpectation | undefined {
+  const text = writtenText(value, path, reading.source);
+  const read = readTextExpectation(text);
+  if (read.kind === "invalid") {
+    reading.problems.add(path, read.problem);
+    return undefined;
+  }
+  if (read.expectation.kind === "matches" && hasReference(text)) {
+    reading.problems.add(path, "an environment variable can't be filled in inside a regular expression");
+  }
+  return read.expectation;
+}
+
+/** A part of the file that may have a `timeout`. */
+interface Timed {
+  readonly file: { readonly timeout?: string | number | undefined };
+  readonly path: Path;
+}
+
+/** Shorter than a run's time limit, so that the message names the server that didn't answer. */
+const timeoutByDefault = 10_000;
+
+/** The step's timeout, else its resource's, else 10 s; in milliseconds. */
+export function readTimeout(step: Timed, resource: Timed, problems: ProblemList): number {
+  const { file, path } = step.file.timeout === undefined ? resource : step;
+  if (file.timeout === undefined) return timeoutByDefault;
+  const milliseconds = parseDuration(file.timeout) ?? 0;
+  if (milliseconds < 1 || milliseconds > timeLimit.atMost * 1000) {
+    problems.add([...path, "timeout"], "a timeout is at least 1ms and at most 1h");
+  }
+  return milliseconds;
+}
+
+/**
+ * Reports numbers that would not be sent or compared as they are written: YAML reads `02142` as 2142 and `12e5` as 1200000, and no
+ * number keeps more than 15 digits for sure. `1.50` is 1.5 to everybody.
+ */
+export function checkNumbers(value: unknown, path: Path, reading: StepReading): void {
+  if (Array.isArray(value)) {
+    for (const [index, item] of value.entries()) checkNumbers(item, [...path, index], reading);
+  } else if (isMap(value)) {
+    for (const [name, item] of Object.entries(value)) checkNumbers(item, [...path, name], reading);
+  } else if (typeof value === "number") {
+    const written = reading.source.written(path) ?? String(value);
+    if (isAsWritten(written, value)) return;
+    const shown = quoted(written);
+    reading.problems.addNotText(
+      path,
+      `this is read as the number ${value}; as a text it keeps what is written: "${shown}"`,
+    );
+  }
+}
+
+function isAsWritten(written: string, value: number): boolean {
+  // With a point or beyond 21 digits it is meant as one; `12e5` is rather the beginning of a commit's name.
+  if (/^[-+]?[\d.]+e[-+]?\d+$/i.test(written)) return /\./.test(written) || /e/.test(String(value));
+  const [, sign = "", whole = "", decimals = ""] = /^(-?)(\d*)(?:\.(\d*))?$/.exec(written) ?? [];
+  const digits = decimals.replace(/0+$/, "");
+  if (!Number.isSafeInteger(Math.trunc(value))) return false;
+  return `${sign}${whole === "" ? "0" : whole}${digits === "" ? "" : `.${digits}`}` === String(value);
+}
+
+/**
+ * @param instead what to do instead of putting a user and password into the address; ends the message.
+ * @returns undefined for a valid address.
+ */
+export function problemOfUrl(written: string, instead: string): string | undefined {
+  if (!isAbsolute(written)) {
+    return `\`${quoted(written)}\` is no address: it begins with http:// or https://`;
+  }
+  const url = URL.parse(written);
+  if (url === null) return `\`${quoted(written)}\` is no address`;
+  if (url.username !== "" || url.password !== "") {
+    return `an address holds no user and password; ${instead}`;
+  }
+  return undefined;
+}

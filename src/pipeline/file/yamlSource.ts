@@ -1,0 +1,215 @@
+import { type Alias, isAlias, isMap, isScalar, isSeq, type Node, parseDocument } from "yaml";
+import type { Fix, Place, Problem, Span } from "../mistakes/problem.ts";
+import { edited, isMended, mostProblems, Repairs, type Troubles } from "../mistakes/repairs.ts";
+import type { Slip } from "../mistakes/slip.ts";
+import { slipsBehind } from "../mistakes/slips.ts";
+import { blockAround } from "../mistakes/structureSlips.ts";
+import { quoteSlip } from "../mistakes/valueSlips.ts";
+import { Converter } from "./convert.ts";
+
+export type Path = readonly PropertyKey[];
+
+/** A parsed YAML text: plain data with the position of each part. */
+export interface YamlSource {
+  readonly kind: "valid";
+  readonly value: unknown;
+  /** The mistakes in the YAML itself; the value is read as if they were mended. */
+  readonly problems: readonly Problem[];
+  /** The position of the value at a path, or of its name when the value is empty. */
+  place(path: Path): Place;
+  /** The position of the name of the entry at a path. */
+  placeOfName(path: Path): Place;
+  /** A number or boolean as it was written: `1.10` stays `1.10`. */
+  written(path: Path): string | undefined;
+  /** What makes a text of the number or boolean at a path. */
+  quotesFor(path: Path): Fix | undefined;
+  /** Whether a problem at this place would only follow from one of those in the YAML itself. */
+  isConsequence(place: Place): boolean;
+}
+
+type ReadYaml = YamlSource | { readonly kind: "invalid"; readonly problems: readonly Problem[] };
+
+/** In UTF-16 units: what is read again, all mended texts together, since a hostile file takes up to a second a reading. */
+const mostReadAgain = 128 * 1024;
+
+/**
+ * Parses one YAML document. A mistake that can be mended with certainty is mended for the reading of what follows, so that
+ * each is one problem and hides no other. Never throws.
+ *
+ * @param isField whether pipeline files have a field of this name.
+ */
+export function readYaml(text: string, isField: (name: string) => boolean): ReadYaml {
+  const repairs = new Repairs(text);
+  const again = reader(isField);
+  let reading = read(text, isField);
+  while (repairs.problems.length < mostProblems) {
+    const trouble = firstTrouble(reading, isField);
+    if (trouble === undefined) break;
+    const next = mended(reading, trouble, repairs, again) ?? shortened(reading, trouble, repairs, again);
+    if (next === undefined) break;
+    reading = next;
+  }
+  if (reading.errors.length > 0) return { kind: "invalid", problems: repairs.problems };
+  for (const { message, start, end } of reading.converter.complaints) {
+    repairs.report({ message, start, end }, reading.text);
+  }
+  if (reading.converter.isTooLarge) return { kind: "invalid", problems: repairs.problems };
+  return sourceOf(reading, repairs);
+}
+
+type Read = (text: string) => Reading | undefined;
+
+/** Reads mended texts until too much has been read. */
+function reader(isField: (name: string) => boolean): Read {
+  let budget = mostReadAgain;
+  return (text) => {
+    budget -= text.length;
+    return budget < 0 ? undefined : read(text, isField);
+  };
+}
+
+/** The text read with the first slip mended whose fix helps. */
+function mended(
+  reading: Reading,
+  { slips, at }: Trouble,
+  repairs: Repairs,
+  again: Read,
+): Reading | undefined {
+  for (const slip of slips) {
+    if (slip.fix === undefined) continue;
+    const { edits } = slip.fix;
+    const next = again(edited(reading.text, edits));
+    if (next === undefined || !isMended(edits, slip, at, next.troubles)) continue;
+    repairs.mend(slip, edits, reading.text);
+    return next;
+  }
+  return undefined;
+}
+
+/** Reports an error that can't be mended, and reads the text without its line. */
+function shortened(
+  { text, errors }: Reading,
+  { slips, at }: Trouble,
+  repairs: Repairs,
+  again: Read,
+): Reading | undefined {
+  const slip = slips.find(({ fix }) => fix === undefined);
+  if (errors.length === 0 || slip === undefined) return undefined;
+  const { line, block } = blockAround(text, at);
+  const edits = slip.recovery ?? [{ span: { start: line.start, end: line.end }, text: "" }];
+  const next = again(edited(text, edits));
+  if (next === undefined || !isMended(edits, { ...slip, end: at }, at, next.troubles)) {
+    repairs.report(slip, text);
+    return undefined;
+  }
+  if (slip.recovery !== undefined) repairs.mend(slip, edits, text);
+  else repairs.leaveOut(slip, edits, text, block);
+  return next;
+}
+
+/** A text as the library reads it. */
+interface Reading {
+  readonly text: string;
+  /** In the order of the text. */
+  readonly errors: ReturnType<typeof parseDocument>["errors"];
+  readonly contents: Node | null;
+  readonly converter: Converter;
+  readonly value: unknown;
+  readonly troubles: Troubles;
+}
+
+function read(text: string, isField: (name: string) => boolean): Reading {
+  const document = parseDocument(text, {
+    prettyErrors: false,
+    // The library's check is quadratic, which takes minutes for a hostile file.
+    uniqueKeys: false,
+    stringKeys: true,
+    logLevel: "error",
+  });
+  const errors = [...document.errors, ...document.warnings].toSorted(
+    (one, other) => one.pos[0] - other.pos[0],
+  );
+  const converter = new Converter(text, isField);
+  const value = errors.length > 0 ? null : converter.convert(document.contents, 0);
+  const troubles = {
+    errors: errors.map(({ pos }) => pos[0]),
+    complaints: converter.complaints.map(({ start }) => start),
+  };
+  return { text, errors, contents: document.contents, converter, value, troubles };
+}
+
+interface Trouble {
+  /** What may be behind it, the likeliest first. */
+  readonly slips: readonly Slip[];
+  /** The error's offset; 0 without one. */
+  readonly at: number;
+}
+
+/** The first error with what may be behind it; without errors, all complaints that may be mended. */
+function firstTrouble(
+  { text, errors, converter }: Reading,
+  isField: (name: string) => boolean,
+): Trouble | undefined {
+  const [error] = errors;
+  if (error !== undefined) return { slips: slipsBehind(text, error, isField), at: error.pos[0] };
+  const slips = converter.complaints.filter(({ fix }) => fix !== undefined);
+  return slips.length === 0 ? undefined : { slips, at: 0 };
+}
+
+function sourceOf({ text, contents, converter, value }: Reading, repairs: Repairs): YamlSource {
+  const find = (path: Path) => findNode(contents, path, converter.targets);
+  return {
+    kind: "valid",
+    value,
+    problems: repairs.problems,
+    isConsequence: (place) => repairs.isConsequence(place),
+    place: (path) => {
+      const { name, node } = find(path);
+      const empty = node === null || (isScalar(node) && node.range?.[0] === node.range?.[1]);
+      return repairs.place(startOf(empty ? (name ?? node) : node));
+    },
+    placeOfName: (path) => {
+      const { name, node } = find(path);
+      return repairs.place(startOf(name ?? node));
+    },
+    written: (path) => {
+      const { node } = find(path);
+      return isScalar(node) ? node.source : undefined;
+    },
+    quotesFor: (path) => {
+      const { node } = find(path);
+      const [start, end] = (isScalar(node) ? node.range : undefined) ?? [];
+      if (start === undefined || end === undefined || start === end) return undefined;
+      return repairs.fixOf(quoteSlip(text, { start, end } satisfies Span), text);
+    },
+  };
+}
+
+interface Found {
+  readonly name: Node | null;
+  readonly node: Node | null;
+}
+
+/** The node at a path, or its nearest existing ancestor. */
+function findNode(root: Node | null, path: Path, targets: ReadonlyMap<Alias, Node>): Found {
+  let found: Found = { name: null, node: root };
+  for (const part of path) {
+    const holder = isAlias(found.node) ? (targets.get(found.node) ?? null) : found.node;
+    if (isSeq<Node>(holder)) {
+      const item = typeof part === "number" ? holder.items[part] : undefined;
+      if (item === undefined) return found;
+      found = { name: null, node: item };
+    } else if (isMap<Node, Node | null>(holder)) {
+      const pair = holder.items.find(({ key }) => isScalar(key) && String(key.value ?? "") === part);
+      if (pair === undefined) return found;
+      found = { name: pair.key, node: pair.value };
+    } else {
+      return found;
+    }
+  }
+  return found;
+}
+
+function startOf(node: Node | null): number {
+  return node?.range?.[0] ?? 0;
+}

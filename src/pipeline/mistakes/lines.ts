@@ -1,0 +1,86 @@
+import type { Span } from "./problem.ts";
+
+/** A line of a text, without its line end. */
+export interface Line extends Span {
+  readonly text: string;
+  /** The number of its leading spaces. */
+  readonly indent: number;
+}
+
+export function linesOf(text: string): readonly Line[] {
+  let start = 0;
+  return text.split("\n").map((whole) => {
+    const line = whole.replace(/\r$/, "");
+    const at = start;
+    start += whole.length + 1;
+    return { text: line, start: at, end: at + line.length, indent: /^ */.exec(line)?.[0].length ?? 0 };
+  });
+}
+
+/** The index of the line that holds an offset. */
+export function lineIndex(lines: readonly Line[], offset: number): number {
+  return Math.max(
+    0,
+    lines.findLastIndex(({ start }) => start <= offset),
+  );
+}
+
+/** A line `name: value`, with the dashes before it. */
+export interface EntryLine {
+  readonly name: string;
+  /** The column of the name, from 0. */
+  readonly column: number;
+  readonly value: Span;
+}
+
+const entryPattern = /^(\s*(?:- +)*)([\w$][\w$.-]*)\s*:(?:\s+|$)/;
+
+/** The line as an entry of a block map; undefined where it is none. */
+export function entryOfLine({ text, start, end }: Line): EntryLine | undefined {
+  const [head = "", before = "", name] = entryPattern.exec(text) ?? [];
+  if (name === undefined) return undefined;
+  return { name, column: before.length, value: withoutComment(text, start, start + head.length, end) };
+}
+
+/**
+ * The value around an offset of a line, as it was probably meant: of the entry of a flow map, of the line's entry, or of
+ * the list's item.
+ */
+export function valueAround(line: Line, offset: number): Span | undefined {
+  const entry = entryOfLine(line);
+  const start =
+    entry?.value.start ?? line.start + (/^\s*(?:- +)+/.exec(line.text)?.[0].length ?? line.indent);
+  const inFlow = line.text[start - line.start] === "{" ? flowValue(line, start, offset) : undefined;
+  const value = inFlow ?? entry?.value ?? withoutComment(line.text, line.start, start, line.end);
+  return value.end > value.start ? value : undefined;
+}
+
+function flowValue({ text, start }: Line, from: number, offset: number): Span | undefined {
+  let found: Span | undefined;
+  const names = /[{,]\s*[\w$.-]+:\s+/g;
+  names.lastIndex = from - start;
+  for (let match = names.exec(text); match !== null; match = names.exec(text)) {
+    const begin = match.index + match[0].length;
+    if (start + begin > offset) break;
+    const length = /^(?:\$\{\{.*?\}\}|[^,{}])*/.exec(text.slice(begin))?.[0].trimEnd().length ?? 0;
+    found = { start: start + begin, end: start + begin + length };
+  }
+  return found;
+}
+
+/** Without a comment at the end, unless it would tear a quotation apart. */
+function withoutComment(text: string, lineStart: number, from: number, to: number): Span {
+  const value = text.slice(from - lineStart, to - lineStart).trimEnd();
+  const bare = value.replace(/(?:^|\s)#.*$/, "").trimEnd();
+  return { start: from, end: from + (tearsQuotes(bare) && !tearsQuotes(value) ? value : bare).length };
+}
+
+/** Whether a quotation in the text has a beginning and no end. */
+export function tearsQuotes(text: string): boolean {
+  return (text.split('"').length - 1) % 2 === 1;
+}
+
+/** A text as one YAML value in quotes: double ones unless they would have to be escaped. */
+export function inQuotes(text: string): string {
+  return /["\\]/.test(text) ? `'${text.replaceAll("'", "''")}'` : `"${text}"`;
+}

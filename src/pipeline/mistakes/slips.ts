@@ -1,0 +1,96 @@
+import type { YAMLError } from "yaml";
+import { indentation, missingPipe, tabs, tooShallow, wrongLine } from "./indentSlips.ts";
+import { lineIndex, linesOf } from "./lines.ts";
+import { quoted } from "./problem.ts";
+import {
+  glued,
+  missingColon,
+  missingComma,
+  missingSpace,
+  tooFewBrackets,
+  tooManyBrackets,
+} from "./signSlips.ts";
+import type { Guess, Site, Slip } from "./slip.ts";
+import {
+  onNextLine,
+  quotes,
+  singleQuotes,
+  trailingColon,
+  typographicQuotes,
+  unclosedQuote,
+  unclosedQuoteAbove,
+} from "./valueSlips.ts";
+
+/**
+ * What may be meant, by the library's code: the likeliest first. A slip counts only if its fix mends the text, so a guess
+ * needn't be sure.
+ */
+const guesses: Readonly<Partial<Record<YAMLError["code"], readonly Guess[]>>> = {
+  TAB_AS_INDENT: [tabs],
+  BAD_INDENT: [tabs, tooFewBrackets, tooManyBrackets, indentation],
+  BLOCK_AS_IMPLICIT_KEY: [trailingColon, typographicQuotes, missingSpace, wrongLine, quotes, indentation],
+  BLOCK_IN_FLOW: [missingComma, quotes],
+  MULTILINE_IMPLICIT_KEY: [missingSpace, missingColon, wrongLine],
+  MISSING_CHAR: [
+    missingSpace,
+    tooShallow,
+    missingPipe,
+    unclosedQuote,
+    glued,
+    missingColon,
+    indentation,
+    wrongLine,
+  ],
+  UNEXPECTED_TOKEN: [onNextLine, quotes, tooManyBrackets, unclosedQuoteAbove],
+  BAD_SCALAR_START: [quotes],
+  BAD_ALIAS: [quotes],
+  BAD_DQ_ESCAPE: [singleQuotes],
+  TAG_RESOLVE_FAILED: [quotes],
+  NON_STRING_KEY: [quotes],
+};
+
+/** The possible mistakes behind an error, the likeliest first; at the end the library's words without a fix. */
+export function slipsBehind(
+  text: string,
+  error: YAMLError,
+  isField: (name: string) => boolean,
+): readonly Slip[] {
+  const lines = linesOf(text);
+  const [start, end] = error.pos;
+  const index = lineIndex(lines, start);
+  const line = lines[index];
+  const recovery =
+    error.code === "MULTIPLE_DOCS" ? { recovery: [{ span: { start, end: text.length }, text: "" }] } : {};
+  const plain: Slip = { message: describeError(error), start, end: start, ...recovery };
+  if (line === undefined) return [plain];
+  const site: Site = {
+    text,
+    lines,
+    line,
+    index,
+    error: { code: error.code, message: error.message, start, end },
+    isField,
+  };
+  return [...(guesses[error.code] ?? []).flatMap((guess) => guess(site) ?? []), plain];
+}
+
+function describeError(error: YAMLError): string {
+  switch (error.code) {
+    case "MULTIPLE_DOCS":
+      return "a pipeline file holds one YAML document, and here a second one begins";
+    case "RESOURCE_EXHAUSTION":
+      return "this is nested too deep to read";
+    case "BAD_INDENT":
+      return "this line's indentation doesn't fit the lines above";
+    case "TAB_AS_INDENT":
+      return "this line is indented with a tab; YAML is indented with spaces";
+    case "TAG_RESOLVE_FAILED":
+      return "a pipeline file has no YAML tags (words that begin with `!`)";
+    case "BAD_DIRECTIVE":
+      return "a line can't begin with `%` here; put a value that does in quotes";
+    case "NON_STRING_KEY":
+      return "expected a plain name before the colon";
+    default:
+      return `this is not valid YAML: ${quoted(error.message)}`;
+  }
+}

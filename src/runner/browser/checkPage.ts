@@ -1,0 +1,136 @@
+import type { Page } from "playwright-core";
+import { describeExpectation, type TextExpectation } from "../../pipeline/file/values.ts";
+import { type BrowserStep, describeSeen, type SeenElements } from "../../pipeline/types/browserStep.ts";
+import type { Mask } from "../mask/mask.ts";
+import { searchFor } from "../output/textSearch.ts";
+import { poll, type StepDeadline } from "./deadline.ts";
+import { describeNone } from "./findElement.ts";
+import type { OpenBrowser } from "./openBrowser.ts";
+import { excerptOf, locate, shorten, textOf } from "./pageContent.ts";
+
+const longestValue = 200;
+
+/** An expectation about a page, which may take a while to hold. */
+interface Expectation {
+  holds(page: Page, deadline: StepDeadline): Promise<boolean>;
+  /** Says what the page is instead. */
+  describe(page: Page, deadline: StepDeadline, mask: Mask): Promise<string>;
+}
+
+/** Waits until all expectations hold at once. @returns those that do not, a line each; undefined when all do. */
+export function checkPage(
+  expect: BrowserStep["expect"],
+  browser: OpenBrowser,
+  deadline: StepDeadline,
+  mask: Mask,
+): Promise<string | undefined> {
+  const { url, title, text, elements } = expect;
+  const expectations = [
+    ...(url === undefined ? [] : [expectUrl(url)]),
+    ...(title === undefined ? [] : [expectTitle(title)]),
+    ...(text === undefined ? [] : [expectText(text)]),
+    ...elements.map((expected) => {
+      const expectation = seen(expected);
+      const what = `expected ${describeSeen(expected)}`;
+      return {
+        ...expectation,
+        describe: async (...args: Parameters<Expectation["describe"]>) =>
+          `${what}: ${await expectation.describe(...args)}`,
+      };
+    }),
+  ];
+  return awaitExpectations(expectations, browser, deadline, mask);
+}
+
+export async function awaitExpectations(
+  expectations: readonly Expectation[],
+  browser: OpenBrowser,
+  deadline: StepDeadline,
+  mask: Mask,
+): Promise<string | undefined> {
+  let missing = expectations;
+  const found = await poll(deadline, async (now) => {
+    const { page } = browser;
+    if (page === undefined) return expectations.length === 0 ? true : undefined;
+    const holding = await Promise.all(expectations.map((expectation) => expectation.holds(page, now)));
+    missing = expectations.filter((_, index) => holding[index] !== true);
+    return missing.length === 0 ? true : undefined;
+  });
+  if (found) return undefined;
+  const { page } = browser;
+  if (page === undefined) return "the page was closed";
+  const lines = missing.map((expectation) => expectation.describe(page, deadline, mask));
+  return (await Promise.all(lines)).join("\n");
+}
+
+/** Expects `count` visible elements, or at least one. */
+export function seen(expected: SeenElements): Expectation {
+  const { target, count } = expected;
+  const countOn = (page: Page) => locate(page, target).all.count();
+  return {
+    holds: async (page) => {
+      const there = await countOn(page);
+      return count === undefined ? there > 0 : there === count;
+    },
+    describe: async (page, deadline, mask) => {
+      const there = await countNow(countOn(page), deadline);
+      if (there === undefined) return `the page didn't respond ${deadline.describe()}`;
+      if (there === 0) return describeNone(page, target, deadline, mask);
+      if (count === 0) return `it was still there ${deadline.describeEnd()}`;
+      return `there ${there === 1 ? "was 1" : `were ${there}`} ${deadline.describeEnd()}`;
+    },
+  };
+}
+
+async function countNow(count: Promise<number>, deadline: StepDeadline): Promise<number | undefined> {
+  try {
+    return await deadline.forDiagnosis().within(count);
+  } catch {
+    return undefined;
+  }
+}
+
+function expectUrl(expected: TextExpectation): Expectation {
+  const isIn = searchFor(expected);
+  return {
+    holds: async (page) => isIn(page.url()),
+    describe: async (page, deadline, mask) =>
+      `url: expected ${describeExpectation(expected)}, got ${show(page.url(), mask)}, ${deadline.describeEnd()}`,
+  };
+}
+
+function expectTitle(expected: TextExpectation): Expectation {
+  const isIn = searchFor(expected);
+  return {
+    holds: async (page) => isIn(await page.title()),
+    describe: async (page, deadline, mask) =>
+      `title: expected ${describeExpectation(expected)}, got ${show(await titleNow(page, deadline), mask)}, ${deadline.describeEnd()}`,
+  };
+}
+
+async function titleNow(page: Page, deadline: StepDeadline): Promise<string> {
+  try {
+    return await deadline.forDiagnosis().within(page.title());
+  } catch {
+    return "";
+  }
+}
+
+function expectText(expected: TextExpectation): Expectation {
+  const isIn = searchFor(expected);
+  return {
+    // Also as the page's source has it, where its style changes the letters: as an element is found.
+    holds: async (page, deadline) =>
+      isIn(await textOf(page, deadline.left)) ||
+      (await locate(page, { kind: "text", text: expected }).all.count()) > 0,
+    describe: async (page, deadline, mask) => {
+      const excerpt = await excerptOf(page, deadline, mask);
+      const says = excerpt === "" ? "which shows no text" : `which says: ${excerpt}`;
+      return `expected ${describeExpectation(expected)} on the page ${deadline.describe()}, ${says}`;
+    },
+  };
+}
+
+function show(value: string, mask: Mask): string {
+  return shorten(mask.hide(JSON.stringify(value)), longestValue);
+}

@@ -1,0 +1,127 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { duration } from "../../text/time.ts";
+
+/** Thrown when the deadline passes. */
+export class DeadlineExceeded extends Error {
+  override readonly name = "DeadlineExceeded";
+}
+
+/** Whether the error is a timeout of the browser's driver. */
+export function isTimeout(error: unknown): boolean {
+  return error instanceof Error && error.name === "TimeoutError";
+}
+
+const whyMilliseconds = 2000;
+/** On a slow machine a screenshot may take seconds; of a page that hangs there is none. */
+const pictureMilliseconds = 10_000;
+
+/** A time limit that a signal can end early. */
+export class StepDeadline {
+  /** In milliseconds, the whole time. */
+  readonly milliseconds: number;
+  readonly #end: number;
+  readonly #signal: AbortSignal;
+
+  constructor(milliseconds: number, signal: AbortSignal) {
+    this.milliseconds = milliseconds;
+    this.#end = performance.now() + milliseconds;
+    this.#signal = signal;
+  }
+
+  /** The milliseconds left, at least 1: as a timeout, 0 means none. */
+  get left(): number {
+    return Math.max(1, Math.ceil(this.#end - performance.now()));
+  }
+
+  get isOver(): boolean {
+    return this.#signal.aborted || performance.now() >= this.#end;
+  }
+
+  /** A shorter deadline with the same signal. */
+  atMost(milliseconds: number): StepDeadline {
+    return new StepDeadline(Math.min(milliseconds, this.left), this.#signal);
+  }
+
+  /** A short deadline for finding out what is wrong, also after this one. */
+  forDiagnosis(): StepDeadline {
+    return new StepDeadline(whyMilliseconds, this.#signal);
+  }
+
+  /** A deadline for a screenshot, also after this one. */
+  forScreenshot(): StepDeadline {
+    return new StepDeadline(pictureMilliseconds, this.#signal);
+  }
+
+  /**
+   * Awaits `work` up to the deadline: a page whose script never ends would never answer.
+   *
+   * @param patience extra milliseconds, for work whose own timeout has a better message.
+   * @throws DeadlineExceeded
+   */
+  async within<T>(work: Promise<T>, patience = 0): Promise<T> {
+    const over = Promise.withResolvers<never>();
+    const stop = () => over.reject(new DeadlineExceeded());
+    const timer = setTimeout(stop, this.left + patience);
+    this.#signal.addEventListener("abort", stop);
+    if (this.#signal.aborted) stop();
+    try {
+      return await Promise.race([work, over.promise]);
+    } finally {
+      clearTimeout(timer);
+      this.#signal.removeEventListener("abort", stop);
+    }
+  }
+
+  /** For messages: "within 10 s, the step's `timeout`". */
+  describe(): string {
+    return `within ${duration(this.milliseconds)}, the step's \`timeout\``;
+  }
+
+  /** For messages: "when 10 s, the step's `timeout`, were over". */
+  describeEnd(): string {
+    return `when ${duration(this.milliseconds)}, the step's \`timeout\`, were over`;
+  }
+}
+
+const pauseMilliseconds = 100;
+
+/** Errors of a page that is navigating. The next poll sees the new page. */
+const isNavigating =
+  /Execution context was destroyed|Cannot find context|Frame was detached|frame got detached|has been closed|Unable to adopt element handle|Unable to retrieve content/i;
+
+/**
+ * Calls `attempt` until it returns a value, and once more after the deadline: on a busy machine there may have been no time
+ * for any call.
+ *
+ * @returns undefined when there was no value.
+ */
+export async function poll<T>(
+  deadline: StepDeadline,
+  attempt: (deadline: StepDeadline) => Promise<T | undefined>,
+): Promise<T | undefined> {
+  return (await pollUntil(deadline, attempt)) ?? (await pollOnce(deadline.forDiagnosis(), attempt));
+}
+
+async function pollUntil<T>(
+  deadline: StepDeadline,
+  attempt: (deadline: StepDeadline) => Promise<T | undefined>,
+): Promise<T | undefined> {
+  for (;;) {
+    const value = await pollOnce(deadline, attempt);
+    if (value !== undefined || deadline.isOver) return value;
+    await pause(Math.min(pauseMilliseconds, deadline.left));
+  }
+}
+
+async function pollOnce<T>(
+  deadline: StepDeadline,
+  attempt: (deadline: StepDeadline) => Promise<T | undefined>,
+): Promise<T | undefined> {
+  try {
+    return await deadline.within(attempt(deadline));
+  } catch (error) {
+    if (error instanceof DeadlineExceeded || isTimeout(error)) return undefined;
+    if (error instanceof Error && isNavigating.test(error.message)) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,210 @@
+import type { Locator, Page } from "playwright-core";
+import { describeExpectation, type TextExpectation } from "../../pipeline/file/values.ts";
+import { type ElementTarget, roles } from "../../pipeline/types/browserStep.ts";
+import type { Mask } from "../mask/mask.ts";
+import { searchFor } from "../output/textSearch.ts";
+import { poll, type StepDeadline } from "./deadline.ts";
+import type { OpenBrowser } from "./openBrowser.ts";
+import { excerptOf, locate, shorten } from "./pageContent.ts";
+
+type FoundElement =
+  | { readonly kind: "found"; readonly element: Locator }
+  | { readonly kind: "problem"; readonly problem: string };
+
+/** Waits until the page shows the element. Several matches are a problem at once. */
+export async function findElement(
+  browser: OpenBrowser,
+  target: ElementTarget,
+  deadline: StepDeadline,
+  mask: Mask,
+): Promise<FoundElement> {
+  const found = await poll(deadline, async (): Promise<FoundElement | undefined> => {
+    const { page } = browser;
+    if (page === undefined) return undefined;
+    const { all, exact } = locate(page, target);
+    const count = await all.count();
+    if (count === 0) return undefined;
+    if (count === 1) return { kind: "found", element: all };
+    if (exact !== undefined && (await exact.count()) === 1) return { kind: "found", element: exact };
+    return { kind: "problem", problem: await describeMany(all, count, deadline, mask) };
+  });
+  return found ?? { kind: "problem", problem: await describeNone(browser.page, target, deadline, mask) };
+}
+
+async function describeMany(
+  all: Locator,
+  count: number,
+  deadline: StepDeadline,
+  mask: Mask,
+): Promise<string> {
+  const which = await describeAll(all, deadline, mask);
+  return `it could be any of ${count} elements${which}; say which in a way that fits only one`;
+}
+
+/** Why the element wasn't visible by the deadline, and what the page showed instead. */
+export async function describeNone(
+  page: Page | undefined,
+  target: ElementTarget,
+  deadline: StepDeadline,
+  mask: Mask,
+): Promise<string> {
+  if (page === undefined) return "the page was closed";
+  const hidden = await countHidden(page, target, deadline);
+  if (hidden === "unknown") return `the page didn't respond ${deadline.describe()}`;
+  if (hidden > 0) return `it is there, but was still hidden ${deadline.describeEnd()}`;
+  return `there was none ${deadline.describe()}${await describeAlternatives(page, target, deadline, mask)}`;
+}
+
+async function countHidden(
+  page: Page,
+  target: ElementTarget,
+  deadline: StepDeadline,
+): Promise<number | "unknown"> {
+  try {
+    return await deadline.forDiagnosis().within(locate(page, target).hiddenToo.count());
+  } catch {
+    return "unknown";
+  }
+}
+
+const mostNames = 10;
+const longestName = 60;
+const fieldRoles = [
+  "textbox",
+  "searchbox",
+  "combobox",
+  "listbox",
+  "checkbox",
+  "radio",
+  "spinbutton",
+  "slider",
+  "switch",
+];
+
+interface AccessibleElement {
+  readonly role: string;
+  readonly name: string;
+}
+
+/**
+ * What the page has instead of the missing element, as the end of a sentence. Empty if the page doesn't respond.
+ */
+async function describeAlternatives(
+  page: Page,
+  target: ElementTarget,
+  deadline: StepDeadline,
+  mask: Mask,
+): Promise<string> {
+  const short = deadline.forDiagnosis();
+  try {
+    return await short.within(listAlternatives(page, target, short, mask));
+  } catch {
+    return "";
+  }
+}
+
+async function listAlternatives(
+  page: Page,
+  target: ElementTarget,
+  deadline: StepDeadline,
+  mask: Mask,
+): Promise<string> {
+  switch (target.kind) {
+    case "role":
+      return describeRole(target.role, target.name, await accessibleElements(page, deadline), mask);
+    case "label": {
+      const fields = (await accessibleElements(page, deadline)).filter(({ role }) =>
+        fieldRoles.includes(role),
+      );
+      return list("the fields are", fields.map(nameOf), "the page has no field", mask);
+    }
+    case "placeholder":
+      return list("the placeholders are", await attributes(page, "placeholder"), "the page has none", mask);
+    case "test-id":
+      return list("the test ids are", await attributes(page, "data-testid"), "the page has none", mask);
+    case "css":
+    case "text": {
+      const excerpt = await excerptOf(page, deadline, mask);
+      return excerpt === "" ? "; the page shows no text" : `; the page says: ${excerpt}`;
+    }
+    default:
+      return target satisfies never;
+  }
+}
+
+function describeRole(
+  role: string,
+  name: TextExpectation | undefined,
+  elements: readonly AccessibleElement[],
+  mask: Mask,
+): string {
+  const same = elements.filter((element) => element.role === role);
+  const isName = name === undefined ? () => false : searchFor(name);
+  const others = elements.filter(
+    (element) => element.role !== role && element.name !== "" && isName(element.name),
+  );
+  const [other] = others;
+  const hint =
+    name === undefined || other === undefined
+      ? ""
+      : `; ${describeExpectation(name)} is the name of a ${other.role}`;
+  return list(`the ${plural(role)} are`, same.map(nameOf), `the page has no ${role}`, mask) + hint;
+}
+
+function list(beginning: string, names: readonly string[], none: string, mask: Mask): string {
+  const [first, ...more] = [...new Set(names)].map((name) => shorten(mask.hide(name), longestName));
+  if (first === undefined) return `; ${none}`;
+  const shown = [first, ...more].slice(0, mostNames).join(", ");
+  const rest = more.length + 1 - mostNames;
+  return `; ${beginning}: ${shown}${rest > 0 ? ` and ${rest} more` : ""}`;
+}
+
+function nameOf({ name }: AccessibleElement): string {
+  return name === "" ? "one without a name" : `\`${name}\``;
+}
+
+function plural(role: string): string {
+  return /(?:x|ch|s)$/.test(role) ? `${role}es` : `${role}s`;
+}
+
+async function accessibleElements(page: Page, { left }: StepDeadline): Promise<readonly AccessibleElement[]> {
+  return readSnapshot(await page.locator("body").ariaSnapshot({ timeout: left }));
+}
+
+/** Parses lines such as `- button "Go"`, or quoted as a whole where YAML needs it: `- 'link "a: b"':`. */
+function readSnapshot(snapshot: string): readonly AccessibleElement[] {
+  return snapshot.split("\n").flatMap((line): AccessibleElement[] => {
+    const [, quote, plain] = /^\s*- (?:'((?:[^']|'')*)'|(.*))/.exec(line) ?? [];
+    const [, role, name] =
+      /^([a-z]+)(?: ("(?:[^"\\]|\\.)*"))?/.exec(quote?.replaceAll("''", "'") ?? plain ?? "") ?? [];
+    if (role === undefined || !isRole(role)) return [];
+    return [{ role, name: name === undefined ? "" : String(JSON.parse(name)) }];
+  });
+}
+
+function isRole(word: string): boolean {
+  return roles.some((role) => role === word);
+}
+
+async function attributes(page: Page, name: string): Promise<string[]> {
+  const elements = await page.locator(`css=[${name}]`).filter({ visible: true }).all();
+  const values = await Promise.all(elements.slice(0, mostNames).map((element) => element.getAttribute(name)));
+  return values.flatMap((value) => (value === null ? [] : `\`${value}\``));
+}
+
+/** Lists elements as the accessibility tree does: `button "Go"`. */
+async function describeAll(all: Locator, deadline: StepDeadline, mask: Mask): Promise<string> {
+  const short = deadline.forDiagnosis();
+  try {
+    const elements = (await short.within(all.all())).slice(0, mostNames);
+    const snapshots = await short.within(
+      Promise.all(elements.map((element) => element.ariaSnapshot({ timeout: short.left }))),
+    );
+    const lines = snapshots.map(
+      (snapshot) => snapshot.split("\n", 1)[0]?.replace(/^- /, "").replace(/:$/, "") ?? "",
+    );
+    return `: ${lines.map((line) => shorten(mask.hide(line), longestName)).join(", ")}`;
+  } catch {
+    return "";
+  }
+}

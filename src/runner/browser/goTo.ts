@@ -1,0 +1,148 @@
+import type { Page, Response } from "playwright-core";
+import { describeStatus, type StatusRange } from "../../pipeline/file/values.ts";
+import type { BrowserStep } from "../../pipeline/types/browserStep.ts";
+import { duration } from "../../text/time.ts";
+import type { StepContext } from "../step/stepContext.ts";
+import { DeadlineExceeded, isTimeout, type StepDeadline } from "./deadline.ts";
+import { excerptOf } from "./pageContent.ts";
+
+const anyButErrors: StatusRange = { from: 100, to: 399 };
+
+/**
+ * Opens an address and waits for `DOMContentLoaded` and then, for at most half of the time left, for `load`.
+ *
+ * @returns what is wrong; undefined when nothing is.
+ */
+export async function goTo(
+  page: Page,
+  address: string,
+  expected: BrowserStep["expect"]["status"],
+  deadline: StepDeadline,
+  stepContext: StepContext,
+): Promise<string | undefined> {
+  const url = URL.parse(address);
+  if (url === null || !/^https?:$/.test(url.protocol)) {
+    return `\`${address}\` is no address that begins with http:// or https://`;
+  }
+  const began = performance.now();
+  const opened = await open(page, url, deadline);
+  if (opened.kind === "problem") return opened.problem;
+  const { response } = opened;
+  if (response === undefined) {
+    stepContext.log.note(`open ${url.href} → the same page`);
+    return (
+      expected &&
+      "the address differs only behind its `#`, so the page wasn't asked for again: there is no status"
+    );
+  }
+  const where = response.url() === url.href ? "" : ` at ${response.url()}`;
+  stepContext.log.note(
+    `open ${url.href} → ${response.status()}${where} in ${duration(performance.now() - began)}`,
+  );
+  const problem = checkStatus(response, expected);
+  if (problem === undefined) {
+    await loaded(page, deadline, stepContext);
+    return undefined;
+  }
+  const excerpt = opened.hasPage ? await excerptOf(page, deadline, stepContext.mask) : "";
+  return excerpt === "" ? problem : `${problem}\nthe page says: ${excerpt}`;
+}
+
+type Opened =
+  | { readonly kind: "open"; readonly response: Response | undefined; readonly hasPage: boolean }
+  | { readonly kind: "problem"; readonly problem: string };
+
+async function open(page: Page, url: URL, deadline: StepDeadline): Promise<Opened> {
+  let answer: Response | undefined;
+  const listen = (response: Response) => {
+    if (response.request().isNavigationRequest() && response.frame() === page.mainFrame()) answer = response;
+  };
+  page.on("response", listen);
+  try {
+    const response = await deadline.within(
+      page.goto(url.href, { waitUntil: "domcontentloaded", timeout: deadline.left }),
+      1000,
+    );
+    return { kind: "open", response: response ?? undefined, hasPage: true };
+  } catch (error) {
+    if (error instanceof DeadlineExceeded || isTimeout(error)) {
+      const how =
+        answer === undefined
+          ? "didn't reply"
+          : `replied with ${answer.status()}, but its page wasn't complete`;
+      return { kind: "problem", problem: `${url.host} ${how} ${deadline.describe()}` };
+    }
+    const message = error instanceof Error ? error.message : String(error);
+    // An error reply without a body: the browser shows its own page.
+    if (answer !== undefined && message.includes("ERR_HTTP_RESPONSE_CODE_FAILURE")) {
+      return { kind: "open", response: answer, hasPage: false };
+    }
+    return { kind: "problem", problem: describeNavigationProblem(url, message) };
+  } finally {
+    page.off("response", listen);
+  }
+}
+
+function checkStatus(response: Response, expected: StatusRange | undefined): string | undefined {
+  const status = response.status();
+  const { from, to } = expected ?? anyButErrors;
+  if (status >= from && status <= to) return undefined;
+  const wanted = expected === undefined ? "below 400" : describeStatus(expected);
+  const url = URL.parse(response.url());
+  return `expected status ${wanted}, got ${status} from ${url?.origin}${url?.pathname}`;
+}
+
+async function loaded(page: Page, deadline: StepDeadline, { log }: StepContext): Promise<void> {
+  const half = deadline.atMost(deadline.left / 2);
+  try {
+    await half.within(page.waitForLoadState("load", { timeout: half.left }));
+  } catch {
+    log.note(`the page is still loading after ${duration(half.milliseconds)}; the step goes on`);
+  }
+}
+
+/** Why a page didn't open, in a sentence. */
+export function describeNavigationProblem(url: URL, message: string): string {
+  const { host, hostname } = url;
+  if (/Download is starting/i.test(message)) {
+    return `${url.origin}${url.pathname} is a download, not a page; an http step can fetch it`;
+  }
+  const code = /net::(ERR_[A-Z0-9_]+)/.exec(message)?.[1];
+  switch (code) {
+    case "ERR_CONNECTION_REFUSED":
+      return `nothing listens at ${host} (connection refused)`;
+    case "ERR_NAME_NOT_RESOLVED":
+    case "ERR_NAME_RESOLUTION_FAILED":
+      return `the host ${hostname} isn't known (${code})`;
+    case "ERR_CONNECTION_RESET":
+    case "ERR_CONNECTION_CLOSED":
+    case "ERR_EMPTY_RESPONSE":
+      return `${host} closed the connection before its page was complete`;
+    case "ERR_CONNECTION_TIMED_OUT":
+    case "ERR_TIMED_OUT":
+    case "ERR_ADDRESS_UNREACHABLE":
+    case "ERR_INTERNET_DISCONNECTED":
+    case "ERR_NETWORK_CHANGED":
+    case "ERR_PROXY_CONNECTION_FAILED":
+      return `${host} can't be reached (${code})`;
+    case "ERR_CERT_DATE_INVALID":
+      return `the certificate of ${host} has expired, or isn't valid yet`;
+    case "ERR_CERT_COMMON_NAME_INVALID":
+      return `the certificate of ${host} was made for another host`;
+    case "ERR_CERT_AUTHORITY_INVALID":
+      return `the certificate of ${host} isn't from an authority that the browser trusts`;
+    case "ERR_SSL_PROTOCOL_ERROR":
+    case "ERR_SSL_VERSION_OR_CIPHER_MISMATCH":
+      return `${host} doesn't speak https`;
+    case "ERR_INVALID_HTTP_RESPONSE":
+      return `what answers at ${host} isn't HTTP`;
+    case "ERR_TOO_MANY_REDIRECTS":
+      return `${host} redirects again and again`;
+    case "ERR_UNSAFE_PORT":
+      return `a browser opens no page on port ${url.port}, which belongs to another protocol`;
+    case "ERR_ABORTED":
+      return `${host} gave no page to show (an empty reply, or a download), or the page went elsewhere at once`;
+    default:
+      return `${host} can't be opened: ${code ?? message.split("\n", 1)[0]?.replace(/^page\.goto: /, "")}`;
+  }
+}

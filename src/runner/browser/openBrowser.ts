@@ -1,0 +1,131 @@
+import type { BrowserContext, ConsoleMessage, Dialog, Download, Page } from "playwright-core";
+import type { BrowserStep } from "../../pipeline/types/browserStep.ts";
+import type { Mask } from "../mask/mask.ts";
+import type { StepContext, StepLog } from "../step/stepContext.ts";
+import { shorten } from "./pageContent.ts";
+import { type StartedBrowser, startBrowser } from "./startBrowser.ts";
+
+/** The browser that the steps of a resource share until the run ends, with its tabs. */
+export class OpenBrowser implements AsyncDisposable {
+  readonly #started: StartedBrowser;
+  /** In opening order. */
+  readonly #tabs: Page[] = [];
+  readonly #broken = new AbortController();
+  #notes: StepNotes | undefined;
+  #isEnding = false;
+
+  constructor(started: StartedBrowser) {
+    this.#started = started;
+    const { context } = started;
+    for (const page of context.pages()) this.#add(page);
+    this.#listen(context);
+  }
+
+  /** @throws Error whose message tells a person why there is no browser. */
+  static async start(browser: BrowserStep["browser"], stepContext: StepContext): Promise<OpenBrowser> {
+    return new OpenBrowser(await startBrowser(browser, stepContext));
+  }
+
+  /** The tab in front: the last one opened that is still open. */
+  get page(): Page | undefined {
+    return this.#tabs.at(-1);
+  }
+
+  /** Aborted when the browser or its page ends unexpectedly; the reason is a sentence. */
+  get broken(): AbortSignal {
+    return this.#broken.signal;
+  }
+
+  /** Logs the page's own events to this step's log until disposed. */
+  noteFor({ log, mask }: StepContext): Disposable {
+    this.#notes = new StepNotes(log, mask);
+    return {
+      [Symbol.dispose]: () => {
+        this.#notes = undefined;
+      },
+    };
+  }
+
+  /** The tab to navigate in; a new one if none is open. */
+  async pageToGo(): Promise<Page> {
+    return this.page ?? (await this.#started.context.newPage());
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isEnding = true;
+    await this.#started[Symbol.asyncDispose]();
+  }
+
+  #listen(context: BrowserContext): void {
+    context.on("page", (page) => {
+      this.#add(page);
+      this.#notes?.add("a new tab was opened; the step goes on in it");
+    });
+    context.on("dialog", (dialog) => void this.#answer(dialog));
+    context.on("console", (message) => this.#noteConsole(message));
+    context.on("weberror", (error) => this.#notes?.add("error in the page:", error.error().message));
+    context.on("close", () => this.#break("the browser ended while the step used it"));
+  }
+
+  #add(page: Page): void {
+    if (this.#tabs.includes(page)) return;
+    this.#tabs.push(page);
+    page.on("crash", () => this.#break("the page crashed"));
+    page.on("download", (download) => this.#noteDownload(download));
+    page.on("close", () => {
+      const index = this.#tabs.indexOf(page);
+      if (index !== -1) this.#tabs.splice(index, 1);
+    });
+  }
+
+  #break(reason: string): void {
+    if (!this.#isEnding) this.#broken.abort(reason);
+  }
+
+  /** Answers a dialog: a `beforeunload` is accepted, since the step wants to leave; others are dismissed. */
+  async #answer(dialog: Dialog): Promise<void> {
+    const isLeaving = dialog.type() === "beforeunload";
+    if (!isLeaving) this.#notes?.add(`the page's ${dialog.type()} was dismissed:`, dialog.message());
+    try {
+      await (isLeaving ? dialog.accept() : dialog.dismiss());
+    } catch {
+      // Ignored: the page was closed with its dialog.
+    }
+  }
+
+  #noteConsole(message: ConsoleMessage): void {
+    if (message.type() !== "error") return;
+    const { url } = message.location();
+    // Browsers request it unasked, and most test servers have none.
+    if (url.endsWith("/favicon.ico")) return;
+    this.#notes?.add("console error:", url === "" ? message.text() : `${message.text()} (${url})`);
+  }
+
+  #noteDownload(download: Download): void {
+    this.#notes?.add("a download was not taken:", download.suggestedFilename());
+  }
+}
+
+const mostNotes = 50;
+const longestWords = 500;
+
+/** A page's own events in a step's log, limited in number and length. */
+class StepNotes {
+  readonly #log: StepLog;
+  readonly #mask: Mask;
+  #count = 0;
+
+  constructor(log: StepLog, mask: Mask) {
+    this.#log = log;
+    this.#mask = mask;
+  }
+
+  /** @param words from the page. */
+  add(what: string, words = ""): void {
+    this.#count += 1;
+    if (this.#count > mostNotes) return;
+    const said = shorten(this.#mask.hide(words), longestWords);
+    this.#log.note(said === "" ? what : `${what} ${said}`);
+    if (this.#count === mostNotes) this.#log.note("what else the page says in this step is left out");
+  }
+}

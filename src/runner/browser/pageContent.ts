@@ -1,0 +1,153 @@
+import type { Locator, Page } from "playwright-core";
+import type { TextExpectation } from "../../pipeline/file/values.ts";
+import type { ElementTarget } from "../../pipeline/types/browserStep.ts";
+import type { Mask } from "../mask/mask.ts";
+import type { StepDeadline } from "./deadline.ts";
+
+/** The visible elements that match a target. */
+interface Located {
+  readonly all: Locator;
+  /** Those whose whole name, label or text matches. A single one of these is preferred to several partial matches. */
+  readonly exact: Locator | undefined;
+  /** Includes hidden elements. */
+  readonly hiddenToo: Locator;
+}
+
+export function locate(page: Page, target: ElementTarget): Located {
+  const hiddenToo = partial(page, target);
+  return {
+    all: hiddenToo.filter({ visible: true }),
+    exact: exact(page, target)?.filter({ visible: true }),
+    hiddenToo,
+  };
+}
+
+function partial(page: Page, target: ElementTarget): Locator {
+  switch (target.kind) {
+    case "role":
+      return holding(page.getByRole(target.role, named(target.name)), target.text);
+    case "label":
+      return page.getByLabel(textPattern(target.label));
+    case "placeholder":
+      return page.getByPlaceholder(textPattern(target.placeholder));
+    case "test-id":
+      return holding(page.getByTestId(target.testId), target.text);
+    case "css":
+      return holding(page.locator(`css=${target.selector}`), target.text);
+    case "text":
+      return page.getByText(textPattern(target.text));
+    default:
+      return target satisfies never;
+  }
+}
+
+function exact(page: Page, target: ElementTarget): Locator | undefined {
+  const whole = wholeOf(target);
+  if (whole === undefined) return undefined;
+  switch (target.kind) {
+    case "role":
+      return holding(page.getByRole(target.role, { name: whole, exact: true }), target.text);
+    case "label":
+      return page.getByLabel(whole, { exact: true });
+    case "placeholder":
+      return page.getByPlaceholder(whole, { exact: true });
+    case "text":
+      return page.getByText(whole, { exact: true });
+    case "test-id":
+    case "css":
+      return undefined;
+    default:
+      return target satisfies never;
+  }
+}
+
+function wholeOf(target: ElementTarget): string | undefined {
+  const expected = expectedOf(target);
+  return expected?.kind === "contains" ? expected.text : undefined;
+}
+
+function expectedOf(target: ElementTarget): TextExpectation | undefined {
+  switch (target.kind) {
+    case "role":
+      return target.name;
+    case "label":
+      return target.label;
+    case "placeholder":
+      return target.placeholder;
+    case "text":
+      return target.text;
+    case "test-id":
+    case "css":
+      return undefined;
+    default:
+      return target satisfies never;
+  }
+}
+
+function named(name: TextExpectation | undefined): { name?: RegExp } {
+  return name === undefined ? {} : { name: textPattern(name) };
+}
+
+function holding(locator: Locator, text: TextExpectation | undefined): Locator {
+  return text === undefined ? locator : locator.filter({ hasText: textPattern(text) });
+}
+
+/**
+ * The pattern to search an element's text with. Where a person sees a space, or at either end of a line, the page's source
+ * may have any white space.
+ */
+function textPattern(expected: TextExpectation): RegExp {
+  switch (expected.kind) {
+    case "contains":
+      return new RegExp(expected.text.trim().split(/\s+/).map(literally).join("\\s+"));
+    case "matches": {
+      const source = expected.source.replace(/^\^/, "^ ?").replace(/(?<!\\)\$$/, " ?$");
+      return new RegExp(withAnySpace(source), `${expected.flags}m`);
+    }
+    default:
+      return expected satisfies never;
+  }
+}
+
+function literally(text: string): string {
+  return text.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
+}
+
+/** Lets each space of a regular expression match any white space. */
+function withAnySpace(source: string): string {
+  let isInClass = false;
+  return source.replace(/\\.|[[\] ]/gs, (part) => {
+    if (part === "[") isInClass = true;
+    if (part === "]") isInClass = false;
+    if (part !== " ") return part;
+    return isInClass ? "\\s" : "(?:\\s+)";
+  });
+}
+
+const longestExcerpt = 500;
+
+/** The visible text of the page, with white space collapsed in each line. */
+export async function textOf(page: Page, timeout: number): Promise<string> {
+  // biome-ignore lint/performance/useDomNodeTextContent: hidden text doesn't count.
+  const text = await page.locator("body").innerText({ timeout });
+  return text
+    .split("\n")
+    .map((line) => line.replace(/\s+/g, " ").trim())
+    .join("\n");
+}
+
+/** The beginning of the page's text, masked, for a message. Empty if there is none or the page doesn't respond. */
+export async function excerptOf(page: Page, deadline: StepDeadline, mask: Mask): Promise<string> {
+  const short = deadline.forDiagnosis();
+  try {
+    return shorten(mask.hide(await short.within(textOf(page, short.left))), longestExcerpt);
+  } catch {
+    return "";
+  }
+}
+
+/** Truncates a text to one line. It must be masked before: a cut could leave half of a secret. */
+export function shorten(masked: string, most: number): string {
+  const line = masked.replace(/\s+/g, " ").trim();
+  return line.length > most ? `${line.slice(0, most)}…` : line;
+}

@@ -1,0 +1,140 @@
+import { setTimeout as pause } from "node:timers/promises";
+import type { Page } from "playwright-core";
+import { describeError } from "../../contract/errors.ts";
+import { joinAddress } from "../../pipeline/file/address.ts";
+import type { BrowserStep } from "../../pipeline/types/browserStep.ts";
+import type { Mask } from "../mask/mask.ts";
+import { failed, type StepContext, type StepOutcome, succeeded } from "../step/stepContext.ts";
+import { checkPage } from "./checkPage.ts";
+import { isTimeout, StepDeadline } from "./deadline.ts";
+import { goTo } from "./goTo.ts";
+import { OpenBrowser } from "./openBrowser.ts";
+import { shorten } from "./pageContent.ts";
+import { performAction } from "./performAction.ts";
+
+const longestWords = 300;
+const stopLoadingAfterMilliseconds = 1000;
+const wasEnded = failed("the run was ended before this step was over");
+
+/** Opens the step's page or uses the open one, performs the actions, and checks the expectations. */
+export async function runBrowserStep(step: BrowserStep, stepContext: StepContext): Promise<StepOutcome> {
+  if (stepContext.signal.aborted) return wasEnded;
+  let browser: OpenBrowser;
+  try {
+    browser = await stepContext.shared.get(OpenBrowser, step.use, () =>
+      OpenBrowser.start(step.browser, stepContext),
+    );
+  } catch (error) {
+    return failed(describeError(error));
+  }
+  using _ = browser.noteFor(stepContext);
+  // Begins after the browser's start, which doesn't count towards the step's timeout.
+  const deadline = new StepDeadline(
+    step.timeoutMilliseconds,
+    AbortSignal.any([stepContext.signal, browser.broken]),
+  );
+  const problem = await problemOf(step, browser, deadline, stepContext).catch((error: unknown) =>
+    describeUnexpected(error, stepContext.mask),
+  );
+  if (stepContext.signal.aborted) return wasEnded;
+  if (browser.broken.aborted) return failed(String(browser.broken.reason));
+  if (problem === undefined) return succeeded;
+  await saveFailure(browser, deadline, stepContext);
+  return failed(problem);
+}
+
+async function problemOf(
+  step: BrowserStep,
+  browser: OpenBrowser,
+  deadline: StepDeadline,
+  stepContext: StepContext,
+): Promise<string | undefined> {
+  if (step.goto !== undefined) {
+    const problem = await goTo(
+      await browser.pageToGo(),
+      joinAddress(step.goto),
+      step.expect.status,
+      deadline,
+      stepContext,
+    );
+    if (problem !== undefined) return problem;
+  } else if (!isOpen(browser)) {
+    return "no page is open: a step before this one has to `goto` one";
+  }
+  for (const action of step.actions) {
+    const problem = await performAction(action, browser, deadline, stepContext);
+    if (problem !== undefined) return problem;
+  }
+  const problem = await checkPage(step.expect, browser, deadline, stepContext.mask);
+  if (problem !== undefined || step.screenshot === undefined) return problem;
+  const { page } = browser;
+  if (page === undefined) return "the page was closed before its screenshot could be taken";
+  return saveScreenshot(step.screenshot, page, deadline.forScreenshot(), stepContext);
+}
+
+/** The message of an unexpected error, or of an invalid CSS selector, which only the browser can detect. */
+function describeUnexpected(error: unknown, mask: Mask): string {
+  const [first = ""] = describeError(error).split("\n");
+  const selector = /(?:while parsing (?:css )?selector|Unknown engine|not a valid selector)/i.test(first);
+  const message = shorten(mask.hide(first.replace(/^\w+\.\w+: (?:Error: )?/, "")), longestWords);
+  return selector ? `a \`css\` of this step is no CSS selector: ${message}` : message;
+}
+
+function isOpen({ page }: OpenBrowser): boolean {
+  return page !== undefined && page.url() !== "about:blank";
+}
+
+/**
+ * Saves a screenshot of the failure. The browser takes none while a navigation waits for its reply, so loading is stopped
+ * if the screenshot takes long: the page isn't used after a failure.
+ */
+async function saveFailure(
+  browser: OpenBrowser,
+  deadline: StepDeadline,
+  stepContext: StepContext,
+): Promise<void> {
+  const { page } = browser;
+  if (page === undefined) return;
+  const stop = setTimeout(() => void stopLoading(page).catch(() => {}), stopLoadingAfterMilliseconds);
+  const problem = await saveScreenshot("failure.png", page, deadline.forScreenshot(), stepContext);
+  clearTimeout(stop);
+  if (problem !== undefined) stepContext.log.note(problem);
+}
+
+const retryMilliseconds = 50;
+
+/** Saves a screenshot as an artifact. @returns the problem; undefined if there is none. */
+async function saveScreenshot(
+  name: string,
+  page: Page,
+  deadline: StepDeadline,
+  { saveArtifact, log }: StepContext,
+): Promise<string | undefined> {
+  const screenshot = await takeScreenshot(page, deadline);
+  if (screenshot === undefined) return `the page couldn't be pictured for \`${name}\``;
+  await saveArtifact({ name, mediaType: "image/png", content: screenshot });
+  log.note(`screenshot ${name}`);
+  return undefined;
+}
+
+/** Retries, since the screenshot fails at once while one page replaces another. */
+async function takeScreenshot(page: Page, deadline: StepDeadline): Promise<Uint8Array | undefined> {
+  for (;;) {
+    try {
+      return await deadline.within(page.screenshot({ type: "png", timeout: deadline.left }), 500);
+    } catch (error) {
+      if (isTimeout(error) || deadline.isOver || page.isClosed()) return undefined;
+      await pause(retryMilliseconds);
+    }
+  }
+}
+
+/** Like Escape in a browser: the page stays as it is, and a pending navigation ends. */
+async function stopLoading(page: Page): Promise<void> {
+  const session = await page.context().newCDPSession(page);
+  try {
+    await session.send("Page.stopLoading");
+  } finally {
+    await session.detach();
+  }
+}

@@ -1,0 +1,290 @@
+import { ChildProcess } from "node:child_process";
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import { access, constants, mkdtemp, rm, rmdir, stat } from "node:fs/promises";
+import { dirname, join, posix, resolve, win32 } from "node:path";
+import { stripVTControlCharacters } from "node:util";
+import type { BrowserContext, BrowserType } from "playwright-core";
+import type { BrowserStep } from "../../pipeline/types/browserStep.ts";
+import type { Mask } from "../mask/mask.ts";
+import { runMarker } from "../processes/processTable.ts";
+import { makeScratch, scratchFolder } from "../processes/scratchFolder.ts";
+import type { StepContext } from "../step/stepContext.ts";
+import { variable } from "../step/stepEnvironment.ts";
+import { shorten } from "./pageContent.ts";
+
+/** A browser with a temporary profile, which is removed with it. */
+export interface StartedBrowser extends AsyncDisposable {
+  readonly context: BrowserContext;
+}
+
+/** How long the browser may take to start. */
+const launchMilliseconds = 30_000;
+/** How long it may take to close. Its profile needs no saving. */
+const closeMilliseconds = 1000;
+
+/** @throws Error whose message, for people, says why there is no browser. */
+export async function startBrowser(
+  { executable, viewport }: BrowserStep["browser"],
+  stepContext: StepContext,
+): Promise<StartedBrowser> {
+  const found = await findBrowser({ ...stepContext, executable });
+  if (found.kind === "none") throw new Error(found.problem);
+  const chromium = await loadPlaywright();
+  const scratch = scratchFolder(stepContext.environment[runMarker] ?? "");
+  const folder = await newFolder(scratch);
+  let browser: ChildProcess | undefined;
+  using _ = watchSpawns((child, pid) => {
+    browser ??= child;
+    stepContext.onSpawned(pid);
+  });
+  try {
+    const context = await chromium.launchPersistentContext(join(folder, "profile"), {
+      executablePath: found.path,
+      artifactsDir: join(folder, "artifacts"),
+      env: environmentIn(scratch, stepContext),
+      viewport,
+      timeout: launchMilliseconds,
+      acceptDownloads: false,
+      chromiumSandbox: !isRoot(stepContext.platform),
+      // The runner handles signals itself.
+      handleSIGINT: false,
+      handleSIGTERM: false,
+      handleSIGHUP: false,
+    });
+    stepContext.log.note(`started ${found.path}`);
+    return {
+      context,
+      [Symbol.asyncDispose]: async () => {
+        await endBrowser(context, browser);
+        await removeFolder(folder);
+      },
+    };
+  } catch (error) {
+    browser?.kill("SIGKILL");
+    await removeFolder(folder);
+    throw new Error(describeLaunchProblem(found.path, error, stepContext.mask), { cause: error });
+  }
+}
+
+async function newFolder(scratch: string): Promise<string> {
+  await makeScratch(scratch);
+  return mkdtemp(join(scratch, "b-"));
+}
+
+/** The longest socket path on Linux, minus what the browser appends. */
+const longestFolder = 107 - "/org.chromium.Chromium.XXXXXX/SingletonSocket".length;
+
+/** On Linux a killed browser leaves its socket in the temporary folder, so that is set to the run's own. */
+function environmentIn(scratch: string, { environment, platform }: StepContext): Record<string, string> {
+  const isUseful = platform === "linux" && scratch.length <= longestFolder;
+  return { ...environment, ...(isUseful ? { TMPDIR: scratch } : {}) };
+}
+
+/** On Linux the browser's sandbox doesn't work for root. */
+function isRoot(platform: NodeJS.Platform): boolean {
+  return platform === "linux" && process.getuid?.() === 0;
+}
+
+async function endBrowser(context: BrowserContext, browser: ChildProcess | undefined): Promise<void> {
+  const closed = context.close().catch(() => {
+    // Ignored: it has exited, or is killed below.
+  });
+  if (browser === undefined) return closed;
+  const exited = exitOf(browser);
+  await Promise.race([exited, pause(closeMilliseconds)]);
+  killGroup(browser);
+  await exited;
+}
+
+function exitOf(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve();
+  return new Promise((resolve) => void child.once("exit", () => resolve()));
+}
+
+function pause(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => void setTimeout(resolve, milliseconds).unref());
+}
+
+/** Kills the browser's group, whose processes may still write into its profile. */
+function killGroup({ pid }: ChildProcess): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(process.platform === "win32" ? pid : -pid, "SIGKILL");
+  } catch {
+    // Ignored: none is left.
+  }
+}
+
+async function removeFolder(folder: string): Promise<void> {
+  await rm(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 });
+  // Ignored: the folder isn't empty while another browser of the run is open.
+  await rmdir(dirname(folder)).catch(() => {});
+}
+
+/**
+ * Loads the browser's driver on demand: it has several megabytes. The build puts it beside the runner's program
+ * (esbuild.mjs).
+ */
+async function loadPlaywright(): Promise<BrowserType> {
+  const { chromium } = await import("playwright-core");
+  return chromium;
+}
+
+const longestWords = 300;
+
+/** Why the browser's program didn't start, in a sentence. */
+function describeLaunchProblem(path: string, error: unknown, mask: Mask): string {
+  const message = error instanceof Error ? error.message : String(error);
+  if (/No usable sandbox|setuid sandbox|SUID sandbox/i.test(message)) {
+    return `${path} can't use its sandbox on this machine: allow its users namespaces of their own (the browser's own words: ${lastWords(message, mask)})`;
+  }
+  if (/Timeout .*exceeded/.test(message)) return `${path} was started, but didn't become ready within 30 s`;
+  if (/Failed to launch: Error: spawn \S+ (EACCES|ENOEXEC)/.test(message)) {
+    return `${path} can't be executed; a browser's \`executable\` is its program`;
+  }
+  return `${path} ended as soon as it was started: ${lastWords(message, mask)}`;
+}
+
+/** The last line of the browser's output. */
+function lastWords(message: string, mask: Mask): string {
+  const lines = stripVTControlCharacters(message).split("\n");
+  const written = lines.flatMap((line) => /\[pid=\d+\]\[(?:err|out)\] (.+)$/.exec(line)?.[1] ?? []);
+  const said = written.at(-1) ?? lines[0]?.replace(/^.*?: /, "") ?? "";
+  return shorten(mask.hide(said), longestWords);
+}
+
+/**
+ * Calls `onSpawned` for each process that this one spawns, until it is disposed. The driver doesn't expose the browser's
+ * process, but Node publishes it.
+ */
+function watchSpawns(onSpawned: (child: ChildProcess, pid: number) => void): Disposable {
+  const listen = (message: unknown): void => {
+    const child = typeof message === "object" && message !== null && "process" in message && message.process;
+    if (!(child instanceof ChildProcess)) return;
+    child.once("spawn", () => {
+      if (child.pid !== undefined) onSpawned(child, child.pid);
+    });
+  };
+  subscribe("child_process", listen);
+  return { [Symbol.dispose]: () => void unsubscribe("child_process", listen) };
+}
+
+/** Where to search for a browser. */
+interface Place {
+  /** From the pipeline file: a path relative to `root`, or a program on the PATH. */
+  readonly executable: string | undefined;
+  readonly root: string;
+  readonly environment: Readonly<Record<string, string>>;
+  readonly platform: NodeJS.Platform;
+}
+
+/** A browser's program, or why there is none and what to do. */
+type FoundBrowser =
+  | { readonly kind: "found"; readonly path: string }
+  | { readonly kind: "none"; readonly problem: string };
+
+/** The variable that names a browser for pipelines that name none. */
+const browserVariable = "PIPELINE_BROWSER";
+
+const namesOnLinux = [
+  "google-chrome-stable",
+  "google-chrome",
+  "chromium",
+  "chromium-browser",
+  "microsoft-edge-stable",
+  "microsoft-edge",
+];
+const foldersOnLinux = ["/usr/bin", "/usr/local/bin", "/snap/bin"];
+const programsOnLinux = ["/opt/google/chrome/chrome", "/opt/microsoft/msedge/msedge"];
+
+const appsOnMac = ["Google Chrome", "Chromium", "Microsoft Edge"];
+
+const programsOnWindows = [
+  "Google\\Chrome\\Application\\chrome.exe",
+  "Chromium\\Application\\chrome.exe",
+  "Microsoft\\Edge\\Application\\msedge.exe",
+];
+
+/** The browser that the pipeline file or the environment names, else this machine's Chrome, Chromium or Edge. */
+export async function findBrowser(place: Place): Promise<FoundBrowser> {
+  const { executable } = place;
+  if (executable !== undefined) return named(executable, `the resource's \`executable\``, place);
+  const chosen = variable(place.environment, browserVariable, place.platform);
+  if (chosen !== undefined && chosen !== "") return named(chosen, browserVariable, place);
+  const path = await firstProgram(usualPrograms(place), place.platform);
+  if (path !== undefined) return { kind: "found", path };
+  return {
+    kind: "none",
+    problem:
+      "there is no browser on this machine: neither Chrome, Chromium nor Edge is where they are usually installed" +
+      `${place.platform === "linux" ? " or on the PATH" : ""}; install one of them, or put the path of one into \`${browserVariable}\` or the resource's \`executable\``,
+  };
+}
+
+async function named(written: string, by: string, place: Place): Promise<FoundBrowser> {
+  const isPath = written.includes("/") || (place.platform === "win32" && written.includes("\\"));
+  const names = place.platform === "win32" ? [written, `${written}.exe`] : [written];
+  const candidates = isPath ? [resolve(place.root, written)] : onPath(names, place);
+  const path = await firstProgram(candidates, place.platform);
+  if (path !== undefined) return { kind: "found", path };
+  const where = isPath ? "" : " on the PATH";
+  return { kind: "none", problem: `${by} is \`${written}\`, but there is no such program${where}` };
+}
+
+function usualPrograms(place: Place): string[] {
+  const get = (name: string) => variable(place.environment, name, place.platform);
+  switch (place.platform) {
+    case "darwin": {
+      const folders = ["/Applications", posix.join(get("HOME") ?? "/", "Applications")];
+      return inEach(folders, appsOnMac, (folder, app) =>
+        posix.join(folder, `${app}.app`, "Contents/MacOS", app),
+      );
+    }
+    case "win32": {
+      const folders = ["ProgramFiles", "ProgramFiles(x86)", "LOCALAPPDATA"].flatMap(
+        (name) => get(name) ?? [],
+      );
+      return inEach(folders, programsOnWindows, win32.join);
+    }
+    default:
+      return [
+        ...onPath(namesOnLinux, place),
+        ...inEach(foldersOnLinux, namesOnLinux, posix.join),
+        ...programsOnLinux,
+      ];
+  }
+}
+
+function onPath(names: readonly string[], { environment, platform }: Place): string[] {
+  const { delimiter, join } = platform === "win32" ? win32 : posix;
+  const folders = (variable(environment, "PATH", platform) ?? "").split(delimiter);
+  return inEach(
+    folders.filter((folder) => folder !== ""),
+    names,
+    join,
+  );
+}
+
+/** Ordered by name, so that a better browser in a later folder is preferred. */
+function inEach(
+  folders: readonly string[],
+  names: readonly string[],
+  join: (folder: string, name: string) => string,
+): string[] {
+  return names.flatMap((name) => folders.map((folder) => join(folder, name)));
+}
+
+async function firstProgram(
+  candidates: readonly string[],
+  platform: NodeJS.Platform,
+): Promise<string | undefined> {
+  for (const candidate of candidates) {
+    try {
+      await access(candidate, platform === "win32" ? constants.F_OK : constants.X_OK);
+      if ((await stat(candidate)).isFile()) return candidate;
+    } catch {
+      // Not this one.
+    }
+  }
+  return undefined;
+}

@@ -1,0 +1,106 @@
+import { spawnSync } from "node:child_process";
+import { open, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { CliStep } from "../../pipeline/types/cli.ts";
+import { runMarker } from "../processes/processTable.ts";
+import { makeScratch, scratchFolder } from "../processes/scratchFolder.ts";
+import type { StepContext } from "../step/stepContext.ts";
+import { onPath } from "../step/stepEnvironment.ts";
+
+/** What a step's `run` starts. */
+export interface Command {
+  readonly file: string;
+  readonly words: readonly string[];
+  /** Whether `file` is a line for the system's shell. */
+  readonly isLine: boolean;
+  /** What the program takes for its own name, where that is not its file's. */
+  readonly name?: string;
+}
+
+/** The options with which a shell ends at the first line that fails, and a line fails with each program of its pipe. */
+const strict = ["-e", "-o", "pipefail", "-c"];
+
+/**
+ * The command of a step's `run`: a list is a program and its arguments; a text is for the program of its first line `#!`, else
+ * for the step's shell, else for the system's.
+ */
+export async function commandOf({ run, shell }: CliStep, stepContext: StepContext): Promise<Command> {
+  if (typeof run !== "string") {
+    const [file = "", ...words] = run;
+    return { file, words, isLine: false };
+  }
+  const [first = ""] = run.split("\n", 1);
+  const [, interpreter, argument = ""] = /^#!\s*(\S+)(.*)/.exec(first) ?? [];
+  if (interpreter !== undefined) return scriptCommand(run, interpreter, argument.trim(), stepContext);
+  if (shell === "bash") return { file: "bash", words: [...strict, run], isLine: false };
+  if (stepContext.platform === "win32")
+    return shell === "sh" ? { file: "sh", words: ["-e", "-c", run], isLine: false } : windowsLine(run);
+  const hasPipe = /[^|]\|[^|]/.test(run);
+  return shell === "sh" || !hasPipe
+    ? { file: "/bin/sh", words: ["-e", "-c", run], isLine: false }
+    : pipeCommand(run, stepContext);
+}
+
+/** The lines in a file of their own, since an interpreter reads one. The system's `#!` gives it one argument at most. */
+async function scriptCommand(
+  lines: string,
+  interpreter: string,
+  argument: string,
+  { environment, platform }: StepContext,
+): Promise<Command> {
+  const folder = scratchFolder(environment[runMarker] ?? "");
+  await makeScratch(folder);
+  const file = join(folder, `step-${process.hrtime.bigint()}`);
+  await writeFile(file, lines.replaceAll("\r\n", "\n"), { mode: 0o700, flag: "wx" });
+  const words = argument === "" ? [file] : [argument, file];
+  if (platform !== "win32") return { file: interpreter, words, isLine: false };
+  // Neither `/bin/bash` nor `/usr/bin/env` are there, but a `bash` may be on the PATH.
+  const name = interpreter.split("/").at(-1) ?? "";
+  const [program = "", ...others] = name === "env" ? words : [name, ...words];
+  return { file: program, words: others, isLine: false };
+}
+
+/**
+ * Lines with a pipe. Debian's `sh` can't tell that a program before the last one failed; there `bash` runs them as `sh` does, and
+ * where it isn't either the system's `sh` as it is.
+ */
+function pipeCommand(lines: string, { environment, platform }: StepContext): Command {
+  const system = { file: "/bin/sh", isLine: false };
+  const test = spawnSync(system.file, ["-o", "pipefail", "-c", ":"], { stdio: "ignore", env: environment });
+  if (test.status === 0) return { ...system, words: [...strict, lines] };
+  const bash = onPath("bash", environment, platform);
+  return bash === undefined
+    ? { ...system, words: ["-e", "-c", lines] }
+    : { file: bash, words: [...strict, lines], isLine: false, name: "sh" };
+}
+
+/** `cmd.exe` takes only one line: what follows one that fails isn't run. */
+function windowsLine(lines: string): Command {
+  const commands = lines.split(/\r?\n/).filter((line) => line.trim() !== "");
+  return { file: commands.join(" && "), words: [], isLine: true };
+}
+
+/** In bytes: no system reads more of a first line `#!`. */
+const longestFirstLine = 256;
+
+/**
+ * Why a script that is there can't be started although the system says that it isn't there: it means the interpreter.
+ * @returns undefined for what is no such script.
+ */
+export async function problemOfScript(path: string): Promise<string | undefined> {
+  const file = await open(path).catch(() => undefined);
+  if (file === undefined) return undefined;
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(longestFirstLine), 0, longestFirstLine, 0);
+    const [first = ""] = buffer.toString("utf8", 0, bytesRead).split("\n", 1);
+    const interpreter = /^#![ \t]*([^ \t\r]+)/.exec(first)?.[1];
+    if (interpreter === undefined) return undefined;
+    return first.endsWith("\r")
+      ? `\`${path}\` has Windows line ends (CRLF), so its interpreter \`${interpreter}\` isn't found: save it with LF`
+      : `the interpreter \`${interpreter}\` that \`${path}\` names in its first line isn't there`;
+  } catch {
+    return undefined;
+  } finally {
+    await file.close();
+  }
+}

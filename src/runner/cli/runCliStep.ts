@@ -1,0 +1,154 @@
+import type { ChildProcessByStdio } from "node:child_process";
+import { once } from "node:events";
+import { stat } from "node:fs/promises";
+import { resolve } from "node:path";
+import type { Readable } from "node:stream";
+import { spawn } from "cross-spawn";
+import { describeExpectation } from "../../pipeline/file/values.ts";
+import type { CliStep } from "../../pipeline/types/cli.ts";
+import { duration } from "../../text/time.ts";
+import { runMarker } from "../processes/processTable.ts";
+import { failed, type StepContext, type StepOutcome, succeeded } from "../step/stepContext.ts";
+import { type Command, commandOf, problemOfScript } from "./command.ts";
+import { CommandOutput } from "./commandOutput.ts";
+
+/**
+ * Runs the step's program and waits for its exit. Programs that it leaves in the background may serve later steps, and
+ * are ended with the run.
+ */
+export async function runCliStep(step: CliStep, stepContext: StepContext): Promise<StepOutcome> {
+  const folder = resolve(stepContext.root, step.cwd);
+  if (stepContext.signal.aborted) return failed("the run was ended before this step began");
+
+  stepContext.log.note(describeRun(step.run));
+  if (namesNode(step.run)) stepContext.log.note(`node is ${stepContext.node}`);
+  const began = performance.now();
+  const command = await commandOf(step, stepContext);
+  // The system's error doesn't say whether the program or its folder is missing.
+  const unstarted = async (error: unknown): Promise<StepOutcome> =>
+    failed(
+      (await problemOfFolder(stepContext.root, "the project's folder")) ??
+        (await problemOfFolder(folder)) ??
+        (isMissing(error) && /[/\\]/.test(command.file)
+          ? await problemOfScript(resolve(folder, command.file))
+          : undefined) ??
+        describeStartProblem(command, error),
+    );
+  const marker = stepContext.environment[runMarker];
+  let child: ChildProcessByStdio<null, Readable, Readable>;
+  try {
+    child = spawn(command.file, command.words, {
+      shell: command.isLine,
+      ...(command.name === undefined ? {} : { argv0: command.name }),
+      cwd: folder,
+      env: {
+        ...stepContext.environment,
+        ...step.env,
+        ...(marker === undefined ? {} : { [runMarker]: marker }),
+      },
+      stdio: ["ignore", "pipe", "pipe"],
+      // A process group of its own, so that a script that signals its group doesn't end the runner.
+      detached: stepContext.platform !== "win32",
+      windowsHide: true,
+    });
+  } catch (error) {
+    return unstarted(error);
+  }
+  const exited = once(child, "exit");
+  if (child.pid === undefined) return exited.then(unstarted, unstarted);
+  stepContext.onSpawned(child.pid);
+  const { mask, log } = stepContext;
+  const output = new CommandOutput(child, { mask, log, expected: step.expect.output });
+  // On Windows, a program that isn't there is known only now.
+  try {
+    await exited;
+  } catch (error) {
+    return unstarted(error);
+  }
+  await output.drained();
+  log.note(`${howItEnded(child)} after ${duration(performance.now() - began)}`);
+  return judge(step, child, output);
+}
+
+/** Whether the system says that the program isn't there. */
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && "code" in error && error.code === "ENOENT";
+}
+
+/** What a shell says of a program that SIGPIPE has ended. */
+const exitOfClosedPipe = 141;
+const closedPipe =
+  "a program before a pipe was ended, since the next one read no further, as `head` does; with `shell: sh` only the last one counts";
+
+interface End {
+  readonly exitCode: number | null;
+  readonly signalCode: NodeJS.Signals | null;
+}
+
+function howItEnded({ exitCode, signalCode }: End): string {
+  return signalCode === null ? `exited with ${exitCode}` : `was ended by ${signalCode}`;
+}
+
+function judge(step: CliStep, end: End, output: CommandOutput): StepOutcome {
+  const { exitCode, output: expected } = step.expect;
+  const how = howItEnded(end);
+  if (end.signalCode !== null) return failed(withTail(how, output));
+  if (end.exitCode !== exitCode) {
+    const mayBePipe = typeof step.run === "string" && step.shell !== "sh" && step.run.includes("|");
+    const inPipe = mayBePipe && end.exitCode === exitOfClosedPipe ? ` (${closedPipe})` : "";
+    return failed(withTail(`${how}, expected ${exitCode}${inPipe}`, output));
+  }
+  if (expected !== undefined && !output.isAsExpected()) {
+    const missing = `expected ${describeExpectation(expected)} in the output`;
+    return failed(withTail(`${how}, but ${missing}`, output));
+  }
+  return succeeded;
+}
+
+function withTail(sentence: string, output: CommandOutput): string {
+  const tail = output.tail();
+  return tail === "" ? `${sentence}; it printed nothing` : `${sentence}:\n${tail}`;
+}
+
+function describeStartProblem({ file }: Command, error: unknown): string {
+  const code = error instanceof Error && "code" in error ? String(error.code) : undefined;
+  switch (code) {
+    case "ENOENT":
+      return file.includes("/") || file.includes("\\")
+        ? `there is no program \`${file}\``
+        : `there is no program \`${file}\` on the PATH`;
+    case "EACCES":
+      return `\`${file}\` may not be executed`;
+    case "E2BIG":
+      return `\`${file}\` can't be started: its arguments and environment are too large`;
+    default:
+      return `\`${file}\` can't be started (${code ?? "for no known reason"})`;
+  }
+}
+
+async function problemOfFolder(path: string, what = "the step's folder"): Promise<string | undefined> {
+  try {
+    return (await stat(path)).isDirectory() ? undefined : `${what}, ${path}, is no folder`;
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? error.code : undefined;
+    return code === "ENOENT" || code === "ENOTDIR"
+      ? `${what}, ${path}, doesn't exist`
+      : `${what}, ${path}, can't be read (${String(code)})`;
+  }
+}
+
+/** A step's `run` on one line. */
+function describeRun(run: string | readonly string[]): string {
+  if (typeof run !== "string") return `$ ${run.map(asWord).join(" ")}`;
+  const [first = "", ...others] = run.trim().split(/\r?\n/);
+  return others.length === 0 ? `$ ${first}` : `$ ${first} … (${others.length + 1} lines)`;
+}
+
+/** Whether the step runs Node.js by name: which one that is depends on who started the run. */
+function namesNode(run: string | readonly string[]): boolean {
+  return /(?:^|[\s;&|(])(?:node|npm|npx)(?:\s|$)/m.test(typeof run === "string" ? run : (run[0] ?? ""));
+}
+
+function asWord(word: string): string {
+  return /^[\w./:@%+=,-]+$/.test(word) ? word : JSON.stringify(word);
+}

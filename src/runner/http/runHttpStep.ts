@@ -1,0 +1,303 @@
+import { joinAddress } from "../../pipeline/file/address.ts";
+import { describeExpectation, describeStatus } from "../../pipeline/file/values.ts";
+import { type HttpStep, problemOfHeader } from "../../pipeline/types/http.ts";
+import { duration } from "../../text/time.ts";
+import type { Mask } from "../mask/mask.ts";
+import { searchFor } from "../output/textSearch.ts";
+import { asJson, describeMismatches, showValue } from "../step/jsonMismatches.ts";
+import { failed, type StepContext, type StepOutcome, succeeded } from "../step/stepContext.ts";
+import { HttpSession } from "./httpSession.ts";
+import { type HttpReply, type HttpRequest, largestReply, sendRequest } from "./sendRequest.ts";
+
+/** Sends the step's request and checks its reply. */
+export async function runHttpStep(step: HttpStep, stepContext: StepContext): Promise<StepOutcome> {
+  const read = requestOf(step);
+  if (read.kind === "invalid") return failed(read.problem);
+  const { request } = read;
+  const { log, mask, shared, signal } = stepContext;
+  const session = await shared.get(HttpSession, step.use, async () => new HttpSession());
+  const timeout = AbortSignal.timeout(step.timeoutMilliseconds);
+  const inTime = `within ${duration(step.timeoutMilliseconds)}, the step's \`timeout\``;
+  const began = performance.now();
+  let asked = shownFirst(request, step, mask);
+  const check = (reply: HttpReply) =>
+    checkReply(step.expect, { ...reply, address: asked.address }, performance.now() - began, mask);
+  try {
+    const sent = await sendRequest(
+      request,
+      {
+        session,
+        timeout,
+        onRedirect: ({ status, next }) => {
+          log.note(`${describe(asked)} → ${status}, a redirect`);
+          asked = shownNext(next);
+        },
+        isEnough: (reply) => check(reply).length === 0,
+      },
+      signal,
+    );
+    if (sent.kind === "none") {
+      log.note(`${describe(asked)} → no reply`);
+      return failed(sent.problem);
+    }
+    const { reply } = sent;
+    const came = `${reply.bytes.length}${reply.isCut ? " or more" : ""} bytes`;
+    log.note(`${describe(asked)} → ${reply.status} in ${duration(performance.now() - began)}, ${came}`);
+    const broken = reply.broken === undefined ? [] : [describeBreak(reply, reply.broken, inTime)];
+    // Of a stream that goes on, what hasn't come is the reason.
+    const isLooked =
+      reply.broken === undefined || /^text\/event-stream\b/.test(reply.headers.get("content-type") ?? "");
+    const lines = [...(isLooked ? check(reply) : []), ...broken];
+    await saveBody(reply, lines.length > 0, stepContext);
+    return lines.length === 0 ? succeeded : failed(lines.join("\n"));
+  } catch (error) {
+    if (signal.aborted) return failed("the run was ended before the reply came");
+    if (!timeout.aborted) throw error;
+    log.note(`${describe(asked)} → no reply`);
+    return failed(`${request.url.host} didn't reply ${inTime}`);
+  }
+}
+
+/** What came of a reply that didn't end. */
+function describeBreak({ url, status, bytes }: HttpReply, why: string, inTime: string): string {
+  const began = `${url.host} replied with ${status}, and ${bytes.length} bytes came`;
+  return why === "in time" ? `${began}, but the reply didn't end ${inTime}` : `${began}; then ${why}`;
+}
+
+/** A request as it is logged: without its query, which may contain secrets. */
+interface ShownRequest {
+  readonly method: string;
+  readonly address: string;
+  readonly hasQuery: boolean;
+}
+
+/**
+ * The step's own request. Masked before it is split: a value of the environment may be spread over several parts of an
+ * address, each escaped differently.
+ */
+function shownFirst({ method }: HttpRequest, { address: written }: HttpStep, mask: Mask): ShownRequest {
+  const [whole = ""] = mask.hide(joinAddress(written)).split("#", 1);
+  const [address = "", ...query] = whole.split("?");
+  return { method, address, hasQuery: query.length > 0 };
+}
+
+/** A request after a redirect. */
+function shownNext({ method, url }: HttpRequest): ShownRequest {
+  return { method, address: `${url.origin}${url.pathname}`, hasQuery: url.search !== "" };
+}
+
+function describe({ method, address, hasQuery }: ShownRequest): string {
+  return `${method} ${address}${hasQuery ? "?…" : ""}`;
+}
+
+type ReadRequest =
+  | { readonly kind: "valid"; readonly request: HttpRequest }
+  | { readonly kind: "invalid"; readonly problem: string };
+
+/** The step now contains the environment's values, so its address is checked again. */
+function requestOf(step: HttpStep): ReadRequest {
+  const address = joinAddress(step.address);
+  const url = URL.parse(address);
+  if (url === null || !/^https?:$/.test(url.protocol)) {
+    return { kind: "invalid", problem: `\`${address}\` is no address that begins with http:// or https://` };
+  }
+  if (url.username !== "" || url.password !== "") {
+    const problem = "an address holds no user and password; send them in an `authorization` header";
+    return { kind: "invalid", problem };
+  }
+  const isOwn = step.address.base === undefined || URL.parse(step.address.base)?.origin === url.origin;
+  const headers = { ...(isOwn ? step.resourceHeaders : {}), ...step.headers };
+  const wrong = Object.entries(headers).find(([, value]) => problemOfHeader(value) !== undefined);
+  if (wrong !== undefined) {
+    return { kind: "invalid", problem: `the header \`${wrong[0]}\` ${problemOfHeader(wrong[1])}` };
+  }
+  const body = bodyOf(step.body);
+  const length = headers["content-length"];
+  if (length !== undefined && length.trim() !== String(Buffer.byteLength(body ?? ""))) {
+    const problem =
+      "the header `content-length` isn't the length of the body; leave it out, and the right one is sent";
+    return { kind: "invalid", problem };
+  }
+  return {
+    kind: "valid",
+    request: {
+      method: step.method.toUpperCase(),
+      url,
+      headers: {
+        ...(step.body.kind === "json" ? { "content-type": "application/json" } : {}),
+        ...headers,
+      },
+      body,
+      followRedirects: step.expect.status.from < 300 || step.expect.status.from > 399,
+    },
+  };
+}
+
+function bodyOf(body: HttpStep["body"]): string | undefined {
+  switch (body.kind) {
+    case "none":
+      return undefined;
+    case "text":
+      return body.text;
+    case "json":
+      return JSON.stringify(body.value);
+    default:
+      return body satisfies never;
+  }
+}
+
+const longestExcerpt = 500;
+/** How much of a reply an excerpt is made from: more than it shows, since white space is collapsed. */
+const longestStart = 64 * 1024;
+
+/** A reply with its address as it may be shown. */
+type CheckedReply = HttpReply & { readonly address: string };
+
+/** The ways in which a reply is not as expected, a line each. */
+function checkReply(
+  expect: HttpStep["expect"],
+  reply: CheckedReply,
+  tookMilliseconds: number,
+  mask: Mask,
+): readonly string[] {
+  return [
+    ...checkStatus(expect, reply, mask),
+    ...checkHeaders(expect, reply, mask),
+    ...checkBody(expect, reply, mask),
+    ...checkTime(expect, tookMilliseconds),
+  ];
+}
+
+function checkStatus({ status }: HttpStep["expect"], reply: CheckedReply, mask: Mask): string[] {
+  if (reply.status >= status.from && reply.status <= status.to) return [];
+  const excerpt = excerptOf(reply, mask);
+  return [
+    `expected status ${describeStatus(status)}, got ${reply.status} from ${reply.address}`,
+    ...(excerpt === "" ? [] : [`the reply says: ${excerpt}`]),
+  ];
+}
+
+function checkHeaders(expect: HttpStep["expect"], reply: HttpReply, mask: Mask): string[] {
+  return Object.entries(expect.headers).flatMap(([name, expected]) => {
+    const got = reply.headers.get(name);
+    if (got !== undefined && searchFor(expected)(got)) return [];
+    return [
+      `header ${name}: expected ${describeExpectation(expected)}, got ${got === undefined ? "no such header" : showValue(got, mask)}`,
+    ];
+  });
+}
+
+function checkBody(expect: HttpStep["expect"], reply: HttpReply, mask: Mask): string[] {
+  if (expect.json === undefined && expect.text === undefined) return [];
+  if (reply.isCut)
+    return [`the reply is larger than ${largestReply / 1024 / 1024} MB, the most that is looked at`];
+  const lines: string[] = [];
+  if (expect.text !== undefined && !searchFor(expect.text)(reply.text)) {
+    lines.push(
+      `expected ${describeExpectation(expect.text)} in the reply, which says: ${excerptOf(reply, mask)}`,
+    );
+  }
+  if (expect.json !== undefined) {
+    const parsed = parseJson(reply.text);
+    if (parsed === undefined) {
+      lines.push(`expected JSON, got: ${excerptOf(reply, mask)}`);
+    } else {
+      lines.push(...describeMismatches(expect.json.value, parsed.value, mask));
+    }
+  }
+  return lines;
+}
+
+function checkTime(expect: HttpStep["expect"], took: number): string[] {
+  const { withinMilliseconds: most } = expect;
+  return most === undefined || took <= most
+    ? []
+    : [`expected the reply within ${duration(most)}, it took ${duration(took)}`];
+}
+
+function excerptOf(reply: HttpReply, mask: Mask): string {
+  // Masked before the cut, which could leave half of a secret.
+  const start = mask.hideIn(reply.text, longestStart);
+  return shorten(start.replace(/\s+/g, " ").trim(), longestExcerpt);
+}
+
+function parseJson(text: string): { readonly value: unknown } | undefined {
+  try {
+    // A function for each value takes long, and can't be called as deep as V8 parses.
+    return { value: /\d{16}/.test(text) ? JSON.parse(text, exactly) : JSON.parse(text) };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whole numbers beyond those that a number can hold stay as they came. */
+function exactly(_name: string, value: unknown, context?: { readonly source?: string }): unknown {
+  if (typeof value !== "number" || Number.isSafeInteger(Math.trunc(value))) return value;
+  return /^-?\d+$/.test(context?.source ?? "") ? BigInt(context?.source ?? "") : value;
+}
+
+function shorten(text: string, most: number): string {
+  return text.length > most ? `${text.slice(0, most)}…` : text;
+}
+
+/** How much of a reply's body is saved, in bytes: of an expected one, and of any other. */
+const most = { asExpected: 64 * 1024, otherwise: 1024 * 1024 } as const;
+
+/** In characters. Masking reads this much further, so that no part of a secret is left at the cut. */
+const longestSecret = 128 * 1024;
+
+const unknownType = "application/octet-stream";
+
+const extensions: Readonly<Record<string, string>> = {
+  "application/json": "json",
+  "application/xml": "xml",
+  "image/gif": "gif",
+  "image/jpeg": "jpg",
+  "image/png": "png",
+  "text/css": "css",
+  "text/csv": "csv",
+  "text/html": "html",
+  "text/plain": "txt",
+  "text/xml": "xml",
+};
+
+/** Saves the reply's body with the run: always when the step fails, otherwise when it is small. */
+async function saveBody(
+  { bytes, text, headers }: HttpReply,
+  hasFailed: boolean,
+  { mask, log, saveArtifact }: Pick<StepContext, "mask" | "log" | "saveArtifact">,
+): Promise<void> {
+  if (bytes.length === 0 || (!hasFailed && bytes.length > most.asExpected)) return;
+  const written = mediaTypeOf(headers);
+  const mediaType = mask.hide(written) === written ? written : unknownType;
+  const name = `body.${extensions[mediaType] ?? (mediaType.endsWith("+json") ? "json" : "bin")}`;
+  // The original bytes are saved unless they contain a secret, since the body may not be text.
+  const masked = mask.hideIn(text, most.otherwise + longestSecret);
+  const isJson = extensions[mediaType] === "json" || mediaType.endsWith("+json");
+  const content = text.startsWith(masked) ? bytes : Buffer.from((isJson && maskedJson(text, mask)) || masked);
+  if (content.length > most.otherwise) {
+    log.note(`of the reply's body the first ${most.otherwise} bytes are saved`);
+  }
+  await saveArtifact({ name, mediaType, content: content.subarray(0, most.otherwise) });
+}
+
+/** JSON stays JSON: a number that is masked becomes a text. @returns undefined for what is none. */
+function maskedJson(text: string, mask: Mask): string | undefined {
+  const parsed = parseJson(text);
+  if (parsed === undefined) return undefined;
+  const hidden = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(hidden);
+    if (typeof value === "string") return mask.hide(value);
+    if (typeof value !== "object" || value === null) {
+      const shown = mask.hide(String(value));
+      return shown === String(value) ? value : shown;
+    }
+    return Object.fromEntries(Object.entries(value).map(([name, item]) => [mask.hide(name), hidden(item)]));
+  };
+  return mask.hide(asJson(hidden(parsed.value)));
+}
+
+function mediaTypeOf(headers: HttpReply["headers"]): string {
+  const written = headers.get("content-type")?.split(";", 1)[0]?.trim().toLowerCase() ?? "";
+  return /^[\w.+-]{1,60}\/[\w.+-]{1,60}$/.test(written) ? written : unknownType;
+}

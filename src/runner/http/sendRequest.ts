@@ -1,0 +1,239 @@
+import { Agent, type Dispatcher, errors, interceptors, request as send } from "undici";
+import { PatternFault } from "../output/textSearch.ts";
+import { describeNetworkProblem } from "../step/networkProblem.ts";
+import { decodeText, headerBytes, headerText } from "./decodeText.ts";
+import type { HttpSession } from "./httpSession.ts";
+
+export interface HttpRequest {
+  readonly method: string;
+  readonly url: URL;
+  /** By their names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | undefined;
+  /** Whether a redirect is followed, or is the reply itself. */
+  readonly followRedirects: boolean;
+}
+
+export interface HttpReply {
+  readonly url: URL;
+  readonly status: number;
+  /** By their names in lower case; those that came several times are joined. */
+  readonly headers: ReadonlyMap<string, string>;
+  /** Cut off at `largestReply`. */
+  readonly bytes: Uint8Array;
+  readonly text: string;
+  readonly isCut: boolean;
+  /** Why a reply that has begun didn't end: the time was over, or a sentence; undefined for one that did. */
+  readonly broken: "in time" | string | undefined;
+}
+
+interface Redirect {
+  readonly status: number;
+  /** The request that follows it. */
+  readonly next: HttpRequest;
+}
+
+/** A reply, or why there was none, in a sentence. */
+type Sent =
+  | { readonly kind: "reply"; readonly reply: HttpReply }
+  | { readonly kind: "none"; readonly problem: string };
+
+export interface SendDeps {
+  readonly session: Pick<HttpSession, "cookiesFor" | "keep">;
+  /** Called for each redirect that is followed. */
+  readonly onRedirect: (redirect: Redirect) => void;
+  /** Whether enough has come of a reply that may never end. */
+  readonly isEnough: (reply: HttpReply) => boolean;
+  /** The step's time is over: what has come of a reply counts. */
+  readonly timeout: AbortSignal;
+}
+
+/** In bytes, after decompression. No more of a reply is read, since it may be endless. */
+export const largestReply = 10 * 1024 * 1024;
+const mostRedirects = 10;
+
+/** Only the step's own timeout applies. */
+const unlimited = { connectTimeout: 0, headersTimeout: 0, bodyTimeout: 0 };
+
+/**
+ * Sends a request and reads its reply. Of the step's own headers, none but the body's type goes to another origin after a
+ * redirect: they may contain secrets.
+ *
+ * @throws what `timeout` was aborted with before a reply began, and what `signal` was aborted with.
+ */
+export async function sendRequest(first: HttpRequest, deps: SendDeps, signal: AbortSignal): Promise<Sent> {
+  const agent = new Agent({ ...unlimited, allowH2: false });
+  try {
+    return await follow(first, agent, deps, signal);
+  } finally {
+    // Also aborts connections that are still being opened.
+    void agent.destroy();
+  }
+}
+
+async function follow(first: HttpRequest, agent: Agent, deps: SendDeps, signal: AbortSignal): Promise<Sent> {
+  const ending = AbortSignal.any([deps.timeout, signal]);
+  let request = first;
+  for (let redirects = 0; redirects <= mostRedirects; redirects += 1) {
+    const { url, method } = request;
+    let response: Dispatcher.ResponseData;
+    try {
+      response = await send(url.href, {
+        method,
+        headers: await headersOf(request, deps.session),
+        body: request.body ?? null,
+        dispatcher:
+          method === "HEAD" ? agent : agent.compose(interceptors.decompress({ skipErrorResponses: false })),
+        signal: ending,
+        ...unlimited,
+      });
+    } catch (error) {
+      ending.throwIfAborted();
+      return { kind: "none", problem: describeConnectionProblem(url, error) };
+    }
+    const cookies = response.headers["set-cookie"];
+    if (cookies !== undefined) await deps.session.keep([cookies].flat(), url);
+    const { statusCode: status } = response;
+    const location = request.followRedirects ? redirectTarget(response) : undefined;
+    if (location === undefined) return { kind: "reply", reply: await readReply(url, response, deps, signal) };
+    await response.body.dump().catch(() => {});
+    const next = URL.parse(location, url.href);
+    if (next === null || !/^https?:$/.test(next.protocol)) {
+      return { kind: "none", problem: `${url.host} redirects to \`${location}\`, which is no address` };
+    }
+    request = redirected(request, status, next);
+    deps.onRedirect({ status, next: request });
+  }
+  return {
+    kind: "none",
+    problem: `${first.url.host} redirects without end (${mostRedirects} times followed)`,
+  };
+}
+
+/** The headers as they are sent: with the session's cookies, of which one that is written goes first. */
+async function headersOf(
+  { headers, url, body }: HttpRequest,
+  session: SendDeps["session"],
+): Promise<Record<string, string>> {
+  const cookies = [headers["cookie"], await session.cookiesFor(url, headers["cookie"])]
+    .filter(Boolean)
+    .join("; ");
+  const all = {
+    accept: "*/*",
+    "accept-encoding": "gzip, deflate, br, zstd",
+    "user-agent": "pipeline-runs",
+    ...(body === undefined ? {} : { "content-type": "text/plain;charset=UTF-8" }),
+    ...headers,
+    ...(cookies === "" ? {} : { cookie: cookies }),
+  };
+  return Object.fromEntries(Object.entries(all).map(([name, value]) => [name, headerBytes(value)]));
+}
+
+function redirectTarget({ statusCode, headers }: Dispatcher.ResponseData): string | undefined {
+  const [location] = [headers["location"]].flat();
+  return [301, 302, 303, 307, 308].includes(statusCode) && location !== undefined
+    ? headerText(location)
+    : undefined;
+}
+
+/** As browsers do: a 303, and a 301 or 302 for a POST, become a GET; others repeat the request. */
+function redirected(request: HttpRequest, status: number, url: URL): HttpRequest {
+  const becomesGet =
+    (status === 303 && request.method !== "HEAD") || (status < 303 && request.method === "POST");
+  const { "content-type": type, ...others } = request.headers;
+  const { host: _, ...own } = url.origin === request.url.origin ? others : {};
+  return {
+    ...request,
+    url,
+    headers: { ...own, ...(becomesGet || type === undefined ? {} : { "content-type": type }) },
+    method: becomesGet ? "GET" : request.method,
+    body: becomesGet ? undefined : request.body,
+  };
+}
+
+async function readReply(
+  url: URL,
+  response: Dispatcher.ResponseData,
+  { isEnough, timeout }: SendDeps,
+  signal: AbortSignal,
+): Promise<HttpReply> {
+  const headers = new Map(
+    Object.entries(response.headers).flatMap(([name, value]): [string, string][] =>
+      value === undefined ? [] : [[name.toLowerCase(), headerText([value].flat().join(", "))]],
+    ),
+  );
+  // Such a reply ends when its reader has had enough.
+  const isStream = /^text\/event-stream\b/i.test(headers.get("content-type") ?? "");
+  const pieces: Uint8Array[] = [];
+  let size = 0;
+  let isCut = false;
+  const soFar = (broken?: string): HttpReply => {
+    const bytes = Buffer.concat(pieces);
+    const text = decodeText(bytes, headers.get("content-type"));
+    return { url, status: response.statusCode, headers, bytes, text, isCut, broken };
+  };
+  try {
+    if (isStream && isEnough(soFar())) return soFar();
+    for await (const piece of response.body) {
+      const bytes: Uint8Array = piece;
+      const room = largestReply - size;
+      isCut = bytes.length > room;
+      size += bytes.length;
+      pieces.push(bytes.subarray(0, room));
+      if (isCut || (isStream && isEnough(soFar()))) return soFar();
+    }
+    return soFar();
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof PatternFault) throw error;
+    return soFar(timeout.aborted ? "in time" : describeConnectionProblem(url, error));
+  }
+}
+
+/** Why no reply came, in a sentence. */
+export function describeConnectionProblem(url: URL, error: unknown): string {
+  const { code, message } = causeOf(error);
+  const problem = describeNetworkProblem(url, code);
+  if (problem !== undefined) return problem;
+  switch (code) {
+    case "ECONNRESET":
+    case "EPIPE":
+    case "UND_ERR_SOCKET":
+      // The library takes no such reply that wasn't asked for.
+      if (/^bad (?:response|upgrade)$/.test(message))
+        return `${url.host} sent 100 Continue or 101 Switching Protocols, which nobody asked for`;
+      return `${url.host} closed the connection before its reply was complete`;
+    case "UND_ERR_CONNECT_TIMEOUT":
+      return `${url.host} can't be reached (${code})`;
+    case "EPROTO":
+    case "ERR_SSL_WRONG_VERSION_NUMBER":
+    case "ERR_SSL_PACKET_LENGTH_TOO_LONG":
+      return `${url.host} doesn't speak https`;
+    case "UND_ERR_RES_CONTENT_LENGTH_MISMATCH":
+      return `the reply of ${url.host} breaks HTTP: its body isn't as long as its header \`content-length\` says, or that header is there twice or beside \`transfer-encoding\``;
+    case "UND_ERR_HEADERS_OVERFLOW":
+      return `the headers of the reply of ${url.host} are longer than 16 KiB`;
+    default:
+      if (error instanceof errors.HTTPParserError) return describeFault(url, message);
+      return `the request to ${url.host} failed: ${message}${code === undefined ? "" : ` (${code})`}`;
+  }
+}
+
+/** What of a reply breaks HTTP, in the parser's own words, which stand in brackets. */
+function describeFault({ host }: URL, message: string): string {
+  const fault = /\(([^)]*)\)$/.exec(message)?.[1] ?? message;
+  if (fault.startsWith("Expected HTTP/")) return `what answers at ${host} isn't HTTP`;
+  const isLine = /\b(?:CR|LF)\b/.test(fault);
+  return `the reply of ${host} breaks HTTP: ${isLine ? `a wrong line end in its head, which has to be CR LF (${fault})` : fault}`;
+}
+
+/** The innermost cause. */
+function causeOf(error: unknown): { readonly code: string | undefined; readonly message: string } {
+  let cause = error;
+  for (let depth = 0; depth < 5 && cause instanceof Error && cause.cause instanceof Error; depth += 1) {
+    cause = cause.cause;
+  }
+  if (!(cause instanceof Error)) return { code: undefined, message: String(cause) };
+  const code = "code" in cause && typeof cause.code === "string" ? cause.code : undefined;
+  return { code, message: cause.message };
+}

@@ -1,0 +1,275 @@
+import { once } from "node:events";
+import { setTimeout as pause } from "node:timers/promises";
+import { describeError } from "../../contract/errors.ts";
+import type { RunStep } from "../../contract/run.ts";
+import type { RunnerEnd } from "../../contract/runners.ts";
+import { OutputTail } from "../output/outputTail.ts";
+import { endProcesses } from "../processes/endProcesses.ts";
+import type { ProcessTable } from "../processes/processTable.ts";
+import { newTraces, type RunTraces } from "../processes/processTable.ts";
+import type { RunnerIdentity } from "../processes/runCgroups.ts";
+import { removeScratch } from "../processes/scratchFolder.ts";
+import {
+  type Job,
+  type LifeSign,
+  type Message,
+  messageSchema,
+  type RunnerJob,
+  readLines,
+  type SavedArtifact,
+  type StepOutput,
+} from "./protocol.ts";
+import type { ReadyRunner, RunnerExit, RunnerProcess } from "./readyRunner.ts";
+
+/** A step as it is now. */
+export type LaunchedStep = RunStep & {
+  readonly status: "running" | "succeeded" | "failed" | "stopped" | "lost" | "skipped";
+};
+
+export interface LaunchDeps {
+  readonly runners: Pick<ReadyRunner, "take">;
+  /** From SIGTERM to SIGKILL. */
+  readonly graceMilliseconds: number;
+  readonly processes: ProcessTable;
+  /** As `endProcesses` takes it. */
+  readonly listingPatienceMilliseconds?: number;
+  readonly now: () => Date;
+  /** Called when a step starts and when it stops; `index` counts the pipeline's steps from 0. */
+  readonly onStep: (step: LaunchedStep, index: number) => void;
+  readonly onOutput: (output: StepOutput) => void;
+  readonly onArtifact: (artifact: SavedArtifact) => void;
+}
+
+export interface RunningJob {
+  /** The runner's process; undefined when it couldn't be started. */
+  readonly pid: number | undefined;
+  /**
+   * Stored for `endLeftovers`, in case this service ends before the run. Never rejects; undefined when there was no
+   * runner, or it was gone too soon to be identified.
+   */
+  readonly identity: Promise<RunnerIdentity | undefined>;
+  /** Never rejects, and resolves only when no process of the run is left. */
+  readonly ended: Promise<RunnerEnd>;
+  /** Ends the run's processes: SIGTERM, the grace time, SIGKILL. Further calls do nothing. */
+  stop(): void;
+}
+
+/** A run in a process of its own, which may have to hear that it may live on. */
+export interface LaunchedRun extends RunningJob {
+  /** Tells the run's process that it may live longer, see `RunnerJob.livesUntil`. */
+  live(livesUntil: number): void;
+}
+
+/** How much longer than the grace time a runner may take to end its run before the service does it. */
+const patienceMilliseconds = 2000;
+/** How long to wait for the rest of a runner's output after its exit. */
+const finalOutputMilliseconds = 1000;
+
+/**
+ * Runs a pipeline in a process of its own and supervises it. Never throws: if the runner can't be started, the run
+ * ends as `died`.
+ */
+export function launchRunner(job: RunnerJob, deps: LaunchDeps): LaunchedRun {
+  const start = deps.runners.take(job.environment);
+  return start.kind === "started" ? new Launch(job, deps, start.runner) : deadJob(start.message);
+}
+
+function deadJob(message: string): LaunchedRun {
+  return {
+    pid: undefined,
+    identity: Promise.resolve(undefined),
+    ended: Promise.resolve({ kind: "died", message }),
+    stop: () => {},
+    live: () => {},
+  };
+}
+
+class Launch implements LaunchedRun {
+  readonly ended: Promise<RunnerEnd>;
+  readonly #job: RunnerJob;
+  readonly #deps: LaunchDeps;
+  readonly #runner: RunnerProcess;
+  readonly #errors = new OutputTail();
+  readonly #traces: RunTraces;
+  readonly #running = new Map<number, string>();
+  readonly #gone = new AbortController();
+  #end: RunnerEnd | undefined;
+
+  constructor(job: RunnerJob, deps: LaunchDeps, runner: RunnerProcess) {
+    this.#job = job;
+    this.#deps = deps;
+    this.#runner = runner;
+    this.#traces = newTraces(job.runId, this.pid);
+    // It leads a session, see `startRunner`.
+    if (this.pid !== undefined) this.#traces.groups.add(this.pid);
+    void runner.identity.then((identity) => {
+      if (identity === undefined) return;
+      this.#traces.seen.set(identity.pid, identity.birth);
+      this.#traces.cgroup = deps.processes.cgroups?.folderOf(identity);
+    });
+    this.ended = this.#watch().catch((error: unknown) => ({
+      kind: "died",
+      message: `the run can't be watched: ${describeError(error)}`,
+    }));
+    const message: Job = {
+      ...job,
+      graceMilliseconds: deps.graceMilliseconds,
+    };
+    runner.stdin.write(`${JSON.stringify(message)}\n`);
+  }
+
+  get pid(): number | undefined {
+    return this.#runner.process.pid;
+  }
+
+  get identity(): Promise<RunnerIdentity | undefined> {
+    return this.#runner.identity;
+  }
+
+  stop(): void {
+    if (this.#end === undefined) this.#end = { kind: "stopped" };
+    this.#runner.stdin.end();
+    // A suspended process would not notice.
+    if (this.#deps.processes.canTerminate) this.#runner.process.kill("SIGCONT");
+    void this.#endStuckRunner();
+  }
+
+  live(livesUntil: number): void {
+    const sign: LifeSign = { livesUntil };
+    if (this.#runner.stdin.writable) this.#runner.stdin.write(`${JSON.stringify(sign)}\n`);
+  }
+
+  async #watch(): Promise<RunnerEnd> {
+    const runner = this.#runner;
+    const closed = once(runner.process, "close").catch(() => {});
+    runner.stderr.setEncoding("utf8").on("data", (piece: string) => this.#errors.add(piece));
+    readLines(runner.stdout, (line) => this.#read(line));
+    const exit = await runner.exit;
+    this.#gone.abort();
+    // The last messages, with the run's process groups, may still be in the pipe.
+    await Promise.race([closed, pause(finalOutputMilliseconds, undefined, { ref: false })]);
+    const problem = await this.#endAll(this.#deps.graceMilliseconds);
+    const { cgroup } = this.#traces;
+    if (cgroup !== undefined) await this.#deps.processes.cgroups?.remove(cgroup);
+    if (exit.kind === "exited") await closed;
+    await removeScratch(this.#job.runId);
+    const end = problem ?? this.#end ?? { kind: "died", message: this.#describeDeath(exit) };
+    this.#stopRunningSteps(end);
+    return end;
+  }
+
+  #read(line: string): void {
+    const message = readMessage(line);
+    if (message === undefined) {
+      this.#end ??= { kind: "died", message: "the runner sent something that can't be read" };
+      this.stop();
+      return;
+    }
+    switch (message.kind) {
+      case "spawned":
+        this.#traces.groups.add(message.pid);
+        return;
+      case "vacated":
+        this.#traces.groups.delete(message.pid);
+        return;
+      case "step-skipped":
+        this.#emitStep(message.index, { status: "skipped", stoppedAt: message.at });
+        return;
+      case "step-started":
+        this.#running.set(message.index, message.at);
+        this.#emitStep(message.index, { status: "running", startedAt: message.at });
+        return;
+      case "step-stopped": {
+        const startedAt = this.#running.get(message.index);
+        this.#running.delete(message.index);
+        this.#emitStep(message.index, {
+          status: message.status,
+          ...(startedAt === undefined ? {} : { startedAt }),
+          stoppedAt: message.at,
+          ...(message.message === undefined ? {} : { message: message.message }),
+        });
+        return;
+      }
+      case "output":
+        this.#deps.onOutput(message);
+        return;
+      case "artifact":
+        this.#deps.onArtifact(message);
+        return;
+      case "finished":
+        this.#end ??=
+          message.outcome === "succeeded"
+            ? { kind: "succeeded" }
+            : { kind: "failed", message: message.message ?? "a step failed" };
+        return;
+      default:
+        message satisfies never;
+    }
+  }
+
+  #emitStep(index: number, change: Omit<LaunchedStep, "name" | "type">): void {
+    const step = this.#job.pipeline.steps[index];
+    if (step !== undefined) this.#deps.onStep({ name: step.name, type: step.type, ...change }, index);
+  }
+
+  #stopRunningSteps(end: RunnerEnd): void {
+    const stoppedAt = this.#deps.now().toISOString();
+    const status = end.kind === "died" ? "lost" : "stopped";
+    for (const [index, startedAt] of this.#running) this.#emitStep(index, { status, startedAt, stoppedAt });
+    this.#running.clear();
+  }
+
+  /**
+   * A runner ends its run within the grace time once its pipe closes. If it hangs, it and its processes are killed: a
+   * second grace time would hold the slot for as long again.
+   */
+  async #endStuckRunner(): Promise<void> {
+    const patience = this.#deps.graceMilliseconds + patienceMilliseconds;
+    try {
+      await pause(patience, undefined, { signal: this.#gone.signal });
+    } catch {
+      return;
+    }
+    await this.#endAll(0);
+  }
+
+  /** @returns an end only if the run's processes could not be listed. */
+  async #endAll(graceMilliseconds: number): Promise<RunnerEnd | undefined> {
+    const { processes, listingPatienceMilliseconds } = this.#deps;
+    try {
+      await endProcesses({ processes, run: this.#traces, graceMilliseconds, listingPatienceMilliseconds });
+      return undefined;
+    } catch (error) {
+      this.#runner.process.kill("SIGKILL");
+      return { kind: "died", message: `the run's processes can't be listed: ${describeError(error)}` };
+    }
+  }
+
+  #describeDeath(exit: RunnerExit): string {
+    switch (exit.kind) {
+      case "unstarted":
+        return `the runner can't be started: ${exit.message}`;
+      case "exited": {
+        const error = lastError(this.#errors.text());
+        const how = exit.signal === null ? `exited with ${exit.code}` : `was ended by ${exit.signal}`;
+        return `the runner ${how} before the run was over${error === "" ? "" : `: ${error}`}`;
+      }
+      default:
+        return exit satisfies never;
+    }
+  }
+}
+
+/** The line with the message of an uncaught error, without the code around it. */
+function lastError(text: string): string {
+  const lines = text.split("\n");
+  return lines.findLast((line) => /^[\w$]*Error\b/.test(line)) ?? lines.at(-1) ?? "";
+}
+
+function readMessage(line: string): Message | undefined {
+  try {
+    return messageSchema.parse(JSON.parse(line));
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,36 @@
+import { closeInheritedFiles } from "../machine/inheritedFiles.ts";
+import { processTable } from "./processes/systemProcesses.ts";
+import { serveRunner } from "./serveRunner.ts";
+import { sqliteArgument } from "./sql/sqliteConnection.ts";
+
+// The runner's program: one process for each run, started by readyRunner.ts; with an argument, the process in which an sql
+// step runs SQLite. A crash report of Node.js would contain the environment, and with it the steps' secrets.
+if (process.report) process.report.excludeEnv = true;
+// What it writes to its standard error tells why it died, and nothing else: no warning of what is experimental in a library.
+process.removeAllListeners("warning");
+closeInheritedFiles();
+if (process.argv[2] === sqliteArgument) {
+  const { serveSqlite } = await import("./sql/serveSqlite.ts");
+  serveSqlite(process);
+} else {
+  await serveRun();
+}
+
+async function serveRun(): Promise<void> {
+  const ending = new AbortController();
+  for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(signal, () => ending.abort());
+  await serveRunner({
+    input: process.stdin,
+    output: process.stdout,
+    environment: process.env,
+    platform: process.platform,
+    execPath: process.execPath,
+    programPath: import.meta.filename,
+    pid: process.pid,
+    processes: processTable(process.platform),
+    now: () => new Date(),
+    ended: ending.signal,
+  });
+  // The open pipe would keep this process alive. The empty write completes after every message.
+  process.stdout.write("", () => process.exit(0));
+}

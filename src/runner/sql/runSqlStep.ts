@@ -1,0 +1,202 @@
+import { type DatabaseAddress, readDatabaseUrl } from "../../pipeline/types/databaseUrl.ts";
+import type { SqlStep } from "../../pipeline/types/sql.ts";
+import { duration } from "../../text/time.ts";
+import type { Mask } from "../mask/mask.ts";
+import { describeMismatches, showValue } from "../step/jsonMismatches.ts";
+import { failed, type StepContext, type StepOutcome, succeeded } from "../step/stepContext.ts";
+import { mostText, NoConnection, type ReadRows, type SqlConnection, type Stopped } from "./sqlConnection.ts";
+import { SqliteConnection } from "./sqliteConnection.ts";
+
+/** Runs the step's statements on its resource's database, and checks what the last one returned. */
+export async function runSqlStep(step: SqlStep, stepContext: StepContext): Promise<StepOutcome> {
+  const found = databaseOf(step.database);
+  if (found.kind === "invalid") return failed(found.problem);
+  for (const [index, { text }] of step.statements.entries()) {
+    stepContext.log.note(
+      step.isTransaction ? `${index + 1} of ${step.statements.length}: ${firstLine(text)}` : firstLine(text),
+    );
+  }
+  const timeout = AbortSignal.timeout(step.timeoutMilliseconds);
+  const signal = AbortSignal.any([timeout, stepContext.signal]);
+  const opened = await openConnection(step.use, found.database, stepContext, signal);
+  if (opened.kind === "failed") {
+    return failed(
+      signal.aborted ? describeEnd(step, stepContext, "the database didn't answer") : opened.problem,
+    );
+  }
+  const { connection } = opened;
+  const began = performance.now();
+  const outcome = await unlessAborted(signal, () =>
+    connection.run(
+      {
+        statements: step.statements,
+        isTransaction: step.isTransaction,
+        lockPatienceMilliseconds: Math.floor(step.timeoutMilliseconds / 2),
+      },
+      stepContext.log.note,
+    ),
+  );
+  if (outcome === undefined) return failed(await stopped(step, stepContext, connection));
+  if (outcome.kind === "failed") return failed(outcome.problem);
+  const { rows } = outcome;
+  const took = duration(performance.now() - began);
+  stepContext.log.note(`${rows.count} ${rows.count === 1 ? "row" : "rows"} in ${took}`);
+  await saveRows(rows, stepContext);
+  const lines = checkRows(step.expect, rows, stepContext.mask);
+  return lines.length === 0 ? succeeded : failed(lines.join("\n"));
+}
+
+type FoundDatabase =
+  | { readonly kind: "valid"; readonly database: Exclude<DatabaseAddress, { kind: "environment" }> }
+  | { readonly kind: "invalid"; readonly problem: string };
+
+/** An address that comes from the environment as a whole can be parsed only now. */
+function databaseOf(database: SqlStep["database"]): FoundDatabase {
+  if (database.kind !== "environment") return { kind: "valid", database };
+  const read = readDatabaseUrl(database.url);
+  if (read.kind === "invalid") return read;
+  return read.database.kind === "environment"
+    ? { kind: "invalid", problem: "the database's address is itself a reference to the environment" }
+    : { kind: "valid", database: read.database };
+}
+
+/** @returns undefined when the signal is aborted first; the work's result is then ignored. */
+function unlessAborted<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T | undefined> {
+  if (signal.aborted) return Promise.resolve(undefined);
+  const { promise, resolve, reject } = Promise.withResolvers<T | undefined>();
+  const abort = () => resolve(undefined);
+  signal.addEventListener("abort", abort, { once: true });
+  work().then(resolve, reject);
+  return promise.finally(() => signal.removeEventListener("abort", abort));
+}
+
+async function stopped(step: SqlStep, stepContext: StepContext, connection: SqlConnection): Promise<string> {
+  return `${describeEnd(step, stepContext, "the statement wasn't over")}${describeStop(await connection.stop())}`;
+}
+
+function describeEnd(step: SqlStep, stepContext: StepContext, what: string): string {
+  return stepContext.signal.aborted
+    ? "the run was ended before the statement was over"
+    : `${what} within ${duration(step.timeoutMilliseconds)}, the step's \`timeout\``;
+}
+
+function describeStop(end: Stopped): string {
+  switch (end.kind) {
+    case "stopped":
+      return "; it was cancelled";
+    case "unknown":
+      return `; it may still run on the server, which couldn't be told to cancel it: ${end.problem}`;
+    default:
+      return end satisfies never;
+  }
+}
+
+function firstLine(text: string): string {
+  return text.trim().split("\n", 1)[0] ?? text;
+}
+
+/** How many of the returned rows a message shows. */
+const shownRows = 3;
+
+/** The ways in which the rows are not as expected, a line each. */
+function checkRows(expect: SqlStep["expect"], read: ReadRows, mask: Mask): readonly string[] {
+  return [...checkCount(expect, read), ...checkValues(expect, read, mask)];
+}
+
+function checkCount({ rowCount }: SqlStep["expect"], { count }: ReadRows): readonly string[] {
+  return rowCount === undefined || rowCount === count
+    ? []
+    : [`row-count: expected ${rowCount}, got ${count}`];
+}
+
+function checkValues({ rows: expected }: SqlStep["expect"], read: ReadRows, mask: Mask): readonly string[] {
+  if (expected === undefined) return [];
+  const rows = read.rows.slice(0, Math.max(expected.length, shownRows)).map(parsed);
+  if (expected.length !== read.returned) {
+    const more = read.returned > shownRows ? `, and ${read.returned - shownRows} more` : "";
+    const shown = rows.slice(0, shownRows).map((row) => `\n${showValue(row, mask)}`);
+    return [
+      `rows: expected ${expected.length}, got ${read.returned}${shown.length === 0 ? "" : `:${shown.join("")}${more}`}`,
+    ];
+  }
+  if (rows.length < expected.length) {
+    return [`rows: they hold more than ${mostText / 1024 / 1024} MiB, the most that is compared`];
+  }
+  return describeMismatches(expected, rows, mask);
+}
+
+function parsed(row: string): unknown {
+  return JSON.parse(row);
+}
+
+/** In UTF-16 units. */
+const largestFile = 1024 * 1024;
+
+/** Saves the rows with the run as `rows.json`, up to its limit; a note says when some are left out. */
+async function saveRows(
+  read: ReadRows,
+  { saveArtifact, log }: Pick<StepContext, "saveArtifact" | "log">,
+): Promise<void> {
+  if (read.returned === 0) return;
+  let size = 0;
+  const end = read.rows.findIndex((row) => {
+    size += row.length + 2;
+    return size > largestFile;
+  });
+  const rows = end === -1 ? read.rows : read.rows.slice(0, end);
+  await saveArtifact({
+    name: "rows.json",
+    mediaType: "application/json",
+    content: rows.length === 0 ? "[]\n" : `[\n${rows.join(",\n")}\n]\n`,
+  });
+  if (rows.length < read.returned) {
+    log.note(`rows.json holds the first ${rows.length} of ${read.returned} rows`);
+  }
+}
+
+type Opened =
+  | { readonly kind: "open"; readonly connection: SqlConnection }
+  | { readonly kind: "failed"; readonly problem: string };
+
+/**
+ * Returns a resource's connection, opened by the first step that needs it. Later steps share its state, such as
+ * temporary tables.
+ */
+async function openConnection(
+  resource: string,
+  database: Exclude<DatabaseAddress, { kind: "environment" }>,
+  stepContext: StepContext,
+  signal: AbortSignal,
+): Promise<Opened> {
+  try {
+    return { kind: "open", connection: await connect(resource, database, stepContext, signal) };
+  } catch (error) {
+    if (error instanceof NoConnection) return { kind: "failed", problem: error.message };
+    if (signal.aborted) return { kind: "failed", problem: "the connection was given up" };
+    throw error;
+  }
+}
+
+async function connect(
+  resource: string,
+  database: Exclude<DatabaseAddress, { kind: "environment" }>,
+  stepContext: StepContext,
+  signal: AbortSignal,
+): Promise<SqlConnection> {
+  switch (database.kind) {
+    case "sqlite-memory":
+    case "sqlite-file":
+      return stepContext.shared.get(SqliteConnection, resource, () =>
+        SqliteConnection.open(database, stepContext, signal),
+      );
+    case "postgres": {
+      // Loaded on demand: few runs need the library.
+      const { PostgresConnection } = await import("./postgresConnection.ts");
+      return stepContext.shared.get(PostgresConnection, resource, () =>
+        PostgresConnection.open(database, stepContext, signal),
+      );
+    }
+    default:
+      return database satisfies never;
+  }
+}

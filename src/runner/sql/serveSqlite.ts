@@ -1,0 +1,253 @@
+import { DatabaseSync, type StatementSync } from "node:sqlite";
+import { describeError } from "../../contract/errors.ts";
+import { isBlank } from "../../pipeline/types/statementText.ts";
+import { duration } from "../../text/time.ts";
+import {
+  describeStatementProblem,
+  type ReadRows,
+  RowReader,
+  type SqlOutcome,
+  type SqlWork,
+  severalStatements,
+} from "./sqlConnection.ts";
+import { type SqliteRequest, sqliteRequestSchema } from "./sqliteConnection.ts";
+
+/** The parts of `process` that serve a parent. */
+interface Channel {
+  on(event: "message", listener: (message: unknown) => void): unknown;
+  on(event: "disconnect" | "SIGTERM", listener: () => void): unknown;
+  send?(message: SqlOutcome): unknown;
+  exit(code: number): unknown;
+}
+
+/** Opens a SQLite database and serves the parent process's requests until it disconnects. */
+export function serveSqlite(channel: Channel): void {
+  let opened: Opened | undefined;
+  const answer = (request: SqliteRequest): SqlOutcome => {
+    switch (request.kind) {
+      case "open": {
+        const { isReadOnly, location, name } = request;
+        try {
+          opened = { database: new DatabaseSync(location, { readOnly: isReadOnly }), name, isReadOnly };
+          return done;
+        } catch (error) {
+          return { kind: "failed", problem: describeSqliteProblem(error, request) };
+        }
+      }
+      case "run":
+        return opened === undefined
+          ? { kind: "failed", problem: "the database isn't open" }
+          : runStatements(opened, request);
+      default:
+        return request satisfies never;
+    }
+  };
+  channel.on("message", (message) => channel.send?.(answer(sqliteRequestSchema.parse(message))));
+  channel.on("disconnect", () => {
+    // Otherwise SQLite leaves its `-wal` and `-shm` files behind.
+    opened?.database.close();
+    channel.exit(0);
+  });
+  // Ignored: at the run's end the parent disconnects, or kills this process when it is busy.
+  channel.on("SIGTERM", () => {});
+}
+
+const done: SqlOutcome = { kind: "done", rows: new RowReader().end(0) };
+
+interface Opened {
+  readonly database: DatabaseSync;
+  /** What it is called in messages. */
+  readonly name: string;
+  readonly isReadOnly: boolean;
+}
+
+/** Runs statements in order, as one transaction if so requested. Never throws. */
+function runStatements(opened: Opened, work: SqlWork): SqlOutcome {
+  const { database } = opened;
+  const { isTransaction, lockPatienceMilliseconds, statements } = work;
+  let index = 0;
+  let rows: ReadRows = new RowReader().end(0);
+  let isOpen = false;
+  try {
+    database.exec(`pragma busy_timeout = ${lockPatienceMilliseconds}`);
+    if (isTransaction) {
+      // `immediate`: SQLite doesn't wait for the lock when a read transaction becomes a write transaction.
+      database.exec(opened.isReadOnly ? "begin" : "begin immediate");
+      isOpen = true;
+    }
+    for (const { text, params } of statements) {
+      rows = runStatement(database, text, params);
+      index += 1;
+    }
+    if (isTransaction) database.exec("commit");
+    return { kind: "done", rows };
+  } catch (error) {
+    if (isOpen) undo(database);
+    const problem =
+      error instanceof StatementProblem
+        ? error.message
+        : describeSqliteProblem(error, { ...opened, lockPatienceMilliseconds });
+    return {
+      kind: "failed",
+      problem: isOpen || !isTransaction ? describeStatementProblem(work, index, problem) : problem,
+    };
+  }
+}
+
+class StatementProblem extends Error {}
+
+function runStatement(database: DatabaseSync, text: string, params: readonly unknown[]): ReadRows {
+  // Node's own error for an empty text depends on its version.
+  if (isBlank(text)) throw new StatementProblem("there is no statement in this text");
+  const statement = database.prepare(text);
+  // Only the first statement is prepared; others would be ignored silently.
+  if (!isBlank(text.slice(statement.sourceSQL.length))) throw new StatementProblem(severalStatements);
+  const bound = bind(text, params);
+  if (bound.kind === "invalid") throw new StatementProblem(bound.problem);
+  const reader = new RowReader();
+  const before = numberOf(database, "select total_changes() as n");
+  read(statement, bound, reader);
+  const hasChanged = numberOf(database, "select total_changes() as n") !== before;
+  // After a statement that changes no rows, such as `create table`, `changes()` still has the previous count.
+  return reader.end(hasChanged ? numberOf(database, "select changes() as n") : 0);
+}
+
+/** Runs the statement row by row. Its parameters were checked before, since Node ignores missing ones. */
+function read(statement: StatementSync, bound: Bound, reader: RowReader): void {
+  statement.setReadBigInts(true);
+  reader.begin(statement.columns().map(({ name }) => name));
+  statement.setReturnArrays(true);
+  for (const row of iterate(statement, bound)) reader.add(Object.values(row), sqliteToJson);
+}
+
+function iterate(statement: StatementSync, bound: Bound): Iterable<object> {
+  return bound.kind === "by-name" ? statement.iterate(bound.values) : statement.iterate(...bound.values);
+}
+
+function numberOf(database: DatabaseSync, query: string): number {
+  return Number(database.prepare(query).get()?.["n"]);
+}
+
+/** Rolls back. Ignored where the problem, such as a full disk, has rolled the transaction back already. */
+function undo(database: DatabaseSync): void {
+  try {
+    database.exec("rollback");
+  } catch {}
+}
+
+interface About {
+  /** What the database is called in messages. */
+  readonly name: string;
+  readonly isReadOnly: boolean;
+  readonly lockPatienceMilliseconds?: number;
+}
+
+/** A problem of SQLite in a sentence. Result codes: sqlite.org/rescode.html. */
+function describeSqliteProblem(error: unknown, about: About): string {
+  const message = error instanceof Error ? error.message : describeError(error);
+  const { isReadOnly, lockPatienceMilliseconds: waited, name } = about;
+  switch (primaryCode(error)) {
+    case 5:
+    case 6:
+      return `another program holds a lock on ${name}${waited === undefined ? "" : `; it was waited for ${duration(waited)}`}`;
+    case 8:
+      return isReadOnly
+        ? `${name} is opened with \`mode=ro\`, so it can't be changed`
+        : `${name} can't be changed: the file or its folder is read-only`;
+    case 11:
+      return `${name} is damaged (${message})`;
+    case 13:
+      return `there is no room left for ${name}: the disk is full`;
+    case 14:
+      return `${name} can't be opened: this user may not, or its folder is missing`;
+    case 26:
+      return `${name} is no SQLite database`;
+    default:
+      return message;
+  }
+}
+
+/** The primary result code: the lowest byte of the extended one. */
+function primaryCode(error: unknown): number | undefined {
+  return error instanceof Error && "errcode" in error && typeof error.errcode === "number"
+    ? error.errcode & 0xff
+    : undefined;
+}
+
+/** A column's value for JSON. A number that JSON can't hold exactly becomes text, and a blob `\x` with its hex digits. */
+function sqliteToJson(value: unknown): unknown {
+  if (typeof value === "bigint") {
+    const number = Number(value);
+    return Number.isSafeInteger(number) ? number : String(value);
+  }
+  if (typeof value === "number" && !Number.isFinite(value)) return String(value);
+  return value instanceof Uint8Array ? `\\x${Buffer.from(value).toString("hex")}` : value;
+}
+
+/** A value of `params` for SQLite: booleans are 0 and 1, lists and maps are JSON. */
+function jsonToSqlite(value: unknown): null | number | bigint | string {
+  switch (typeof value) {
+    case "string":
+      return value;
+    case "boolean":
+      return value ? 1n : 0n;
+    case "number":
+      // Node binds numbers as floats, and in a column without a type `1.0` differs from `1`.
+      return Number.isSafeInteger(value) ? BigInt(value) : value;
+    default:
+      return value === null ? null : JSON.stringify(value);
+  }
+}
+
+type SqliteValue = ReturnType<typeof jsonToSqlite>;
+
+/** A statement's values as Node binds them. */
+type Bound =
+  | { readonly kind: "in-order"; readonly values: readonly SqliteValue[] }
+  | { readonly kind: "by-name"; readonly values: Readonly<Record<string, SqliteValue>> };
+
+type Binding = Bound | { readonly kind: "invalid"; readonly problem: string };
+
+/**
+ * Assigns values to a statement's parameters: `?` in order, `?1` and `$1` by number. The number of values is checked
+ * here, since SQLite takes a missing value as null.
+ */
+export function bind(text: string, params: readonly unknown[]): Binding {
+  const names = parametersIn(text);
+  const numbered = names.filter((name) => /^[?$]\d+$/.test(name));
+  const strange = names.find((name) => name !== "?" && !numbered.includes(name));
+  if (strange !== undefined) {
+    return invalid(`the parameter \`${strange}\` has no number; write \`?\`, or \`$1\`, \`$2\` and so on`);
+  }
+  if (numbered.length > 0 && numbered.length < names.length) {
+    return invalid("a statement has parameters as `?` or with numbers, not both");
+  }
+  const numbers = new Set(numbered.map((name) => Number(name.slice(1))));
+  const count = numbers.size > 0 ? Math.max(...numbers) : names.length;
+  if (count !== params.length || numbers.has(0) || (numbers.size > 0 && numbers.size < count)) {
+    return invalid(`the statement takes ${describe(numbers, count)}, and \`params\` holds ${params.length}`);
+  }
+  if (numbers.size === 0) return { kind: "in-order", values: params.map(jsonToSqlite) };
+  return {
+    kind: "by-name",
+    values: Object.fromEntries(
+      numbered.map((name) => [name, jsonToSqlite(params[Number(name.slice(1)) - 1])]),
+    ),
+  };
+}
+
+function describe(numbers: ReadonlySet<number>, count: number): string {
+  if (numbers.size === 0) return count === 1 ? "1 value" : `${count} values`;
+  return `the values ${[...numbers].toSorted((one, other) => one - other).join(", ")}`;
+}
+
+/** The parameters as written, in order; strings, quoted names and comments are skipped. */
+function parametersIn(text: string): readonly string[] {
+  const token =
+    /'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|\[[^\]]*\]|--[^\n]*|\/\*[\s\S]*?\*\/|[\p{L}_][\p{L}\p{N}_$]*|\?\d*|[:@$][\p{L}\p{N}_]+/gu;
+  return [...text.matchAll(token)].flatMap(([found]) => (/^[?:@$]/.test(found) ? [found] : []));
+}
+
+function invalid(problem: string): Binding {
+  return { kind: "invalid", problem };
+}

@@ -1,0 +1,208 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { stat } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import * as z from "zod/mini";
+import { describeError } from "../../contract/errors.ts";
+import type { DeepReadonly } from "../../pipeline/file/values.ts";
+import type { DatabaseAddress } from "../../pipeline/types/databaseUrl.ts";
+import type { StepContext } from "../step/stepContext.ts";
+import {
+  NoConnection,
+  type SqlConnection,
+  type SqlOutcome,
+  type SqlWork,
+  type Stopped,
+} from "./sqlConnection.ts";
+
+/** How long an idle process may take to close its database, in milliseconds. */
+const closingMilliseconds = 1000;
+
+/** An SQLite database, open in a process of its own. */
+export class SqliteConnection implements SqlConnection {
+  readonly #child: ChildProcess;
+  readonly #exited: Promise<unknown>;
+  #isBusy = false;
+  #stopping: Promise<Stopped> | undefined;
+
+  /** @param child runs `serveSqlite`. */
+  constructor(child: ChildProcess) {
+    this.#child = child;
+    this.#exited = exitOf(child);
+    // Ignored: sending fails when the process has ended, which its exit reports.
+    child.on("error", () => {});
+  }
+
+  /** @throws NoConnection */
+  static async open(
+    database: SqliteDatabase,
+    stepContext: StepContext,
+    signal: AbortSignal,
+  ): Promise<SqliteConnection> {
+    const place = await locate(database, stepContext.root);
+    signal.throwIfAborted();
+    const connection = new SqliteConnection(startChild(stepContext));
+    const stop = () => void connection.stop();
+    signal.addEventListener("abort", stop, { once: true });
+    const opened = await connection.#ask({ kind: "open", ...place });
+    signal.removeEventListener("abort", stop);
+    if (opened.kind === "done") return connection;
+    await connection.stop();
+    throw new NoConnection(opened.problem);
+  }
+
+  run(work: SqlWork): Promise<SqlOutcome> {
+    return this.#ask({ kind: "run", ...work });
+  }
+
+  stop(): Promise<Stopped> {
+    this.#stopping ??= this.#stop();
+    return this.#stopping;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop();
+  }
+
+  async #stop(): Promise<Stopped> {
+    const child = this.#child;
+    if (!this.#isBusy && child.connected) {
+      child.disconnect();
+      await Promise.race([this.#exited, pause(closingMilliseconds, undefined, { ref: false })]);
+    }
+    // A busy process can't receive messages. SQLite rolls its transaction back when the file is next opened.
+    child.kill("SIGKILL");
+    await this.#exited;
+    return { kind: "stopped" };
+  }
+
+  async #ask(request: SqliteRequest): Promise<SqlOutcome> {
+    if (this.#isBusy) throw new Error("the database is used for two requests at once");
+    this.#isBusy = true;
+    try {
+      return await this.#answerTo(request);
+    } finally {
+      this.#isBusy = false;
+    }
+  }
+
+  #answerTo(request: SqliteRequest): Promise<SqlOutcome> {
+    const { promise, resolve, reject } = Promise.withResolvers<SqlOutcome>();
+    const receive = (message: unknown) => {
+      const reply = sqliteReplySchema.safeParse(message);
+      if (reply.success) resolve(reply.data);
+      else reject(new Error("the database's process sent something that can't be read"));
+    };
+    this.#child.once("message", receive);
+    void this.#exited.then(() => resolve({ kind: "failed", problem: describeEnd(this.#child) }));
+    this.#child.send(request, () => {});
+    return promise.finally(() => this.#child.off("message", receive));
+  }
+}
+
+function startChild({ environment, program, root }: StepContext): ChildProcess {
+  try {
+    return spawn(program.execPath, [program.path, sqliteArgument], {
+      cwd: root,
+      env: { ...environment, ELECTRON_RUN_AS_NODE: "1" },
+      stdio: ["ignore", "ignore", "ignore", "ipc"],
+      windowsHide: true,
+    });
+  } catch (error) {
+    throw new NoConnection(`the process for SQLite can't be started: ${describeError(error)}`);
+  }
+}
+
+/** Resolves when the process has exited, or could not be started. */
+async function exitOf(child: ChildProcess): Promise<void> {
+  try {
+    await once(child, "exit");
+  } catch {}
+}
+
+function describeEnd({ exitCode, pid, signalCode }: ChildProcess): string {
+  if (pid === undefined) return "the process for SQLite can't be started";
+  return `the process for SQLite has ended (${signalCode ?? `with ${exitCode}`})`;
+}
+
+type SqliteDatabase = Extract<DatabaseAddress, { kind: "sqlite-file" | "sqlite-memory" }>;
+type Place = Omit<Extract<SqliteRequest, { kind: "open" }>, "kind">;
+
+/**
+ * Resolves a database's path. SQLite would create a missing file, so a mistyped path would be an empty database; a file
+ * is created only with `mode=rwc`.
+ *
+ * @throws NoConnection
+ */
+async function locate(database: SqliteDatabase, root: string): Promise<Place> {
+  if (database.kind === "sqlite-memory") {
+    return { location: ":memory:", name: "the database in memory", isReadOnly: false };
+  }
+  const { mode, path } = database;
+  const location = resolve(root, path);
+  const found = await kindOf(location);
+  switch (found) {
+    case "file":
+      break;
+    case "folder":
+      throw new NoConnection(`${path} is a folder and no database`);
+    case "none":
+      if (mode !== "rwc") {
+        throw new NoConnection(
+          `there is no database ${path} (${location}); to have it made, write \`sqlite:${path}?mode=rwc\``,
+        );
+      }
+      if ((await kindOf(dirname(location))) !== "folder") {
+        throw new NoConnection(`${path} can't be made: there is no folder ${dirname(location)}`);
+      }
+      break;
+    default:
+      found satisfies never;
+  }
+  return { location, name: path, isReadOnly: mode === "ro" };
+}
+
+async function kindOf(path: string): Promise<"file" | "folder" | "none"> {
+  try {
+    return (await stat(path)).isDirectory() ? "folder" : "file";
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? error.code : undefined;
+    if (code === "ENOENT" || code === "ENOTDIR") return "none";
+    throw new NoConnection(`${path} can't be read (${String(code)})`);
+  }
+}
+
+/**
+ * The protocol between the runner and the process of SQLite: each request gets one reply. JavaScript can't interrupt
+ * SQLite, so a statement is cancelled by killing its process, which a database file survives.
+ */
+export const sqliteRequestSchema = z.discriminatedUnion("kind", [
+  z.object({
+    kind: z.literal("open"),
+    /** A file's absolute path, or `:memory:`. */
+    location: z.string(),
+    /** What the database is called in messages. */
+    name: z.string(),
+    isReadOnly: z.boolean(),
+  }),
+  z.object({
+    kind: z.literal("run"),
+    statements: z.array(z.object({ text: z.string(), params: z.array(z.unknown()) })),
+    isTransaction: z.boolean(),
+    lockPatienceMilliseconds: z.int(),
+  }),
+]);
+
+const sqliteReplySchema = z.discriminatedUnion("kind", [
+  z.object({
+    kind: z.literal("done"),
+    rows: z.object({ rows: z.array(z.string()), returned: z.int(), count: z.int() }),
+  }),
+  z.object({ kind: z.literal("failed"), problem: z.string() }),
+]);
+
+export type SqliteRequest = DeepReadonly<z.infer<typeof sqliteRequestSchema>>;
+
+/** The argument with which the runner's program is the process of SQLite. */
+export const sqliteArgument = "--sqlite";

@@ -1,0 +1,95 @@
+import type { OutputStream } from "../launch/protocol.ts";
+import type { Mask } from "../mask/mask.ts";
+
+/** How a step ended. `message` is for people; a part that is cut short is masked before the cut, all of it before it is sent. */
+export type StepOutcome =
+  | { readonly kind: "succeeded" }
+  | { readonly kind: "failed"; readonly message: string };
+
+export const succeeded: StepOutcome = { kind: "succeeded" };
+
+export function failed(message: string): StepOutcome {
+  return { kind: "failed", message };
+}
+
+/** What a step needs to run, whatever its type. */
+export interface StepContext {
+  /** The project's folder. */
+  readonly root: string;
+  readonly environment: Readonly<Record<string, string>>;
+  readonly platform: NodeJS.Platform;
+  /** The file that a program `node` is in this environment. */
+  readonly node: string;
+  /** How to start this program again, for work that needs a process of its own. */
+  readonly program: { readonly execPath: string; readonly path: string };
+  readonly mask: Mask;
+  /** The step's log. */
+  readonly log: StepLog;
+  /** Saves a file with the run, such as a screenshot. Text is masked. */
+  readonly saveArtifact: (artifact: NewArtifact) => Promise<void>;
+  /** What the run's steps share, such as a connection; disposed when the run ends. */
+  readonly shared: SharedResources;
+  /** Aborted when the run has to end; nothing may be started after that. */
+  readonly signal: AbortSignal;
+  /** Called with the id of each program started; on Linux and macOS also the id of its process group. */
+  readonly onSpawned: (pid: number) => void;
+}
+
+export interface StepLog {
+  /** A program's output. The caller masks it, since a secret may have begun in an earlier piece. */
+  write(stream: Exclude<OutputStream, "note">, masked: string): void;
+  /** Adds a line about the step; it is masked here. */
+  note(line: string): void;
+  /** The end of the run waits briefly for this: a program that the step left running may write until it settles. */
+  waitFor(until: Promise<void>): void;
+}
+
+export interface NewArtifact {
+  /** The file name shown to people, with its extension. */
+  readonly name: string;
+  readonly mediaType: string;
+  readonly content: string | Uint8Array;
+}
+
+/**
+ * Resources that the steps of a run share, such as a connection or a browser. The first step that needs one creates
+ * it; all are disposed when the run ends.
+ */
+export class SharedResources implements AsyncDisposable {
+  readonly #held = new Map<unknown, Map<string, Promise<AsyncDisposable>>>();
+  #isDisposed = false;
+
+  /**
+   * Returns the resource of this type and name, and creates it if there is none. A failed creation is not cached.
+   *
+   * @throws what `make` throws, and an error once the run has ended.
+   */
+  async get<T extends AsyncDisposable>(
+    type: abstract new (...parts: never[]) => T,
+    name: string,
+    make: () => Promise<T>,
+  ): Promise<T> {
+    if (this.#isDisposed) throw new Error("the run was ended");
+    const sameType = this.#held.get(type) ?? new Map<string, Promise<AsyncDisposable>>();
+    this.#held.set(type, sameType);
+    const making = sameType.get(name) ?? make();
+    sameType.set(name, making);
+    let thing: AsyncDisposable;
+    try {
+      thing = await making;
+    } catch (error) {
+      if (sameType.get(name) === making) sameType.delete(name);
+      throw error;
+    }
+    if (thing instanceof type) return thing;
+    throw new TypeError(`${name} is no ${type.name}`);
+  }
+
+  /** Disposes everything, including what is still being created. Never rejects. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isDisposed = true;
+    const held = [...this.#held.values()].flatMap((sameType) => [...sameType.values()]);
+    this.#held.clear();
+    await Promise.allSettled(held.map(async (thing) => (await thing)[Symbol.asyncDispose]()));
+  }
+}

@@ -1,0 +1,60 @@
+import { PipelineError } from "../../contract/errors.ts";
+import type { Clock } from "../../machine/clock.ts";
+import type { Endpoints } from "../../service/http/endpoints.ts";
+import { reply } from "../../service/http/reply.ts";
+import { unavailable } from "../../service/http/unavailable.ts";
+
+export interface OperationRouteDeps {
+  readonly clock: Clock;
+  /** Rejects while the database is away, or tells this server nothing of the others. */
+  readonly checkDatabase: () => Promise<void>;
+  /** The metrics as Prometheus reads them. */
+  readonly metrics: () => Promise<string>;
+  readonly stopping: AbortSignal;
+}
+
+/** What those who operate a service for many machines ask: whether it can answer, and how it does. */
+export function operationRoutes(endpoints: Endpoints, deps: OperationRouteDeps): void {
+  endpoints.add(
+    {
+      method: "get",
+      path: "/readyz",
+      group: "service",
+      summary: "Says whether this server can answer from its database",
+      access: "open",
+      reply: { description: "It can.", json: "Health" },
+    },
+    async () => {
+      if (deps.stopping.aborted) throw unavailable("This server is about to end.");
+      await deps.checkDatabase().catch(() => {
+        throw unavailable("The database is out of reach, or tells nothing of other servers.");
+      });
+      return reply({ ok: true });
+    },
+  );
+  endpoints.add(
+    {
+      method: "get",
+      path: "/metrics",
+      group: "service",
+      summary: "Counts and durations as Prometheus text; answered on loopback only",
+      access: "open",
+      reply: { description: "The metrics.", text: ["text/plain"] },
+    },
+    async (context) => {
+      const { remoteAddress = "" } = context.env.incoming.socket;
+      // A balancer on this machine asks for others.
+      const isForwarded = ["forwarded", "x-forwarded-for"].some(
+        (name) => context.req.header(name) !== undefined,
+      );
+      if (isForwarded || !/^(127\.|::1$|::ffff:127\.)/.test(remoteAddress)) {
+        throw new PipelineError("forbidden", "Metrics are shown on the server's own machine only.", {
+          next: "Ask on 127.0.0.1, where an agent of your monitoring runs.",
+        });
+      }
+      return new Response(await deps.metrics(), {
+        headers: { "content-type": "text/plain; version=0.0.4; charset=utf-8" },
+      });
+    },
+  );
+}

@@ -1,0 +1,247 @@
+import { randomBytes } from "node:crypto";
+import type { Context } from "hono";
+import * as z from "zod/mini";
+import { PipelineError } from "../../contract/errors.ts";
+import { largestArtifact } from "../../contract/limits.ts";
+import { everyOrg } from "../../contract/roles.ts";
+import { type HeartbeatReply, leaseSeconds, longestHold, runnerIdSchema } from "../../contract/runners.ts";
+import type { Clock } from "../../machine/clock.ts";
+import { Bell } from "../../service/bell.ts";
+import type { SignedIn } from "../../service/http/authenticate.ts";
+import { bodyBytes } from "../../service/http/bodyBytes.ts";
+import { type Endpoints, longBody } from "../../service/http/endpoints.ts";
+import { reply } from "../../service/http/reply.ts";
+import { readWait, requestQuery } from "../../service/http/requestInput.ts";
+import type { Database } from "../../service/store/tables.ts";
+import type { Writer } from "../../service/store/writer.ts";
+import type { RemoteRuns, RunnerName } from "../runs/remoteRuns.ts";
+import type { PostgresBus } from "../store/postgresBus.ts";
+import { putArtifactContent } from "../store/storedLogs.ts";
+import { keepSnapshot, readSnapshot } from "../store/storedSnapshots.ts";
+import { snapshotOf } from "../store/work.ts";
+import { WorkQueues } from "./workQueues.ts";
+
+export interface RunnerRouteDeps {
+  readonly db: Database;
+  readonly writer: Writer;
+  readonly clock: Clock;
+  readonly bus: PostgresBus;
+  readonly runs: RemoteRuns;
+  readonly stopping: AbortSignal;
+}
+
+/**
+ * What a runner on another machine asks. Its id alone opens nothing: a run's holder is the key and the id together, so no
+ * runner can speak for another key's.
+ */
+export function runnerRoutes(endpoints: Endpoints, deps: RunnerRouteDeps): void {
+  const { db, runs, bus } = deps;
+  const queues = new WorkQueues(deps.clock);
+  bus.subscribeToAll((orgId, { kind }) => {
+    // An empty org: the connection was lost, and anything may have happened.
+    if (orgId === "") queues.ringAll();
+    else if (kind === "work") queues.ring(orgId);
+  });
+  const parts = { id: "The runner's id." };
+  const prefer = {
+    name: "Prefer",
+    description: "`wait=<seconds>` (RFC 7240) holds the request until there is something to tell.",
+    schema: z.string(),
+  };
+  endpoints.add(
+    {
+      method: "post",
+      path: "/api/runners",
+      group: "runners",
+      summary: "Makes a runner known",
+      access: "runners",
+      body: "RunnerRequest",
+      reply: { status: 201, description: "Its id, for its other requests.", json: "Runner" },
+    },
+    (_, { body: { label } }) => {
+      // In the id, since nothing of a runner is stored, and its runs show which machine it is.
+      const name = label.replaceAll(/[^A-Za-z0-9-]+/g, "-").slice(0, 40);
+      return reply({ runnerId: `rnr_${name}_${randomBytes(8).toString("hex")}` }, 201);
+    },
+  );
+
+  endpoints.add(
+    {
+      method: "post",
+      path: "/api/runners/{id}/work",
+      group: "runners",
+      summary: "Takes the run that has waited longest for a runner",
+      description:
+        "204 when there is none. The run is the runner's from then on, and lost when it says nothing for the lease.",
+      access: "runners",
+      parts,
+      headers: [prefer],
+      body: "WorkRequest",
+      reply: { description: "The run.", json: "Work" },
+    },
+    async (context, { parts: { id }, body: { runs: known } }) => {
+      const caller = context.get("caller");
+      const runnerId = readRunnerId(id);
+      const orgId = await orgOf(db, caller.orgId);
+      const taken = await queues.take(
+        orgId,
+        () => runs.take({ keyId: caller.keyId, runnerId }, { orgId, known }),
+        holdMilliseconds(context, longestHold.work),
+        AbortSignal.any([deps.stopping, context.get("open").left]),
+      );
+      if (taken === undefined) return new Response(null, { status: 204 });
+      const { definition, ...run } = taken;
+      const { runId, timeLimitSeconds, agent } = run;
+      return reply({ runId, work: definition, timeLimitSeconds, agent, leaseSeconds });
+    },
+  );
+
+  endpoints.add(
+    {
+      method: "post",
+      path: "/api/runners/{id}/heartbeat",
+      group: "runners",
+      summary: "Says that a runner lives, and hears which of its runs to end",
+      access: "runners",
+      parts,
+      headers: [prefer],
+      body: "Heartbeat",
+      reply: { description: "What to end.", json: "HeartbeatReply" },
+    },
+    async (context, { parts: { id }, body }) => {
+      const { keyId } = context.get("caller");
+      const runner = { keyId, runnerId: readRunnerId(id) };
+      const milliseconds = holdMilliseconds(context, longestHold.heartbeat);
+      return reply(await renewed(deps, runner, body.runs, milliseconds, context.get("open").left));
+    },
+  );
+  heldRunRoutes(endpoints, deps);
+}
+
+/** Its name is shown with each of its runs. @throws PipelineError `invalid-request`. */
+function readRunnerId(text: string): string {
+  const parsed = runnerIdSchema.safeParse(text);
+  if (parsed.success) return parsed.data;
+  throw new PipelineError("invalid-request", "This is no runner's id.", {
+    next: "POST /api/runners gives one.",
+  });
+}
+
+/** What a runner says of a run that it holds, and needs for it. */
+function heldRunRoutes(endpoints: Endpoints, { db, writer, clock, runs }: RunnerRouteDeps): void {
+  const ofRunner = z.object({ runnerId: runnerIdSchema });
+  const parts = { id: "The run's id." };
+  endpoints.add(
+    {
+      method: "post",
+      path: "/api/runs/{id}/messages",
+      group: "runners",
+      summary: "What a runner has to say of its run: steps, output, artifacts, the end",
+      description: "All of it is taken in, or nothing. `conflict` when the run is not the runner's any more.",
+      access: "runners",
+      parts,
+      body: "RunnerMessages",
+      bodyBytes: () => longBody,
+      reply: { status: 204, description: "They are taken in, now or by an earlier request." },
+      errors: ["conflict"],
+    },
+    async (context, { parts: { id: runId }, body: { runnerId, first, messages } }) => {
+      const { keyId } = context.get("caller");
+      await runs.takeIn({ keyId, runnerId }, runId, first, messages);
+      return new Response(null, { status: 204 });
+    },
+  );
+
+  endpoints.add(
+    {
+      method: "put",
+      path: "/api/runs/{id}/artifact-contents/{file}",
+      group: "runners",
+      summary: "Sends what is in an artifact, before the message that lists it",
+      access: "runners",
+      parts: { ...parts, file: "The artifact's `file`." },
+      query: ofRunner,
+      reply: { status: 204, description: "It is kept." },
+      errors: ["conflict"],
+    },
+    async (context, { parts: { id: runId, file } }) => {
+      const { keyId } = context.get("caller");
+      const { runnerId } = requestQuery(context, ofRunner, []);
+      const runner = { keyId, runnerId };
+      // A body is held in memory only for a runner that may send it.
+      await writer.write((tx) => runs.requireHeld(tx, runner, runId));
+      const content = await bodyBytes(context, largestArtifact);
+      await writer.write(async (tx) => {
+        await runs.requireHeld(tx, runner, runId);
+        await putArtifactContent(tx, runId, file, content);
+      });
+      return new Response(null, { status: 204 });
+    },
+  );
+
+  endpoints.add(
+    {
+      method: "get",
+      path: "/api/runs/{id}/snapshot",
+      group: "runners",
+      summary: "The files of the project, for the runner that holds the run",
+      access: "runners",
+      parts,
+      query: ofRunner,
+      reply: { description: "A gzipped tar.", bytes: ["application/gzip"] },
+      errors: ["conflict", "not-found"],
+    },
+    async (context, { parts: { id: runId } }) => {
+      const { keyId } = context.get("caller");
+      const { runnerId } = requestQuery(context, ofRunner, []);
+      const runner = { keyId, runnerId };
+      const name = await writer.write(async (tx) => {
+        await runs.requireHeld(tx, runner, runId);
+        return snapshotOf(tx, runId);
+      });
+      const bytes = name === undefined ? undefined : await keepSnapshot(db, name, clock.now());
+      if (name === undefined || bytes === undefined)
+        throw new PipelineError("not-found", "The snapshot of this run is gone.");
+      const headers = { "content-type": "application/gzip", "content-length": String(bytes) };
+      return context.body(ReadableStream.from(readSnapshot(db, name)), 200, headers);
+    },
+  );
+}
+
+/** The org whose work a key takes; undefined for every org. */
+async function orgOf(db: Database, orgId: string): Promise<string | undefined> {
+  const org = await db.selectFrom("orgs").select("name").where("id", "=", orgId).executeTakeFirstOrThrow();
+  return org.name === everyOrg ? undefined : orgId;
+}
+
+function holdMilliseconds(context: Context<SignedIn>, longestSeconds: number): number {
+  return Math.min(readWait(context.req.header("prefer")), longestSeconds) * 1000;
+}
+
+/** Renews the leases of a runner's runs, once, and again if it is told within the time that one of them is to end. */
+async function renewed(
+  { runs, bus, clock, stopping }: RunnerRouteDeps,
+  runner: RunnerName,
+  runIds: readonly string[],
+  milliseconds: number,
+  left: AbortSignal,
+): Promise<HeartbeatReply> {
+  const own = new Set(runIds);
+  const bell = new Bell();
+  using cleanUp = new DisposableStack();
+  cleanUp.defer(
+    bus.subscribeToAll((orgId, event) => {
+      // An empty org: the connection was lost, and anything may have happened.
+      if (orgId === "" || (event.kind === "stop" && own.has(event.runId))) bell.ring();
+    }),
+  );
+  const ended = AbortSignal.any([stopping, left]);
+  const until = clock.monotonic() + milliseconds;
+  for (;;) {
+    const answer = await runs.renew(runner, runIds);
+    const rest = until - clock.monotonic();
+    if (answer.stop.length + answer.gone.length > 0 || rest <= 0) return answer;
+    // Not renewed again for a runner that has said nothing more, or has left.
+    if (!(await bell.wait(clock, rest, ended)) || ended.aborted) return answer;
+  }
+}

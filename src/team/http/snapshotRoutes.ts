@@ -1,0 +1,56 @@
+import { PipelineError } from "../../contract/errors.ts";
+import { largestSnapshot } from "../../contract/service.ts";
+import type { Clock } from "../../machine/clock.ts";
+import { bodyStream } from "../../service/http/bodyBytes.ts";
+import type { Endpoints } from "../../service/http/endpoints.ts";
+import { reply } from "../../service/http/reply.ts";
+import type { Database } from "../../service/store/tables.ts";
+import type { Writer } from "../../service/store/writer.ts";
+import { countSent, keepSnapshot, putSnapshot } from "../store/storedSnapshots.ts";
+
+export interface SnapshotRouteDeps {
+  readonly db: Database;
+  readonly writer: Writer;
+  readonly clock: Clock;
+}
+
+/** The files of projects, which a start's `definition` names by their digest. Each is sent once. */
+export function snapshotRoutes(endpoints: Endpoints, { db, writer, clock }: SnapshotRouteDeps): void {
+  const parts = { digest: "The SHA-256 of the snapshot, in hex." };
+  endpoints.add(
+    {
+      method: "get",
+      path: "/api/snapshots/{digest}",
+      group: "runs",
+      summary: "Whether the service has a snapshot of a project's files already",
+      access: "members",
+      parts,
+      reply: { description: "It has.", json: "Snapshot" },
+      errors: ["not-found"],
+    },
+    async (context, { parts: { digest } }) => {
+      const bytes = await keepSnapshot(db, { orgId: context.get("caller").orgId, digest }, clock.now());
+      if (bytes === undefined) throw new PipelineError("not-found", "The service has no such snapshot yet.");
+      return reply({ digest, bytes });
+    },
+  );
+  endpoints.add(
+    {
+      method: "put",
+      path: "/api/snapshots/{digest}",
+      group: "runs",
+      summary: "Sends a snapshot of a project's files",
+      description: `The body is a gzipped tar of at most ${largestSnapshot} bytes.`,
+      access: "members",
+      parts,
+      reply: { description: "The service has it.", json: "Snapshot" },
+    },
+    async (context, { parts: { digest } }) => {
+      const content = bodyStream(context, largestSnapshot);
+      const { orgId } = context.get("caller");
+      await countSent(db, orgId, content.length, clock.now());
+      await putSnapshot({ db, writer }, { orgId, digest }, content.pieces, clock.now());
+      return reply({ digest, bytes: content.length });
+    },
+  );
+}

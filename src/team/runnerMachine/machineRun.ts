@@ -1,0 +1,273 @@
+import { once } from "node:events";
+import { mkdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { growingPauses } from "../../client/service/retry.ts";
+import { describeError, PipelineError } from "../../contract/errors.ts";
+import type { RunnerEnd, RunnerMessage, StopReason, Work } from "../../contract/runners.ts";
+import { snapshotSeconds } from "../../contract/service.ts";
+import type { Clock } from "../../machine/clock.ts";
+import { parsePipeline } from "../../pipeline/parsePipeline.ts";
+import type { Pipeline } from "../../pipeline/pipeline.ts";
+import {
+  type LaunchDeps,
+  type LaunchedRun,
+  type LaunchedStep,
+  launchRunner,
+} from "../../runner/launch/launch.ts";
+import { machineMilliseconds } from "../../runner/launch/protocol.ts";
+import type { Log } from "../../service/log.ts";
+import { noteProcess, removeFolder } from "./machineFolder.ts";
+import { Outbox } from "./outbox.ts";
+import { type RunnerApi, retryPauses } from "./runnerApi.ts";
+
+/** Puts a project's files, a gzipped tar of somebody else, into an empty folder. */
+export type Unpack = (archive: Uint8Array, folder: string, signal: AbortSignal) => Promise<void>;
+
+export interface MachineRunDeps
+  extends Pick<LaunchDeps, "runners" | "processes" | "graceMilliseconds" | "now"> {
+  readonly api: Pick<RunnerApi, "sendMessages" | "putArtifact" | "snapshot">;
+  readonly runnerId: string;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Where each run gets a folder of its own. */
+  readonly folder: string;
+  readonly unpack: Unpack;
+  /** Aborted once the runner is to end when its runs have. */
+  readonly draining: AbortSignal;
+}
+
+/** How much longer than this process the run's own waits, so that it ends the run by itself only where this one can't. */
+const processMilliseconds = 1_000;
+/**
+ * The part of a lease that a run lives without another accepted heartbeat, counted from the sending of the last one: 8 s of 20,
+ * which is 6 s from its reply. The rest is for its grace time, and for a machine that is slow.
+ */
+const livedPart = 0.4;
+
+/** @param renewedAt when its lease may have begun, in `machineMilliseconds`. @returns when the run ends by itself. */
+export function livesUntil({ leaseSeconds }: Work, renewedAt: number): number {
+  return renewedAt + leaseSeconds * 1000 * livedPart;
+}
+
+/** A run that this runner holds: from its work's arrival until its processes are gone and the service knows its end. */
+export class MachineRun {
+  readonly runId: string;
+  /** Whether the service has taken all that there is to say. Settles when the run is over; never rejects. */
+  readonly over: Promise<boolean>;
+  readonly #work: Work;
+  readonly #deps: MachineRunDeps;
+  readonly #outbox: Outbox;
+  /** Aborted when the run has to end, also before it has processes. */
+  readonly #ending = new AbortController();
+  #renewedAt: number;
+  #cancelFence = () => {};
+  #job: LaunchedRun | undefined;
+  #stopReason: StopReason | undefined;
+  #step: string | undefined;
+  #isFenced = false;
+  #isGone = false;
+
+  /** @param renewedAt see `livesUntil`. */
+  constructor(work: Work, renewedAt: number, deps: MachineRunDeps) {
+    this.runId = work.runId;
+    this.#work = work;
+    this.#deps = deps;
+    this.#renewedAt = renewedAt;
+    const { api, runnerId, clock, log } = deps;
+    const { runId } = work;
+    this.#outbox = new Outbox({
+      clock,
+      log: (level, message, facts) => log(level, message, { runId, ...facts }),
+      send: (first, messages, signal) => api.sendMessages({ runId, runnerId }, first, messages, signal),
+      read: ({ file }) => readFile(join(this.#artifacts, file)),
+      upload: ({ file }, content, signal) => api.putArtifact({ runId, runnerId }, file, content, signal),
+      isFutile: () => this.#isFutile(),
+    });
+    // A run whose end nobody wants to hear is not this runner's.
+    void this.#outbox.delivered.then((isDelivered) => isDelivered || this.#end());
+    this.#fence();
+    this.over = this.#perform();
+  }
+
+  /** The service has renewed the run's lease. */
+  renew(renewedAt: number): void {
+    if (renewedAt <= this.#renewedAt) return;
+    this.#renewedAt = renewedAt;
+    if (this.#ending.signal.aborted) return;
+    this.#job?.live(this.#livesUntil + processMilliseconds);
+    this.#fence();
+  }
+
+  /** Begins to end the run. The first reason stays. */
+  stop(reason: StopReason): void {
+    if (this.#ending.signal.aborted) return;
+    this.#stopReason = reason;
+    this.#end();
+  }
+
+  /** The run is not this runner's any more: ends it without a word. */
+  abandon(): void {
+    this.#outbox.close();
+    this.#end();
+  }
+
+  get #livesUntil(): number {
+    return livesUntil(this.#work, this.#renewedAt);
+  }
+
+  get #folder(): string {
+    return join(this.#deps.folder, this.runId);
+  }
+
+  get #artifacts(): string {
+    return join(this.#folder, "artifacts");
+  }
+
+  #end(): void {
+    this.#cancelFence();
+    this.#ending.abort();
+    this.#job?.stop();
+  }
+
+  /** Ends the run at `livesUntil`: without an accepted heartbeat its lease is over soon, and its slot another run's. */
+  #fence(): void {
+    this.#cancelFence();
+    const rest = this.#livesUntil - machineMilliseconds();
+    if (rest > 0) {
+      // After a suspension timers come before the sockets, where a heartbeat's reply that is still good may wait.
+      this.#cancelFence = this.#deps.clock.after(rest, () => setImmediate(() => this.#fence()));
+    } else if (!this.#ending.signal.aborted) {
+      this.#isFenced = true;
+      this.#deps.log("warn", "a run is ended, since the service is out of touch", { runId: this.runId });
+      this.#end();
+    }
+  }
+
+  async #perform(): Promise<boolean> {
+    const { log } = this.#deps;
+    const { runId } = this;
+    const end = await this.#run().catch((error: unknown): RunnerEnd => {
+      if (this.#ending.signal.aborted) return { kind: "stopped" };
+      log("error", "run not begun", { runId, error });
+      return { kind: "died", message: `its runner couldn't begin it: ${describeError(error)}` };
+    });
+    this.#isGone = true;
+    const stopReason = this.#stopReason;
+    const message: RunnerMessage = { kind: "ended", end: this.#fencedEnd(end) };
+    this.#outbox.add(stopReason?.kind === "timed-out" ? { ...message, stopReason } : message);
+    // Its lease is renewed until its end is known, and nothing is left to end.
+    this.#end();
+    const isDelivered = await this.#outbox.delivered;
+    await removeFolder(this.#folder, log);
+    log("info", "run over", { runId, end: end.kind, isDelivered });
+    return isDelivered;
+  }
+
+  /**
+   * Whether a runner that drains need not wait for the service any more: the run has no process left, and its lease is over, also
+   * one that was renewed last by a heartbeat without a reply, so its end isn't taken, unless the database was away as well.
+   */
+  #isFutile(): boolean {
+    const leaseOver = this.#livesUntil + this.#work.leaseSeconds * 1000;
+    return this.#deps.draining.aborted && this.#isGone && machineMilliseconds() > leaseOver;
+  }
+
+  #fencedEnd(end: RunnerEnd): RunnerEnd {
+    if (!this.#isFenced || end.kind === "succeeded" || end.kind === "failed") return end;
+    return { kind: "died", message: "its runner was out of touch with the service and ended it" };
+  }
+
+  async #run(): Promise<RunnerEnd> {
+    const { work, timeLimitSeconds } = this.#work;
+    const { clock, log } = this.#deps;
+    const parsed = parsePipeline(work.text, work.path);
+    if (parsed.kind === "invalid") {
+      const [{ line, message }] = parsed.problems;
+      return { kind: "failed", message: `${work.path}:${line}: ${message}` };
+    }
+    const { pipeline } = parsed;
+    using timers = new DisposableStack();
+    timers.defer(
+      clock.after(timeLimitSeconds * 1000, () => {
+        const origin = timeLimitSeconds === pipeline.timeLimitSeconds ? "file" : "start";
+        this.stop({ kind: "timed-out", seconds: timeLimitSeconds, origin, step: this.#step });
+      }),
+    );
+    const root = join(this.#folder, "files");
+    await mkdir(root, { recursive: true, mode: 0o700 });
+    const { signal } = this.#ending;
+    signal.throwIfAborted();
+    if (work.snapshot !== undefined) {
+      const ended = once(signal, "abort").then((): never => {
+        throw signal.reason;
+      });
+      // Raced: nothing that somebody else's archive does keeps the run from ending.
+      const problem = await Promise.race([this.#unpack(work.snapshot, root), ended]);
+      if (problem !== undefined) return { kind: "failed", message: problem };
+      signal.throwIfAborted();
+    }
+    const job = this.#launch(pipeline, root);
+    this.#job = job;
+    void job.identity
+      .then((identity) => identity && noteProcess(this.#folder, identity))
+      .catch((error: unknown) =>
+        log("warn", "the process of a run can't be noted", { runId: this.runId, error }),
+      );
+    log("info", "run started", { runId: this.runId, pipeline: pipeline.name, pid: job.pid });
+    return await job.ended;
+  }
+
+  #launch(pipeline: Pipeline, root: string): LaunchedRun {
+    const { runners, processes, graceMilliseconds, now } = this.#deps;
+    return launchRunner(
+      {
+        ...{ runId: this.runId, root, pipeline, agent: this.#work.agent, fromStep: this.#work.work.fromStep },
+        isSnapshot: true,
+        artifactsFolder: this.#artifacts,
+        livesUntil: this.#livesUntil + processMilliseconds,
+      },
+      {
+        ...{ runners, processes, graceMilliseconds, now },
+        onStep: (step: LaunchedStep, index) => {
+          this.#step = step.status === "running" ? step.name : undefined;
+          this.#outbox.add({ kind: "step", index, ...step });
+        },
+        onOutput: (output) => this.#outbox.add(output),
+        onArtifact: (artifact) => this.#outbox.add(artifact),
+      },
+    );
+  }
+
+  /** @returns why the project's files can't be had. @throws for what isn't the project's fault; the signal's reason. */
+  async #unpack(digest: string, root: string): Promise<string | undefined> {
+    const archive = await this.#download(digest);
+    if (archive === undefined) return "the project's files are not on the service any more: start it again";
+    try {
+      await this.#deps.unpack(archive, root, this.#ending.signal);
+    } catch (error) {
+      if (error instanceof PipelineError && error.type === "invalid-request") return describeError(error);
+      throw error;
+    }
+    return undefined;
+  }
+
+  /** Tries again for as long as a file may take. @returns undefined when the service doesn't have it. */
+  async #download(digest: string): Promise<Uint8Array | undefined> {
+    const { signal } = this.#ending;
+    const { runId } = this;
+    const { api, runnerId, clock } = this.#deps;
+    const until = clock.monotonic() + snapshotSeconds * 1000;
+    const pauses = growingPauses(Math.random, retryPauses);
+    for (;;) {
+      try {
+        return await api.snapshot({ runId, runnerId }, digest, signal);
+      } catch (error) {
+        signal.throwIfAborted();
+        if (error instanceof PipelineError && error.type === "not-found") return undefined;
+        if (clock.monotonic() >= until) throw error;
+        this.#deps.log("warn", "the project's files can't be had", { runId, error });
+        await clock.sleep(pauses.next().value, signal);
+      }
+    }
+  }
+}

@@ -1,0 +1,279 @@
+import { PipelineError } from "../../contract/errors.ts";
+import type { ServedRun } from "../../contract/run.ts";
+import {
+  type HeartbeatReply,
+  type RunnerMessage,
+  type StopReason,
+  stopReasonSchema,
+} from "../../contract/runners.ts";
+import { toWire } from "../../contract/wire.ts";
+import type { EventBus } from "../../service/eventBus.ts";
+import { endOf, stoppedEnd } from "../../service/runs/runEnd.ts";
+import type { Runs } from "../../service/runs/runs.ts";
+import { touchRun } from "../../service/store/runChanges.ts";
+import { addArtifact } from "../../service/store/runFiles.ts";
+import { markCancelling, putStep, stopRun } from "../../service/store/runs.ts";
+import type { Write } from "../../service/store/tables.ts";
+import type { SharedParts } from "../sharedCore.ts";
+import {
+  type HeldRun,
+  isHeldRun,
+  launchRun,
+  lockHeldRun,
+  renewRunnerLeases,
+  type TakenRun,
+  takeRun,
+  withdrawRun,
+} from "../store/work.ts";
+
+export interface RemoteRunsDeps extends Omit<SharedParts, "bus"> {
+  readonly bus: Pick<EventBus, "emit">;
+  /** Locks the org, writes what ends a run, and grants its slot (`Admission.release`). */
+  readonly release: <T>(orgId: string, end: (tx: Write, now: number) => Promise<T>) => Promise<T>;
+}
+
+/** A runner as its requests name it: the key and the id together, so that none can speak for another's. */
+export interface RunnerName {
+  readonly keyId: string;
+  readonly runnerId: string;
+}
+
+/** For how long, and with what pause, a launch is written again while the database is away, in milliseconds. */
+const launchRetries = { longest: 60_000, pause: 500 } as const;
+
+/**
+ * The runs of runners on other machines, by their rows alone: any server takes in what a runner says, and no server holds
+ * a run.
+ */
+export class RemoteRuns implements Runs {
+  readonly #deps: RemoteRunsDeps;
+  readonly #underWay = new Set<Promise<void>>();
+
+  constructor(deps: RemoteRunsDeps) {
+    this.#deps = deps;
+  }
+
+  get count(): number {
+    return this.#underWay.size;
+  }
+
+  prepare(): void {}
+
+  launch({ runId, pipeline }: ServedRun): void {
+    const { writer, bus, clock, log } = this.#deps;
+    const until = clock.monotonic() + launchRetries.longest;
+    const launching = (async () => {
+      for (;;) {
+        try {
+          const orgId = await writer.write((tx) => launchRun(tx, runId));
+          if (orgId === undefined) return;
+          bus.emit(orgId, { kind: "work", runId });
+          bus.emit(orgId, { kind: "run", runId });
+          log("info", "run offered to the runners", { runId, pipeline });
+          return;
+        } catch (error) {
+          log("error", "run not launched", { runId, error });
+          // Its lease is over by then: it is lost once the database is back.
+          if (clock.monotonic() >= until) return;
+          await clock.sleep(launchRetries.pause, new AbortController().signal);
+        }
+      }
+    })();
+    this.#track(launching);
+  }
+
+  withdraw(runId: string): void {
+    const { db, release, bus, log } = this.#deps;
+    const withdrawing = (async () => {
+      const row = await db.selectFrom("runs").select("org_id").where("id", "=", runId).executeTakeFirst();
+      if (row === undefined) return;
+      await release(row.org_id, (tx) => withdrawRun(tx, runId));
+      bus.emit(row.org_id, { kind: "org" });
+    })().catch((error: unknown) => log("error", "run not withdrawn: its lease does it", { runId, error }));
+    this.#track(withdrawing);
+  }
+
+  /** A run that no runner has taken yet ends at once; else its runner ends its processes first. */
+  async cancel(orgId: string, runId: string, by: string): Promise<void> {
+    const { release, bus } = this.#deps;
+    const reason: StopReason = { kind: "cancelled", by };
+    await release(orgId, async (tx, now) => {
+      const row = await tx
+        .updateTable("runs")
+        .set(({ fn, val }) => ({ stop_reason: fn.coalesce("stop_reason", val(JSON.stringify(reason))) }))
+        .where("id", "=", runId)
+        .where("stopped_at", "is", null)
+        .returning(["launched_at", "holder"])
+        .executeTakeFirst();
+      if (row === undefined) return;
+      // Before its launch, the holder is the server that answers its caller.
+      const isTaken = row.launched_at !== null && row.holder !== null;
+      if (isTaken) await markCancelling(tx, runId);
+      else await stopRun(tx, runId, stoppedEnd(reason), now);
+    });
+    bus.emit(orgId, { kind: "stop", runId });
+    this.#emitChange(orgId, runId);
+  }
+
+  upToDate<R extends ServedRun>(run: R): R {
+    return run;
+  }
+
+  /** The runs themselves go on: another server takes in what their runners say. */
+  async stopAll(): Promise<void> {
+    await Promise.all(this.#underWay);
+  }
+
+  /** Gives a runner the run that has waited longest, of an org or, where it is undefined, of every org. */
+  async take(
+    runner: RunnerName,
+    which: { readonly orgId: string | undefined; readonly known: readonly string[] },
+  ): Promise<TakenRun | undefined> {
+    const { writer, bus, log } = this.#deps;
+    const name = runner.runnerId.slice("rnr_".length);
+    const taken = await writer.write((tx) => takeRun(tx, { holder: holderOf(runner), name, ...which }));
+    if (taken === undefined) return undefined;
+    const { runId, orgId } = taken;
+    log("info", "run taken", { runId, runner: name });
+    // By itself, since it waits for the org's row: others' work is not kept up by that.
+    this.#track(
+      writer
+        .write((tx) => touchRun(tx, runId))
+        .then(
+          () => bus.emit(orgId, { kind: "run", runId }),
+          (error: unknown) => log("warn", "who watches isn't told who has a run", { runId, error }),
+        ),
+    );
+    return taken;
+  }
+
+  /** Renews the leases of a runner's runs. @returns what it has to end, and what is not its own any more. */
+  async renew(runner: RunnerName, runIds: readonly string[]): Promise<HeartbeatReply> {
+    const own = await renewRunnerLeases(this.#deps.db, holderOf(runner), runIds);
+    return {
+      stop: [...own].flatMap(([runId, reason]) =>
+        reason === null ? [] : [{ runId, reason: stopReasonSchema.parse(JSON.parse(reason)) }],
+      ),
+      gone: runIds.filter((runId) => !own.has(runId)),
+    };
+  }
+
+  /**
+   * Takes in what a runner says of a run: all of it, or nothing. Messages that were taken in before are skipped.
+   * @param first the number of the first message.
+   * @throws PipelineError `conflict` when the run is not the runner's any more.
+   */
+  async takeIn(
+    runner: RunnerName,
+    runId: string,
+    first: number,
+    messages: readonly RunnerMessage[],
+  ): Promise<void> {
+    const { db, writer, release, bus, clock } = this.#deps;
+    const held = await db.selectFrom("runs").select("org_id").where("id", "=", runId).executeTakeFirst();
+    if (held === undefined) throw notHeld();
+    const take = async (tx: Write, now: number): Promise<void> => {
+      const run = await lockHeldRun(tx, runId, holderOf(runner));
+      // An end that was taken in, whose reply was lost, may be sent again.
+      if (run === undefined || (run.isOver && first + messages.length - 1 > run.messages)) throw notHeld();
+      if (first > run.messages + 1) {
+        throw new PipelineError("conflict", `Message ${run.messages + 1} is missing.`, {
+          next: "Send the messages in order, from that one.",
+        });
+      }
+      await this.#write(tx, { runId, run, now }, messages.slice(run.messages + 1 - first));
+    };
+    const isOutput = messages.every(({ kind }) => kind === "output");
+    // The org's row is locked before the run's wherever both are, and an output changes no org.
+    if (isOutput) await writer.write((tx) => take(tx, clock.now()));
+    else await release(held.org_id, take);
+    bus.emit(held.org_id, { kind: "log", runId });
+    if (!isOutput) this.#emitChange(held.org_id, runId);
+  }
+
+  /** @throws PipelineError `conflict` when the run is not the runner's any more. */
+  async requireHeld(tx: Write, runner: RunnerName, runId: string): Promise<void> {
+    if (!(await isHeldRun(tx, runId, holderOf(runner)))) throw notHeld();
+  }
+
+  async #write(
+    tx: Write,
+    { runId, run, now }: { readonly runId: string; readonly run: HeldRun; readonly now: number },
+    messages: readonly RunnerMessage[],
+  ): Promise<void> {
+    if (messages.length === 0) return;
+    const lines: string[] = [];
+    const end = messages.findIndex(({ kind }) => kind === "ended");
+    // Nothing is said of a run after its end.
+    for (const message of end === -1 ? messages : messages.slice(0, end + 1)) {
+      switch (message.kind) {
+        case "output": {
+          const { index: stepIndex, at, stream, text } = message;
+          const sequence = run.logEntries + lines.length + 1;
+          lines.push(JSON.stringify(toWire({ sequence, at, stepIndex, stream, text })));
+          break;
+        }
+        case "step":
+          await putStep(tx, runId, message.index, withoutNul(message));
+          break;
+        case "artifact":
+          await addArtifact(tx, runId, { ...withoutNul(message), stepIndex: message.index });
+          break;
+        case "ended":
+          await stopRun(tx, runId, endOf(withoutNul(message.end), stopReasonOf(run, message)), now);
+          break;
+        default:
+          message satisfies never;
+      }
+    }
+    if (lines.length > 0) {
+      await tx
+        .insertInto("log_chunks")
+        .values({ run_id: runId, first: run.logEntries + 1, lines: lines.join("\n") })
+        .execute();
+    }
+    await tx
+      .updateTable("runs")
+      .set({ messages: run.messages + messages.length, log_entries: run.logEntries + lines.length })
+      .where("id", "=", runId)
+      .execute();
+  }
+
+  #emitChange(orgId: string, runId: string): void {
+    this.#deps.bus.emit(orgId, { kind: "run", runId });
+    this.#deps.bus.emit(orgId, { kind: "org" });
+  }
+
+  #track(work: Promise<void>): void {
+    this.#underWay.add(work);
+    void work.finally(() => this.#underWay.delete(work));
+  }
+}
+
+function holderOf({ keyId, runnerId }: RunnerName): string {
+  return `${keyId}/${runnerId}`;
+}
+
+/** PostgreSQL stores no NUL. One in a runner's words must not keep the run's end from being written. */
+function withoutNul<T extends object>(words: T): T {
+  const entries = Object.entries(words).map(([name, value]) => [
+    name,
+    typeof value === "string" ? value.replaceAll("\0", "\ufffd") : value,
+  ]);
+  return { ...words, ...Object.fromEntries(entries) };
+}
+
+/** Why a run was stopped: what somebody has asked for goes before what its runner did by itself. */
+function stopReasonOf(
+  { stopReason }: HeldRun,
+  message: Extract<RunnerMessage, { kind: "ended" }>,
+): StopReason | undefined {
+  if (stopReason !== null) return stopReasonSchema.parse(JSON.parse(stopReason));
+  return message.stopReason && withoutNul(message.stopReason);
+}
+
+function notHeld(): PipelineError {
+  return new PipelineError("conflict", "This run is not this runner's any more.", {
+    next: "End its processes, and take other work.",
+  });
+}

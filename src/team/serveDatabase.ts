@@ -1,0 +1,183 @@
+import { randomBytes } from "node:crypto";
+import type { Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { sql } from "kysely";
+import { PipelineError } from "../contract/errors.ts";
+import { snapshotSeconds } from "../contract/service.ts";
+import type { Clock } from "../machine/clock.ts";
+import { repeat } from "../service/bell.ts";
+import { createApp } from "../service/http/app.ts";
+import { connectionLimits, createHttpServer } from "../service/http/httpServer.ts";
+import { OpenReplies, watchRevokedKeys } from "../service/http/openReplies.ts";
+import { OrgEvents } from "../service/http/orgEvents.ts";
+import { emitAtMidnight } from "../service/lifecycle/midnight.ts";
+import type { Log } from "../service/log.ts";
+import { operationRoutes } from "./http/operationRoutes.ts";
+import { runnerRoutes } from "./http/runnerRoutes.ts";
+import { snapshotRoutes } from "./http/snapshotRoutes.ts";
+import { ServerMetrics } from "./metrics.ts";
+import { RemoteRuns } from "./runs/remoteRuns.ts";
+import { openSharedCore, type SharedCore } from "./sharedCore.ts";
+import { sweepServers } from "./store/servers.ts";
+import { storedLogs } from "./store/storedLogs.ts";
+import { storedPipelines } from "./store/storedPipelines.ts";
+import { sweepStored } from "./store/storedRetention.ts";
+import { shortenLeases } from "./store/work.ts";
+
+export interface ServeDatabaseOptions {
+  /** A `postgres://` URL. */
+  readonly url: string;
+  /** The address to listen on. */
+  readonly host: string;
+  /** 0 for any free one. */
+  readonly port: number;
+  /** The built style and script of the page; undefined for none. */
+  readonly pageFolder?: string | undefined;
+  readonly version?: string | undefined;
+  /** How long logs, artifacts and snapshots are kept. */
+  readonly retentionDays: number;
+  readonly log: Log;
+  /** The database's clock where none is given. */
+  readonly clock?: Clock | undefined;
+}
+
+/** A server that answers. */
+export interface ServingDatabase {
+  readonly url: string;
+  /** Turns away who waits, so that they ask another server, ends the open replies, and closes the database. */
+  stop(): Promise<void>;
+}
+
+/** How often dead servers, and times that are too late since the database's clock was set back, are looked for, in milliseconds. */
+const sweepMilliseconds = 1_000;
+/** How often what is past its retention is removed, in milliseconds. */
+const removeMilliseconds = 300_000;
+
+/**
+ * Starts a server of the service on PostgreSQL. It keeps nothing of its own: any number of them serve one database, behind
+ * any balancer, and any of them may die.
+ * @throws PipelineError when the database or the port can't be used; then nothing is left open.
+ */
+export async function serveDatabase(options: ServeDatabaseOptions): Promise<ServingDatabase> {
+  const { url, host, port, log, version, pageFolder, retentionDays } = options;
+  const instance = randomBytes(16).toString("hex");
+  const stopping = new AbortController();
+  const metrics = new ServerMetrics();
+  const core = await openSharedCore({
+    ...{ url, log, instance, clock: options.clock },
+    makeRuns: (parts, release) => new RemoteRuns({ ...parts, release }),
+    observe: (what, milliseconds) => metrics.observe(what, milliseconds),
+  });
+  metrics.begin(core);
+  const { db, clock } = core;
+  const replies = new OpenReplies();
+  const app = createApp({
+    ...core,
+    ...{ replies, instance, version, pageFolder },
+    stopping: stopping.signal,
+    machine: undefined,
+    isOnNetwork: true,
+    dataName: dataNameOf(url),
+    logs: storedLogs(core),
+    pipelines: storedPipelines(db),
+    events: new OrgEvents(core),
+    // As each server does again and again.
+    recover: () => {},
+    many: {
+      stopping: stopping.signal,
+      addRoutes: (endpoints) => {
+        snapshotRoutes(endpoints, core);
+        runnerRoutes(endpoints, { ...core, stopping: stopping.signal });
+        operationRoutes(endpoints, {
+          ...core,
+          stopping: stopping.signal,
+          checkDatabase: async () => {
+            if (!core.bus.isListening) throw new Error("the other servers are not heard");
+            await sql`select 1`.execute(db);
+          },
+          metrics: () => metrics.text(),
+        });
+      },
+    },
+  });
+  // The files of a project may come over a slow network.
+  const limits = { ...connectionLimits, requestTimeout: snapshotSeconds * 1000 };
+  const server = createHttpServer({ app, replies, clock, log, limits });
+  let listening: number;
+  try {
+    listening = await listen(server, host, port);
+  } catch (error) {
+    await core.close();
+    throw error;
+  }
+  const stopJobs = startJobs(core, replies, retentionDays);
+  log("info", "serving", { host, port: listening });
+  return {
+    url: `http://${host.includes(":") ? `[${host}]` : host}:${listening}`,
+    async stop() {
+      stopping.abort();
+      replies.stop();
+      const serverClosed = new Promise<void>((resolve) => void server.close(() => resolve()));
+      await core.turnAway();
+      await replies.finish();
+      server.closeAllConnections();
+      await serverClosed;
+      await stopJobs();
+      await core.close();
+      log("info", "stopped");
+    },
+  };
+}
+
+/** Starts what the server does by itself. @returns a function that stops it; resolves when nothing is under way. */
+function startJobs(
+  { db, writer, clock, bus, log }: SharedCore<RemoteRuns>,
+  replies: OpenReplies,
+  retentionDays: number,
+): () => Promise<void> {
+  const stopMidnight = emitAtMidnight(clock, bus);
+  const stopRevoking = watchRevokedKeys({ db, clock, replies, log });
+  const sweeping = repeat(clock, sweepMilliseconds, async () => {
+    try {
+      await sweepServers(db);
+      await shortenLeases(db);
+    } catch (error) {
+      log("error", "dead servers are not removed, trying again", { error });
+    }
+  });
+  const removing = repeat(clock, removeMilliseconds, () =>
+    sweepStored(writer, retentionDays, clock.now()).then(
+      (count) => count > 0 && log("info", "files of runs removed", { runs: count }),
+      (error: unknown) => log("error", "files of runs not removed", { error }),
+    ),
+  );
+  return async () => {
+    stopMidnight();
+    stopRevoking();
+    await sweeping.stop();
+    await removing.stop();
+  };
+}
+
+/** Names the database without its password. */
+function dataNameOf(url: string): string {
+  const { host, pathname } = new URL(url);
+  return `${host}${pathname}`;
+}
+
+function listen(server: Server, host: string, port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const refuse = (cause: Error) =>
+      reject(
+        new PipelineError("usage", `${host}:${port} can't be listened on: ${cause.message}.`, {
+          cause,
+          next: "Name another --port, or another --host.",
+        }),
+      );
+    server.once("error", refuse);
+    server.listen(port, host, () => {
+      server.off("error", refuse);
+      resolve((server.address() as AddressInfo).port);
+    });
+  });
+}

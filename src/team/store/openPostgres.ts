@@ -1,0 +1,96 @@
+import { Socket } from "node:net";
+import { Kysely, PostgresDialect, sql } from "kysely";
+import pg from "pg";
+import { PipelineError } from "../../contract/errors.ts";
+import type { Database, Tables } from "../../service/store/tables.ts";
+import { migratePostgres } from "./migrations.ts";
+import { preparedStatements } from "./preparedStatements.ts";
+
+/** The most connections of one server; a further request waits for one. */
+const mostConnections = 16;
+/** How long a connection lives, in seconds: the statements that are prepared on it go with it. */
+const longestLife = 3_600;
+/** How long a request waits for a connection, in milliseconds. */
+const connectionMilliseconds = 5_000;
+/** How long a suspended server keeps a lock in the middle of a transaction, in milliseconds: others wait for it. */
+const suspendedMilliseconds = 2_000;
+/** How long the database may say nothing on a connection that is used, in milliseconds: a half-open one says nothing by itself. */
+const silentMilliseconds = 15_000;
+/** The oldest PostgreSQL that is supported. */
+const oldestVersion = 15;
+
+/**
+ * What a connection says first. Each statement behind an org's lock has to see what was committed while it waited, whatever
+ * the database's default is.
+ */
+export const sessionSettings = "set default_transaction_isolation = 'read committed'";
+
+/** A database that is open, and its pool for what Kysely has no words for. */
+export interface OpenPostgres {
+  readonly db: Database;
+  readonly pool: pg.Pool;
+}
+
+/**
+ * Opens and migrates the database of a `postgres://` URL.
+ * @param onError called when a connection breaks; the pool makes a new one.
+ * @throws PipelineError `internal` when it is out of reach, too old or newer than this program.
+ */
+export async function openPostgres(url: string, onError: (error: Error) => void): Promise<OpenPostgres> {
+  // 8-byte integers are counts and milliseconds here, all of them exact as numbers.
+  const types = new pg.TypeOverrides();
+  types.setTypeParser(pg.types.builtins.INT8, Number);
+  let isOpen = false;
+  const pool = new pg.Pool({
+    connectionString: url,
+    types,
+    max: mostConnections,
+    connectionTimeoutMillis: connectionMilliseconds,
+    maxLifetimeSeconds: longestLife,
+    keepAlive: true,
+    // A migration may take as long as it does.
+    stream: () => socketThatEnds(() => isOpen),
+    idle_in_transaction_session_timeout: suspendedMilliseconds,
+    onConnect: async (client) => void (await client.query(sessionSettings)),
+    application_name: "pipeline-runs",
+  });
+  // Also of one in use: between two statements of a transaction nobody else hears that it broke, and the process would end.
+  pool.on("connect", (client) => void client.on("error", onError));
+  pool.on("error", () => {});
+  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: preparedStatements(pool) }) });
+  try {
+    const { rows } = await sql<{ version: number }>`
+      select current_setting('server_version_num')::int / 10000 as version`.execute(db);
+    const version = rows[0]?.version ?? 0;
+    if (version < oldestVersion) {
+      throw new PipelineError(
+        "internal",
+        `The database is PostgreSQL ${version}; ${oldestVersion} or later is needed.`,
+        { next: "Upgrade it, or name another with --database." },
+      );
+    }
+    await migratePostgres(db);
+    isOpen = true;
+    return { db, pool };
+  } catch (cause) {
+    await db.destroy();
+    return unusable(cause);
+  }
+}
+
+/** @throws PipelineError `internal` with what the database says. */
+export function unusable(cause: unknown): never {
+  if (cause instanceof PipelineError) throw cause;
+  const why = cause instanceof Error ? cause.message : String(cause);
+  throw new PipelineError("internal", `The database can't be used: ${why}.`, {
+    cause,
+    next: "Check the URL of --database, and that its user may create tables.",
+  });
+}
+
+/** A connection's socket. It is destroyed when nothing passes over it for too long, if that matters. */
+export function socketThatEnds(matters: () => boolean): Socket {
+  const socket = new Socket();
+  socket.setTimeout(silentMilliseconds);
+  return socket.on("timeout", () => matters() && socket.destroy());
+}

@@ -1,0 +1,210 @@
+import { setTimeout as pause } from "node:timers/promises";
+import pg from "pg";
+import * as z from "zod/mini";
+import { type Clock, systemClock } from "../../machine/clock.ts";
+import { repeat } from "../../service/bell.ts";
+import { type BusEvent, EventBus } from "../../service/eventBus.ts";
+import type { Log } from "../../service/log.ts";
+import type { Database } from "../../service/store/tables.ts";
+import { channel, notify, payloadOf } from "./notify.ts";
+import { sessionSettings, socketThatEnds } from "./openPostgres.ts";
+import { beatMilliseconds, endServer, sayAlive } from "./servers.ts";
+
+const ringSchema = z.discriminatedUnion("kind", [
+  z.object({ org: z.string(), kind: z.literal("org") }),
+  z.object({
+    org: z.string(),
+    kind: z.enum(["run", "unwritten-run", "log", "work", "stop"]),
+    runId: z.string(),
+  }),
+]);
+
+/** The pause before the connection is made again, in milliseconds. */
+const reconnectPause = 250;
+/** How long the connection may take to answer, in milliseconds: a half-open one says nothing by itself. */
+const answerMilliseconds = 5_000;
+
+export interface BusDeps {
+  /** The database's `postgres://` URL. */
+  readonly url: string;
+  readonly db: Database;
+  /** By which the server says that it lives. How long the database may take is time of the machine's. */
+  readonly clock: Pick<Clock, "after">;
+  readonly log: Log;
+  /** Identifies this start of the server. */
+  readonly instance: string;
+}
+
+/**
+ * The events of all servers of a database, by LISTEN and NOTIFY on a connection of its own. An event only rings: whoever
+ * hears it reads the rows. What may have been missed while there was no connection is made up for by an event to all.
+ * The server says on the same connection that it lives: a busy pool makes no server look dead.
+ */
+export class PostgresBus extends EventBus {
+  readonly #deps: BusDeps;
+  readonly #stopping = new AbortController();
+  readonly #toAll = new Set<(orgId: string, event: BusEvent) => void>();
+  #listening: Promise<void> = Promise.resolve();
+  /** What is to be sent next, each once: a ring more says no more. */
+  readonly #pending = new Set<string>();
+  #sending: Promise<void> | undefined;
+  #connection: Connection | undefined;
+  #isRetired = false;
+
+  /** Whether the server counts as dead from now on. */
+  get isRetired(): boolean {
+    return this.#isRetired;
+  }
+
+  /** Whether the other servers are heard. */
+  get isListening(): boolean {
+    return this.#connection !== undefined;
+  }
+
+  private constructor(deps: BusDeps) {
+    super();
+    this.#deps = deps;
+  }
+
+  /** @throws the error of the first connection. */
+  static async listen(deps: BusDeps): Promise<PostgresBus> {
+    const bus = new PostgresBus(deps);
+    bus.#listening = bus.#keepListening(await bus.#connect());
+    return bus;
+  }
+
+  override emit(orgId: string, event: BusEvent): void {
+    this.#pending.add(payloadOf(orgId, event));
+    this.#sending ??= this.#send();
+  }
+
+  /** Calls back for the events of every org. @returns a function that unsubscribes. */
+  subscribeToAll(listener: (orgId: string, event: BusEvent) => void): () => void {
+    this.#toAll.add(listener);
+    return () => this.#toAll.delete(listener);
+  }
+
+  /** From now on the server counts as dead: its waiters are granted nothing. Events come and go as before. */
+  async retire(): Promise<void> {
+    const { db, log, instance } = this.#deps;
+    this.#isRetired = true;
+    await this.#connection?.stopBeating();
+    await endServer(db, instance).catch((error: unknown) =>
+      log("warn", "the other servers wait for this one for a second", { error }),
+    );
+  }
+
+  /** Retires, sends what is on its way, and ends the connection. */
+  async close(): Promise<void> {
+    await this.retire();
+    await this.#sending;
+    this.#stopping.abort();
+    await this.#listening;
+  }
+
+  /** Nothing is sent twice: whoever has missed a ring reads the rows once the database is back. */
+  async #send(): Promise<void> {
+    while (this.#pending.size > 0) {
+      const payloads = [...this.#pending];
+      this.#pending.clear();
+      try {
+        await notify(this.#deps.db, payloads);
+      } catch (error) {
+        this.#deps.log("error", "the other servers could not be rung", { error });
+      }
+    }
+    // Synchronously with the last check: an event of the next microtask has to start again.
+    this.#sending = undefined;
+  }
+
+  async #connect(): Promise<Connection> {
+    const { url, clock, instance } = this.#deps;
+    const client = new pg.Client({
+      connectionString: url,
+      keepAlive: true,
+      // It is used all the time, so this is for its end.
+      stream: () => socketThatEnds(() => true),
+      connectionTimeoutMillis: answerMilliseconds,
+      application_name: "pipeline-runs events",
+    });
+    const { promise: lost, resolve } = Promise.withResolvers<void>();
+    client.on("error", () => resolve());
+    client.on("end", () => resolve());
+    client.on("notification", ({ payload }) => this.#hear(payload));
+    try {
+      await client.connect();
+      await client.query(sessionSettings);
+      // What it writes is true for a second: a database whose disk is slow must not make every server look dead.
+      await client.query("set synchronous_commit = off");
+      await client.query(`listen ${channel}`);
+      if (!this.#isRetired) await sayAlive(client, instance);
+    } catch (error) {
+      void client.end().catch(() => {});
+      throw error;
+    }
+    const beating = repeat(clock, beatMilliseconds, async () => {
+      if (this.#isRetired) return;
+      const cancelTimer = systemClock.after(answerMilliseconds, resolve);
+      await sayAlive(client, instance).catch(() => resolve());
+      cancelTimer();
+    });
+    const end = () => {
+      void beating.stop();
+      void client.end().catch(() => {});
+      resolve();
+    };
+    return { lost, stopBeating: beating.stop, end };
+  }
+
+  async #keepListening(first: Connection): Promise<void> {
+    const { signal } = this.#stopping;
+    this.#connection = first;
+    signal.addEventListener("abort", () => this.#connection?.end(), { once: true });
+    while (!signal.aborted) {
+      await this.#connection?.lost;
+      this.#connection?.end();
+      if (signal.aborted) return;
+      if (this.#connection !== undefined)
+        this.#deps.log("warn", "other servers are not heard, connecting again");
+      this.#connection = undefined;
+      await pause(reconnectPause, undefined, { signal }).catch(() => {});
+      this.#connection = await this.#connect().catch(() => undefined);
+      if (this.#connection !== undefined) this.#ringAll();
+    }
+    this.#connection?.end();
+  }
+
+  #hear(payload = ""): void {
+    const parsed = ringSchema.safeParse(jsonOf(payload));
+    if (!parsed.success) return;
+    const { org, ...event } = parsed.data;
+    this.#ring(org, event);
+  }
+
+  #ring(orgId: string, event: BusEvent): void {
+    this.emitHere(orgId, event);
+    for (const listener of this.#toAll) listener(orgId, event);
+  }
+
+  /** Whoever listens reads the rows again, from where they were. */
+  #ringAll(): void {
+    this.emitToAll({ kind: "org" });
+    for (const listener of this.#toAll) listener("", { kind: "org" });
+  }
+}
+
+interface Connection {
+  readonly lost: Promise<void>;
+  /** Says no longer that the server lives. Resolves once the last beat is written. */
+  stopBeating(): Promise<void>;
+  end(): void;
+}
+
+/** Whoever may connect to the database may send anything. @returns undefined for what is no JSON. */
+function jsonOf(payload: string): unknown {
+  try {
+    return JSON.parse(payload);
+  } catch {
+    return undefined;
+  }
+}

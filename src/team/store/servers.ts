@@ -1,0 +1,42 @@
+import { sql } from "kysely";
+import type pg from "pg";
+import type { Database } from "../../service/store/tables.ts";
+import { databaseNow, databaseNowText, restartedAt } from "./databaseClock.ts";
+
+/** How often a server says that it lives, in milliseconds. */
+export const beatMilliseconds = 250;
+/** How long a server, and with it its waiters, counts as alive after it has said so, in milliseconds. */
+export const aliveMilliseconds = 1_000;
+/** How long a dead server's waiters are kept, in milliseconds: one that is sent again until then keeps its place. */
+const keptMilliseconds = 60_000;
+
+/** Says that a server lives. */
+export async function sayAlive(connection: pg.Client, id: string): Promise<void> {
+  await connection.query(
+    `insert into servers (id, alive_until) values ($1, ${databaseNowText} + ${aliveMilliseconds})
+      on conflict (id) do update set alive_until = excluded.alive_until`,
+    [id],
+  );
+}
+
+/** Says that a server has ended. Its waiters stay for a while: they are about to be sent again. */
+export async function endServer(db: Database, id: string): Promise<void> {
+  await db.updateTable("servers").set({ alive_until: databaseNow }).where("id", "=", id).execute();
+}
+
+/** Whether the database has been started just now, when no server has had the time yet to say that it lives. */
+export const isJustStarted = sql<boolean>`(${databaseNow} < ${restartedAt} + ${sql.lit(2 * aliveMilliseconds)})`;
+
+/**
+ * Removes what servers have left that have been dead for long. After the database's clock was set back, what they said
+ * before counts from now: else a dead one would seem alive for as long as the clock was ahead.
+ */
+export async function sweepServers(db: Database): Promise<void> {
+  const alive = sql`${databaseNow} + ${sql.lit(aliveMilliseconds)}`;
+  await sql`update servers set alive_until = ${alive} where alive_until > ${alive}`.execute(db);
+  await sql`
+    delete from servers where alive_until < ${databaseNow} - ${sql.lit(keptMilliseconds)} and not ${isJustStarted}`.execute(
+    db,
+  );
+  await sql`delete from waiters where holder not in (select id from servers)`.execute(db);
+}

@@ -1,0 +1,120 @@
+import { sql } from "kysely";
+import { PipelineError } from "../../contract/errors.ts";
+import type { RunDefinition, RunWork, StartRequest } from "../../contract/run.ts";
+import { parsePipeline } from "../../pipeline/parsePipeline.ts";
+import { resourceTypes } from "../../project/pipelineFiles.ts";
+import { HttpProblem } from "../../service/http/reply.ts";
+import {
+  noSuchPipeline,
+  type Pipelines,
+  problemsOf,
+  requireStep,
+  runnable,
+} from "../../service/projectPipelines.ts";
+import type { Database } from "../../service/store/tables.ts";
+import { nameSnapshot } from "./storedSnapshots.ts";
+
+/**
+ * The pipelines of an org as its members' starts have brought them: each start stores its own, so that the page can
+ * start it again without the project's folder.
+ */
+export function storedPipelines(db: Database): Pipelines {
+  return {
+    async list(orgId, project) {
+      const rows = await stored(db, orgId, project).execute();
+      return rows.map(({ name, project: of, path, text }) => {
+        const parsed = parsePipeline(text, path);
+        return {
+          name,
+          project: of,
+          path,
+          resourceTypes: resourceTypes({ text, parsed }),
+          ...(parsed.kind === "invalid" ? { problem: problemsOf(path, parsed) } : {}),
+        };
+      });
+    },
+    async find(orgId, { pipeline: name, project, definition, fromStep }) {
+      if (definition === undefined) return findStored(db, orgId, { name, project, fromStep });
+      if (project === undefined) {
+        throw new PipelineError("invalid-request", "A start with a `definition` has to name its `project`.");
+      }
+      const pipeline = runnable(definition.path, parsePipeline(definition.text, definition.path));
+      if (pipeline.name !== name) {
+        throw new PipelineError(
+          "invalid-request",
+          `\`definition\` is of the pipeline \`${pipeline.name}\`, not of \`${name}\`.`,
+        );
+      }
+      requireStep(pipeline, fromStep);
+      await requireSnapshot(db, orgId, definition.snapshot);
+      await put(db, orgId, project, name, definition);
+      return { project, pipeline, work: { definition: { ...definition, fromStep } } };
+    },
+  };
+}
+
+async function findStored(
+  db: Database,
+  orgId: string,
+  { name, project, fromStep }: { name: string } & Pick<StartRequest, "project" | "fromStep">,
+) {
+  const rows = await stored(db, orgId, project).execute();
+  const [row, other] = rows.filter((each) => each.name === name);
+  if (row === undefined) {
+    const projects = [...new Set(rows.map((each) => each.project))].map((of) => ({ name: of }));
+    throw noSuchPipeline(name, rows, projects);
+  }
+  if (other !== undefined) {
+    throw new PipelineError("conflict", `Several projects have a pipeline \`${name}\`.`, {
+      next: "Name the project.",
+    });
+  }
+  const { path, text, snapshot } = row;
+  const definition: RunWork = { path, text, ...(snapshot === null ? {} : { snapshot }), fromStep };
+  const pipeline = runnable(path, parsePipeline(text, path));
+  requireStep(pipeline, fromStep);
+  await requireSnapshot(db, orgId, definition.snapshot);
+  return { project: row.project, pipeline, work: { definition } };
+}
+
+/** A face that meets it sends the files again. @throws HttpProblem 428 when the service doesn't have the project's files. */
+async function requireSnapshot(db: Database, orgId: string, digest: string | undefined): Promise<void> {
+  if (digest === undefined || (await nameSnapshot(db, { orgId, digest }))) return;
+  throw new HttpProblem(428, "invalid-request", {
+    message: "The project's files that this start names are not on the service.",
+    next: "Start the run in the project's folder, which sends them.",
+  });
+}
+
+function stored(db: Database, orgId: string, project: string | undefined) {
+  const rows = db
+    .selectFrom("pipelines")
+    .select(["project", "name", "path", "text", "snapshot"])
+    .where("org_id", "=", orgId)
+    .orderBy("project");
+  return (project === undefined ? rows : rows.where("project", "=", project)).orderBy("name");
+}
+
+async function put(
+  db: Database,
+  orgId: string,
+  project: string,
+  name: string,
+  { path, text, snapshot }: RunDefinition,
+): Promise<void> {
+  const row = { path, text, snapshot: snapshot ?? null };
+  await db
+    .insertInto("pipelines")
+    .values({ org_id: orgId, project, name, ...row })
+    .onConflict((conflict) =>
+      conflict
+        .columns(["org_id", "project", "name"])
+        .doUpdateSet(row)
+        // Most starts bring what is there already.
+        .where(
+          sql<boolean>`(pipelines.path, pipelines.text, pipelines.snapshot)
+            is distinct from (excluded.path, excluded.text, excluded.snapshot)`,
+        ),
+    )
+    .execute();
+}

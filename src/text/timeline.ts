@@ -1,0 +1,80 @@
+import { isActive } from "../contract/runStatus.ts";
+
+/** A stretch of time, in milliseconds since 1970; without an end while it goes on. */
+interface Span {
+  readonly from: number;
+  readonly to?: number | undefined;
+}
+
+/** A bar: a step that has begun, or the wait for a slot, which has none. */
+export interface TimelineBar extends Span {
+  readonly step?: { readonly name: string; readonly status: string };
+}
+
+/** Where a run's time went: its wait for a slot and its steps, on one axis from its start request to its end. */
+export interface Timeline extends Span {
+  readonly bars: readonly [TimelineBar, ...TimelineBar[]];
+}
+
+/** What of a run is in its timeline. The page's script can't load `run.ts`. */
+interface TimedRun {
+  readonly status: string;
+  readonly askedAt?: string | undefined;
+  readonly createdAt?: string | undefined;
+  readonly stoppedAt?: string | undefined;
+  readonly steps?: readonly TimedStep[] | undefined;
+}
+
+interface TimedStep {
+  readonly name: string;
+  readonly status: string;
+  readonly startedAt?: string | undefined;
+  readonly stoppedAt?: string | undefined;
+}
+
+/** @returns undefined for a run without a bar. */
+export function timelineOf(run: TimedRun): Timeline | undefined {
+  const asked = readInstant(run.askedAt);
+  const created = readInstant(run.createdAt);
+  const stopped = readInstant(run.stoppedAt);
+  const hasWaited = asked !== undefined && created !== undefined && asked < created;
+  const [first, ...others] = [
+    ...(hasWaited ? [{ from: asked, to: created }] : []),
+    ...(run.steps ?? []).flatMap(({ name, status, startedAt, stoppedAt }): TimelineBar[] => {
+      const from = readInstant(startedAt);
+      return from === undefined
+        ? []
+        : [{ step: { name, status }, from, to: readInstant(stoppedAt) ?? stopped }];
+    }),
+  ];
+  if (first === undefined) return undefined;
+  const bars: Timeline["bars"] = [first, ...others];
+  // A runner's clock may differ from the service's: its steps are as long as it says, and on the axis all the same.
+  const from = Math.min(created ?? first.from, ...bars.map((bar) => bar.from));
+  if (isActive(run)) return { from, bars };
+  return { from, to: Math.max(stopped ?? from, ...bars.map((bar) => bar.to ?? bar.from)), bars };
+}
+
+function readInstant(text: string | undefined): number | undefined {
+  return text === undefined ? undefined : Date.parse(text);
+}
+
+/** The narrowest bar, in percent of the axis, so that it can be seen. */
+const narrowest = 0.5;
+
+/** Where a bar begins and how long it is, in percent of its axis. @param now the service's clock. */
+export function placeOnAxis(
+  { from, to = Number.POSITIVE_INFINITY }: Span,
+  axis: Span,
+  now: number,
+): { readonly start: number; readonly length: number } {
+  const end = Math.max(axis.to ?? now, axis.from + 1);
+  const share = (instant: number) =>
+    (Math.min(Math.max(instant - axis.from, 0), end - axis.from) / (end - axis.from)) * 100;
+  const start = Math.min(share(from), 100 - narrowest);
+  return { start: rounded(start), length: rounded(Math.max(share(to) - start, narrowest)) };
+}
+
+function rounded(percent: number): number {
+  return Math.round(percent * 100) / 100;
+}

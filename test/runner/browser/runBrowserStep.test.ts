@@ -1,0 +1,238 @@
+import assert from "node:assert/strict";
+import { LoopbackService } from "../../client/loopbackService.ts";
+import { BrowserSteps, html, pages } from "./browserSteps.ts";
+import { readPng } from "./png.ts";
+
+const shop = `<title>The shop</title><style>body { background: #123456; margin: 0 }</style>
+<h1>Lamps</h1>
+<form action="/found">
+  <label>Search <input name="q"></label>
+  <label>Search again <input name="again"></label>
+  <label>Colour <select name="colour"><option value="r">Red</option><option value="b">Blue</option></select></label>
+  <input placeholder="Your town" name="town">
+  <label><input type="checkbox" name="stock" checked> In stock</label>
+  <label><input type="checkbox" name="sale"> On sale</label>
+  <button>Go</button> <button type="button">Go back</button>
+</form>
+<p data-testid="note">One   note</p>`;
+
+const found = `<title>Found</title><ul><li>desk lamp</li><li>floor lamp</li><li>moon</li></ul>
+<p>3
+results</p><p id="later"></p>`;
+
+describe("a browser step", function () {
+  this.timeout(60_000);
+  const steps = BrowserSteps.forThisFile();
+  let server: LoopbackService;
+  let base: string;
+  const sent = Promise.withResolvers<void>();
+
+  before(async () => {
+    server = await LoopbackService.listen(
+      pages({
+        "/": shop,
+        "/found": found,
+        "/old": (_request, response) => response.writeHead(302, { location: "/found" }).end(),
+        "/slow": `<title>…</title><div id=all></div><script>
+        setTimeout(() => { document.title = "Ready"; all.innerHTML = "<button onclick=done()>Late</button><p>wait</p>"; }, 300);
+        function done() { setTimeout(() => { all.innerHTML = "<h2>All done</h2>"; history.pushState(0, "", "/slow/end"); }, 300); }
+      </script>`,
+        "/keys": `<input aria-label="Text"><ol id=seen></ol><script>
+        addEventListener("keydown", (event) => { seen.innerHTML += "<li>" + (event.ctrlKey ? "Control+" : "") + event.key; });
+      </script>`,
+        "/talks": `<title>Talks</title><button onclick="said.textContent = 'answer: ' + confirm('Delete all?')">Ask</button><p id=said></p>
+        <script>console.error("this is wrong"); console.log("this is not told"); setTimeout(() => { throw new Error("thrown late"); });</script>`,
+        "/leave": `<title>Leave</title><input aria-label="Text"><script>addEventListener("beforeunload", (event) => event.preventDefault());</script>`,
+        "/opens": `<title>Opens</title><a href="/opened" target="_blank">New tab</a>`,
+        "/opened": `<title>Opened</title><p>I am new</p><button onclick="window.close()">Close me</button>`,
+        "/data": (_request, response) => {
+          response.setHeader("content-disposition", "attachment; filename=data.csv").end("a,b");
+          sent.resolve();
+        },
+        "/sent": (_request, response) => void sent.promise.then(() => response.end("it was sent")),
+        "/offers": `<a href="/data">Get data</a><p id=told></p><script>
+        fetch("/sent").then((reply) => reply.text()).then((text) => setTimeout(() => { told.textContent = text; }, 300));
+      </script>`,
+        "/gone": (_request, response) =>
+          response.writeHead(404, { "content-type": html }).end("<p>Not here</p>"),
+        "/halfway": `<title>Halfway</title><p>There</p><img src="/never" alt="">`,
+        "/never": () => {},
+        "/pay": `<p hidden>Pay</p><button hidden>Pay now</button><button>Pay now</button><span>Pay now</span>`,
+      }),
+    );
+    base = server.origin;
+  });
+  after(() => server[Symbol.asyncDispose]());
+
+  it("opens a page, fills, selects, checks and clicks, and finds what comes of it", async () => {
+    await steps.succeed(base, { goto: "/" });
+    const { log } = await steps.succeed(base, {
+      goto: "/",
+      actions: [
+        { fill: { label: "Search", with: "lamp & more" } },
+        { fill: { placeholder: "town", with: 1.5 } },
+        { select: { label: "Colour", option: "Blue" } },
+        { uncheck: { label: "In stock" } },
+        { check: { role: "checkbox", name: "On sale" } },
+        { click: { role: "button", name: "Go" } },
+      ],
+      expect: {
+        status: 200,
+        url: "/found?q=lamp",
+        title: "/^found$/i",
+        text: "3 results",
+        elements: [
+          { role: "listitem", count: 3 },
+          { role: "listitem", text: "lamp", count: 2 },
+          { text: "moon" },
+          { css: "li", count: 3 },
+          { role: "button", count: 0 },
+        ],
+      },
+    });
+    const asked = new URL(server.asked.find(({ path }) => path.startsWith("/found"))?.path ?? "", base)
+      .searchParams;
+    assert.deepEqual(Object.fromEntries(asked), {
+      q: "lamp & more",
+      again: "",
+      colour: "b",
+      town: "1.5",
+      sale: "on",
+    });
+    assert.deepEqual(log.replaceAll(/\d+ m?s$|\d+\.\d s$/gm, "…").split("\n"), [
+      `# open ${base}/ → 200 in …`,
+      "# fill the field labelled `Search` → done in …",
+      "# fill the field with the placeholder `town` → done in …",
+      "# select `Blue` in the field labelled `Colour` → done in …",
+      "# uncheck the field labelled `In stock` → done in …",
+      "# check the checkbox `On sale` → done in …",
+      "# click the button `Go` → done in …",
+      "",
+    ]);
+  });
+
+  it("goes on in the page that the step before it left", async () => {
+    await steps.succeed(base, { goto: "/", actions: [{ fill: { label: "Search", with: "moon" } }] });
+    await steps.succeed(base, { actions: [{ press: "Enter" }], expect: { url: "q=moon", title: "Found" } });
+    await steps.succeed(base, { expect: { elements: [{ role: "listitem", text: "/^MOON$/i", count: 1 }] } });
+  });
+
+  it("finds an element by its test id, and by a text that the source breaks into lines", async () => {
+    await steps.succeed(base, {
+      goto: "/",
+      expect: {
+        text: "One note",
+        elements: [
+          { "test-id": "note", text: "One note" },
+          { text: "/^one note$/i" },
+          { css: "p", count: 1 },
+        ],
+      },
+    });
+  });
+
+  it("takes of several elements the one whose whole name it is, and only one that can be seen", async () => {
+    await steps.succeed(base, { goto: "/pay", actions: [{ click: { role: "button", name: "Pay" } }] });
+    await steps.succeed(base, { expect: { elements: [{ text: "Pay", count: 2 }] } });
+  });
+
+  it("waits for what comes later, in an action as in what is expected", async () => {
+    await steps.succeed(base, {
+      goto: "/slow",
+      actions: [
+        { "wait-for": { role: "button", name: "Late" } },
+        { click: { role: "button", name: "Late" } },
+        { "wait-for": { text: "wait", count: 0 } },
+      ],
+      expect: {
+        title: "Ready",
+        url: "slow/end",
+        text: "All done",
+        elements: [{ role: "heading", name: "All done" }],
+      },
+    });
+  });
+
+  it("presses keys, alone, held together, and in a field", async () => {
+    await steps.succeed(base, {
+      goto: "/keys",
+      actions: [{ press: "Escape" }, { press: { key: "a", label: "Text" } }, { press: "Control+b" }],
+      expect: {
+        elements: [
+          { role: "listitem", text: "Escape" },
+          { role: "listitem", text: "/^a$/" },
+          { role: "listitem", text: "Control+b" },
+        ],
+      },
+    });
+  });
+
+  it("follows redirects, and tells where they led to", async () => {
+    const { log } = await steps.succeed(base, { goto: "/old", expect: { url: "/found", status: 200 } });
+    assert.match(log, new RegExp(`open ${base}/old → 200 at ${base}/found in `));
+  });
+
+  it("takes an error page only when its status is expected", async () => {
+    await steps.succeed(base, { goto: "/gone", expect: { status: 404, text: "Not here" } });
+    await steps.succeed(base, { goto: "/gone", expect: { status: "4xx" } });
+  });
+
+  it("goes on with a page whose pictures don't come", async () => {
+    const { log } = await steps.succeed(base, { goto: "/halfway", timeout: "4s", expect: { text: "There" } });
+    assert.match(log, /the page is still loading after /);
+  });
+
+  it("keeps a picture of the page when it is told to", async () => {
+    const { kept, log } = await steps.succeed(base, { goto: "/", screenshot: "the shop.png" });
+    assert.deepEqual(
+      kept.map(({ name, mediaType }) => [name, mediaType]),
+      [["the shop.png", "image/png"]],
+    );
+    assert.deepEqual(readPng(kept[0]?.content), { width: 800, height: 600, corner: [0x12, 0x34, 0x56] });
+    assert.match(log, /screenshot the shop\.png/);
+  });
+
+  it("notes errors of the page, and dismisses what it asks", async () => {
+    const { log } = await steps.succeed(base, {
+      goto: "/talks",
+      actions: [{ click: { role: "button", name: "Ask" } }],
+      expect: { text: "answer: false" },
+    });
+    assert.match(log, new RegExp(`^# console error: this is wrong \\(${base}/talks\\)$`, "m"));
+    assert.match(log, /^# error in the page: thrown late$/m);
+    assert.match(log, /^# the page's confirm was dismissed: Delete all\?$/m);
+    assert.doesNotMatch(log, /not told|favicon/);
+  });
+
+  it("leaves a page that asks to stay", async () => {
+    await steps.succeed(base, { goto: "/leave", actions: [{ fill: { label: "Text", with: "unsaved" } }] });
+    await steps.succeed(base, { goto: "/", expect: { title: "The shop" } });
+  });
+
+  it("goes on in a tab that the page opens, and back in the one before when that closes", async () => {
+    const { log } = await steps.succeed(base, {
+      goto: "/opens",
+      actions: [{ click: { role: "link", name: "New tab" } }],
+      expect: { title: "Opened", text: "I am new" },
+    });
+    assert.match(log, /^# a new tab was opened; the step goes on in it$/m);
+    await steps.succeed(base, {
+      actions: [{ click: { role: "button", name: "Close me" } }, { "wait-for": { role: "link" } }],
+      expect: { title: "Opens" },
+    });
+  });
+
+  it("takes no download, and says so", async () => {
+    const { log } = await steps.succeed(base, {
+      goto: "/offers",
+      actions: [{ click: { role: "link", name: "Get data" } }, { "wait-for": { text: "it was sent" } }],
+    });
+    assert.match(log, /^# a download was not taken: data\.csv$/m);
+  });
+
+  it("asks for nothing again when an address differs only behind its #", async () => {
+    await steps.succeed(base, { goto: "/found" });
+    const { log } = await steps.succeed(base, { goto: "/found#later" });
+    assert.match(log, /#later → the same page/);
+  });
+});

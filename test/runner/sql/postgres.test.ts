@@ -1,0 +1,426 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the references that pipeline files are written with.
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
+import { isAlive } from "../../isAlive.ts";
+import { postgresFolder } from "../../postgres/installPostgres.ts";
+import { postgresForSuite } from "../../postgres/startedPostgres.ts";
+import { temporaryFolder } from "../../temporaryFolder.ts";
+import { launchTestRun, pipelineOf } from "../launch/launchTestRun.ts";
+import { TestSteps } from "./runTestSteps.ts";
+
+describe("an sql step on PostgreSQL", function () {
+  this.timeout(60_000);
+  const native = postgresFolder();
+  // Where there is no PostgreSQL for the tests, there are no tests of it.
+  if (native === undefined) return;
+  const folder = temporaryFolder();
+  const postgres = postgresForSuite(native);
+
+  it("runs a statement, and compares rows and their count", async () => {
+    await using steps = stepsOn();
+    await steps.succeeds({ query: "create temporary table orders (id serial, name text, paid boolean)" });
+    await steps.succeeds({
+      query: "insert into orders (name, paid) values ($1, $2), ($3, $4)",
+      params: ["lamp", true, "desk", null],
+      expect: { "row-count": 2 },
+    });
+    await steps.succeeds({
+      query: "select * from orders order by id",
+      expect: {
+        rows: [
+          { name: "lamp", paid: true },
+          { id: 2, paid: null },
+        ],
+        "row-count": 2,
+      },
+    });
+    assert.deepEqual(steps.keptRows(), [
+      { id: 1, name: "lamp", paid: true },
+      { id: 2, name: "desk", paid: null },
+    ]);
+    assert.match(
+      steps.stepContextFor.logged(),
+      /\n# select \* from orders order by id\n# 2 rows in \d+ m?s\n$/,
+    );
+    assert.equal(
+      await steps.fails({ query: "select 2 as n", expect: { rows: [{ n: 3 }], "row-count": 2 } }),
+      "row-count: expected 2, got 1\n$[0].n: expected 3, got 2",
+    );
+    await steps.succeeds({
+      query: "delete from orders where id = 1 returning name",
+      expect: { rows: [{ name: "lamp" }] },
+    });
+    await steps.succeeds({
+      query: "update orders set paid = true where id = 9",
+      expect: { rows: [], "row-count": 0 },
+    });
+    await steps.succeeds({ query: "create temporary table more (a int)", expect: { "row-count": 0 } });
+  });
+
+  it("shows every value as JSON, none changed", async () => {
+    await using steps = stepsOn();
+    const columns = [
+      ["9007199254740991::bigint", 9007199254740991],
+      ["9007199254740993::bigint", "9007199254740993"],
+      ["'-19.90'::numeric", -19.9],
+      ["avg(2)", 2],
+      ["100::numeric", 100],
+      ["0.1234567890123456789::numeric", "0.1234567890123456789"],
+      ["9007199254740994::numeric", "9007199254740994"],
+      ["0.0000001::numeric", 1e-7],
+      ["'NaN'::numeric", "NaN"],
+      ["'-infinity'::float8", "-Infinity"],
+      ["1e21::float8", 1e21],
+      ["0.1::float4", 0.1],
+      ["false", false],
+      ["null::int", null],
+      ["'\\x00ff'::bytea", "\\x00ff"],
+      ["'2024-02-29'::date", "2024-02-29"],
+      ["'2024-02-29 12:00:00.5'::timestamp", "2024-02-29 12:00:00.5"],
+      [`'{"a": [1, null]}'::jsonb`, { a: [1, null] }],
+      ["'[1.5]'::json", [1.5]],
+      ["'[9007199254740993, 1e400, -7]'::json", ["9007199254740993", "1e400", -7]],
+      [
+        "array[[1, 2], [3, null]]",
+        [
+          [1, 2],
+          [3, null],
+        ],
+      ],
+      [`array['a,b', 'c"d', null]`, ["a,b", 'c"d', null]],
+      ["array[9007199254740993]", ["9007199254740993"]],
+      ["array['{}'::jsonb]", [{}]],
+      ["'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11'::uuid", "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"],
+      ["'1 day'::interval", "1 day"],
+      ["'ä'", "ä"],
+    ] as const;
+    await steps.succeeds({
+      query: `select ${columns.map(([text], index) => `${text} as c${index}`).join(", ")}, 1 as c0`,
+    });
+    assert.deepEqual(steps.keptRows(), [
+      { ...Object.fromEntries(columns.map(([, value], index) => [`c${index}`, value])), "c0:2": 1 },
+    ]);
+  });
+
+  it("takes parameters as text, whose type the statement decides", async () => {
+    await using steps = stepsOn();
+    await steps.succeeds({
+      query: "select $1::int as a, $2::numeric as b, $3 as c, $4::bool as d, $5::jsonb as e, $6::int as f",
+      params: [1, 1.5, "x", true, { list: [1] }, null],
+      expect: { rows: [{ a: 1, b: 1.5, c: "x", d: true, e: { list: [1] }, f: null }] },
+    });
+    assert.match(await steps.fails({ query: "select $1", params: [] }), /bind message supplies 0 parameters/);
+  });
+
+  it("takes a list for an array where the statement wants one, and for JSON elsewhere", async () => {
+    await using steps = stepsOn();
+    await steps.succeeds({
+      query:
+        "select n, $2::text[] as names, $3::jsonb as list from generate_series(1, 9) as n where n = any($1::int[])",
+      params: [
+        [2, 5],
+        ["a,b", 'say "hi"', null],
+        [1, [2]],
+      ],
+      expect: {
+        rows: [2, 5].map((n) => ({ n, names: ["a,b", 'say "hi"', null], list: [1, [2]] })),
+      },
+    });
+    assert.equal(
+      await steps.fails({ query: "select nme\nfrom pg_database where oid = any($1)", params: [[1]] }),
+      'column "nme" does not exist (line 1, column 8 of the statement)',
+    );
+    assert.match(
+      await steps.fails({ query: "select $1::int[]; drop table orders", params: [[1]] }),
+      /^a `query` is one statement/,
+    );
+    await steps.succeeds({
+      statements: [
+        "create temp table t (a int[])",
+        { query: "insert into t values ($1)", params: [[3]] },
+        "select a from t",
+      ],
+      expect: { rows: [{ a: [3] }] },
+    });
+  });
+
+  it("understands the addresses of providers, and does what they say of the session", async () => {
+    const { password, port } = postgres();
+    const address = `postgresql+psycopg2://app:${encodeURIComponent(password)}@127.0.0.1:${port}/postgres`;
+    const asked = "channel_binding=prefer&connect_timeout=10&pgbouncer=true&sslmode=prefer";
+    const query = { query: "select current_schema() as s", expect: { rows: [{ s: "pg_catalog" }] } };
+    for (const url of [
+      `"${address}?${asked}&schema=pg_catalog&target_session_attrs=read-write"`,
+      `'${address}?sslmode=allow&schema=pg_catalog&target_session_attrs=any'`,
+    ]) {
+      await using steps = new TestSteps("${{ env.URL }}", folder.path, {}, { URL: url });
+      await steps.succeeds(query);
+    }
+    const standby = `${address}?target_session_attrs=standby`;
+    await using steps = new TestSteps("${{ env.URL }}", folder.path, {}, { URL: standby });
+    assert.match(
+      await steps.fails(query),
+      /takes writes, against the `target_session_attrs` of the address$/,
+    );
+  });
+
+  it("never ignores a second statement of a query", async () => {
+    await using steps = stepsOn();
+    for (const params of [[], ["a"]]) {
+      assert.match(
+        await steps.fails({ query: "select 1; drop table orders", params }),
+        /^a `query` is one statement, and this one goes on with another; put them into a list/,
+      );
+    }
+    await steps.succeeds({ query: "select 1; -- the end" });
+  });
+
+  it("runs a list of statements wholly or not at all", async () => {
+    await using steps = stepsOn();
+    await steps.succeeds({
+      query: "create table t (a int unique deferrable initially deferred, b int primary key)",
+    });
+    await steps.succeeds({
+      statements: [
+        "insert into t values (1, 1)",
+        { query: "insert into t values ($1, $1)", params: [2] },
+        "select a from t order by a",
+      ],
+      expect: { rows: [{ a: 1 }, { a: 2 }] },
+    });
+    assert.equal(
+      await steps.fails({
+        statements: ["insert into t values (3, 3)", "insert into t values (4, 1)", "select 1"],
+      }),
+      'statement 2 of 3: duplicate key value violates unique constraint "t_pkey"\nKey (b)=(1) already exists.\nthe transaction was undone',
+    );
+    assert.equal(
+      await steps.fails({ statements: ["insert into t values (1, 5)"] }),
+      'the transaction\'s end: duplicate key value violates unique constraint "t_a_key"\nKey (a)=(1) already exists.\nthe transaction was undone',
+    );
+    await steps.succeeds({ query: "select max(b) as b from t", expect: { rows: [{ b: 2 }] } });
+    await steps.succeeds({ query: "drop table t" });
+  });
+
+  it("ends its session with the run, and what wasn't committed is undone", async () => {
+    {
+      await using steps = stepsOn();
+      await steps.succeeds({ query: "begin" });
+      await steps.succeeds({ query: "create table undone (a int)" });
+    }
+    await using steps = stepsOn();
+    await steps.succeeds({
+      query: "select to_regclass('undone') as found",
+      expect: { rows: [{ found: null }] },
+    });
+    await untilSessionsAre(1, steps);
+  });
+
+  it("tells what is wrong with a statement, and where", async () => {
+    await using steps = stepsOn();
+    assert.equal(
+      await steps.fails({ query: "select 'ä',\n  nme from pg_database" }),
+      'column "nme" does not exist (line 2, column 3 of the statement)',
+    );
+    assert.match(
+      await steps.fails({ query: "select length(1)" }),
+      /^function length\(integer\) does not exist \(line 1, column 8 of the statement\)\nhint: /,
+    );
+  });
+
+  it("notes what the server has to say while it runs", async () => {
+    await using steps = stepsOn();
+    await steps.succeeds({ query: "do $$ begin raise notice 'half of it'; end $$" });
+    assert.match(steps.stepContextFor.logged(), /\n# NOTICE: half of it\n# 0 rows in /);
+  });
+
+  it("tells plainly why there is no connection", async () => {
+    const { password, port } = postgres();
+    const host = `127.0.0.1:${port}`;
+    for (const [url, problem, given] of [
+      [postgres().url(), `${host} refuses the user app: the password is wrong`, "wrong"],
+      [
+        postgres().url({ user: "app" }),
+        `${host} asks for a password of the user app, and the address has none`,
+      ],
+      [postgres().url({ database: "shop" }), `${host} has no database shop`],
+      [postgres().url({ query: "?sslmode=require" }), `${host} doesn't do TLS, which \`sslmode\` asks for`],
+      ["postgres://app@127.0.0.1:1/shop", "nothing listens at 127.0.0.1:1 (connection refused)"],
+      [
+        "postgres://app@127.0.0.1:${{ env.PASSWORD }}/shop",
+        "the port of a database's address is a number from 1 to 65535",
+      ],
+      [postgres().url({ query: "?sslmode=verify-full&sslrootcert=gone.pem" }), "there is no file gone.pem"],
+      [
+        "${{ env.PASSWORD }}",
+        "a database is reached by sqlite: or postgres://, not by `mysql:`",
+        "mysql://a:secret@b",
+      ],
+    ] as const) {
+      await using steps = new TestSteps(url, folder.path, {}, { PASSWORD: given ?? password });
+      assert.equal(await steps.fails({ query: "select 1" }), problem, url);
+    }
+    await using nowhere = new TestSteps("postgres://app@no-such-host.invalid/shop", folder.path);
+    assert.match(
+      await nowhere.fails({ query: "select 1" }),
+      /^the host no-such-host\.invalid isn't known \(\w+\)$/,
+    );
+  });
+
+  it("reaches a server by its socket's folder, and with an address that comes whole out of the environment", async () => {
+    const { folder: socket, password, port } = postgres();
+    const escaped = encodeURIComponent(password);
+    for (const url of [
+      ...(process.platform === "win32"
+        ? []
+        : [`postgresql://app:${escaped}@:${port}/postgres?host=${encodeURIComponent(socket)}`]),
+      `postgres://app:${escaped}@127.0.0.1:${port}/postgres?application_name=mine`,
+    ]) {
+      await using steps = new TestSteps("${{ env.URL }}", folder.path, {}, { URL: url });
+      await steps.succeeds({ query: "select current_user as who", expect: { rows: [{ who: "app" }] } });
+    }
+  });
+
+  it("says so when the server ends the session", async () => {
+    await using steps = stepsOn();
+    await using other = stepsOn();
+    await steps.succeeds({ query: "select pg_backend_pid() as pid" });
+    const [row] = [steps.keptRows()].flat();
+    await other.succeeds({ query: "select pg_terminate_backend($1)", params: [pidOf(row)] });
+    await untilSessionsAre(1, other);
+    assert.match(
+      await steps.fails({ query: "select 1" }),
+      /^127\.0\.0\.1:\d+ (?:closed|ended) the connection/,
+    );
+    await using last = stepsOn();
+    const running = last.fails({ statements: ["select pg_sleep(3600)"], timeout: "1h" });
+    await untilRunning(other, "select pg_sleep(3600)");
+    await other.succeeds({
+      query: "select pg_terminate_backend(pid) from pg_stat_activity where query like 'select pg_sleep%'",
+    });
+    assert.match(
+      await running,
+      /^statement 1 of 1: 127\.0\.0\.1:\d+ ended the connection: terminating connection due to administrator command\nthe transaction was undone$/,
+    );
+  });
+
+  it("cancels a statement on the server at its timeout, and undoes its transaction", async () => {
+    await using watcher = stepsOn();
+    await using steps = stepsOn();
+    await steps.succeeds({ query: "create table slow (a int)" });
+    assert.equal(
+      await steps.fails({
+        statements: ["insert into slow values (1)", "select pg_sleep(3600)"],
+        timeout: "300ms",
+      }),
+      "the statement wasn't over within 300 ms, the step's `timeout`; it was cancelled",
+    );
+    await untilSessionsAre(1, watcher);
+    await watcher.succeeds({ query: "select * from slow", expect: { rows: [] } });
+    await watcher.succeeds({ query: "drop table slow" });
+  });
+
+  it("says so when the server can't be told to cancel", async () => {
+    const door = createServer((inside) => {
+      const outside = connect(postgres().port, "127.0.0.1");
+      inside
+        .on("error", () => {})
+        .pipe(outside.on("error", () => {}))
+        .pipe(inside);
+      door.close();
+    });
+    const { port } = await listening(door);
+    const url = `postgres://app:\${{ env.PASSWORD }}@127.0.0.1:${port}/postgres`;
+    await using steps = new TestSteps(url, folder.path, {}, { PASSWORD: postgres().password });
+    await steps.succeeds({ query: "select 1" });
+    assert.equal(
+      await steps.fails({ query: "select pg_sleep(3600)", timeout: "1s" }),
+      `the statement wasn't over within 1 s, the step's \`timeout\`; it may still run on the server, which couldn't be told to cancel it: nothing listens at 127.0.0.1:${port} (connection refused)`,
+    );
+  });
+
+  it("gives up on what doesn't answer, or is no database", async () => {
+    const sockets: Socket[] = [];
+    const silent = createServer((socket) => sockets.push(socket));
+    const web = createServer((socket) => socket.end("HTTP/1.1 400 Bad Request\r\n\r\n"));
+    const [silence, page] = [await listening(silent), await listening(web)];
+    await using unheard = new TestSteps(`postgres://app@127.0.0.1:${silence.port}/shop`, folder.path);
+    assert.equal(
+      await unheard.fails({ query: "select 1", timeout: "200ms" }),
+      "the database didn't answer within 200 ms, the step's `timeout`",
+    );
+    await using strange = new TestSteps(`postgres://app@127.0.0.1:${page.port}/shop`, folder.path);
+    assert.equal(
+      await strange.fails({ query: "select 1" }),
+      `127.0.0.1:${page.port} closed the connection; is it a PostgreSQL server?`,
+    );
+    for (const socket of sockets) socket.destroy();
+    for (const server of [silent, web]) server.close();
+  });
+
+  it("cancels a statement on the server when its run is stopped, and when its runner is killed", async () => {
+    await using watcher = stepsOn();
+    const pipeline = pipelineOf({
+      resources: { db: { type: "sql", url: "${{ env.DATABASE_URL }}", timeout: "1h" } },
+      steps: [{ use: "db", query: "select pg_sleep(7200)" }],
+    });
+    const { password, port } = postgres();
+    const env = {
+      PATH: process.env["PATH"],
+      DATABASE_URL: `postgres://app:${encodeURIComponent(password)}@127.0.0.1:${port}/postgres`,
+    };
+    const stopped = launchTestRun(folder.path, pipeline, { env });
+    await untilRunning(watcher, "select pg_sleep(7200)");
+    stopped.job.stop();
+    assert.deepEqual(await stopped.job.ended, { kind: "stopped" });
+    await postgres().logged(/canceling statement due to user request\n.*select pg_sleep\(7200\)/);
+    await untilSessionsAre(1, watcher);
+
+    const killed = launchTestRun(folder.path, pipeline, { env });
+    await untilRunning(watcher, "select pg_sleep(7200)");
+    const { pid } = killed.job;
+    assert.ok(pid);
+    process.kill(pid, "SIGKILL");
+    assert.equal((await killed.job.ended).kind, "died");
+    assert.equal(isAlive(pid), false);
+    if (process.platform === "linux") await untilSessionsAre(1, watcher);
+  });
+
+  it("counts rows without end, but keeps no more than it has room for", async () => {
+    await using steps = stepsOn();
+    await steps.succeeds({
+      query: "select n from generate_series(1, 300000) n",
+      expect: { "row-count": 300_000 },
+    });
+    assert.match(steps.stepContextFor.logged(), /\n# rows\.json holds the first 10000 of 300000 rows\n$/);
+  });
+
+  function stepsOn(): TestSteps {
+    return new TestSteps(postgres().url(), folder.path, {}, { PASSWORD: postgres().password });
+  }
+});
+
+/** Asks the server until it runs a statement. */
+async function untilRunning(steps: TestSteps, query: string): Promise<void> {
+  const text = "select pid from pg_stat_activity where query = $1 and state = 'active'";
+  const step = { query: text, params: [query], expect: { "row-count": 1 } };
+  while ((await steps.run(step)).kind === "failed");
+}
+
+/** Asks the server until so many sessions of steps are open, the asking one's among them. */
+async function untilSessionsAre(count: number, steps: TestSteps): Promise<void> {
+  const query = "select pid from pg_stat_activity where application_name = 'pipeline-runs'";
+  while ((await steps.run({ query, expect: { "row-count": count } })).kind === "failed");
+}
+
+async function listening(server: Server): Promise<AddressInfo> {
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const address = server.address();
+  return typeof address === "object" && address !== null ? address : assert.fail("the server has no port");
+}
+
+function pidOf(row: unknown): number {
+  assert.ok(typeof row === "object" && row !== null && "pid" in row && typeof row.pid === "number");
+  return row.pid;
+}

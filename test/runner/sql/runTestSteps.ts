@@ -1,0 +1,66 @@
+import assert from "node:assert/strict";
+import type { Step } from "../../../src/pipeline/types/resourceTypes.ts";
+import { runSqlStep } from "../../../src/runner/sql/runSqlStep.ts";
+import type { StepContext, StepOutcome } from "../../../src/runner/step/stepContext.ts";
+import { fillIn } from "../../../src/runner/step/stepEnvironment.ts";
+import { pipelineOf } from "../launch/launchTestRun.ts";
+import { stepContextFor, type TestStepContext } from "../step/stepContextFor.ts";
+
+/** The sql steps of one run, in this process. To be disposed at the end of the test, as a run does at its own. */
+export class TestSteps implements AsyncDisposable {
+  readonly stepContextFor: TestStepContext;
+  readonly #url: string;
+  readonly #environment: Readonly<Record<string, string>>;
+
+  constructor(
+    url: string,
+    root: string,
+    changes: Partial<StepContext> = {},
+    environment: Readonly<Record<string, string>> = {},
+  ) {
+    this.stepContextFor = stepContextFor(root, changes);
+    this.#url = url;
+    this.#environment = environment;
+  }
+
+  /** Runs a step as it would stand in a file, without its `use`. */
+  run(file: object): Promise<StepOutcome> {
+    const pipeline = pipelineOf({
+      resources: { db: { type: "sql", url: this.#url } },
+      steps: [{ use: "db", ...file }],
+    });
+    const [step] = pipeline.steps;
+    assert.ok(step);
+    return runFilled(step, this.stepContextFor.stepContext, this.#environment);
+  }
+
+  async succeeds(file: object): Promise<void> {
+    assert.deepEqual(await this.run(file), { kind: "succeeded" });
+  }
+
+  async fails(file: object): Promise<string> {
+    const outcome = await this.run(file);
+    return outcome.kind === "failed" ? outcome.message : assert.fail("the step succeeded");
+  }
+
+  /** What the last of the kept files holds. */
+  keptRows(): unknown {
+    const file = this.stepContextFor.kept.at(-1);
+    assert.equal(file?.name, "rows.json");
+    return JSON.parse(String(file.content));
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stepContextFor.end();
+  }
+}
+
+async function runFilled(
+  step: Step,
+  stepContext: StepContext,
+  environment: Readonly<Record<string, string>>,
+): Promise<StepOutcome> {
+  const filled = fillIn(step, (name) => environment[name]);
+  assert.ok(filled.kind === "filled" && filled.step.type === "sql");
+  return runSqlStep(filled.step, stepContext);
+}

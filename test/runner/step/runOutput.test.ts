@@ -1,0 +1,97 @@
+import assert from "node:assert/strict";
+import { readFile, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Message } from "../../../src/runner/launch/protocol.ts";
+import { Mask } from "../../../src/runner/mask/mask.ts";
+import { RunOutput } from "../../../src/runner/step/runOutput.ts";
+import { temporaryFolder } from "../../temporaryFolder.ts";
+
+const MiB = 1024 * 1024;
+
+describe("the record of a run", () => {
+  const folder = temporaryFolder();
+
+  it("keeps what steps hand it, each file once, a text without its secrets", async () => {
+    const { record, artifacts, artifactsFolder } = begin(["s3cr3t"]);
+    const first = record.step(0);
+    await first.saveArtifact({ name: "a.txt", mediaType: "text/plain", content: "my s3cr3t, ä" });
+    await first.saveArtifact({ name: "a.txt", mediaType: "text/plain", content: Buffer.from([0xff]) });
+    await record.step(1).saveArtifact({ name: "s3cr3t.txt", mediaType: "text/plain", content: "" });
+    assert.deepEqual(
+      artifacts().map(({ index, name, file, bytes }) => [index, name, file, bytes]),
+      [
+        [0, "a.txt", "0-1", 10],
+        [0, "a.txt", "0-2", 1],
+        [1, "***.txt", "1-1", 0],
+      ],
+    );
+    assert.equal(await readFile(join(artifactsFolder, "0-1"), "utf8"), "my ***, ä");
+    assert.deepEqual(await readFile(join(artifactsFolder, "0-2")), Buffer.from([0xff]));
+  });
+
+  it("keeps nothing larger than 8 MiB, and of one run no more than 64 MiB, and says so", async () => {
+    const { record, artifacts, notes } = begin();
+    const step = record.step(0);
+    await step.saveArtifact({ name: "large.bin", mediaType: "x/y", content: Buffer.alloc(8 * MiB + 1) });
+    for (let count = 0; count < 9; count++) {
+      await step.saveArtifact({ name: `${count}.bin`, mediaType: "x/y", content: Buffer.alloc(8 * MiB) });
+    }
+    await record.step(1).saveArtifact({ name: "small.bin", mediaType: "x/y", content: Buffer.alloc(1) });
+    await record.end();
+    assert.equal(artifacts().length, 8);
+    assert.deepEqual(notes(), [
+      "large.bin isn't saved: it has 8388609 bytes, and at most 8388608 are saved of one\n",
+      "8.bin isn't saved: a run's artifacts have at most 67108864 bytes\n",
+      "small.bin isn't saved: a run's artifacts have at most 67108864 bytes\n",
+    ]);
+  });
+
+  it("fails no step whose artifact can't be written", async () => {
+    const { record, artifacts, notes, artifactsFolder } = begin();
+    await writeFile(artifactsFolder, "in the way");
+    await record.step(0).saveArtifact({ name: "a.txt", mediaType: "text/plain", content: "a" });
+    await record.end();
+    assert.deepEqual(artifacts(), []);
+    assert.match(notes()[0] ?? "", /^a\.txt isn't saved: E/);
+    assert.ok((await stat(artifactsFolder)).isFile());
+  });
+
+  it("cuts no letter in two, wherever a long text is cut", async () => {
+    const { record, told } = begin();
+    const text = `x${"\u{1f600}".repeat(5 * MiB)}`;
+    const step = record.step(0);
+    step.log.write("stdout", text);
+    await record.end();
+    const outputs = told.filter((message) => message.kind === "output");
+    assert.ok(outputs.length > 10);
+    for (const output of outputs) assert.ok(output.text.isWellFormed());
+    const said = outputs.filter(({ stream }) => stream === "stdout").map(({ text: piece }) => piece);
+    assert.ok(said.join("").endsWith("\u{1f600}"));
+    const left = /^… (\d+) bytes/.exec(notesOf(told)[0] ?? "")?.[1];
+    assert.equal(Buffer.byteLength(said.join("")) + Number(left), Buffer.byteLength(text));
+  });
+
+  function begin(secrets: readonly string[] = []) {
+    const told: Message[] = [];
+    const artifactsFolder = join(folder.path, "artifacts");
+    const record = new RunOutput({
+      send: (messages) => told.push(...messages),
+      now: () => new Date(),
+      mask: new Mask(secrets),
+      artifactsFolder,
+    });
+    return {
+      record,
+      told,
+      artifactsFolder,
+      artifacts: () => told.filter((message) => message.kind === "artifact"),
+      notes: () => notesOf(told),
+    };
+  }
+});
+
+function notesOf(told: readonly Message[]): string[] {
+  return told.flatMap((message) =>
+    message.kind === "output" && message.stream === "note" ? [message.text] : [],
+  );
+}

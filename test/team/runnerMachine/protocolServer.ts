@@ -1,0 +1,110 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { setTimeout as pause } from "node:timers/promises";
+import { runnerPath } from "../../service/programs.ts";
+import { runRunner } from "../../service/testRunner.ts";
+
+/** A request of the runner: what it was about, and its body as JSON. */
+export interface Asked {
+  readonly kind: "register" | "work" | "heartbeat" | "messages" | "artifact";
+  readonly runId: string | undefined;
+  readonly body: Record<string, unknown>;
+}
+
+type Answer = { readonly status: number; readonly body?: unknown } | "cut" | undefined;
+
+/** The runner's endpoints of a service, whose every answer the test may replace: it holds for 300 ms, and takes all. */
+export async function protocolServer(answer: (asked: Asked) => Answer | Promise<Answer> = () => undefined) {
+  const asked: Asked[] = [];
+  const work: unknown[] = [];
+  /** The messages that were taken in, each once, by their run. */
+  const messages = new Map<
+    string,
+    { readonly kind: string; readonly text?: string; readonly file?: string }[]
+  >();
+  const server = createServer((request, response) => void handle(request, response));
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+
+  async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const pieces: Buffer[] = [];
+    for await (const piece of request) pieces.push(piece);
+    const text = Buffer.concat(pieces).toString();
+    const path = new URL(request.url ?? "", "http://x").pathname.split("/").slice(2);
+    const kind = kindOf(path);
+    const body = kind === "artifact" ? { text } : JSON.parse(text);
+    const ask: Asked = { kind, runId: path[0] === "runs" ? path[1] : undefined, body };
+    asked.push(ask);
+    const replaced = await answer(ask);
+    const { status, body: reply } =
+      replaced === "cut" || replaced === undefined ? await usual(ask) : replaced;
+    if (replaced === "cut") request.socket.destroy();
+    else response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(reply));
+  }
+
+  async function usual({ kind, runId = "", body }: Asked): Promise<{ status: number; body?: unknown }> {
+    switch (kind) {
+      case "register":
+        return { status: 201, body: { "runner-id": "rnr_testrunner" } };
+      case "work": {
+        if (work.length === 0) await pause(300);
+        const next = work.shift();
+        return next === undefined ? { status: 204 } : { status: 200, body: next };
+      }
+      case "heartbeat":
+        await pause(300);
+        return { status: 200, body: { stop: [], gone: [] } };
+      case "messages": {
+        const known = messages.get(runId) ?? [];
+        messages.set(runId, known);
+        const { first, messages: sent } = body;
+        if (typeof first === "number" && Array.isArray(sent))
+          known.push(...sent.slice(known.length + 1 - first));
+        return { status: 200, body: { taken: known.length } };
+      }
+      case "artifact":
+        return { status: 200, body: { taken: 0 } };
+      default:
+        return kind satisfies never;
+    }
+  }
+
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("it has no port");
+  const baseUrl = new URL(`http://127.0.0.1:${address.port}/`);
+  return {
+    /** Without the slash at its end. */
+    url: baseUrl.origin,
+    asked,
+    messages,
+    /** Offers a run of shell steps. */
+    offer(runId: string, ...lines: readonly string[]) {
+      const file = { resources: { sh: { type: "cli" } }, steps: lines.map((run) => ({ use: "sh", run })) };
+      const offered = {
+        "run-id": runId,
+        work: { path: "pipelines/test.yaml", text: JSON.stringify(file) },
+        "time-limit-seconds": 30,
+        "lease-seconds": 20,
+      };
+      work.push(offered);
+      return offered;
+    },
+    /** Runs a runner of it until one run is over, or the signal aborts. */
+    run: (draining: AbortSignal, slots = 1, isOnce = true) =>
+      runRunner({ url: baseUrl.href, apiKey: "key-of-tests" }, draining, {
+        program: { execPath: process.execPath, runnerPath, env: process.env },
+        ...{ slots, isOnce },
+      }),
+    [Symbol.dispose]() {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
+
+function kindOf([first = "", , third = "", fourth]: readonly string[]): Asked["kind"] {
+  if (fourth !== undefined) return "artifact";
+  if (third === "work" || third === "heartbeat" || third === "messages") return third;
+  if (first === "runners") return "register";
+  throw new Error(`a runner has no business with ${first}/${third}`);
+}
