@@ -49,6 +49,17 @@ export function readExpected(value: Words, path: Path, reading: StepReading): Te
   return read.expectation;
 }
 
+/** Reads what a text has to hold: one expectation, or a list of them. */
+export function readAllExpected(
+  value: Words | readonly Words[],
+  path: Path,
+  reading: StepReading,
+): TextExpectation[] {
+  return typeof value === "object"
+    ? value.flatMap((item, index) => readExpected(item, [...path, index], reading) ?? [])
+    : [readExpected(value, path, reading) ?? []].flat();
+}
+
 /** A part of the file that may have a `timeout`. */
 interface Timed {
   readonly file: { readonly timeout?: string | number | undefined };

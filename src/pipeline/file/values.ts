@@ -19,8 +19,87 @@ export const duration = z.union(
 /** A value that is used as text: YAML reads `8080` and `true` as a number and a boolean, but they are meant as written. */
 export const words = z.union([z.string(), z.number(), z.boolean()], "expected text");
 
-/** The fields of every step, whatever its type. */
-export const everyStep = { name: z.optional(nonEmpty), use: z.string() };
+/** Texts that something has to hold, all of them. */
+export const expectedWords = z.union(
+  [words, z.array(words).check(z.minLength(1))],
+  "expected text, or a list of texts",
+);
+
+const anId = "an `id` begins with a letter or `_` and goes on with letters, digits, `_` and `-`";
+/** Names that expressions read, behind a dot: of a step, an input and an output. */
+export const idPattern = /^[A-Za-z_][A-Za-z0-9_-]{0,99}$/;
+export const id = z.string().check(z.regex(idPattern, anId));
+
+/** An expression without its `${{ }}`. */
+const condition = z.union([nonEmpty, z.boolean()], "expected an expression, such as `inputs.visit`");
+
+/** What a step has to be like beside what its type looks at: expressions that have to be true. */
+export const that = z.optional(
+  z.union([condition, z.array(condition).check(z.minLength(1))], "expected an expression, or a list of them"),
+);
+
+const aRetry = "expected `{ for: 30s, every: 1s }` or `{ times: 3, every: 1s }`";
+
+/** What every step has when something is done before, around or after it, whatever that is. */
+export const everyControl = {
+  id: z.optional(id),
+  name: z.optional(nonEmpty),
+  if: z.optional(condition),
+  "on-failure": z.optional(z.literal("continue", "expected `continue`; without it, the run ends here")),
+};
+
+/** The fields of every step that uses a resource, whatever its type. */
+export const everyStep = {
+  ...everyControl,
+  use: z.string(),
+  each: z.optional(
+    z.union([nonEmpty, z.array(z.unknown())], "expected a list, or an expression that is one"),
+  ),
+  retry: z.optional(
+    z.strictObject(
+      {
+        for: z.optional(duration),
+        times: z.optional(z.int().check(z.minimum(1), z.maximum(1000))),
+        every: z.optional(duration),
+      },
+      aRetry,
+    ),
+  ),
+  mask: z.optional(z.array(nonEmpty).check(z.minLength(1))),
+};
+
+/** The same of a step that is ready to run. Expressions are as they are written, since their values are known only then. */
+export const plannedStep = {
+  name: z.string(),
+  /** The resource's name. */
+  use: z.string(),
+  /** The name by which expressions find its result. */
+  id: z.optional(z.string()),
+  /** The index of the part that it belongs to in `Pipeline.parts`; undefined for a step of the file itself. */
+  part: z.optional(z.int()),
+  /** Whether it runs after all others, also when they failed or were stopped. */
+  isCleanup: z.optional(z.literal(true)),
+  /** An expression; if it is false, the step is skipped. */
+  if: z.optional(z.string()),
+  /** A list, or a text with an expression for one: the step runs once for each of its items. */
+  each: z.optional(z.unknown()),
+  retry: z.optional(
+    z.object({
+      /** How long it is tried, from the beginning of the first attempt. */
+      forMilliseconds: z.optional(z.number()),
+      /** How often it is tried, the first attempt included. */
+      times: z.optional(z.int()),
+      /** From the end of an attempt to the next one. */
+      everyMilliseconds: z.number(),
+    }),
+  ),
+  /** Whether the run goes on when it fails, and fails in the end. */
+  goesOn: z.optional(z.literal(true)),
+  /** Paths in its result whose values are secrets, such as `json.token`. */
+  mask: z.optional(z.array(z.string())),
+  /** Expressions that have to be true of its result, `this`. */
+  that: z.optional(z.array(z.string())),
+};
 
 export type DeepReadonly<T> = T extends readonly (infer Item)[]
   ? readonly DeepReadonly<Item>[]
@@ -55,11 +134,13 @@ export function describeStatus({ from, to }: StatusRange): string {
   return from === to ? `${from}` : `${Math.floor(from / 100)}xx`;
 }
 
-/** An expectation of a text: that it contains a text, or that a line matches a regular expression. */
+/** One expectation of a text: that it contains a text, or that a line matches a regular expression. */
 export const textExpectationSchema = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("contains"), text: z.string() }),
   z.object({ kind: z.literal("matches"), source: z.string(), flags: z.string() }),
 ]);
+
+export const textExpectationsSchema = z.array(textExpectationSchema);
 
 export type TextExpectation = z.infer<typeof textExpectationSchema>;
 

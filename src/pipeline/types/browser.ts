@@ -12,7 +12,7 @@ import {
   timeoutValues,
 } from "../file/fieldTexts.ts";
 import type { StepReading } from "../file/readValues.ts";
-import { problemOfUrl, readExpected, readTimeout, writtenText } from "../file/readValues.ts";
+import { problemOfUrl, readAllExpected, readExpected, readTimeout, writtenText } from "../file/readValues.ts";
 import { readStatus, readTextExpectation, type TextExpectation } from "../file/values.ts";
 import type { Path } from "../file/yamlSource.ts";
 import { quoted } from "../mistakes/problem.ts";
@@ -267,7 +267,7 @@ function readExpect(file: BrowserStepFile, reading: StepReading): Omit<BrowserSt
     status: status === undefined ? undefined : readStatus(status),
     url: url === undefined ? undefined : readUrlExpectation(url, [...at, "url"], reading),
     title: title === undefined ? undefined : readExpected(title, [...at, "title"], reading),
-    text: text === undefined ? undefined : readExpected(text, [...at, "text"], reading),
+    text: text === undefined ? undefined : readAllExpected(text, [...at, "text"], reading),
   };
 }
 

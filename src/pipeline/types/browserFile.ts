@@ -1,5 +1,13 @@
 import * as z from "zod/mini";
-import { duration, everyStep, nonEmpty, statusFileSchema, words } from "../file/values.ts";
+import {
+  duration,
+  everyStep,
+  expectedWords,
+  nonEmpty,
+  statusFileSchema,
+  that,
+  words,
+} from "../file/values.ts";
 import { quoted, suggestion } from "../mistakes/problem.ts";
 import { roles } from "./browserStep.ts";
 
@@ -74,7 +82,8 @@ const expected = {
   status: z.optional(statusFileSchema),
   url: z.optional(words),
   title: z.optional(words),
-  text: z.optional(words),
+  text: z.optional(expectedWords),
+  that,
 };
 
 const step = {

@@ -3,8 +3,10 @@ import { addressSchema } from "../file/address.ts";
 import {
   type DeepReadonly,
   describeExpectation,
+  plannedStep,
   statusRangeSchema,
   textExpectationSchema,
+  textExpectationsSchema,
 } from "../file/values.ts";
 
 /** The roles of WAI-ARIA 1.2 that elements of a page have. */
@@ -173,9 +175,7 @@ export function describeSeen({ target, count }: SeenElements): string {
 /** A step that uses a page, resolved against its resource and ready to run. */
 export const browserStepSchema = z.object({
   type: z.literal("browser"),
-  name: z.string(),
-  /** The resource's name. All steps of a run that use it share one browser and its page. */
-  use: z.string(),
+  ...plannedStep,
   browser: z.object({
     /** A path relative to the project's folder, or a program on the PATH. By default a browser of this machine. */
     executable: z.optional(z.string()),
@@ -191,7 +191,7 @@ export const browserStepSchema = z.object({
     status: z.optional(statusRangeSchema),
     url: z.optional(textExpectationSchema),
     title: z.optional(textExpectationSchema),
-    text: z.optional(textExpectationSchema),
+    text: z.optional(textExpectationsSchema),
     elements: z.array(seenElementsSchema),
   }),
   /** The name of the screenshot that is saved when the step succeeds. */

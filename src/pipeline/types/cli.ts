@@ -4,12 +4,15 @@ import { checkShape } from "../file/checkShape.ts";
 import type { FieldTexts } from "../file/fieldTexts.ts";
 import { expectedText } from "../file/fieldTexts.ts";
 import type { StepReading } from "../file/readValues.ts";
-import { readExpected, readTexts, writtenText } from "../file/readValues.ts";
+import { readAllExpected, readTexts, writtenText } from "../file/readValues.ts";
 import {
   type DeepReadonly,
   everyStep,
+  expectedWords,
   nonEmpty,
-  textExpectationSchema,
+  plannedStep,
+  textExpectationsSchema,
+  that,
   variableName,
   words,
 } from "../file/values.ts";
@@ -43,7 +46,8 @@ const cliStepFileSchema = z.strictObject({
   expect: z.optional(
     z.strictObject({
       "exit-code": z.optional(z.int().check(z.nonnegative())),
-      output: z.optional(words),
+      output: z.optional(expectedWords),
+      that,
     }),
   ),
 });
@@ -166,7 +170,8 @@ function readCliStep(file: CliStepFile, resource: CliResource, reading: StepRead
     },
     expect: {
       exitCode: file.expect?.["exit-code"] ?? 0,
-      output: output === undefined ? undefined : readExpected(output, [...path, "expect", "output"], reading),
+      output:
+        output === undefined ? undefined : readAllExpected(output, [...path, "expect", "output"], reading),
     },
   };
 }
@@ -178,9 +183,7 @@ function firstLine(text: string): string {
 /** A step that runs a program, resolved against its resource and ready to run. */
 export const cliStepSchema = z.object({
   type: z.literal("cli"),
-  name: z.string(),
-  /** The resource's name. */
-  use: z.string(),
+  ...plannedStep,
   /** A line for the shell, or a program and its arguments without one. */
   run: z.union([z.string(), z.array(z.string())]),
   /** Of a line for the shell; undefined for the machine's own. */
@@ -188,7 +191,7 @@ export const cliStepSchema = z.object({
   /** Relative to the project's folder. */
   cwd: z.string(),
   env: z.record(z.string(), z.string()),
-  expect: z.object({ exitCode: z.int(), output: z.optional(textExpectationSchema) }),
+  expect: z.object({ exitCode: z.int(), output: z.optional(textExpectationsSchema) }),
 });
 
 export type CliStep = DeepReadonly<z.infer<typeof cliStepSchema>>;

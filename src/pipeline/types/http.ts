@@ -11,7 +11,7 @@ import type { StepReading } from "../file/readValues.ts";
 import {
   checkNumbers,
   problemOfUrl,
-  readExpected,
+  readAllExpected,
   readTexts,
   readTimeout,
   writtenText,
@@ -20,12 +20,14 @@ import {
   type DeepReadonly,
   duration,
   everyStep,
+  expectedWords,
   nonEmpty,
+  plannedStep,
   readStatus,
   statusFileSchema,
   statusRangeSchema,
-  type TextExpectation,
-  textExpectationSchema,
+  textExpectationsSchema,
+  that,
   words,
 } from "../file/values.ts";
 import type { Path } from "../file/yamlSource.ts";
@@ -37,9 +39,7 @@ const httpMethods = ["get", "post", "put", "patch", "delete", "head"] as const;
 /** A step that sends a request and checks its reply, resolved against its resource and ready to run. */
 export const httpStepSchema = z.object({
   type: z.literal("http"),
-  name: z.string(),
-  /** The resource's name. */
-  use: z.string(),
+  ...plannedStep,
   method: z.enum(httpMethods),
   address: addressSchema,
   /** By their names in lower case. */
@@ -54,10 +54,10 @@ export const httpStepSchema = z.object({
   timeoutMilliseconds: z.number(),
   expect: z.object({
     status: statusRangeSchema,
-    headers: z.record(z.string(), textExpectationSchema),
+    headers: z.record(z.string(), textExpectationsSchema),
     /** In an object, to tell an expected `null` from no expectation. */
     json: z.optional(z.object({ value: z.unknown() })),
-    text: z.optional(textExpectationSchema),
+    text: z.optional(textExpectationsSchema),
     withinMilliseconds: z.optional(z.number()),
   }),
 });
@@ -66,10 +66,10 @@ export type HttpStep = DeepReadonly<z.infer<typeof httpStepSchema>>;
 
 /** The http resource and its steps as a pipeline file writes them. */
 
-const headers = z.record(
-  z.string().check(z.regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, "this can't name an HTTP header")),
-  words,
-);
+const headerName = z
+  .string()
+  .check(z.regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, "this can't name an HTTP header"));
+const headers = z.record(headerName, words);
 
 const httpResourceSchema = z.strictObject({
   type: z.literal("http"),
@@ -93,10 +93,11 @@ const httpStepFileSchema = z.strictObject({
   expect: z.optional(
     z.strictObject({
       status: z.optional(statusFileSchema),
-      headers: z.optional(headers),
+      headers: z.optional(z.record(headerName, expectedWords)),
       json: z.optional(z.unknown()),
-      text: z.optional(words),
+      text: z.optional(expectedWords),
       time: z.optional(duration),
+      that,
     }),
   ),
 });
@@ -341,16 +342,16 @@ function readExpect(file: HttpStepFile, reading: StepReading): HttpStep["expect"
   return {
     status: readStatus(status ?? "2xx"),
     headers: Object.fromEntries(
-      Object.entries(headers ?? {}).flatMap(([name, value]): [string, TextExpectation][] => {
-        const expected = readExpected(value, [...at, "headers", name], reading);
-        return expected === undefined ? [] : [[name.toLowerCase(), expected]];
-      }),
+      Object.entries(headers ?? {}).map(([name, value]) => [
+        name.toLowerCase(),
+        readAllExpected(value, [...at, "headers", name], reading),
+      ]),
     ),
     json:
       file.expect !== undefined && Object.hasOwn(file.expect, "json")
         ? { value: file.expect.json }
         : undefined,
-    text: text === undefined ? undefined : readExpected(text, [...at, "text"], reading),
+    text: text === undefined ? undefined : readAllExpected(text, [...at, "text"], reading),
     withinMilliseconds: time === undefined ? undefined : parseDuration(time),
   };
 }

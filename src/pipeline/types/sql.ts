@@ -6,7 +6,7 @@ import type { FieldTexts } from "../file/fieldTexts.ts";
 import { timeoutBounds, timeoutValues } from "../file/fieldTexts.ts";
 import type { StepReading } from "../file/readValues.ts";
 import { checkNumbers, readTimeout } from "../file/readValues.ts";
-import { type DeepReadonly, duration, everyStep, nonEmpty } from "../file/values.ts";
+import { type DeepReadonly, duration, everyStep, nonEmpty, plannedStep, that } from "../file/values.ts";
 import type { Path } from "../file/yamlSource.ts";
 import { quoted } from "../mistakes/problem.ts";
 import { type DatabaseAddress, databaseSchema, readDatabaseUrl } from "./databaseUrl.ts";
@@ -39,6 +39,7 @@ const sqlStepFileSchema = z.strictObject({
     z.strictObject({
       rows: z.optional(z.array(z.record(z.string(), z.unknown()))),
       "row-count": z.optional(z.int().check(z.nonnegative())),
+      that,
     }),
   ),
 });
@@ -220,9 +221,7 @@ function nameOf({ text }: Statement, count: number): string {
 /** A step that runs statements and checks what the last one returns, resolved against its resource and ready to run. */
 export const sqlStepSchema = z.object({
   type: z.literal("sql"),
-  name: z.string(),
-  /** The resource's name. */
-  use: z.string(),
+  ...plannedStep,
   database: databaseSchema,
   /** At least one. `params` are the values of `?` or `$1`, `$2`, …; any JSON values. */
   statements: z.array(z.object({ text: z.string(), params: z.array(z.unknown()) })).check(z.minLength(1)),

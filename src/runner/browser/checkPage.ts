@@ -28,7 +28,7 @@ export function checkPage(
   const expectations = [
     ...(url === undefined ? [] : [expectUrl(url)]),
     ...(title === undefined ? [] : [expectTitle(title)]),
-    ...(text === undefined ? [] : [expectText(text)]),
+    ...(text ?? []).map(expectText),
     ...elements.map((expected) => {
       const expectation = seen(expected);
       const what = `expected ${describeSeen(expected)}`;

@@ -15,7 +15,7 @@ interface OutputDeps {
   readonly mask: Mask;
   readonly log: StepLog;
   /** What the output has to contain. */
-  readonly expected: TextExpectation | undefined;
+  readonly expected: readonly TextExpectation[] | undefined;
 }
 
 /**
@@ -54,9 +54,9 @@ export class CommandOutput {
     for (const pipe of this.#pipes) pipe.close();
   }
 
-  /** Whether the output of one of the pipes is as expected. */
-  isAsExpected(): boolean {
-    return this.#pipes.some((pipe) => pipe.isAsExpected());
+  /** Whether the output of one of the pipes has the expectation of this index. */
+  isAsExpected(index: number): boolean {
+    return this.#pipes.some((pipe) => pipe.isAsExpected(index));
   }
 
   /** The end of the output, masked. */
@@ -74,7 +74,7 @@ interface PipeDeps {
   /** Takes the output, masked. */
   readonly write: (masked: string) => void;
   readonly tail: OutputTail;
-  readonly expected: TextExpectation | undefined;
+  readonly expected: readonly TextExpectation[] | undefined;
 }
 
 /** One of a program's two outputs. Invalid UTF-8 becomes U+FFFD. */
@@ -84,12 +84,12 @@ class OutputPipe {
   pieces = 0;
   readonly #deps: PipeDeps;
   readonly #decoder = new TextDecoder();
-  readonly #search: OutputSearch | undefined;
+  readonly #searches: readonly OutputSearch[];
   #isClosed = false;
 
   constructor(pipe: Readable, deps: PipeDeps) {
     this.#deps = deps;
-    this.#search = deps.expected && new OutputSearch(deps.expected);
+    this.#searches = (deps.expected ?? []).map((expected) => new OutputSearch(expected));
     pipe.on("data", (bytes: Uint8Array) => {
       this.pieces += 1;
       this.#add(this.#decoder.decode(bytes, { stream: true }));
@@ -110,13 +110,13 @@ class OutputPipe {
     this.#isClosed = true;
   }
 
-  isAsExpected(): boolean {
-    return this.#search?.end() ?? true;
+  isAsExpected(index: number): boolean {
+    return this.#searches[index]?.end() ?? true;
   }
 
   #add(text: string): void {
     this.#pass(this.#deps.masked.write(text));
-    if (!this.#isClosed) this.#search?.write(text);
+    if (!this.#isClosed) for (const search of this.#searches) search.write(text);
   }
 
   #pass(masked: string): void {

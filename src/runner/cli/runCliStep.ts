@@ -98,9 +98,10 @@ function judge(step: CliStep, end: End, output: CommandOutput): StepOutcome {
     const inPipe = mayBePipe && end.exitCode === exitOfClosedPipe ? ` (${closedPipe})` : "";
     return failed(withTail(`${how}, expected ${exitCode}${inPipe}`, output));
   }
-  if (expected !== undefined && !output.isAsExpected()) {
-    const missing = `expected ${describeExpectation(expected)} in the output`;
-    return failed(withTail(`${how}, but ${missing}`, output));
+  const missing = (expected ?? []).filter((_, index) => !output.isAsExpected(index));
+  if (missing.length > 0) {
+    const all = missing.map(describeExpectation).join(" and ");
+    return failed(withTail(`${how}, but expected ${all} in the output`, output));
   }
   return succeeded;
 }

@@ -178,12 +178,14 @@ function checkStatus({ status }: HttpStep["expect"], reply: CheckedReply, mask: 
 }
 
 function checkHeaders(expect: HttpStep["expect"], reply: HttpReply, mask: Mask): string[] {
-  return Object.entries(expect.headers).flatMap(([name, expected]) => {
+  return Object.entries(expect.headers).flatMap(([name, all]) => {
     const got = reply.headers.get(name);
-    if (got !== undefined && searchFor(expected)(got)) return [];
-    return [
-      `header ${name}: expected ${describeExpectation(expected)}, got ${got === undefined ? "no such header" : showValue(got, mask)}`,
-    ];
+    return all
+      .filter((expected) => got === undefined || !searchFor(expected)(got))
+      .map(
+        (expected) =>
+          `header ${name}: expected ${describeExpectation(expected)}, got ${got === undefined ? "no such header" : showValue(got, mask)}`,
+      );
   });
 }
 
@@ -192,10 +194,10 @@ function checkBody(expect: HttpStep["expect"], reply: HttpReply, mask: Mask): st
   if (reply.isCut)
     return [`the reply is larger than ${largestReply / 1024 / 1024} MB, the most that is looked at`];
   const lines: string[] = [];
-  if (expect.text !== undefined && !searchFor(expect.text)(reply.text)) {
-    lines.push(
-      `expected ${describeExpectation(expect.text)} in the reply, which says: ${excerptOf(reply, mask)}`,
-    );
+  const missing = (expect.text ?? []).filter((expected) => !searchFor(expected)(reply.text));
+  if (missing.length > 0) {
+    const all = missing.map(describeExpectation).join(" and ");
+    lines.push(`expected ${all} in the reply, which says: ${excerptOf(reply, mask)}`);
   }
   if (expect.json !== undefined) {
     const parsed = parseJson(reply.text);
