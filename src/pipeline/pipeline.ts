@@ -1,6 +1,7 @@
 import * as z from "zod/mini";
 import { timeLimit } from "../contract/limits.ts";
 import type { DeepReadonly } from "./file/values.ts";
+import type { Place, Problem } from "./mistakes/problem.ts";
 import { resourceTypeNames, stepSchema } from "./types/resourceTypes.ts";
 
 export const inputTypes = ["text", "number", "boolean"] as const;
@@ -68,6 +69,20 @@ export const pipelineSchema = z.object({
 });
 
 export type Pipeline = DeepReadonly<z.infer<typeof pipelineSchema>>;
+
+/** A pipeline file as it was read. */
+export type ParsedPipeline =
+  | {
+      readonly kind: "valid";
+      readonly pipeline: Pipeline;
+      /** The texts of its parts, by their paths in the project's folder. */
+      readonly parts: ReadonlyMap<string, string>;
+      /** The position of its name; the file's beginning when the file has none. */
+      readonly nameAt: Place;
+      /** The position of its `env-file`, likewise. */
+      readonly envFileAt: Place;
+    }
+  | { readonly kind: "invalid"; readonly problems: readonly [Problem, ...Problem[]] };
 
 const namePattern = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
 const longestName = 200;

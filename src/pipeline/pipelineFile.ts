@@ -1,7 +1,10 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: references as pipeline files write them.
 import * as z from "zod/mini";
 import { timeLimit } from "../contract/limits.ts";
-import type { FieldText, FieldTexts } from "./file/fieldTexts.ts";
-import { duration, nonEmpty, variableName } from "./file/values.ts";
+import { inputsFileSchema, inputTexts } from "./declaredInputs.ts";
+import { type FieldText, type FieldTexts, inside } from "./file/fieldTexts.ts";
+import { duration, id, nonEmpty, variableName } from "./file/values.ts";
+import { includeFileSchema } from "./readSteps.ts";
 import { type ResourceTypeName, resourceTypeNames, resourceTypes } from "./types/resourceTypes.ts";
 
 /**
@@ -14,22 +17,33 @@ const top = {
   "time-limit": z.optional(duration),
   "env-file": z.optional(nonEmpty),
   unmasked: z.optional(z.array(variableName)),
+  "finally-limit": z.optional(duration),
 };
 
-/** The outermost level; the entries of `resources` and `steps` are checked one by one. */
+/** The outermost level; the entries of `inputs`, `resources` and the two lists of steps are checked one by one. */
 export const outlineSchema = z.strictObject({
   ...top,
+  inputs: z.optional(z.record(z.string(), z.unknown())),
   resources: z.optional(z.record(z.string(), z.unknown())),
   steps: z.array(z.unknown()).check(z.minLength(1)),
+  finally: z.optional(z.array(z.unknown()).check(z.minLength(1))),
+  outputs: z.optional(z.record(id, z.unknown())),
 });
 
 const types = Object.values(resourceTypes);
+
+const stepsSchema = z
+  .array(z.union([...types.map(({ file }) => file.step), includeFileSchema]))
+  .check(z.minLength(1));
 
 /** The whole file, for the JSON Schema. */
 export const wholeFileSchema = z.strictObject({
   ...top,
   resources: z.record(z.string(), z.union(types.map(({ file }) => file.resource))),
-  steps: z.array(z.union(types.map(({ file }) => file.step))).check(z.minLength(1)),
+  inputs: z.optional(inputsFileSchema),
+  steps: stepsSchema,
+  finally: z.optional(stepsSchema),
+  outputs: z.optional(z.record(id, z.unknown())),
 });
 
 /** The outermost fields of the file. */
@@ -59,6 +73,12 @@ export const pipelineTexts: FieldTexts = {
     byDefault: "none",
     bounds: "a list of names of environment variables",
   },
+  inputs: {
+    meaning:
+      "What a run is given by its name, for `${{ inputs.<name> }}`: a map of names to defaults, or to maps with `type`, `options`, `default` and `description`. They are no secrets.",
+    byDefault: "none",
+  },
+  ...inside("inputs", inputTexts),
   resources: {
     meaning: "What the steps work with: a map of names of your own to resources, each of a `type`.",
     byDefault: "none",
@@ -67,10 +87,86 @@ export const pipelineTexts: FieldTexts = {
     meaning: "What is done, one after the other. The first step that fails fails the run.",
     bounds: "at least one step",
   },
+  finally: {
+    meaning:
+      "What is done in the end, one step after the other, also when a step before has failed, the time limit is reached or the run is cancelled.",
+    byDefault: "nothing",
+  },
+  "finally-limit": {
+    meaning: "How much of the time limit is for `finally`: the steps before are stopped that much earlier.",
+    byDefault: "`5s`",
+    bounds: "shorter than the time limit",
+    values: ["5s", "10s", "30s"],
+  },
+  outputs: {
+    meaning:
+      "What is kept of the run, and what a file that includes this one gets: a map of names to values, which may have expressions.",
+    byDefault: "none",
+    bounds: "64 KiB as JSON",
+  },
 };
 
-/** What every step has, whatever its resource. */
+/** What every step has, whatever it does. */
+const controlTexts: FieldTexts = {
+  id: {
+    meaning: "The name by which later steps read its result: `${{ steps.<id>.json.total }}`.",
+    byDefault: "none",
+    bounds: "letters, digits, `_` and `-`",
+  },
+  if: {
+    meaning: "An expression. If it is false, the step is skipped.",
+    byDefault: "`true`",
+    values: ["inputs.", "exists(steps."],
+  },
+  "on-failure": {
+    meaning: "`continue`: the run goes on when this step fails, and ends as failed.",
+    byDefault: "the run ends here",
+    values: ["continue"],
+  },
+};
+
+/** A step that is a part. */
+export const includeTexts: FieldTexts = {
+  ...controlTexts,
+  name: { meaning: "What the part is called wherever it is shown.", byDefault: "its path" },
+  include: {
+    meaning:
+      "A pipeline file whose steps run here, by its path in the project's folder. Its `outputs` are what the `id` of this step has. Where this file has a resource of the same name and type, the part's steps work with that.",
+    values: ["parts/login.yaml"],
+  },
+  inputs: { meaning: "What the part's inputs are.", byDefault: "their defaults" },
+};
+
+/** What every step has that uses a resource, whatever its type. */
 export const everyStepTexts: FieldTexts = {
+  ...controlTexts,
+  each: {
+    meaning:
+      "A list, or an expression that is one. The step runs once for each item, `${{ each.value }}`, and its result is the list of theirs.",
+    byDefault: "the step runs once",
+    bounds: "at most 1000 items",
+  },
+  retry: {
+    meaning:
+      "The step runs again and again until it succeeds: `for` a length of time, or at most so many `times`. The last attempt counts.",
+    byDefault: "one attempt",
+  },
+  "retry.for": { meaning: "How long it is tried, from the first attempt on.", values: ["10s", "30s", "1m"] },
+  "retry.times": { meaning: "How often it is tried.", bounds: "1 to 1000", values: ["3", "5"] },
+  "retry.every": {
+    meaning: "The pause between two attempts.",
+    byDefault: "`1s`",
+    values: ["500ms", "1s", "5s"],
+  },
+  mask: {
+    meaning: "Paths in the step's result whose values are secrets, such as `json.token`: they show as `***`.",
+    byDefault: "none",
+  },
+  "expect.that": {
+    meaning: "An expression, or a list of them, that has to be true of the result, `this`.",
+    byDefault: "none",
+    values: ["this."],
+  },
   name: {
     meaning: "What the step is called wherever it is shown.",
     byDefault: "its action, such as `GET /health`",

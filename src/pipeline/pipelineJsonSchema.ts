@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { describeField, type FieldTexts } from "./file/fieldTexts.ts";
-import { pipelineTexts, resourceTexts, stepTexts, wholeFileSchema } from "./pipelineFile.ts";
-import { type ResourceTypeName, resourceTypeNames } from "./types/resourceTypes.ts";
+import { includeTexts, pipelineTexts, resourceTexts, stepTexts, wholeFileSchema } from "./pipelineFile.ts";
+import { resourceTypeNames } from "./types/resourceTypes.ts";
 
 type JsonSchema = z.core.JSONSchema.BaseSchema;
 type AnySchema = z.core.JSONSchema._JSONSchema | z.core.JSONSchema._JSONSchema[] | undefined;
@@ -12,19 +12,22 @@ type AnySchema = z.core.JSONSchema._JSONSchema | z.core.JSONSchema._JSONSchema[]
  */
 export function pipelineJsonSchema(): unknown {
   const file = described(z.toJSONSchema(wholeFileSchema, { io: "input" }), pipelineTexts, "");
-  const { resources, steps } = file.properties ?? {};
-  describeTypes(isSchema(resources) ? resources.additionalProperties : undefined, resourceTexts);
-  describeTypes(isSchema(steps) ? steps.items : undefined, stepTexts);
+  const { resources, steps, finally: cleanup } = file.properties ?? {};
+  const stepKinds = [...resourceTypeNames.map(stepTexts), includeTexts];
+  describeKinds(
+    isSchema(resources) ? resources.additionalProperties : undefined,
+    resourceTypeNames.map(resourceTexts),
+  );
+  for (const list of [steps, cleanup]) describeKinds(isSchema(list) ? list.items : undefined, stepKinds);
   return { ...file, title: "A pipeline of Pipeline Runs" };
 }
 
-/** Describes the schema's alternatives, one for each resource type in their order. */
-function describeTypes(schema: AnySchema, textsOf: (name: ResourceTypeName) => FieldTexts): void {
+/** Describes the schema's alternatives, in their order. */
+function describeKinds(schema: AnySchema, kinds: readonly FieldTexts[]): void {
   if (!isSchema(schema) || schema.anyOf === undefined) return;
-  schema.anyOf = schema.anyOf.map((option, index) => {
-    const name = resourceTypeNames[index];
-    return isSchema(option) && name !== undefined ? described(option, textsOf(name), "") : option;
-  });
+  schema.anyOf = schema.anyOf.map((option, index) =>
+    isSchema(option) ? described(option, kinds[index] ?? {}, "") : option,
+  );
 }
 
 /** Adds descriptions to all fields with a text, at any depth. */

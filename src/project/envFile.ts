@@ -56,7 +56,8 @@ export async function readEnvFile({
   }
 }
 
-function isInside(folder: string, file: string): boolean {
+/** Whether a path is in a folder; both are absolute and without links. */
+export function isInside(folder: string, file: string): boolean {
   const way = relative(folder, file);
   return way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way);
 }

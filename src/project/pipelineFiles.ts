@@ -2,8 +2,9 @@ import { constants } from "node:fs";
 import { open, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { type Place, quoted } from "../pipeline/mistakes/problem.ts";
-import { largestFile, type ParsedPipeline, parsePipeline } from "../pipeline/parsePipeline.ts";
+import type { ParsedPipeline } from "../pipeline/pipeline.ts";
 import { readEnvFile } from "./envFile.ts";
+import { mostBytesRead, parseWithParts } from "./parts.ts";
 import { readUtf8 } from "./utf8.ts";
 
 /** A pipeline file of a project. */
@@ -81,7 +82,7 @@ export interface ReadPipeline {
  */
 export async function readPipelineFile(
   path: string,
-  parse: (text: string, path: string) => ParsedPipeline = parsePipeline,
+  parse: (text: string, path: string) => ParsedPipeline = parseWithParts,
 ): Promise<ReadPipeline> {
   try {
     const bytes = await readPlainFile(path);
@@ -95,9 +96,6 @@ export async function readPipelineFile(
     return { ...unreadable({ message: `the file can't be read: ${why}` }), ...(isGone ? { isGone } : {}) };
   }
 }
-
-/** Enough of a longer text for the parser to reject it as too long: at most three bytes a character. */
-export const mostBytesRead = 3 * largestFile + 1;
 
 /**
  * Reads a plain file; a named pipe would block, and a device would never end. Checked once open, so that none can take the

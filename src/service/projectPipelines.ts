@@ -3,8 +3,8 @@ import { meantSteps } from "../contract/fromStep.ts";
 import type { Project, ServedPipelineEntry } from "../contract/pipelines.ts";
 import type { StartRequest } from "../contract/run.ts";
 import { formatProblem, nearestName } from "../pipeline/mistakes/problem.ts";
-import { type ParsedPipeline, parsePipeline } from "../pipeline/parsePipeline.ts";
-import type { Pipeline } from "../pipeline/pipeline.ts";
+import type { ParsedPipeline, Pipeline } from "../pipeline/pipeline.ts";
+import { mayInclude, parseWithParts } from "../project/parts.ts";
 import {
   checkedFiles,
   type ProjectFile,
@@ -155,8 +155,8 @@ export class ProjectPipelines {
 
   readonly #parse = (text: string, file: string): ParsedPipeline => {
     const known = this.#parsed.get(file);
-    if (known?.text === text) return known.parsed;
-    const parsed = parsePipeline(text, file);
+    if (known?.text === text && !mayInclude(text)) return known.parsed;
+    const parsed = parseWithParts(text, file);
     this.#parsed.delete(file);
     this.#parsed.set(file, { text, parsed });
     const [oldest] = this.#parsed.keys();

@@ -5,10 +5,9 @@ import { addAbortSignal, type Readable } from "node:stream";
 import { findProject, type LocalProject, misnamedFiles } from "../../client/project.ts";
 import { exitCodes, PipelineError } from "../../contract/errors.ts";
 import { formatProblem, nearestName, type Place, type Problem } from "../../pipeline/mistakes/problem.ts";
-import { parsePipeline } from "../../pipeline/parsePipeline.ts";
+import { mostBytesRead, parseWithParts } from "../../project/parts.ts";
 import {
   checkedFiles,
-  mostBytesRead,
   type ProjectFile,
   type ReadPipeline,
   readPipelineFile,
@@ -62,7 +61,7 @@ export async function validate(
 async function standardInput(tool: Tool, name: string | undefined): Promise<FileToValidate> {
   const text = await readPipelineText(stdin, tool.interrupted);
   // Without a `name` in the text, the pipeline is named after its file; any name will do here.
-  return { path: name ?? "<stdin>", text, parsed: parsePipeline(text, name ?? "stdin.yaml") };
+  return { path: name ?? "<stdin>", text, parsed: parseWithParts(text, resolve(name ?? "stdin.yaml")) };
 }
 
 function linesOf({ output }: Tool, file: FileToValidate): string[] {

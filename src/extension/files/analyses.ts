@@ -2,7 +2,8 @@ import type { TextDocument } from "vscode";
 import { type Outline, outlineOf } from "../../pipeline/editing/outline.ts";
 import { fixOf, problemSpan } from "../../pipeline/editing/problemSpan.ts";
 import type { Fix, Problem, Span } from "../../pipeline/mistakes/problem.ts";
-import { type ParsedPipeline, parsePipeline } from "../../pipeline/parsePipeline.ts";
+import { parsePipeline } from "../../pipeline/parsePipeline.ts";
+import type { ParsedPipeline } from "../../pipeline/pipeline.ts";
 
 /** A pipeline file's text with its outline and its problems. */
 export interface Analysis {

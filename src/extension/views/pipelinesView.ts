@@ -1,7 +1,8 @@
 import type { Disposable, TreeDataProvider, TreeItem, TreeView } from "vscode";
 import type { LocalProject } from "../../client/project.ts";
 import type { Clock } from "../../machine/clock.ts";
-import { type ParsedPipeline, parsePipeline } from "../../pipeline/parsePipeline.ts";
+import type { ParsedPipeline } from "../../pipeline/pipeline.ts";
+import { mayInclude, parseWithParts } from "../../project/parts.ts";
 import { projectFiles, withSharedNames } from "../../project/pipelineFiles.ts";
 import type { ProjectNames } from "../session/projectNames.ts";
 import type { RunList } from "../session/runList.ts";
@@ -117,8 +118,8 @@ export class PipelinesView implements TreeDataProvider<PipelineNode>, Disposable
 
   #parse(text: string, path: string): ParsedPipeline {
     const before = this.#parsed.get(path);
-    if (before?.text === text) return before.parsed;
-    const parsed = parsePipeline(text, path);
+    if (before?.text === text && !mayInclude(text)) return before.parsed;
+    const parsed = parseWithParts(text, path);
     this.#parsed.set(path, { text, parsed });
     return parsed;
   }

@@ -1,6 +1,6 @@
 import { type Edit, quoted, type Span } from "../mistakes/problem.ts";
-import { largestFile, type ParsedPipeline } from "../parsePipeline.ts";
-import { isName } from "../pipeline.ts";
+import { largestFile } from "../parsePipeline.ts";
+import { isName, type ParsedPipeline } from "../pipeline.ts";
 import { type ResourceTypeName, resourceTypeNames } from "../types/resourceTypes.ts";
 import {
   asYamlText,

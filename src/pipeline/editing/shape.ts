@@ -1,4 +1,5 @@
-import type * as z from "zod/mini";
+import * as z from "zod/mini";
+import { inputsFileSchema } from "../declaredInputs.ts";
 import type { FieldText, FieldTexts } from "../file/fieldTexts.ts";
 import { everyStep } from "../file/values.ts";
 import {
@@ -57,7 +58,10 @@ export const typeShapes: ReadonlyMap<ResourceTypeName, { readonly resource: Shap
   );
 
 /** The top level of the file. */
-export const topShape: Shape = shapeOf(outlineSchema, pipelineTexts);
+export const topShape: Shape = shapeOf(
+  z.strictObject({ ...outlineSchema.shape, inputs: z.optional(inputsFileSchema) }),
+  pipelineTexts,
+);
 
 /** A resource without a known type. */
 const resourceWithoutType: Shape = {
@@ -124,6 +128,7 @@ function shapeOf(schema: z.core.$ZodType, texts: FieldTexts, prefix = ""): Shape
   const def = definition(schema);
   switch (def.type) {
     case "optional":
+    case "nullable":
       return shapeOf(def.innerType, texts, prefix);
     case "object":
       return { ...anything, fields: fieldsOf(def.shape, texts, prefix) };

@@ -1,5 +1,5 @@
-import { splitReferences } from "../file/environmentReference.ts";
 import type { FieldText } from "../file/fieldTexts.ts";
+import { splitText } from "../file/textPieces.ts";
 import { resourceTypeNames, resourceTypes } from "../types/resourceTypes.ts";
 import type { Caret } from "./caret.ts";
 import { type Shape, shapeAt } from "./shape.ts";
@@ -119,7 +119,7 @@ export function suggestVariables(
 /** Every environment variable that the file refers to. */
 function variablesOf(text: string): ReadonlySet<string> {
   const names = text.split("\n").flatMap((line) => {
-    const split = splitReferences(line);
+    const split = splitText(line);
     if (split.kind === "valid")
       return split.pieces.flatMap((piece) => (piece.kind === "variable" ? [piece.name] : []));
     return [...line.matchAll(/\$\{\{\s*env\.([A-Za-z_][A-Za-z0-9_]*)\s*\}\}/g)].map(([, name = ""]) => name);

@@ -22,8 +22,12 @@ const topFields: ReadonlySet<string> = new Set([
   "time-limit",
   "env-file",
   "unmasked",
+  "inputs",
   "resources",
   "steps",
+  "finally",
+  "finally-limit",
+  "outputs",
 ]);
 
 /** Converts YAML nodes to plain data, and reports what YAML allows but a pipeline file doesn't. */

@@ -22,6 +22,11 @@ export class ProblemList {
     if (!this.full) this.#addAt(this.#source.place(path), message);
   }
 
+  /** Adds a problem of what begins at a character of the text at a path. */
+  addIn(path: Path, at: number, message: string, fix?: Fix): void {
+    if (!this.full) this.#addAt(this.#source.placeAt(this.#source.offsetIn(path, at)), message, fix);
+  }
+
   /** Adds that a number or boolean should be a text. */
   addNotText(path: Path, message: string): void {
     const fix = this.#source.quotesFor(path);

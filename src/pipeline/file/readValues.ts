@@ -3,8 +3,8 @@ import { quoted } from "../mistakes/problem.ts";
 import { isAbsolute } from "./address.ts";
 import { isMap } from "./checkShape.ts";
 import { parseDuration } from "./duration.ts";
-import { hasReference } from "./environmentReference.ts";
 import type { ProblemList } from "./problemList.ts";
+import { hasExpression } from "./textPieces.ts";
 import { readTextExpectation, type TextExpectation } from "./values.ts";
 import type { Path, YamlSource } from "./yamlSource.ts";
 
@@ -13,6 +13,8 @@ export interface StepReading {
   readonly path: Path;
   readonly problems: ProblemList;
   readonly source: YamlSource;
+  /** The browser resources whose page is open: steps are read in the order in which they run. */
+  readonly opened: Set<string>;
   /** Explains a name that a step of this type doesn't have. @returns undefined when there is nothing to add. */
   readonly foreignName: (name: string) => string | undefined;
 }
@@ -43,7 +45,7 @@ export function readExpected(value: Words, path: Path, reading: StepReading): Te
     reading.problems.add(path, read.problem);
     return undefined;
   }
-  if (read.expectation.kind === "matches" && hasReference(text)) {
+  if (read.expectation.kind === "matches" && hasExpression(text)) {
     reading.problems.add(path, "an environment variable can't be filled in inside a regular expression");
   }
   return read.expectation;

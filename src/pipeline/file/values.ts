@@ -27,7 +27,7 @@ export const expectedWords = z.union(
 
 const anId = "an `id` begins with a letter or `_` and goes on with letters, digits, `_` and `-`";
 /** Names that expressions read, behind a dot: of a step, an input and an output. */
-export const idPattern = /^[A-Za-z_][A-Za-z0-9_-]{0,99}$/;
+export const idPattern = /^(?!__proto__$)[A-Za-z_][A-Za-z0-9_-]{0,99}$/;
 export const id = z.string().check(z.regex(idPattern, anId));
 
 /** An expression without its `${{ }}`. */
@@ -100,6 +100,11 @@ export const plannedStep = {
   /** Expressions that have to be true of its result, `this`. */
   that: z.optional(z.array(z.string())),
 };
+
+const planSchema = z.object(plannedStep);
+
+/** What is done around a step, whatever it does. */
+export type Plan = Omit<DeepReadonly<z.infer<typeof planSchema>>, "name" | "use">;
 
 export type DeepReadonly<T> = T extends readonly (infer Item)[]
   ? readonly DeepReadonly<Item>[]

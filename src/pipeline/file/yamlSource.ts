@@ -6,6 +6,7 @@ import { slipsBehind } from "../mistakes/slips.ts";
 import { blockAround } from "../mistakes/structureSlips.ts";
 import { quoteSlip } from "../mistakes/valueSlips.ts";
 import { Converter } from "./convert.ts";
+import { scalarOffsets } from "./scalarOffsets.ts";
 
 export type Path = readonly PropertyKey[];
 
@@ -19,6 +20,10 @@ export interface YamlSource {
   place(path: Path): Place;
   /** The position of the name of the entry at a path. */
   placeOfName(path: Path): Place;
+  /** The offset in the file of a character of the text at a path; of the text's beginning where it can't be told. */
+  offsetIn(path: Path, at: number): number;
+  /** The position of such an offset. */
+  placeAt(offset: number): Place;
   /** A number or boolean as it was written: `1.10` stays `1.10`. */
   written(path: Path): string | undefined;
   /** What makes a text of the number or boolean at a path. */
@@ -172,6 +177,12 @@ function sourceOf({ text, contents, converter, value }: Reading, repairs: Repair
       const { name, node } = find(path);
       return repairs.place(startOf(name ?? node));
     },
+    offsetIn: (path, at) => {
+      const { node } = find(path);
+      const [start = 0, end = start] = (isScalar(node) ? node.range : undefined) ?? [startOf(node)];
+      return start + (scalarOffsets(text.slice(start, end))[at] ?? 0);
+    },
+    placeAt: (offset) => repairs.place(offset),
     written: (path) => {
       const { node } = find(path);
       return isScalar(node) ? node.source : undefined;

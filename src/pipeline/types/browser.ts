@@ -2,7 +2,6 @@
 
 import { type Address, isAbsolute, joinAddress } from "../file/address.ts";
 import { checkShape, isMap } from "../file/checkShape.ts";
-import { hasReference } from "../file/environmentReference.ts";
 import {
   expectedText,
   type FieldText,
@@ -13,6 +12,7 @@ import {
 } from "../file/fieldTexts.ts";
 import type { StepReading } from "../file/readValues.ts";
 import { problemOfUrl, readAllExpected, readExpected, readTimeout, writtenText } from "../file/readValues.ts";
+import { hasExpression } from "../file/textPieces.ts";
 import { readStatus, readTextExpectation, type TextExpectation } from "../file/values.ts";
 import type { Path } from "../file/yamlSource.ts";
 import { quoted } from "../mistakes/problem.ts";
@@ -162,10 +162,8 @@ export const browserType: ResourceType<BrowserStep> = {
     if (resource === undefined) return undefined;
     const base = resource["base-url"];
     const problem =
-      base === undefined || hasReference(base) ? undefined : problemOfUrl(base, insteadOfPassword);
+      base === undefined || hasExpression(base) ? undefined : problemOfUrl(base, insteadOfPassword);
     if (problem !== undefined) problems.add([...path, "base-url"], problem);
-    // Steps are read in order, so the first one read is the first one that uses the resource.
-    let isOpen = false;
     return (step, reading) => {
       const stepShape = {
         schema: browserStepOutlineSchema,
@@ -174,9 +172,9 @@ export const browserType: ResourceType<BrowserStep> = {
       };
       const file = checkShape(stepShape, step, reading.path, reading.problems);
       const lists = readLists(step, reading);
-      const read = file && readBrowserStep(file, lists, { file: resource, path, isOpen }, reading);
+      const read = file && readBrowserStep(file, lists, { file: resource, path }, reading);
       // An invalid step might have opened a page, so the next one isn't reported for having none.
-      isOpen = true;
+      reading.opened.add(nameOf({ path }));
       return read;
     };
   },
@@ -185,8 +183,6 @@ export const browserType: ResourceType<BrowserStep> = {
 interface BrowserResource {
   readonly file: BrowserResourceFile;
   readonly path: Path;
-  /** Whether a step before this one has opened a page. */
-  readonly isOpen: boolean;
 }
 
 const viewportByDefault = { width: 1280, height: 720 };
@@ -209,7 +205,7 @@ function readBrowserStep(
     );
     return undefined;
   }
-  if (goto === undefined && !resource.isOpen) {
+  if (goto === undefined && !reading.opened.has(nameOf(resource))) {
     problems.add(
       path,
       `no page is open yet in \`${nameOf(resource)}\`: the first step that uses it has a \`goto\``,
@@ -231,7 +227,7 @@ function readBrowserStep(
   };
 }
 
-function nameOf({ path }: BrowserResource): string {
+function nameOf({ path }: Pick<BrowserResource, "path">): string {
   return quoted(path.map(String).at(-1) ?? "");
 }
 
@@ -244,7 +240,7 @@ function readAddress(goto: string, resource: BrowserResource, { path, problems }
   const base = resource.file["base-url"];
   const address = { base, target: goto };
   const url = joinAddress(address);
-  const problem = hasReference(url) ? undefined : problemOfUrl(url, insteadOfPassword);
+  const problem = hasExpression(url) ? undefined : problemOfUrl(url, insteadOfPassword);
   if (problem !== undefined && (base === undefined || isAbsolute(goto))) {
     problems.add(
       [...path, "goto"],

@@ -1,7 +1,7 @@
 import { checkShape, isMap } from "../file/checkShape.ts";
-import { hasReference } from "../file/environmentReference.ts";
 import type { StepReading } from "../file/readValues.ts";
 import { readExpected, writtenText } from "../file/readValues.ts";
+import { hasExpression } from "../file/textPieces.ts";
 import type { TextExpectation } from "../file/values.ts";
 import type { Path } from "../file/yamlSource.ts";
 import { quoted, suggestion } from "../mistakes/problem.ts";
@@ -109,7 +109,7 @@ function readPress(value: unknown, path: Path, reading: StepReading): Action | u
 }
 
 function checkKey(key: string, path: Path, { problems }: StepReading): void {
-  const problem = hasReference(key) ? undefined : problemOfKey(key);
+  const problem = hasExpression(key) ? undefined : problemOfKey(key);
   if (problem !== undefined) problems.add(path, problem);
 }
 

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { hasReference, splitReferences } from "../file/environmentReference.ts";
+import { hasExpression, markedSource, splitText } from "../file/textPieces.ts";
 import { quoted, suggestion } from "../mistakes/problem.ts";
 
 const sqliteModes = ["ro", "rw", "rwc"] as const;
@@ -158,7 +158,7 @@ function readParameters(query: string, restored: (text: string) => string): Para
     }
     const chosen = restored(value);
     const known = choices[name];
-    if (known !== undefined && !hasReference(chosen) && !known.includes(chosen)) {
+    if (known !== undefined && !hasExpression(chosen) && !known.includes(chosen)) {
       const near = suggestion(chosen, known);
       return invalid(`\`${name}\` is one of ${known.join(", ")}, not \`${quoted(chosen)}\`${near}`);
     }
@@ -169,21 +169,22 @@ function readParameters(query: string, restored: (text: string) => string): Para
 
 /** The text with a placeholder for each reference, and a function that restores the references in a part of it. */
 function withoutReferences(url: string): { text: string; restored: (text: string) => string } {
-  const split = splitReferences(url);
+  const split = splitText(url);
   // Invalid references are reported elsewhere, for every text of the file.
   if (split.kind === "invalid") return { text: url, restored: (text) => text };
-  const names: string[] = [];
+  const sources: string[] = [];
   const texts = split.pieces.map((piece) => {
     if (piece.kind === "words") return piece.words;
+    const source = piece.kind === "variable" ? ` env.${piece.name} ` : markedSource(piece);
     // Private-use characters, which no address contains.
-    return `\uE000${names.push(piece.name) - 1}\uE001`;
+    return `\uE000${sources.push(source) - 1}\uE001`;
   });
   return {
     text: texts.join(""),
     restored: (part) =>
       part.replace(/\uE000(\d+)\uE001/g, (standIn, index: string) => {
-        const name = names[Number(index)];
-        return name === undefined ? standIn : `\${{ env.${name} }}`;
+        const source = sources[Number(index)];
+        return source === undefined ? standIn : `\${{${source}}}`;
       }),
   };
 }

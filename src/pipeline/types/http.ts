@@ -3,7 +3,6 @@ import * as z from "zod/mini";
 import { addressSchema, isAbsolute, joinAddress } from "../file/address.ts";
 import { checkShape } from "../file/checkShape.ts";
 import { parseDuration } from "../file/duration.ts";
-import { hasReference } from "../file/environmentReference.ts";
 import type { FieldTexts } from "../file/fieldTexts.ts";
 import { expectedText, timeoutBounds, timeoutValues } from "../file/fieldTexts.ts";
 import type { ProblemList } from "../file/problemList.ts";
@@ -16,6 +15,7 @@ import {
   readTimeout,
   writtenText,
 } from "../file/readValues.ts";
+import { hasExpression } from "../file/textPieces.ts";
 import {
   type DeepReadonly,
   duration,
@@ -217,7 +217,7 @@ export const httpType: ResourceType<HttpStep> = {
     if (resource === undefined) return undefined;
     const base = resource["base-url"];
     const problem =
-      base === undefined || hasReference(base) ? undefined : problemOfUrl(base, insteadOfPassword);
+      base === undefined || hasExpression(base) ? undefined : problemOfUrl(base, insteadOfPassword);
     if (problem !== undefined) problems.add([...path, "base-url"], problem);
     checkHeaders(resource.headers, [...path, "headers"], problems);
     return (step, reading) => {
@@ -261,7 +261,7 @@ function readHttpStep(
   const { method, target } = request;
   const address = { base: resource.file["base-url"], target };
   const url = joinAddress(address);
-  const problem = hasReference(url) ? undefined : problemOfUrl(url, insteadOfPassword);
+  const problem = hasExpression(url) ? undefined : problemOfUrl(url, insteadOfPassword);
   if (problem !== undefined && (resource.file["base-url"] === undefined || isAbsolute(target))) {
     problems.add(
       [...path, method],

@@ -1,11 +1,11 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: snippets, and references as pipeline files write them.
 import * as z from "zod/mini";
 import { checkShape } from "../file/checkShape.ts";
-import { hasReference } from "../file/environmentReference.ts";
 import type { FieldTexts } from "../file/fieldTexts.ts";
 import { timeoutBounds, timeoutValues } from "../file/fieldTexts.ts";
 import type { StepReading } from "../file/readValues.ts";
 import { checkNumbers, readTimeout } from "../file/readValues.ts";
+import { hasExpression } from "../file/textPieces.ts";
 import { type DeepReadonly, duration, everyStep, nonEmpty, plannedStep, that } from "../file/values.ts";
 import type { Path } from "../file/yamlSource.ts";
 import { quoted } from "../mistakes/problem.ts";
@@ -131,7 +131,7 @@ export const sqlType: ResourceType<SqlStep> = {
       return undefined;
     }
     const { database } = read;
-    if (database.kind === "postgres" && database.password !== "" && !hasReference(database.password)) {
+    if (database.kind === "postgres" && database.password !== "" && !hasExpression(database.password)) {
       problems.add(
         [...path, "url"],
         `a password doesn't belong into the file; take it from the environment, such as \`postgres://app:\${{ env.DB_PASSWORD }}@host/database\``,

@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, delimiter, dirname, join } from "node:path";
 import { type Address, inAddress } from "../../pipeline/file/address.ts";
-import { splitReferences } from "../../pipeline/file/environmentReference.ts";
+import { splitText } from "../../pipeline/file/textPieces.ts";
 import type { Step } from "../../pipeline/types/resourceTypes.ts";
 import type { Environment } from "../../project/environment.ts";
 import type { RunnerJob } from "../launch/protocol.ts";
@@ -72,11 +72,12 @@ export function fillIn(step: Step, lookup: Lookup): FilledIn {
   const unfit = new Set<string>();
   /** @param shown how a value stands behind what is there already. */
   const fill = (text: string, shown: (before: string, value: string) => string | undefined): string => {
-    const split = splitReferences(text);
+    const split = splitText(text);
     // The parser has rejected invalid references, so this text only looks like one.
     if (split.kind === "invalid") return text;
     return split.pieces.reduce((before, piece) => {
       if (piece.kind === "words") return before + piece.words;
+      if (piece.kind === "source") return before;
       const value = lookup(piece.name);
       if (value === undefined) missing.add(piece.name);
       const fitting = shown(before, value ?? "");

@@ -16,13 +16,13 @@ import { suggest } from "../../../src/pipeline/editing/suggest.ts";
 import { templates } from "../../../src/pipeline/editing/templates.ts";
 import { asYamlText, type Tree } from "../../../src/pipeline/editing/tree.ts";
 import { parseDuration } from "../../../src/pipeline/file/duration.ts";
-import { hasReference, splitReferences } from "../../../src/pipeline/file/environmentReference.ts";
+import { hasExpression, splitText } from "../../../src/pipeline/file/textPieces.ts";
 import { describeExpectation, readTextExpectation } from "../../../src/pipeline/file/values.ts";
 import type { Span } from "../../../src/pipeline/mistakes/problem.ts";
 import { nearestName, quoted } from "../../../src/pipeline/mistakes/problem.ts";
 import { edited } from "../../../src/pipeline/mistakes/repairs.ts";
-import { largestFile, type ParsedPipeline, parsePipeline } from "../../../src/pipeline/parsePipeline.ts";
-import { isName, pipelineSchema } from "../../../src/pipeline/pipeline.ts";
+import { largestFile, parsePipeline } from "../../../src/pipeline/parsePipeline.ts";
+import { isName, type ParsedPipeline, pipelineSchema } from "../../../src/pipeline/pipeline.ts";
 import { readDatabaseUrl } from "../../../src/pipeline/types/databaseUrl.ts";
 import { isBlank, transactionWord } from "../../../src/pipeline/types/statementText.ts";
 import { Mask } from "../../../src/runner/mask/mask.ts";
@@ -273,17 +273,21 @@ const mask = new Mask(["hunter22"]);
 
 function checkStepValue(text: string): void {
   checkAddress(text);
-  const split = splitReferences(text);
+  const split = splitText(text);
   if (split.kind === "valid") {
     const joined = split.pieces
-      .map((piece) => (piece.kind === "words" ? piece.words : `\${{ env.${piece.name} }}`))
+      .map((piece) =>
+        piece.kind === "words"
+          ? piece.words
+          : `\${{${piece.kind === "variable" ? `env.${piece.name}` : piece.source}}}`,
+      )
       .join("");
-    const again = splitReferences(joined);
+    const again = splitText(joined);
     assert(
       again.kind === "valid" && again.pieces.length === split.pieces.length,
       "a text's references are the same written and read again",
     );
-    assert(hasReference(text) || joined === text, "a text without references is its words");
+    assert(hasExpression(text) || joined === text, "a text without references is its words");
   } else checkSentence(split.problem);
   const duration = parseDuration(text);
   assert(

@@ -45,7 +45,9 @@ describe("the templates of a new pipeline", () => {
 });
 
 function fieldsOf(shape: Shape, prefix: string): string[] {
-  const inner = shape.item === undefined ? [] : fieldsOf(shape.item, prefix);
+  const inner = [shape.item, shape.named].flatMap((each) =>
+    each === undefined ? [] : fieldsOf(each, prefix),
+  );
   return [
     ...inner,
     ...[...shape.fields.values()].flatMap((field) => {

@@ -1,0 +1,92 @@
+import * as z from "zod/mini";
+import { checkShape, isMap } from "./file/checkShape.ts";
+import type { FieldTexts } from "./file/fieldTexts.ts";
+import type { ProblemList } from "./file/problemList.ts";
+import { hasExpression } from "./file/textPieces.ts";
+import { idPattern } from "./file/values.ts";
+import type { Path } from "./file/yamlSource.ts";
+import { type Input, type InputValue, inputTypes, inputValue } from "./pipeline.ts";
+
+const aValue = "expected a text, a number, true or false";
+const value = z.union([z.string(), z.number(), z.boolean()], aValue);
+
+/** An input with more than its default, as the file writes it. */
+const inputFileSchema = z.strictObject({
+  type: z.optional(z.enum(inputTypes, `expected one of ${inputTypes.join(", ")}`)),
+  options: z.optional(z.array(value).check(z.minLength(1))),
+  default: z.optional(value),
+  description: z.optional(z.string()),
+});
+
+/** The whole of `inputs`, for the JSON Schema. */
+export const inputsFileSchema = z.record(z.string(), z.nullable(z.union([value, inputFileSchema])));
+
+export const inputTexts: FieldTexts = {
+  type: {
+    meaning: "What its value is.",
+    byDefault: "that of its `default` or `options`, else `text`",
+    bounds: "`text`, `number` or `boolean`",
+    values: [...inputTypes],
+  },
+  options: { meaning: "The values that it may have. Whoever starts a run picks one.", byDefault: "any" },
+  default: {
+    meaning: "Its value where a start gives none. A text may use `env` and `run`.",
+    byDefault: "none: then each start has to give one",
+  },
+  description: { meaning: "What it is for, shown to whoever starts a run.", byDefault: "none" },
+};
+
+const aName = "an input's name begins with a letter or `_` and goes on with letters, digits, `_` and `-`";
+
+/** Reads what a file says of its inputs. An invalid one is left out. */
+export function readDeclarations(written: unknown, problems: ProblemList): Input[] {
+  if (!isMap(written)) return [];
+  return Object.entries(written).flatMap(([name, entry]) => {
+    const path = ["inputs", name];
+    if (!idPattern.test(name)) problems.addToName(path, aName);
+    return readDeclaration(name, entry, path, problems) ?? [];
+  });
+}
+
+function readDeclaration(name: string, entry: unknown, path: Path, problems: ProblemList): Input | undefined {
+  if (entry === null) return { name, type: "text" };
+  const plain = inputValue.safeParse(entry);
+  if (plain.success) return { name, type: typeOf(plain.data), default: plain.data };
+  if (!isMap(entry)) {
+    problems.add(
+      path,
+      "expected the input's default, or a map with `type`, `options`, `default`, `description`",
+    );
+    return undefined;
+  }
+  const file = checkShape({ schema: inputFileSchema, noun: "an input" }, entry, path, problems);
+  if (file === undefined) return undefined;
+  const [firstOption] = file.options ?? [];
+  const known = firstOption ?? (isOpen(file.default) ? undefined : file.default);
+  const type = file.type ?? (known === undefined ? "text" : typeOf(known));
+  const { options, default: byDefault } = file;
+  for (const [index, option] of (options ?? []).entries()) {
+    if (typeOf(option) !== type) problems.addNotText([...path, "options", index], isNot(option, type));
+    else if (isOpen(option)) problems.add([...path, "options", index], "nothing can be filled in here");
+  }
+  if (byDefault !== undefined && !isOpen(byDefault)) {
+    if (typeOf(byDefault) !== type) problems.addNotText([...path, "default"], isNot(byDefault, type));
+    else if (options?.includes(byDefault) === false)
+      problems.add([...path, "default"], `this is none of the \`options\`: ${options.join(", ")}`);
+  }
+  return { ...file, name, type };
+}
+
+/** Whether only a run knows the value. */
+function isOpen(value: InputValue | undefined): boolean {
+  return typeof value === "string" && hasExpression(value);
+}
+
+function typeOf(value: InputValue): Input["type"] {
+  return typeof value === "string" ? "text" : typeof value === "number" ? "number" : "boolean";
+}
+
+function isNot(value: InputValue, type: Input["type"]): string {
+  const wanted = { text: "a text", number: "a number", boolean: "true or false" }[type];
+  return type === "text" ? `expected text; put this ${typeof value} in quotes` : `expected ${wanted}`;
+}

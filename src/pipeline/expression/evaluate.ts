@@ -1,0 +1,250 @@
+import { callFunction, type Tools } from "./callFunction.ts";
+import type { Expression, Member, Node, Operator } from "./expression.ts";
+import type { ParsedPiece } from "./parseExpression.ts";
+import {
+  asText,
+  ExpressionFault,
+  equal,
+  isList,
+  isMap,
+  isNumber,
+  type Json,
+  type JsonMap,
+  kindOf,
+  shorten,
+  showValue,
+} from "./value.ts";
+
+/** The values that the paths of an expression lead to. One that is left out isn't there. */
+export interface Contexts {
+  /** @returns undefined for a variable that isn't set. */
+  readonly env: (name: string) => string | undefined;
+  readonly inputs?: JsonMap;
+  readonly steps?: JsonMap;
+  readonly run?: JsonMap;
+  readonly each?: JsonMap;
+  readonly this?: JsonMap;
+}
+
+/**
+ * The value of an expression. Nothing is converted, no case is ignored, and only own members are found.
+ * @throws ExpressionFault when it has none.
+ */
+export function evaluate({ text, root }: Expression, contexts: Contexts, tools: Tools): Json {
+  return new Evaluation(text, contexts, tools).value(root);
+}
+
+/**
+ * Fills a text in: an expression that stands alone keeps its type, and within a text it becomes text, `null` too.
+ * @throws ExpressionFault when an expression has no value.
+ */
+export function fill(pieces: readonly ParsedPiece[], contexts: Contexts, tools: Tools): Json {
+  const filled = (piece: ParsedPiece): Json => {
+    switch (piece.kind) {
+      case "words":
+        return piece.words;
+      case "variable":
+        return variable(piece.name, contexts);
+      case "expression":
+        return evaluate(piece.expression, contexts, tools);
+      default:
+        return piece satisfies never;
+    }
+  };
+  const [first] = pieces;
+  if (first !== undefined && pieces.length === 1) return filled(first);
+  const work = new Work();
+  return pieces.map((piece) => work.made(asText(filled(piece)))).join("");
+}
+
+/** @throws ExpressionFault when it isn't set. */
+function variable(name: string, { env }: Contexts): string {
+  const value = env(name);
+  if (value !== undefined) return value;
+  throw new ExpressionFault(`env.${name} isn't there; the environment has no such variable`, true);
+}
+
+const mostWork = 10 * 1024 * 1024;
+
+/** Bounds what one evaluation makes, which an expression could multiply. */
+class Work {
+  #done = 0;
+
+  /** @param size in characters, or what takes as much. */
+  add(size: number): void {
+    this.#done += size;
+    if (this.#done <= mostWork) return;
+    throw new ExpressionFault(`more than ${mostWork / 1024 / 1024} MB would be made, the most there may be`);
+  }
+
+  made(text: string): string {
+    this.add(text.length);
+    return text;
+  }
+}
+
+/** One evaluation of an expression, which keeps each part's value for an explanation. */
+export class Evaluation {
+  readonly tools: Tools;
+  readonly work = new Work();
+  readonly #text: string;
+  readonly #contexts: Contexts;
+  readonly #values = new Map<Node, Json>();
+
+  constructor(text: string, contexts: Contexts, tools: Tools) {
+    this.#text = text;
+    this.#contexts = contexts;
+    this.tools = tools;
+  }
+
+  /** @throws ExpressionFault when it has none. */
+  value(node: Node): Json {
+    const known = this.#values.get(node);
+    if (known !== undefined) return known;
+    const value = this.#evaluate(node);
+    this.#values.set(node, value);
+    return value;
+  }
+
+  /** @throws ExpressionFault for what is neither true nor false. */
+  truth(node: Node, taker: string): boolean {
+    const value = this.value(node);
+    if (typeof value === "boolean") return value;
+    throw new ExpressionFault(`${this.source(node)} is ${kindOf(value)}; ${taker} takes true and false only`);
+  }
+
+  /** @returns the fault, when the node's value isn't there. */
+  missing(node: Node): ExpressionFault | undefined {
+    try {
+      this.value(node);
+      return undefined;
+    } catch (error) {
+      if (error instanceof ExpressionFault && error.isMissing) return error;
+      throw error;
+    }
+  }
+
+  /** The node as the file writes it, on one line. */
+  source({ at, length }: Node): string {
+    return shorten(this.#text.slice(at, at + length).replace(/\s+/g, " "), this.tools.hide);
+  }
+
+  /** The values as a message shows them, of those nodes that have been evaluated. */
+  shown(nodes: readonly Node[]): string {
+    const values = nodes.flatMap((node) => this.#values.get(node) ?? (this.#values.has(node) ? [null] : []));
+    return values.map((value) => showValue(value, this.tools.hide)).join(" and ");
+  }
+
+  #evaluate(node: Node): Json {
+    switch (node.kind) {
+      case "literal":
+        return node.value;
+      case "context": {
+        const value = node.name === "env" ? undefined : this.#contexts[node.name];
+        if (value === undefined) throw new ExpressionFault(`${node.name} isn't there`, true);
+        return value;
+      }
+      case "member":
+        return this.#member(node);
+      case "all":
+        return this.#all(node);
+      case "call":
+        return callFunction(node, this);
+      case "not":
+        return !this.truth(node.operand, "`!`");
+      case "compare":
+        return this.#compare(node.operator, node.left, node.right);
+      case "logical": {
+        const taker = `\`${node.operator}\``;
+        return node.operator === "&&"
+          ? node.operands.every((operand) => this.truth(operand, taker))
+          : node.operands.some((operand) => this.truth(operand, taker));
+      }
+      default:
+        return node satisfies never;
+    }
+  }
+
+  #compare(operator: Operator, left: Node, right: Node): boolean {
+    const one = this.value(left);
+    const other = this.value(right);
+    if (operator === "==") return equal(one, other);
+    if (operator === "!=") return !equal(one, other);
+    if (isNumber(one) && isNumber(other)) return isOrdered(operator, one, other);
+    if (typeof one === "string" && typeof other === "string") return isOrdered(operator, one, other);
+    const are = `${this.source(left)} is ${kindOf(one)}, and ${this.source(right)} ${kindOf(other)}`;
+    throw new ExpressionFault(`${are}; \`${operator}\` compares two numbers or two texts`);
+  }
+
+  #member(node: Member): Json {
+    const { of, key, isEach } = node;
+    if (of.kind === "context" && of.name === "env") return this.#variable(key);
+    const owner = this.value(of);
+    const name = this.value(key);
+    if (isEach && isList(owner)) {
+      this.work.add(owner.length);
+      return owner.flatMap((item) => {
+        const found = memberOf(item, name);
+        return found === undefined ? [] : [found];
+      });
+    }
+    const found = memberOf(owner, name);
+    if (found !== undefined) return found;
+    const which = key.kind === "literal" ? "" : `, with ${this.shown([key])},`;
+    const has = `${this.source(of)} ${describeMembers(owner)}`;
+    throw new ExpressionFault(`${this.source(node)}${which} isn't there; ${has}`, true);
+  }
+
+  #variable(key: Node): string {
+    const name = this.value(key);
+    if (typeof name === "string") return variable(name, this.#contexts);
+    throw new ExpressionFault(`a variable has a name, and ${this.source(key)} is ${kindOf(name)}`);
+  }
+
+  /** The items of a list, or the values of a map; behind another `.*` those of each item that has some. */
+  #all({ of, isEach }: Extract<Node, { kind: "all" }>): Json {
+    const owner = this.value(of);
+    const items = isEach && isList(owner) ? owner.flatMap((item) => itemsOf(item) ?? []) : itemsOf(owner);
+    if (items === undefined) {
+      const is = `${this.source(of)} is ${kindOf(owner)}`;
+      throw new ExpressionFault(`${is}; \`.*\` takes the items of a list or the values of a map`, true);
+    }
+    this.work.add(items.length);
+    return items;
+  }
+}
+
+function isOrdered<T extends string | number | bigint>(operator: Operator, one: T, other: T): boolean {
+  switch (operator) {
+    case "<":
+      return one < other;
+    case "<=":
+      return one <= other;
+    case ">":
+      return one > other;
+    default:
+      return one >= other;
+  }
+}
+
+function memberOf(owner: Json, name: Json): Json | undefined {
+  if (isList(owner))
+    return isNumber(name) && Number.isSafeInteger(Number(name)) ? owner[Number(name)] : undefined;
+  return isMap(owner) && typeof name === "string" && Object.hasOwn(owner, name) ? owner[name] : undefined;
+}
+
+function itemsOf(value: Json): readonly Json[] | undefined {
+  return isList(value) ? value : isMap(value) ? Object.values(value) : undefined;
+}
+
+const most = { names: 10, letters: 60 } as const;
+
+/** What an owner has that lacks a member. Long names are left out rather than cut, since they may be secrets. */
+function describeMembers(owner: Json): string {
+  if (isList(owner)) return `has ${owner.length} item${owner.length === 1 ? "" : "s"}, counted from 0`;
+  if (!isMap(owner)) return `is ${kindOf(owner)}`;
+  const names = Object.keys(owner);
+  const shown = names.filter((name) => name.length <= most.letters).slice(0, most.names);
+  if (names.length === 0) return "is empty";
+  return `has ${[...shown, ...(shown.length < names.length ? ["…"] : [])].join(", ")}`;
+}

@@ -1,0 +1,61 @@
+import { isMap } from "./file/checkShape.ts";
+import type { ProblemList } from "./file/problemList.ts";
+import { quoted } from "./mistakes/problem.ts";
+import type { PartFiles } from "./partFiles.ts";
+import { findResourceType, type ResourceTypeName } from "./types/resourceTypes.ts";
+
+/** A step as expressions know it, also one that is invalid elsewhere. */
+export interface KnownStep {
+  readonly list: "steps" | "finally";
+  readonly index: number;
+  /** When it runs, among the file's own steps. */
+  readonly order: number;
+  readonly id: string | undefined;
+  readonly isEach: boolean;
+  /** Undefined for a part, and where it isn't known. */
+  readonly type: ResourceTypeName | undefined;
+  /** What a part gives; undefined where that isn't known. */
+  readonly outputs: readonly string[] | undefined;
+}
+
+/** What the expressions of a file can name. */
+export interface KnownNames {
+  readonly inputs: readonly string[];
+  readonly steps: readonly KnownStep[];
+}
+
+/** Finds the names in the file as it is written. An id that is there twice is a problem of the second. */
+export function knownNames(
+  value: Readonly<Record<string, unknown>>,
+  files: PartFiles,
+  problems: ProblemList,
+): KnownNames {
+  const resources = isMap(value["resources"]) ? value["resources"] : {};
+  const ids = new Set<string>();
+  const stepsOf = (list: "steps" | "finally", before: number): KnownStep[] => {
+    const entries: readonly unknown[] = Array.isArray(value[list]) ? value[list] : [];
+    return entries.flatMap((entry, index) => {
+      if (!isMap(entry)) return [];
+      const { id, use, include, each } = entry;
+      if (typeof id === "string") {
+        if (ids.has(id))
+          problems.add([list, index, "id"], `another step has the id \`${quoted(id)}\` already`);
+        ids.add(id);
+      }
+      const resource = typeof use === "string" && Object.hasOwn(resources, use) ? resources[use] : undefined;
+      const part = typeof include === "string" ? files.file(include) : undefined;
+      return {
+        list,
+        index,
+        order: before + index,
+        id: typeof id === "string" ? id : undefined,
+        isEach: each !== undefined,
+        type: isMap(resource) ? findResourceType(resource["type"])?.type : undefined,
+        outputs: part?.kind === "file" ? Object.keys(part.parsed.pipeline.outputs ?? {}) : undefined,
+      };
+    });
+  };
+  const steps = stepsOf("steps", 0);
+  const inputs = isMap(value["inputs"]) ? Object.keys(value["inputs"]) : [];
+  return { inputs, steps: [...steps, ...stepsOf("finally", steps.length + 1)] };
+}

@@ -1,0 +1,69 @@
+import type { YamlSource } from "./file/yamlSource.ts";
+import { quoted } from "./mistakes/problem.ts";
+import type { ParsedPipeline } from "./pipeline.ts";
+
+/** The text of a file of the project by its path, or why it can't be read. Undefined where the project's files aren't known. */
+export type ReadPart = (
+  path: string,
+) =>
+  | { readonly kind: "read"; readonly text: string }
+  | { readonly kind: "unreadable"; readonly problem: string }
+  | undefined;
+
+/** A file that is read as a part. */
+export type PartFile =
+  | {
+      readonly kind: "file";
+      readonly source: YamlSource;
+      readonly parsed: Extract<ParsedPipeline, { readonly kind: "valid" }>;
+    }
+  | { readonly kind: "unusable"; readonly problem: string }
+  | { readonly kind: "unknown" };
+
+export interface ParsedFile {
+  readonly parsed: ParsedPipeline;
+  /** Undefined for a text that is no YAML. */
+  readonly source: YamlSource | undefined;
+}
+
+type ParseFile = (text: string, path: string, files: PartFiles) => ParsedFile;
+
+/** The files that a pipeline file includes, and those that these include: each is read and checked by itself once. */
+export class PartFiles {
+  readonly #read: ReadPart;
+  readonly #parse: ParseFile;
+  readonly #files = new Map<string, PartFile>();
+  /** The texts that were read, by their paths. */
+  readonly texts = new Map<string, string>();
+
+  constructor(read: ReadPart, parse: ParseFile) {
+    this.#read = read;
+    this.#parse = parse;
+  }
+
+  /** @param path relative to the project's folder. */
+  file(path: string): PartFile {
+    const known = this.#files.get(path);
+    if (known !== undefined) return known;
+    // Until it has been read, whoever asks again is a part of it.
+    this.#files.set(path, { kind: "unusable", problem: `\`${quoted(path)}\` includes itself` });
+    const file = this.#fileOf(path);
+    this.#files.set(path, file);
+    return file;
+  }
+
+  #fileOf(path: string): PartFile {
+    const read = this.#read(path);
+    if (read === undefined) return { kind: "unknown" };
+    if (read.kind === "unreadable")
+      return { kind: "unusable", problem: `\`${quoted(path)}\` can't be read: ${read.problem}` };
+    this.texts.set(path, read.text);
+    const { parsed, source } = this.#parse(read.text, path, this);
+    if (parsed.kind === "valid" && source !== undefined) return { kind: "file", source, parsed };
+    const problems = parsed.kind === "invalid" ? parsed.problems : [];
+    const [first] = problems;
+    const where = first === undefined ? "" : `: line ${first.line}, column ${first.column}: ${first.message}`;
+    const more = problems.length > 1 ? `; and ${problems.length - 1} more` : "";
+    return { kind: "unusable", problem: `\`${quoted(path)}\` can't be run${where}${more}` };
+  }
+}

@@ -1,0 +1,322 @@
+import * as z from "zod/mini";
+import { checkShape, isMap } from "./file/checkShape.ts";
+import { parseDuration } from "./file/duration.ts";
+import { ProblemList } from "./file/problemList.ts";
+import { marked } from "./file/textPieces.ts";
+import { everyControl, nonEmpty, type Plan } from "./file/values.ts";
+import type { Path, YamlSource } from "./file/yamlSource.ts";
+import { nearestName, quoted, suggestion } from "./mistakes/problem.ts";
+import type { PartFile, PartFiles } from "./partFiles.ts";
+import type { Input, Pipeline } from "./pipeline.ts";
+import { type Resource, readResources, stepReader } from "./readResources.ts";
+import { resourceTypes, type Step } from "./types/resourceTypes.ts";
+
+/** A step that is a part, as the file writes it. */
+export const includeFileSchema = z.strictObject({
+  ...everyControl,
+  include: nonEmpty,
+  inputs: z.optional(z.record(z.string(), z.unknown())),
+});
+
+const deepestInclude = 5;
+/** How many steps the parts of a file have together. */
+const mostPartSteps = 500;
+
+/** What a file's steps are read with: those of the file itself, or of a part. */
+export interface StepsReading {
+  readonly source: YamlSource;
+  readonly problems: ProblemList;
+  /** Undefined where the file's `resources` are no map. */
+  readonly resources: ReadonlyMap<string, Resource> | undefined;
+  /** The index of the part; undefined for the file itself. */
+  readonly part?: number;
+  readonly depth: number;
+}
+
+type Part = NonNullable<Pipeline["parts"]>[number];
+
+/** The steps of a file, with those of its parts in their places. */
+export class PlannedSteps {
+  readonly steps: Step[] = [];
+  /** Those of `finally`, of the parts too. */
+  readonly cleanup: Step[] = [];
+  readonly parts: Part[] = [];
+  /** The resources that the parts add, by type and name. */
+  readonly resources = new Map<string, Pipeline["resources"][number]>();
+  readonly #files: PartFiles;
+  /** The resources of type browser that have a page. */
+  readonly #opened = new Set<string>();
+  /** The cleanup of the parts, the last included first. */
+  readonly #partCleanups: (() => void)[] = [];
+  #partSteps = 0;
+
+  constructor(files: PartFiles) {
+    this.#files = files;
+  }
+
+  /** Reads `steps` and `finally` of the file itself. */
+  readFile(value: Readonly<Record<string, unknown>>, reading: StepsReading): void {
+    this.#readAll(value["steps"], ["steps"], reading, this.steps);
+    this.#readAll(value["finally"], ["finally"], reading, this.cleanup);
+    for (const read of this.#partCleanups) read();
+  }
+
+  #readAll(list: unknown, path: Path, reading: StepsReading, to: Step[]): void {
+    if (!Array.isArray(list)) return;
+    for (const [index, entry] of list.entries()) {
+      if (reading.problems.full || this.#partSteps > mostPartSteps) return;
+      const at = [...path, index];
+      if (isMap(entry) && entry["include"] !== undefined) this.#include(entry, at, reading, to);
+      else {
+        const step = this.#readStep(entry, at, reading);
+        if (step === undefined) continue;
+        const { part } = reading;
+        if (part !== undefined) this.#partSteps += 1;
+        to.push({
+          ...step,
+          ...planOf(entry, at, reading),
+          ...(part !== undefined && { part }),
+          ...(to === this.cleanup && { isCleanup: true }),
+        });
+      }
+    }
+  }
+
+  /** @returns undefined when the step or its resource is invalid. */
+  #readStep(entry: unknown, path: Path, { resources, problems, source }: StepsReading): Step | undefined {
+    if (!isMap(entry)) {
+      problems.add(path, "a step is a map with `use` and an action, such as `{ use: shell, run: npm test }`");
+      return undefined;
+    }
+    const resource = resourceOf(entry, path, resources, problems);
+    if (resource === undefined || resource.kind === "typeless") return undefined;
+    const foreignName = (name: string) => nameOfOtherType(name, resource);
+    const opened = this.#opened;
+    const step = resource.readStep(entry, { path, problems, source, foreignName, opened });
+    return resource.kind === "wrong" ? undefined : step;
+  }
+
+  #include(entry: Readonly<Record<string, unknown>>, path: Path, reading: StepsReading, to: Step[]): void {
+    const { problems } = reading;
+    const shape = { schema: includeFileSchema, noun: "a step with `include`", foreign: notOfInclude };
+    const file = checkShape(shape, entry, path, problems);
+    if (file === undefined) return;
+    const at = [...path, "include"];
+    const found = this.#partOf(file.include, reading);
+    if (found.kind === "unusable") problems.add(at, found.problem);
+    if (found.kind !== "file") return;
+    const { pipeline } = found.parsed;
+    checkGiven(file.inputs ?? {}, pipeline.inputs ?? [], path, problems);
+    const index =
+      this.parts.push({
+        name: file.name ?? quoted(file.include),
+        ...(reading.part !== undefined && { parent: reading.part }),
+        ...controlOf(file),
+        given: file.inputs ?? {},
+        inputs: pipeline.inputs ?? [],
+        outputs: pipeline.outputs ?? {},
+      }) - 1;
+    const inside = new ProblemList(found.source);
+    const value = isMap(found.source.value) ? found.source.value : {};
+    const part: StepsReading = {
+      source: found.source,
+      problems: inside,
+      resources: this.#resourcesOf(value["resources"], { ...reading, problems: inside }),
+      part: index,
+      depth: reading.depth + 1,
+    };
+    this.#readAll(value["steps"], ["steps"], part, to);
+    this.#partCleanups.unshift(() => this.#readAll(value["finally"], ["finally"], part, this.cleanup));
+    const [first] = inside.sorted();
+    if (first !== undefined)
+      problems.add(
+        at,
+        `\`${quoted(file.include)}\` can't be run with the resources of this file: ${first.message}`,
+      );
+    else if (this.#partSteps > mostPartSteps)
+      problems.add(at, `the parts of a file have at most ${mostPartSteps} steps together`);
+  }
+
+  #partOf(path: string, { depth }: StepsReading): PartFile {
+    const problem =
+      depth < deepestInclude ? problemOfPath(path) : `parts include parts at most ${deepestInclude} deep`;
+    return problem === undefined ? this.#files.file(path) : { kind: "unusable", problem };
+  }
+
+  /** The part's resources, in whose place the includer's of the same name and type stand. */
+  #resourcesOf(
+    written: unknown,
+    { resources: own, problems, part }: StepsReading,
+  ): ReadonlyMap<string, Resource> | undefined {
+    const resources = new Map(readResources(written, problems));
+    for (const [name, resource] of resources) {
+      if (resource.kind !== "usable") continue;
+      const outer = own?.get(name);
+      if (outer?.kind === "usable" && outer.type === resource.type) {
+        const scope = part === undefined ? 0 : part + 1;
+        const entry = changedTexts(outer.entry, (text) => marked(text, scope));
+        resources.set(name, stepReader({ ...outer, entry }, ["resources", name], problems));
+      } else {
+        const { type } = resource.type;
+        this.resources.set(`${type} ${name}`, { name, type });
+      }
+    }
+    return resources;
+  }
+}
+
+function changedTexts(value: unknown, change: (text: string) => string): unknown {
+  if (typeof value === "string") return change(value);
+  if (Array.isArray(value)) return value.map((item) => changedTexts(item, change));
+  if (!isMap(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, changedTexts(item, change)]));
+}
+
+/** What is done around a step, whatever it does. */
+function controlOf(file: {
+  readonly id?: string | undefined;
+  readonly if?: string | boolean | undefined;
+  readonly "on-failure"?: "continue" | undefined;
+}): Pick<Plan, "id" | "if" | "goesOn"> {
+  return {
+    ...(file.id !== undefined && { id: file.id }),
+    ...(file.if !== undefined && { if: String(file.if) }),
+    ...(file["on-failure"] !== undefined && { goesOn: true }),
+  };
+}
+
+const everyByDefault = 1000;
+
+/** What every step can have, of one whose shape is checked. */
+const planSchema = z.object({
+  ...everyControl,
+  each: z.optional(z.unknown()),
+  retry: z.optional(
+    z.object({
+      for: z.optional(z.union([z.string(), z.number()])),
+      times: z.optional(z.number()),
+      every: z.optional(z.union([z.string(), z.number()])),
+    }),
+  ),
+  mask: z.optional(z.array(z.string())),
+  expect: z.optional(z.object({ that: z.optional(z.unknown()) })),
+});
+
+function planOf(entry: unknown, path: Path, { problems }: StepsReading): Plan {
+  const { data: file } = planSchema.safeParse(entry);
+  if (file === undefined) return {};
+  const { each, retry, mask } = file;
+  const { that } = file.expect ?? {};
+  if (retry !== undefined && retry.for === undefined && retry.times === undefined)
+    problems.add(
+      [...path, "retry"],
+      "`retry` needs `for`, a length of time, or `times`, a number of attempts",
+    );
+  return {
+    ...controlOf(file),
+    ...(each !== undefined && { each }),
+    ...(retry !== undefined && {
+      retry: {
+        ...(retry.for !== undefined && { forMilliseconds: parseDuration(retry.for) }),
+        ...(retry.times !== undefined && { times: retry.times }),
+        everyMilliseconds: parseDuration(retry.every ?? everyByDefault / 1000) ?? everyByDefault,
+      },
+    }),
+    ...(mask !== undefined && { mask }),
+    ...(that !== undefined && { that: [that].flat().map(String) }),
+  };
+}
+
+function notOfInclude(name: string): string | undefined {
+  return ["each", "retry", "mask", "expect", "timeout", "use"].includes(name)
+    ? `a step with \`include\` has no \`${name}\`: its steps have their own`
+    : undefined;
+}
+
+function problemOfPath(path: string): string | undefined {
+  if (/\$\{\{/.test(path)) return "a part's path is fixed, so that its steps are known before the run";
+  if (/^(?:[/\\]|[A-Za-z]:)/.test(path) || path.split(/[/\\]/).includes(".."))
+    return "this leads out of the project's folder; name a file by its path from there, such as `parts/login.yaml`";
+  return path.endsWith(".yaml") ? undefined : "a part is a pipeline file, whose name ends in `.yaml`";
+}
+
+/** Checks what an includer gives for the inputs of its part. */
+function checkGiven(
+  given: Readonly<Record<string, unknown>>,
+  inputs: readonly Input[],
+  path: Path,
+  problems: ProblemList,
+): void {
+  const names = inputs.map(({ name }) => name);
+  for (const [name, value] of Object.entries(given)) {
+    const input = inputs.find((known) => known.name === name);
+    const at = [...path, "inputs", name];
+    if (input === undefined) {
+      const near = suggestion(name, names);
+      problems.addToName(at, `the part has no input \`${quoted(name)}\`${near || listed(names)}`);
+    } else {
+      const problem = problemOfValue(input, value);
+      if (problem !== undefined) problems.add(at, problem);
+    }
+  }
+  const missing = inputs.filter(
+    ({ name, default: byDefault }) => byDefault === undefined && !(name in given),
+  );
+  if (missing.length > 0) {
+    const all = missing.map(({ name }) => `\`${name}\``).join(", ");
+    problems.add([...path, "include"], `the part needs ${all}: give it by \`inputs\``);
+  }
+}
+
+function listed(names: readonly string[]): string {
+  return names.length === 0 ? "; it has none" : `; it has ${names.map((name) => `\`${name}\``).join(", ")}`;
+}
+
+/** What is certainly wrong with a value; an expression's is known only in a run. */
+function problemOfValue({ type, options }: Input, value: unknown): string | undefined {
+  if (typeof value === "string" && /\$\{\{/.test(value)) return undefined;
+  const wanted = { text: "string", number: "number", boolean: "boolean" }[type];
+  if (typeof value !== wanted)
+    return `the part's input is ${type === "boolean" ? "true or false" : `a ${type}`}`;
+  return options === undefined || options.some((option) => option === value)
+    ? undefined
+    : `this is none of the input's options: ${options.join(", ")}`;
+}
+
+function resourceOf(
+  step: Readonly<Record<string, unknown>>,
+  path: Path,
+  resources: ReadonlyMap<string, Resource> | undefined,
+  problems: ProblemList,
+): Resource | undefined {
+  const { use } = step;
+  if (typeof use !== "string") {
+    const meant = Object.keys(step).find((name) => nearestName("use", [name]) !== undefined);
+    if (use === undefined && meant !== undefined)
+      problems.addToName([...path, meant], `a step has no \`${quoted(meant)}\`; did you mean \`use\`?`);
+    else if (use === undefined)
+      problems.add(path, "a step needs `use`: the name of the resource that it works with");
+    else problems.add([...path, "use"], "expected the name of a resource");
+    return undefined;
+  }
+  const resource = resources?.get(use);
+  if (resource === undefined && resources !== undefined) {
+    problems.add(
+      [...path, "use"],
+      resources.size === 0
+        ? `there is no resource \`${quoted(use)}\`: the file has no \`resources\``
+        : `there is no resource \`${quoted(use)}\`${suggestion(use, resources.keys())}`,
+    );
+  }
+  return resource;
+}
+
+/** Explains a name that belongs to another type's steps: most likely the step uses the wrong resource. */
+function nameOfOtherType(
+  name: string,
+  { name: resource, type }: Exclude<Resource, { kind: "typeless" }>,
+): string | undefined {
+  const other = Object.values(resourceTypes).find(({ file }) => Object.hasOwn(file.step.def.shape, name));
+  if (other === undefined || other === type) return undefined;
+  return `\`${name}\` belongs to a step of type ${other.type}, but \`${quoted(resource)}\` is of type ${type.type}, whose steps have ${type.actions}`;
+}
