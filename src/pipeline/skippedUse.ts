@@ -13,39 +13,32 @@ const contexts: readonly ContextName[] = ["env", "inputs", "steps", "run", "each
  * @param first the index of the step that the run begins with.
  * @returns undefined where nothing stands in its way.
  */
-export function skippedUse({ steps, parts = [], outputs = {} }: Pipeline, first: number): string | undefined {
-  const skipped = new Set(
-    steps.slice(0, first).flatMap(({ id, part }) => (id !== undefined && part === undefined ? id : [])),
-  );
-  const kept = steps.slice(first).filter(({ isCleanup }) => isCleanup !== true);
-  const partOf = (index: number | undefined): number | undefined => {
-    const part = index === undefined ? undefined : parts[index];
-    return part?.parent === undefined ? index : partOf(part.parent);
+export function skippedUse(pipeline: Pipeline, first: number): string | undefined {
+  const { steps, parts = [], outputs = {} } = pipeline;
+  /** The part of the file itself that a step is in, however deep. */
+  const outermost = (part: number | undefined): number | undefined => {
+    const parent = part === undefined ? undefined : parts[part]?.parent;
+    return parent === undefined ? part : outermost(parent);
   };
-  const keptParts = new Set(kept.map(({ part }) => partOf(part)));
-  parts.forEach(({ id, parent }, index) => {
-    if (id !== undefined && parent === undefined && !keptParts.has(index)) skipped.add(id);
+  const before = steps.slice(0, first).map(({ id, part }) => ({ id, part: outermost(part) }));
+  const kept = steps.slice(first).filter(({ isCleanup }) => isCleanup !== true);
+  const [begin] = kept;
+  const within = begin === undefined ? undefined : outermost(begin.part);
+  if (within !== undefined && before.some(({ part }) => part === within)) {
+    return `it is a step of \`${parts[within]?.name}\`, which begins with its first step`;
+  }
+  const skipped = new Set(before.map(({ id, part }) => (part === undefined ? id : parts[part]?.id)));
+  const users = kept.map((step) => {
+    const part = outermost(step.part);
+    const { name, given, if: condition } = (part === undefined ? undefined : parts[part]) ?? {};
+    return part === undefined ? { name: step.name, uses: step } : { name, uses: { given, if: condition } };
   });
-  const begun = keptParts
-    .values()
-    .find((index) => index !== undefined && steps.slice(0, first).some(({ part }) => partOf(part) === index));
-  if (begun !== undefined)
-    return `it is within the part \`${parts[begun]?.name}\`, which begins with its first step`;
-  for (const step of kept) {
-    const used = idsIn(step).find((id) => skipped.has(id));
-    if (used !== undefined && step.part === undefined)
-      return `\`${step.name}\` uses the result of the step \`${used}\`, which it would skip`;
-  }
-  for (const index of keptParts) {
-    const part = index === undefined ? undefined : parts[index];
-    const used = part && idsIn([part.given, part.if && `\${{ ${part.if} }}`]).find((id) => skipped.has(id));
+  for (const { name, uses } of [...users, { name: "outputs", uses: outputs }]) {
+    const used = idsIn(uses).find((id) => skipped.has(id));
     if (used !== undefined)
-      return `\`${part?.name}\` uses the result of the step \`${used}\`, which it would skip`;
+      return `\`${name}\` uses the result of the step \`${used}\`, which would be skipped`;
   }
-  const used = idsIn(outputs).find((id) => skipped.has(id));
-  return used === undefined
-    ? undefined
-    : `\`outputs\` uses the result of the step \`${used}\`, which it would skip`;
+  return undefined;
 }
 
 /** The ids whose results the texts of a value read. */

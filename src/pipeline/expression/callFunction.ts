@@ -33,7 +33,7 @@ export interface Tools {
 /** The evaluation that a call is a part of. An argument is evaluated when it is asked for. */
 interface Evaluator {
   readonly tools: Tools;
-  readonly work: { add(size: number): void };
+  readonly work: { add(size: number): void; check(size: number): void };
   value(node: Node): Json;
   missing(node: Node): ExpressionFault | undefined;
   source(node: Node): string;
@@ -137,14 +137,15 @@ const calls: Readonly<Record<FunctionName, (call: Call) => Json>> = {
 };
 
 function format(call: Call): string {
-  const { work } = call.evaluator;
+  let size = 0;
   return call.text(0).replace(/\{\{|\}\}|\{(\d+)\}|[{}]/g, (brace, number: string | undefined) => {
     if (brace === "{{" || brace === "}}") return brace.slice(1);
     if (number === undefined) throw call.fault(`a \`${brace}\` by itself is written \`${brace}${brace}\``);
     const index = Number(number) + 1;
     if (!call.has(index)) throw call.fault(`there is no value for \`${brace}\``);
     const text = asText(call.value(index));
-    work.add(text.length);
+    size += text.length;
+    call.evaluator.work.check(size);
     return text;
   });
 }
@@ -153,9 +154,11 @@ function join(call: Call): string {
   const list = call.value(0);
   if (!isList(list)) throw call.wrong(0, "a list");
   const separator = call.has(1) ? call.text(1) : ",";
+  let size = 0;
   const texts = list.map((item) => {
     const text = asText(item);
-    call.evaluator.work.add(text.length + separator.length);
+    size += text.length + separator.length;
+    call.evaluator.work.check(size);
     return text;
   });
   return texts.join(separator);

@@ -54,7 +54,12 @@ export function fill(pieces: readonly ParsedPiece[], contexts: Contexts, tools: 
   const [first] = pieces;
   if (first !== undefined && pieces.length === 1) return filled(first);
   const work = new Work();
-  return pieces.map((piece) => work.made(asText(filled(piece)))).join("");
+  const texts = pieces.map((piece) => {
+    const text = asText(filled(piece));
+    work.add(text.length);
+    return text;
+  });
+  return texts.join("");
 }
 
 /** @throws ExpressionFault when it isn't set. */
@@ -72,14 +77,14 @@ class Work {
 
   /** @param size in characters, or what takes as much. */
   add(size: number): void {
+    this.check(size);
     this.#done += size;
-    if (this.#done <= mostWork) return;
-    throw new ExpressionFault(`more than ${mostWork / 1024 / 1024} MB would be made, the most there may be`);
   }
 
-  made(text: string): string {
-    this.add(text.length);
-    return text;
+  /** Whether there is room for so much more. */
+  check(size: number): void {
+    if (this.#done + size <= mostWork) return;
+    throw new ExpressionFault(`more than ${mostWork / 1024 / 1024} MB would be made, the most there may be`);
   }
 }
 
@@ -131,8 +136,8 @@ export class Evaluation {
 
   /** The values as a message shows them, of those nodes that have been evaluated. */
   shown(nodes: readonly Node[]): string {
-    const values = nodes.flatMap((node) => this.#values.get(node) ?? (this.#values.has(node) ? [null] : []));
-    return values.map((value) => showValue(value, this.tools.hide)).join(" and ");
+    const known = nodes.filter((node) => this.#values.has(node));
+    return known.map((node) => showValue(this.value(node), this.tools.hide)).join(" and ");
   }
 
   #evaluate(node: Node): Json {
@@ -228,8 +233,7 @@ function isOrdered<T extends string | number | bigint>(operator: Operator, one: 
 }
 
 function memberOf(owner: Json, name: Json): Json | undefined {
-  if (isList(owner))
-    return isNumber(name) && Number.isSafeInteger(Number(name)) ? owner[Number(name)] : undefined;
+  if (isList(owner)) return isNumber(name) ? owner[Number(name)] : undefined;
   return isMap(owner) && typeof name === "string" && Object.hasOwn(owner, name) ? owner[name] : undefined;
 }
 

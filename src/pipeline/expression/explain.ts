@@ -1,7 +1,9 @@
 import type { Tools } from "./callFunction.ts";
-import type { Contexts } from "./evaluate.ts";
-import { Evaluation } from "./evaluate.ts";
+import { type Contexts, Evaluation } from "./evaluate.ts";
 import type { Expression, Node } from "./expression.ts";
+
+/** How many sides of an `||` are explained: each takes its values' masking. */
+const mostSides = 10;
 
 /**
  * Says why a condition doesn't hold, with the values that it compares: `length(this.json.items) == inputs.lamps: 1 and 2`.
@@ -18,7 +20,7 @@ export function explain({ text, root }: Expression, contexts: Contexts, tools: T
 /** Why a node, which has been evaluated, is true or false. */
 function why(node: Node, is: boolean, evaluation: Evaluation): string {
   const source = evaluation.source(node);
-  const said = is ? `${source} is true` : source;
+  const begin = is ? `${source} is true` : source;
   switch (node.kind) {
     case "not":
       return why(node.operand, !is, evaluation);
@@ -26,13 +28,14 @@ function why(node: Node, is: boolean, evaluation: Evaluation): string {
       // One side makes `&&` false or `||` true; otherwise each does its part.
       const decisive = node.operands.find((operand) => evaluation.value(operand) === is);
       const sides = is === (node.operator === "||") && decisive !== undefined ? [decisive] : node.operands;
-      return sides.map((operand) => why(operand, is, evaluation)).join("; ");
+      const said = sides.slice(0, mostSides).map((operand) => why(operand, is, evaluation));
+      return [...said, ...(sides.length > mostSides ? ["…"] : [])].join("; ");
     }
     case "compare":
-      return `${said}: ${evaluation.shown([node.left, node.right])}`;
+      return `${begin}: ${evaluation.shown([node.left, node.right])}`;
     case "call": {
       const [first] = node.args;
-      if (node.name !== "exists" || first === undefined) return `${said}: ${evaluation.shown(node.args)}`;
+      if (node.name !== "exists" || first === undefined) return `${begin}: ${evaluation.shown(node.args)}`;
       const missing = evaluation.missing(first);
       return missing?.message ?? `${evaluation.source(first)} is there: ${evaluation.shown([first])}`;
     }

@@ -8,7 +8,7 @@ export interface Expression {
 }
 
 /** Where something stands in the expression's text: an offset and a length in UTF-16 units. */
-interface Position {
+export interface Position {
   readonly at: number;
   readonly length: number;
 }
@@ -81,7 +81,7 @@ export function references({ text, root }: Expression): readonly Reference[] {
       case "all": {
         const index = visit(node.of);
         const reference = index === undefined ? undefined : found[index];
-        const name = node.kind === "member" && !node.isEach ? nameOf(node.key) : undefined;
+        const name = node.kind === "member" ? nameOf(node.key) : undefined;
         if (node.kind === "member" && name === undefined) visit(node.key);
         if (index !== undefined && reference !== undefined && !reference.goesOn) {
           found[index] =

@@ -1,0 +1,149 @@
+import {
+  Binary,
+  ContextAccess,
+  type Expr,
+  FunctionCall,
+  Grouping,
+  IndexAccess,
+  Literal,
+  Logical,
+  Star,
+  Unary,
+} from "@actions/expressions/ast";
+import { MAX_PARSER_DEPTH } from "@actions/expressions/errors";
+import { type Token, TokenType } from "@actions/expressions/lexer";
+import { readTextExpectation } from "../file/values.ts";
+import { quoted } from "../mistakes/problem.ts";
+import type { Node, Operator, Position } from "./expression.ts";
+import { isContextName, isFunctionName } from "./names.ts";
+import { Mistake, type PlacedToken, tooDeep } from "./tokens.ts";
+import { type Json, parseNumber } from "./value.ts";
+
+/** Our own tree, whose nodes know their positions. The parser bounds the depth, but not that of `a == b == c`. */
+export function convertTree(tree: Expr, tokens: readonly PlacedToken[]): Node {
+  const indexes = new Map(tokens.map(({ token }, index) => [token, index]));
+  const indexOf = (token: Token) => indexes.get(token) ?? 0;
+  return convert(tree, 1).node;
+
+  function made(first: number, last: number, node: (position: Position) => Node): Converted {
+    const at = tokens[first]?.at ?? 0;
+    const end = tokens[last];
+    return { node: node({ at, length: (end?.at ?? 0) + (end?.length ?? 0) - at }), first, last };
+  }
+
+  function convert(expr: Expr, depth: number): Converted {
+    if (depth > MAX_PARSER_DEPTH) throw tooDeep({ at: 0, length: tokens.at(-1)?.at ?? 0 });
+    const inner = (part: Expr) => convert(part, depth + 1);
+    if (expr instanceof Literal) {
+      const index = indexOf(expr.token);
+      return made(index, index, (position) => literal(expr.token, position));
+    }
+    if (expr instanceof ContextAccess) {
+      const index = indexOf(expr.name);
+      const name = checked(expr.name.lexeme, isContextName);
+      return made(index, index, (position) => ({ kind: "context", name, ...position }));
+    }
+    if (expr instanceof Grouping) {
+      const { node, first, last } = inner(expr.group);
+      return { node, first: first - 1, last: last + 1 };
+    }
+    if (expr instanceof IndexAccess) return convertAccess(expr, inner);
+    if (expr instanceof FunctionCall) {
+      const first = indexOf(expr.functionName);
+      const name = checked(expr.functionName.lexeme, isFunctionName);
+      const parts = expr.args.map(inner);
+      const args = parts.map(({ node }) => node);
+      if (name === "match") checkPattern(args[1]);
+      const last = (parts.at(-1)?.last ?? first + 1) + 1;
+      return made(first, last, (position) => ({ kind: "call", name, args, ...position }));
+    }
+    if (expr instanceof Unary) {
+      const { node: operand, last } = inner(expr.expr);
+      return made(indexOf(expr.operator), last, (position) => ({ kind: "not", operand, ...position }));
+    }
+    if (expr instanceof Binary) {
+      const operator = checked(expr.operator.lexeme, isOperator);
+      const { node: left, first } = inner(expr.left);
+      const { node: right, last } = inner(expr.right);
+      return made(first, last, (position) => ({ kind: "compare", operator, left, right, ...position }));
+    }
+    if (!(expr instanceof Logical)) throw new Error("the parser made a node of a kind that isn't known");
+    const operator = checked(expr.operator.lexeme, isLogical);
+    const parts = expr.args.map(inner);
+    const operands = parts.map(({ node }) => node);
+    return made(parts[0]?.first ?? 0, parts.at(-1)?.last ?? 0, (position) => ({
+      kind: "logical",
+      operator,
+      operands,
+      ...position,
+    }));
+  }
+
+  function convertAccess({ expr, index }: IndexAccess, inner: (part: Expr) => Converted): Converted {
+    const { node: of, first, last: before } = inner(expr);
+    const closing = tokens[before + 1]?.token.type === TokenType.DOT ? 0 : 1;
+    // `(items.*.id)[0]` is the first of the ids: parentheses end what is of each item.
+    const isEach = expr instanceof IndexAccess && (of.kind === "all" || (of.kind === "member" && of.isEach));
+    if (index instanceof Star) {
+      return made(first, before + 2 + closing, (position) => ({ kind: "all", of, isEach, ...position }));
+    }
+    const { node: key, last } = inner(index);
+    return made(first, last + closing, (position) => ({ kind: "member", of, key, isEach, ...position }));
+  }
+}
+
+/** A converted node, with the first and the last of its tokens: parentheses count, which the node itself hasn't. */
+interface Converted {
+  readonly node: Node;
+  readonly first: number;
+  readonly last: number;
+}
+
+/** What the parser took as a name or an operator, which it has checked. */
+function checked<T extends string>(lexeme: string, isKnown: (lexeme: string) => lexeme is T): T {
+  if (isKnown(lexeme)) return lexeme;
+  throw new Error(`the parser made a node that isn't known: ${lexeme}`);
+}
+
+function isOperator(lexeme: string): lexeme is Operator {
+  return ["==", "!=", "<", "<=", ">", ">="].includes(lexeme);
+}
+
+function isLogical(lexeme: string): lexeme is "&&" | "||" {
+  return lexeme === "&&" || lexeme === "||";
+}
+
+/** What the token stands for. The lexer unescapes only the first `''` of a text, and has no exact whole numbers. */
+function literal(token: Token, position: Position): Node {
+  const made = (value: Json): Node => ({ kind: "literal", value, ...position });
+  switch (token.type) {
+    case TokenType.TRUE:
+      return made(true);
+    case TokenType.FALSE:
+      return made(false);
+    case TokenType.NULL:
+      return made(null);
+    case TokenType.STRING:
+      return made(token.lexeme.slice(1, -1).replaceAll("''", "'"));
+    case TokenType.NUMBER: {
+      const value = parseNumber(token.lexeme);
+      if (value === undefined) throw new Mistake(`JSON has no number \`${quoted(token.lexeme)}\``, position);
+      return made(value);
+    }
+    default:
+      return made(token.lexeme);
+  }
+}
+
+/** A pattern stands in the file, so that none comes from outside, and it is checked before the run. */
+function checkPattern(pattern: Node | undefined): void {
+  if (pattern === undefined) return;
+  const read =
+    pattern.kind === "literal" && typeof pattern.value === "string"
+      ? readTextExpectation(pattern.value)
+      : undefined;
+  if (read?.kind === "invalid") throw new Mistake(read.problem, pattern);
+  if (read?.expectation.kind !== "matches") {
+    throw new Mistake("the pattern of `match` is written here, between slashes: `'/…/'`", pattern);
+  }
+}
