@@ -101,6 +101,7 @@ class Check {
           : [];
     for (const { at, problem } of found) {
       if (isName) this.#problems.addToName(path, problem);
+      else if (at === 0) this.#problems.add(path, problem);
       else this.#problems.addIn(path, at, problem);
     }
   }
@@ -278,5 +279,7 @@ function problemOfText(text: string, problem: string, instead: string | undefine
   if (text.includes("${{@")) return "`@` can't stand here";
   if (instead !== undefined && / can't be used here; env can$/.test(problem))
     return `${problem.replace(/; env can$/, "")}: ${instead}`;
-  return problem.startsWith("there is no ") ? `${problem}; write \`$\${{\` for \`\${{\` itself` : problem;
+  return /^there is no (?!.*did you mean)/.test(problem)
+    ? `${problem}; write \`$\${{\` for \`\${{\` itself`
+    : problem;
 }

@@ -90,6 +90,15 @@ function checkNames(tokens: readonly PlacedToken[], known: readonly ContextName[
 
 const words: Readonly<Record<string, string>> = { and: "&&", or: "||", not: "!" };
 
+/** What other tools call it. */
+const elsewhere: Readonly<Record<string, ContextName>> = {
+  secrets: "env",
+  vars: "env",
+  matrix: "each",
+  needs: "steps",
+  github: "run",
+};
+
 function problemOfContext(name: string, known: readonly ContextName[]): string {
   const shown = `\`${quoted(name)}\``;
   if (isContextName(name)) {
@@ -97,6 +106,7 @@ function problemOfContext(name: string, known: readonly ContextName[]): string {
     return `${shown} ${where === undefined ? `can't be used here; ${known.join(", ")} can` : `is there only ${where}`}`;
   }
   if (Object.hasOwn(words, name)) return `${shown} can't stand here; write \`${words[name]}\``;
+  if (Object.hasOwn(elsewhere, name)) return `there is no ${shown}; did you mean \`${elsewhere[name]}\`?`;
   const paths = `a path begins with ${known.join(", ")}`;
   return `there is no ${shown}${suggestion(name, known) || `; a text is written \`'${quoted(name)}'\`, and ${paths}`}`;
 }

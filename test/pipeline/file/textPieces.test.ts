@@ -63,8 +63,9 @@ describe("a text with expressions", () => {
       "callFunction",
       "explain",
     ]) {
+      const folder = file === "textPieces" ? "file" : "expression";
       const source = await readFile(
-        new URL(`../../../src/pipeline/expression/${file}.ts`, import.meta.url),
+        new URL(`../../../src/pipeline/${folder}/${file}.ts`, import.meta.url),
         "utf8",
       );
       assert.doesNotMatch(source, /from "@actions|^import (?!type).*parseExpression/m, file);
