@@ -120,10 +120,13 @@ class Check {
 
   #inText(text: string, place: Place, step: KnownStep | undefined): readonly Found[] {
     if (place.kind === "fixed") return [{ at: 0, problem: "nothing can be filled in here" }];
+    // A scope is ours to write: see `marked`.
+    const mark = text.search(/(?<!\$)\$\{\{@/);
+    if (mark !== -1) return [{ at: mark, problem: "`@` can't stand here" }];
     const parsed = parseText(text, place.contexts);
     if (parsed.kind === "invalid") {
       const instead = place.kind === "text" ? place.instead : undefined;
-      return [{ at: parsed.at, problem: problemOfText(text, parsed.problem, instead) }];
+      return [{ at: parsed.at, problem: problemOfText(parsed.problem, instead) }];
     }
     return parsed.pieces.flatMap((piece) =>
       piece.kind === "expression" ? this.#inReferences(piece.expression, piece.at, step) : [],
@@ -247,8 +250,6 @@ function placeInStep(path: Path, { type, isEach }: KnownStep): Place {
       return { kind: "text", contexts: own };
     case "name":
     case "use":
-    case "id":
-    case "include":
     case "mask":
     case "retry":
     case "on-failure":
@@ -275,8 +276,7 @@ function placeInStep(path: Path, { type, isEach }: KnownStep): Place {
 }
 
 /** The problem of a text, with what its writer may have meant. */
-function problemOfText(text: string, problem: string, instead: string | undefined): string {
-  if (text.includes("${{@")) return "`@` can't stand here";
+function problemOfText(problem: string, instead: string | undefined): string {
   if (instead !== undefined && / can't be used here; env can$/.test(problem))
     return `${problem.replace(/; env can$/, "")}: ${instead}`;
   return /^there is no (?!.*did you mean)/.test(problem)

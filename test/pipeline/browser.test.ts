@@ -62,7 +62,7 @@ steps:
           status: { from: 200, to: 299 },
           url: text("lamps"),
           title: { kind: "matches", source: "^Lamps", flags: "" },
-          text: text("3 results"),
+          text: [text("3 results")],
           elements: [
             { target: { kind: "role", role: "listitem", text: text("lamp") }, count: 3 },
             { target: { kind: "role", role: "heading" } },

@@ -75,9 +75,9 @@ steps:
         timeoutMilliseconds: 2000,
         expect: {
           status: { from: 201, to: 201 },
-          headers: { location: { kind: "matches", source: "orders", flags: "" } },
+          headers: { location: [{ kind: "matches", source: "orders", flags: "" }] },
           json: { value: null },
-          text: { kind: "contains", text: "lamp" },
+          text: [{ kind: "contains", text: "lamp" }],
           withinMilliseconds: 500,
         },
       },
@@ -162,7 +162,7 @@ steps:
     const text =
       'resources: { s: { type: http, base-url: http://h.test } }\nsteps: [{ use: s, post: /, json: { "${{ a.b }}": 1, c: "$${{ d }}" } }]\n';
     assert.deepEqual(invalid(text), [
-      "2:36: `a.b` can't be filled in; only environment variables can: `${{ env.NAME }}`; write `$${{` for `${{` itself",
+      "2:36: there is no `a`; a text is written `'a'`, and a path begins with env, inputs, steps, run; write `$${{` for `${{` itself",
     ]);
   });
 
@@ -181,7 +181,7 @@ steps:
         run: ["sleep", "1.50", "true"],
         cwd: "app",
         env: { A: "1", B: "3.10" },
-        expect: { exitCode: 7, output: { kind: "matches", source: "done", flags: "i" } },
+        expect: { exitCode: 7, output: [{ kind: "matches", source: "done", flags: "i" }] },
       },
     ]);
   });
@@ -325,7 +325,7 @@ describe("a broken pipeline file", () => {
     [
       "with a file of variables that a variable would name",
       `env-file: "\${{ env.NAME }}"\n${oneStep}`,
-      "1:11: an environment variable can't be filled in here",
+      "1:11: nothing can be filled in here",
     ],
     [
       "with a name that can't be one",
@@ -335,17 +335,17 @@ describe("a broken pipeline file", () => {
     [
       "with a reference to what isn't the environment",
       "resources: { sh: { type: cli } }\nsteps:\n  - { use: sh, run: 'echo ${{ secrets.X }}' }",
-      "3:21: `secrets.X` can't be filled in; only environment variables can: `${{ env.NAME }}`; write `$${{` for `${{` itself",
+      "3:31: there is no `secrets`; did you mean `env`?",
     ],
     [
       "with a reference that doesn't end",
       "resources: { sh: { type: cli } }\nsteps:\n  - use: sh\n    run: x\n    env: { A: '${{ env.X' }",
-      "5:15: `${{` has no closing `}}`",
+      "5:15: `${{` has no closing `}}`; write `$${{` for `${{` itself",
     ],
     [
       "with a reference in a name that people see",
       "resources: { sh: { type: cli } }\nsteps:\n  - name: ${{ env.X }}\n    use: sh\n    run: x",
-      "3:11: an environment variable can't be filled in here",
+      "3:11: nothing can be filled in here",
     ],
     [
       "with a broken regular expression",

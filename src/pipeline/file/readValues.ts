@@ -46,7 +46,7 @@ export function readExpected(value: Words, path: Path, reading: StepReading): Te
     return undefined;
   }
   if (read.expectation.kind === "matches" && hasExpression(text)) {
-    reading.problems.add(path, "an environment variable can't be filled in inside a regular expression");
+    reading.problems.add(path, "nothing can be filled in inside a regular expression");
   }
   return read.expectation;
 }

@@ -1,0 +1,474 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: expressions as pipeline files write them.
+import assert from "node:assert/strict";
+import { parsePipeline } from "../../src/pipeline/parsePipeline.ts";
+import { skippedUse } from "../../src/pipeline/skippedUse.ts";
+
+type Files = Readonly<Record<string, string>>;
+
+function parse(text: string, files: Files = {}) {
+  return parsePipeline(text, "checkout.yaml", (path) => {
+    const part = files[path];
+    return part === undefined
+      ? { kind: "unreadable", problem: "it isn't there" }
+      : { kind: "read", text: part };
+  });
+}
+
+function valid(text: string, files?: Files) {
+  const parsed = parse(text, files);
+  assert.equal(parsed.kind, "valid", JSON.stringify(parsed));
+  return parsed.pipeline;
+}
+
+function problems(text: string, files?: Files): readonly string[] {
+  const parsed = parse(text, files);
+  assert.equal(parsed.kind, "invalid", "there is no problem");
+  return parsed.problems.map(({ line, column, message }) => `${line}:${column}: ${message}`);
+}
+
+const resources =
+  'resources: { sh: { type: cli }, shop: { type: http, base-url: "http://h.test" }, db: { type: sql, url: "sqlite::memory:" } }';
+const steps = (...lines: readonly string[]) =>
+  `${resources}\nsteps:\n${lines.map((line) => `  - ${line}\n`).join("")}`;
+const fine = '{ use: sh, run: "true" }';
+
+describe("the inputs that a pipeline file declares", () => {
+  const inputs = (yaml: string) => `inputs:\n${yaml}\n${steps(fine)}`;
+
+  it("have the type of their default, or one of their own", () => {
+    assert.deepEqual(
+      valid(
+        inputs(`  url: "\${{ default(env.SHOP, 'http://h.test') }}"
+  lamps: 2
+  visit: true
+  user:
+  token: {}
+  region: { options: [eu, us], default: eu, description: Whose prices }
+  size: { options: [1, 2] }
+  count: { type: number, default: "\${{ number(env.COUNT) }}" }`),
+      ).inputs,
+      [
+        { name: "url", type: "text", default: "${{ default(env.SHOP, 'http://h.test') }}" },
+        { name: "lamps", type: "number", default: 2 },
+        { name: "visit", type: "boolean", default: true },
+        { name: "user", type: "text" },
+        { name: "token", type: "text" },
+        { name: "region", type: "text", options: ["eu", "us"], default: "eu", description: "Whose prices" },
+        { name: "size", type: "number", options: [1, 2] },
+        { name: "count", type: "number", default: "${{ number(env.COUNT) }}" },
+      ],
+    );
+  });
+
+  for (const [why, yaml, ...told] of [
+    ["a default of another type", "  a: { type: number, default: x }", "2:31: expected a number"],
+    [
+      "a default that is no option",
+      "  a: { options: [x, y], default: z }",
+      "2:34: this is none of the `options`: x, y",
+    ],
+    ["options of two types", "  a: { options: [x, 1] }", "2:21: expected text; put this number in quotes"],
+    ["an unknown type", "  a: { type: date }", "2:14: expected one of text, number, boolean"],
+    [
+      "a list",
+      "  a: [1]",
+      "2:6: expected the input's default, or a map with `type`, `options`, `default`, `description`",
+    ],
+    [
+      "a word that it hasn't",
+      "  a: { defualt: 1 }",
+      "2:8: an input has no `defualt`; did you mean `default`?",
+    ],
+    [
+      "a name that can't be read",
+      "  a.b: 1",
+      "2:3: an input's name begins with a letter or `_` and goes on with letters, digits, `_` and `-`",
+    ],
+    [
+      "another input in a default",
+      '  a: 1\n  b: "${{ inputs.a }}"',
+      "3:11: `inputs` can't be used here; env, run can",
+    ],
+  ] as const) {
+    it(`are refused with ${why}`, () => assert.deepEqual(problems(inputs(yaml)), told));
+  }
+});
+
+describe("an expression of a pipeline file", () => {
+  it("may use what is there where it stands", () => {
+    valid(`inputs: { a-b: 1 }
+resources:
+  shop: { type: http, base-url: "\${{ env.SHOP }}/\${{ inputs.a-b }}", headers: { x: "\${{ run.id }}" } }
+  sh: { type: cli }
+  db: { type: sql, url: "sqlite:\${{ inputs.a-b }}.db" }
+steps:
+  - { id: one, use: shop, get: /, each: [1, "\${{ inputs.a-b }}"], headers: { a: "\${{ each.index }}" } }
+  - { id: two, use: shop, post: /, json: { "\${{ inputs.a-b }}": "\${{ steps.one[0].json.x }}" }, expect: { that: [this.status == 200, exists(this.json.a)] } }
+  - { if: steps.two.outcome == 'succeeded', use: sh, run: [echo, "\${{ steps.one.*.status }}"], env: { A: "\${{ steps.two.headers.x-id }}" } }
+  - { use: db, query: select ?, params: ["\${{ steps.two.json }}"], expect: { rows: [{ n: "\${{ steps.two.json.n }}" }] } }
+finally:
+  - { id: last, use: sh, run: ["\${{ steps.two.text }}"] }
+outputs: { all: "\${{ steps.last.stdout }}" }`);
+  });
+
+  for (const [why, step, ...told] of [
+    [
+      "a later step's result",
+      '{ use: sh, run: ["${{ steps.b.text }}"] }\n  - { id: b, use: sh, run: x }',
+      "3:33: the step `b` comes later, so it has no result yet",
+    ],
+    [
+      "its own step's result",
+      '{ id: a, use: sh, run: ["${{ steps.a.text }}"] }',
+      "3:40: `a` is this step, whose result is `this` in `expect.that`",
+    ],
+    [
+      "a step that isn't there",
+      '{ id: aa, use: sh, run: x }\n  - { use: sh, run: ["${{ steps.ab.text }}"] }',
+      "4:33: no step has the id `ab`; did you mean `aa`?",
+    ],
+    [
+      "a field that the type hasn't",
+      '{ id: a, use: sh, run: x }\n  - { use: sh, run: ["${{ steps.a.json.x }}", "${{ steps.a.status }}"] }',
+      "4:60: `steps.a` has no `status`; it has `exit-code`, `output`, `stdout`, `stderr`, `json`, `outcome`, `time`, `attempts`",
+    ],
+    [
+      "a header in capitals",
+      '{ id: a, use: shop, get: / }\n  - { use: sh, run: ["${{ steps.a.headers.Location }}"] }',
+      "4:43: the names of headers are in lower case: `location`",
+    ],
+    [
+      "one result of a list",
+      '{ id: a, each: [1], use: sh, run: x }\n  - { use: sh, run: ["${{ steps.a.text }}"] }',
+      "4:35: this step has `each`, so `steps.a` is a list: `steps.a[0].text`, or `steps.a.*.text` for all",
+    ],
+    [
+      "an input that isn't declared",
+      '{ use: sh, run: ["${{ inputs.x }}"] }',
+      "3:34: there is no input `x`; the file has no `inputs`",
+    ],
+    [
+      "`each` without one",
+      '{ use: sh, run: ["${{ each.value }}"] }',
+      "3:27: `each` is there only in a step with `each`",
+    ],
+    [
+      "`this` outside `that`",
+      "{ use: sh, if: this.status == 1, run: x }",
+      "3:20: `this` is there only in `expect.that`",
+    ],
+    [
+      "a variable by a name that only a run knows",
+      "{ use: sh, if: \"env[run.id] == 'x'\", run: x }",
+      "3:20: a variable is named in the file, such as `env.SHOP_TOKEN`, so that its value can be masked",
+    ],
+    [
+      "braces in an expression",
+      "{ use: sh, if: '${{ run.id }}', run: x }",
+      "3:20: this is an expression already: leave out the `${{` and the `}}`",
+    ],
+    [
+      "a field of a run that isn't there",
+      '{ use: sh, run: ["${{ run.pipelin }}"] }',
+      "3:31: a run has no `pipelin`; did you mean `pipeline`?",
+    ],
+    [
+      "an input in a shell's text",
+      "use: sh\n    run: |\n      echo one\n      echo ${{ run.id }}",
+      "6:16: `run` can't be used here: pass it by `env: { NAME: … }` and write `\"$NAME\"`, so that it can't become a part of the script; a list of a program and its arguments takes it too",
+    ],
+    [
+      "a result in a statement",
+      '{ use: db, query: "select ${{ run.id }}" }',
+      "3:35: `run` can't be used here: give it as a param, so that it can't change the statement",
+    ],
+    [
+      "a value in a pattern",
+      "{ use: sh, run: x, expect: { output: '/${{ run.id }}/' } }",
+      "3:42: nothing can be filled in inside a regular expression",
+    ],
+    [
+      "a value in an id",
+      "{ id: 'a${{ run.id }}', use: sh, run: x }",
+      "3:11: an `id` begins with a letter or `_` and goes on with letters, digits, `_` and `-`",
+    ],
+    ["a mark of its own", '{ use: sh, run: ["${{@0 run.id }}"] }', "3:22: `@` can't stand here"],
+  ] as const) {
+    it(`can't have ${why}`, () => assert.deepEqual(problems(steps(step)), told));
+  }
+
+  it("is told of at the same place in a quoted text and in one with line breaks", () => {
+    assert.deepEqual(
+      problems(
+        steps(
+          "{ use: sh, run: ['it''s ${{ inputs.x }}', \"a\\tb ${{ inputs.y }}\"] }",
+          "use: sh\n    env:\n      A: >-\n        one\n        ${{ inputs.z }}\n    run: x",
+        ),
+      ),
+      [
+        "3:40: there is no input `x`; the file has no `inputs`",
+        "3:64: there is no input `y`; the file has no `inputs`",
+        "8:20: there is no input `z`; the file has no `inputs`",
+      ],
+    );
+  });
+});
+
+describe("what is done around a step", () => {
+  it("is planned as it is written", () => {
+    const [step] = valid(
+      steps(
+        "{ id: a, if: run.id != 'x', each: [1], retry: { for: 30s, times: 5, every: 500ms }, on-failure: continue, mask: [json.token], use: shop, get: /, expect: { that: this.status == 200 } }",
+      ),
+    ).steps;
+    const { id, if: condition, each, retry, goesOn, mask, that } = step ?? assert.fail();
+    assert.deepEqual(
+      { id, condition, each, retry, goesOn, mask, that },
+      {
+        id: "a",
+        condition: "run.id != 'x'",
+        each: [1],
+        retry: { forMilliseconds: 30_000, times: 5, everyMilliseconds: 500 },
+        goesOn: true,
+        mask: ["json.token"],
+        that: ["this.status == 200"],
+      },
+    );
+  });
+
+  for (const [why, step, ...told] of [
+    [
+      "a retry without an end",
+      "{ use: sh, run: x, retry: { every: 1s } }",
+      "3:31: `retry` needs `for`, a length of time, or `times`, a number of attempts",
+    ],
+    [
+      "another way to go on",
+      "{ use: sh, run: x, on-failure: ignore }",
+      "3:36: expected `continue`; without it, the run ends here",
+    ],
+    [
+      "an id twice",
+      "{ id: a, use: sh, run: x }\n  - { id: a, use: sh, run: x }",
+      "4:11: another step has the id `a` already",
+    ],
+    [
+      "a condition that is no expression",
+      "{ use: sh, run: x, if: a b }",
+      "3:28: there is no `a`; a text is written `'a'`, and a path begins with env, inputs, steps, run",
+    ],
+  ] as const) {
+    it(`is refused with ${why}`, () => assert.deepEqual(problems(steps(step)), told));
+  }
+
+  it("comes last where it cleans up, within the time limit", () => {
+    const pipeline = valid(
+      `time-limit: 10s\nfinally-limit: 2s\n${resources}\nfinally: [{ use: sh, run: rm }]\nsteps: [{ use: sh, run: x }]\n`,
+    );
+    assert.deepEqual(
+      pipeline.steps.map(({ name, isCleanup }) => [name, isCleanup]),
+      [
+        ["x", undefined],
+        ["rm", true],
+      ],
+    );
+    assert.equal(pipeline.cleanupMilliseconds, 2000);
+    assert.deepEqual(problems(`time-limit: 5s\n${resources}\nsteps: [${fine}]\nfinally: [${fine}]`), [
+      "4:10: `finally` takes 5s of the time limit, which is 5s: set `finally-limit`",
+    ]);
+    assert.deepEqual(problems(`finally-limit: 5s\n${resources}\nsteps: [${fine}]`), [
+      "1:1: there is no `finally` that it could limit",
+    ]);
+  });
+});
+
+describe("a part", () => {
+  const login = `inputs: { user: }
+resources: { shop: { type: http, base-url: "http://other.test" }, sh: { type: cli } }
+steps:
+  - { id: sent, use: shop, post: /login, json: { user: "\${{ inputs.user }}" } }
+finally: [{ use: sh, run: logout }]
+outputs: { token: "\${{ steps.sent.json.token }}" }
+`;
+  const including = (line: string, ...more: readonly string[]) => steps(line, ...more);
+
+  it("is put in its place, works with the includer's resources, and cleans up after it", () => {
+    const pipeline = valid(
+      `inputs: { host: h }
+resources: { shop: { type: http, base-url: "http://\${{ inputs.host }}", headers: { t: "\${{ env.T }}" } } }
+steps:
+  - { id: login, include: parts/login.yaml, inputs: { user: "\${{ run.id }}" } }
+  - { use: shop, get: "/\${{ steps.login.token }}" }
+finally: [{ use: shop, get: /end }]
+`,
+      { "parts/login.yaml": login },
+    );
+    assert.deepEqual(
+      pipeline.steps.map((step) => [
+        step.name,
+        step.part,
+        step.isCleanup,
+        step.type === "http" ? step.address.base : "",
+      ]),
+      [
+        ["POST /login", 0, undefined, "http://${{@0  inputs.host }}"],
+        ["GET /${{ steps.login.token }}", undefined, undefined, "http://${{ inputs.host }}"],
+        ["GET /end", undefined, true, "http://${{ inputs.host }}"],
+        ["logout", 0, true, ""],
+      ],
+    );
+    assert.deepEqual(pipeline.parts, [
+      {
+        name: "parts/login.yaml",
+        id: "login",
+        given: { user: "${{ run.id }}" },
+        inputs: [{ name: "user", type: "text" }],
+        outputs: { token: "${{ steps.sent.json.token }}" },
+      },
+    ]);
+    assert.deepEqual(pipeline.resources, [
+      { name: "shop", type: "http" },
+      { name: "sh", type: "cli" },
+    ]);
+  });
+
+  it("may include parts itself, up to 5 deep", () => {
+    const chain = (depth: number): Files =>
+      Object.fromEntries(
+        Array.from({ length: depth }, (_, index) => [
+          `p${index + 1}.yaml`,
+          index + 1 === depth ? steps(fine) : `steps: [{ include: p${index + 2}.yaml }]`,
+        ]),
+      );
+    assert.deepEqual(
+      valid("steps: [{ include: p1.yaml }]", chain(5)).parts?.map(({ parent }) => parent),
+      [undefined, 0, 1, 2, 3],
+    );
+    assert.match(
+      problems("steps: [{ include: p1.yaml }]", chain(6))[0] ?? "",
+      /parts include parts at most 5 deep/,
+    );
+  });
+
+  for (const [why, line, files, ...told] of [
+    [
+      "that isn't there",
+      "{ include: parts/x.yaml }",
+      {},
+      "3:16: `parts/x.yaml` can't be read: it isn't there",
+    ],
+    [
+      "that includes itself",
+      "{ include: a.yaml }",
+      { "a.yaml": "steps: [{ include: b.yaml }]", "b.yaml": "steps: [{ include: a.yaml }]" },
+      "3:16: `a.yaml` can't be run: line 1, column 20: `b.yaml` can't be run: line 1, column 20: `a.yaml` includes itself",
+    ],
+    [
+      "with a problem",
+      "{ include: a.yaml }",
+      { "a.yaml": "steps:\n  - { use: x, run: y }" },
+      "3:16: `a.yaml` can't be run: line 2, column 12: there is no resource `x`: the file has no `resources`",
+    ],
+    [
+      "out of the project",
+      "{ include: ../a.yaml }",
+      {},
+      "3:16: this leads out of the project's folder; name a file by its path from there, such as `parts/login.yaml`",
+    ],
+    [
+      "whose path only a run knows",
+      "{ include: '${{ run.id }}.yaml' }",
+      {},
+      "3:16: a part's path is fixed, so that its steps are known before the run",
+    ],
+    [
+      "without what it needs",
+      "{ include: a.yaml }",
+      { "a.yaml": login },
+      "3:16: the part needs `user`: give it by `inputs`",
+    ],
+    [
+      "with an input that it hasn't",
+      "{ include: a.yaml, inputs: { usr: x, user: y } }",
+      { "a.yaml": login },
+      "3:34: the part has no input `usr`; did you mean `user`?",
+    ],
+    [
+      "with an input of another type",
+      "{ include: a.yaml, inputs: { user: 7 } }",
+      { "a.yaml": login },
+      "3:40: the part's input is a text",
+    ],
+    [
+      "with a word of other steps",
+      "{ include: a.yaml, retry: { times: 2 }, inputs: { user: y } }",
+      { "a.yaml": login },
+      "3:24: a step with `include` has no `retry`: its steps have their own",
+    ],
+    [
+      "whose output isn't there",
+      '{ id: a, include: a.yaml, inputs: { user: y } }\n  - { use: sh, run: ["${{ steps.a.tokn }}"] }',
+      { "a.yaml": login },
+      "4:35: `steps.a` has no `tokn`; did you mean `token`?",
+    ],
+  ] as const) {
+    it(`${why} is refused`, () => assert.deepEqual(problems(including(line), files), told));
+  }
+
+  it("has at most 500 steps together with others, however they multiply", () => {
+    const ten = (path: string) =>
+      `steps: [${Array.from({ length: 10 }, () => `{ include: ${path} }`).join(", ")}]`;
+    const files = {
+      "a.yaml": ten("b.yaml"),
+      "b.yaml": ten("c.yaml"),
+      "c.yaml": steps(...Array.from({ length: 10 }, () => fine)),
+    };
+    assert.match(problems("steps: [{ include: a.yaml }]", files)[0] ?? "", /at most 500 steps/);
+  });
+
+  it("is left open where the project's files aren't known", () => {
+    const parsed = parsePipeline(
+      steps(fine, "{ id: a, include: a.yaml }", '{ use: sh, run: ["${{ steps.a.any }}"] }'),
+      "a.yaml",
+    );
+    assert.equal(parsed.kind, "valid", JSON.stringify(parsed));
+  });
+});
+
+describe("a run that begins with a later step", () => {
+  const file = valid(
+    steps(
+      "{ id: a, use: sh, run: x }",
+      "{ name: b, use: sh, run: x }",
+      '{ name: c, use: sh, run: ["${{ steps.a.stdout }}"] }',
+    ).replace("steps:", 'finally: [{ use: sh, run: ["${{ steps.a.stdout }}"] }]\nsteps:'),
+  );
+
+  it("is refused where one from there on uses what it would skip", () => {
+    assert.equal(skippedUse(file, 1), "`c` uses the result of the step `a`, which would be skipped");
+    assert.equal(skippedUse(file, 0), undefined);
+  });
+
+  it("does without what only the cleanup uses", () => {
+    const other = valid(
+      steps("{ id: a, use: sh, run: x }", fine).replace(
+        "steps:",
+        "finally: [{ if: exists(steps.a.stdout), use: sh, run: x }]\nsteps:",
+      ),
+    );
+    assert.equal(skippedUse(other, 1), undefined);
+  });
+
+  it("is refused in the middle of a part, and where a part uses what it would skip", () => {
+    const part = `inputs: { t: }\n${steps(fine, fine)}`;
+    const pipeline = valid(
+      steps(
+        "{ id: a, use: sh, run: x }",
+        "{ name: p, include: p.yaml, inputs: { t: '${{ steps.a.text }}' } }",
+      ).replace("text }}", "stdout }}"),
+      { "p.yaml": part },
+    );
+    assert.equal(skippedUse(pipeline, 1), "`p` uses the result of the step `a`, which would be skipped");
+    assert.equal(skippedUse(pipeline, 2), "it is a step of `p`, which begins with its first step");
+  });
+});
