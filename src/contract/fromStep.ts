@@ -18,11 +18,12 @@ export function meantSteps(steps: readonly { readonly name: string }[], fromStep
 interface NamedStep {
   readonly name: string;
   readonly status: string;
+  readonly cleanup?: true | undefined;
 }
 
 /**
  * The step that a run failed at, its index, and the `from-step` of a new run that begins with it. Undefined where none
- * failed, or where neither its name nor its number tells it from the others.
+ * failed, where a step that cleans up did, or where neither its name nor its number tells it from the others.
  */
 export function fromFailedStep(run: {
   readonly status: string;
@@ -30,7 +31,7 @@ export function fromFailedStep(run: {
   readonly steps?: readonly NamedStep[] | undefined;
 }): { readonly index: number; readonly step: NamedStep; readonly fromStep: string } | undefined {
   const failed = failedStep<NamedStep>(run);
-  if (failed === undefined) return undefined;
+  if (failed === undefined || failed.step.cleanup) return undefined;
   const { index, step } = failed;
   const fromStep = [step.name, String(index + 1)].find((text) => {
     const [meant, other] = meantSteps(run.steps ?? [], text);

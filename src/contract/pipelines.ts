@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import { lenient } from "./fields.ts";
+import { declaredInputSchema } from "./inputs.ts";
 
 /** An entry of `GET /api/pipelines`. `problem` says why a broken file can't run: one line for each problem, with its position. */
 const servedEntrySchema = z.object({
@@ -7,6 +8,8 @@ const servedEntrySchema = z.object({
   project: z.string(),
   path: z.string(),
   resourceTypes: z.array(z.string()),
+  /** What its runs are given; none for a broken file. */
+  inputs: z.array(declaredInputSchema),
   problem: z.optional(z.string()),
 });
 
@@ -18,6 +21,7 @@ const pipelineEntrySchema = z.object({
   project: lenient(shape.project),
   path: lenient(shape.path),
   resourceTypes: lenient(shape.resourceTypes),
+  inputs: lenient(shape.inputs),
   problem: lenient(shape.problem),
 } satisfies Record<keyof typeof shape, unknown>);
 

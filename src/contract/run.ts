@@ -1,6 +1,7 @@
 import * as z from "zod/mini";
 import { instant, lenient } from "./fields.ts";
 import { fromStepSchema } from "./fromStep.ts";
+import { givenInputsSchema, inputNamePattern, inputValuesSchema } from "./inputs.ts";
 import { timeLimit } from "./limits.ts";
 import { projectNameSchema } from "./pipelines.ts";
 import { failedStep, runStatuses } from "./runStatus.ts";
@@ -12,6 +13,10 @@ const stepSchema = z.object({
   startedAt: z.optional(instant),
   stoppedAt: z.optional(instant),
   message: z.optional(z.string()),
+  /** How often it was tried; absent for a step that is tried once. */
+  attempts: z.optional(z.int().check(z.positive())),
+  /** Present for a step that runs after all others, whatever became of them. */
+  cleanup: z.optional(z.literal(true)),
 });
 
 /** A file that a step kept: `GET /api/runs/{id}/artifacts/{file}`. */
@@ -39,6 +44,12 @@ export const servedRunSchema = z.object({
   stoppedAt: z.optional(instant),
   timeLimitSeconds: z.int().check(z.positive()),
   reason: z.optional(z.string()),
+  /** As they were fixed at its start; absent for a pipeline without inputs. */
+  inputs: z.optional(inputValuesSchema),
+  /** Those whose values the run found out when it began: what its environment holds shows masked. */
+  evaluatedInputs: z.optional(z.array(z.string())),
+  /** What the pipeline keeps of it, masked: values of any JSON. */
+  outputs: z.optional(z.record(z.string(), z.unknown())),
   /** The coding agent that started it with the actor's key, as it calls itself. */
   agent: z.optional(z.string()),
   steps: z.optional(z.array(stepSchema)),
@@ -63,6 +74,9 @@ export const runSchema = z.object({
   stoppedAt: lenient(shape.stoppedAt),
   timeLimitSeconds: lenient(shape.timeLimitSeconds),
   reason: lenient(shape.reason),
+  inputs: lenient(shape.inputs),
+  evaluatedInputs: lenient(shape.evaluatedInputs),
+  outputs: lenient(shape.outputs),
   agent: lenient(shape.agent),
   steps: lenient(shape.steps),
   artifacts: lenient(shape.artifacts),
@@ -90,9 +104,24 @@ export const runQuerySchema = z.object({
   actor: z.optional(z.string()),
   project: z.optional(z.string()),
   pipeline: z.optional(z.string()),
+  /** Only runs with these values of inputs, each as `name=value`. */
+  input: z.optional(
+    z
+      .array(
+        z
+          .string()
+          .check(z.refine((text) => inputNamePattern.test(nameIn(String(text))), "it should be name=value")),
+      )
+      .check(z.maxLength(10)),
+  ),
   limit: z.optional(z.int().check(z.minimum(1), z.maximum(100))),
   after: z.optional(z.string()),
 });
+
+/** The name in `name=value`; empty without a value. */
+function nameIn(text: string): string {
+  return text.slice(0, Math.max(0, text.indexOf("=")));
+}
 
 /** PostgreSQL stores no such character. */
 const withoutNul = z.refine((text) => !String(text).includes("\0"), "it holds a NUL character");
@@ -114,20 +143,35 @@ export function agentName(name: string): string | undefined {
   return printable === "" ? undefined : printable;
 }
 
+const filePath = z.string().check(z.minLength(1), z.maxLength(1000), withoutNul);
+const fileText = z.string().check(z.maxLength(64 * 1024), withoutNul);
+/** The most files that a pipeline includes. */
+export const mostParts = 20;
+
 /**
  * A pipeline file as its start brings it to a service that has not the project's folder. `snapshot` is the SHA-256 of the
  * project's other files, in hex, which the service has already.
  */
 const runDefinitionSchema = z.strictObject({
-  path: z.string().check(z.minLength(1), z.maxLength(1000), withoutNul),
-  text: z.string().check(z.maxLength(64 * 1024), withoutNul),
+  path: filePath,
+  text: fileText,
+  /** The files that it includes, by their paths. */
+  parts: z.optional(
+    z
+      .record(filePath, fileText)
+      .check(z.refine((parts) => Object.keys(parts).length <= mostParts, `at most ${mostParts} files`)),
+  ),
   snapshot: z.optional(z.string().check(z.regex(/^[0-9a-f]{64}$/))),
 });
 
 const fromStep = z.optional(fromStepSchema);
+const inputs = z.optional(givenInputsSchema);
 
-/** What a runner on another machine does. Strict: an older one must not run what is to be skipped. */
-export const runWorkSchema = z.strictObject({ ...runDefinitionSchema.shape, fromStep });
+/**
+ * What a runner on another machine does. Strict: an older one must neither run what is to be skipped nor without its inputs,
+ * which are complete but for those that it finds out.
+ */
+export const runWorkSchema = z.strictObject({ ...runDefinitionSchema.shape, fromStep, inputs });
 
 /**
  * The variables of a start's caller, each as `NAME=value`: no map, whose names would be renamed on the wire. */
@@ -140,6 +184,7 @@ const environmentSchema = z.array(z.string().check(z.regex(/^[^=\0]+=[^\0]*$/, "
 export const startRequestSchema = z.strictObject({
   environment: z.optional(environmentSchema),
   fromStep,
+  inputs,
   pipeline: z.string().check(z.minLength(1), z.maxLength(200), withoutNul),
   project: z.optional(projectNameSchema),
   timeLimitSeconds: z.optional(z.int().check(z.positive(), z.maximum(timeLimit.atMost))),

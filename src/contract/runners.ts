@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import { instant } from "./fields.ts";
+import { inputValuesSchema } from "./inputs.ts";
 import { runWorkSchema } from "./run.ts";
 
 // What a runner on another machine and its service say to each other (contract: "Many machines"). All of it needs a key of the
@@ -32,6 +33,9 @@ export const workReplySchema = z.object({
   runId: z.string().check(z.regex(/^[A-Za-z0-9_-]{1,100}$/)),
   work: runWorkSchema,
   timeLimitSeconds: z.int().check(z.positive()),
+  /** What the run's expressions know of it. */
+  project: z.optional(z.string()),
+  startedAt: z.optional(instant),
   agent: z.optional(z.string()),
   leaseSeconds: z.int().check(z.positive()),
 });
@@ -77,11 +81,16 @@ const runnerMessageSchema = z.discriminatedUnion("kind", [
     index,
     name: z.string(),
     type: z.string(),
-    status: z.enum(["running", "succeeded", "failed", "stopped", "lost", "skipped"]),
+    status: z.enum(["running", "succeeded", "failed", "stopped", "lost", "skipped", "not-reached"]),
     startedAt: z.optional(instant),
     stoppedAt: z.optional(instant),
     message: z.optional(z.string()),
+    attempts: z.optional(z.int().check(z.positive())),
+    cleanup: z.optional(z.literal(true)),
   }),
+  /** The run's inputs once it knows all of them, and what the pipeline keeps of it, masked. */
+  z.object({ kind: z.literal("inputs"), inputs: inputValuesSchema }),
+  z.object({ kind: z.literal("outputs"), outputs: z.record(z.string(), z.unknown()) }),
   /** A piece of a step's log, masked. */
   z.object({
     kind: z.literal("output"),

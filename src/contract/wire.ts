@@ -28,8 +28,9 @@ export function toWire(value: unknown): unknown {
 
 /** One sentence for an issue, with the field's name on the wire. */
 function describeIssue(issue: z.core.$ZodIssue, body: unknown): string {
+  const named = issue.path.findIndex((part) => isOfOwnNames(String(part)));
   const field = issue.path
-    .map((part) => (typeof part === "string" ? kebabCase(part) : String(part)))
+    .map((part, index) => (named === -1 || index <= named ? kebabCase(String(part)) : String(part)))
     .join(".");
   const where = field === "" ? "the body" : `\`${field}\``;
   switch (issue.code) {
@@ -47,6 +48,8 @@ function describeIssue(issue: z.core.$ZodIssue, body: unknown): string {
       return issue.origin === "string"
         ? `${where} is too long: at most ${characters(issue.maximum)}`
         : `${where} is too large: ${issue.inclusive === false ? "less than" : "at most"} ${issue.maximum}`;
+    case "invalid_key":
+      return `${where}: ${issue.issues[0]?.message || "this can't be its name"}`;
     default:
       return issue.message === "" ? `${where} is not valid` : `${where}: ${issue.message}`;
   }
@@ -83,8 +86,16 @@ function renameKeys(value: unknown, rename: (key: string) => string, depth = 0):
   if (typeof value !== "object" || value === null || depth > deepestJson) return value;
   if (Array.isArray(value)) return value.map((item) => renameKeys(item, rename, depth + 1));
   return Object.fromEntries(
-    Object.entries(value).map(([key, item]) => [rename(key), renameKeys(item, rename, depth + 1)]),
+    Object.entries(value).map(([key, item]) => [
+      rename(key),
+      isOfOwnNames(key) ? item : renameKeys(item, rename, depth + 1),
+    ]),
   );
+}
+
+/** Whether a field is a map of names that a person has given, which are no field's names. */
+function isOfOwnNames(field: string): boolean {
+  return field === "inputs" || field === "outputs" || field === "parts";
 }
 
 /** Marks a name with a capital letter, which the wire never has: no schema finds it, and messages keep its spelling. */
