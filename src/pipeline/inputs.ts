@@ -117,7 +117,9 @@ function missingText(input: DeclaredInput): string {
 /** What an input can be and what it is for: `eu or us. Whose prices are used`. */
 export function inputMeaning({ type, options, description }: DeclaredInput): string {
   const kind =
-    options === undefined ? wordOf(type).replaceAll("`", "") : or.format(options.map((option) => quoted(String(option))));
+    options === undefined
+      ? wordOf(type).replaceAll("`", "")
+      : or.format(options.map((option) => quoted(String(option))));
   return description === undefined ? kind : `${kind}. ${description}`;
 }
 
@@ -128,7 +130,11 @@ function exampleOf({ type, options: [first] = [] }: DeclaredInput): InputValue {
 }
 
 /** What a pipeline's file declares, as it is told to whoever starts it. */
-export function declaredInputs({ inputs = [] }: { readonly inputs?: readonly Input[] | undefined }): DeclaredInput[] {
+export function declaredInputs({
+  inputs = [],
+}: {
+  readonly inputs?: readonly Input[] | undefined;
+}): DeclaredInput[] {
   return inputs.map(({ name, type, options, default: byDefault, description }) => ({
     name,
     type,

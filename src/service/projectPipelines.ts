@@ -1,7 +1,9 @@
 import { PipelineError } from "../contract/errors.ts";
 import { meantSteps } from "../contract/fromStep.ts";
+import type { InputValues } from "../contract/inputs.ts";
 import type { Project, ServedPipelineEntry } from "../contract/pipelines.ts";
 import type { StartRequest } from "../contract/run.ts";
+import { declaredInputs, requireInputs } from "../pipeline/inputs.ts";
 import { formatProblem, nearestName } from "../pipeline/mistakes/problem.ts";
 import type { ParsedPipeline, Pipeline } from "../pipeline/pipeline.ts";
 import { mayInclude, parseWithParts } from "../project/parts.ts";
@@ -21,9 +23,11 @@ interface FoundFile extends ProjectFile {
 }
 
 /** A pipeline that a start request names, ready to run. */
-interface FoundPipeline {
+export interface FoundPipeline {
   readonly project: string;
   readonly pipeline: Pipeline;
+  /** Complete but for those that the run finds out. */
+  readonly inputs: InputValues;
   readonly work: EnterRequest["work"];
 }
 
@@ -32,8 +36,8 @@ export interface Pipelines {
   /** Every pipeline of the org, or of its project, also the broken ones. */
   list(orgId: string, project: string | undefined): Promise<readonly ServedPipelineEntry[]>;
   /**
-   * @throws PipelineError `not-found` naming the nearest; `invalid-request` with file, line and column of every problem;
-   *   `conflict` when several have the name.
+   * @throws PipelineError `not-found` naming the nearest; `invalid-request` with file, line and column of every problem, or for
+   *   inputs that don't fit; `conflict` when several have the name.
    */
   find(orgId: string, request: StartRequest): Promise<FoundPipeline>;
 }
@@ -42,13 +46,22 @@ export interface Pipelines {
 export function folderPipelines(db: Database, files = new ProjectPipelines()): Pipelines {
   return {
     list: async (orgId, project) => files.list(await listProjects(db, orgId, project)),
-    async find(orgId, { pipeline: name, project: projectName, fromStep, environment }) {
+    async find(orgId, { pipeline: name, project: projectName, fromStep, environment, inputs: given }) {
       const projects = await listProjects(db, orgId, projectName);
       if (projects.length === 0) throw noSuchProject(projectName);
       const { project, pipeline } = await files.find(projects, name);
       requireStep(pipeline, fromStep);
-      const work = { root: project.root, pipeline, ...(environment && { environment }), fromStep };
-      return { project: project.name, pipeline, work };
+      const inputs = fixedInputs(pipeline, given);
+      const { name: projectOf, root } = project;
+      const work = {
+        root,
+        project: projectOf,
+        pipeline,
+        inputs,
+        ...(environment && { environment }),
+        fromStep,
+      };
+      return { project: projectOf, pipeline, inputs, work };
     },
   };
 }
@@ -66,6 +79,11 @@ export function requireStep({ name, steps }: Pipeline, fromStep: string | undefi
     : new PipelineError("invalid-request", `\`${name}\` has several steps named \`${fromStep}\`.`, {
         next: `Name one of them by its number: ${list(meant.map((index) => index + 1))}.`,
       });
+}
+
+/** The inputs of a run as they are fixed at its start. @throws PipelineError as `requireInputs`. */
+export function fixedInputs(pipeline: Pipeline, given: InputValues = {}): InputValues {
+  return requireInputs({ name: pipeline.name, inputs: declaredInputs(pipeline) }, given);
 }
 
 function noSuchProject(name: string | undefined): PipelineError {
@@ -104,6 +122,7 @@ export class ProjectPipelines {
       project: project.name,
       path: file.path,
       resourceTypes: resourceTypes(file),
+      inputs: file.parsed.kind === "valid" ? declaredInputs(file.parsed.pipeline) : [],
       ...(file.parsed.kind === "invalid" ? { problem: problemsOf(file.path, file.parsed) } : {}),
     }));
   }

@@ -262,7 +262,7 @@ export async function startedCore(at: string, prepare: (folder: string) => void 
 class EmbeddedCore extends StartedCore<Core> {
   readonly folder: string;
   readonly store = sqliteAdmission({ now: this.clock.now, makeId: idMaker(this.clock.now) });
-  readonly work = { root: "/", pipeline };
+  readonly work = { root: "/", project: "p", pipeline };
   readonly logged: string[] = [];
   /** What a test may make go wrong. */
   readonly faults: { launch?: Error; leftovers?: (runId: string) => Promise<void> } = {};

@@ -4,6 +4,7 @@ import type { ServedRun } from "../../contract/run.ts";
 import type { RunStatus } from "../../contract/runStatus.ts";
 import type { Runs } from "../runs/runs.ts";
 import type { MakeId } from "../store/ids.ts";
+import { inputsColumn, isGivenAlike } from "../store/runInputs.ts";
 import { asRun, removeRun, runColumns } from "../store/runs.ts";
 import type { Database, Write } from "../store/tables.ts";
 import type { AdmissionStore, QueuedRequest, StoredRequest } from "./queue.ts";
@@ -91,6 +92,8 @@ export async function grantRun(
     stopped_at: null,
     time_limit_seconds: request.timeLimitSeconds,
     reason: null,
+    inputs: inputsColumn(request.inputs),
+    outputs: null,
     agent: request.agent ?? null,
     asked_at: request.askedAt,
     idempotency_key: request.idempotencyKey ?? null,
@@ -130,23 +133,25 @@ export async function answerRepeated(decision: Decision, waiter: Waiter): Promis
 }
 
 /** What tells whether a start request is a repeated one. `project` is undefined where the request names none. */
-export type KeyedRequest = Pick<EnterRequest, "orgId" | "actor" | "idempotencyKey" | "pipeline"> & {
+export type KeyedRequest = Pick<EnterRequest, "orgId" | "actor" | "idempotencyKey" | "pipeline" | "given"> & {
   readonly project: string | undefined;
 };
 
 /**
  * The run that the request's idempotency key has started.
- * @throws PipelineError `conflict` when the key was used for another pipeline.
+ * @throws PipelineError `conflict` when the key was used for another pipeline, or with other inputs.
  */
 export async function findRepeated(db: Database, request: KeyedRequest): Promise<ServedRun | undefined> {
   if (request.idempotencyKey === undefined) return undefined;
   const row = await repeatedRun(db, request.actor, request.idempotencyKey).executeTakeFirst();
   if (row === undefined) return undefined;
-  const { pipeline, project } = request;
-  if (row.pipeline !== pipeline || (project !== undefined && row.project !== project)) {
+  const { pipeline, project, given } = request;
+  const isOther = row.pipeline !== pipeline || (project !== undefined && row.project !== project);
+  if (isOther || !isGivenAlike(row.inputs, given)) {
+    const how = isOther ? "" : " with other inputs";
     throw new PipelineError(
       "conflict",
-      `This Idempotency-Key has started a run of \`${row.pipeline}\` already.`,
+      `This Idempotency-Key has started a run of \`${row.pipeline}\`${how} already.`,
       { next: "Send a new key for a new request." },
     );
   }

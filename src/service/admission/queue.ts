@@ -1,12 +1,13 @@
 import { type RawBuilder, type Selectable, sql } from "kysely";
 import type { Queue } from "../../contract/queue.ts";
 import type { ServedRun } from "../../contract/run.ts";
+import { inputsColumn, readInputsColumn } from "../store/runInputs.ts";
 import type { Database, Tables, Write } from "../store/tables.ts";
 import type { Quota } from "./slots.ts";
 import type { EnterRequest } from "./waiter.ts";
 
 /** A start request as rows have it. */
-export type StoredRequest = Omit<EnterRequest, "work"> & {
+export type StoredRequest = Omit<EnterRequest, "work" | "given"> & {
   /** When it arrived, in milliseconds since 1970. */
   readonly askedAt: number | null;
   /** PostgreSQL only: a `RunWork` as JSON, for a grant by another server. */
@@ -14,7 +15,7 @@ export type StoredRequest = Omit<EnterRequest, "work"> & {
 };
 
 /** The request as rows hold it. */
-export function storedRequest({ work, ...request }: EnterRequest, askedAt: number): StoredRequest {
+export function storedRequest({ work, given: _, ...request }: EnterRequest, askedAt: number): StoredRequest {
   return { ...request, askedAt, work: "definition" in work ? JSON.stringify(work.definition) : undefined };
 }
 
@@ -34,6 +35,7 @@ export interface NewRun {
     Selectable<Tables["runs"]>,
     | ("id" | "org_id" | "project" | "pipeline" | "actor" | "runner" | "status" | "day" | "created_at")
     | ("stopped_at" | "time_limit_seconds" | "reason" | "agent" | "asked_at" | "idempotency_key" | "holder")
+    | ("inputs" | "outputs")
   >;
   readonly work: string | undefined;
   /** The waiter of another server that it is granted to. */
@@ -92,6 +94,7 @@ export function waiterRow(request: StoredRequest, ticket: string, holder: string
     time_limit_seconds: request.timeLimitSeconds,
     idempotency_key: request.idempotencyKey ?? null,
     agent: request.agent ?? null,
+    inputs: inputsColumn(request.inputs),
     asked_at: request.askedAt,
     holder,
   };
@@ -158,7 +161,7 @@ export async function firstWaiters(
 
 /** The columns of a request in the queue, as both databases have them. */
 export const waiterColumns = sql.raw(
-  "ticket, org_id, actor, project, pipeline, time_limit_seconds, idempotency_key, agent, asked_at, holder",
+  "ticket, org_id, actor, project, pipeline, time_limit_seconds, idempotency_key, agent, inputs, asked_at, holder",
 );
 export type WaiterRow = Omit<Selectable<Tables["waiters"]>, "work"> & {
   readonly work?: string;
@@ -183,6 +186,7 @@ function queuedRequest(row: WaiterRow): QueuedRequest {
       timeLimitSeconds: row.time_limit_seconds,
       idempotencyKey: row.idempotency_key ?? undefined,
       agent: row.agent ?? undefined,
+      inputs: readInputsColumn(row.inputs),
       askedAt: row.asked_at,
       work: row.work,
     },

@@ -52,12 +52,22 @@ export async function bodyText<Env extends AppEnv>(
 /**
  * The request's query. Of a repeated name, the first counts.
  * @param numbers the names of numeric values.
+ * @param lists the names that may be repeated.
  * @throws PipelineError `invalid-request` naming what is wrong.
  */
-export function requestQuery<T>(context: Context, schema: z.ZodMiniType<T>, numbers: readonly string[]): T {
+export function requestQuery<T>(
+  context: Context,
+  schema: z.ZodMiniType<T>,
+  numbers: readonly string[],
+  lists: readonly string[] = [],
+): T {
   const query = Object.entries(context.req.query()).map(([name, text]) => [
     name,
-    numbers.includes(name) && /^\d{1,15}$/.test(text) ? Number(text) : text,
+    lists.includes(name)
+      ? context.req.queries(name)
+      : numbers.includes(name) && /^\d{1,15}$/.test(text)
+        ? Number(text)
+        : text,
   ]);
   const parsed = fromWire(schema, Object.fromEntries(query));
   if (parsed.kind === "valid") return parsed.value;

@@ -37,7 +37,12 @@ export function runRoutes(endpoints: Endpoints, { db, runs, recover }: RunRouteD
     },
     async (context) => {
       const { orgId, keyId } = context.get("caller");
-      const { actor, limit = 20, status, ...query } = requestQuery(context, runQuerySchema, ["limit"]);
+      const {
+        actor,
+        limit = 20,
+        status,
+        ...query
+      } = requestQuery(context, runQuerySchema, ["limit"], ["input"]);
       // `upToDate` may show another status than the row has, so all active runs are read.
       const wantsActive = status === "running" || status === "cancelling";
       const page = await listRuns(db, orgId, {

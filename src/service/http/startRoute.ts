@@ -8,14 +8,18 @@ import type { Admission } from "../admission/admission.ts";
 import type { EnterOutcome } from "../admission/waiter.ts";
 import type { Pipelines } from "../projectPipelines.ts";
 import type { Runs } from "../runs/runs.ts";
+import { storedInputs } from "../store/runInputs.ts";
 import type { SignedIn } from "./authenticate.ts";
-import { type Endpoints, longBody } from "./endpoints.ts";
+import type { Endpoints } from "./endpoints.ts";
 import { HttpProblem, rateLimitHeaders, refusalReply, reply } from "./reply.ts";
 import { readAgent, readIdempotencyKey, readWait } from "./requestInput.ts";
 import type { MachineDeps } from "./serviceRoutes.ts";
 
-/** In bytes. The kernel gives a program no more than 2 MiB of arguments and environment as a rule; JSON makes it longer. */
-const environmentBody = 4 * 1024 * 1024;
+/**
+ * In bytes. The kernel gives a program no more than 2 MiB of arguments and environment as a rule, and a pipeline's files and its
+ * inputs are texts of 64 KiB; JSON makes all of them longer.
+ */
+const startBody = 4 * 1024 * 1024;
 
 export interface StartRouteDeps {
   readonly admission: Admission;
@@ -34,7 +38,7 @@ export function startRoute(endpoints: Endpoints, deps: StartRouteDeps): void {
       group: "runs",
       summary: "Starts a run of a pipeline",
       description:
-        "Refused with `too-many-runs` when another run holds the org's slot (scope `org`) or the day's runs are used (scope `free-day`, which goes first). A refused start makes no run and uses none of the day's. Closing the connection of a held request leaves the queue.",
+        "`inputs` are what the pipeline's file declares: a text is read as the number or the boolean that an input is, and each without a default has to be given. They are fixed now, as the file is, also for a request that waits.\n\nRefused with `too-many-runs` when another run holds the org's slot (scope `org`) or the day's runs are used (scope `free-day`, which goes first). A refused start makes no run and uses none of the day's. Closing the connection of a held request leaves the queue.",
       access: "members",
       headers: [
         {
@@ -45,7 +49,7 @@ export function startRoute(endpoints: Endpoints, deps: StartRouteDeps): void {
         {
           name: "Idempotency-Key",
           description:
-            "Identifies the start request. The same key again brings the run that it has started, and no other.",
+            "Identifies the start request. The same key again brings the run that it has started, and no other; with another pipeline or other inputs it is a `conflict`.",
           schema: idempotencyKeySchema,
         },
         {
@@ -56,9 +60,7 @@ export function startRoute(endpoints: Endpoints, deps: StartRouteDeps): void {
         },
       ],
       body: "StartRequest",
-      // A pipeline file of the largest size, as JSON; or a whole environment.
-      bodyBytes: ({ keyId }) =>
-        deps.machine === undefined ? longBody : keyId === deps.machine.keyId ? environmentBody : undefined,
+      bodyBytes: startBody,
       reply: {
         status: 201,
         description: "The run, or the one that this Idempotency-Key had started before.",
@@ -134,7 +136,7 @@ export async function requestRun<Env extends SignedIn>(
   // Before the request is admitted, which takes less time than a process to start.
   runs.prepare(body.environment);
   const caller = context.get("caller");
-  const request = { orgId: caller.orgId, actor: caller.keyId, idempotencyKey };
+  const request = { orgId: caller.orgId, actor: caller.keyId, idempotencyKey, given: body.inputs };
   const found = await deps.pipelines.find(caller.orgId, body).catch(async (error: unknown) => {
     // A repeated request gets its run also when the pipeline is gone.
     const repeated = await admission.repeated({ ...request, ...body, project: body.project });
@@ -151,6 +153,7 @@ export async function requestRun<Env extends SignedIn>(
             project: found.project,
             pipeline: found.pipeline.name,
             timeLimitSeconds: body.timeLimitSeconds ?? found.pipeline.timeLimitSeconds,
+            inputs: storedInputs(found.inputs, body.inputs),
             work: found.work,
           },
           patience,

@@ -19,6 +19,7 @@ export const migrationSteps: readonly MigrationStep[] = [
   narrowedLists,
   waiters,
   startRequests,
+  inputs,
 ];
 
 /**
@@ -218,4 +219,13 @@ async function startRequests(db: Database): Promise<void> {
   await db.schema.alterTable("waiters").addColumn("agent", "text").execute();
   await db.schema.alterTable("runs").addColumn("asked_at", "integer").execute();
   await db.schema.alterTable("waiters").addColumn("asked_at", "integer").execute();
+}
+
+/** What a run is given and what it keeps, how often a step was tried, and which steps clean up. */
+async function inputs(db: Database): Promise<void> {
+  await db.schema.alterTable("runs").addColumn("inputs", "text").execute();
+  await db.schema.alterTable("runs").addColumn("outputs", "text").execute();
+  await db.schema.alterTable("waiters").addColumn("inputs", "text").execute();
+  await db.schema.alterTable("steps").addColumn("attempts", "integer").execute();
+  await db.schema.alterTable("steps").addColumn("cleanup", "integer").execute();
 }

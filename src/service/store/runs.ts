@@ -5,11 +5,13 @@ import { countDayUse, type DayUse } from "../../text/dayUse.ts";
 import type { Caller } from "./keys.ts";
 import { touchRun } from "./runChanges.ts";
 import { listArtifacts } from "./runFiles.ts";
+import { hasInput, runInputs } from "./runInputs.ts";
 import type { Database, Tables, Write } from "./tables.ts";
 
 /** The columns of a run as the contract shows it. */
 export const runColumns = [
   ...(["id", "pipeline", "project", "status", "actor", "runner", "reason", "agent"] as const),
+  ...(["inputs", "outputs"] as const),
   ...(["asked_at", "created_at", "stopped_at", "time_limit_seconds"] as const),
 ] as const;
 export type RunRow = Pick<Selectable<Tables["runs"]>, (typeof runColumns)[number]>;
@@ -21,6 +23,8 @@ export interface RunFilter {
   readonly actor?: string | undefined;
   readonly project?: string | undefined;
   readonly pipeline?: string | undefined;
+  /** Values of inputs, each as `name=value`. */
+  readonly input?: readonly string[] | undefined;
 }
 
 interface RunQuery extends RunFilter {
@@ -72,6 +76,7 @@ function matchingRuns(db: Database, orgId: string, filter: RunFilter) {
       ? rows.where(sql<string>`${sql.ref(column)} || ''`, "=", wanted)
       : rows.where(column, "=", wanted);
   }
+  for (const wanted of filter.input ?? []) rows = rows.where(hasInput(wanted));
   return rows;
 }
 
@@ -154,6 +159,8 @@ export async function putStep(tx: Write, runId: string, position: number, step: 
     started_at: step.startedAt === undefined ? null : Date.parse(step.startedAt),
     stopped_at: step.stoppedAt === undefined ? null : Date.parse(step.stoppedAt),
     message: step.message ?? null,
+    attempts: step.attempts ?? null,
+    cleanup: step.cleanup ? 1 : null,
   };
   await tx
     .insertInto("steps")
@@ -183,13 +190,15 @@ export function asRun(row: RunRow): ServedRun {
     timeLimitSeconds: row.time_limit_seconds,
     ...(row.reason === null ? {} : { reason: row.reason }),
     ...(row.agent === null ? {} : { agent: row.agent }),
+    ...runInputs(row.inputs),
+    ...(row.outputs === null ? {} : { outputs: JSON.parse(row.outputs) }),
   };
 }
 
 async function readSteps(db: Database, runId: string): Promise<RunStep[]> {
   const rows = await db
     .selectFrom("steps")
-    .select(["name", "type", "status", "started_at", "stopped_at", "message"])
+    .select(["name", "type", "status", "started_at", "stopped_at", "message", "attempts", "cleanup"])
     .where("run_id", "=", runId)
     .orderBy("position")
     .execute();
@@ -200,6 +209,8 @@ async function readSteps(db: Database, runId: string): Promise<RunStep[]> {
     ...(row.started_at === null ? {} : { startedAt: asTime(row.started_at) }),
     ...(row.stopped_at === null ? {} : { stoppedAt: asTime(row.stopped_at) }),
     ...(row.message === null ? {} : { message: row.message }),
+    ...(row.attempts === null ? {} : { attempts: row.attempts }),
+    ...(row.cleanup === null ? {} : { cleanup: true }),
   }));
 }
 

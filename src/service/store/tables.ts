@@ -45,6 +45,10 @@ export interface Tables {
     time_limit_seconds: number;
     reason: string | null;
     idempotency_key: string | null;
+    /** `StoredInputs` as JSON; null for a run without inputs. */
+    inputs: Generated<string | null>;
+    /** A map of names to values, as JSON. */
+    outputs: Generated<string | null>;
     /** The coding agent that started it, as it calls itself. */
     agent: Generated<string | null>;
     /** When its log and artifacts were removed; null while they are there. */
@@ -85,6 +89,8 @@ export interface Tables {
     /** As in `runs`. */
     agent: Generated<string | null>;
     /** As in `runs`. */
+    inputs: Generated<string | null>;
+    /** As in `runs`. */
     asked_at: Generated<number | null>;
     /** The start of a service that holds the request. */
     holder: string;
@@ -105,6 +111,8 @@ export interface Tables {
     path: string;
     text: string;
     snapshot: string | null;
+    /** The files that it includes: a map of paths to texts, as JSON. */
+    parts: string | null;
   };
   /** PostgreSQL only: the files of projects, as gzipped tar, by their SHA-256. */
   snapshots: {
@@ -126,6 +134,10 @@ export interface Tables {
     started_at: number | null;
     stopped_at: number | null;
     message: string | null;
+    /** How often it was tried; null for a step that is tried once. */
+    attempts: Generated<number | null>;
+    /** 1 for a step that runs after all others; null for any other. */
+    cleanup: Generated<number | null>;
   };
   /** `position` is the step's; `file` the name in the run's folder of artifacts. */
   artifacts: {

@@ -91,8 +91,8 @@ export function runnerRoutes(endpoints: Endpoints, deps: RunnerRouteDeps): void 
       );
       if (taken === undefined) return new Response(null, { status: 204 });
       const { definition, ...run } = taken;
-      const { runId, timeLimitSeconds, agent } = run;
-      return reply({ runId, work: definition, timeLimitSeconds, agent, leaseSeconds });
+      const { runId, timeLimitSeconds, agent, project, startedAt } = run;
+      return reply({ runId, work: definition, timeLimitSeconds, agent, project, startedAt, leaseSeconds });
     },
   );
 
@@ -141,7 +141,7 @@ function heldRunRoutes(endpoints: Endpoints, { db, writer, clock, runs }: Runner
       access: "runners",
       parts,
       body: "RunnerMessages",
-      bodyBytes: () => longBody,
+      bodyBytes: longBody,
       reply: { status: 204, description: "They are taken in, now or by an earlier request." },
       errors: ["conflict"],
     },

@@ -12,6 +12,7 @@ import { endOf, stoppedEnd } from "../../service/runs/runEnd.ts";
 import type { Runs } from "../../service/runs/runs.ts";
 import { touchRun } from "../../service/store/runChanges.ts";
 import { addArtifact } from "../../service/store/runFiles.ts";
+import { setInputs, setOutputs } from "../../service/store/runInputs.ts";
 import { markCancelling, putStep, stopRun } from "../../service/store/runs.ts";
 import type { Write } from "../../service/store/tables.ts";
 import type { SharedParts } from "../sharedCore.ts";
@@ -218,6 +219,12 @@ export class RemoteRuns implements Runs {
           break;
         case "artifact":
           await addArtifact(tx, runId, { ...withoutNul(message), stepIndex: message.index });
+          break;
+        case "inputs":
+          await setInputs(tx, runId, message.inputs);
+          break;
+        case "outputs":
+          await setOutputs(tx, runId, message.outputs);
           break;
         case "ended":
           await stopRun(tx, runId, endOf(withoutNul(message.end), stopReasonOf(run, message)), now);

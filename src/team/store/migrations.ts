@@ -161,6 +161,10 @@ const migrationSteps: readonly string[] = [
     bytes bigint not null,
     primary key (org_id, day)
   );`,
+  `alter table runs add column inputs text, add column outputs text;
+  alter table waiters add column inputs text;
+  alter table steps add column attempts integer, add column cleanup integer;
+  alter table pipelines add column parts text;`,
 ];
 
 /** Two servers that start together migrate one after the other. */

@@ -1,10 +1,14 @@
 import { sql } from "kysely";
 import { PipelineError } from "../../contract/errors.ts";
+import type { InputValues } from "../../contract/inputs.ts";
 import type { RunDefinition, RunWork, StartRequest } from "../../contract/run.ts";
+import { declaredInputs } from "../../pipeline/inputs.ts";
 import { parsePipeline } from "../../pipeline/parsePipeline.ts";
 import { resourceTypes } from "../../project/pipelineFiles.ts";
 import { HttpProblem } from "../../service/http/reply.ts";
 import {
+  type FoundPipeline,
+  fixedInputs,
   noSuchPipeline,
   type Pipelines,
   problemsOf,
@@ -29,12 +33,13 @@ export function storedPipelines(db: Database): Pipelines {
           project: of,
           path,
           resourceTypes: resourceTypes({ text, parsed }),
+          inputs: parsed.kind === "valid" ? declaredInputs(parsed.pipeline) : [],
           ...(parsed.kind === "invalid" ? { problem: problemsOf(path, parsed) } : {}),
         };
       });
     },
-    async find(orgId, { pipeline: name, project, definition, fromStep }) {
-      if (definition === undefined) return findStored(db, orgId, { name, project, fromStep });
+    async find(orgId, { pipeline: name, project, definition, fromStep, inputs: given }) {
+      if (definition === undefined) return findStored(db, orgId, { name, project, fromStep, given });
       if (project === undefined) {
         throw new PipelineError("invalid-request", "A start with a `definition` has to name its `project`.");
       }
@@ -46,18 +51,33 @@ export function storedPipelines(db: Database): Pipelines {
         );
       }
       requireStep(pipeline, fromStep);
+      const inputs = fixedInputs(pipeline, given);
       await requireSnapshot(db, orgId, definition.snapshot);
       await put(db, orgId, project, name, definition);
-      return { project, pipeline, work: { definition: { ...definition, fromStep } } };
+      return { project, pipeline, inputs, work: remoteWork(definition, { fromStep, inputs }) };
     },
   };
+}
+
+/** Inputs are left out where there are none, so that a runner of before takes such work. */
+function remoteWork(
+  definition: RunDefinition,
+  { fromStep, inputs }: Pick<FoundPipeline, "inputs"> & Pick<RunWork, "fromStep">,
+) {
+  const given = Object.keys(inputs).length === 0 ? {} : { inputs };
+  return { definition: { ...definition, fromStep, ...given } };
 }
 
 async function findStored(
   db: Database,
   orgId: string,
-  { name, project, fromStep }: { name: string } & Pick<StartRequest, "project" | "fromStep">,
-) {
+  {
+    name,
+    project,
+    fromStep,
+    given,
+  }: { name: string; given: InputValues | undefined } & Pick<StartRequest, "project" | "fromStep">,
+): Promise<FoundPipeline> {
   const rows = await stored(db, orgId, project).execute();
   const [row, other] = rows.filter((each) => each.name === name);
   if (row === undefined) {
@@ -69,12 +89,18 @@ async function findStored(
       next: "Name the project.",
     });
   }
-  const { path, text, snapshot } = row;
-  const definition: RunWork = { path, text, ...(snapshot === null ? {} : { snapshot }), fromStep };
+  const { path, text, snapshot, parts } = row;
+  const definition: RunDefinition = {
+    path,
+    text,
+    ...(parts === null ? {} : { parts: JSON.parse(parts) }),
+    ...(snapshot === null ? {} : { snapshot }),
+  };
   const pipeline = runnable(path, parsePipeline(text, path));
   requireStep(pipeline, fromStep);
+  const inputs = fixedInputs(pipeline, given);
   await requireSnapshot(db, orgId, definition.snapshot);
-  return { project: row.project, pipeline, work: { definition } };
+  return { project: row.project, pipeline, inputs, work: remoteWork(definition, { fromStep, inputs }) };
 }
 
 /** A face that meets it sends the files again. @throws HttpProblem 428 when the service doesn't have the project's files. */
@@ -89,7 +115,7 @@ async function requireSnapshot(db: Database, orgId: string, digest: string | und
 function stored(db: Database, orgId: string, project: string | undefined) {
   const rows = db
     .selectFrom("pipelines")
-    .select(["project", "name", "path", "text", "snapshot"])
+    .select(["project", "name", "path", "text", "snapshot", "parts"])
     .where("org_id", "=", orgId)
     .orderBy("project");
   return (project === undefined ? rows : rows.where("project", "=", project)).orderBy("name");
@@ -100,9 +126,14 @@ async function put(
   orgId: string,
   project: string,
   name: string,
-  { path, text, snapshot }: RunDefinition,
+  { path, text, parts, snapshot }: RunDefinition,
 ): Promise<void> {
-  const row = { path, text, snapshot: snapshot ?? null };
+  const row = {
+    path,
+    text,
+    parts: parts === undefined ? null : JSON.stringify(parts),
+    snapshot: snapshot ?? null,
+  };
   await db
     .insertInto("pipelines")
     .values({ org_id: orgId, project, name, ...row })
@@ -112,8 +143,8 @@ async function put(
         .doUpdateSet(row)
         // Most starts bring what is there already.
         .where(
-          sql<boolean>`(pipelines.path, pipelines.text, pipelines.snapshot)
-            is distinct from (excluded.path, excluded.text, excluded.snapshot)`,
+          sql<boolean>`(pipelines.path, pipelines.text, pipelines.parts, pipelines.snapshot)
+            is distinct from (excluded.path, excluded.text, excluded.parts, excluded.snapshot)`,
         ),
     )
     .execute();

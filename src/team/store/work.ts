@@ -44,6 +44,9 @@ export interface TakenRun {
   readonly definition: RunWork;
   readonly timeLimitSeconds: number;
   readonly agent: string | undefined;
+  readonly project: string;
+  /** RFC 3339. */
+  readonly startedAt: string;
 }
 
 const workSchema = z.pipe(
@@ -73,6 +76,8 @@ export async function takeRun(
     work: string;
     time_limit_seconds: number;
     agent: string | null;
+    project: string;
+    created_at: number;
   }>`
     update runs set holder = ${holder}, runner = ${name}, lease_until = ${databaseNow} + ${leaseMilliseconds}
     where id = (
@@ -82,7 +87,7 @@ export async function takeRun(
         or holder = ${holder} and messages = 0 and id <> all (${[...known]}::text[])
       )
       order by launched_at limit 1 for update skip locked
-    ) returning id, org_id, work, time_limit_seconds, agent`.execute(tx);
+    ) returning id, org_id, work, time_limit_seconds, agent, project, created_at`.execute(tx);
   const [row] = rows;
   if (row === undefined) return undefined;
   return {
@@ -91,6 +96,8 @@ export async function takeRun(
     definition: workSchema.parse(row.work),
     timeLimitSeconds: row.time_limit_seconds,
     agent: row.agent ?? undefined,
+    project: row.project,
+    startedAt: new Date(row.created_at).toISOString(),
   };
 }
 

@@ -300,7 +300,11 @@ onBoth("the queue for an org's slots", (store) => {
       pipeline: "nightly",
       timeLimitSeconds: 30,
       idempotencyKey: "one-request",
-      work: { root: "/", pipeline: { name: "nightly", timeLimitSeconds: 30, resources: [], steps: [] } },
+      work: {
+        root: "/",
+        project: "p",
+        pipeline: { name: "nightly", timeLimitSeconds: 30, resources: [], steps: [] },
+      },
     };
     const never = new AbortController().signal;
     const first = await queue.admission.enter(request, 0, never);
@@ -343,7 +347,11 @@ onBoth("the queue for an org's slots", (store) => {
     const request = {
       ...{ orgId: key.orgId, actor: key.keyId, project: "shop", pipeline: "nightly", timeLimitSeconds: 30 },
       idempotencyKey: undefined,
-      work: { root: "/", pipeline: { name: "nightly", timeLimitSeconds: 30, resources: [], steps: [] } },
+      work: {
+        root: "/",
+        project: "p",
+        pipeline: { name: "nightly", timeLimitSeconds: 30, resources: [], steps: [] },
+      },
     };
     await assert.rejects(admission.enter(request, 120, leaving.signal), /left/);
     await core.quiet();

@@ -1,0 +1,104 @@
+import { type RawBuilder, sql } from "kysely";
+import { type InputValue, type InputValues, inputText } from "../../contract/inputs.ts";
+import type { ServedRun } from "../../contract/run.ts";
+import { touchRun } from "./runChanges.ts";
+import type { Write } from "./tables.ts";
+
+/** Where a value is from: the start, the file, or the run, which has found it out when it began. */
+type Origin = "given" | "default" | "evaluated";
+
+/** The inputs of a run by their names, as its row has them. */
+export type StoredInputs = Readonly<Record<string, readonly [InputValue, Origin]>>;
+
+/** The inputs as they are fixed at a start. @param values the complete ones. @param given those that it gave. */
+export function storedInputs(values: InputValues, given: InputValues = {}): StoredInputs {
+  return Object.fromEntries(
+    Object.entries(values).map(([name, value]) => [
+      name,
+      [value, Object.hasOwn(given, name) ? "given" : "default"],
+    ]),
+  );
+}
+
+/** For a row; null without any. */
+export function inputsColumn(inputs: StoredInputs = {}): string | null {
+  return Object.keys(inputs).length === 0 ? null : JSON.stringify(inputs);
+}
+
+/** A row's own text: only this service writes it. */
+export function readInputsColumn(column: string | null): StoredInputs {
+  const inputs: StoredInputs = column === null ? {} : JSON.parse(column);
+  return inputs;
+}
+
+/** The values of a row's inputs. */
+export function inputValues(column: string | null): InputValues {
+  return Object.fromEntries(Object.entries(readInputsColumn(column)).map(([name, [value]]) => [name, value]));
+}
+
+/** The part of a run that the contract shows. */
+export function runInputs(column: string | null): Pick<ServedRun, "inputs" | "evaluatedInputs"> {
+  if (column === null) return {};
+  const evaluated = Object.entries(readInputsColumn(column)).flatMap(([name, [, origin]]) =>
+    origin === "evaluated" ? [name] : [],
+  );
+  return { inputs: inputValues(column), ...(evaluated.length === 0 ? {} : { evaluatedInputs: evaluated }) };
+}
+
+/** Whether a start gives what the one of a row has given. A text counts as the number or the boolean that it was read as. */
+export function isGivenAlike(column: string | null, given: InputValues = {}): boolean {
+  const before = Object.entries(readInputsColumn(column)).flatMap(([name, [value, origin]]) =>
+    origin === "given" ? [[name, value] as const] : [],
+  );
+  const isAlike = ([name, value]: readonly [string, InputValue]) =>
+    Object.hasOwn(given, name) && isSame(value, given[name]);
+  return before.length === Object.keys(given).length && before.every(isAlike);
+}
+
+function isSame(read: InputValue, given: InputValue | undefined): boolean {
+  return read === given || (typeof given === "string" && (String(read) === given || Number(given) === read));
+}
+
+/**
+ * Whether a run's input has a value. A text finds the number and the boolean that it stands for, too.
+ * @param wanted `name=value`.
+ */
+export function hasInput(wanted: string): RawBuilder<boolean> {
+  const name = wanted.slice(0, wanted.indexOf("="));
+  const text = wanted.slice(name.length + 1);
+  const other = [true, false, Number(text)].find((value) => inputText(name, value) === wanted);
+  const tests = [text, ...(other === undefined ? [] : [other])].map((value) => {
+    // Each value's quotes are escaped in the row, so this piece of it is nowhere else. Both databases have `replace`.
+    const piece = `"${name}":[${JSON.stringify(value)},`;
+    return sql`replace(inputs, ${piece}, '') <> inputs`;
+  });
+  return sql<boolean>`(${sql.join(tests, sql` or `)})`;
+}
+
+/** Adds the inputs that a run has found out, masked, to those that were fixed at its start. */
+export async function setInputs(tx: Write, runId: string, values: InputValues): Promise<void> {
+  const row = await tx.selectFrom("runs").select("inputs").where("id", "=", runId).executeTakeFirst();
+  if (row === undefined) return;
+  const found = Object.entries(values).map(([name, value]) => [name, [value, "evaluated"]] as const);
+  const inputs: StoredInputs = { ...Object.fromEntries(found), ...readInputsColumn(row.inputs) };
+  await tx
+    .updateTable("runs")
+    .set({ inputs: inputsColumn(inputs) })
+    .where("id", "=", runId)
+    .execute();
+  await touchRun(tx, runId);
+}
+
+/** Sets what a pipeline keeps of its run, masked. */
+export async function setOutputs(
+  tx: Write,
+  runId: string,
+  values: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  await tx
+    .updateTable("runs")
+    .set({ outputs: JSON.stringify(values) })
+    .where("id", "=", runId)
+    .execute();
+  await touchRun(tx, runId);
+}
