@@ -8,7 +8,7 @@ interface Span {
 
 /** A bar: a step that has begun, or the wait for a slot, which has none. */
 export interface TimelineBar extends Span {
-  readonly step?: { readonly name: string; readonly status: string };
+  readonly step?: TimedStep;
 }
 
 /** Where a run's time went: its wait for a slot and its steps, on one axis from its start request to its end. */
@@ -30,6 +30,8 @@ interface TimedStep {
   readonly status: string;
   readonly startedAt?: string | undefined;
   readonly stoppedAt?: string | undefined;
+  readonly attempts?: number | undefined;
+  readonly cleanup?: boolean | undefined;
 }
 
 /** @returns undefined for a run without a bar. */
@@ -40,11 +42,9 @@ export function timelineOf(run: TimedRun): Timeline | undefined {
   const hasWaited = asked !== undefined && created !== undefined && asked < created;
   const [first, ...others] = [
     ...(hasWaited ? [{ from: asked, to: created }] : []),
-    ...(run.steps ?? []).flatMap(({ name, status, startedAt, stoppedAt }): TimelineBar[] => {
-      const from = readInstant(startedAt);
-      return from === undefined
-        ? []
-        : [{ step: { name, status }, from, to: readInstant(stoppedAt) ?? stopped }];
+    ...(run.steps ?? []).flatMap((step): TimelineBar[] => {
+      const from = readInstant(step.startedAt);
+      return from === undefined ? [] : [{ step, from, to: readInstant(step.stoppedAt) ?? stopped }];
     }),
   ];
   if (first === undefined) return undefined;
@@ -53,6 +53,14 @@ export function timelineOf(run: TimedRun): Timeline | undefined {
   const from = Math.min(created ?? first.from, ...bars.map((bar) => bar.from));
   if (isActive(run)) return { from, bars };
   return { from, to: Math.max(stopped ?? from, ...bars.map((bar) => bar.to ?? bar.from)), bars };
+}
+
+/** What a step is beside its type and status: `3 attempts`, `cleanup`. */
+export function stepNotes({
+  attempts = 1,
+  cleanup = false,
+}: Pick<TimedStep, "attempts" | "cleanup">): string[] {
+  return [...(cleanup ? ["cleanup"] : []), ...(attempts > 1 ? [`${attempts} attempts`] : [])];
 }
 
 function readInstant(text: string | undefined): number | undefined {

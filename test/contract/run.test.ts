@@ -77,7 +77,9 @@ describe("a run", () => {
     assert.deepEqual(fromWire(runSchema, given), expected);
     for (const name of Object.keys(servedRunSchema.shape).map(kebabCase)) {
       if (["run-id", "status", "actor"].includes(name)) continue;
-      for (const odd of [null, { deep: [] }, Number.NaN, true]) {
+      // An output is any JSON.
+      const odds = [null, Number.NaN, true, ...(name === "outputs" ? [] : [{ deep: [] }])];
+      for (const odd of odds) {
         const read = fromWire(runSchema, { ...given, [name]: odd });
         assert.deepEqual(JSON.parse(JSON.stringify(read)), expected, `${name}: ${odd}`);
         assert.equal(fromWire(servedRunSchema, { ...run, [name]: odd }).kind, "invalid", name);

@@ -1,11 +1,13 @@
 import type { HttpBindings } from "@hono/node-server";
 import type { Context } from "hono";
 import * as z from "zod/mini";
+import { PipelineError } from "../../contract/errors.ts";
 import { waitSeconds } from "../../contract/limits.ts";
 import { agentHeader, agentSchema, idempotencyKeySchema, type StartRequest } from "../../contract/run.ts";
 import type { Clock } from "../../machine/clock.ts";
 import type { Admission } from "../admission/admission.ts";
 import type { EnterOutcome } from "../admission/waiter.ts";
+import { holdsSecret } from "../apiSecret.ts";
 import type { Pipelines } from "../projectPipelines.ts";
 import type { Runs } from "../runs/runs.ts";
 import { storedInputs } from "../store/runInputs.ts";
@@ -133,6 +135,11 @@ export async function requestRun<Env extends SignedIn>(
   deps: Pick<StartRouteDeps, "admission" | "runs" | "pipelines">,
 ): Promise<EnterOutcome> {
   const { admission, runs } = deps;
+  if (Object.values(body.inputs ?? {}).some((value) => typeof value === "string" && holdsSecret(value))) {
+    throw new PipelineError("invalid-request", "An input holds an API key.", {
+      next: "Inputs are shown with the run: bring a secret by a variable of the environment.",
+    });
+  }
   // Before the request is admitted, which takes less time than a process to start.
   runs.prepare(body.environment);
   const caller = context.get("caller");

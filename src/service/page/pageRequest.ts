@@ -44,9 +44,12 @@ function hidesSecret(path: string): boolean {
   }
 }
 
-/** The fields of a posted form; of a repeated name the last value. */
-export async function formTexts(context: Context): Promise<Readonly<Record<string, string | undefined>>> {
-  const form = new URLSearchParams(await bodyText(context));
+/** The fields of a posted form; of a repeated name the last value. @param most bytes; 64 KiB when left out. */
+export async function formTexts(
+  context: Context,
+  most?: number,
+): Promise<Readonly<Record<string, string | undefined>>> {
+  const form = new URLSearchParams(await bodyText(context, most));
   return Object.fromEntries(form);
 }
 

@@ -1,13 +1,26 @@
+import { createHash } from "node:crypto";
 import { type Context, Hono } from "hono";
 import { PipelineError } from "../../contract/errors.ts";
+import {
+  type DeclaredInput,
+  givenInputsSchema,
+  type InputValues,
+  inputsAgain,
+} from "../../contract/inputs.ts";
 import type { Refusal } from "../../contract/refusal.ts";
+import type { ServedRun } from "../../contract/run.ts";
 import { english, limitText } from "../../text/refusalText.ts";
 import { duration } from "../../text/time.ts";
 import type { Quota } from "../admission/slots.ts";
 import { requireChange } from "../http/authenticate.ts";
+import { longBody } from "../http/endpoints.ts";
 import { readIdempotencyKey } from "../http/requestInput.ts";
 import { requestRun } from "../http/startRoute.ts";
+import type { Caller } from "../store/keys.ts";
+import { readOrg } from "../store/orgs.ts";
 import { listRuns } from "../store/runs.ts";
+import { type AgainFacts, againFormView, fieldPrefix } from "./againView.ts";
+import { layout } from "./layout.ts";
 import { existingRun, formTexts, nextPath, type PageDeps, type PageEnv } from "./pageRequest.ts";
 
 /** More active runs than any org has slots. */
@@ -37,6 +50,13 @@ export function runChangeRoutes(deps: PageDeps): Hono<PageEnv> {
     return context.redirect(nextPath(back), 303);
   });
 
+  routes.get("/:id/again", async (context) => {
+    const caller = context.get("caller");
+    requireChange(caller);
+    const run = await existingRun(caller, context.req.param("id"), deps);
+    return showForm(context, { run, values: inputsAgain(run), problem: undefined }, deps);
+  });
+
   routes.post("/:id/again", (context) => runAgain(context, context.req.param("id"), deps));
 
   return routes;
@@ -46,13 +66,79 @@ export function runChangeRoutes(deps: PageDeps): Hono<PageEnv> {
 async function runAgain(context: Context<PageEnv>, runId: string, deps: PageDeps): Promise<Response> {
   const caller = context.get("caller");
   requireChange(caller);
-  const { request, from: fromStep } = await formTexts(context);
-  const { pipeline, project } = await existingRun(caller, runId, deps);
+  const { request, from: fromStep, with: what, ...fields } = await formTexts(context, longBody);
+  const run = await existingRun(caller, runId, deps);
+  const { pipeline, project } = run;
+  const isForm = what === "inputs";
+  const inputs = isForm ? await givenInputs(run, fields, caller, deps) : inputsAgain(run);
+  // The form that is sent again with other values asks for another run.
+  const key = isForm && request !== undefined ? `${request}-${digestOf(inputs)}` : request;
   // A browser that waits shows nothing of the queue, so a taken slot refuses at once.
-  const how = { idempotencyKey: readIdempotencyKey(request), waitSeconds: 0 };
-  const outcome = await requestRun(context, { pipeline, project, fromStep }, how, deps);
+  const how = { idempotencyKey: readIdempotencyKey(key), waitSeconds: 0 };
+  const body = { pipeline, project, fromStep, inputs };
+  const outcome = await requestRun(context, body, how, deps).catch((error: unknown) => {
+    if (error instanceof PipelineError && error.type === "invalid-request") return error;
+    throw error;
+  });
+  if (outcome instanceof PipelineError) {
+    const declared = await declaredBy(run, caller, deps);
+    if (declared.length === 0) throw outcome;
+    return showForm(context, { run, values: inputs, problem: outcome }, deps);
+  }
   if (outcome.kind === "refused") throw notStarted(pipeline, outcome.refusal, outcome.quota);
   return context.redirect(`/app/runs/${outcome.run.runId}`, 303);
+}
+
+/** The values of a form's fields. One that is left empty counts where it is a text that a run doesn't find out by itself. */
+async function givenInputs(
+  run: ServedRun,
+  fields: Readonly<Record<string, string | undefined>>,
+  caller: Caller,
+  deps: PageDeps,
+): Promise<InputValues> {
+  const declared = await declaredBy(run, caller, deps);
+  const given = Object.entries(fields).flatMap(([field, text = ""]) => {
+    if (!field.startsWith(fieldPrefix)) return [];
+    const name = field.slice(fieldPrefix.length);
+    const input = declared.find((each) => each.name === name);
+    const isLeftOut = text === "" && (input?.default === undefined || input.type !== "text");
+    // A browser sends every line break as two characters.
+    return isLeftOut ? [] : [[name, text.replaceAll("\r\n", "\n")] as const];
+  });
+  const read = givenInputsSchema.safeParse(Object.fromEntries(given));
+  if (read.success) return read.data;
+  throw new PipelineError("invalid-request", "The form's fields are not those of a start.");
+}
+
+async function declaredBy(
+  { pipeline, project }: ServedRun,
+  { orgId }: Caller,
+  { pipelines }: PageDeps,
+): Promise<readonly DeclaredInput[]> {
+  const listed = await pipelines.list(orgId, project);
+  return listed.find(({ name }) => name === pipeline)?.inputs ?? [];
+}
+
+async function showForm(
+  context: Context<PageEnv>,
+  facts: Omit<AgainFacts, "declared">,
+  deps: PageDeps,
+): Promise<Response> {
+  const { db, clock, assets } = deps;
+  const caller = context.get("caller");
+  const now = clock.now();
+  const declared = await declaredBy(facts.run, caller, deps);
+  const reader = { org: await readOrg(db, caller, now), role: caller.role };
+  const main = againFormView({ ...facts, declared });
+  const title = `Run ${facts.run.pipeline} again`;
+  return context.html(
+    await layout({ title, main, reader, now }, assets),
+    facts.problem === undefined ? 200 : 400,
+  );
+}
+
+function digestOf(inputs: InputValues): string {
+  return createHash("sha256").update(JSON.stringify(inputs)).digest("hex");
 }
 
 /** The reset is told in UTC: the reader's clock may be in another zone than the service's. */

@@ -31,6 +31,7 @@ const statusStyles: Readonly<Record<string, StatusStyle>> = {
   failed: { word: "Failed", tone: "bad", shape: '<path d="m5.7 5.7 4.6 4.6m0-4.6-4.6 4.6"/>' },
   cancelled: { word: "Cancelled", tone: "still", shape: '<path d="M3.6 12.4 12.4 3.6"/>' },
   skipped: { word: "Skipped", tone: "still", shape: '<path d="M4.6 8h6.8"/>' },
+  "not-reached": { word: "Not reached", tone: "still", shape: '<path d="M5 8h.1M8 8h.1m2.9 0h.1"/>' },
   "timed-out": { word: "Timed out", tone: "bad", shape: '<path d="M8 4.6V8l2.3 1.6"/>' },
   lost: {
     word: "Lost",
@@ -109,9 +110,15 @@ export function cancelView(run: ServedRun, caller: Caller, back: string): Html {
 </form>`;
 }
 
-/** The button that starts an ended run's pipeline again, if the caller may. The new run is the caller's. */
+/**
+ * The button that starts an ended run's pipeline again, if the caller may; of one with inputs the link to the form. The new run
+ * is the caller's.
+ */
 export function againView(run: ServedRun, caller: Caller): Html {
   if (isActive(run) || !mayChangeRuns(caller.role)) return html``;
+  if (run.inputs !== undefined) {
+    return html`<a class="button" href="/app/runs/${run.runId}/again">Run Again…<span class="unseen"> ${run.pipeline}</span></a>`;
+  }
   return html`<form method="post" action="/app/runs/${run.runId}/again" data-leaves>
 <input type="hidden" name="request" value="${randomUUID()}">
 <button title="Starts ${run.pipeline} again as its file is now, as a run of yours">Run Again<span class="unseen"> ${run.pipeline}</span></button>
@@ -125,7 +132,7 @@ export function fromStepView(run: ServedRun, index: number, caller: Caller): Htm
   return html`<form method="post" action="/app/runs/${run.runId}/again" data-leaves>
 <input type="hidden" name="request" value="${randomUUID()}">
 <input type="hidden" name="from" value="${failed.fromStep}">
-<button title="A new run, one of the day's, without the steps before this one">Run From Here<span class="unseen"> at ${failed.step.name}</span></button>
+<button title="A new run, one of the day's, without the steps before this one${run.inputs === undefined ? "" : ", with the same inputs"}">Run From Here<span class="unseen"> at ${failed.step.name}</span></button>
 </form>`;
 }
 

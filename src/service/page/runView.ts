@@ -2,6 +2,7 @@ import { html } from "hono/html";
 import { type Artifact, type RunStep, reasonText, type ServedRun, toldFailure } from "../../contract/run.ts";
 import { stripEscapeSequences } from "../../text/escapeSequences.ts";
 import { duration } from "../../text/time.ts";
+import { stepNotes } from "../../text/timeline.ts";
 import type { Caller } from "../store/keys.ts";
 import { type Html, marked } from "./layout.ts";
 import { type PageLine, styledTexts } from "./pageLog.ts";
@@ -46,6 +47,8 @@ ${fact("Project", html`<bdi>${run.project}</bdi>`)}
 ${fact("Runner", html`<bdi>${run.runner}</bdi>`)}
 <div class="long"><dt>Run</dt><dd><code>${run.runId}</code></dd></div>
 </dl>
+${valuesView("Inputs", run.inputs)}
+${valuesView("Outputs", run.outputs)}
 ${timelineView(run, now)}
 ${stepsView(facts)}`;
 }
@@ -84,6 +87,20 @@ ${removedAt === undefined ? "" : html`<p class="quiet">The log and the artifacts
 
 function fact(name: string, value: Html): Html {
   return html`<div><dt>${name}</dt><dd>${value}</dd></div>`;
+}
+
+/** Values by their names: a text as it is, any other value as JSON. */
+function valuesView(title: string, values: Readonly<Record<string, unknown>> = {}): Html {
+  const entries = Object.entries(values);
+  if (entries.length === 0) return html``;
+  const id = title.toLowerCase();
+  return html`<section id="${id}" aria-labelledby="${id}-title">
+<h2 id="${id}-title">${title}</h2>
+<dl class="values">${entries.map(
+    ([name, value]) =>
+      html`<div><dt><code>${name}</code></dt><dd>${typeof value === "string" ? value : JSON.stringify(value, undefined, 2)}</dd></div>`,
+  )}</dl>
+</section>`;
 }
 
 /**
@@ -131,7 +148,7 @@ function stepView({ run, caller, step, index, lines, artifacts, now, isTold }: S
   const isOpen = step.status !== "succeeded" && !(isTold && endsWith(lines, message ?? ""));
   return html`<li id="step-${index}" class="step">
 <div class="title">
-<h3><bdi>${step.name}</bdi> <span class="quiet">${step.type}</span></h3>
+<h3><bdi>${step.name}</bdi> <span class="quiet">${[step.type, ...stepNotes(step)].join(", ")}</span></h3>
 <div class="state"><span class="quiet">${tookView(step, now)}</span>${statusView(step.status)}${fromStepView(run, index, caller)}</div>
 </div>
 ${message === undefined || isTold ? "" : html`<p class="message" id="message-${index}">${messageText(message)}</p>`}

@@ -1,7 +1,7 @@
 import { html, raw } from "hono/html";
 import type { ServedRun } from "../../contract/run.ts";
 import { duration, elapsed } from "../../text/time.ts";
-import { placeOnAxis, type Timeline, type TimelineBar, timelineOf } from "../../text/timeline.ts";
+import { placeOnAxis, stepNotes, type Timeline, type TimelineBar, timelineOf } from "../../text/timeline.ts";
 import type { Html } from "./layout.ts";
 
 /** The wait for a slot and the steps as bars on one axis of time. The script moves those of an active run. */
@@ -16,7 +16,7 @@ export function timelineView(run: ServedRun, now: number): Html {
 </div>
 <ol class="timeline"${to === undefined ? html` data-axis="${from}"` : ""}>${bars.map(
     (bar) => html`<li>
-<span class="name">${bar.step === undefined ? "Wait for a slot" : html`<bdi>${bar.step.name}</bdi>`}</span>
+<span class="name">${bar.step === undefined ? "Wait for a slot" : html`<bdi>${bar.step.name}</bdi>${notesView(bar.step)}`}</span>
 ${barView(bar, timeline, now)}
 <span class="number quiet">${lengthView(bar, now)}</span>
 </li>`,
@@ -42,5 +42,12 @@ function toneOf({ step, to }: TimelineBar): string {
   if (step === undefined) return "wait";
   if (to === undefined) return "busy";
   if (step.status === "succeeded") return "good";
-  return step.status === "cancelled" || step.status === "stopped" ? "still" : "bad";
+  return stillStatuses.has(step.status) ? "still" : "bad";
+}
+
+const stillStatuses: ReadonlySet<string> = new Set(["cancelled", "stopped", "skipped", "not-reached"]);
+
+function notesView(step: NonNullable<TimelineBar["step"]>): Html {
+  const notes = stepNotes(step);
+  return notes.length === 0 ? html`` : html` <span class="quiet">${notes.join(", ")}</span>`;
 }
