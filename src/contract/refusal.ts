@@ -1,4 +1,5 @@
 import { secondsToReset } from "./day.ts";
+import { type InputValue, inputText } from "./inputs.ts";
 import type { StartRequest } from "./run.ts";
 import { deepestJson } from "./wire.ts";
 
@@ -128,12 +129,19 @@ export function startOptions({
   project,
   timeLimitSeconds,
   fromStep,
-}: Pick<StartRequest, "project" | "timeLimitSeconds" | "fromStep">): readonly string[] {
+  inputs = {},
+}: Pick<StartRequest, "project" | "timeLimitSeconds" | "fromStep" | "inputs">): readonly string[] {
   return [
     ...(project === undefined ? [] : ["--project", project]),
     ...(timeLimitSeconds === undefined ? [] : ["--time-limit", String(timeLimitSeconds)]),
     ...(fromStep === undefined ? [] : ["--from", fromStep]),
+    ...Object.entries(inputs).flatMap(([name, value]) => ["--input", inputText(name, inputWord(value))]),
   ];
+}
+
+/** A text that begins with `@` would name a file. */
+function inputWord(value: InputValue): InputValue {
+  return typeof value === "string" && value.startsWith("@") ? `@${value}` : value;
 }
 
 /** The refusal that counts: `free-day` before `org`, and of one scope the longest wait. */

@@ -1,7 +1,9 @@
 import { isServiceNamed } from "../../client/logins/logins.ts";
 import { findProject, type LocalProject, misnamedFiles, registerProject } from "../../client/project.ts";
 import { PipelineError } from "../../contract/errors.ts";
+import type { DeclaredInput } from "../../contract/inputs.ts";
 import type { PipelineEntry } from "../../contract/pipelines.ts";
+import { declaredInputs } from "../../pipeline/inputs.ts";
 import { formatProblem } from "../../pipeline/mistakes/problem.ts";
 import { checkedFiles, type ProjectFile, projectFiles, resourceTypes } from "../../project/pipelineFiles.ts";
 import { replaceControlCharacters } from "../../text/controlCharacters.ts";
@@ -61,6 +63,7 @@ async function ownPipelines({ name: project, root }: LocalProject): Promise<Pipe
     project,
     path: file.path,
     resourceTypes: resourceTypes(file),
+    inputs: file.parsed.kind === "valid" ? declaredInputs(file.parsed.pipeline) : [],
     ...problemOf(file),
   }));
 }
@@ -84,17 +87,24 @@ async function knownPipelines(
 function tell({ output }: Tool, pipelines: readonly PipelineEntry[]): void {
   const { style } = output.out;
   const projects = new Set(pipelines.map(({ project }) => project));
-  const rows = pipelines.map(({ name, project = "", resourceTypes: types = [], problem }) => [
+  const rows = pipelines.map(({ name, project = "", resourceTypes: types = [], inputs = [], problem }) => [
     replaceControlCharacters(name),
     ...(projects.size > 1 ? [replaceControlCharacters(project)] : []),
     types.map(replaceControlCharacters).join(", "),
     problem === undefined ? style.good("fine") : style.bad(stateOf(problem)),
+    inputs.map(inputWord).map(replaceControlCharacters).join(" "),
   ]);
   output.result("pipelines", { pipelines: [...pipelines] }, rowsFor(output.out, rows));
   if (output.json) return;
   if (pipelines.some(({ problem }) => problem !== undefined)) {
     output.note("`pipeline validate` shows the problems.");
   }
+}
+
+/** An input in short: `region=eu|us`, in brackets where a start can do without it. */
+function inputWord({ name, type, options, required }: DeclaredInput): string {
+  const word = `${name}=${options?.join("|") ?? type}`;
+  return required ? word : `[${word}]`;
 }
 
 /** A service sends one problem a line, and the number of further ones in the last line. */

@@ -1,5 +1,6 @@
 import { InvalidArgumentError } from "commander";
 import { PipelineError } from "../../contract/errors.ts";
+import { inputNamePattern } from "../../contract/inputs.ts";
 import { timeLimit } from "../../contract/limits.ts";
 import { parseDuration } from "../../pipeline/file/duration.ts";
 import { name, names, type ToolCommand, wholeNumber } from "./command.ts";
@@ -15,6 +16,10 @@ export function addRunWords(program: ToolCommand): void {
         ["pipeline run hello --log > log.txt", "save the steps' output"],
         ["pipeline run lint test build", "one after the other; none starts if a name is wrong"],
         ["pipeline run nightly --from publish", "a new run, without the steps before `publish`"],
+        [
+          "pipeline run nightly --input region=eu",
+          "with an input; at a terminal, missing ones are asked for",
+        ],
         ["pipeline run nightly --detach", "return as soon as the run has started"],
         ["pipeline run nightly --time-limit 5m", "stop it after five minutes, if it still runs then"],
       ],
@@ -34,6 +39,11 @@ export function addRunWords(program: ToolCommand): void {
       "skip the steps before this one, by its name or its number; a new run, and one of the day's",
       name,
     )
+    .option(
+      "--input <name=value>",
+      "give an input, as often as needed; name=@file reads a file's text",
+      inputWords,
+    )
     .does(async (tool, options: RunFlags, pipelines: string[]) => {
       if (options.from !== undefined && pipelines.length > 1) {
         throw new PipelineError("usage", "--from is for a run of one pipeline.", {
@@ -45,14 +55,17 @@ export function addRunWords(program: ToolCommand): void {
         throw await noneNamed(tool, options.project);
       }
       const { runPipelines } = await import("../run/runPipelines.ts");
-      return runPipelines(tool, pipelines, {
+      const asking = { input: process.stdin, prompt: process.stderr };
+      const wanted = {
         parallel: options.parallel,
         detach: options.detach ?? false,
         log: options.log ?? false,
         project: options.project,
         timeLimitSeconds: options.timeLimit,
         fromStep: options.from,
-      });
+        inputs: options.input ?? [],
+      };
+      return runPipelines(tool, pipelines, wanted, asking);
     });
 }
 
@@ -63,10 +76,21 @@ interface RunFlags {
   readonly project?: string;
   readonly timeLimit?: number;
   readonly from?: string;
+  readonly input?: readonly InputWord[];
 }
 
 const description =
   "Start a run of each pipeline and follow it until it stops.\n\nWhile another run holds the org's slot, it waits for up to 120 s. When a limit refuses a run, standard output holds one JSON object that says why and when to try again, and the exit code is 5. Progress goes to standard error; so does the log where several pipelines are named or --json is given, and otherwise it goes to standard output.";
+
+type InputWord = readonly [name: string, text: string];
+
+/** Collects inputs; the text may be empty. */
+function inputWords(text: string, before: readonly InputWord[] = []): InputWord[] {
+  const at = text.indexOf("=");
+  const word = text.slice(0, Math.max(0, at));
+  if (inputNamePattern.test(word)) return [...before, [word, text.slice(at + 1)]];
+  throw new InvalidArgumentError("It should be name=value, such as region=eu.");
+}
 
 /** Reads a duration as in a pipeline file, in whole seconds; a bare number is in seconds. */
 function timeLimitSeconds(text: string): number {

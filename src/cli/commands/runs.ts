@@ -1,5 +1,6 @@
 import { InvalidArgumentError, Option } from "commander";
 import { dayMilliseconds, nextReset } from "../../contract/day.ts";
+import { inputNamePattern } from "../../contract/inputs.ts";
 import { runStatuses } from "../../contract/runStatus.ts";
 import { parseDuration } from "../../pipeline/file/duration.ts";
 import { name, type ToolCommand, wholeNumber } from "./command.ts";
@@ -22,6 +23,7 @@ function addList(runs: ToolCommand): void {
       examples: [
         ["pipeline runs list --active", "what holds the org's slot"],
         ["pipeline runs list --status failed,timed-out --pipeline nightly", "failed runs of one pipeline"],
+        ["pipeline runs list --pipeline nightly --input region=eu", "those with this input"],
         ["pipeline runs list --mine --since 2h", "yours of the last two hours"],
         ["pipeline runs list --watch", "live, until Ctrl-C"],
       ],
@@ -37,6 +39,7 @@ function addList(runs: ToolCommand): void {
     )
     .option("--pipeline <name>", "only runs of this pipeline", name)
     .option("--project <name>", "only runs of this project", name)
+    .option("--input <name=value>", "only runs with this value of an input; repeatable", inputFilters)
     .option("--mine", "only runs that your API key started")
     .option(
       "--since <time>",
@@ -170,6 +173,12 @@ function since(text: string): number {
   );
 }
 
+/** Collects values of inputs that runs are to have. */
+function inputFilters(text: string, before: readonly string[] = []): string[] {
+  if (inputNamePattern.test(text.slice(0, Math.max(0, text.indexOf("="))))) return [...before, text];
+  throw new InvalidArgumentError("It should be name=value, such as region=eu.");
+}
+
 /** A day's beginning or a time with its zone, in UTC; `NaN` for any other text. */
 function dateOf(text: string): number {
   const isDate = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2}))?$/.test(text);
@@ -184,6 +193,7 @@ interface ListFlags {
   readonly status?: string[];
   readonly pipeline?: string;
   readonly project?: string;
+  readonly input?: readonly string[];
   readonly mine?: boolean;
   readonly watch?: boolean;
 }

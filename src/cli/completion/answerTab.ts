@@ -1,9 +1,12 @@
 import { isServiceNamed } from "../../client/logins/logins.ts";
 import { findProject } from "../../client/project.ts";
 import type { ServiceClient } from "../../client/service/client.ts";
+import { inputText } from "../../contract/inputs.ts";
+import type { PipelineEntry } from "../../contract/pipelines.ts";
 import type { Run } from "../../contract/run.ts";
 import { isActive, runStatuses } from "../../contract/runStatus.ts";
 import { dataFolder } from "../../machine/dataFolder.ts";
+import { declaredInputs, inputMeaning } from "../../pipeline/inputs.ts";
 import type { Environment } from "../../project/environment.ts";
 import { projectFiles } from "../../project/pipelineFiles.ts";
 import type { ToolCommand } from "../commands/command.ts";
@@ -73,7 +76,7 @@ async function candidates(
   { env, folder, service }: TabDeps,
 ): Promise<readonly Candidate[]> {
   if (wanted.kind === "words") return wanted.words;
-  const { value, given, options, lead } = wanted;
+  const { value, given, args, options, lead } = wanted;
   if (value === "status") return statuses(current.slice(lead.length));
   const signal = AbortSignal.timeout(timeoutMilliseconds);
   const found = await liveValues(value, options.get("project"), {
@@ -81,6 +84,8 @@ async function candidates(
     folder,
     signal,
     service: () => service(signal),
+    typed: current.slice(lead.length),
+    pipelines: [...args, ...(options.get("pipeline") === undefined ? [] : [options.get("pipeline") ?? ""])],
     keys: () => keysIn(options.get("data-dir") ?? dataFolder(env)),
   });
   // The protocol is line-based, so names with control characters are left out.
@@ -127,6 +132,10 @@ interface LiveValuesDeps {
   /** The keys in this machine's own service. */
   readonly keys: () => Promise<readonly KnownKey[]>;
   readonly signal: AbortSignal;
+  /** The value so far. */
+  readonly typed: string;
+  /** The pipelines that the line names. */
+  readonly pipelines: readonly string[];
 }
 
 interface KnownKey {
@@ -152,6 +161,8 @@ async function liveValues(
       return (await runs({ limit: 50 }, deps)).map(asCandidate);
     case "run-in-work":
       return (await runs({ active: true, limit: 100 }, deps)).filter(isActive).map(asCandidate);
+    case "input":
+      return inputs(project, deps);
     case "org":
       return unique((await deps.keys()).map(({ orgName }) => ({ word: orgName, meaning: "" })));
     case "key":
@@ -170,21 +181,42 @@ async function liveValues(
 
 /** The files of the project in this folder, as `pipeline run` uses them; otherwise the service's pipelines. */
 async function pipelines(project: string | undefined, deps: LiveValuesDeps): Promise<Candidate[]> {
-  const here = (await isServiceNamed(deps.env)) ? undefined : await findProject(deps.folder);
-  if (here !== undefined) {
-    return unique(
-      (await projectFiles(here.root)).map(({ name, parsed }) => ({
-        word: name,
-        meaning: parsed.kind === "valid" ? "" : "has problems",
-      })),
-    );
-  }
-  const known = await (await deps.service())?.pipelines(project, deps.signal);
   return unique(
-    (known?.pipelines ?? []).map((each) => ({
+    (await entries(project, deps)).map((each) => ({
       word: each.name,
       meaning: meaningOf(each.project, each.problem && "has problems"),
     })),
+  );
+}
+
+async function entries(project: string | undefined, deps: LiveValuesDeps): Promise<readonly PipelineEntry[]> {
+  const here = (await isServiceNamed(deps.env)) ? undefined : await findProject(deps.folder);
+  if (here !== undefined) {
+    return (await projectFiles(here.root)).map(({ name, path, parsed }) => ({
+      name,
+      path,
+      ...(parsed.kind === "valid" ? { inputs: declaredInputs(parsed.pipeline) } : { problem: "broken" }),
+    }));
+  }
+  return (await (await deps.service())?.pipelines(project, deps.signal))?.pipelines ?? [];
+}
+
+/** `region=`, and once that is typed `region=eu`: the inputs of the pipelines that the line names, or of all. */
+async function inputs(project: string | undefined, deps: LiveValuesDeps): Promise<Candidate[]> {
+  const { pipelines: named, typed } = deps;
+  const declared = (await entries(project, deps))
+    .filter(({ name }) => named.length === 0 || named.includes(name))
+    .flatMap((entry) => entry.inputs ?? []);
+  if (!typed.includes("=")) {
+    return unique(declared.map((input) => ({ word: `${input.name}=`, meaning: inputMeaning(input) })));
+  }
+  return unique(
+    declared.flatMap((input) =>
+      (input.options ?? (input.type === "boolean" ? [true, false] : [])).map((option) => ({
+        word: inputText(input.name, option),
+        meaning: "",
+      })),
+    ),
   );
 }
 

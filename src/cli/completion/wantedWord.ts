@@ -19,6 +19,8 @@ export type Wanted = {
       readonly value: ValueKind;
       /** The command's arguments so far; none is offered twice. */
       readonly given: readonly string[];
+      /** All of the command's arguments. */
+      readonly args: readonly string[];
       /** The options' values so far, by long name without dashes. */
       readonly options: ReadonlyMap<string, string>;
     }
@@ -33,6 +35,7 @@ export function wantedWord(program: ToolCommand, before: readonly string[], curr
     value: kind,
     lead,
     given: awaiting === undefined && lead === "" ? given : [],
+    args: given,
     options: values,
   });
   if (awaiting !== undefined) return ofChoices(awaiting) ?? value(kindOfOption(awaiting));
@@ -155,6 +158,7 @@ export type ValueKind =
   | "run"
   | "run-in-work"
   | "status"
+  | "input"
   | "file"
   | "folder"
   | "anything";
@@ -173,6 +177,7 @@ const optionKinds: Readonly<Record<string, ValueKind>> = {
   project: "project",
   org: "org",
   status: "status",
+  input: "input",
   "data-dir": "folder",
   "stdin-name": "file",
 };

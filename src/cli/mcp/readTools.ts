@@ -8,8 +8,10 @@ import { PipelineError } from "../../contract/errors.ts";
 import { pipelineListSchema } from "../../contract/pipelines.ts";
 import { nameOf, type Run, runSchema, toldFailure } from "../../contract/run.ts";
 import { failedStep, isActive, runStatuses } from "../../contract/runStatus.ts";
+import { inputMeaning } from "../../pipeline/inputs.ts";
 import { checkedFiles } from "../../project/pipelineFiles.ts";
 import { replaceControlCharacters } from "../../text/controlCharacters.ts";
+import { stepNotes } from "../../text/timeline.ts";
 import { pipelinesOf } from "../commands/listPipelines.ts";
 import { outputs } from "../output/outputs.ts";
 import { noPipelinesHere } from "../run/namedPipelines.ts";
@@ -28,14 +30,17 @@ export const runIdInput = z
 export const listPipelinesTool = agentTool({
   name: "list_pipelines",
   title: "List pipelines",
-  description: "The pipelines that can be run here: their names, files, resource types and problems.",
+  description: "The pipelines that can be run here: their names, files, resource types, inputs and problems.",
   annotations: onlyLooks,
   input: z.strictObject({}),
   facts: pipelineListSchema,
   async act(_, { session, tool }) {
     const pipelines = await pipelinesOf(tool, { project: session.options.project, all: false });
-    const lines = pipelines.flatMap(({ name, problem }) => [
+    const lines = pipelines.flatMap(({ name, inputs = [], problem }) => [
       line(name),
+      ...inputs.map((input) =>
+        line(`  ${input.name}${input.required ? "" : " (optional)"}: ${inputMeaning(input)}`),
+      ),
       ...(problem === undefined ? [] : problem.split("\n").map((each) => line(`  ${each}`))),
     ]);
     const text = lines.length === 0 ? "There are no pipelines here." : lines.join("\n");
@@ -219,16 +224,27 @@ async function waited(runId: string, seconds: number, call: Call): Promise<Run> 
 /** The text has the first line of each message, for the rest may be what a program has printed. */
 function runOutcome(run: Run): Extract<ToolOutcome<{ readonly run: Run }>, { kind: "done" }> {
   const failed = failedStep(run);
-  const steps = (run.steps ?? []).map(({ name, type, status, message = "" }, index) => {
+  const steps = (run.steps ?? []).map((step, index) => {
+    const { name, type, status, message = "" } = step;
     const why = index === failed?.index && message !== "" ? `: ${firstLine(message)}` : "";
-    return line(`  ${index + 1}. ${name} (${type}) ${status}${why}`);
+    const kind = [type, ...stepNotes(step)].join(", ");
+    return line(`  ${index + 1}. ${name} (${kind}) ${status}${why}`);
   });
+  const values = [...valueLines("Input", run.inputs), ...valueLines("Output", run.outputs)];
   const reason =
     run.reason === undefined || toldFailure(run) !== undefined
       ? []
       : [line(`Reason: ${firstLine(run.reason)}`)];
   const more = failed === undefined ? [] : ["get_run_log with failed-step-only has that step's output."];
-  return { kind: "done", facts: { run }, text: [runLine(run), ...reason, ...steps, ...more].join("\n") };
+  return {
+    kind: "done",
+    facts: { run },
+    text: [runLine(run), ...values, ...reason, ...steps, ...more].join("\n"),
+  };
+}
+
+function valueLines(title: string, values: Readonly<Record<string, unknown>> = {}): string[] {
+  return Object.entries(values).map(([name, value]) => line(`${title} ${name}: ${JSON.stringify(value)}`));
 }
 
 function firstLine(text: string): string {

@@ -3,6 +3,7 @@ import type { ServiceClient } from "../../client/service/client.ts";
 import { LostStart } from "../../client/service/replyErrors.ts";
 import { type StartOutcome, startRun } from "../../client/start/startRun.ts";
 import { PipelineError } from "../../contract/errors.ts";
+import { givenInputsSchema } from "../../contract/inputs.ts";
 import { timeLimit } from "../../contract/limits.ts";
 import { type Run, runSchema, type StartRequest } from "../../contract/run.ts";
 import { projectFiles } from "../../project/pipelineFiles.ts";
@@ -19,6 +20,11 @@ const startSeconds = 30;
 const stepSchema = z.object({ name: z.string(), type: z.string() });
 
 const inputSchema = z.strictObject({
+  inputs: z.optional(
+    givenInputsSchema.check(
+      z.describe("values of its inputs by their names, as list_pipelines declares them"),
+    ),
+  ),
   pipeline: z
     .string()
     .check(z.minLength(1), z.maxLength(200), z.describe("its name, as list_pipelines says it")),
@@ -51,7 +57,7 @@ export const startRunTool = agentTool({
 });
 
 async function start(
-  { pipeline, timeLimitSeconds }: z.infer<typeof inputSchema>,
+  { pipeline, timeLimitSeconds, inputs }: z.infer<typeof inputSchema>,
   call: Call,
 ): Promise<ToolOutcome<object>> {
   const { session, tool, signal } = call;
@@ -70,7 +76,7 @@ async function start(
     if (reserved !== undefined) return refused(pipeline, reserved, quota);
   }
   const steps = root === undefined ? [] : await stepsOf(root, pipeline);
-  const request: StartRequest = { pipeline, project, timeLimitSeconds };
+  const request: StartRequest = { pipeline, project, timeLimitSeconds, inputs };
   const outcome = await started(request, root, call);
   if (outcome.kind === "started") {
     const { quota } = await session.look(signal).catch(() => ({ quota: undefined }));

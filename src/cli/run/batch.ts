@@ -1,7 +1,8 @@
 import type { ServiceClient } from "../../client/service/client.ts";
 import { startRun } from "../../client/start/startRun.ts";
+import type { InputValues } from "../../contract/inputs.ts";
 import { waitSeconds } from "../../contract/limits.ts";
-import type { RefusedStart } from "../../contract/refusal.ts";
+import { type RefusedStart, startOptions } from "../../contract/refusal.ts";
 import type { Run } from "../../contract/run.ts";
 import type { Tool } from "../tool.ts";
 import { followStarted } from "./followStarted.ts";
@@ -33,6 +34,8 @@ export interface BatchOptions {
   readonly root: string | undefined;
   readonly timeLimitSeconds: number | undefined;
   readonly fromStep: string | undefined;
+  /** What each pipeline is given. */
+  readonly inputs: ReadonlyMap<string, InputValues>;
   readonly log: LogDestination | undefined;
   /** The options that a retry needs, as words of the command line. */
   readonly retryOptions: readonly string[];
@@ -111,7 +114,9 @@ export class Batch {
 
   async #start(pipeline: string): Promise<Exclude<Outcome, { kind: "run" }> | Started> {
     const { interrupted } = this.#tool;
-    const { project, timeLimitSeconds, fromStep, retryOptions: options } = this.#options;
+    const { project, timeLimitSeconds, fromStep, retryOptions } = this.#options;
+    const inputs = this.#options.inputs.get(pipeline) ?? {};
+    const options = [...retryOptions, ...startOptions({ inputs })];
     if (interrupted.aborted || this.#outcomes.some(isFault)) return { kind: "not-started", pipeline };
     const refusals = this.#outcomes.filter((outcome) => outcome.kind === "refused");
     const usedUp = refusals.find(({ start }) => start.refusal.scope === "free-day");
@@ -126,7 +131,10 @@ export class Batch {
     this.#starting.add(pipeline);
     try {
       const outcome = await startRun(
-        { pipeline, project, timeLimitSeconds, fromStep },
+        {
+          ...{ pipeline, project, timeLimitSeconds, fromStep },
+          ...(Object.keys(inputs).length === 0 ? {} : { inputs }),
+        },
         {
           client: this.#client,
           root: this.#options.root,

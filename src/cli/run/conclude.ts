@@ -3,9 +3,10 @@ import { Deadline } from "../../client/service/deadline.ts";
 import { LostStart } from "../../client/service/replyErrors.ts";
 import { exitCodes } from "../../contract/errors.ts";
 import { fromFailedStep } from "../../contract/fromStep.ts";
+import { inputsAgain } from "../../contract/inputs.ts";
 import { quotaText } from "../../contract/limits.ts";
 import type { Org } from "../../contract/org.ts";
-import { type Hint, refusalReport, runCommand, startCommand } from "../../contract/refusal.ts";
+import { type Hint, refusalReport, runCommand, startCommand, startOptions } from "../../contract/refusal.ts";
 import { nameOf, type Run, reasonText, toldFailure } from "../../contract/run.ts";
 import { startsInBackground } from "../../pipeline/startsInBackground.ts";
 import { english, refusalLines } from "../../text/refusalText.ts";
@@ -149,7 +150,10 @@ async function fromStepHint(run: Run, root: string | undefined): Promise<Hint | 
     const steps = file?.parsed.kind === "valid" ? file.parsed.pipeline.steps : [];
     if (steps.slice(0, failed.index).some(startsInBackground)) return undefined;
   }
-  const command = startCommand({ pipeline: run.pipeline, options: ["--from", failed.fromStep] });
+  const command = startCommand({
+    pipeline: run.pipeline,
+    options: startOptions({ fromStep: failed.fromStep, inputs: inputsAgain(run) }),
+  });
   return { command, doc: "a new run from that step" };
 }
 

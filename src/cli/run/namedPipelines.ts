@@ -5,6 +5,7 @@ import type { ServiceClient } from "../../client/service/client.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import type { PipelineEntry } from "../../contract/pipelines.ts";
 import { shellWord } from "../../contract/refusal.ts";
+import { declaredInputs } from "../../pipeline/inputs.ts";
 import { nearestName } from "../../pipeline/mistakes/problem.ts";
 import type { Tool } from "../tool.ts";
 
@@ -112,7 +113,7 @@ export function misnamedText(paths: readonly string[]): string {
   return `A pipeline file's name ends with .yaml: rename ${paths.join(", ")}.`;
 }
 
-async function listedPipelines(
+export async function listedPipelines(
   client: ServiceClient | Promise<ServiceClient>,
   project: string | undefined,
   signal: AbortSignal,
@@ -126,10 +127,15 @@ async function listedPipelines(
   }
 }
 
-async function localPipelines(root: string): Promise<readonly PipelineEntry[]> {
+/** The pipelines of the project's files, with what they declare. */
+export async function localPipelines(root: string): Promise<readonly PipelineEntry[]> {
   // The parser of pipeline files takes long to load.
   const { projectFiles } = await import("../../project/pipelineFiles.ts");
-  return (await projectFiles(root)).map(({ name, path }) => ({ name, path }));
+  return (await projectFiles(root)).map(({ name, path, parsed }) => ({
+    name,
+    path,
+    ...(parsed.kind === "valid" ? { inputs: declaredInputs(parsed.pipeline) } : {}),
+  }));
 }
 
 function noSuchPipelines(missing: readonly string[], known: readonly string[]): PipelineError {

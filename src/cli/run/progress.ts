@@ -7,6 +7,7 @@ import type { Clock } from "../../machine/clock.ts";
 import { placeText, type QueuePlace } from "../../text/queueText.ts";
 import { english } from "../../text/refusalText.ts";
 import { duration, elapsed } from "../../text/time.ts";
+import { stepNotes } from "../../text/timeline.ts";
 import type { Output } from "../output/output.ts";
 import type { LiveLines } from "../terminal/liveLines.ts";
 import { marksOf, stepLook } from "../terminal/marks.ts";
@@ -49,7 +50,7 @@ export class RunProgress implements Disposable {
 
   show(run: Run): void {
     this.#run = run;
-    const current = this.#steps.find(({ stoppedAt }) => stoppedAt === undefined);
+    const current = this.#steps.find(isOpen);
     if (current !== undefined) this.#setCurrent(current.name);
     this.#printEnded();
     const ended = this.#endedSteps();
@@ -101,7 +102,7 @@ export class RunProgress implements Disposable {
 
   /** How many steps have ended, from the first on. */
   #endedSteps(): number {
-    const active = this.#steps.findIndex(({ stoppedAt }) => stoppedAt === undefined);
+    const active = this.#steps.findIndex(isOpen);
     return active === -1 ? this.#steps.length : active;
   }
 
@@ -131,12 +132,22 @@ export class RunProgress implements Disposable {
     const { style } = output.err;
     const whose = isOneOfSeveral ? `${nameOf(this.#run)}: ` : "";
     const { mark, paint } = stepLook(step, this.#run, output.err);
-    if (status === "skipped") return style.dim(`  ${mark} ${whose}${name} (skipped)`);
+    const notes = stepNotes(step);
+    if (status === "skipped" || status === "not-reached") {
+      const facts = [status.replace("-", " "), ...notes].join(", ");
+      return style.dim(`  ${mark} ${whose}${name} (${facts})`);
+    }
     const took = timeBetween(startedAt, stoppedAt);
+    const facts = [...(took === undefined ? [] : [took]), ...notes];
     const why =
       status === "succeeded" || message === undefined ? "" : `\n    ${message.replaceAll("\n", "\n    ")}`;
-    return `  ${paint(mark)} ${whose}${name}${took === undefined ? "" : style.dim(` (${took})`)}${why}`;
+    return `  ${paint(mark)} ${whose}${name}${facts.length === 0 ? "" : style.dim(` (${facts.join(", ")})`)}${why}`;
   }
+}
+
+/** Whether a step goes on, or is still to come. */
+function isOpen({ status, stoppedAt }: RunStep): boolean {
+  return stoppedAt === undefined && status !== "skipped" && status !== "not-reached";
 }
 
 function timeBetween(from: string | undefined, to: string | undefined): string | undefined {

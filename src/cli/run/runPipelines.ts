@@ -10,6 +10,7 @@ import { Batch, type Outcome } from "./batch.ts";
 import { conclude, doubtOf, lookAtRuns, OrgNumbers } from "./conclude.ts";
 import { checkPipelines, pipelineNames } from "./namedPipelines.ts";
 import type { LogDestination } from "./printLog.ts";
+import { type Asking, inputsOfRuns, inputValuesOf } from "./runInputs.ts";
 
 export interface RunOptions {
   readonly parallel: number | undefined;
@@ -18,6 +19,7 @@ export interface RunOptions {
   readonly project: string | undefined;
   readonly timeLimitSeconds: number | undefined;
   readonly fromStep: string | undefined;
+  readonly inputs: readonly (readonly [name: string, text: string])[];
 }
 
 /** `pipeline run <pipeline>…`: starts a run of each and follows it to its end (contract: "The command-line tool"). */
@@ -25,8 +27,10 @@ export async function runPipelines(
   tool: Tool,
   named: readonly string[],
   options: RunOptions,
+  asking: Asking,
 ): Promise<number> {
   const { output, interrupted } = tool;
+  const given = await inputValuesOf(options.inputs, tool.folder);
   using live = new LiveLines(output, systemClock);
   const client = await connectLive(tool, live);
   const began = client.clock.monotonic();
@@ -39,6 +43,7 @@ export async function runPipelines(
     output.failure("run", failure, { runs: [] });
     return exitCode;
   }
+  const inputs = await inputsOfRuns(tool, pipelines, given, { client, project, root }, asking);
   const parallel = await grantedParallel(tool, client, options.parallel);
   const batch = new Batch(
     tool,
@@ -47,9 +52,10 @@ export async function runPipelines(
       ...options,
       project,
       root,
+      inputs,
       parallel,
       log: options.log ? logDestination(tool, isOneOfSeveral) : undefined,
-      retryOptions: startOptions(options),
+      retryOptions: startOptions({ ...options, inputs: {} }),
     },
     { output, live, clock: client.clock, isOneOfSeveral },
   );

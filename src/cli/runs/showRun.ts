@@ -6,6 +6,7 @@ import type { Artifact, Run, RunStep } from "../../contract/run.ts";
 import { nameOf, reasonText, toldFailure } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
 import { duration } from "../../text/time.ts";
+import { stepNotes } from "../../text/timeline.ts";
 import { table } from "../output/table.ts";
 import { statusLook, stepLook } from "../terminal/marks.ts";
 import type { Terminal } from "../terminal/terminal.ts";
@@ -58,6 +59,8 @@ class RunSheet {
     return [
       this.#title(),
       table(this.#facts().map(([name, value]) => [style.dim(name), value])),
+      ...this.#values("Inputs", this.#run.inputs),
+      ...this.#values("Outputs", this.#run.outputs),
       ...(steps.length === 0 ? [] : ["", "Steps", ...steps.flatMap((step) => this.#step(step))]),
       ...(artifacts.length === 0 ? [] : ["", "Kept", this.#artifacts(artifacts)]),
       "",
@@ -93,6 +96,14 @@ class RunSheet {
     return facts.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]));
   }
 
+  #values(title: string, values: Readonly<Record<string, unknown>> = {}): string[] {
+    const rows = Object.entries(values).map(([name, value]) => {
+      const text = typeof value === "string" ? value : JSON.stringify(value);
+      return `  ${this.#terminal.style.dim(`${name}:`)} ${indented(text, 4)}`;
+    });
+    return rows.length === 0 ? [] : ["", title, ...rows];
+  }
+
   #step(step: RunStep): string[] {
     const { name, type, status, startedAt, stoppedAt, message } = step;
     const { mark, paint } = stepLook(step, this.#run, this.#terminal);
@@ -101,7 +112,7 @@ class RunSheet {
         ? ""
         : ` in ${duration(Date.parse(stoppedAt) - Date.parse(startedAt))}`;
     const isPlain = status === "succeeded" || (status === "running" && isActive(this.#run));
-    const line = `  ${paint(mark)} ${name} (${type}) ${paint(status)}${lasted}`;
+    const line = `  ${paint(mark)} ${name} (${[type, ...stepNotes(step)].join(", ")}) ${paint(status)}${lasted}`;
     return message === undefined || message === "" || isPlain
       ? [line]
       : [line, `      ${indented(message, 6)}`];

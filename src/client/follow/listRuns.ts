@@ -1,4 +1,5 @@
 import { PipelineError } from "../../contract/errors.ts";
+import { inputText } from "../../contract/inputs.ts";
 import type { Run, RunListPage } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
 import type { RunsQuery, ServiceClient } from "../service/client.ts";
@@ -9,6 +10,8 @@ export interface WantedRuns {
   readonly statuses: readonly string[];
   readonly pipeline?: string | undefined;
   readonly project?: string | undefined;
+  /** Values of inputs, each as `name=value`; all of them. */
+  readonly input?: readonly string[] | undefined;
   /** The id of the caller's key, for only the runs that it started. */
   readonly me?: string | undefined;
   /** Runs created at this time or later, in milliseconds since 1970. */
@@ -58,19 +61,24 @@ export async function listRuns(
  */
 export function isWanted(
   run: Run,
-  wanted: Pick<WantedRuns, "statuses" | "pipeline" | "project" | "me" | "since">,
+  wanted: Pick<WantedRuns, "statuses" | "pipeline" | "project" | "input" | "me" | "since">,
   how: "listed" | "told",
 ): boolean {
-  const { statuses, pipeline, project, me } = wanted;
+  const { statuses, pipeline, project, input = [], me } = wanted;
   const isOf = (told: string | undefined, wanted: string | undefined): boolean =>
     wanted === undefined || told === wanted || (told === undefined && how === "listed");
   if (!isOf(run.pipeline, pipeline) || !isOf(run.project, project)) return false;
+  if (!input.every((each) => hasInput(run, each))) return false;
   if (me !== undefined && run.actor !== me) return false;
   if (isBefore(run, wanted)) return false;
   return (
     statuses.length === 0 ||
     statuses.some((status) => (status === "in-work" ? isActive(run) : run.status === status))
   );
+}
+
+function hasInput({ inputs = {} }: Run, wanted: string): boolean {
+  return Object.entries(inputs).some(([name, value]) => inputText(name, value) === wanted);
 }
 
 /** Whether a run was created too early. A run that doesn't say when counts. */
@@ -93,13 +101,14 @@ async function listOfStatus(
   status: string | undefined,
   signal: AbortSignal,
 ): Promise<FoundRuns> {
-  const { pipeline, project, me, limit } = wanted;
+  const { pipeline, project, input, me, limit } = wanted;
   const filter = { ...wanted, statuses: status === undefined ? [] : [status] };
   const query: RunsQuery = {
     mine: me !== undefined,
     ...(status === "in-work" ? { active: true } : status === undefined ? {} : { status }),
     ...(pipeline === undefined ? {} : { pipeline }),
     ...(project === undefined ? {} : { project }),
+    ...(input === undefined ? {} : { input }),
   };
   const runs = new Map<string, Run>();
   const cursors = new Set<string>();

@@ -31,6 +31,7 @@ import {
 import { toWire } from "../../contract/wire.ts";
 import { type Clock, systemClock } from "../../machine/clock.ts";
 import { exchange, type Reply, readReply } from "./exchange.ts";
+import { OutOfReach } from "./reachFaults.ts";
 import { DefinitionWanted, type Origin, readStarted, replyError, retryAfterSeconds } from "./replyErrors.ts";
 import { type Fetch, type Service, type ServiceCall, segment } from "./request.ts";
 import { isRepeatable, type Retries, withRetries } from "./retry.ts";
@@ -57,6 +58,8 @@ export interface RunsQuery {
   readonly project?: string;
   /** Only runs of this pipeline. A service may ignore it and list others too. */
   readonly pipeline?: string;
+  /** Only runs with these values of inputs, each as `name=value`. A service may ignore it and list others too. */
+  readonly input?: readonly string[];
   /** Runs a page: 1 to 100. */
   readonly limit?: number;
   /** The `next` of the page before. */
@@ -109,6 +112,7 @@ export class ServiceClient implements Service {
   readonly environment: Readonly<Record<string, string>> | undefined;
   readonly #apiKey: string;
   readonly #retries: Retries | undefined;
+  #takesInputs = false;
 
   /** @throws PipelineError `unauthorized` for a key that no header can carry. */
   constructor(options: ServiceClientOptions) {
@@ -153,10 +157,12 @@ export class ServiceClient implements Service {
 
   /**
    * One attempt to start a run. A refusal by a limit is an outcome, not an error.
-   * @throws also a `LostStart` for a run that was started with an unreadable reply.
+   * @throws also a `LostStart` for a run that was started with an unreadable reply; `not-supported` for inputs where the service
+   *   doesn't say that it takes some: it would start the run without them.
    */
   async start(request: StartRequest, options: StartOptions, signal: AbortSignal): Promise<StartAttempt> {
     const { waitSeconds, idempotencyKey, agent, onAnswering } = options;
+    if (Object.keys(request.inputs ?? {}).length > 0) await this.#requireInputs(signal);
     // Windows has variables whose names begin with `=`.
     const variables =
       this.environment && Object.entries(this.environment).filter(([name]) => /^[^=]/.test(name));
@@ -226,6 +232,7 @@ export class ServiceClient implements Service {
     if (query.mine) search.set("actor", "me");
     if (query.project !== undefined) search.set("project", query.project);
     if (query.pipeline !== undefined) search.set("pipeline", query.pipeline);
+    for (const wanted of query.input ?? []) search.append("input", wanted);
     if (query.limit !== undefined) search.set("limit", String(query.limit));
     if (query.after !== undefined) search.set("after", query.after);
     const read = (call: ServiceCall, reply: Reply) => ({
@@ -295,6 +302,22 @@ export class ServiceClient implements Service {
       ...(timeoutSeconds === undefined ? {} : { timeoutSeconds }),
     };
     return this.#call(call, healthSchema, "own", signal);
+  }
+
+  async #requireInputs(signal: AbortSignal): Promise<void> {
+    if (this.#takesInputs) return;
+    const health = await this.health(signal).catch((error: unknown) => {
+      if (!(error instanceof PipelineError) || error instanceof OutOfReach) throw error;
+      return undefined;
+    });
+    if (health?.inputs !== true) {
+      throw new PipelineError(
+        "not-supported",
+        `${this.baseUrl.host} doesn't take the inputs of a run, so none was started.`,
+        { next: "Start it without them, or on a newer service." },
+      );
+    }
+    this.#takesInputs = true;
   }
 
   #call<T>(call: ServiceCall, schema: z.ZodMiniType<T>, origin: Origin, signal: AbortSignal): Promise<T> {

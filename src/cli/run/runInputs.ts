@@ -1,0 +1,144 @@
+import { resolve } from "node:path";
+import type { ServiceClient } from "../../client/service/client.ts";
+import { PipelineError } from "../../contract/errors.ts";
+import type { DeclaredInput, InputValue, InputValues } from "../../contract/inputs.ts";
+import { inputMeaning, readInput, readInputs, requireInputs } from "../../pipeline/inputs.ts";
+import { replaceControlCharacters } from "../../text/controlCharacters.ts";
+import { type Input, readLine } from "../terminal/readSecret.ts";
+import type { Stream } from "../terminal/terminal.ts";
+import type { Tool } from "../tool.ts";
+import { listedPipelines, localPipelines } from "./namedPipelines.ts";
+
+/** The terminal that missing inputs are asked for at. */
+export interface Asking {
+  readonly input: Input;
+  readonly prompt: Stream;
+}
+
+/** Where the pipelines are that are to be run. */
+interface Where {
+  readonly client: ServiceClient;
+  readonly project: string | undefined;
+  readonly root: string | undefined;
+}
+
+/**
+ * What each pipeline is given: the inputs of the command line that its file declares, and what is asked for at a terminal.
+ * @throws PipelineError `invalid-request` for inputs that no pipeline has, that don't fit, or that are missing; Interrupted.
+ */
+export async function inputsOfRuns(
+  tool: Tool,
+  pipelines: readonly string[],
+  given: InputValues,
+  { client, project, root }: Where,
+  asking: Asking,
+): Promise<ReadonlyMap<string, InputValues>> {
+  const { output, interrupted } = tool;
+  const canAsk = asking.input.isTTY === true && output.err.isTerminal && !output.json;
+  // The service says what is wrong with the only start; before several, each is checked.
+  if (Object.keys(given).length === 0 && !canAsk && pipelines.length === 1) return new Map();
+  const served = await listedPipelines(client, project, interrupted);
+  // A start on a service elsewhere brings the file that is here.
+  const local = root === undefined || client.environment !== undefined ? [] : await localPipelines(root);
+  const declared = new Map([...served, ...local].map(({ name, inputs }) => [name, inputs]));
+  const all = pipelines.map((name) => declared.get(name));
+  const known = all.flatMap((inputs) => inputs ?? []);
+  const strange = pick(given, (name) => !known.some((input) => input.name === name));
+  if (all.every((inputs) => inputs !== undefined)) {
+    requireInputs(
+      { name: pipelines.join("`, `"), inputs: known.map((input) => ({ ...input, required: false })) },
+      strange,
+    );
+  }
+  const result = new Map<string, InputValues>();
+  for (const [index, name] of pipelines.entries()) {
+    const inputs = all[index];
+    const own = pick(given, (each) => inputs?.some((input) => input.name === each) ?? true);
+    const complete = canAsk ? { ...own, ...(await askedFor(inputs ?? [], own, asking, interrupted)) } : own;
+    if (inputs !== undefined) requireInputs({ name, inputs }, complete);
+    result.set(name, complete);
+  }
+  return result;
+}
+
+function pick(values: InputValues, isWanted: (name: string) => boolean): InputValues {
+  return Object.fromEntries(Object.entries(values).filter(([name]) => isWanted(name)));
+}
+
+/** Asks for the missing inputs, one after the other, until the terminal's input ends. */
+async function askedFor(
+  declared: readonly DeclaredInput[],
+  given: InputValues,
+  asking: Asking,
+  signal: AbortSignal,
+): Promise<InputValues> {
+  const read = readInputs(declared, given);
+  const answers: [string, InputValue][] = [];
+  for (const input of read.kind === "invalid" && read.problems.length === 0 ? read.missing : []) {
+    const answer = await ask(input, asking, signal);
+    if (answer === undefined) break;
+    answers.push([input.name, answer]);
+  }
+  return Object.fromEntries(answers);
+}
+
+async function ask(
+  declared: DeclaredInput,
+  { input, prompt }: Asking,
+  signal: AbortSignal,
+): Promise<InputValue | undefined> {
+  const { name, type, options, description } = declared;
+  const say = (text: string) => prompt.write(`${replaceControlCharacters(text)}\n`);
+  const meaning = options === undefined ? inputMeaning(declared) : (description ?? "one of these");
+  say(`${name}: ${meaning}`);
+  for (const [index, option] of options?.entries() ?? []) say(`  ${index + 1}) ${option}`);
+  const how = options !== undefined ? ` (1-${options.length})` : type === "boolean" ? " (y/n)" : "";
+  for (;;) {
+    const line = await readLine(input, prompt, `${name}${how}: `, signal);
+    if (line === undefined) return undefined;
+    if (line === "") continue;
+    const read = readInput(declared, meant(line, declared));
+    if (read.kind === "valid") return read.value;
+    say(read.problem);
+  }
+}
+
+/** What an answer means: the number of an option, or `y` and `n`. */
+function meant(line: string, { type, options }: DeclaredInput): InputValue {
+  if (options?.some((option) => String(option) === line) === false) return options[Number(line) - 1] ?? line;
+  if (type === "boolean" && /^y(es)?$/i.test(line)) return true;
+  return type === "boolean" && /^no?$/i.test(line) ? false : line;
+}
+
+/**
+ * The values of `--input name=value`; `name=@file` is what the file holds, and `name=@@text` a text that begins with `@`.
+ * @throws PipelineError `usage` for a file that can't be read.
+ */
+export async function inputValuesOf(
+  words: readonly (readonly [name: string, text: string])[],
+  folder: string,
+): Promise<InputValues> {
+  const values = words.map(async ([name, text]) => [name, await textOf(name, text, folder)] as const);
+  return Object.fromEntries(await Promise.all(values));
+}
+
+async function textOf(name: string, text: string, folder: string): Promise<string> {
+  if (!text.startsWith("@")) return text;
+  if (text.startsWith("@@")) return text.slice(1);
+  const path = resolve(folder, text.slice(1));
+  const { readFile } = await import("node:fs/promises");
+  const { readUtf8 } = await import("../../project/utf8.ts");
+  const bytes = await readFile(path).catch((cause: unknown) => {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw unreadable(name, `${path} can't be read: ${why}`);
+  });
+  const read = readUtf8(bytes, true);
+  if (read.kind === "other") throw unreadable(name, `${path}: ${read.problem}`);
+  return read.text;
+}
+
+function unreadable(name: string, message: string): PipelineError {
+  return new PipelineError("usage", `The input \`${name}\`: ${message}.`, {
+    next: `A text that begins with @ is written with two: \`--input ${name}=@@…\`.`,
+  });
+}
