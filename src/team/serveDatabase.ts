@@ -15,8 +15,8 @@ import type { Log } from "../service/log.ts";
 import { operationRoutes } from "./http/operationRoutes.ts";
 import { runnerRoutes } from "./http/runnerRoutes.ts";
 import { snapshotRoutes } from "./http/snapshotRoutes.ts";
+import { asUnavailable } from "./http/unavailable.ts";
 import { ServerMetrics } from "./metrics.ts";
-import { RemoteRuns } from "./runs/remoteRuns.ts";
 import { openSharedCore, type SharedCore } from "./sharedCore.ts";
 import { sweepServers } from "./store/servers.ts";
 import { storedLogs } from "./store/storedLogs.ts";
@@ -64,8 +64,10 @@ export async function serveDatabase(options: ServeDatabaseOptions): Promise<Serv
   const stopping = new AbortController();
   const metrics = new ServerMetrics();
   const core = await openSharedCore({
-    ...{ url, log, instance, clock: options.clock },
-    makeRuns: (parts, release) => new RemoteRuns({ ...parts, release }),
+    url,
+    log,
+    instance,
+    clock: options.clock,
     observe: (what, milliseconds) => metrics.observe(what, milliseconds),
   });
   metrics.begin(core);
@@ -73,7 +75,10 @@ export async function serveDatabase(options: ServeDatabaseOptions): Promise<Serv
   const replies = new OpenReplies();
   const app = createApp({
     ...core,
-    ...{ replies, instance, version, pageFolder },
+    replies,
+    instance,
+    version,
+    pageFolder,
     stopping: stopping.signal,
     machine: undefined,
     isOnNetwork: true,
@@ -83,8 +88,8 @@ export async function serveDatabase(options: ServeDatabaseOptions): Promise<Serv
     events: new OrgEvents(core),
     // As each server does again and again.
     recover: () => {},
-    many: {
-      stopping: stopping.signal,
+    added: {
+      problemOf: (error) => asUnavailable(error, stopping.signal),
       addRoutes: (endpoints) => {
         snapshotRoutes(endpoints, core);
         runnerRoutes(endpoints, { ...core, stopping: stopping.signal });
@@ -131,7 +136,7 @@ export async function serveDatabase(options: ServeDatabaseOptions): Promise<Serv
 
 /** Starts what the server does by itself. @returns a function that stops it; resolves when nothing is under way. */
 function startJobs(
-  { db, writer, clock, bus, log }: SharedCore<RemoteRuns>,
+  { db, writer, clock, bus, log }: SharedCore,
   replies: OpenReplies,
   retentionDays: number,
 ): () => Promise<void> {

@@ -1,6 +1,6 @@
 import type { Refusal } from "../../contract/refusal.ts";
-import type { RunWork, ServedRun } from "../../contract/run.ts";
-import type { Pipeline } from "../../pipeline/pipeline.ts";
+import type { ServedRun } from "../../contract/run.ts";
+import type { Work } from "../runs/runs.ts";
 import type { Quota } from "./slots.ts";
 
 /** A start request that is checked already: the pipeline exists and can be run. */
@@ -13,22 +13,7 @@ export interface EnterRequest {
   readonly idempotencyKey: string | undefined;
   /** See `agentHeader`. */
   readonly agent?: string | undefined;
-  readonly work: LocalWork | RemoteWork;
-}
-
-/** What a run's processes on this machine do, and in which folder. Not in the database. */
-export interface LocalWork {
-  readonly root: string;
-  readonly pipeline: Pipeline;
-  /** See `RunnerJob.environment`. */
-  readonly environment?: readonly string[];
-  /** See `StartRequest.fromStep`. */
-  readonly fromStep?: string | undefined;
-}
-
-/** What a runner on another machine does. */
-interface RemoteWork {
-  readonly definition: RunWork;
+  readonly work: Work;
 }
 
 export type EnterOutcome = (

@@ -17,7 +17,6 @@ import { errorReply, HttpProblem } from "./reply.ts";
 import { runRoutes } from "./runRoutes.ts";
 import { serviceRoutes } from "./serviceRoutes.ts";
 import { startRoute } from "./startRoute.ts";
-import { asUnavailable } from "./unavailable.ts";
 
 /** The routes of the service (contract: "Endpoints"). */
 export function createApp(deps: AppDeps): Hono<AppEnv> {
@@ -31,7 +30,7 @@ export function createApp(deps: AppDeps): Hono<AppEnv> {
       route: routeOf(context),
       callerLeft: context.env.outgoing.destroyed,
     });
-    return errorReply(asUnavailable(error, deps.many?.stopping));
+    return errorReply(deps.added?.problemOf(error) ?? error);
   });
   app.notFound((context) => {
     const { method, path } = context.req;
@@ -62,7 +61,7 @@ export function createApp(deps: AppDeps): Hono<AppEnv> {
   logRoutes(endpoints, deps);
   artifactRoutes(endpoints, deps);
   projectRoutes(endpoints, deps);
-  deps.many?.addRoutes(endpoints);
+  deps.added?.addRoutes(endpoints);
   keyRoutes(endpoints, deps);
   signInLinkRoute(endpoints, deps);
   app.route("/", endpoints.routes);

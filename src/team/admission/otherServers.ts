@@ -1,15 +1,15 @@
 import { sql } from "kysely";
 import type { Clock } from "../../machine/clock.ts";
-import type { Admission } from "../../service/admission/admission.ts";
 import { repeat } from "../../service/bell.ts";
 import type { Log } from "../../service/log.ts";
 import type { Database } from "../../service/store/tables.ts";
 import type { PostgresBus } from "../store/postgresBus.ts";
 import { endOverdue, overdueRuns } from "../store/work.ts";
+import type { SharedAdmission } from "./sharedAdmission.ts";
 
 export interface OtherServersDeps {
   readonly db: Database;
-  readonly admission: Pick<Admission, "tickets" | "claim" | "reenter" | "release">;
+  readonly admission: Pick<SharedAdmission, "tickets" | "claim" | "reenter" | "release">;
   readonly bus: Pick<PostgresBus, "subscribeToAll" | "emit">;
   readonly clock: Clock;
   readonly log: Log;

@@ -2,7 +2,7 @@ import { PipelineError } from "../../contract/errors.ts";
 import type { Clock } from "../../machine/clock.ts";
 import type { Endpoints } from "../../service/http/endpoints.ts";
 import { reply } from "../../service/http/reply.ts";
-import { unavailable } from "../../service/http/unavailable.ts";
+import { unavailable } from "./unavailable.ts";
 
 export interface OperationRouteDeps {
   readonly clock: Clock;

@@ -7,14 +7,16 @@ import {
   stopReasonSchema,
 } from "../../contract/runners.ts";
 import { toWire } from "../../contract/wire.ts";
-import type { EventBus } from "../../service/eventBus.ts";
+import type { Clock } from "../../machine/clock.ts";
+import type { Log } from "../../service/log.ts";
 import { endOf, stoppedEnd } from "../../service/runs/runEnd.ts";
 import type { Runs } from "../../service/runs/runs.ts";
 import { touchRun } from "../../service/store/runChanges.ts";
 import { addArtifact } from "../../service/store/runFiles.ts";
 import { markCancelling, putStep, stopRun } from "../../service/store/runs.ts";
-import type { Write } from "../../service/store/tables.ts";
-import type { SharedParts } from "../sharedCore.ts";
+import type { Database, Write } from "../../service/store/tables.ts";
+import type { Writer } from "../../service/store/writer.ts";
+import type { PostgresBus } from "../store/postgresBus.ts";
 import {
   type HeldRun,
   isHeldRun,
@@ -26,8 +28,12 @@ import {
   withdrawRun,
 } from "../store/work.ts";
 
-export interface RemoteRunsDeps extends Omit<SharedParts, "bus"> {
-  readonly bus: Pick<EventBus, "emit">;
+export interface RemoteRunsDeps {
+  readonly db: Database;
+  readonly writer: Writer;
+  readonly clock: Clock;
+  readonly bus: Pick<PostgresBus, "emit">;
+  readonly log: Log;
   /** Locks the org, writes what ends a run, and grants its slot (`Admission.release`). */
   readonly release: <T>(orgId: string, end: (tx: Write, now: number) => Promise<T>) => Promise<T>;
 }

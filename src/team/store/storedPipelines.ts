@@ -11,6 +11,7 @@ import {
   requireStep,
   runnable,
 } from "../../service/projectPipelines.ts";
+import type { Work } from "../../service/runs/runs.ts";
 import type { Database } from "../../service/store/tables.ts";
 import { nameSnapshot } from "./storedSnapshots.ts";
 
@@ -48,7 +49,7 @@ export function storedPipelines(db: Database): Pipelines {
       requireStep(pipeline, fromStep);
       await requireSnapshot(db, orgId, definition.snapshot);
       await put(db, orgId, project, name, definition);
-      return { project, pipeline, work: { definition: { ...definition, fromStep } } };
+      return { project, pipeline, work: workOf({ ...definition, fromStep }) };
     },
   };
 }
@@ -74,7 +75,11 @@ async function findStored(
   const pipeline = runnable(path, parsePipeline(text, path));
   requireStep(pipeline, fromStep);
   await requireSnapshot(db, orgId, definition.snapshot);
-  return { project: row.project, pipeline, work: { definition } };
+  return { project: row.project, pipeline, work: workOf(definition) };
+}
+
+function workOf(work: RunWork): Work {
+  return { definition: JSON.stringify(work) };
 }
 
 /** A face that meets it sends the files again. @throws HttpProblem 428 when the service doesn't have the project's files. */

@@ -5,13 +5,14 @@ import { leaseSeconds } from "../../contract/runners.ts";
 import { touchRun } from "../../service/store/runChanges.ts";
 import { removeRun, stopRun } from "../../service/store/runs.ts";
 import type { Database, Tables, Write } from "../../service/store/tables.ts";
-import { replyMilliseconds } from "../admission/postgresAdmission.ts";
 import { databaseNow, restartedAt } from "./databaseClock.ts";
 import { isJustStarted } from "./servers.ts";
 import type { SnapshotName } from "./storedSnapshots.ts";
 
 /** How long a runner holds a run without a word of it (contract: "Many machines"). */
 const leaseMilliseconds = leaseSeconds * 1000;
+/** How long a server has from a grant until its caller has the reply, in milliseconds. */
+export const replyMilliseconds = 15_000;
 /** How long a launched run waits for a runner, in milliseconds. */
 const untakenMilliseconds = 10 * 60_000;
 
