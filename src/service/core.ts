@@ -1,13 +1,13 @@
 import type { Clock } from "../machine/clock.ts";
+import type { Log } from "../machine/log.ts";
 import { Admission } from "./admission/admission.ts";
 import { sweepWaiters } from "./admission/queue.ts";
 import { keepLeases, type Leases, type RecoverDeps, recover } from "./admission/recovery.ts";
 import { sqliteAdmission } from "./admission/sqliteAdmission.ts";
-import { EventBus } from "./eventBus.ts";
-import type { Log } from "./log.ts";
 import { ActiveRuns, type ActiveRunsDeps } from "./runs/activeRuns.ts";
 import type { RunLogs } from "./runs/runLogs.ts";
 import { beginRecord } from "./runs/runRecord.ts";
+import { EventBus } from "./store/eventBus.ts";
 import { idMaker, type MakeId, newestIdTime } from "./store/ids.ts";
 import { addArtifact } from "./store/runFiles.ts";
 import type { Database } from "./store/tables.ts";

@@ -1,6 +1,6 @@
 import type pg from "pg";
 import type { Clock } from "../machine/clock.ts";
-import type { Log } from "../service/log.ts";
+import type { Log } from "../machine/log.ts";
 import { idMaker, type MakeId } from "../service/store/ids.ts";
 import type { Database } from "../service/store/tables.ts";
 import type { Writer } from "../service/store/writer.ts";

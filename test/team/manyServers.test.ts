@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { sql } from "kysely";
 import { PipelineError } from "../../src/contract/errors.ts";
-import { EventBus } from "../../src/service/eventBus.ts";
+import { EventBus } from "../../src/service/store/eventBus.ts";
 import { listKeys } from "../../src/service/store/keys.ts";
 import { readOrg } from "../../src/service/store/orgs.ts";
 import { changedRuns, lastChange } from "../../src/service/store/runChanges.ts";

@@ -1,9 +1,9 @@
 import { PipelineError } from "../../contract/errors.ts";
 import type { Queue } from "../../contract/queue.ts";
 import type { Clock } from "../../machine/clock.ts";
-import type { EventBus } from "../eventBus.ts";
-import type { Log } from "../log.ts";
+import type { Log } from "../../machine/log.ts";
 import type { Runs } from "../runs/runs.ts";
+import type { EventBus } from "../store/eventBus.ts";
 import type { Database, Write } from "../store/tables.ts";
 import type { Writer } from "../store/writer.ts";
 import type { Decision, DecisionDeps, Delivery } from "./decision.ts";

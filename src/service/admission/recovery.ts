@@ -1,12 +1,12 @@
 import type { Clock } from "../../machine/clock.ts";
-import type { EventBus } from "../eventBus.ts";
-import type { Log } from "../log.ts";
+import type { Log } from "../../machine/log.ts";
 import type { RunLogs } from "../runs/runLogs.ts";
+import type { EventBus } from "../store/eventBus.ts";
+import { type LeasedRun, leasedRuns, leaseMilliseconds, renewLeases } from "../store/leases.ts";
 import { stopRun } from "../store/runs.ts";
 import type { Database } from "../store/tables.ts";
 import type { Writer } from "../store/writer.ts";
 import type { Admission } from "./admission.ts";
-import { type LeasedRun, leasedRuns, leaseMilliseconds, renewLeases } from "./leases.ts";
 
 export interface RecoverDeps {
   readonly db: Database;

@@ -1,9 +1,9 @@
 import { sql } from "kysely";
 import type { ActiveRuns } from "../runs/activeRuns.ts";
 import type { MakeId } from "../store/ids.ts";
+import { leaseMilliseconds } from "../store/leases.ts";
 import { removeRun } from "../store/runs.ts";
 import type { AdmissionStore } from "./decision.ts";
-import { leaseMilliseconds } from "./leases.ts";
 import { waiterRow, withSameKey } from "./queue.ts";
 
 export interface SqliteAdmissionDeps {

@@ -6,7 +6,7 @@ import { agentHeader, agentSchema, idempotencyKeySchema, type StartRequest } fro
 import type { Clock } from "../../machine/clock.ts";
 import type { Admission } from "../admission/admission.ts";
 import type { EnterOutcome } from "../admission/waiter.ts";
-import type { Pipelines } from "../projectPipelines.ts";
+import type { Pipelines } from "../runs/projectPipelines.ts";
 import type { Runs } from "../runs/runs.ts";
 import type { SignedIn } from "./authenticate.ts";
 import { type Endpoints, longBody } from "./endpoints.ts";

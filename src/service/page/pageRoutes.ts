@@ -2,7 +2,7 @@ import { type Context, Hono } from "hono";
 import { createMiddleware } from "hono/factory";
 import { html } from "hono/html";
 import { PipelineError } from "../../contract/errors.ts";
-import { hideSecrets } from "../apiSecret.ts";
+import { hideSecrets } from "../../machine/apiSecret.ts";
 import type { AppDeps } from "../http/appDeps.ts";
 import { sendArtifact } from "../http/artifactRoutes.ts";
 import { logFailure, routeOf } from "../http/everyRequest.ts";

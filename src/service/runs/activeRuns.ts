@@ -1,10 +1,10 @@
 import type { RunStep, ServedRun } from "../../contract/run.ts";
 import type { StopReason } from "../../contract/runners.ts";
 import type { Clock } from "../../machine/clock.ts";
+import type { Log } from "../../machine/log.ts";
 import type { RunningJob } from "../../runner/launch/launch.ts";
-import { setRunner } from "../admission/leases.ts";
-import type { EventBus } from "../eventBus.ts";
-import type { Log } from "../log.ts";
+import type { EventBus } from "../store/eventBus.ts";
+import { setRunner } from "../store/leases.ts";
 import { touchRun } from "../store/runChanges.ts";
 import { markCancelling, putStep, type RunEnd, removeRun, stopRun } from "../store/runs.ts";
 import type { Write } from "../store/tables.ts";

@@ -1,7 +1,7 @@
 import { sql } from "kysely";
+import { repeat } from "../../machine/bell.ts";
 import type { Clock } from "../../machine/clock.ts";
-import { repeat } from "../../service/bell.ts";
-import type { Log } from "../../service/log.ts";
+import type { Log } from "../../machine/log.ts";
 import type { Database } from "../../service/store/tables.ts";
 import type { PostgresBus } from "../store/postgresBus.ts";
 import { endOverdue, overdueRuns } from "../store/work.ts";

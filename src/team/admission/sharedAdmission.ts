@@ -5,13 +5,12 @@ import type { Decision } from "../../service/admission/decision.ts";
 import { expire } from "../../service/admission/enter.ts";
 import { answerRepeated, grantSlots } from "../../service/admission/grant.ts";
 import { countSlots } from "../../service/admission/slots.ts";
-import type { ServerMetrics } from "../metrics.ts";
 import { OrgTurns } from "./orgTurns.ts";
 import { claimRuns } from "./postgresAdmission.ts";
 
 export interface SharedAdmissionDeps extends AdmissionDeps {
-  /** Measures decisions, and grants until the waiter's server has them. */
-  readonly observe: ServerMetrics["observe"];
+  /** Called with how long a decision took, and a grant took until the waiter's server had it, in milliseconds. */
+  readonly observe: (what: "admission" | "handOver", milliseconds: number) => void;
 }
 
 /**

@@ -1,5 +1,5 @@
+import { Bell } from "../../machine/bell.ts";
 import type { Clock } from "../../machine/clock.ts";
-import { Bell } from "../../service/bell.ts";
 
 /**
  * The runners that a server holds while there is no work for them. Work that comes up rings for one of them, not for all:

@@ -6,6 +6,7 @@ import { describeError, PipelineError } from "../../contract/errors.ts";
 import type { RunnerEnd, RunnerMessage, StopReason, Work } from "../../contract/runners.ts";
 import { snapshotSeconds } from "../../contract/service.ts";
 import type { Clock } from "../../machine/clock.ts";
+import type { Log } from "../../machine/log.ts";
 import { parsePipeline } from "../../pipeline/parsePipeline.ts";
 import type { Pipeline } from "../../pipeline/pipeline.ts";
 import {
@@ -15,7 +16,6 @@ import {
   launchRunner,
 } from "../../runner/launch/launch.ts";
 import { machineMilliseconds } from "../../runner/launch/protocol.ts";
-import type { Log } from "../../service/log.ts";
 import { noteProcess, removeFolder } from "./machineFolder.ts";
 import { Outbox } from "./outbox.ts";
 import { type RunnerApi, retryPauses } from "./runnerApi.ts";

@@ -8,7 +8,7 @@ import {
 } from "../../contract/runners.ts";
 import { toWire } from "../../contract/wire.ts";
 import type { Clock } from "../../machine/clock.ts";
-import type { Log } from "../../service/log.ts";
+import type { Log } from "../../machine/log.ts";
 import { endOf, stoppedEnd } from "../../service/runs/runEnd.ts";
 import type { Runs } from "../../service/runs/runs.ts";
 import { touchRun } from "../../service/store/runChanges.ts";

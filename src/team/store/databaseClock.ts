@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import { type Clock, systemClock } from "../../machine/clock.ts";
-import type { Log } from "../../service/log.ts";
+import type { Log } from "../../machine/log.ts";
 import type { Database } from "../../service/store/tables.ts";
 
 /** `databaseNow` as a text. `clock_timestamp`: a transaction may have waited for its lock. */

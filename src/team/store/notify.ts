@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import type { BusEvent } from "../../service/eventBus.ts";
+import type { BusEvent } from "../../service/store/eventBus.ts";
 import type { Database } from "../../service/store/tables.ts";
 
 /** The channel on which the servers of a database ring each other. */

@@ -1,10 +1,10 @@
 import { setTimeout as pause } from "node:timers/promises";
 import pg from "pg";
 import * as z from "zod/mini";
+import { repeat } from "../../machine/bell.ts";
 import { type Clock, systemClock } from "../../machine/clock.ts";
-import { repeat } from "../../service/bell.ts";
-import { type BusEvent, EventBus } from "../../service/eventBus.ts";
-import type { Log } from "../../service/log.ts";
+import type { Log } from "../../machine/log.ts";
+import { type BusEvent, EventBus } from "../../service/store/eventBus.ts";
 import type { Database } from "../../service/store/tables.ts";
 import { channel, notify, payloadOf } from "./notify.ts";
 import { sessionSettings, socketThatEnds } from "./openPostgres.ts";

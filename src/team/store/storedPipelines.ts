@@ -10,7 +10,7 @@ import {
   problemsOf,
   requireStep,
   runnable,
-} from "../../service/projectPipelines.ts";
+} from "../../service/runs/projectPipelines.ts";
 import type { Work } from "../../service/runs/runs.ts";
 import type { Database } from "../../service/store/tables.ts";
 import { nameSnapshot } from "./storedSnapshots.ts";

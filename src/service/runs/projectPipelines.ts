@@ -1,20 +1,20 @@
-import { PipelineError } from "../contract/errors.ts";
-import { meantSteps } from "../contract/fromStep.ts";
-import type { Project, ServedPipelineEntry } from "../contract/pipelines.ts";
-import type { StartRequest } from "../contract/run.ts";
-import { formatProblem, nearestName } from "../pipeline/mistakes/problem.ts";
-import { type ParsedPipeline, parsePipeline } from "../pipeline/parsePipeline.ts";
-import type { Pipeline } from "../pipeline/pipeline.ts";
+import { PipelineError } from "../../contract/errors.ts";
+import { meantSteps } from "../../contract/fromStep.ts";
+import type { Project, ServedPipelineEntry } from "../../contract/pipelines.ts";
+import type { StartRequest } from "../../contract/run.ts";
+import { formatProblem, nearestName } from "../../pipeline/mistakes/problem.ts";
+import { type ParsedPipeline, parsePipeline } from "../../pipeline/parsePipeline.ts";
+import type { Pipeline } from "../../pipeline/pipeline.ts";
 import {
   checkedFiles,
   type ProjectFile,
   projectFiles,
   resourceTypes,
   withEnvFile,
-} from "../project/pipelineFiles.ts";
-import type { EnterRequest } from "./admission/waiter.ts";
-import { listProjects } from "./store/projects.ts";
-import type { Database } from "./store/tables.ts";
+} from "../../project/pipelineFiles.ts";
+import { listProjects } from "../store/projects.ts";
+import type { Database } from "../store/tables.ts";
+import type { Work } from "./runs.ts";
 
 interface FoundFile extends ProjectFile {
   readonly project: Project;
@@ -24,7 +24,7 @@ interface FoundFile extends ProjectFile {
 interface FoundPipeline {
   readonly project: string;
   readonly pipeline: Pipeline;
-  readonly work: EnterRequest["work"];
+  readonly work: Work;
 }
 
 /** Where the pipelines of an org are: in folders of this machine, or in the database. */
