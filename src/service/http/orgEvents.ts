@@ -133,8 +133,6 @@ class OrgFeed {
     this.stop = deps.bus.subscribe(orgId, (change) => {
       if (change.kind === "org") this.#orgChanged = true;
       else if (change.kind === "unwritten-run") this.#unwritten.add(change.runId);
-      // The others are about a run's log and its runner.
-      else if (change.kind !== "run") return;
       this.#send();
     });
     this.began = lastChange(deps.db, orgId).then((last) => {

@@ -4,9 +4,9 @@ import * as z from "zod/mini";
 import { repeat } from "../../machine/bell.ts";
 import { type Clock, systemClock } from "../../machine/clock.ts";
 import type { Log } from "../../machine/log.ts";
-import { type BusEvent, EventBus } from "../../service/store/eventBus.ts";
+import { EventBus } from "../../service/store/eventBus.ts";
 import type { Database } from "../../service/store/tables.ts";
-import { channel, notify, payloadOf } from "./notify.ts";
+import { channel, notify, payloadOf, type TeamEvent } from "./notify.ts";
 import { sessionSettings, socketThatEnds } from "./openPostgres.ts";
 import { beatMilliseconds, endServer, sayAlive } from "./servers.ts";
 
@@ -43,7 +43,7 @@ export interface BusDeps {
 export class PostgresBus extends EventBus {
   readonly #deps: BusDeps;
   readonly #stopping = new AbortController();
-  readonly #toAll = new Set<(orgId: string, event: BusEvent) => void>();
+  readonly #toAll = new Set<(orgId: string, event: TeamEvent) => void>();
   #listening: Promise<void> = Promise.resolve();
   /** What is to be sent next, each once: a ring more says no more. */
   readonly #pending = new Set<string>();
@@ -73,13 +73,13 @@ export class PostgresBus extends EventBus {
     return bus;
   }
 
-  override emit(orgId: string, event: BusEvent): void {
+  override emit(orgId: string, event: TeamEvent): void {
     this.#pending.add(payloadOf(orgId, event));
     this.#sending ??= this.#send();
   }
 
   /** Calls back for the events of every org. @returns a function that unsubscribes. */
-  subscribeToAll(listener: (orgId: string, event: BusEvent) => void): () => void {
+  subscribeToAll(listener: (orgId: string, event: TeamEvent) => void): () => void {
     this.#toAll.add(listener);
     return () => this.#toAll.delete(listener);
   }
@@ -181,8 +181,9 @@ export class PostgresBus extends EventBus {
     this.#ring(org, event);
   }
 
-  #ring(orgId: string, event: BusEvent): void {
-    this.emitHere(orgId, event);
+  #ring(orgId: string, event: TeamEvent): void {
+    if (event.kind === "org" || event.kind === "run" || event.kind === "unwritten-run")
+      this.emitHere(orgId, event);
     for (const listener of this.#toAll) listener(orgId, event);
   }
 
