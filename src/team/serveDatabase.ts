@@ -44,13 +44,13 @@ export interface ServeDatabaseOptions {
 /** A server that answers. */
 export interface ServingDatabase {
   readonly url: string;
-  /** Turns away who waits, so that they ask another server, ends the open replies, and closes the database. */
+  /** Turns all waiters away, so that they ask another server; ends the open replies, and closes the database. */
   stop(): Promise<void>;
 }
 
-/** How often dead servers, and times that are too late since the database's clock was set back, are looked for, in milliseconds. */
+/** How often the server looks for dead servers, and for leases that a clock which was set back has made too long, in milliseconds. */
 const sweepMilliseconds = 1_000;
-/** How often what is past its retention is removed, in milliseconds. */
+/** How often the server removes what is past its retention, in milliseconds. */
 const removeMilliseconds = 300_000;
 
 /**
@@ -86,7 +86,7 @@ export async function serveDatabase(options: ServeDatabaseOptions): Promise<Serv
     logs: storedLogs(core),
     pipelines: storedPipelines(db),
     events: new OrgEvents(core),
-    // As each server does again and again.
+    // Not on request: each server does it again and again.
     recover: () => {},
     added: {
       problemOf: (error) => asUnavailable(error, stopping.signal),

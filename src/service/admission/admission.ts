@@ -71,7 +71,7 @@ export class Admission {
     }).then(
       () => {
         if (this.#isClosed) waiter.leave(serviceStopping());
-        // Its caller may have left before it had a ticket.
+        // The caller may have left before the request had a ticket.
         else if (waiter.state === "left") this.#dequeue(waiter);
         else if (waiter.ticket !== undefined) bus.emit(request.orgId, { kind: "org" });
       },
@@ -106,7 +106,7 @@ export class Admission {
     return readQueue(db, store.isWaiting, request);
   }
 
-  /** The start requests that wait for a slot of the org, who came first before the others. */
+  /** The start requests that wait for a slot of the org, the oldest first. */
   firstWaiters(orgId: string, limit: number): Promise<WaitingStart[]> {
     const { db, store } = this.#deps;
     return firstWaiters(db, store.isWaiting, orgId, limit);
@@ -115,7 +115,7 @@ export class Admission {
   /** Turns away every later request, and all waiters. Resolves when no start is being decided any more. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    // Their rows stay until the next start of the service.
+    // Their rows stay: a request that is sent again elsewhere may keep its place.
     for (const waiter of this.waiters.values()) waiter.leave(serviceStopping());
     await Promise.all(this.#entering);
   }
@@ -148,7 +148,7 @@ export class Admission {
     }
     const { outcome } = delivery;
     if (!waiter.answer(outcome) && outcome.kind !== "refused") this.#deps.runs.withdraw(outcome.run.runId);
-    // No event of the run itself yet: until its caller knows of it, it may be withdrawn.
+    // The run itself gets no event yet: it may be withdrawn until its caller knows of it.
     if (outcome.kind === "started" || waiter.ticket !== undefined) {
       this.#deps.bus.emit(waiter.request.orgId, { kind: "org" });
     }
@@ -175,7 +175,7 @@ export class Admission {
     this.waiters.delete(ticket);
     this.remove(ticket).then(
       () => bus.emit(request.orgId, { kind: "org" }),
-      // Its row stays in the queue until it is the oldest, and is passed over then.
+      // Its row stays in the queue, and is passed over once it is the oldest.
       (error: unknown) => log("error", "a waiter who left could not be removed", { error }),
     );
   }

@@ -3,7 +3,7 @@ import type { Queue } from "../../contract/queue.ts";
 import type { Database, Tables, Write } from "../store/tables.ts";
 import type { EnterRequest, Waiter } from "./waiter.ts";
 
-/** The tickets of a waiter and of those with the same idempotency key: one request, sent again. @param oldest its row. */
+/** The tickets of a waiter and of all others with its idempotency key: one request that was sent again. @param oldest its row. */
 export function withSameKey(oldest: RawBuilder<unknown>) {
   return sql`
     with oldest as (${oldest})
@@ -38,7 +38,7 @@ export async function sweepWaiters(tx: Write, holder: string): Promise<void> {
   await tx.deleteFrom("waiters").where("holder", "!=", holder).execute();
 }
 
-/** What rows of one start request have in common: it has several while it is sent again. */
+/** What the rows of one start request have in common. A request that was sent again has several. */
 const oneRequest = sql`actor, pipeline, project, coalesce(idempotency_key, ticket)`;
 
 /** How many start requests wait for a slot of the org, and the place of the one with the caller's idempotency key. */
@@ -62,7 +62,7 @@ export async function readQueue(
 /** A start request in the queue, as its org's members see it. */
 export type WaitingStart = Pick<Selectable<Tables["waiters"]>, "ticket" | "pipeline" | "project" | "actor">;
 
-/** The start requests that wait for a slot of the org, who came first before the others. */
+/** The start requests that wait for a slot of the org, the oldest first. */
 export async function firstWaiters(
   db: Database,
   isWaiting: RawBuilder<boolean>,

@@ -1,14 +1,14 @@
 import type { Clock } from "../../machine/clock.ts";
 
-/** A decision that was not begun, since others of its org take too long. */
+/** A decision that was not begun, since earlier ones of its org take too long. */
 export class OrgBusyError extends Error {}
 
 /** How long a decision waits for those of its org before it, in milliseconds. */
 const waitMilliseconds = 5_000;
 
 /**
- * The decisions of an org take turns before they take a connection, so that many requests of one org leave connections to
- * the others: they would only wait for the org's lock with them.
+ * Lets the decisions of an org take turns before they take a connection. Otherwise many requests of one org would hold all
+ * connections only to wait for the org's lock.
  */
 export class OrgTurns {
   readonly #clock: Pick<Clock, "after">;
@@ -19,7 +19,7 @@ export class OrgTurns {
     this.#clock = clock;
   }
 
-  /** @throws also OrgBusyError. */
+  /** Calls `act` after the org's earlier decisions. @throws OrgBusyError when they take too long. */
   async take<T>(orgId: string, act: () => Promise<T>): Promise<T> {
     const before = this.#last.get(orgId);
     const { promise: over, resolve } = Promise.withResolvers<void>();
@@ -29,7 +29,7 @@ export class OrgTurns {
       if (before !== undefined) await this.#within(before);
       return await act();
     } finally {
-      // Whoever gives up keeps its place before those behind it.
+      // After one that gives up, the next still waits for those before it.
       if (before === undefined) resolve();
       else void before.then(resolve);
     }

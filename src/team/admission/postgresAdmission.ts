@@ -14,13 +14,13 @@ import { replyMilliseconds } from "../store/work.ts";
 const claimMilliseconds = 1_000;
 
 /**
- * Admission on PostgreSQL: the org's row is the lock. Each check is a statement of its own behind it, since a check in the
- * statement that takes the lock would read the rows as they were before it waited.
+ * Admission on PostgreSQL: the org's row is the lock. Each check is a statement of its own behind it; within the statement
+ * that takes the lock, a check would read the rows as they were before the wait.
  */
 export class PostgresAdmission implements AdmissionStore {
   readonly #self: () => string | undefined;
 
-  /** @param self this server, while it answers its waiters: it needs no word of its own to know that they are there. */
+  /** @param self this server's id, whose own waiters always count as alive; undefined once it has retired. */
   constructor(self: () => string | undefined) {
     this.#self = self;
   }
@@ -30,7 +30,7 @@ export class PostgresAdmission implements AdmissionStore {
   }
 
   async lock(tx: Write, orgId: string): Promise<number> {
-    // The time is read once the lock is had, for each row that comes out of `org`.
+    // `materialized`: the time is read once the lock is taken.
     const { rows } = await sql<{ now: number }>`
       with org as materialized (select id from orgs where id = ${orgId} for update)
       select ${databaseNow} as now from org`.execute(tx);
@@ -39,7 +39,7 @@ export class PostgresAdmission implements AdmissionStore {
     return row.now;
   }
 
-  /** At the place of the ticket that it had, if it had one. */
+  /** A waiter that had a ticket gets its old place. */
   async addWaiter({ tx, holder }: Decision, waiter: Waiter): Promise<string> {
     const ticket = waiter.ticket ?? (await nextTicket(tx));
     await tx
@@ -90,7 +90,7 @@ export class PostgresAdmission implements AdmissionStore {
   }
 
   async joinRun({ tx, now }: Decision, runId: string, waiter: Waiter | undefined): Promise<true> {
-    // Its own server keeps the run, when the request enters again there.
+    // The request enters again at its own server, which keeps the run.
     if (waiter instanceof WaiterElsewhere) return true;
     await tx
       .updateTable("runs")
@@ -110,7 +110,7 @@ export class PostgresAdmission implements AdmissionStore {
   }
 }
 
-/** Whose server is gone, and who was sent again, keeps its place. */
+/** Whether a row counts: its server lives, or its request was sent again to one that does, and so keeps its place. */
 function isWaiting(alive: RawBuilder<unknown>) {
   return sql<boolean>`(
     waiters.holder in (${alive}) or exists (
@@ -124,7 +124,7 @@ interface QueuedRow extends Selectable<Tables["waiters"]> {
   readonly is_alive: boolean;
 }
 
-/** A waiter of another server: that one answers it, once it has read in the rows what was decided. */
+/** A waiter of another server. That server answers it, once it has read the decision from the rows. */
 class WaiterElsewhere extends Waiter {
   override readonly ticket: string;
   readonly holder: string;

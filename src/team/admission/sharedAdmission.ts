@@ -14,12 +14,12 @@ export interface SharedAdmissionDeps extends AdmissionDeps {
 }
 
 /**
- * The admission of one of many servers. Any server decides on the waiters of all: it grants a run to another's waiter by a
- * row with the waiter's ticket, and that server claims it. A waiter that a server has lost from the queue enters it again.
+ * The admission of one of many servers. Each server decides on the waiters of all. A run that is granted to another server's
+ * waiter has the waiter's ticket in its row, and that server claims it.
  */
 export class SharedAdmission extends Admission {
   readonly #deps: SharedAdmissionDeps;
-  // How long a decision waits for others is time of the machine's, not the service's.
+  // By the machine's time, not the database's: a decision waits for a database that may be away.
   readonly #turns = new OrgTurns(systemClock);
 
   constructor(deps: SharedAdmissionDeps) {
@@ -45,7 +45,7 @@ export class SharedAdmission extends Admission {
     }
   }
 
-  /** Puts a waiter back in its place whose ticket another server has taken out of the queue without a run for it. */
+  /** Puts a waiter back in its place that another server has taken out of the queue without granting it a run. */
   async reenter(ticket: string): Promise<void> {
     const waiter = this.waiters.get(ticket);
     if (waiter === undefined) return;
@@ -68,7 +68,7 @@ export class SharedAdmission extends Admission {
     return decided;
   }
 
-  /** If it isn't in the queue any more, another server may have granted it a run just now. */
+  /** A waiter that left may still be granted a run by another server; `claim` withdraws it. */
   protected override async remove(ticket: string): Promise<boolean> {
     const wasQueued = await super.remove(ticket);
     if (!wasQueued) await this.claim();

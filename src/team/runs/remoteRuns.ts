@@ -79,7 +79,7 @@ export class RemoteRuns implements Runs {
           return;
         } catch (error) {
           log("error", "run not launched", { runId, error });
-          // Its lease is over by then: it is lost once the database is back.
+          // Its lease has ended by then: the run is lost once the database is back.
           if (clock.monotonic() >= until) return;
           await clock.sleep(launchRetries.pause, new AbortController().signal);
         }
@@ -112,7 +112,7 @@ export class RemoteRuns implements Runs {
         .returning(["launched_at", "holder"])
         .executeTakeFirst();
       if (row === undefined) return;
-      // Before its launch, the holder is the server that answers its caller.
+      // Before the launch, the run's holder is the server that answers its caller.
       const isTaken = row.launched_at !== null && row.holder !== null;
       if (isTaken) await markCancelling(tx, runId);
       else await stopRun(tx, runId, stoppedEnd(reason), now);
@@ -141,7 +141,7 @@ export class RemoteRuns implements Runs {
     if (taken === undefined) return undefined;
     const { runId, orgId } = taken;
     log("info", "run taken", { runId, runner: name });
-    // By itself, since it waits for the org's row: others' work is not kept up by that.
+    // In a transaction of its own, which waits for the org's row: the runner doesn't wait for that.
     this.#track(
       writer
         .write((tx) => touchRun(tx, runId))
@@ -180,7 +180,7 @@ export class RemoteRuns implements Runs {
     if (held === undefined) throw notHeld();
     const take = async (tx: Write, now: number): Promise<void> => {
       const run = await lockHeldRun(tx, runId, holderOf(runner));
-      // An end that was taken in, whose reply was lost, may be sent again.
+      // The end may be sent again if the reply to it was lost.
       if (run === undefined || (run.isOver && first + messages.length - 1 > run.messages)) throw notHeld();
       if (first > run.messages + 1) {
         throw new PipelineError("conflict", `Message ${run.messages + 1} is missing.`, {
@@ -190,7 +190,7 @@ export class RemoteRuns implements Runs {
       await this.#write(tx, { runId, run, now }, messages.slice(run.messages + 1 - first));
     };
     const isOutput = messages.every(({ kind }) => kind === "output");
-    // The org's row is locked before the run's wherever both are, and an output changes no org.
+    // Whoever locks both rows locks the org's first. Output changes nothing of the org, and needs only the run's.
     if (isOutput) await writer.write((tx) => take(tx, clock.now()));
     else await release(held.org_id, take);
     bus.emit(held.org_id, { kind: "log", runId });
@@ -210,7 +210,7 @@ export class RemoteRuns implements Runs {
     if (messages.length === 0) return;
     const lines: string[] = [];
     const end = messages.findIndex(({ kind }) => kind === "ended");
-    // Nothing is said of a run after its end.
+    // Ignores what comes after the end.
     for (const message of end === -1 ? messages : messages.slice(0, end + 1)) {
       switch (message.kind) {
         case "output": {

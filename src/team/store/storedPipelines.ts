@@ -82,7 +82,7 @@ function workOf(work: RunWork): Work {
   return { definition: JSON.stringify(work) };
 }
 
-/** A face that meets it sends the files again. @throws HttpProblem 428 when the service doesn't have the project's files. */
+/** @throws HttpProblem 428 when the service doesn't have the project's files; a face then sends them. */
 async function requireSnapshot(db: Database, orgId: string, digest: string | undefined): Promise<void> {
   if (digest === undefined || (await nameSnapshot(db, { orgId, digest }))) return;
   throw new HttpProblem(428, "invalid-request", {
