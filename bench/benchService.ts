@@ -1,7 +1,7 @@
 import { closeSync, openSync, writeSync } from "node:fs";
 import { type Clock, systemClock } from "../src/machine/clock.ts";
 import { serviceLogFile } from "../src/machine/dataFolder.ts";
-import { type Log, lineLog } from "../src/service/log.ts";
+import { type Log, lineLog } from "../src/machine/log.ts";
 import { type ServeOptions, serve } from "../src/service/server.ts";
 
 interface BenchServiceOptions {

@@ -2,7 +2,7 @@
 
 import type { RunnerEnd } from "../../src/contract/runners.ts";
 import { serviceLogFile } from "../../src/machine/dataFolder.ts";
-import { boundedLog, lineLog } from "../../src/service/log.ts";
+import { boundedLog, lineLog } from "../../src/machine/log.ts";
 import { serve } from "../../src/service/server.ts";
 import { answerCalls } from "../worker/answerCalls.ts";
 import { ownUsage, type ServerCalls } from "./calls.ts";

@@ -1,12 +1,13 @@
 import type { Clock } from "../machine/clock.ts";
+import type { Log } from "../machine/log.ts";
 import { Admission } from "./admission/admission.ts";
+import { sweepWaiters } from "./admission/queue.ts";
 import { keepLeases, type Leases, type RecoverDeps, recover } from "./admission/recovery.ts";
 import { sqliteAdmission } from "./admission/sqliteAdmission.ts";
-import { EventBus } from "./eventBus.ts";
-import type { Log } from "./log.ts";
 import { ActiveRuns, type ActiveRunsDeps } from "./runs/activeRuns.ts";
 import type { RunLogs } from "./runs/runLogs.ts";
 import { beginRecord } from "./runs/runRecord.ts";
+import { EventBus } from "./store/eventBus.ts";
 import { idMaker, type MakeId, newestIdTime } from "./store/ids.ts";
 import { addArtifact } from "./store/runFiles.ts";
 import type { Database } from "./store/tables.ts";
@@ -32,7 +33,7 @@ export interface Core {
   readonly writer: Writer;
   readonly makeId: MakeId;
   readonly bus: EventBus;
-  readonly admission: Admission<ActiveRuns>;
+  readonly admission: Admission;
   readonly runs: ActiveRuns;
   readonly leases: Leases;
   /** Ends the runs and closes the database. Called when no more requests come. */
@@ -54,19 +55,36 @@ export async function openCore(deps: CoreDeps): Promise<Core> {
         bus.emit(orgId, { kind: "run", runId });
       },
     });
-  const admission = new Admission<ActiveRuns>({
+  const runs = new ActiveRuns({
+    writer,
+    clock,
+    bus,
+    log,
+    record,
+    launch,
+    prepareRunner,
+    release: (orgId, end) => admission.release(orgId, end),
+  });
+  const admission: Admission = new Admission({
     db,
-    ...{ writer, clock, bus, log, makeId },
-    store: sqliteAdmission({ now: clock.now, makeId }),
+    writer,
+    clock,
+    bus,
+    log,
+    makeId,
+    store: sqliteAdmission({ now: clock.now, makeId, holder: instance, runs }),
     runner: deps.runner,
     holder: instance,
-    makeRuns: (release) =>
-      new ActiveRuns({ writer, clock, bus, log, record, launch, prepareRunner, release }),
+    runs,
   });
-  const { runs } = admission;
-  await admission.recover();
+  await writer.write((tx) => sweepWaiters(tx, instance));
   const recovery = {
-    ...{ db, admission, clock, log, logs, bus },
+    db,
+    admission,
+    clock,
+    log,
+    logs,
+    bus,
     endLeftovers: deps.endLeftovers,
     recovering: new Set<string>(),
   };

@@ -5,14 +5,15 @@ import { PipelineError } from "../contract/errors.ts";
 import { type Clock, systemClock } from "../machine/clock.ts";
 import type { Connection } from "../machine/connectionFile.ts";
 import { type OtherOwner, prepareDataFolder } from "../machine/dataFolder.ts";
+import type { Log } from "../machine/log.ts";
 import { launchRunner } from "../runner/launch/launch.ts";
 import { machineMilliseconds } from "../runner/launch/protocol.ts";
 import { ReadyRunner } from "../runner/launch/readyRunner.ts";
 import { endLeftovers } from "../runner/processes/endProcesses.ts";
 import type { ProcessTable } from "../runner/processes/processTable.ts";
 import { processTable } from "../runner/processes/systemProcesses.ts";
+import { createApp } from "./app.ts";
 import { type Core, type CoreDeps, openCore } from "./core.ts";
-import { createApp } from "./http/app.ts";
 import { createHttpServer } from "./http/httpServer.ts";
 import { OpenReplies, watchRevokedKeys } from "./http/openReplies.ts";
 import { OrgEvents } from "./http/orgEvents.ts";
@@ -23,9 +24,8 @@ import { emitAtMidnight } from "./lifecycle/midnight.ts";
 import { listenOnLoopback, type RequestedPort } from "./lifecycle/port.ts";
 import { keepPublished, publishConnection } from "./lifecycle/publishConnection.ts";
 import { shutDown } from "./lifecycle/shutdown.ts";
-import type { Log } from "./log.ts";
-import { folderPipelines } from "./projectPipelines.ts";
 import type { ActiveRunsDeps } from "./runs/activeRuns.ts";
+import { folderPipelines } from "./runs/projectPipelines.ts";
 import { defaultRetention, type Retention, sweepHourly } from "./runs/retention.ts";
 import { runFolder } from "./runs/runFolder.ts";
 import { RunLogs } from "./runs/runLogs.ts";
@@ -105,11 +105,9 @@ async function serveLocked(options: ServeOptions, lock: FolderLock, opened: Open
   const processes = processTable(process.platform);
   const runners = new ReadyRunner({ ...options, execPath: process.execPath, processes }, clock);
   opened.push(() => runners[Symbol.dispose]());
-  const core = await openCore({
-    ...{ db, clock, log, logs, instance },
-    runner: `embedded@${hostname()}`,
-    ...runProcesses(options, { clock, processes, runners }),
-  });
+  const runner = `embedded@${hostname()}`;
+  const ofRuns = runProcesses(options, { clock, processes, runners });
+  const core = await openCore({ db, clock, log, logs, instance, runner, ...ofRuns });
   opened.push(() => core.close());
   const { writer, makeId, bus, admission, runs } = core;
   const machineKey = await writer.write((tx) => renewMachineKey(tx, machineOrg, { now: clock.now, makeId }));
@@ -125,8 +123,16 @@ async function serveLocked(options: ServeOptions, lock: FolderLock, opened: Open
     },
   });
   const app = createApp({
-    ...{ db, writer, clock, makeId, admission, runs, bus, logs, dataName: folder, replies, log },
-    ...{ instance, version, stopping: stopping.signal, machine: { handOver, keyId: machineKey.keyId } },
+    ...core,
+    clock,
+    logs,
+    dataName: folder,
+    replies,
+    log,
+    instance,
+    version,
+    stopping: stopping.signal,
+    machine: { handOver, keyId: machineKey.keyId },
     pipelines: folderPipelines(db),
     events: new OrgEvents({ db, clock, bus, runs, log }),
     recover: (runId) => core.runs.ids().has(runId) || void core.leases.sweep(),
@@ -140,7 +146,10 @@ async function serveLocked(options: ServeOptions, lock: FolderLock, opened: Open
     server.closeAllConnections();
   });
   const connection: Connection = {
-    ...{ url: `http://127.0.0.1:${port}`, pid: process.pid, token: machineKey.secret, instance },
+    url: `http://127.0.0.1:${port}`,
+    pid: process.pid,
+    token: machineKey.secret,
+    instance,
     ...(version === undefined ? {} : { version }),
   };
   await publishConnection(folder, connection);
@@ -229,7 +238,9 @@ async function startJobs(
 ): Promise<() => Promise<void>> {
   const { db, writer, bus, admission, runs } = core;
   const stopWatching = await watchFolder({
-    ...{ folder, clock, log },
+    folder,
+    clock,
+    log,
     // Whoever cleans up may remove the connection file, and no face would find this service any more.
     onChecked: () => keepPublished(folder, connection),
     onLost,
@@ -237,7 +248,11 @@ async function startJobs(
   const stopMidnight = emitAtMidnight(clock, bus);
   const stopRevoking = watchRevokedKeys({ db, clock, replies, log });
   const stopSweeping = sweepHourly({
-    ...{ db, writer, folder, clock, log },
+    db,
+    writer,
+    folder,
+    clock,
+    log,
     retention: { ...defaultRetention, ...retention },
   });
   const isBusy = () => replies.count + runs.count + admission.waiting > 0;

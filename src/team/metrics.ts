@@ -8,7 +8,7 @@ interface Measured {
   readonly admission: { readonly waiting: number };
 }
 
-/** The buckets of the histograms, in seconds: a decision takes milliseconds, and somebody waits for it. */
+/** The buckets of the histograms, in seconds. */
 const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 
 /** The metrics of a server, for Prometheus. */
@@ -61,7 +61,7 @@ export class ServerMetrics {
       help,
       registers: [this.#registry],
       async collect() {
-        // What needs the database keeps nothing else from being read while that is away.
+        // While the database is away, the other metrics are still read.
         this.set(await Promise.resolve(read()).catch(() => Number.NaN));
       },
     });

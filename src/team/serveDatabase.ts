@@ -4,19 +4,19 @@ import type { AddressInfo } from "node:net";
 import { sql } from "kysely";
 import { PipelineError } from "../contract/errors.ts";
 import { snapshotSeconds } from "../contract/service.ts";
+import { repeat } from "../machine/bell.ts";
 import type { Clock } from "../machine/clock.ts";
-import { repeat } from "../service/bell.ts";
-import { createApp } from "../service/http/app.ts";
+import type { Log } from "../machine/log.ts";
+import { createApp } from "../service/app.ts";
 import { connectionLimits, createHttpServer } from "../service/http/httpServer.ts";
 import { OpenReplies, watchRevokedKeys } from "../service/http/openReplies.ts";
 import { OrgEvents } from "../service/http/orgEvents.ts";
 import { emitAtMidnight } from "../service/lifecycle/midnight.ts";
-import type { Log } from "../service/log.ts";
 import { operationRoutes } from "./http/operationRoutes.ts";
 import { runnerRoutes } from "./http/runnerRoutes.ts";
 import { snapshotRoutes } from "./http/snapshotRoutes.ts";
+import { asUnavailable } from "./http/unavailable.ts";
 import { ServerMetrics } from "./metrics.ts";
-import { RemoteRuns } from "./runs/remoteRuns.ts";
 import { openSharedCore, type SharedCore } from "./sharedCore.ts";
 import { sweepServers } from "./store/servers.ts";
 import { storedLogs } from "./store/storedLogs.ts";
@@ -44,13 +44,13 @@ export interface ServeDatabaseOptions {
 /** A server that answers. */
 export interface ServingDatabase {
   readonly url: string;
-  /** Turns away who waits, so that they ask another server, ends the open replies, and closes the database. */
+  /** Turns all waiters away, so that they ask another server; ends the open replies, and closes the database. */
   stop(): Promise<void>;
 }
 
-/** How often dead servers, and times that are too late since the database's clock was set back, are looked for, in milliseconds. */
+/** How often the server looks for dead servers, and for leases that a clock which was set back has made too long, in milliseconds. */
 const sweepMilliseconds = 1_000;
-/** How often what is past its retention is removed, in milliseconds. */
+/** How often the server removes what is past its retention, in milliseconds. */
 const removeMilliseconds = 300_000;
 
 /**
@@ -64,8 +64,10 @@ export async function serveDatabase(options: ServeDatabaseOptions): Promise<Serv
   const stopping = new AbortController();
   const metrics = new ServerMetrics();
   const core = await openSharedCore({
-    ...{ url, log, instance, clock: options.clock },
-    makeRuns: (parts, release) => new RemoteRuns({ ...parts, release }),
+    url,
+    log,
+    instance,
+    clock: options.clock,
     observe: (what, milliseconds) => metrics.observe(what, milliseconds),
   });
   metrics.begin(core);
@@ -73,7 +75,10 @@ export async function serveDatabase(options: ServeDatabaseOptions): Promise<Serv
   const replies = new OpenReplies();
   const app = createApp({
     ...core,
-    ...{ replies, instance, version, pageFolder },
+    replies,
+    instance,
+    version,
+    pageFolder,
     stopping: stopping.signal,
     machine: undefined,
     isOnNetwork: true,
@@ -81,10 +86,10 @@ export async function serveDatabase(options: ServeDatabaseOptions): Promise<Serv
     logs: storedLogs(core),
     pipelines: storedPipelines(db),
     events: new OrgEvents(core),
-    // As each server does again and again.
+    // Not on request: each server does it again and again.
     recover: () => {},
-    many: {
-      stopping: stopping.signal,
+    added: {
+      problemOf: (error) => asUnavailable(error, stopping.signal),
       addRoutes: (endpoints) => {
         snapshotRoutes(endpoints, core);
         runnerRoutes(endpoints, { ...core, stopping: stopping.signal });
@@ -131,7 +136,7 @@ export async function serveDatabase(options: ServeDatabaseOptions): Promise<Serv
 
 /** Starts what the server does by itself. @returns a function that stops it; resolves when nothing is under way. */
 function startJobs(
-  { db, writer, clock, bus, log }: SharedCore<RemoteRuns>,
+  { db, writer, clock, bus, log }: SharedCore,
   replies: OpenReplies,
   retentionDays: number,
 ): () => Promise<void> {

@@ -1,4 +1,4 @@
-import { lineLog } from "../../src/service/log.ts";
+import { lineLog } from "../../src/machine/log.ts";
 import { serve } from "../../src/service/server.ts";
 
 // The service as a process of its own: `node serviceProgram.ts <data folder> <version or -> <the runner's program>`. Its first line is its address, or `taken`. One of a version leaves for a newer one. It

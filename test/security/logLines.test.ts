@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { lineLog } from "../../src/service/log.ts";
+import { lineLog } from "../../src/machine/log.ts";
 
 describe("a line of the service's log", () => {
   it("holds no character that drives a terminal or turns the direction of writing", () => {

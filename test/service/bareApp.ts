@@ -1,8 +1,8 @@
-import { createApp } from "../../src/service/http/app.ts";
+import { createApp } from "../../src/service/app.ts";
 import { OpenReplies } from "../../src/service/http/openReplies.ts";
 import { OrgEvents } from "../../src/service/http/orgEvents.ts";
 import { HandOver } from "../../src/service/lifecycle/handOver.ts";
-import { folderPipelines } from "../../src/service/projectPipelines.ts";
+import { folderPipelines } from "../../src/service/runs/projectPipelines.ts";
 import { RunLogs } from "../../src/service/runs/runLogs.ts";
 import type { startedCore } from "./startedCore.ts";
 

@@ -6,7 +6,7 @@ import { compiledFolder, lateRunnerPath } from "./programs.ts";
 // it can't start, it ends with 1 and a sentence. It ends when its standard input does, so that it outlives no test.
 enableCompileCache(compiledFolder);
 const { describeError } = await import("../../src/contract/errors.ts");
-const { lineLog } = await import("../../src/service/log.ts");
+const { lineLog } = await import("../../src/machine/log.ts");
 
 const [what, ...words] = process.argv.slice(2);
 const log = lineLog((line) => process.stderr.write(line), Date.now);

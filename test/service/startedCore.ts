@@ -4,16 +4,16 @@ import type { Refusal } from "../../src/contract/refusal.ts";
 import type { ServedRun } from "../../src/contract/run.ts";
 import type { RunnerEnd, RunnerMessage } from "../../src/contract/runners.ts";
 import type { Clock } from "../../src/machine/clock.ts";
+import type { Log } from "../../src/machine/log.ts";
 import type { Pipeline } from "../../src/pipeline/pipeline.ts";
 import type { Admission } from "../../src/service/admission/admission.ts";
-import type { AdmissionStore } from "../../src/service/admission/queue.ts";
+import type { AdmissionStore } from "../../src/service/admission/decision.ts";
 import { sqliteAdmission } from "../../src/service/admission/sqliteAdmission.ts";
 import type { EnterOutcome, EnterRequest } from "../../src/service/admission/waiter.ts";
 import { type Core, openCore } from "../../src/service/core.ts";
-import type { EventBus } from "../../src/service/eventBus.ts";
-import type { Log } from "../../src/service/log.ts";
 import type { OpenLog } from "../../src/service/runs/runLogs.ts";
 import type { Runs } from "../../src/service/runs/runs.ts";
+import type { EventBus } from "../../src/service/store/eventBus.ts";
 import { idMaker, type MakeId } from "../../src/service/store/ids.ts";
 import { createKey } from "../../src/service/store/keys.ts";
 import { openDatabase } from "../../src/service/store/openDatabase.ts";
@@ -75,7 +75,6 @@ export abstract class StartedCore<C extends EitherCore = EitherCore> implements 
   readonly db: Database;
   readonly clock: FakeClock;
   readonly jobs = new Map<string, PretendedJob>();
-  abstract readonly store: AdmissionStore;
   abstract readonly work: EnterRequest["work"];
   /** How many commits the service has made. */
   commits = 0;
@@ -93,6 +92,8 @@ export abstract class StartedCore<C extends EitherCore = EitherCore> implements 
     this.#servers = servers;
   }
 
+  /** What the admission of a server asks of its database. */
+  abstract storeOf(core: C): AdmissionStore;
   protected abstract openServer(instance: string): Promise<C>;
   /** As by kill -9: what the server has written is there, what it was about to write is not. */
   protected abstract killServer(core: C, instance: string): Promise<void>;
@@ -261,7 +262,6 @@ export async function startedCore(at: string, prepare: (folder: string) => void 
 
 class EmbeddedCore extends StartedCore<Core> {
   readonly folder: string;
-  readonly store = sqliteAdmission({ now: this.clock.now, makeId: idMaker(this.clock.now) });
   readonly work = { root: "/", project: "p", pipeline };
   readonly logged: string[] = [];
   /** What a test may make go wrong. */
@@ -272,6 +272,10 @@ class EmbeddedCore extends StartedCore<Core> {
     super(db, at, 1);
     this.folder = folder.path;
     this.#folder = folder;
+  }
+
+  storeOf({ makeId, runs }: Core): AdmissionStore {
+    return sqliteAdmission({ now: this.clock.now, makeId, holder: "test", runs });
   }
 
   override async limitDisk(isFull: boolean): Promise<void> {

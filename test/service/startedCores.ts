@@ -8,7 +8,7 @@ import {
   type StopReason,
 } from "../../src/contract/runners.ts";
 import { PostgresAdmission } from "../../src/team/admission/postgresAdmission.ts";
-import { RemoteRuns } from "../../src/team/runs/remoteRuns.ts";
+import type { RemoteRuns } from "../../src/team/runs/remoteRuns.ts";
 import { openSharedCore, type SharedCore } from "../../src/team/sharedCore.ts";
 import { notify, payloadOf } from "../../src/team/store/notify.ts";
 import { aliveMilliseconds, sweepServers } from "../../src/team/store/servers.ts";
@@ -16,8 +16,6 @@ import { shortenLeases, type TakenRun } from "../../src/team/store/work.ts";
 import { type LentDatabase, setDatabaseClock } from "../postgres/lentDatabases.ts";
 import type { Store } from "./onBoth.ts";
 import { StartedCore, startedCore } from "./startedCore.ts";
-
-type Server = SharedCore<RemoteRuns>;
 
 /** The service below its HTTP face, on either database. On PostgreSQL there may be several servers. */
 export async function startedOn(store: Store, at: string, servers = 1): Promise<StartedCore> {
@@ -34,9 +32,10 @@ export async function startedServers(lent: LentDatabase, at: string, servers: nu
 }
 
 /** The database's time is the test's too, and one runner has room for every run. */
-class SharedCores extends StartedCore<Server> {
-  readonly store = new PostgresAdmission(() => undefined);
-  readonly work = { definition: { path: "pipelines/pretended.yaml", text: "steps: []" } };
+class SharedCores extends StartedCore<SharedCore> {
+  readonly work = {
+    definition: JSON.stringify({ path: "pipelines/pretended.yaml", text: "steps: []" }),
+  };
   readonly #lent: LentDatabase;
   readonly #runner = { keyId: "key_of_runner", runnerId: "rnr_pretended" };
   /** Why jobs were stopped. */
@@ -53,14 +52,17 @@ class SharedCores extends StartedCore<Server> {
     this.#lent = lent;
   }
 
-  protected async openServer(instance: string): Promise<Server> {
+  storeOf(): PostgresAdmission {
+    return new PostgresAdmission(() => undefined);
+  }
+
+  protected async openServer(instance: string): Promise<SharedCore> {
     let alarms = 0;
-    const server: Server = await openSharedCore<RemoteRuns>({
+    const server: SharedCore = await openSharedCore({
       ...{ url: `${this.#lent.url}&application_name=${instance}`, instance, log: () => {} },
       clock: this.clockOf(instance, () => {
         alarms += 1;
       }),
-      makeRuns: (parts, release) => new RemoteRuns({ ...parts, release }),
     });
     this.cores.set(server, instance);
     server.pool.on("acquire", () => {
@@ -83,7 +85,7 @@ class SharedCores extends StartedCore<Server> {
     return server;
   }
 
-  protected async killServer(server: Server, instance: string): Promise<void> {
+  protected async killServer(server: SharedCore, instance: string): Promise<void> {
     if (this.cores.size === 0) this.#isStarted = Promise.withResolvers();
     Object.assign(server.admission, { tickets: () => [], claim: async () => {} });
     const ended = server.db.destroy();

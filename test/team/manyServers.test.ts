@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { sql } from "kysely";
 import { PipelineError } from "../../src/contract/errors.ts";
-import { EventBus } from "../../src/service/eventBus.ts";
+import { EventBus } from "../../src/service/store/eventBus.ts";
 import { listKeys } from "../../src/service/store/keys.ts";
 import { readOrg } from "../../src/service/store/orgs.ts";
 import { changedRuns, lastChange } from "../../src/service/store/runChanges.ts";
@@ -247,10 +247,7 @@ describe("admission on many servers", function () {
 
   it("takes no server for dead whose pool is busy", async () => {
     await using lent = await lend();
-    const core = await openSharedCore<RemoteRuns>({
-      ...{ url: lent.url, instance: "busy", log: () => {} },
-      makeRuns: (parts, release) => new RemoteRuns({ ...parts, release }),
-    });
+    const core = await openSharedCore({ url: lent.url, instance: "busy", log: () => {} });
     const taken = await Promise.all(Array.from({ length: 16 }, () => core.pool.connect()));
     const aliveUntil = async () =>
       (await lent.db.selectFrom("servers").select("alive_until").executeTakeFirstOrThrow()).alive_until;
@@ -524,12 +521,12 @@ describe("admission on many servers", function () {
     await servers.asked(key, 0, { ...same, server: 1 });
     const { writer } = servers.core;
     const write = writer.write.bind(writer);
-    writer.write = async (act, orgId) => {
+    writer.write = async (act) => {
       writer.write = write;
       return write(async (tx) => {
         await act(tx);
         throw new Error("the connection broke");
-      }, orgId);
+      });
     };
     const again = await servers.asked(key, 0, { ...same, server: 0 });
     assert.match(String(again.left), /the connection broke/);

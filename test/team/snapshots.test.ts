@@ -8,7 +8,6 @@ import { DefinitionWanted } from "../../src/client/service/replyErrors.ts";
 import { withDefinition } from "../../src/client/start/definition.ts";
 import { dayMilliseconds } from "../../src/contract/day.ts";
 import { everyOrg } from "../../src/contract/roles.ts";
-import { systemClock } from "../../src/machine/clock.ts";
 import { PostgresWriter } from "../../src/team/store/postgresWriter.ts";
 import { storedPipelines } from "../../src/team/store/storedPipelines.ts";
 import { sweepStored } from "../../src/team/store/storedRetention.ts";
@@ -122,7 +121,7 @@ describe("a project's files on a service of many machines", function () {
     const content = new Uint8Array(randomBytes(1000));
     const digest = createHash("sha256").update(content).digest("hex");
     await client.putSnapshot(digest, content, never);
-    const writer = new PostgresWriter(db, systemClock);
+    const writer = new PostgresWriter(db);
     await until(async () => {
       await sweepStored(writer, 30, Date.now() + 601_000);
       return !(await client.hasSnapshot(digest, never));
@@ -143,7 +142,7 @@ describe("a project's files on a service of many machines", function () {
     await using team = await makeTeam();
     const orgId = await team.orgId();
     const { db } = team;
-    const writer = new PostgresWriter(db, systemClock);
+    const writer = new PostgresWriter(db);
     const now = Date.now();
     const content = randomBytes(1000);
     const digest = createHash("sha256").update(content).digest("hex");

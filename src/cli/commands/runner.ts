@@ -26,7 +26,7 @@ export async function run(tool: Tool, { service, slots, label, isOnce }: RunnerO
         import("../../team/runnerMachine/runnerMachine.ts"),
         import("../../team/runnerMachine/runnerApi.ts"),
         import("../../team/runnerMachine/unpackSnapshot.ts"),
-        import("../../service/log.ts"),
+        import("../../machine/log.ts"),
       ]),
     );
   await runMachine(

@@ -24,7 +24,7 @@ export async function serveInForeground(
   const [{ serve }, { lineLog, logLevel, standardErrorLog }, { retentionDaysOf }] = await loadService(() =>
     Promise.all([
       import("../../service/server.ts"),
-      import("../../service/log.ts"),
+      import("../../machine/log.ts"),
       import("../../service/runs/retention.ts"),
     ]),
   );
@@ -84,7 +84,7 @@ export async function serveDatabaseInForeground(
     await loadService(() =>
       Promise.all([
         import("../../team/serveDatabase.ts"),
-        import("../../service/log.ts"),
+        import("../../machine/log.ts"),
         import("../../service/runs/retention.ts"),
       ]),
     );

@@ -40,7 +40,7 @@ export type ServiceProcess =
  * Spawns the embedded service, detached from its starter: `execPath servicePath --idle-exit`, in the data folder, with its
  * output in `service.log`.
  *
- * The service's side is `service/lifecycle/serveMachine.ts`: it takes an exclusive lock in `PIPELINE_DATA_DIR` and writes the
+ * The service's side is `service/serveMachine.ts`: it takes an exclusive lock in `PIPELINE_DATA_DIR` and writes the
  * connection file once it answers. Without the lock it exits with code 0, at once or, with `--take-over`, after some seconds.
  * Any other exit is a failure, whose reason is in the log.
  *

@@ -1,58 +1,48 @@
-import { utcDay } from "../../contract/day.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import type { Queue } from "../../contract/queue.ts";
 import type { Clock } from "../../machine/clock.ts";
-import type { EventBus } from "../eventBus.ts";
-import type { Log } from "../log.ts";
+import type { Log } from "../../machine/log.ts";
 import type { Runs } from "../runs/runs.ts";
+import type { EventBus } from "../store/eventBus.ts";
 import type { Database, Write } from "../store/tables.ts";
 import type { Writer } from "../store/writer.ts";
+import type { Decision, DecisionDeps, Delivery } from "./decision.ts";
 import { enter, expire } from "./enter.ts";
-import {
-  type Decision,
-  type DecisionDeps,
-  type Delivery,
-  findRepeated,
-  grantSlots,
-  type KeyedRequest,
-} from "./grant.ts";
-import { firstWaiters, isQueued, readQueue, removeWaiter, sweepWaiters, type WaitingStart } from "./queue.ts";
-import { countSlots, quotaOf } from "./slots.ts";
+import { grantSlots, joinRepeated, type KeyedRequest } from "./grant.ts";
+import { firstWaiters, readQueue, removeWaiter, type WaitingStart } from "./queue.ts";
+import { countSlots } from "./slots.ts";
 import { type EnterOutcome, type EnterRequest, Waiter } from "./waiter.ts";
 
-export interface AdmissionDeps<R extends Runs> extends Omit<DecisionDeps, "waiters" | "runs"> {
+export interface AdmissionDeps extends DecisionDeps {
   readonly db: Database;
   readonly writer: Writer;
   readonly clock: Clock;
   readonly bus: EventBus;
   readonly log: Log;
-  /** Makes the active runs, which give up their slots by `release`. */
-  readonly makeRuns: (release: Admission<R>["release"]) => R;
-  /** Called with how long a decision took, and a grant took until the waiter's server had it, in milliseconds. */
-  readonly observe?: (what: "admission" | "handOver", milliseconds: number) => void;
+  readonly runs: Pick<Runs, "withdraw">;
 }
 
 /**
- * Who gets a slot: first come, first served. Two kinds of transactions decide it, `enter` and `release`, by rows alone:
- * the slots in use and the day's count are counted from the runs, the queue is the rows of `waiters`. Memory holds only
- * the open reply of each ticket. A decision is delivered after its commit; a run whose caller has left by then is withdrawn.
+ * Who gets a slot: first come, first served. Three kinds of transactions decide it: `enter`, `release` and `expire`. They
+ * read rows alone: the slots in use and the day's count are counted from the runs, and the queue is the rows of `waiters`.
+ * Memory holds only the open reply of each ticket. A decision is delivered after its commit; a run whose caller has left
+ * by then is withdrawn.
  */
-export class Admission<R extends Runs = Runs> {
-  readonly runs: R;
-  readonly #deps: AdmissionDeps<R>;
-  readonly #waiters = new Map<string, Waiter>();
+export class Admission {
+  /** The open replies by ticket. */
+  protected readonly waiters = new Map<string, Waiter>();
+  readonly #deps: AdmissionDeps;
   /** The start requests that are being decided. */
   readonly #entering = new Set<Promise<void>>();
   #isClosed = false;
 
-  constructor(deps: AdmissionDeps<R>) {
+  constructor(deps: AdmissionDeps) {
     this.#deps = deps;
-    this.runs = deps.makeRuns((orgId, end) => this.release(orgId, end));
   }
 
   /** The number of requests that wait, in all orgs. */
   get waiting(): number {
-    return this.#waiters.size;
+    return this.waiters.size;
   }
 
   /**
@@ -71,17 +61,17 @@ export class Admission<R extends Runs = Runs> {
     const done = () => {
       cancelTimer();
       signal.removeEventListener("abort", leave);
-      if (waiter.ticket !== undefined) this.#waiters.delete(waiter.ticket);
+      if (waiter.ticket !== undefined) this.waiters.delete(waiter.ticket);
     };
     waiter.outcome.then(done, done);
     if (signal.aborted) leave();
-    const entering = this.#decide(request.orgId, async (decision) => {
+    const entering = this.decide(request.orgId, async (decision) => {
       if (this.#isClosed) throw serviceStopping();
       if (waiter.state === "waiting") await enter(decision, waiter);
     }).then(
       () => {
         if (this.#isClosed) waiter.leave(serviceStopping());
-        // Its caller may have left before it had a ticket.
+        // The caller may have left before the request had a ticket.
         else if (waiter.state === "left") this.#dequeue(waiter);
         else if (waiter.ticket !== undefined) bus.emit(request.orgId, { kind: "org" });
       },
@@ -98,7 +88,7 @@ export class Admission<R extends Runs = Runs> {
    * @throws what the database throws: then neither has happened.
    */
   release<T>(orgId: string, end: (tx: Write, now: number) => Promise<T>): Promise<T> {
-    return this.#decide(orgId, async (decision) => {
+    return this.decide(orgId, async (decision) => {
       const ended = await end(decision.tx, decision.now);
       await grantSlots(decision, await countSlots(decision.tx, orgId, decision.now));
       return ended;
@@ -106,23 +96,8 @@ export class Admission<R extends Runs = Runs> {
   }
 
   /** Like `enter` for a pipeline that is gone: only what the idempotency key has started already. */
-  async repeated(request: KeyedRequest): Promise<EnterOutcome | undefined> {
-    let joined: string | undefined;
-    try {
-      // A write, so that the run isn't withdrawn before the answer.
-      return await this.#decide(request.orgId, async ({ tx, runs, now, store }) => {
-        const run = await findRepeated(tx, request);
-        if (run === undefined || runs.granted?.isWithdrawn(run.runId)) return undefined;
-        await store.keep(tx, run.runId, now);
-        const quota = quotaOf(await countSlots(tx, request.orgId, now));
-        runs.granted?.join(run.runId);
-        joined = runs.granted && run.runId;
-        return { kind: "repeated", run, quota };
-      });
-    } catch (error) {
-      if (joined !== undefined) this.runs.withdraw(joined);
-      throw error;
-    }
+  repeated(request: KeyedRequest): Promise<EnterOutcome | undefined> {
+    return this.decide(request.orgId, (decision) => joinRepeated(decision, request));
   }
 
   /** How many start requests wait for a slot of the org, and the place of the one with the caller's idempotency key. */
@@ -131,98 +106,49 @@ export class Admission<R extends Runs = Runs> {
     return readQueue(db, store.isWaiting, request);
   }
 
-  /** The start requests that wait for a slot of the org, who came first before the others. */
+  /** The start requests that wait for a slot of the org, the oldest first. */
   firstWaiters(orgId: string, limit: number): Promise<WaitingStart[]> {
     const { db, store } = this.#deps;
     return firstWaiters(db, store.isWaiting, orgId, limit);
   }
 
-  /** The tickets of an org's open replies; of all orgs, if left out. */
-  tickets(orgId?: string): { readonly orgId: string; readonly ticket: string }[] {
-    return [...this.#waiters]
-      .map(([ticket, { request }]) => ({ ticket, orgId: request.orgId }))
-      .filter((waiter) => orgId === undefined || waiter.orgId === orgId);
-  }
-
-  /** Answers the waiters that other servers have granted runs to. A run whose waiter has left is withdrawn. */
-  async claim(): Promise<void> {
-    const { store, db, holder, clock, observe } = this.#deps;
-    for (const { ticket, run, quota } of await store.claim(db, holder, utcDay(clock.now()))) {
-      observe?.("handOver", clock.now() - Date.parse(run.createdAt));
-      const waiter = this.#waiters.get(ticket);
-      if (waiter === undefined) this.runs.withdraw(run.runId);
-      else this.#deliver({ waiter, outcome: { kind: "started", run, quota } });
-    }
-  }
-
-  /** Puts a waiter back whose ticket another server has taken out of the queue without a run for it. */
-  async reenter(ticket: string): Promise<void> {
-    const waiter = this.#waiters.get(ticket);
-    if (waiter?.state !== "waiting") return;
-    await this.#decide(waiter.request.orgId, async (decision) => {
-      const isOpen = waiter.state === "waiting" && !(await isQueued(decision.tx, ticket));
-      if (isOpen) await enter(decision, waiter);
-    });
-  }
-
-  /** Removes the waiters that an earlier start of the service has left. */
-  async recover(): Promise<void> {
-    await this.#deps.writer.write((tx) => sweepWaiters(tx, this.#deps.holder));
-  }
-
-  /**
-   * Turns away every later request, and all waiters. Resolves when no start is being decided any more.
-   * @param retire sees to it that no other server grants those waiters anything from then on.
-   */
-  async close(retire: () => Promise<void> = async () => {}): Promise<void> {
+  /** Turns away every later request, and all waiters. Resolves when no start is being decided any more. */
+  async close(): Promise<void> {
     this.#isClosed = true;
-    await retire();
-    // What other servers have granted until then.
-    await this.claim().catch((error: unknown) =>
-      this.#deps.log("warn", "granted runs are not claimed", { error }),
-    );
-    // Their rows stay: where there are other servers, the same request sent again keeps its place.
-    for (const waiter of this.#waiters.values()) waiter.leave(serviceStopping());
+    // Their rows stay: a request that is sent again elsewhere may keep its place.
+    for (const waiter of this.waiters.values()) waiter.leave(serviceStopping());
     await Promise.all(this.#entering);
   }
 
-  /** Commits a decision and then delivers it. Runs are active from before the commit, and removed when it fails. */
-  async #decide<T>(orgId: string, act: (decision: Decision) => Promise<T>): Promise<T> {
-    const { runs } = this;
+  /** Decides in a transaction behind the org's lock, and delivers what was decided once it is committed. */
+  protected async decide<T>(orgId: string, act: (decision: Decision) => Promise<T>): Promise<T> {
     const { writer, store } = this.#deps;
-    const deliveries: Delivery[] = [];
-    const began = this.#deps.clock.monotonic();
+    // Of the last attempt: a database may ask for a transaction again.
+    let deliveries: Delivery[] = [];
+    let undo: (() => void)[] = [];
     try {
       const decided = await writer.write(async (tx) => {
-        // PostgreSQL may ask for a transaction again.
-        deliveries.splice(0);
+        [deliveries, undo] = [[], []];
         const now = await store.lock(tx, orgId);
-        return act({ ...this.#deps, runs, now, waiters: this.#waiters, tx, deliveries });
-      }, orgId);
-      this.#deps.observe?.("admission", this.#deps.clock.monotonic() - began);
-      for (const delivery of deliveries) this.#deliver(delivery);
+        return act({ ...this.#deps, waiters: this.waiters, tx, now, deliveries, undo });
+      });
+      for (const delivery of deliveries) this.deliver(delivery);
       return decided;
     } catch (error) {
-      for (const delivery of deliveries) {
-        if (!("outcome" in delivery)) continue;
-        const { outcome } = delivery;
-        if (outcome.kind === "started") runs.granted?.remove(outcome.run.runId);
-        // Where runs are rows alone, nothing was joined: it is the run of a caller who may have been told of it.
-        if (outcome.kind === "repeated" && runs.granted !== undefined) runs.withdraw(outcome.run.runId);
-      }
+      for (const takeBack of undo) takeBack();
       throw error;
     }
   }
 
-  #deliver(delivery: Delivery): void {
+  protected deliver(delivery: Delivery): void {
     const { waiter } = delivery;
     if ("error" in delivery) {
       waiter.leave(delivery.error);
       return;
     }
     const { outcome } = delivery;
-    if (!waiter.answer(outcome) && outcome.kind !== "refused") this.runs.withdraw(outcome.run.runId);
-    // No event of the run itself yet: until its caller knows of it, it may be withdrawn.
+    if (!waiter.answer(outcome) && outcome.kind !== "refused") this.#deps.runs.withdraw(outcome.run.runId);
+    // The run itself gets no event yet: it may be withdrawn until its caller knows of it.
     if (outcome.kind === "started" || waiter.ticket !== undefined) {
       this.#deps.bus.emit(waiter.request.orgId, { kind: "org" });
     }
@@ -232,7 +158,7 @@ export class Admission<R extends Runs = Runs> {
     waiter.mayWait = false;
     const { ticket } = waiter;
     if (ticket === undefined) return;
-    this.#decide(waiter.request.orgId, (decision) => expire(decision, waiter, ticket)).catch(
+    this.decide(waiter.request.orgId, (decision) => expire(decision, waiter, ticket)).catch(
       (error: unknown) => waiter.leave(error),
     );
   }
@@ -245,15 +171,18 @@ export class Admission<R extends Runs = Runs> {
 
   #dequeue({ ticket, request }: Waiter): void {
     if (ticket === undefined) return;
-    const { writer, log, bus } = this.#deps;
-    this.#waiters.delete(ticket);
-    const removing = (async () => {
-      // If not, another server may have granted it a run just now.
-      if (!(await writer.write((tx) => removeWaiter(tx, ticket)))) await this.claim();
-      bus.emit(request.orgId, { kind: "org" });
-    })();
-    // The next free slot takes it out of the queue: this server gives it nothing, and no one claims a run that another one gives it.
-    removing.catch((error: unknown) => log("error", "a waiter who left could not be removed", { error }));
+    const { log, bus } = this.#deps;
+    this.waiters.delete(ticket);
+    this.remove(ticket).then(
+      () => bus.emit(request.orgId, { kind: "org" }),
+      // Its row stays in the queue, and is passed over once it is the oldest.
+      (error: unknown) => log("error", "a waiter who left could not be removed", { error }),
+    );
+  }
+
+  /** Takes a waiter whose caller has left out of the queue. @returns whether it was still there. */
+  protected remove(ticket: string): Promise<boolean> {
+    return this.#deps.writer.write((tx) => removeWaiter(tx, ticket));
   }
 }
 

@@ -1,5 +1,6 @@
-import { answerRepeated, type Decision, grantRun, grantSlots } from "./grant.ts";
-import { removeWaiter, storedRequest } from "./queue.ts";
+import type { Decision } from "./decision.ts";
+import { answerRepeated, grantRun, grantSlots } from "./grant.ts";
+import { removeWaiter } from "./queue.ts";
 import { countSlots, quotaOf, refusalOf } from "./slots.ts";
 import type { Waiter } from "./waiter.ts";
 
@@ -14,22 +15,15 @@ const longestQueue = 1_000;
  * doesn't help (contract: "Limits").
  */
 export async function enter(decision: Decision, waiter: Waiter): Promise<void> {
-  const { tx, deliveries, waiters, holder, now, store } = decision;
-  const { request } = waiter;
+  const { tx, deliveries, waiters, now, store } = decision;
   if (await answerRepeated(decision, waiter)) return;
-  const org = await countSlots(tx, request.orgId, now);
+  const org = await countSlots(tx, waiter.request.orgId, now);
   await grantSlots(decision, org);
-  const refusal = refusalOf(org, now);
   waiter.askedAt ??= now;
-  const stored = storedRequest(request, waiter.askedAt);
-  if (refusal === undefined) await grantRun(decision, org, stored, waiter);
-  else if (
-    refusal.scope === "org" &&
-    waiter.mayWait &&
-    (waiter.ticket !== undefined || waiters.size < longestQueue)
-  ) {
-    const { ticket } = waiter;
-    waiter.ticket = await store.addWaiter(tx, stored, { holder, ticket });
+  const refusal = refusalOf(org, now);
+  if (refusal === undefined) await grantRun(decision, org, waiter);
+  else if (refusal.scope === "org" && waiter.mayWait && waiters.size < longestQueue) {
+    waiter.ticket = await store.addWaiter(decision, waiter);
     waiters.set(waiter.ticket, waiter);
   } else deliveries.push({ waiter, outcome: { kind: "refused", refusal, quota: quotaOf(org) } });
 }

@@ -1,81 +1,10 @@
 import { type RawBuilder, type Selectable, sql } from "kysely";
 import type { Queue } from "../../contract/queue.ts";
-import type { ServedRun } from "../../contract/run.ts";
-import { inputsColumn, readInputsColumn } from "../store/runInputs.ts";
+import { inputsColumn } from "../store/runInputs.ts";
 import type { Database, Tables, Write } from "../store/tables.ts";
-import type { Quota } from "./slots.ts";
-import type { EnterRequest } from "./waiter.ts";
+import type { EnterRequest, Waiter } from "./waiter.ts";
 
-/** A start request as rows have it. */
-export type StoredRequest = Omit<EnterRequest, "work" | "given"> & {
-  /** When it arrived, in milliseconds since 1970. */
-  readonly askedAt: number | null;
-  /** PostgreSQL only: a `RunWork` as JSON, for a grant by another server. */
-  readonly work: string | undefined;
-};
-
-/** The request as rows hold it. */
-export function storedRequest({ work, given: _, ...request }: EnterRequest, askedAt: number): StoredRequest {
-  return { ...request, askedAt, work: "definition" in work ? JSON.stringify(work.definition) : undefined };
-}
-
-/** A request in the queue. */
-export interface QueuedRequest {
-  readonly ticket: string;
-  /** The start of a service that holds it. */
-  readonly holder: string;
-  readonly request: StoredRequest;
-  /** It was sent again elsewhere while its service was out of touch, and started there. */
-  readonly hasRun: boolean;
-}
-
-/** A run that is being granted. */
-export interface NewRun {
-  readonly row: Pick<
-    Selectable<Tables["runs"]>,
-    | ("id" | "org_id" | "project" | "pipeline" | "actor" | "runner" | "status" | "day" | "created_at")
-    | ("stopped_at" | "time_limit_seconds" | "reason" | "agent" | "asked_at" | "idempotency_key" | "holder")
-    | ("inputs" | "outputs")
-  >;
-  readonly work: string | undefined;
-  /** The waiter of another server that it is granted to. */
-  readonly ticket: string | undefined;
-}
-
-/** A run that another server has granted to the waiter of a ticket. */
-export interface ClaimedRun {
-  readonly ticket: string;
-  readonly run: ServedRun;
-  readonly quota: Quota;
-}
-
-/** What admission asks of its database where SQLite and PostgreSQL differ. Times are milliseconds since 1970. */
-export interface AdmissionStore {
-  /** Whether a row of `waiters` counts: its service lives, or it was sent again to one that does. */
-  readonly isWaiting: RawBuilder<boolean>;
-  /** Locks the org until the transaction's end. @returns the time, by which the transaction decides. */
-  lock(tx: Write, orgId: string): Promise<number>;
-  /** Puts a request into the queue: at its end, or at the place of the ticket that it had. @returns its ticket. */
-  addWaiter(
-    tx: Write,
-    request: StoredRequest,
-    place: { readonly holder: string; readonly ticket: string | undefined },
-  ): Promise<string>;
-  /**
-   * Takes the org's request that has waited longest out of the queue, and passes over those whose service is gone.
-   * @returns its waiters: more than one when it was sent again, with the same idempotency key. Empty with the queue.
-   */
-  takeOldest(tx: Write, orgId: string, now: number): Promise<readonly QueuedRequest[]>;
-  insertRun(tx: Write, run: NewRun, now: number): Promise<void>;
-  /** Tells the other servers in the same commit that a request of theirs was decided on. */
-  ring(tx: Write, orgId: string): Promise<void>;
-  /** Takes over the runs that other servers have granted to a service's waiters. @param day the UTC day of the quota. */
-  claim(db: Database, holder: string, day: string): Promise<readonly ClaimedRun[]>;
-  /** Keeps a granted run from being withdrawn: a repeated request gets it as its reply. */
-  keep(tx: Write, runId: string, now: number): Promise<void>;
-}
-
-/** The tickets of a waiter and of those with the same idempotency key: one request, sent again. @param oldest its row. */
+/** The tickets of a waiter and of all others with its idempotency key: one request that was sent again. @param oldest its row. */
 export function withSameKey(oldest: RawBuilder<unknown>) {
   return sql`
     with oldest as (${oldest})
@@ -84,7 +13,7 @@ export function withSameKey(oldest: RawBuilder<unknown>) {
 }
 
 /** The columns of a request in the queue, for `insert`. */
-export function waiterRow(request: StoredRequest, ticket: string, holder: string) {
+export function waiterRow({ request, askedAt }: Waiter, ticket: string, holder: string) {
   return {
     ticket,
     org_id: request.orgId,
@@ -95,15 +24,9 @@ export function waiterRow(request: StoredRequest, ticket: string, holder: string
     idempotency_key: request.idempotencyKey ?? null,
     agent: request.agent ?? null,
     inputs: inputsColumn(request.inputs),
-    asked_at: request.askedAt,
+    asked_at: askedAt ?? null,
     holder,
   };
-}
-
-/** Whether a ticket is in the queue. */
-export async function isQueued(tx: Write, ticket: string): Promise<boolean> {
-  const row = await tx.selectFrom("waiters").select("ticket").where("ticket", "=", ticket).executeTakeFirst();
-  return row !== undefined;
 }
 
 /** @returns whether the ticket was in the queue. */
@@ -117,7 +40,7 @@ export async function sweepWaiters(tx: Write, holder: string): Promise<void> {
   await tx.deleteFrom("waiters").where("holder", "!=", holder).execute();
 }
 
-/** What rows of one start request have in common: it has several while it is sent again. */
+/** What the rows of one start request have in common. A request that was sent again has several. */
 const oneRequest = sql`actor, pipeline, project, coalesce(idempotency_key, ticket)`;
 
 /** How many start requests wait for a slot of the org, and the place of the one with the caller's idempotency key. */
@@ -141,7 +64,7 @@ export async function readQueue(
 /** A start request in the queue, as its org's members see it. */
 export type WaitingStart = Pick<Selectable<Tables["waiters"]>, "ticket" | "pipeline" | "project" | "actor">;
 
-/** The start requests that wait for a slot of the org, who came first before the others. */
+/** The start requests that wait for a slot of the org, the oldest first. */
 export async function firstWaiters(
   db: Database,
   isWaiting: RawBuilder<boolean>,
@@ -157,38 +80,4 @@ export async function firstWaiters(
     .orderBy("ticket")
     .limit(limit)
     .execute();
-}
-
-/** The columns of a request in the queue, as both databases have them. */
-export const waiterColumns = sql.raw(
-  "ticket, org_id, actor, project, pipeline, time_limit_seconds, idempotency_key, agent, inputs, asked_at, holder",
-);
-export type WaiterRow = Omit<Selectable<Tables["waiters"]>, "work"> & {
-  readonly work?: string;
-  readonly has_run?: boolean;
-};
-
-/** The requests that rows of the queue hold, those who came first before the others. */
-export function queuedRequests(rows: readonly WaiterRow[]): QueuedRequest[] {
-  return rows.map(queuedRequest).sort((one, other) => (one.ticket < other.ticket ? -1 : 1));
-}
-
-function queuedRequest(row: WaiterRow): QueuedRequest {
-  return {
-    ticket: row.ticket,
-    holder: row.holder,
-    hasRun: row.has_run ?? false,
-    request: {
-      orgId: row.org_id,
-      actor: row.actor,
-      project: row.project,
-      pipeline: row.pipeline,
-      timeLimitSeconds: row.time_limit_seconds,
-      idempotencyKey: row.idempotency_key ?? undefined,
-      agent: row.agent ?? undefined,
-      inputs: readInputsColumn(row.inputs),
-      askedAt: row.asked_at,
-      work: row.work,
-    },
-  };
 }

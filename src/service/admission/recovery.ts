@@ -1,12 +1,12 @@
 import type { Clock } from "../../machine/clock.ts";
-import type { EventBus } from "../eventBus.ts";
-import type { Log } from "../log.ts";
+import type { Log } from "../../machine/log.ts";
 import type { RunLogs } from "../runs/runLogs.ts";
+import type { EventBus } from "../store/eventBus.ts";
+import { type LeasedRun, leasedRuns, leaseMilliseconds, renewLeases } from "../store/leases.ts";
 import { stopRun } from "../store/runs.ts";
 import type { Database } from "../store/tables.ts";
 import type { Writer } from "../store/writer.ts";
 import type { Admission } from "./admission.ts";
-import { type LeasedRun, leasedRuns, leaseMilliseconds, renewLeases } from "./leases.ts";
 
 export interface RecoverDeps {
   readonly db: Database;
@@ -28,8 +28,8 @@ export interface RecoverDeps {
 const startTimeout = 10_000;
 
 /**
- * Start-up is recovery: the runs that a service which died has left active have no runner any more. A run that can't be
- * recovered in time keeps its slot until it is, and doesn't keep the service from starting.
+ * Ends the runs that an earlier start of the service has left active. A run that can't be ended in time keeps its slot, and
+ * doesn't keep the service from starting.
  */
 export async function recover(deps: RecoverDeps): Promise<void> {
   const { promise: timeout, resolve } = Promise.withResolvers<void>();
@@ -97,9 +97,9 @@ export interface Leases {
 }
 
 /**
- * Renews the leases of the active runs, and recovers the runs without a holder: whatever fault has left a run active, it
- * keeps no slot for long. The service's own runs are known from memory, whatever the clock says; those of another holder,
- * which a single service meets only at its start, are left alone while their lease lasts.
+ * Renews the leases of the active runs, and recovers the runs without a holder, so that a run keeps no slot for long,
+ * whatever fault has left it active. The service knows its own runs from memory, whatever the clock says. Runs of another
+ * holder are left alone while their lease lasts.
  */
 export function keepLeases(deps: LeaseDeps): Leases {
   const { clock, log } = deps;

@@ -1,51 +1,59 @@
 import { sql } from "kysely";
+import type { ActiveRuns } from "../runs/activeRuns.ts";
 import type { MakeId } from "../store/ids.ts";
-import { leaseMilliseconds } from "./leases.ts";
-import {
-  type AdmissionStore,
-  queuedRequests,
-  type WaiterRow,
-  waiterColumns,
-  waiterRow,
-  withSameKey,
-} from "./queue.ts";
+import { leaseMilliseconds } from "../store/leases.ts";
+import { removeRun } from "../store/runs.ts";
+import type { AdmissionStore } from "./decision.ts";
+import { waiterRow, withSameKey } from "./queue.ts";
 
-/** Admission on SQLite: `begin immediate` is the lock, and this service the only one. */
-export function sqliteAdmission({
-  now,
-  makeId,
-}: {
+export interface SqliteAdmissionDeps {
   readonly now: () => number;
   readonly makeId: MakeId;
-}): AdmissionStore {
+  readonly holder: string;
+  /** Gets each run before its row is committed, so that no row is ever without a holder. */
+  readonly runs: Pick<ActiveRuns, "add" | "join" | "remove" | "isWithdrawn" | "withdraw">;
+}
+
+/** Admission on SQLite: `begin immediate` is the lock. All requests in the queue are held by this service. */
+export function sqliteAdmission({ now, makeId, holder, runs }: SqliteAdmissionDeps): AdmissionStore {
   return {
-    // Those of an earlier start were removed by this one.
-    isWaiting: sql`true`,
+    isWaiting: sql`waiters.holder = ${holder}`,
     lock: async () => now(),
-    async addWaiter(tx, request, { holder, ticket = makeId("ticket") }) {
+    async addWaiter({ tx }, waiter) {
+      const ticket = makeId("ticket");
       await tx
         .insertInto("waiters")
-        .values(waiterRow(request, ticket, holder))
+        .values(waiterRow(waiter, ticket, holder))
         .execute();
       return ticket;
     },
-    async takeOldest(tx, orgId) {
-      const { rows } = await sql<WaiterRow>`
-        delete from waiters where ticket in (${withSameKey(
-          sql`select ticket, actor, idempotency_key from waiters
-            where org_id = ${orgId} order by ticket limit 1`,
-        )}) returning ${waiterColumns}`.execute(tx);
-      return queuedRequests(rows);
+    async takeOldest({ tx, waiters }, orgId) {
+      const oldest = sql`
+        select ticket, actor, idempotency_key from waiters where org_id = ${orgId} order by ticket limit 1`;
+      const { rows } = await sql<{ ticket: string }>`
+        delete from waiters where ticket in (${withSameKey(oldest)}) returning ticket`.execute(tx);
+      if (rows.length === 0) return undefined;
+      const tickets = rows.map(({ ticket }) => ticket).sort();
+      return tickets.flatMap((ticket) => waiters.get(ticket) ?? []);
     },
-    async insertRun(tx, { row }, at) {
+    async insertRun({ tx, now: at, undo }, row, { request }) {
       const values = { ...row, lease_until: at + leaseMilliseconds };
       const columns = Object.keys(values).map((name) => sql.raw(name));
       await sql`insert into runs (${sql.join(columns)}) values (${sql.join(Object.values(values))})`.execute(
         tx,
       );
+      runs.add(row.id, request);
+      undo.push(() => runs.remove(row.id));
     },
-    ring: async () => {},
-    claim: async () => [],
-    keep: async () => {},
+    async joinRun({ tx, undo }, runId) {
+      if (runs.isWithdrawn(runId)) {
+        // Its own removal is still to come, or the disk was full.
+        await removeRun(tx, runId);
+        return false;
+      }
+      runs.join(runId);
+      undo.push(() => runs.withdraw(runId));
+      return true;
+    },
   };
 }

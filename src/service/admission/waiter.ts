@@ -1,7 +1,7 @@
 import type { InputValues } from "../../contract/inputs.ts";
 import type { Refusal } from "../../contract/refusal.ts";
-import type { RunWork, ServedRun } from "../../contract/run.ts";
-import type { Pipeline } from "../../pipeline/pipeline.ts";
+import type { ServedRun } from "../../contract/run.ts";
+import type { Work } from "../runs/runs.ts";
 import type { StoredInputs } from "../store/runInputs.ts";
 import type { Quota } from "./slots.ts";
 
@@ -19,26 +19,7 @@ export interface EnterRequest {
   readonly given?: InputValues | undefined;
   /** All inputs as they are fixed from here on, whatever becomes of the file. */
   readonly inputs?: StoredInputs;
-  readonly work: LocalWork | RemoteWork;
-}
-
-/** What a run's processes on this machine do, and in which folder. Not in the database. */
-export interface LocalWork {
-  readonly root: string;
-  readonly project: string;
-  /** As its file was when the start was asked for. */
-  readonly pipeline: Pipeline;
-  /** Complete but for those that the run finds out. */
-  readonly inputs?: InputValues;
-  /** See `RunnerJob.environment`. */
-  readonly environment?: readonly string[];
-  /** See `StartRequest.fromStep`. */
-  readonly fromStep?: string | undefined;
-}
-
-/** What a runner on another machine does. */
-interface RemoteWork {
-  readonly definition: RunWork;
+  readonly work: Work;
 }
 
 export type EnterOutcome = (

@@ -5,6 +5,7 @@ import type { KeyRouteDeps } from "./keyRoutes.ts";
 import type { LogRouteDeps } from "./logRoutes.ts";
 import type { OrgRouteDeps } from "./orgRoutes.ts";
 import type { ProjectRouteDeps } from "./projectRoutes.ts";
+import type { HttpProblem } from "./reply.ts";
 import type { RunRouteDeps } from "./runRoutes.ts";
 import type { ServiceRouteDeps } from "./serviceRoutes.ts";
 import type { StartRouteDeps } from "./startRoute.ts";
@@ -19,11 +20,11 @@ export type AppDeps = ServiceRouteDeps &
   ProjectRouteDeps &
   KeyRouteDeps &
   EveryRequestDeps & {
-    /** What many servers on one database add. */
-    readonly many?: {
+    /** What a larger service adds to this one. */
+    readonly added?: {
       readonly addRoutes: (endpoints: Endpoints) => void;
-      /** Aborted when this server stops, so that its callers ask another one. */
-      readonly stopping: AbortSignal;
+      /** What is answered for an error of what it adds; undefined for any other. */
+      readonly problemOf: (error: unknown) => HttpProblem | undefined;
     };
     /** Names the service's data, as every server and every start of it does: the folder, or the database. */
     readonly dataName: string;

@@ -5,7 +5,7 @@ import type { Context } from "hono";
 import { createMiddleware } from "hono/factory";
 import { matchedRoutes } from "hono/route";
 import { PipelineError } from "../../contract/errors.ts";
-import type { Log, LogLevel } from "../log.ts";
+import type { Log, LogLevel } from "../../machine/log.ts";
 import type { OpenReplies, OpenReply } from "./openReplies.ts";
 import { HttpProblem } from "./reply.ts";
 

@@ -4,7 +4,7 @@ import { getRequestListener, RequestError } from "@hono/node-server";
 import type { Hono } from "hono";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import type { Clock } from "../../machine/clock.ts";
-import type { Log } from "../log.ts";
+import type { Log } from "../../machine/log.ts";
 import type { AppEnv } from "./everyRequest.ts";
 import type { OpenReplies } from "./openReplies.ts";
 import { errorReply, errorText, HttpProblem } from "./reply.ts";

@@ -1,7 +1,7 @@
 import type { Context } from "hono";
 import { PipelineError } from "../../contract/errors.ts";
 import type { Clock } from "../../machine/clock.ts";
-import type { Log } from "../log.ts";
+import type { Log } from "../../machine/log.ts";
 import type { AppEnv } from "./everyRequest.ts";
 import type { OpenReplies } from "./openReplies.ts";
 

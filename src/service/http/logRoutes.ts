@@ -1,11 +1,11 @@
 import * as z from "zod/mini";
 import { PipelineError } from "../../contract/errors.ts";
 import type { ServedRun } from "../../contract/run.ts";
+import { Bell } from "../../machine/bell.ts";
 import type { Clock } from "../../machine/clock.ts";
-import { Bell } from "../bell.ts";
-import type { EventBus } from "../eventBus.ts";
 import type { LogStore } from "../runs/logStore.ts";
 import type { Runs } from "../runs/runs.ts";
+import type { EventBus } from "../store/eventBus.ts";
 import type { Caller } from "../store/keys.ts";
 import { readRun } from "../store/runs.ts";
 import type { Database } from "../store/tables.ts";

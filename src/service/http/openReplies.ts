@@ -3,7 +3,7 @@ import { setTimeout } from "node:timers/promises";
 import type { HttpBindings } from "@hono/node-server";
 import { PipelineError } from "../../contract/errors.ts";
 import type { Clock } from "../../machine/clock.ts";
-import type { Log } from "../log.ts";
+import type { Log } from "../../machine/log.ts";
 import { revokedAmong } from "../store/keys.ts";
 import type { Database } from "../store/tables.ts";
 

@@ -1,9 +1,9 @@
 import { toWire } from "../../contract/wire.ts";
+import { Bell } from "../../machine/bell.ts";
 import type { Clock } from "../../machine/clock.ts";
-import { Bell } from "../bell.ts";
-import type { EventBus } from "../eventBus.ts";
-import type { Log } from "../log.ts";
+import type { Log } from "../../machine/log.ts";
 import type { Runs } from "../runs/runs.ts";
+import type { EventBus } from "../store/eventBus.ts";
 import type { Caller } from "../store/keys.ts";
 import { readOrg } from "../store/orgs.ts";
 import { changedRuns, lastChange } from "../store/runChanges.ts";
@@ -133,8 +133,6 @@ class OrgFeed {
     this.stop = deps.bus.subscribe(orgId, (change) => {
       if (change.kind === "org") this.#orgChanged = true;
       else if (change.kind === "unwritten-run") this.#unwritten.add(change.runId);
-      // The others are about a run's log and its runner.
-      else if (change.kind !== "run") return;
       this.#send();
     });
     this.began = lastChange(deps.db, orgId).then((last) => {

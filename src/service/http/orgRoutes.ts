@@ -1,8 +1,8 @@
 import { idempotencyKeySchema } from "../../contract/run.ts";
 import { toWire } from "../../contract/wire.ts";
+import { Bell } from "../../machine/bell.ts";
 import type { Clock } from "../../machine/clock.ts";
 import type { Admission } from "../admission/admission.ts";
-import { Bell } from "../bell.ts";
 import { readOrg } from "../store/orgs.ts";
 import type { Database } from "../store/tables.ts";
 import type { Endpoints } from "./endpoints.ts";

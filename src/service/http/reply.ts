@@ -4,7 +4,7 @@ import { type ErrorType, errorTypes, PipelineError } from "../../contract/errors
 import type { Org } from "../../contract/org.ts";
 import { type Refusal, refusalMessage } from "../../contract/refusal.ts";
 import { toWire } from "../../contract/wire.ts";
-import { hideSecrets } from "../apiSecret.ts";
+import { hideSecrets } from "../../machine/apiSecret.ts";
 
 type Headers = Readonly<Record<string, string>>;
 

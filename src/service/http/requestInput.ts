@@ -4,7 +4,7 @@ import type * as z from "zod/mini";
 import { PipelineError } from "../../contract/errors.ts";
 import { agentSchema, idempotencyKeySchema } from "../../contract/run.ts";
 import { fromWire } from "../../contract/wire.ts";
-import { holdsSecret } from "../apiSecret.ts";
+import { holdsSecret } from "../../machine/apiSecret.ts";
 import { type AppEnv, largestRequest } from "./everyRequest.ts";
 
 /** The request's JSON body. @throws PipelineError `invalid-request` naming the field that is wrong. */

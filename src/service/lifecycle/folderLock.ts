@@ -15,7 +15,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { PipelineError } from "../../contract/errors.ts";
 import type { Clock } from "../../machine/clock.ts";
-import type { Log } from "../log.ts";
+import type { Log } from "../../machine/log.ts";
 import { isDiskFull, storageFault } from "../store/storageFault.ts";
 
 export type FolderLock = Disposable;

@@ -1,6 +1,6 @@
 import { secondsToReset, utcDay } from "../../contract/day.ts";
 import type { Clock } from "../../machine/clock.ts";
-import type { EventBus } from "../eventBus.ts";
+import type { EventBus } from "../store/eventBus.ts";
 
 /** Not one long timer: a machine that sleeps, or a clock that is set, would make it late. */
 const longestSeconds = 60;

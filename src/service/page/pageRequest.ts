@@ -4,7 +4,7 @@ import { deleteCookie, getCookie, setCookie } from "hono/cookie";
 import { createMiddleware } from "hono/factory";
 import { PipelineError } from "../../contract/errors.ts";
 import type { ServedRun } from "../../contract/run.ts";
-import { holdsSecret } from "../apiSecret.ts";
+import { holdsSecret } from "../../machine/apiSecret.ts";
 import type { AppDeps } from "../http/appDeps.ts";
 import type { SignedIn } from "../http/authenticate.ts";
 import { ownOrigin } from "../http/ownOrigin.ts";

@@ -2,14 +2,13 @@ import { type Context, Hono } from "hono";
 import { createMiddleware } from "hono/factory";
 import { html } from "hono/html";
 import { PipelineError } from "../../contract/errors.ts";
-import { hideSecrets } from "../apiSecret.ts";
+import { hideSecrets } from "../../machine/apiSecret.ts";
 import type { AppDeps } from "../http/appDeps.ts";
 import { sendArtifact } from "../http/artifactRoutes.ts";
 import { logFailure, routeOf } from "../http/everyRequest.ts";
 import { type OrgEventStreamDeps, orgEventStream } from "../http/orgEventStream.ts";
 import { ownOrigin } from "../http/ownOrigin.ts";
 import { HttpProblem, statusOf } from "../http/reply.ts";
-import { asUnavailable } from "../http/unavailable.ts";
 import { findSession } from "../store/sessions.ts";
 import { openAssets } from "./assets.ts";
 import { type Html, layout, marked } from "./layout.ts";
@@ -93,7 +92,7 @@ const requireSameOrigin = createMiddleware(async (context, next) => {
 async function errorResponse(
   context: Context<PageEnv>,
   thrown: unknown,
-  { assets, clock, log, many }: Pick<PageDeps, "assets" | "clock" | "log" | "many">,
+  { assets, clock, log, added }: Pick<PageDeps, "assets" | "clock" | "log" | "added">,
 ): Promise<Response> {
   const { outgoing } = context.env;
   const request = {
@@ -102,7 +101,7 @@ async function errorResponse(
     route: routeOf(context),
   };
   logFailure(log, thrown, { ...request, callerLeft: outgoing.destroyed });
-  const found = asUnavailable(thrown, many?.stopping);
+  const found = added?.problemOf(thrown) ?? thrown;
   const error =
     found instanceof PipelineError
       ? found

@@ -1,5 +1,5 @@
 import { html } from "hono/html";
-import { hideSecrets } from "../apiSecret.ts";
+import { hideSecrets } from "../../machine/apiSecret.ts";
 import type { Caller } from "../store/keys.ts";
 import type { RunFilter } from "../store/runs.ts";
 import type { Html } from "./layout.ts";

@@ -1,18 +1,17 @@
 import type { RunStep, ServedRun } from "../../contract/run.ts";
 import type { StopReason } from "../../contract/runners.ts";
 import type { Clock } from "../../machine/clock.ts";
+import type { Log } from "../../machine/log.ts";
 import type { RunningJob } from "../../runner/launch/launch.ts";
-import { setRunner } from "../admission/leases.ts";
-import type { EnterRequest, LocalWork } from "../admission/waiter.ts";
-import type { EventBus } from "../eventBus.ts";
-import type { Log } from "../log.ts";
+import type { EventBus } from "../store/eventBus.ts";
+import { setRunner } from "../store/leases.ts";
 import { touchRun } from "../store/runChanges.ts";
 import { markCancelling, putStep, type RunEnd, removeRun, stopRun } from "../store/runs.ts";
 import type { Write } from "../store/tables.ts";
 import type { Writer } from "../store/writer.ts";
 import { endOf, stoppedEnd } from "./runEnd.ts";
 import type { RunRecord } from "./runRecord.ts";
-import type { GrantedRuns, Runs } from "./runs.ts";
+import type { LocalWork, Runs, Work } from "./runs.ts";
 
 export interface ActiveRunsDeps {
   readonly writer: Writer;
@@ -32,7 +31,8 @@ export interface ActiveRunsDeps {
   readonly record: (orgId: string, runId: string) => RunRecord;
 }
 
-interface ActiveRun extends Pick<EnterRequest, "orgId"> {
+interface ActiveRun {
+  readonly orgId: string;
   readonly work: LocalWork;
   /** The callers whose reply is on its way: one, and one more for each repeated request. */
   callers: number;
@@ -60,8 +60,7 @@ const launchTimeout = 60_000;
  * The active runs of this service, from before their row is committed: starts and stops their processes, and writes how
  * they ended. An active row of this service that is not here is recovered (see `recovery.ts`).
  */
-export class ActiveRuns implements Runs, GrantedRuns {
-  readonly granted = this;
+export class ActiveRuns implements Runs {
   readonly #deps: ActiveRunsDeps;
   readonly #runs = new Map<string, ActiveRun>();
   readonly #stopping = new AbortController();
@@ -80,7 +79,7 @@ export class ActiveRuns implements Runs, GrantedRuns {
   }
 
   /** Adds a run that is being granted, before its row is committed. Whoever gets it has to `launch` or `withdraw` it. */
-  add({ runId }: ServedRun, { orgId, work }: EnterRequest): void {
+  add(runId: string, { orgId, work }: { readonly orgId: string; readonly work: Work }): void {
     if (!("root" in work)) throw new Error("a run of this machine needs its project's folder");
     const cancelTimer = this.#deps.clock.after(launchTimeout, () => {
       const run = this.#runs.get(runId);

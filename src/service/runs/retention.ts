@@ -6,7 +6,7 @@ import { dayMilliseconds } from "../../contract/day.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import { retentionDays } from "../../contract/limits.ts";
 import type { Clock } from "../../machine/clock.ts";
-import type { Log } from "../log.ts";
+import type { Log } from "../../machine/log.ts";
 import { newestIdTime } from "../store/ids.ts";
 import { type EndedRun, endedRunsWithFiles, keepsFiles, markFilesRemoved } from "../store/runFiles.ts";
 import type { Database } from "../store/tables.ts";

@@ -1,7 +1,7 @@
 import { type FileHandle, open } from "node:fs/promises";
 import { join } from "node:path";
 import type { LogEntry } from "../../contract/log.ts";
-import type { Log } from "../log.ts";
+import type { Log } from "../../machine/log.ts";
 import { openArtifactFile } from "./artifactFile.ts";
 import {
   type LogChunk,

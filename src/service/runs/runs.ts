@@ -1,12 +1,34 @@
+import type { InputValues } from "../../contract/inputs.ts";
 import type { ServedRun } from "../../contract/run.ts";
-import type { EnterRequest } from "../admission/waiter.ts";
+import type { Pipeline } from "../../pipeline/pipeline.ts";
 
-/** The active runs, as admission and the routes use them: those of this process (`ActiveRuns`), or of runners elsewhere. */
+/** What a run does: by processes of this machine, or by a runner on another one. */
+export type Work = LocalWork | RemoteWork;
+
+/** What a run's processes on this machine do, and in which folder. Not in the database. */
+export interface LocalWork {
+  readonly root: string;
+  readonly project: string;
+  /** As its file was when the start was asked for. */
+  readonly pipeline: Pipeline;
+  /** Complete but for those that the run finds out. */
+  readonly inputs?: InputValues;
+  /** See `RunnerJob.environment`. */
+  readonly environment?: readonly string[];
+  /** See `StartRequest.fromStep`. */
+  readonly fromStep?: string | undefined;
+}
+
+/** What a runner on another machine does. */
+interface RemoteWork {
+  /** A `RunWork` as JSON. */
+  readonly definition: string;
+}
+
+/** The active runs, as admission and the routes use them. */
 export interface Runs {
   /** The number of runs that this process works on. */
   readonly count: number;
-  /** Where this process has the runs, what it keeps of them until they begin. On many machines the rows say all. */
-  readonly granted?: GrantedRuns;
   /** Prepares for a run that may be granted soon. @param environment see `RunnerJob`. */
   prepare(environment: readonly string[] | undefined): void;
   /** Begins a granted run, once the first of its callers has its reply. Never throws. */
@@ -19,16 +41,4 @@ export interface Runs {
   upToDate<R extends ServedRun>(run: R): R;
   /** For the service's shutdown. */
   stopAll(): Promise<void>;
-}
-
-/** The runs that were granted and whose callers have no reply yet, as the process has them that is about to run them. */
-export interface GrantedRuns {
-  /** Adds a run that is being granted, before its row is committed. Whoever gets it has to `launch` or `withdraw` it. */
-  add(run: ServedRun, request: EnterRequest): void;
-  /** One more caller gets the run as its reply. */
-  join(runId: string): void;
-  /** Removes a run whose row was never committed. */
-  remove(runId: string): void;
-  /** Whether a run is being withdrawn. Its row may still be there. */
-  isWithdrawn(runId: string): boolean;
 }

@@ -2,7 +2,7 @@ import type { Selectable } from "kysely";
 import { PipelineError } from "../../contract/errors.ts";
 import { freeTier } from "../../contract/limits.ts";
 import type { Role } from "../../contract/roles.ts";
-import { hashOf, holdsSecret, keyIdOf, makeSecret, matches } from "../apiSecret.ts";
+import { hashOf, holdsSecret, keyIdOf, makeSecret, matches } from "../../machine/apiSecret.ts";
 import type { MakeId } from "./ids.ts";
 import type { Database, Tables, Write } from "./tables.ts";
 

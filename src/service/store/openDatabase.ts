@@ -12,7 +12,7 @@ import {
 } from "kysely";
 import { PipelineError } from "../../contract/errors.ts";
 import { prepareDataFolder } from "../../machine/dataFolder.ts";
-import type { Log } from "../log.ts";
+import type { Log } from "../../machine/log.ts";
 import { migrate } from "./migrations.ts";
 import { damagedDatabase, storageFault } from "./storageFault.ts";
 import type { Database, Tables } from "./tables.ts";

@@ -11,16 +11,12 @@ export interface Writer {
   /**
    * Writes in a transaction; resolves after its commit.
    * @param act uses only its transaction; a write inside a write would wait for itself.
-   * @param orgId the org whose row `act` locks. On PostgreSQL its writes go one after the other.
    * @throws whatever `act` throws, or PipelineError `internal` when the database can't be written.
    */
-  write<T>(act: (tx: Write) => Promise<T>, orgId?: string): Promise<T>;
+  write<T>(act: (tx: Write) => Promise<T>): Promise<T>;
   /** Refuses further writes. Resolves when all earlier ones are done. */
   close(): Promise<void>;
 }
-
-/** A write that was not begun, since others of its org take too long. */
-export class OrgBusyError extends Error {}
 
 export interface WriterDeps {
   /** Called after each commit with the number of its writes, including those that failed alone. */

@@ -1,15 +1,15 @@
 import { sql } from "kysely";
+import { repeat } from "../../machine/bell.ts";
 import type { Clock } from "../../machine/clock.ts";
-import type { Admission } from "../../service/admission/admission.ts";
-import { repeat } from "../../service/bell.ts";
-import type { Log } from "../../service/log.ts";
+import type { Log } from "../../machine/log.ts";
 import type { Database } from "../../service/store/tables.ts";
 import type { PostgresBus } from "../store/postgresBus.ts";
 import { endOverdue, overdueRuns } from "../store/work.ts";
+import type { SharedAdmission } from "./sharedAdmission.ts";
 
 export interface OtherServersDeps {
   readonly db: Database;
-  readonly admission: Pick<Admission, "tickets" | "claim" | "reenter" | "release">;
+  readonly admission: Pick<SharedAdmission, "tickets" | "claim" | "reenter" | "release">;
   readonly bus: Pick<PostgresBus, "subscribeToAll" | "emit">;
   readonly clock: Clock;
   readonly log: Log;
@@ -21,14 +21,13 @@ export interface OtherServersDeps {
 const roundMilliseconds = 250;
 
 /**
- * What the servers of one database do for each other: those who wait at a dead server are passed over within a second, and
- * every server looks after what the dead have left: a run that was granted and never claimed, one whose runner is gone, a
- * slot that nobody was given. A server that was only slow gets its waiters back into the queue with their tickets, so they
- * lose no place.
+ * What a server does for its waiters and for what others have left. It claims the runs that others have granted to its
+ * waiters, and puts a waiter that others took for dead back in its place. It ends runs that were granted and never claimed, or
+ * whose runner is gone, and grants a slot that is free although somebody waits.
  */
 export function followOtherServers(deps: OtherServersDeps): () => Promise<void> {
   const { admission, bus, clock, log } = deps;
-  /** What is being decided for an org: one whose lock is taken keeps no other waiting. */
+  /** The decisions under way, by org: an org whose lock is taken holds up no other. */
   const deciding = new Map<string, Promise<void>>();
   const logged = (error: unknown) =>
     log("error", "the queue could not be looked after, trying again", { error });
@@ -69,15 +68,15 @@ async function openDecisions(deps: OtherServersDeps): Promise<readonly OpenDecis
   const open: OpenDecision[] = [];
   const own = admission.tickets();
   if (own.length > 0) {
-    // First: whoever was granted a run waits for this.
+    // First of all: somebody waits for it.
     await admission.claim();
     const queued = await queuedTickets(db, holder);
     const decided = own.filter(({ ticket }) => !queued.has(ticket));
-    // Some may have been granted one since.
+    // A run may have been granted since the first claim.
     if (decided.length > 0) await admission.claim();
     for (const { orgId, ticket } of decided) open.push({ orgId, decide: () => admission.reenter(ticket) });
   }
-  // Also for a row whose caller has left while the database was away: this takes it out of the queue.
+  // A caller may have left while the database was away: the grant takes its row out of the queue.
   for (const orgId of await orgsWithFreeSlots(db, holder)) {
     open.push({ orgId, decide: () => admission.release(orgId, async () => {}) });
   }

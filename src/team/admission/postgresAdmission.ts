@@ -1,34 +1,27 @@
 import { type RawBuilder, type Selectable, sql } from "kysely";
-import {
-  type AdmissionStore,
-  type ClaimedRun,
-  type NewRun,
-  type QueuedRequest,
-  queuedRequests,
-  type StoredRequest,
-  waiterColumns,
-  waiterRow,
-  withSameKey,
-} from "../../service/admission/queue.ts";
+import type { ServedRun } from "../../contract/run.ts";
+import type { AdmissionStore, Decision, NewRun } from "../../service/admission/decision.ts";
+import { waiterRow, withSameKey } from "../../service/admission/queue.ts";
+import type { Quota } from "../../service/admission/slots.ts";
+import { Waiter } from "../../service/admission/waiter.ts";
+import { readInputsColumn } from "../../service/store/runInputs.ts";
 import { asRun, type RunRow, runColumns } from "../../service/store/runs.ts";
 import type { Database, Tables, Write } from "../../service/store/tables.ts";
 import { databaseNow } from "../store/databaseClock.ts";
-import { notify, payloadOf } from "../store/notify.ts";
 import { isJustStarted } from "../store/servers.ts";
+import { replyMilliseconds } from "../store/work.ts";
 
 /** How long a server has to take over a run that another one has granted to its waiter, in milliseconds. */
 const claimMilliseconds = 1_000;
-/** How long a server has from a grant until its caller has the reply, in milliseconds. */
-export const replyMilliseconds = 15_000;
 
 /**
- * Admission on PostgreSQL: the org's row is the lock. Each check is a statement of its own behind it, since a check in the
- * statement that takes the lock would read the rows as they were before it waited.
+ * Admission on PostgreSQL: the org's row is the lock. Each check is a statement of its own behind it; within the statement
+ * that takes the lock, a check would read the rows as they were before the wait.
  */
 export class PostgresAdmission implements AdmissionStore {
   readonly #self: () => string | undefined;
 
-  /** @param self this server, while it answers its waiters: it needs no word of its own to know that they are there. */
+  /** @param self this server's id, whose own waiters always count as alive; undefined once it has retired. */
   constructor(self: () => string | undefined) {
     this.#self = self;
   }
@@ -38,7 +31,7 @@ export class PostgresAdmission implements AdmissionStore {
   }
 
   async lock(tx: Write, orgId: string): Promise<number> {
-    // The time is read once the lock is had, for each row that comes out of `org`.
+    // `materialized`: the time is read once the lock is taken.
     const { rows } = await sql<{ now: number }>`
       with org as materialized (select id from orgs where id = ${orgId} for update)
       select ${databaseNow} as now from org`.execute(tx);
@@ -47,41 +40,44 @@ export class PostgresAdmission implements AdmissionStore {
     return row.now;
   }
 
-  async addWaiter(
-    tx: Write,
-    request: StoredRequest,
-    { holder, ticket }: Parameters<AdmissionStore["addWaiter"]>[2],
-  ): Promise<string> {
-    const place = ticket ?? (await nextTicket(tx));
+  /** A waiter that had a ticket gets its old place. */
+  async addWaiter({ tx, holder }: Decision, waiter: Waiter): Promise<string> {
+    const ticket = waiter.ticket ?? (await nextTicket(tx));
     await tx
       .insertInto("waiters")
-      .values({ ...waiterRow(request, place, holder), work: request.work })
+      .values({ ...waiterRow(waiter, ticket, holder), work: workOf(waiter) })
       .execute();
-    return place;
+    return ticket;
   }
 
-  async takeOldest(tx: Write, orgId: string, now: number): Promise<readonly QueuedRequest[]> {
+  async takeOldest(
+    { tx, now, waiters, holder }: Parameters<AdmissionStore["takeOldest"]>[0],
+    orgId: string,
+  ): Promise<readonly Waiter[] | undefined> {
     const alive = this.#aliveAt(now);
-    const { rows } = await sql<QueuedColumns>`
-      delete from waiters where ticket in (${withSameKey(
-        sql`select ticket, actor, idempotency_key from waiters
-          where org_id = ${orgId} and ${isWaiting(alive)} order by ticket limit 1
-          for update skip locked`,
-      )}) returning ${waiterColumns}, work, holder in (${alive}) as is_alive, exists (
-        select 1 from runs where runs.actor = waiters.actor and runs.idempotency_key = waiters.idempotency_key
-      ) as has_run`.execute(tx);
-    return [
-      ...queuedRequests(rows.filter((row) => row.is_alive)),
-      ...queuedRequests(rows.filter((row) => !row.is_alive)),
-    ];
+    const oldest = sql`
+      select ticket, actor, idempotency_key from waiters
+      where org_id = ${orgId} and ${isWaiting(alive)} order by ticket limit 1
+      for update skip locked`;
+    const { rows } = await sql<QueuedRow>`
+      delete from waiters where ticket in (${withSameKey(oldest)})
+      returning ticket, org_id, actor, project, pipeline, time_limit_seconds, idempotency_key, agent, inputs, asked_at,
+        holder, work, holder in (${alive}) as is_alive`.execute(tx);
+    if (rows.length === 0) return undefined;
+    return rows
+      .filter((row) => row.is_alive)
+      .sort((one, other) => (one.ticket < other.ticket ? -1 : 1))
+      .flatMap((row) => (row.holder === holder ? (waiters.get(row.ticket) ?? []) : new WaiterElsewhere(row)));
   }
 
-  async insertRun(tx: Write, { row, work, ticket }: NewRun, now: number): Promise<void> {
+  async insertRun({ tx, now }: Decision, row: NewRun, waiter: Waiter): Promise<void> {
+    const isElsewhere = waiter instanceof WaiterElsewhere;
     const values = {
       ...row,
-      work: work ?? "",
-      ticket: ticket ?? null,
-      lease_until: now + (ticket === undefined ? replyMilliseconds : claimMilliseconds),
+      holder: isElsewhere ? waiter.holder : row.holder,
+      ticket: isElsewhere ? waiter.ticket : null,
+      work: workOf(waiter),
+      lease_until: now + (isElsewhere ? claimMilliseconds : replyMilliseconds),
     };
     const given = Object.entries(values).filter(([, value]) => value !== null);
     const columns = given.map(([name]) => sql.raw(name));
@@ -94,34 +90,9 @@ export class PostgresAdmission implements AdmissionStore {
       )`.execute(tx);
   }
 
-  async ring(tx: Write, orgId: string): Promise<void> {
-    await notify(tx, [payloadOf(orgId, { kind: "org" })]);
-  }
-
-  async claim(db: Database, holder: string, day: string): Promise<readonly ClaimedRun[]> {
-    const columnsOf = (table: string) => sql.join(runColumns.map((name) => sql.ref(`${table}.${name}`)));
-    const { rows } = await sql<ClaimedColumns>`
-      with claimed as (
-        update runs set ticket = null,
-          lease_until = case when stopped_at is null then ${databaseNow} + ${replyMilliseconds} end
-        from (select id, ticket from runs where holder = ${holder} and ticket is not null) as granted
-        where runs.id = granted.id and runs.ticket is not null
-        returning ${columnsOf("runs")}, org_id, granted.ticket as claimed_ticket
-      )
-      select ${columnsOf("claimed")}, claimed_ticket, parallel_runs, runs_per_day,
-        (select count(*) from runs where runs.org_id = claimed.org_id and runs.day = ${day}) as runs_today
-      from claimed join orgs on orgs.id = claimed.org_id`.execute(db);
-    return rows.map((row) => ({
-      ticket: row.claimed_ticket,
-      run: asRun(row),
-      quota: {
-        limits: { parallelRuns: row.parallel_runs, runsPerDay: row.runs_per_day },
-        usage: { runsToday: row.runs_today },
-      },
-    }));
-  }
-
-  async keep(tx: Write, runId: string, now: number): Promise<void> {
+  async joinRun({ tx, now }: Decision, runId: string, waiter: Waiter | undefined): Promise<true> {
+    // The request enters again at its own server, which keeps the run.
+    if (waiter instanceof WaiterElsewhere) return true;
     await tx
       .updateTable("runs")
       .set({ launched_at: now, ticket: null, holder: null, lease_until: null })
@@ -129,6 +100,7 @@ export class PostgresAdmission implements AdmissionStore {
       .where("launched_at", "is", null)
       .where("stopped_at", "is", null)
       .execute();
+    return true;
   }
 
   /** The servers that live at a time, in milliseconds since 1970. */
@@ -139,7 +111,7 @@ export class PostgresAdmission implements AdmissionStore {
   }
 }
 
-/** Whose server is gone, and who was sent again, keeps its place. */
+/** Whether a row counts: its server lives, or its request was sent again to one that does, and so keeps its place. */
 function isWaiting(alive: RawBuilder<unknown>) {
   return sql<boolean>`(
     waiters.holder in (${alive}) or exists (
@@ -149,10 +121,70 @@ function isWaiting(alive: RawBuilder<unknown>) {
   )`;
 }
 
-interface QueuedColumns extends Selectable<Tables["waiters"]> {
+interface QueuedRow extends Selectable<Tables["waiters"]> {
   readonly is_alive: boolean;
-  /** It was sent again elsewhere while its server was out of touch, and started there. */
-  readonly has_run: boolean;
+}
+
+/** A waiter of another server. That server answers it, once it has read the decision from the rows. */
+class WaiterElsewhere extends Waiter {
+  override readonly ticket: string;
+  readonly holder: string;
+
+  constructor(row: QueuedRow) {
+    super(
+      {
+        orgId: row.org_id,
+        actor: row.actor,
+        project: row.project,
+        pipeline: row.pipeline,
+        timeLimitSeconds: row.time_limit_seconds,
+        idempotencyKey: row.idempotency_key ?? undefined,
+        agent: row.agent ?? undefined,
+        inputs: readInputsColumn(row.inputs),
+        work: { definition: row.work },
+      },
+      true,
+    );
+    this.ticket = row.ticket;
+    this.askedAt = row.asked_at ?? undefined;
+    this.holder = row.holder;
+    this.outcome.catch(() => {});
+  }
+}
+
+function workOf({ request: { work } }: Waiter): string {
+  return "definition" in work ? work.definition : "";
+}
+
+/** A run that another server has granted to the waiter of a ticket. */
+export interface ClaimedRun {
+  readonly ticket: string;
+  readonly run: ServedRun;
+  readonly quota: Quota;
+}
+
+/** Takes over the runs that other servers have granted to a server's waiters. @param day the UTC day of the quota. */
+export async function claimRuns(db: Database, holder: string, day: string): Promise<readonly ClaimedRun[]> {
+  const columnsOf = (table: string) => sql.join(runColumns.map((name) => sql.ref(`${table}.${name}`)));
+  const { rows } = await sql<ClaimedColumns>`
+    with claimed as (
+      update runs set ticket = null,
+        lease_until = case when stopped_at is null then ${databaseNow} + ${replyMilliseconds} end
+      from (select id, ticket from runs where holder = ${holder} and ticket is not null) as granted
+      where runs.id = granted.id and runs.ticket is not null
+      returning ${columnsOf("runs")}, org_id, granted.ticket as claimed_ticket
+    )
+    select ${columnsOf("claimed")}, claimed_ticket, parallel_runs, runs_per_day,
+      (select count(*) from runs where runs.org_id = claimed.org_id and runs.day = ${day}) as runs_today
+    from claimed join orgs on orgs.id = claimed.org_id`.execute(db);
+  return rows.map((row) => ({
+    ticket: row.claimed_ticket,
+    run: asRun(row),
+    quota: {
+      limits: { parallelRuns: row.parallel_runs, runsPerDay: row.runs_per_day },
+      usage: { runsToday: row.runs_today },
+    },
+  }));
 }
 
 interface ClaimedColumns extends RunRow {

@@ -2,18 +2,18 @@ import { PipelineError } from "../../contract/errors.ts";
 import type { Clock } from "../../machine/clock.ts";
 import type { Endpoints } from "../../service/http/endpoints.ts";
 import { reply } from "../../service/http/reply.ts";
-import { unavailable } from "../../service/http/unavailable.ts";
+import { unavailable } from "./unavailable.ts";
 
 export interface OperationRouteDeps {
   readonly clock: Clock;
-  /** Rejects while the database is away, or tells this server nothing of the others. */
+  /** Rejects while the database is away, or this server doesn't hear the others. */
   readonly checkDatabase: () => Promise<void>;
   /** The metrics as Prometheus reads them. */
   readonly metrics: () => Promise<string>;
   readonly stopping: AbortSignal;
 }
 
-/** What those who operate a service for many machines ask: whether it can answer, and how it does. */
+/** What operators of a service for many machines ask: whether it can answer, and its metrics. */
 export function operationRoutes(endpoints: Endpoints, deps: OperationRouteDeps): void {
   endpoints.add(
     {
@@ -43,7 +43,7 @@ export function operationRoutes(endpoints: Endpoints, deps: OperationRouteDeps):
     },
     async (context) => {
       const { remoteAddress = "" } = context.env.incoming.socket;
-      // A balancer on this machine asks for others.
+      // A balancer on this machine asks on behalf of others.
       const isForwarded = ["forwarded", "x-forwarded-for"].some(
         (name) => context.req.header(name) !== undefined,
       );

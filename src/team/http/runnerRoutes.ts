@@ -5,8 +5,8 @@ import { PipelineError } from "../../contract/errors.ts";
 import { largestArtifact } from "../../contract/limits.ts";
 import { everyOrg } from "../../contract/roles.ts";
 import { type HeartbeatReply, leaseSeconds, longestHold, runnerIdSchema } from "../../contract/runners.ts";
+import { Bell } from "../../machine/bell.ts";
 import type { Clock } from "../../machine/clock.ts";
-import { Bell } from "../../service/bell.ts";
 import type { SignedIn } from "../../service/http/authenticate.ts";
 import { bodyBytes } from "../../service/http/bodyBytes.ts";
 import { type Endpoints, longBody } from "../../service/http/endpoints.ts";
@@ -59,7 +59,7 @@ export function runnerRoutes(endpoints: Endpoints, deps: RunnerRouteDeps): void 
       reply: { status: 201, description: "Its id, for its other requests.", json: "Runner" },
     },
     (_, { body: { label } }) => {
-      // In the id, since nothing of a runner is stored, and its runs show which machine it is.
+      // The label is part of the id: nothing of a runner is stored, and its runs show which machine it is.
       const name = label.replaceAll(/[^A-Za-z0-9-]+/g, "-").slice(0, 40);
       return reply({ runnerId: `rnr_${name}_${randomBytes(8).toString("hex")}` }, 201);
     },
@@ -127,7 +127,7 @@ function readRunnerId(text: string): string {
   });
 }
 
-/** What a runner says of a run that it holds, and needs for it. */
+/** What a runner sends of a run that it holds, and what it needs for it. */
 function heldRunRoutes(endpoints: Endpoints, { db, writer, clock, runs }: RunnerRouteDeps): void {
   const ofRunner = z.object({ runnerId: runnerIdSchema });
   const parts = { id: "The run's id." };
@@ -218,7 +218,7 @@ function holdMilliseconds(context: Context<SignedIn>, longestSeconds: number): n
   return Math.min(readWait(context.req.header("prefer")), longestSeconds) * 1000;
 }
 
-/** Renews the leases of a runner's runs, once, and again if it is told within the time that one of them is to end. */
+/** Renews the leases of a runner's runs: once, and again if one of them has to end within the time. */
 async function renewed(
   { runs, bus, clock, stopping }: RunnerRouteDeps,
   runner: RunnerName,
@@ -241,7 +241,7 @@ async function renewed(
     const answer = await runs.renew(runner, runIds);
     const rest = until - clock.monotonic();
     if (answer.stop.length + answer.gone.length > 0 || rest <= 0) return answer;
-    // Not renewed again for a runner that has said nothing more, or has left.
+    // The leases aren't renewed again for a runner that has left, or has nothing to hear.
     if (!(await bell.wait(clock, rest, ended)) || ended.aborted) return answer;
   }
 }

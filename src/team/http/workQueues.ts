@@ -1,9 +1,9 @@
+import { Bell } from "../../machine/bell.ts";
 import type { Clock } from "../../machine/clock.ts";
-import { Bell } from "../../service/bell.ts";
 
 /**
- * The runners that a server holds while there is no work for them. Work that comes up rings for one of them, not for all:
- * hundreds that ask the database at once would keep it from everything else.
+ * The requests for work that a server holds while there is none. New work rings for one of them, not for all: hundreds that
+ * ask the database at once would keep it from everything else.
  */
 export class WorkQueues {
   readonly #clock: Pick<Clock, "after" | "monotonic">;
@@ -41,10 +41,10 @@ export class WorkQueues {
   }
 }
 
-/** The requests for the same work, which ask one after the other after a ring, until one finds nothing. */
+/** Requests for the same work. After a ring, they ask the database one after the other, until one of them finds nothing. */
 class WorkQueue {
   readonly #waiting = new Set<Bell>();
-  /** How many rings there were, and how many of them are answered. Who finds nothing has answered all that came before. */
+  /** How many rings there were, and how many are answered: a request that finds nothing answers all that came before it. */
   #rung = 0;
   #answered = 0;
   #isAsking = false;
@@ -76,12 +76,12 @@ class WorkQueue {
       for (;;) {
         const taken = await this.#ask(take);
         const left = until - clock.monotonic();
-        // Work that is taken for a caller that has left would only be lost.
+        // A caller that has left takes nothing more: the work would be lost.
         if (taken !== undefined || ended.aborted || left <= 0) return taken;
         this.#waiting.add(bell);
         stopAsking();
         await bell.wait(clock, left, ended);
-        // Also where the ring came in the moment that the time was over.
+        // True also if the ring came just as the time ran out.
         isAsking = !this.#waiting.delete(bell);
         if (ended.aborted || !isAsking) return undefined;
       }
@@ -96,7 +96,7 @@ class WorkQueue {
     try {
       taken = await take();
     } finally {
-      // Who has got something may have left more, and not every run that is given has rung.
+      // Taking a run answers no ring: there may be more work, and a run that is given again has not rung.
       if (taken === undefined) this.#answered = Math.max(this.#answered, rung);
     }
     return taken;

@@ -1,10 +1,10 @@
 import { chmod, lstat, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Log } from "../../machine/log.ts";
 import { endLeftovers } from "../../runner/processes/endProcesses.ts";
 import type { ProcessTable } from "../../runner/processes/processTable.ts";
 import type { RunnerIdentity } from "../../runner/processes/runCgroups.ts";
-import type { Log } from "../../service/log.ts";
 
 const prefix = "pipeline-runner-";
 

@@ -6,6 +6,7 @@ import { describeError, PipelineError } from "../../contract/errors.ts";
 import type { RunnerEnd, RunnerMessage, StopReason, Work } from "../../contract/runners.ts";
 import { snapshotSeconds } from "../../contract/service.ts";
 import type { Clock } from "../../machine/clock.ts";
+import type { Log } from "../../machine/log.ts";
 import { parsePipeline } from "../../pipeline/parsePipeline.ts";
 import type { Pipeline } from "../../pipeline/pipeline.ts";
 import {
@@ -15,7 +16,6 @@ import {
   launchRunner,
 } from "../../runner/launch/launch.ts";
 import { machineMilliseconds } from "../../runner/launch/protocol.ts";
-import type { Log } from "../../service/log.ts";
 import { noteProcess, removeFolder } from "./machineFolder.ts";
 import { Outbox } from "./outbox.ts";
 import { type RunnerApi, retryPauses } from "./runnerApi.ts";
@@ -83,7 +83,7 @@ export class MachineRun {
       upload: ({ file }, content, signal) => api.putArtifact({ runId, runnerId }, file, content, signal),
       isFutile: () => this.#isFutile(),
     });
-    // A run whose end nobody wants to hear is not this runner's.
+    // If the service refuses the messages, the run is not this runner's any more.
     void this.#outbox.delivered.then((isDelivered) => isDelivered || this.#end());
     this.#fence();
     this.over = this.#perform();
@@ -129,12 +129,12 @@ export class MachineRun {
     this.#job?.stop();
   }
 
-  /** Ends the run at `livesUntil`: without an accepted heartbeat its lease is over soon, and its slot another run's. */
+  /** Ends the run at `livesUntil`. Without an accepted heartbeat its lease ends soon after, and another run gets its slot. */
   #fence(): void {
     this.#cancelFence();
     const rest = this.#livesUntil - machineMilliseconds();
     if (rest > 0) {
-      // After a suspension timers come before the sockets, where a heartbeat's reply that is still good may wait.
+      // After a suspension, timers run before sockets are read, where a heartbeat's good reply may wait.
       this.#cancelFence = this.#deps.clock.after(rest, () => setImmediate(() => this.#fence()));
     } else if (!this.#ending.signal.aborted) {
       this.#isFenced = true;
@@ -155,7 +155,7 @@ export class MachineRun {
     const stopReason = this.#stopReason;
     const message: RunnerMessage = { kind: "ended", end: this.#fencedEnd(end) };
     this.#outbox.add(stopReason?.kind === "timed-out" ? { ...message, stopReason } : message);
-    // Its lease is renewed until its end is known, and nothing is left to end.
+    // Nothing is left to fence: the lease is renewed until the service has the end.
     this.#end();
     const isDelivered = await this.#outbox.delivered;
     await removeFolder(this.#folder, log);
@@ -164,8 +164,8 @@ export class MachineRun {
   }
 
   /**
-   * Whether a runner that drains need not wait for the service any more: the run has no process left, and its lease is over, also
-   * one that was renewed last by a heartbeat without a reply, so its end isn't taken, unless the database was away as well.
+   * Whether a draining runner may stop sending: the run has no process left, and its lease is over, even if the last heartbeat
+   * renewed it and only the reply was lost. The service then takes no end of the run, unless its database was away as well.
    */
   #isFutile(): boolean {
     const leaseOver = this.#livesUntil + this.#work.leaseSeconds * 1000;
@@ -201,7 +201,7 @@ export class MachineRun {
       const ended = once(signal, "abort").then((): never => {
         throw signal.reason;
       });
-      // Raced: nothing that somebody else's archive does keeps the run from ending.
+      // Raced, so that no archive, whoever made it, keeps the run from ending.
       const problem = await Promise.race([this.#unpack(work.snapshot, root), ended]);
       if (problem !== undefined) return { kind: "failed", message: problem };
       signal.throwIfAborted();
@@ -221,13 +221,20 @@ export class MachineRun {
     const { runners, processes, graceMilliseconds, now } = this.#deps;
     return launchRunner(
       {
-        ...{ runId: this.runId, root, pipeline, agent: this.#work.agent, fromStep: this.#work.work.fromStep },
+        runId: this.runId,
+        root,
+        pipeline,
+        agent: this.#work.agent,
+        fromStep: this.#work.work.fromStep,
         isSnapshot: true,
         artifactsFolder: this.#artifacts,
         livesUntil: this.#livesUntil + processMilliseconds,
       },
       {
-        ...{ runners, processes, graceMilliseconds, now },
+        runners,
+        processes,
+        graceMilliseconds,
+        now,
         onStep: (step: LaunchedStep, index) => {
           this.#step = step.status === "running" ? step.name : undefined;
           this.#outbox.add({ kind: "step", index, ...step });
@@ -251,7 +258,7 @@ export class MachineRun {
     return undefined;
   }
 
-  /** Tries again for as long as a file may take. @returns undefined when the service doesn't have it. */
+  /** Tries again for up to `snapshotSeconds`. @returns undefined when the service doesn't have the snapshot. */
   async #download(digest: string): Promise<Uint8Array | undefined> {
     const { signal } = this.#ending;
     const { runId } = this;

@@ -2,7 +2,7 @@ import { growingPauses } from "../../client/service/retry.ts";
 import { type ErrorType, PipelineError } from "../../contract/errors.ts";
 import type { RunnerMessage } from "../../contract/runners.ts";
 import type { Clock } from "../../machine/clock.ts";
-import type { Log } from "../../service/log.ts";
+import type { Log } from "../../machine/log.ts";
 import { retryPauses } from "./runnerApi.ts";
 
 type ArtifactMessage = Extract<RunnerMessage, { kind: "artifact" }>;

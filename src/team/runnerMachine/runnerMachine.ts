@@ -2,10 +2,10 @@ import { growingPauses } from "../../client/service/retry.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import type { StopReason, Work } from "../../contract/runners.ts";
 import type { Clock } from "../../machine/clock.ts";
+import type { Log } from "../../machine/log.ts";
 import { machineMilliseconds } from "../../runner/launch/protocol.ts";
 import { ReadyRunner, type RunnerProgram } from "../../runner/launch/readyRunner.ts";
 import { processTable } from "../../runner/processes/systemProcesses.ts";
-import type { Log } from "../../service/log.ts";
 import { machineFolder, removeFolder } from "./machineFolder.ts";
 import { livesUntil, MachineRun, type MachineRunDeps, type Unpack } from "./machineRun.ts";
 import { type RunnerApi, retryPauses } from "./runnerApi.ts";
@@ -28,11 +28,11 @@ export interface RunnerMachineOptions {
   readonly onRegistered: (runnerId: string) => void;
 }
 
-/** How long the service may hold a request, in seconds. One for work isn't broken off, so that no run is lost: a drain waits. */
+/** How long the service may hold a request, in seconds. A drain waits for a request for work: broken off, it could lose a run. */
 const holds = { work: 5, heartbeat: 2 } as const;
 /** The shortest time from one request to the next of its kind, in milliseconds, where the service doesn't hold them. */
 const paces = { work: 250, heartbeat: 200 } as const;
-/** The most runs that the service has refused the end of and that are still named to it. */
+/** The most runs whose end the service has refused and that are still named to it. */
 const mostRefused = 100;
 
 /**
@@ -53,8 +53,18 @@ export async function runMachine(options: RunnerMachineOptions, draining: AbortS
   cleanUp.defer(() => removeFolder(folder, log));
   const runners = cleanUp.use(new ReadyRunner({ ...program, processes }, clock));
   await new RunnerMachine({
-    ...{ api, runnerId, clock, log, folder, unpack, runners, processes, slots, isOnce },
-    ...{ graceMilliseconds, draining },
+    api,
+    runnerId,
+    clock,
+    log,
+    folder,
+    unpack,
+    runners,
+    processes,
+    slots,
+    isOnce,
+    graceMilliseconds,
+    draining,
     now: () => new Date(clock.now()),
     prepare: () => runners.prepare(),
   }).work();
@@ -134,7 +144,7 @@ class RunnerMachine {
   #begin(work: Work, askedAt: number): boolean {
     const { runId } = work;
     if (this.#runs.has(runId) || this.#refused.has(runId)) return false;
-    // The answer lay about for too long, as when this process was suspended. The service answers it again.
+    // The reply is too old, as after a suspension of this process. The service gives the run again.
     if (livesUntil(work, askedAt) <= machineMilliseconds()) return false;
     const run = new MachineRun(work, askedAt, this.#deps);
     this.#deps.log("info", "run taken", { runId });
@@ -143,7 +153,7 @@ class RunnerMachine {
       this.#runs.delete(runId);
       if (!isDelivered) this.#refuse(runId);
     });
-    // The heartbeat that is being held doesn't name it.
+    // The heartbeat that the service holds doesn't name this run.
     void this.#beat([runId], 0);
     this.#beating ??= this.#beatAlways().finally(() => {
       this.#beating = undefined;
@@ -161,7 +171,7 @@ class RunnerMachine {
   async #beatAlways(): Promise<void> {
     for (let isAccepted = true; this.#runs.size > 0; ) {
       const sentAt = machineMilliseconds();
-      // After a failure at once, and not held: the runs have little time left.
+      // After a failure the next one is sent at once and not held: the runs have little time left.
       isAccepted = await this.#beat([...this.#runs.keys()], isAccepted ? holds.heartbeat : 0);
       const early = sentAt + paces.heartbeat - machineMilliseconds();
       if (early > 0) await this.#deps.clock.sleep(early, new AbortController().signal);

@@ -7,15 +7,17 @@ import {
   stopReasonSchema,
 } from "../../contract/runners.ts";
 import { toWire } from "../../contract/wire.ts";
-import type { EventBus } from "../../service/eventBus.ts";
+import type { Clock } from "../../machine/clock.ts";
+import type { Log } from "../../machine/log.ts";
 import { endOf, stoppedEnd } from "../../service/runs/runEnd.ts";
 import type { Runs } from "../../service/runs/runs.ts";
 import { touchRun } from "../../service/store/runChanges.ts";
 import { addArtifact } from "../../service/store/runFiles.ts";
 import { setInputs, setOutputs } from "../../service/store/runInputs.ts";
 import { markCancelling, putStep, stopRun } from "../../service/store/runs.ts";
-import type { Write } from "../../service/store/tables.ts";
-import type { SharedParts } from "../sharedCore.ts";
+import type { Database, Write } from "../../service/store/tables.ts";
+import type { Writer } from "../../service/store/writer.ts";
+import type { PostgresBus } from "../store/postgresBus.ts";
 import {
   type HeldRun,
   isHeldRun,
@@ -27,8 +29,12 @@ import {
   withdrawRun,
 } from "../store/work.ts";
 
-export interface RemoteRunsDeps extends Omit<SharedParts, "bus"> {
-  readonly bus: Pick<EventBus, "emit">;
+export interface RemoteRunsDeps {
+  readonly db: Database;
+  readonly writer: Writer;
+  readonly clock: Clock;
+  readonly bus: Pick<PostgresBus, "emit">;
+  readonly log: Log;
   /** Locks the org, writes what ends a run, and grants its slot (`Admission.release`). */
   readonly release: <T>(orgId: string, end: (tx: Write, now: number) => Promise<T>) => Promise<T>;
 }
@@ -74,7 +80,7 @@ export class RemoteRuns implements Runs {
           return;
         } catch (error) {
           log("error", "run not launched", { runId, error });
-          // Its lease is over by then: it is lost once the database is back.
+          // Its lease has ended by then: the run is lost once the database is back.
           if (clock.monotonic() >= until) return;
           await clock.sleep(launchRetries.pause, new AbortController().signal);
         }
@@ -107,7 +113,7 @@ export class RemoteRuns implements Runs {
         .returning(["launched_at", "holder"])
         .executeTakeFirst();
       if (row === undefined) return;
-      // Before its launch, the holder is the server that answers its caller.
+      // Before the launch, the run's holder is the server that answers its caller.
       const isTaken = row.launched_at !== null && row.holder !== null;
       if (isTaken) await markCancelling(tx, runId);
       else await stopRun(tx, runId, stoppedEnd(reason), now);
@@ -136,7 +142,7 @@ export class RemoteRuns implements Runs {
     if (taken === undefined) return undefined;
     const { runId, orgId } = taken;
     log("info", "run taken", { runId, runner: name });
-    // By itself, since it waits for the org's row: others' work is not kept up by that.
+    // In a transaction of its own, which waits for the org's row: the runner doesn't wait for that.
     this.#track(
       writer
         .write((tx) => touchRun(tx, runId))
@@ -175,7 +181,7 @@ export class RemoteRuns implements Runs {
     if (held === undefined) throw notHeld();
     const take = async (tx: Write, now: number): Promise<void> => {
       const run = await lockHeldRun(tx, runId, holderOf(runner));
-      // An end that was taken in, whose reply was lost, may be sent again.
+      // The end may be sent again if the reply to it was lost.
       if (run === undefined || (run.isOver && first + messages.length - 1 > run.messages)) throw notHeld();
       if (first > run.messages + 1) {
         throw new PipelineError("conflict", `Message ${run.messages + 1} is missing.`, {
@@ -185,7 +191,7 @@ export class RemoteRuns implements Runs {
       await this.#write(tx, { runId, run, now }, messages.slice(run.messages + 1 - first));
     };
     const isOutput = messages.every(({ kind }) => kind === "output");
-    // The org's row is locked before the run's wherever both are, and an output changes no org.
+    // Whoever locks both rows locks the org's first. Output changes nothing of the org, and needs only the run's.
     if (isOutput) await writer.write((tx) => take(tx, clock.now()));
     else await release(held.org_id, take);
     bus.emit(held.org_id, { kind: "log", runId });
@@ -205,7 +211,7 @@ export class RemoteRuns implements Runs {
     if (messages.length === 0) return;
     const lines: string[] = [];
     const end = messages.findIndex(({ kind }) => kind === "ended");
-    // Nothing is said of a run after its end.
+    // Ignores what comes after the end.
     for (const message of end === -1 ? messages : messages.slice(0, end + 1)) {
       switch (message.kind) {
         case "output": {

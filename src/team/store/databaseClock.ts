@@ -1,15 +1,15 @@
 import { sql } from "kysely";
 import { type Clock, systemClock } from "../../machine/clock.ts";
-import type { Log } from "../../service/log.ts";
+import type { Log } from "../../machine/log.ts";
 import type { Database } from "../../service/store/tables.ts";
 
-/** `databaseNow` as a text. `clock_timestamp`: a transaction may have waited for its lock. */
+/** `databaseNow` as a text. `clock_timestamp`, not `now`: a transaction may have waited for its lock. */
 export const databaseNowText = "(extract(epoch from clock_timestamp()) * 1000)::bigint";
 /** Milliseconds since 1970 by the database's clock, in SQL. */
 export const databaseNow = sql.raw<number>(databaseNowText);
 /**
- * When the database was started, in milliseconds since 1970; 0 where its clock was set back since to long before that: a start
- * that is still to come would keep everyone from being taken for dead until then.
+ * When the database was started, in milliseconds since 1970. 0 if that lies in the future, since the clock was set back:
+ * otherwise no server would be taken for dead until the clock has caught up (see `isJustStarted`).
  */
 export const restartedAt = sql<number>`(
   case when pg_postmaster_start_time() > clock_timestamp() + interval '20 s' then 0
@@ -32,7 +32,7 @@ export async function databaseClock(db: Database, log: Log): Promise<Clock & Dis
     const { rows } = await sql<{ now: number }>`select ${databaseNow} as now`.execute(db);
     const after = systemClock.monotonic();
     const [row] = rows;
-    // One that took long, as when this process was suspended, says less than the one before.
+    // A slow reading, as when this process was suspended, is less exact than the one before.
     if (row !== undefined && (ahead === undefined || after - before < exactMilliseconds))
       ahead = row.now - (before + after) / 2;
   };

@@ -12,20 +12,20 @@ const mostConnections = 16;
 const longestLife = 3_600;
 /** How long a request waits for a connection, in milliseconds. */
 const connectionMilliseconds = 5_000;
-/** How long a suspended server keeps a lock in the middle of a transaction, in milliseconds: others wait for it. */
+/** How long a transaction may be idle, in milliseconds: a suspended server must not keep a lock that others wait for. */
 const suspendedMilliseconds = 2_000;
-/** How long the database may say nothing on a connection that is used, in milliseconds: a half-open one says nothing by itself. */
+/** How long a connection in use may be silent, in milliseconds: nothing else reveals a half-open one. */
 const silentMilliseconds = 15_000;
 /** The oldest PostgreSQL that is supported. */
 const oldestVersion = 15;
 
 /**
- * What a connection says first. Each statement behind an org's lock has to see what was committed while it waited, whatever
- * the database's default is.
+ * The first statement on each connection. Whatever the database's default is, statements behind an org's lock have to see
+ * what was committed while the lock was waited for.
  */
 export const sessionSettings = "set default_transaction_isolation = 'read committed'";
 
-/** A database that is open, and its pool for what Kysely has no words for. */
+/** An open database, and its pool for what Kysely can't do. */
 export interface OpenPostgres {
   readonly db: Database;
   readonly pool: pg.Pool;
@@ -48,13 +48,13 @@ export async function openPostgres(url: string, onError: (error: Error) => void)
     connectionTimeoutMillis: connectionMilliseconds,
     maxLifetimeSeconds: longestLife,
     keepAlive: true,
-    // A migration may take as long as it does.
+    // A migration may take as long as it needs.
     stream: () => socketThatEnds(() => isOpen),
     idle_in_transaction_session_timeout: suspendedMilliseconds,
     onConnect: async (client) => void (await client.query(sessionSettings)),
     application_name: "pipeline-runs",
   });
-  // Also of one in use: between two statements of a transaction nobody else hears that it broke, and the process would end.
+  // Also while it is in use: an error between two statements of a transaction has no other listener, and would end the process.
   pool.on("connect", (client) => void client.on("error", onError));
   pool.on("error", () => {});
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: preparedStatements(pool) }) });
@@ -88,7 +88,7 @@ export function unusable(cause: unknown): never {
   });
 }
 
-/** A connection's socket. It is destroyed when nothing passes over it for too long, if that matters. */
+/** A connection's socket, which is destroyed when it is silent for too long, if that `matters`. */
 export function socketThatEnds(matters: () => boolean): Socket {
   const socket = new Socket();
   socket.setTimeout(silentMilliseconds);

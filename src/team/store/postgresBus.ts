@@ -1,12 +1,12 @@
 import { setTimeout as pause } from "node:timers/promises";
 import pg from "pg";
 import * as z from "zod/mini";
+import { repeat } from "../../machine/bell.ts";
 import { type Clock, systemClock } from "../../machine/clock.ts";
-import { repeat } from "../../service/bell.ts";
-import { type BusEvent, EventBus } from "../../service/eventBus.ts";
-import type { Log } from "../../service/log.ts";
+import type { Log } from "../../machine/log.ts";
+import { EventBus } from "../../service/store/eventBus.ts";
 import type { Database } from "../../service/store/tables.ts";
-import { channel, notify, payloadOf } from "./notify.ts";
+import { channel, notify, payloadOf, type TeamEvent } from "./notify.ts";
 import { sessionSettings, socketThatEnds } from "./openPostgres.ts";
 import { beatMilliseconds, endServer, sayAlive } from "./servers.ts";
 
@@ -21,14 +21,14 @@ const ringSchema = z.discriminatedUnion("kind", [
 
 /** The pause before the connection is made again, in milliseconds. */
 const reconnectPause = 250;
-/** How long the connection may take to answer, in milliseconds: a half-open one says nothing by itself. */
+/** How long the connection may take to answer, in milliseconds: nothing else reveals a half-open one. */
 const answerMilliseconds = 5_000;
 
 export interface BusDeps {
   /** The database's `postgres://` URL. */
   readonly url: string;
   readonly db: Database;
-  /** By which the server says that it lives. How long the database may take is time of the machine's. */
+  /** Sets the pace of the server's heartbeats. How long the database may take is measured by the machine's time. */
   readonly clock: Pick<Clock, "after">;
   readonly log: Log;
   /** Identifies this start of the server. */
@@ -37,15 +37,15 @@ export interface BusDeps {
 
 /**
  * The events of all servers of a database, by LISTEN and NOTIFY on a connection of its own. An event only rings: whoever
- * hears it reads the rows. What may have been missed while there was no connection is made up for by an event to all.
- * The server says on the same connection that it lives: a busy pool makes no server look dead.
+ * hears it reads the rows. After a lost connection, an event to all makes up for what was missed. The server's heartbeats
+ * use the same connection, so that a busy pool makes no server look dead.
  */
 export class PostgresBus extends EventBus {
   readonly #deps: BusDeps;
   readonly #stopping = new AbortController();
-  readonly #toAll = new Set<(orgId: string, event: BusEvent) => void>();
+  readonly #toAll = new Set<(orgId: string, event: TeamEvent) => void>();
   #listening: Promise<void> = Promise.resolve();
-  /** What is to be sent next, each once: a ring more says no more. */
+  /** What is sent next. A set, since a second ring says no more than one. */
   readonly #pending = new Set<string>();
   #sending: Promise<void> | undefined;
   #connection: Connection | undefined;
@@ -73,18 +73,18 @@ export class PostgresBus extends EventBus {
     return bus;
   }
 
-  override emit(orgId: string, event: BusEvent): void {
+  override emit(orgId: string, event: TeamEvent): void {
     this.#pending.add(payloadOf(orgId, event));
     this.#sending ??= this.#send();
   }
 
   /** Calls back for the events of every org. @returns a function that unsubscribes. */
-  subscribeToAll(listener: (orgId: string, event: BusEvent) => void): () => void {
+  subscribeToAll(listener: (orgId: string, event: TeamEvent) => void): () => void {
     this.#toAll.add(listener);
     return () => this.#toAll.delete(listener);
   }
 
-  /** From now on the server counts as dead: its waiters are granted nothing. Events come and go as before. */
+  /** Makes the server count as dead, so that its waiters are granted nothing more. Events come and go as before. */
   async retire(): Promise<void> {
     const { db, log, instance } = this.#deps;
     this.#isRetired = true;
@@ -102,7 +102,7 @@ export class PostgresBus extends EventBus {
     await this.#listening;
   }
 
-  /** Nothing is sent twice: whoever has missed a ring reads the rows once the database is back. */
+  /** Sends no event again after an error: all servers read the rows once the database is back. */
   async #send(): Promise<void> {
     while (this.#pending.size > 0) {
       const payloads = [...this.#pending];
@@ -113,7 +113,7 @@ export class PostgresBus extends EventBus {
         this.#deps.log("error", "the other servers could not be rung", { error });
       }
     }
-    // Synchronously with the last check: an event of the next microtask has to start again.
+    // In the same turn as the last check: a later event has to start sending again.
     this.#sending = undefined;
   }
 
@@ -122,7 +122,7 @@ export class PostgresBus extends EventBus {
     const client = new pg.Client({
       connectionString: url,
       keepAlive: true,
-      // It is used all the time, so this is for its end.
+      // It is never silent for long: a heartbeat is sent all the time.
       stream: () => socketThatEnds(() => true),
       connectionTimeoutMillis: answerMilliseconds,
       application_name: "pipeline-runs events",
@@ -134,7 +134,7 @@ export class PostgresBus extends EventBus {
     try {
       await client.connect();
       await client.query(sessionSettings);
-      // What it writes is true for a second: a database whose disk is slow must not make every server look dead.
+      // Heartbeats need no sync, since they hold for a second only: a slow disk must not make every server look dead.
       await client.query("set synchronous_commit = off");
       await client.query(`listen ${channel}`);
       if (!this.#isRetired) await sayAlive(client, instance);
@@ -181,8 +181,9 @@ export class PostgresBus extends EventBus {
     this.#ring(org, event);
   }
 
-  #ring(orgId: string, event: BusEvent): void {
-    this.emitHere(orgId, event);
+  #ring(orgId: string, event: TeamEvent): void {
+    if (event.kind === "org" || event.kind === "run" || event.kind === "unwritten-run")
+      this.emitHere(orgId, event);
     for (const listener of this.#toAll) listener(orgId, event);
   }
 
@@ -195,12 +196,12 @@ export class PostgresBus extends EventBus {
 
 interface Connection {
   readonly lost: Promise<void>;
-  /** Says no longer that the server lives. Resolves once the last beat is written. */
+  /** Stops the heartbeats. Resolves once the last one is written. */
   stopBeating(): Promise<void>;
   end(): void;
 }
 
-/** Whoever may connect to the database may send anything. @returns undefined for what is no JSON. */
+/** Anyone who may connect to the database can send anything. @returns undefined for what isn't JSON. */
 function jsonOf(payload: string): unknown {
   try {
     return JSON.parse(payload);

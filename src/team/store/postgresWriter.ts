@@ -1,33 +1,21 @@
 import { setTimeout as pause } from "node:timers/promises";
-import type { Clock } from "../../machine/clock.ts";
 import type { Database, Write } from "../../service/store/tables.ts";
-import { OrgBusyError, type Writer } from "../../service/store/writer.ts";
+import type { Writer } from "../../service/store/writer.ts";
 
 /** How often a transaction is begun again that PostgreSQL has ended for another's sake. */
 const mostAttempts = 5;
-/** How long a write waits for those of its org before it, in milliseconds. */
-const waitMilliseconds = 5_000;
 
-/**
- * The writes on PostgreSQL: each is a transaction of its own, and many go on at once. Those that lock an org's row go
- * one after the other before they take a connection, so that many requests of one org leave connections to the others.
- */
+/** The writes on PostgreSQL: each is a transaction of its own, and many go on at once. */
 export class PostgresWriter implements Writer {
   readonly #db: Database;
-  readonly #clock: Pick<Clock, "after">;
   readonly #underWay = new Set<Promise<unknown>>();
-  /** Each org's last write, which resolves when it is over. */
-  readonly #last = new Map<string, Promise<void>>();
 
-  constructor(db: Database, clock: Pick<Clock, "after">) {
+  constructor(db: Database) {
     this.#db = db;
-    this.#clock = clock;
   }
 
-  /** @throws also OrgBusyError. */
-  async write<T>(act: (tx: Write) => Promise<T>, orgId?: string): Promise<T> {
-    const writing =
-      orgId === undefined ? this.#write(act) : this.#afterEarlier(orgId, () => this.#write(act));
+  async write<T>(act: (tx: Write) => Promise<T>): Promise<T> {
+    const writing = this.#write(act);
     this.#underWay.add(writing);
     try {
       return await writing;
@@ -38,34 +26,6 @@ export class PostgresWriter implements Writer {
 
   async close(): Promise<void> {
     await Promise.allSettled(this.#underWay);
-  }
-
-  async #afterEarlier<T>(orgId: string, act: () => Promise<T>): Promise<T> {
-    const before = this.#last.get(orgId);
-    const { promise: over, resolve } = Promise.withResolvers<void>();
-    this.#last.set(orgId, over);
-    void over.then(() => this.#last.get(orgId) === over && this.#last.delete(orgId));
-    try {
-      if (before !== undefined) await this.#within(waitMilliseconds, before);
-      return await act();
-    } finally {
-      // Whoever gives up keeps its place before those behind it.
-      if (before === undefined) resolve();
-      else void before.then(resolve);
-    }
-  }
-
-  /** @throws OrgBusyError when it takes longer. */
-  async #within(milliseconds: number, waiting: Promise<void>): Promise<void> {
-    const { promise: timeout, reject } = Promise.withResolvers<never>();
-    const cancelTimer = this.#clock.after(milliseconds, () =>
-      reject(new OrgBusyError("other requests of the org take too long")),
-    );
-    try {
-      await Promise.race([waiting, timeout]);
-    } finally {
-      cancelTimer();
-    }
   }
 
   async #write<T>(act: (tx: Write) => Promise<T>): Promise<T> {

@@ -19,7 +19,7 @@ export async function sayAlive(connection: pg.Client, id: string): Promise<void>
   );
 }
 
-/** Says that a server has ended. Its waiters stay for a while: they are about to be sent again. */
+/** Says that a server has ended. The rows of its waiters stay for a while: their requests are about to be sent again. */
 export async function endServer(db: Database, id: string): Promise<void> {
   await db.updateTable("servers").set({ alive_until: databaseNow }).where("id", "=", id).execute();
 }
@@ -28,8 +28,8 @@ export async function endServer(db: Database, id: string): Promise<void> {
 export const isJustStarted = sql<boolean>`(${databaseNow} < ${restartedAt} + ${sql.lit(2 * aliveMilliseconds)})`;
 
 /**
- * Removes what servers have left that have been dead for long. After the database's clock was set back, what they said
- * before counts from now: else a dead one would seem alive for as long as the clock was ahead.
+ * Removes servers that have been dead for long, with their waiters. After the database's clock was set back, heartbeats of
+ * before count from now: otherwise a dead server would seem alive until the clock has caught up.
  */
 export async function sweepServers(db: Database): Promise<void> {
   const alive = sql`${databaseNow} + ${sql.lit(aliveMilliseconds)}`;

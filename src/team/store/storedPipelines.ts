@@ -14,7 +14,8 @@ import {
   problemsOf,
   requireStep,
   runnable,
-} from "../../service/projectPipelines.ts";
+} from "../../service/runs/projectPipelines.ts";
+import type { Work } from "../../service/runs/runs.ts";
 import type { Database } from "../../service/store/tables.ts";
 import { nameSnapshot } from "./storedSnapshots.ts";
 
@@ -63,9 +64,10 @@ export function storedPipelines(db: Database): Pipelines {
 function remoteWork(
   definition: RunDefinition,
   { fromStep, inputs }: Pick<FoundPipeline, "inputs"> & Pick<RunWork, "fromStep">,
-) {
+): Work {
   const given = Object.keys(inputs).length === 0 ? {} : { inputs };
-  return { definition: { ...definition, fromStep, ...given } };
+  const work: RunWork = { ...definition, fromStep, ...given };
+  return { definition: JSON.stringify(work) };
 }
 
 async function findStored(
@@ -103,7 +105,7 @@ async function findStored(
   return { project: row.project, pipeline, inputs, work: remoteWork(definition, { fromStep, inputs }) };
 }
 
-/** A face that meets it sends the files again. @throws HttpProblem 428 when the service doesn't have the project's files. */
+/** @throws HttpProblem 428 when the service doesn't have the project's files; a face then sends them. */
 async function requireSnapshot(db: Database, orgId: string, digest: string | undefined): Promise<void> {
   if (digest === undefined || (await nameSnapshot(db, { orgId, digest }))) return;
   throw new HttpProblem(428, "invalid-request", {

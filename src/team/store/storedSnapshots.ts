@@ -7,14 +7,14 @@ import type { Writer } from "../../service/store/writer.ts";
 
 /** The bytes of a snapshot that a server has in memory at once. */
 const pieceBytes = 1024 * 1024;
-/** The beginning of the `digest` of one that is still being sent. */
+/** The beginning of the `digest` of a snapshot that is still being sent. */
 const sending = "sending_";
 /** How long sending one may take, in milliseconds. */
 const sendingMilliseconds = 3_600_000;
 
-/** How long one is kept that no start has named, in milliseconds. */
+/** How long a snapshot that no start has named is kept, in milliseconds. */
 const unnamedMilliseconds = 600_000;
-/** The most bytes that an org may send on a UTC day: more than any sends that starts runs, and no disk is full of it. */
+/** The most bytes that an org may send on a UTC day: more than starts need, and too few to fill a disk. */
 export const mostBytesADay = 4 * 1024 ** 3;
 
 /** The files of a project, as gzipped tar. */

@@ -5,19 +5,20 @@ import { leaseSeconds } from "../../contract/runners.ts";
 import { touchRun } from "../../service/store/runChanges.ts";
 import { removeRun, stopRun } from "../../service/store/runs.ts";
 import type { Database, Tables, Write } from "../../service/store/tables.ts";
-import { replyMilliseconds } from "../admission/postgresAdmission.ts";
 import { databaseNow, restartedAt } from "./databaseClock.ts";
 import { isJustStarted } from "./servers.ts";
 import type { SnapshotName } from "./storedSnapshots.ts";
 
-/** How long a runner holds a run without a word of it (contract: "Many machines"). */
+/** How long a runner holds a run after its last heartbeat (contract: "Many machines"). */
 const leaseMilliseconds = leaseSeconds * 1000;
+/** How long a server has from a grant until its caller has the reply, in milliseconds. */
+export const replyMilliseconds = 15_000;
 /** How long a launched run waits for a runner, in milliseconds. */
 const untakenMilliseconds = 10 * 60_000;
 
 /** Offers a granted run to the runners, once its caller has the reply. @returns its org; undefined when it is gone. */
 export async function launchRun(tx: Write, runId: string): Promise<string | undefined> {
-  // First, since it locks the org's row, which goes before the run's everywhere.
+  // First: it locks the org's row, which is locked before a run's everywhere.
   await touchRun(tx, runId);
   const { rows } = await sql<{ org_id: string }>`
     update runs set launched_at = coalesce(launched_at, ${databaseNow}),
@@ -56,8 +57,8 @@ const workSchema = z.pipe(
 
 /**
  * Takes the run that has waited longest for a runner.
- * @param runner `orgId`: only of this org; undefined for every org. `known`: the runs that it has; another that it holds
- *   is given again, since the reply was lost.
+ * @param runner `orgId`: the org whose runs it takes; undefined for every org. `known`: the runs that it has; if it holds
+ *   another one, the reply was lost, and that run is given again.
  */
 export async function takeRun(
   tx: Write,
@@ -117,8 +118,8 @@ export async function renewRunnerLeases(
 }
 
 /**
- * After the database's clock was set back, leases that were given before count from now: else what is dead would seem alive
- * for as long as the clock was ahead.
+ * After the database's clock was set back, leases of before count from now: otherwise what is dead would seem alive until the
+ * clock has caught up.
  */
 export async function shortenLeases(db: Database): Promise<void> {
   const longest = sql`${databaseNow} + case when launched_at is null then ${replyMilliseconds}::bigint else ${leaseMilliseconds}::bigint end`;
@@ -128,8 +129,8 @@ export async function shortenLeases(db: Database): Promise<void> {
 }
 
 /**
- * An active run whose time is over: its server has died before its caller had the reply, its runner is silent, or no
- * runner takes it. Just after a restart of the database nobody is taken for dead: nobody could say anything before.
+ * Whether an active run is overdue: its server died before the caller had the reply, its runner is silent, or no runner
+ * takes it. Just after a restart of the database nothing is overdue, since nobody could renew a lease before.
  */
 const isOverdue = sql`(case
   when launched_at is null then lease_until < ${databaseNow} and not ${isJustStarted}
@@ -138,7 +139,7 @@ const isOverdue = sql`(case
   )
 end)`;
 
-/** The active runs whose time is over, in every org. */
+/** The overdue runs of every org. */
 export async function overdueRuns(
   db: Database,
 ): Promise<readonly { readonly runId: string; readonly orgId: string }[]> {
@@ -148,8 +149,8 @@ export async function overdueRuns(
 }
 
 /**
- * Ends a run whose time is over, behind the org's lock and the run's: a claim and a heartbeat lock only the run. One that
- * no server has claimed goes without a trace. Of any other the caller may have been told, so it stays, as `lost`.
+ * Ends an overdue run, behind the org's lock and the run's, since a claim and a heartbeat lock only the run. A run that no
+ * server has claimed is removed without a trace. Any other stays as `lost`: its caller may have been told of it.
  * @returns whether it was still overdue.
  */
 export async function endOverdue(tx: Write, runId: string, now: number): Promise<boolean> {
@@ -171,7 +172,7 @@ function whyOverdue({
   return holder === null ? "no runner took it" : "its runner is gone";
 }
 
-/** What a run has taken in of its runner's messages. */
+/** How far a run's row is with its runner's messages. */
 export interface HeldRun {
   /** The number of the last message that was taken in. */
   readonly messages: number;

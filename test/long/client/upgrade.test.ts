@@ -14,7 +14,7 @@ import { ended, programPipeline, started } from "../../service/startedService.ts
 import { TemporaryFolder } from "../../temporaryFolder.ts";
 
 const never = new AbortController().signal;
-const serveMachine = new URL("../../../src/service/lifecycle/serveMachine.ts", import.meta.url).href;
+const serveMachine = new URL("../../../src/service/serveMachine.ts", import.meta.url).href;
 
 /** The real service as a program that says it is of this version; left out, as one of the sources. */
 function program(version?: string): string {

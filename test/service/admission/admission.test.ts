@@ -323,7 +323,8 @@ onBoth("the queue for an org's slots", (store) => {
     const key = await core.key();
     await core.asked(key, 0);
     const leaving = new AbortController();
-    const addWaiter = core.store.addWaiter.bind(core.store);
+    const adapter = core.storeOf(core.core);
+    const addWaiter = adapter.addWaiter.bind(adapter);
     const { db, writer, bus, makeId, runs } = core.core;
     const admission = new Admission({
       ...{
@@ -336,13 +337,13 @@ onBoth("the queue for an org's slots", (store) => {
         holder: "test",
         makeId,
       },
-      store: Object.assign(core.store, {
+      store: Object.assign(adapter, {
         addWaiter(...waiter: Parameters<typeof addWaiter>) {
           leaving.abort(new Error("left"));
           return addWaiter(...waiter);
         },
       }),
-      makeRuns: () => runs,
+      runs,
     });
     const request = {
       ...{ orgId: key.orgId, actor: key.keyId, project: "shop", pipeline: "nightly", timeLimitSeconds: 30 },

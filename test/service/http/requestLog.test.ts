@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { lineLog, logLevel } from "../../../src/service/log.ts";
+import { lineLog, logLevel } from "../../../src/machine/log.ts";
 import { parseReply, rawExchange } from "../rawExchange.ts";
 import { ended, programPipeline, started, startedService } from "../startedService.ts";
 

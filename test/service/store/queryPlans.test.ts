@@ -79,8 +79,20 @@ describe("a history of any length", () => {
   });
 
   it("is not read to find whose turn it is, nor is the queue of another org", async () => {
-    const { takeOldest } = sqliteAdmission({ now: Date.now, makeId: () => "" });
-    const plans = await plansOf((db) => db.transaction().execute((tx) => takeOldest(tx, "org_1", 0)));
+    const holder = "test";
+    const nothing = () => {};
+    const runs = {
+      add: nothing,
+      join: nothing,
+      remove: nothing,
+      withdraw: nothing,
+      isWithdrawn: () => false,
+    };
+    const plans = await plansOf((db) => {
+      const { takeOldest } = sqliteAdmission({ now: Date.now, makeId: () => "", holder, runs });
+      const waiters = new Map();
+      return db.transaction().execute((tx) => takeOldest({ tx, now: 0, waiters, holder }, "org_1"));
+    });
     assert.match(plans.join(), /SEARCH waiters USING INDEX waiters_of_org \(org_id=\?\)/);
     for (const plan of plans) assert.doesNotMatch(plan, /^SCAN waiters|TEMP B-TREE/);
   });

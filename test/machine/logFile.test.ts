@@ -8,7 +8,7 @@ import { pathToFileURL } from "node:url";
 import { itOn } from "../itOn.ts";
 import { TemporaryFolder } from "../temporaryFolder.ts";
 
-const module = pathToFileURL(join(import.meta.dirname, "../../src/service/log.ts")).href;
+const module = pathToFileURL(join(import.meta.dirname, "../../src/machine/log.ts")).href;
 
 /** A program whose standard error is a file, as a face starts the service, and that logs so many numbered lines. */
 async function logging(file: string, count: number, atMost: number): Promise<void> {

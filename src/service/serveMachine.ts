@@ -1,9 +1,9 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { describeError } from "../../contract/errors.ts";
-import { dataFolder, serviceLogFile } from "../../machine/dataFolder.ts";
-import { boundedLog, lineLog, logLevel } from "../log.ts";
-import { retentionDaysOf } from "../runs/retention.ts";
-import { type Serving, serve } from "../server.ts";
+import { describeError } from "../contract/errors.ts";
+import { dataFolder, serviceLogFile } from "../machine/dataFolder.ts";
+import { boundedLog, lineLog, logLevel } from "../machine/log.ts";
+import { retentionDaysOf } from "./runs/retention.ts";
+import { type Serving, serve } from "./server.ts";
 
 /** The seconds without faces and runs after which the service ends by itself. */
 const idleSeconds = 600;

@@ -1,5 +1,5 @@
-import { OrgBusyError } from "../store/writer.ts";
-import { HttpProblem } from "./reply.ts";
+import { HttpProblem } from "../../service/http/reply.ts";
+import { OrgBusyError } from "../admission/orgTurns.ts";
 
 /** A request that another server, or the same one in a moment, can answer: 503 with `Retry-After`. */
 export function unavailable(message: string): HttpProblem {
@@ -11,16 +11,16 @@ export function unavailable(message: string): HttpProblem {
 }
 
 /**
- * The error of a request to one of many servers: that its database is away, or that it is about to end, is not the request's
- * fault and passes.
- * @param stopping the server's; undefined for the embedded service, whose errors stay as they are.
+ * What is answered if a request failed because the database is away or this server is about to end: neither is the request's
+ * fault, and both pass.
+ * @param stopping the server's.
+ * @returns undefined for any other error.
  */
-export function asUnavailable(error: unknown, stopping: AbortSignal | undefined): unknown {
-  if (stopping === undefined) return error;
+export function asUnavailable(error: unknown, stopping: AbortSignal): HttpProblem | undefined {
   if (isDatabaseAway(error)) return unavailable("The database is out of reach.");
   if (error instanceof OrgBusyError) return unavailable("The org has too many requests at once.");
   if (stopping.aborted && !(error instanceof HttpProblem)) return unavailable("This server is about to end.");
-  return error;
+  return undefined;
 }
 
 /** What the system and PostgreSQL say of a connection that can't be made, is broken off, or leads to a standby. */

@@ -1,23 +1,22 @@
 import { Hono } from "hono";
 import type { RouterRoute } from "hono/types";
-import { PipelineError } from "../../contract/errors.ts";
-import { startPath } from "../page/pageRequest.ts";
-import { pageRoutes } from "../page/pageRoutes.ts";
-import { signInLinkRoute } from "../page/signInLinks.ts";
-import type { AppDeps } from "./appDeps.ts";
-import { artifactRoutes } from "./artifactRoutes.ts";
-import { authenticate } from "./authenticate.ts";
-import { Endpoints } from "./endpoints.ts";
-import { type AppEnv, everyRequest, logFailure, routeOf } from "./everyRequest.ts";
-import { keyRoutes } from "./keyRoutes.ts";
-import { logRoutes } from "./logRoutes.ts";
-import { orgRoutes } from "./orgRoutes.ts";
-import { projectRoutes } from "./projectRoutes.ts";
-import { errorReply, HttpProblem } from "./reply.ts";
-import { runRoutes } from "./runRoutes.ts";
-import { serviceRoutes } from "./serviceRoutes.ts";
-import { startRoute } from "./startRoute.ts";
-import { asUnavailable } from "./unavailable.ts";
+import { PipelineError } from "../contract/errors.ts";
+import type { AppDeps } from "./http/appDeps.ts";
+import { artifactRoutes } from "./http/artifactRoutes.ts";
+import { authenticate } from "./http/authenticate.ts";
+import { Endpoints } from "./http/endpoints.ts";
+import { type AppEnv, everyRequest, logFailure, routeOf } from "./http/everyRequest.ts";
+import { keyRoutes } from "./http/keyRoutes.ts";
+import { logRoutes } from "./http/logRoutes.ts";
+import { orgRoutes } from "./http/orgRoutes.ts";
+import { projectRoutes } from "./http/projectRoutes.ts";
+import { errorReply, HttpProblem } from "./http/reply.ts";
+import { runRoutes } from "./http/runRoutes.ts";
+import { serviceRoutes } from "./http/serviceRoutes.ts";
+import { startRoute } from "./http/startRoute.ts";
+import { startPath } from "./page/pageRequest.ts";
+import { pageRoutes } from "./page/pageRoutes.ts";
+import { signInLinkRoute } from "./page/signInLinks.ts";
 
 /** The routes of the service (contract: "Endpoints"). */
 export function createApp(deps: AppDeps): Hono<AppEnv> {
@@ -31,7 +30,7 @@ export function createApp(deps: AppDeps): Hono<AppEnv> {
       route: routeOf(context),
       callerLeft: context.env.outgoing.destroyed,
     });
-    return errorReply(asUnavailable(error, deps.many?.stopping));
+    return errorReply(deps.added?.problemOf(error) ?? error);
   });
   app.notFound((context) => {
     const { method, path } = context.req;
@@ -62,7 +61,7 @@ export function createApp(deps: AppDeps): Hono<AppEnv> {
   logRoutes(endpoints, deps);
   artifactRoutes(endpoints, deps);
   projectRoutes(endpoints, deps);
-  deps.many?.addRoutes(endpoints);
+  deps.added?.addRoutes(endpoints);
   keyRoutes(endpoints, deps);
   signInLinkRoute(endpoints, deps);
   app.route("/", endpoints.routes);

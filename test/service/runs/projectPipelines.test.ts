@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { mkdir, stat, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { ProjectPipelines } from "../../src/service/projectPipelines.ts";
-import { TemporaryFolder } from "../temporaryFolder.ts";
+import { ProjectPipelines } from "../../../src/service/runs/projectPipelines.ts";
+import { TemporaryFolder } from "../../temporaryFolder.ts";
 
 const text = (line: string) => `resources: { sh: { type: cli } }\nsteps: [{ use: sh, run: ${line} }]\n`;
 

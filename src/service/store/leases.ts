@@ -1,5 +1,5 @@
 import type { RunnerIdentity } from "../../runner/processes/runCgroups.ts";
-import type { Database, Write } from "../store/tables.ts";
+import type { Database, Write } from "./tables.ts";
 
 /** How long a lease lasts, in milliseconds. */
 export const leaseMilliseconds = 30_000;

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type BusEvent, EventBus } from "../../src/service/eventBus.ts";
+import { type BusEvent, EventBus } from "../../../src/service/store/eventBus.ts";
 
 describe("the event bus", () => {
   it("reaches subscribers, and none after they have unsubscribed", () => {

@@ -1,22 +1,22 @@
-import { PipelineError } from "../contract/errors.ts";
-import { meantSteps } from "../contract/fromStep.ts";
-import type { InputValues } from "../contract/inputs.ts";
-import type { Project, ServedPipelineEntry } from "../contract/pipelines.ts";
-import type { StartRequest } from "../contract/run.ts";
-import { declaredInputs, requireInputs } from "../pipeline/inputs.ts";
-import { formatProblem, nearestName } from "../pipeline/mistakes/problem.ts";
-import type { ParsedPipeline, Pipeline } from "../pipeline/pipeline.ts";
-import { mayInclude, parseWithParts } from "../project/parts.ts";
+import { PipelineError } from "../../contract/errors.ts";
+import { meantSteps } from "../../contract/fromStep.ts";
+import type { InputValues } from "../../contract/inputs.ts";
+import type { Project, ServedPipelineEntry } from "../../contract/pipelines.ts";
+import type { StartRequest } from "../../contract/run.ts";
+import { declaredInputs, requireInputs } from "../../pipeline/inputs.ts";
+import { formatProblem, nearestName } from "../../pipeline/mistakes/problem.ts";
+import type { ParsedPipeline, Pipeline } from "../../pipeline/pipeline.ts";
+import { mayInclude, parseWithParts } from "../../project/parts.ts";
 import {
   checkedFiles,
   type ProjectFile,
   projectFiles,
   resourceTypes,
   withEnvFile,
-} from "../project/pipelineFiles.ts";
-import type { EnterRequest } from "./admission/waiter.ts";
-import { listProjects } from "./store/projects.ts";
-import type { Database } from "./store/tables.ts";
+} from "../../project/pipelineFiles.ts";
+import { listProjects } from "../store/projects.ts";
+import type { Database } from "../store/tables.ts";
+import type { Work } from "./runs.ts";
 
 interface FoundFile extends ProjectFile {
   readonly project: Project;
@@ -28,7 +28,7 @@ export interface FoundPipeline {
   readonly pipeline: Pipeline;
   /** Complete but for those that the run finds out. */
   readonly inputs: InputValues;
-  readonly work: EnterRequest["work"];
+  readonly work: Work;
 }
 
 /** Where the pipelines of an org are: in folders of this machine, or in the database. */

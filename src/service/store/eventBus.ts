@@ -3,9 +3,7 @@ export type BusEvent =
   | { readonly kind: "org" }
   | { readonly kind: "run"; readonly runId: string }
   /** The run changed, but the change could not be written: it has no sequence number. */
-  | { readonly kind: "unwritten-run"; readonly runId: string }
-  /** Many servers: the run's log has grown, a run may be taken by a runner, a run is to be stopped. */
-  | { readonly kind: "log" | "work" | "stop"; readonly runId: string };
+  | { readonly kind: "unwritten-run"; readonly runId: string };
 
 type Subscriber = (event: BusEvent) => void;
 

@@ -1,4 +1,4 @@
-import type { Clock } from "../machine/clock.ts";
+import type { Clock } from "./clock.ts";
 
 /** Wakes one waiter. Rung while nobody waits, it wakes the next one at once. */
 export class Bell {
