@@ -1,7 +1,6 @@
 import { InvalidArgumentError } from "commander";
+import { readTimeLimit } from "../../client/start/timeLimit.ts";
 import { PipelineError } from "../../contract/errors.ts";
-import { timeLimit } from "../../contract/limits.ts";
-import { parseDuration } from "../../pipeline/file/duration.ts";
 import { name, names, type ToolCommand, wholeNumber } from "./command.ts";
 
 /** `pipeline run`. */
@@ -68,11 +67,10 @@ interface RunFlags {
 const description =
   "Start a run of each pipeline and follow it until it stops.\n\nWhile another run holds the org's slot, it waits for up to 120 s. When a limit refuses a run, standard output holds one JSON object that says why and when to try again, and the exit code is 5. Progress goes to standard error; so does the log where several pipelines are named or --json is given, and otherwise it goes to standard output.";
 
-/** Reads a duration as in a pipeline file, in whole seconds; a bare number is in seconds. */
+/** Reads a time limit; a bare number is in seconds. */
 function timeLimitSeconds(text: string): number {
-  const written = /^\d{1,9}$/.test(text) ? Number(text) : text;
-  const seconds = (parseDuration(written) ?? Number.NaN) / 1000;
-  if (Number.isInteger(seconds) && seconds >= 1 && seconds <= timeLimit.atMost) return seconds;
+  const seconds = readTimeLimit(/^\d{1,9}$/.test(text) ? Number(text) : text);
+  if (seconds !== undefined) return seconds;
   throw new InvalidArgumentError(
     "It should be whole seconds, from 1s to 1h, which is the most that a run may take.",
   );
