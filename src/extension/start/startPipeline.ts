@@ -26,7 +26,7 @@ import {
 import type { Wait, Waits } from "./waits.ts";
 
 export interface StartPipelineDeps extends StartByToolDeps {
-  readonly session: Pick<Session, "connect" | "refresh" | "state">;
+  readonly session: Pick<Session, "connect" | "connectAnew" | "refresh" | "state">;
   readonly target: () => Target;
   readonly waits: Waits;
   readonly shutdown: Pick<Shutdown, "join">;
@@ -228,7 +228,7 @@ function warnOfDoubt({ pipeline }: ChosenStart, { signal, window, executeCommand
 }
 
 interface ReconnectDeps {
-  readonly session: Pick<Session, "connect">;
+  readonly session: Pick<Session, "connectAnew">;
   readonly target: () => Target;
 }
 
@@ -239,7 +239,7 @@ interface ReconnectDeps {
 export function reconnectTo({ session, target }: ReconnectDeps): Reconnect | undefined {
   if (target().kind !== "embedded") return undefined;
   return (signal) => {
-    if (target().kind === "embedded") return session.connect(signal);
+    if (target().kind === "embedded") return session.connectAnew(signal);
     throw otherService();
   };
 }

@@ -5,7 +5,6 @@ import { Batch, type Outcome } from "../../cli/run/batch.ts";
 import { conclude } from "../../cli/run/conclude.ts";
 import { LiveLines } from "../../cli/terminal/liveLines.ts";
 import type { RunTerminal } from "../../cli/tool.ts";
-import { registerProject } from "../../client/project.ts";
 import { exitCodes, PipelineError } from "../../contract/errors.ts";
 import { refusalReport, startOptions } from "../../contract/refusal.ts";
 import type { Run } from "../../contract/run.ts";
@@ -19,6 +18,7 @@ import { english, refusalLines } from "../../text/refusalText.ts";
 import type { RunAnnouncer } from "../announce/runAnnouncer.ts";
 import { analyse, positionAt } from "../files/analyses.ts";
 import type { Target } from "../keys/target.ts";
+import type { ProjectNames } from "../session/projectNames.ts";
 import type { Session } from "../session/session.ts";
 import type { LastUsed } from "../start/lastUsed.ts";
 import { readNamedStart } from "../start/runArgument.ts";
@@ -30,11 +30,12 @@ import { projectOfTask } from "./taskDefinition.ts";
 import type { TaskIo } from "./taskTerminal.ts";
 
 export interface RunTaskDeps extends OwnToolDeps {
-  readonly session: Pick<Session, "connect" | "refresh" | "state">;
+  readonly session: Pick<Session, "connect" | "connectAnew" | "refresh" | "state">;
   readonly target: () => Target;
   readonly waits: Waits;
   readonly announcer: Pick<RunAnnouncer, "suppress">;
   readonly lastUsed: Pick<LastUsed, "note">;
+  readonly projectNames: Pick<ProjectNames, "register">;
   readonly isTrusted: () => boolean;
   /** Whether a file is open, and so marks its failed step itself. */
   readonly isOpen: (path: string) => boolean;
@@ -82,7 +83,7 @@ async function run(
   const interrupted = AbortSignal.any([io.interrupted, stop.signal]);
   const client = await session.connect(interrupted);
   const found = await projectOfTask(start, folder, deps.folders());
-  const known = found && (await registerProject(client, found, interrupted));
+  const known = found && (await deps.projectNames.register(client, found));
   const { name: project = start.project, root } = known ?? {};
   if (project !== undefined) await deps.lastUsed.note(project, pipeline);
 

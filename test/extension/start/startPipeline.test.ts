@@ -57,7 +57,12 @@ function depsOf(presses: string[], others: Partial<StartPipelineDeps> = {}) {
 }
 
 function idleSession(connect: () => Promise<ServiceClient>): StartPipelineDeps["session"] {
-  return { connect, refresh: async () => {}, state: new ObservableValue<SessionState>({ kind: "idle" }) };
+  return {
+    connect,
+    connectAnew: connect,
+    refresh: async () => {},
+    state: new ObservableValue<SessionState>({ kind: "idle" }),
+  };
 }
 
 /** A session with this client. */

@@ -21,6 +21,7 @@ import {
   writePid,
   writtenPid,
 } from "../../service/startedService.ts";
+import { namesOf } from "../start/namesOf.ts";
 import { readScreen } from "./terminalText.ts";
 
 const never = new AbortController().signal;
@@ -32,9 +33,11 @@ function taskOf(client: ServiceClient | (() => Promise<ServiceClient>), others: 
   const leaves = new AbortController();
   const waits = new Waits();
   const quiet: string[] = [];
+  const connect = async () => (typeof client === "function" ? client() : client);
   const deps: RunTaskDeps = {
     session: {
-      connect: async () => (typeof client === "function" ? client() : client),
+      connect,
+      connectAnew: connect,
       refresh: async () => {},
       state: new ObservableValue<SessionState>({ kind: "connecting" }),
     },
@@ -47,6 +50,7 @@ function taskOf(client: ServiceClient | (() => Promise<ServiceClient>), others: 
       },
     },
     lastUsed: { note: async () => {} },
+    projectNames: namesOf(),
     folders: () => [],
     isTrusted: () => true,
     cliPath: () => undefined,
