@@ -4,9 +4,9 @@ import { errorTypes, exitCodes, PipelineError } from "../contract/errors.ts";
 import type { Environment } from "../project/environment.ts";
 import type { Perform } from "./commands/command.ts";
 import { tabWord } from "./commands/completion.ts";
-import { failureOf, Output } from "./output/output.ts";
+import { Output, reportFault } from "./output/output.ts";
 import { createProgram, isParserExit } from "./program.ts";
-import { Interrupted, Interrupts, Suspension } from "./terminal/interrupts.ts";
+import { Interrupts, Suspension } from "./terminal/interrupts.ts";
 import type { Stream } from "./terminal/terminal.ts";
 
 /** Where a command line is run: the tool's process. */
@@ -89,14 +89,7 @@ export async function runLine(line: readonly string[], host: ToolHost): Promise<
       });
       exitCode = host.exitCode(code);
     } catch (error) {
-      if (error instanceof Interrupted || interrupts.signal.aborted) {
-        output.failure(command, { type: "interrupted", message: "interrupted", next: "" });
-        exitCode = exitCodes.interrupted;
-        return;
-      }
-      const { failure, exitCode: code } = failureOf(error);
-      output.failure(command, failure);
-      exitCode = code;
+      exitCode = reportFault(output, command, error, interrupts.signal);
     } finally {
       release();
       process.off("exit", release);

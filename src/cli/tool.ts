@@ -3,27 +3,31 @@ import { refuseOldNode } from "../machine/versions.ts";
 import type { Environment } from "../project/environment.ts";
 import type { Output } from "./output/output.ts";
 
-/** What every command gets. */
-export interface Tool {
+/** A terminal in which runs are started and followed: the tool's own, or that of a task of the editor. */
+export interface RunTerminal {
   readonly output: Output;
   readonly env: Environment;
-  /** The working folder. */
-  readonly folder: string;
   /** Aborted by the first Ctrl-C. */
   readonly interrupted: AbortSignal;
-  /** Aborted by the second Ctrl-C, right before the process exits: listeners can still print what is left. */
+  /** Aborted by the second Ctrl-C, when nothing is awaited any more. Listeners can still print what is left. */
   readonly leaving: AbortSignal;
   /** Aborted once nobody reads standard output (`| head`): a command that only prints may stop. */
   readonly unread: AbortSignal;
-  /** The program of one run; `serve` needs it. */
-  readonly runnerPath: string;
-  /** The built style and script of the page; `serve` needs them. */
-  readonly pageFolder: string;
   /**
    * Connects to the service in use, starting the embedded one where no other is named.
    * @param signal ends that; the first Ctrl-C when left out.
    */
   connect(signal?: AbortSignal): Promise<ServiceClient>;
+}
+
+/** What every command gets. */
+export interface Tool extends RunTerminal {
+  /** The working folder. */
+  readonly folder: string;
+  /** The program of one run; `serve` needs it. */
+  readonly runnerPath: string;
+  /** The built style and script of the page; `serve` needs them. */
+  readonly pageFolder: string;
 }
 
 /**

@@ -113,7 +113,16 @@ export function composeWindow(
       switchOff: () => settings().update("quotaNotice", false, vscode.ConfigurationTarget.Global),
     }),
   );
-  const shared = { session, waits, announcer, target, signal, isTrusted, folders: localFolders };
+  const shared = {
+    session,
+    projectNames,
+    waits,
+    announcer,
+    target,
+    signal,
+    isTrusted,
+    folders: localFolders,
+  };
   const starting = { ...shared, cliPath, env: process.env, lastUsed: new LastUsed(context.workspaceState) };
   const runFilter = new ObservableValue<ViewFilter>({ statuses: [], pipelines: [], isMine: false });
   const loadLogDocuments = once(async () => {

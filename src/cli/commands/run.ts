@@ -1,8 +1,7 @@
 import { InvalidArgumentError } from "commander";
+import { readTimeLimit } from "../../client/start/timeLimit.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import { inputNamePattern } from "../../contract/inputs.ts";
-import { timeLimit } from "../../contract/limits.ts";
-import { parseDuration } from "../../pipeline/file/duration.ts";
 import { name, names, type ToolCommand, wholeNumber } from "./command.ts";
 
 /** `pipeline run`. */
@@ -92,11 +91,10 @@ function inputWords(text: string, before: readonly InputWord[] = []): InputWord[
   throw new InvalidArgumentError("It should be name=value, such as region=eu.");
 }
 
-/** Reads a duration as in a pipeline file, in whole seconds; a bare number is in seconds. */
+/** Reads a time limit; a bare number is in seconds. */
 function timeLimitSeconds(text: string): number {
-  const written = /^\d{1,9}$/.test(text) ? Number(text) : text;
-  const seconds = (parseDuration(written) ?? Number.NaN) / 1000;
-  if (Number.isInteger(seconds) && seconds >= 1 && seconds <= timeLimit.atMost) return seconds;
+  const seconds = readTimeLimit(/^\d{1,9}$/.test(text) ? Number(text) : text);
+  if (seconds !== undefined) return seconds;
   throw new InvalidArgumentError(
     "It should be whole seconds, from 1s to 1h, which is the most that a run may take.",
   );

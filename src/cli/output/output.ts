@@ -1,8 +1,9 @@
-import { errorTypes, PipelineError, withNext } from "../../contract/errors.ts";
+import { errorTypes, exitCodes, PipelineError, withNext } from "../../contract/errors.ts";
 import type { Hint, RefusalReport } from "../../contract/refusal.ts";
 import { toWire } from "../../contract/wire.ts";
 import type { Environment } from "../../project/environment.ts";
 import { controlCharacters, sanitizeForTerminal } from "../../text/controlCharacters.ts";
+import { Interrupted } from "../terminal/interrupts.ts";
 import { LiveRegion } from "../terminal/liveLines.ts";
 import { type Stream, type Terminal, type TerminalFlags, terminalOf } from "../terminal/terminal.ts";
 import type { CommandName, Facts } from "./outputs.ts";
@@ -189,6 +190,22 @@ export function failureOf(error: unknown): { readonly failure: Failure; readonly
   }
   const message = error instanceof Error ? error.message : String(error);
   return { failure: { type: "internal", message, next: "" }, exitCode: errorTypes.internal.exitCode };
+}
+
+/** Prints the error or the interrupt that ended a command. @returns the exit code. */
+export function reportFault(
+  output: Output,
+  command: CommandName,
+  error: unknown,
+  interrupted: AbortSignal,
+): number {
+  if (error instanceof Interrupted || interrupted.aborted) {
+    output.failure(command, { type: "interrupted", message: "interrupted", next: "" });
+    return exitCodes.interrupted;
+  }
+  const { failure, exitCode } = failureOf(error);
+  output.failure(command, failure);
+  return exitCode;
 }
 
 const unescaped = new RegExp(`[${controlCharacters}]`, "gu");

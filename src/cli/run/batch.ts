@@ -4,7 +4,8 @@ import type { InputValues } from "../../contract/inputs.ts";
 import { waitSeconds } from "../../contract/limits.ts";
 import { type RefusedStart, startOptions } from "../../contract/refusal.ts";
 import type { Run } from "../../contract/run.ts";
-import type { Tool } from "../tool.ts";
+import type { QueuePlace } from "../../text/queueText.ts";
+import type { RunTerminal } from "../tool.ts";
 import { followStarted } from "./followStarted.ts";
 import type { LogDestination } from "./printLog.ts";
 import { type ProgressDeps, WaitProgress } from "./progress.ts";
@@ -39,11 +40,15 @@ export interface BatchOptions {
   readonly log: LogDestination | undefined;
   /** The options that a retry needs, as words of the command line. */
   readonly retryOptions: readonly string[];
+  /** Called every second of a wait, with the place in the queue where it is known. */
+  readonly onWaiting?: (secondsLeft: number, place: QueuePlace | undefined) => void;
+  /** Called with each started run, before it is followed. */
+  readonly onStarted?: (run: Run) => void;
 }
 
 /** The runs of one command, in the order of the command line. */
 export class Batch {
-  readonly #tool: Tool;
+  readonly #tool: RunTerminal;
   readonly #starting = new Set<string>();
   #client: ServiceClient;
   readonly #options: BatchOptions;
@@ -52,7 +57,7 @@ export class Batch {
   readonly #outcomes: Outcome[] = [];
   #hasStarted = false;
 
-  constructor(tool: Tool, client: ServiceClient, options: BatchOptions, progress: ProgressDeps) {
+  constructor(tool: RunTerminal, client: ServiceClient, options: BatchOptions, progress: ProgressDeps) {
     this.#tool = tool;
     this.#client = client;
     this.#options = options;
@@ -94,6 +99,7 @@ export class Batch {
     onStarted();
     if (started.kind !== "run") return started;
     const { run, isUnwanted } = started;
+    this.#options.onStarted?.(run);
     if (this.#options.detach && !isUnwanted) {
       this.#progress.output.note(`${pipeline}: ${run.runId} started`);
       return { kind: "run", run, isFollowed: false };
@@ -128,6 +134,7 @@ export class Batch {
     using progress = new WaitProgress(this.#progress, pipeline);
     let unwanted: Run | undefined;
     let isInDoubt = false;
+    let queued: QueuePlace | undefined;
     this.#starting.add(pipeline);
     try {
       const outcome = await startRun(
@@ -142,8 +149,14 @@ export class Batch {
           // After one refusal, the other pipelines don't wait for a slot.
           patienceSeconds: refusals.length > 0 ? 0 : waitSeconds,
           onWaitStart: (servedAt) => progress.begin(this.#client, servedAt),
-          onWaiting: (secondsLeft) => progress.show(secondsLeft),
-          onPlace: (place) => progress.showPlace(place),
+          onWaiting: (secondsLeft) => {
+            progress.show(secondsLeft);
+            this.#options.onWaiting?.(secondsLeft, queued);
+          },
+          onPlace: (place) => {
+            queued = place;
+            progress.showPlace(place);
+          },
           onUnwanted: (run) => {
             unwanted = run;
             this.#starting.delete(pipeline);

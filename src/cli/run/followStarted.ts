@@ -4,7 +4,7 @@ import { Deadline } from "../../client/service/deadline.ts";
 import { AbsentEndpoint } from "../../client/service/replyErrors.ts";
 import { cancelWithRetries } from "../../client/start/cancelRuns.ts";
 import type { CancelReply, Run } from "../../contract/run.ts";
-import type { Tool } from "../tool.ts";
+import type { RunTerminal } from "../tool.ts";
 import { type LogDestination, printLog } from "./printLog.ts";
 import { type ProgressDeps, RunProgress } from "./progress.ts";
 
@@ -19,15 +19,15 @@ const restOfLogTimeout = 10;
 
 /**
  * Follows a run to its end and prints its log if requested. An interrupt cancels the run, and the end is still awaited
- * (contract: "The command-line tool").
+ * (contract: "The command-line tool"). Leaving ends the following.
  */
 export async function followStarted(
-  tool: Tool,
+  tool: RunTerminal,
   client: ServiceClient,
   started: Run,
   deps: ProgressDeps & { readonly log: LogDestination | undefined },
 ): Promise<Followed> {
-  const { interrupted } = tool;
+  const { interrupted, leaving } = tool;
   let service = client;
   // Without the interrupt's signal: following goes on until the cancelled run ends.
   const reconnect = async (signal: AbortSignal): Promise<ServiceClient> => {
@@ -36,6 +36,8 @@ export async function followStarted(
   };
   using progress = new RunProgress(deps, started, deps.log !== undefined);
   const stop = new AbortController();
+  const leave = (): void => stop.abort(leaving.reason);
+  leaving.addEventListener("abort", leave, { once: true });
   let cancelled: Promise<CancelReply | undefined> | undefined;
   const cancel = (): void => {
     progress.cancelling();
@@ -87,6 +89,7 @@ export async function followStarted(
     if (!(error instanceof AbsentEndpoint)) return { kind: "follow-failed", run, error };
     return { kind: "end-unknown", run: reply === undefined ? run : { ...run, status: reply.status } };
   } finally {
+    leaving.removeEventListener("abort", leave);
     interrupted.removeEventListener("abort", cancel);
     stop.abort();
     logOver.abort();

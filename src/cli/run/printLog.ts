@@ -5,7 +5,7 @@ import { DeadlinePassed } from "../../client/service/deadline.ts";
 import { runCommand } from "../../contract/refusal.ts";
 import { nameOf, type Run } from "../../contract/run.ts";
 import { failureOf } from "../output/output.ts";
-import type { Tool } from "../tool.ts";
+import type { RunTerminal } from "../tool.ts";
 
 export interface LogDestination {
   /**
@@ -30,7 +30,7 @@ interface PrintedLog {
  * @param signal ends it early: silently, or with a warning if its reason is `DeadlinePassed`.
  */
 export async function printLog(
-  tool: Tool,
+  tool: RunTerminal,
   client: ServiceClient,
   run: Run,
   { stream, isOneOfSeveral, onEntry, onLine, onPrinted }: LogDestination & PrintedLog,

@@ -140,19 +140,17 @@ export class ServiceClient implements Service {
     return this.#retries === undefined ? this : new ServiceClient({ ...this, apiKey: this.#apiKey });
   }
 
-  org(signal: AbortSignal): Promise<Org> {
-    return this.#call({ method: "GET", path: "api/org" }, orgSchema, "described", signal);
+  async org(signal: AbortSignal): Promise<Org> {
+    return (await this.orgAndTime(signal)).org;
   }
 
   /** The org, with the service's clock (its `Date`) in milliseconds since 1970. */
   async orgAndTime(
     signal: AbortSignal,
   ): Promise<{ readonly org: Org; readonly servedAt: number | undefined }> {
-    const read = (call: ServiceCall, reply: Reply) => ({
-      org: readReply(this, call, reply, orgSchema),
-      servedAt: timeOf(reply),
-    });
-    return this.#callAnd({ method: "GET", path: "api/org" }, read, "described", signal);
+    const call: ServiceCall = { method: "GET", path: "api/org" };
+    const { value, servedAt } = await this.#call(call, orgSchema, "described", signal);
+    return { org: value, servedAt };
   }
 
   /**
@@ -213,7 +211,8 @@ export class ServiceClient implements Service {
    */
   async cancel(runId: string, signal: AbortSignal): Promise<CancelReply> {
     const path = `api/runs/${segment("id of a run", runId)}/cancel`;
-    return this.#call({ method: "POST", path, repeatable: true }, cancelReplySchema, "described", signal);
+    const call: ServiceCall = { method: "POST", path, repeatable: true };
+    return (await this.#call(call, cancelReplySchema, "described", signal)).value;
   }
 
   /** One page of runs, newest first. */
@@ -235,16 +234,14 @@ export class ServiceClient implements Service {
     for (const wanted of query.input ?? []) search.append("input", wanted);
     if (query.limit !== undefined) search.set("limit", String(query.limit));
     if (query.after !== undefined) search.set("after", query.after);
-    const read = (call: ServiceCall, reply: Reply) => ({
-      page: readReply(this, call, reply, runListSchema),
-      servedAt: timeOf(reply),
-    });
-    return this.#callAnd({ method: "GET", path: "api/runs", query: search }, read, "own", signal);
+    const call: ServiceCall = { method: "GET", path: "api/runs", query: search };
+    const { value, servedAt } = await this.#call(call, runListSchema, "own", signal);
+    return { page: value, servedAt };
   }
 
   async run(runId: string, signal: AbortSignal): Promise<Run> {
     const path = `api/runs/${segment("id of a run", runId)}`;
-    return this.#call({ method: "GET", path }, runSchema, "own, of something", signal);
+    return (await this.#call({ method: "GET", path }, runSchema, "own, of something", signal)).value;
   }
 
   /** @param project its name; every project of the org when undefined. */
@@ -252,13 +249,14 @@ export class ServiceClient implements Service {
     const query = new URLSearchParams(project === undefined ? {} : { project });
     const call: ServiceCall = { method: "GET", path: "api/pipelines", query };
     const origin = project === undefined ? "own" : "own, of something";
-    return this.#call(call, pipelineListSchema, origin, signal);
+    return (await this.#call(call, pipelineListSchema, origin, signal)).value;
   }
 
   /** Registers a project with the embedded service. @param root an absolute folder. */
   async putProject(name: string, root: string, signal: AbortSignal): Promise<Project> {
     const path = `api/projects/${segment("name of a project", name)}`;
-    return this.#call({ method: "PUT", path, body: toWire({ root }) }, projectSchema, "own", signal);
+    const call: ServiceCall = { method: "PUT", path, body: toWire({ root }) };
+    return (await this.#call(call, projectSchema, "own", signal)).value;
   }
 
   /** Whether the service has a snapshot of a project's files already. @param digest its SHA-256, in hex. */
@@ -274,34 +272,32 @@ export class ServiceClient implements Service {
   }
 
   async putSnapshot(digest: string, content: Uint8Array<ArrayBuffer>, signal: AbortSignal): Promise<void> {
-    const call: ServiceCall = {
-      ...{ method: "PUT", path: `api/snapshots/${digest}` },
-      content,
-      timeoutSeconds: snapshotSeconds,
-    };
+    const path = `api/snapshots/${digest}`;
+    const call: ServiceCall = { method: "PUT", path, content, timeoutSeconds: snapshotSeconds };
     await this.#call(call, snapshotSchema, "own", signal);
   }
 
   /** Asks the embedded service to hand over to a newer one. @returns when it leaves. */
   async handOver(signal: AbortSignal, timeoutSeconds: number): Promise<Leaving> {
     const call: ServiceCall = { method: "POST", path: "api/service/hand-over", timeoutSeconds };
-    return (await this.#call(call, handOverReplySchema, "own", signal)).leaving;
+    return (await this.#call(call, handOverReplySchema, "own", signal)).value.leaving;
   }
 
   /** A URL that signs a browser in to the page with the client's key, once and within a minute. */
   async signInLink(signal: AbortSignal): Promise<SignInLink> {
-    return this.#call({ method: "POST", path: "api/sign-in-links" }, signInLinkSchema, "own", signal);
+    const call: ServiceCall = { method: "POST", path: "api/sign-in-links" };
+    return (await this.#call(call, signInLinkSchema, "own", signal)).value;
   }
 
   /** Sends no key. @param timeoutSeconds of the reply; 10 when left out. */
-  health(signal: AbortSignal, timeoutSeconds?: number): Promise<Health> {
+  async health(signal: AbortSignal, timeoutSeconds?: number): Promise<Health> {
     const call: ServiceCall = {
       method: "GET",
       path: "healthz",
       access: "open",
       ...(timeoutSeconds === undefined ? {} : { timeoutSeconds }),
     };
-    return this.#call(call, healthSchema, "own", signal);
+    return (await this.#call(call, healthSchema, "own", signal)).value;
   }
 
   async #requireInputs(signal: AbortSignal): Promise<void> {
@@ -320,20 +316,17 @@ export class ServiceClient implements Service {
     this.#takesInputs = true;
   }
 
-  #call<T>(call: ServiceCall, schema: z.ZodMiniType<T>, origin: Origin, signal: AbortSignal): Promise<T> {
-    return this.#callAnd(call, (sent, reply) => readReply(this, sent, reply, schema), origin, signal);
-  }
-
-  async #callAnd<T>(
+  /** The value of the reply, with the service's clock (its `Date`) in milliseconds since 1970. */
+  async #call<T>(
     call: ServiceCall,
-    read: (call: ServiceCall, reply: Reply) => T,
+    schema: z.ZodMiniType<T>,
     origin: Origin,
     signal: AbortSignal,
-  ): Promise<T> {
-    const attempt = async (): Promise<T> => {
+  ): Promise<{ readonly value: T; readonly servedAt: number | undefined }> {
+    const attempt = async () => {
       const reply = await exchange(this, call, signal);
       if (reply.status >= 400) throw replyError(this, call, reply, origin);
-      return read(call, reply);
+      return { value: readReply(this, call, reply, schema), servedAt: timeOf(reply) };
     };
     const retries = this.#retries;
     if (retries === undefined || !isRepeatable(call)) return attempt();

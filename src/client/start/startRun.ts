@@ -76,22 +76,6 @@ export async function startRun(
   deps: StartDeps,
   signal: AbortSignal,
 ): Promise<StartOutcome> {
-  const { client, root } = deps;
-  try {
-    return await startOrWait(request, deps, signal);
-  } catch (error) {
-    if (!(error instanceof DefinitionWanted) || root === undefined) throw error;
-    // No other start needs the parser of pipeline files and what packs the project's files.
-    const { withDefinition } = await import("./definition.ts");
-    return startOrWait(await withDefinition(request, client, root, signal), deps, signal);
-  }
-}
-
-async function startOrWait(
-  request: StartRequest,
-  deps: StartDeps,
-  signal: AbortSignal,
-): Promise<StartOutcome> {
   const attempts = new StartAttempts(request, deps);
   const listenerFailed = new AbortController();
   const ends = AbortSignal.any([signal, listenerFailed.signal]);
@@ -99,6 +83,12 @@ async function startOrWait(
   try {
     outcome = await askAndWait(attempts, deps, listenerFailed, ends);
   } catch (error) {
+    const { root } = deps;
+    if (error instanceof DefinitionWanted && root !== undefined && request.definition === undefined) {
+      // No other start needs the parser of pipeline files and what packs the project's files.
+      const { withDefinition } = await import("./definition.ts");
+      return startRun(await withDefinition(request, attempts.client, root, signal), deps, signal);
+    }
     const found: LostReply = attempts.isInDoubt ? await attempts.find(!ends.aborted) : { kind: "none" };
     if (ends.aborted) {
       if (found.kind === "run") await endUnwanted(attempts, found.run, deps);

@@ -29,7 +29,7 @@ export interface CommandDeps
     RefreshRunsDeps,
     RetryDeps,
     RunAgainDeps,
-    RunPipelineDeps,
+    Omit<RunPipelineDeps, "refusalActions">,
     ShowMenuDeps,
     StopWaitingDeps,
     WhatCountsDeps,
@@ -65,11 +65,9 @@ export const commands: Readonly<Record<string, Command>> = {
   "pipelineRuns.removeApiKey": async (deps) => (await import("./keyCommands.ts")).removeApiKey(deps),
   "pipelineRuns.retryAtReset": async (deps, pipeline) =>
     (await import("./pendingStarts.ts")).retryAtReset(deps, pipeline),
-  "pipelineRuns.run": async (deps, pipeline) =>
-    (await import("./runPipeline.ts")).runPipeline(deps, pipeline),
+  "pipelineRuns.run": run,
   "pipelineRuns.runAgain": async (deps, run) => (await import("./runPipeline.ts")).runAgain(deps, run),
-  "pipelineRuns.runFile": async (deps, file) =>
-    (await import("./runPipeline.ts")).runPipeline(deps, file ?? deps.activeFile()),
+  "pipelineRuns.runFile": (deps, file) => run(deps, file ?? deps.activeFile()),
   "pipelineRuns.runFromStep": async (deps, step) =>
     (await import("./runPipeline.ts")).runFromStep(deps, step),
   "pipelineRuns.setApiKey": async (deps) => (await import("./keyCommands.ts")).setApiKey(deps),
@@ -79,3 +77,20 @@ export const commands: Readonly<Record<string, Command>> = {
   "pipelineRuns.whatCounts": async (deps) => (await import("./viewCommands.ts")).showWhatCounts(deps),
   "pipelineRuns.whoHolds": async (deps, pipeline) => (await import("./whoHolds.ts")).whoHolds(deps, pipeline),
 };
+
+async function run(deps: CommandDeps, given: unknown): Promise<void> {
+  const { runPipeline, startChosen } = await import("./runPipeline.ts");
+  const starting: RunPipelineDeps = {
+    ...deps,
+    refusalActions: {
+      "retry-at-reset": async (start) => (await import("./pendingStarts.ts")).deferToReset(deps, start),
+      "cancel-mine": async () => (await import("./cancelRun.ts")).cancelMyRuns(deps),
+      "who-holds": async (start) => {
+        const { showHolders } = await import("./whoHolds.ts");
+        await showHolders(deps, start.pipeline, () => startChosen(start, starting));
+      },
+      "what-counts": async () => (await import("./viewCommands.ts")).showWhatCounts(deps),
+    },
+  };
+  await runPipeline(starting, given);
+}

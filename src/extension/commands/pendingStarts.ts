@@ -1,9 +1,7 @@
 import { t } from "@vscode/l10n";
 import type { QuickPickItem, window as vscodeWindow } from "vscode";
-
 import { timeOfDay } from "../../text/time.ts";
-
-import { type ChooseStartDeps, chooseStart } from "../start/chooseStart.ts";
+import { type ChooseStartDeps, type ChosenStart, chooseStart } from "../start/chooseStart.ts";
 import type { ResetRetries } from "../start/resetRetries.ts";
 import type { PendingRetry } from "../start/retryFiles.ts";
 import type { Wait, Waits } from "../start/waits.ts";
@@ -21,7 +19,14 @@ export interface RetryDeps extends ChooseStartDeps {
  */
 export async function retryAtReset(deps: RetryDeps, given?: unknown): Promise<void> {
   const start = await chooseStart(deps, t("Run a Pipeline at 00:00 UTC"), given);
-  if (start === undefined) return;
+  if (start !== undefined) await deferToReset(deps, start);
+}
+
+/** Defers a start until the day's count starts again, and offers to take that back. */
+export async function deferToReset(
+  deps: Pick<RetryDeps, "retries" | "signal" | "log" | "window">,
+  start: ChosenStart,
+): Promise<void> {
   const retry = await deps.retries.add(start, deps.signal);
   deps.log.info(`${retry.pipeline}: to be started at 00:00 UTC`);
   const takeBack = t("Cancel Retry");

@@ -2,7 +2,7 @@ import { t } from "@vscode/l10n";
 import { describeError } from "../../contract/errors.ts";
 import { fromFailedStep } from "../../contract/fromStep.ts";
 import { showProblem } from "../announce/problemNotice.ts";
-import { type ChooseStartDeps, chooseStart } from "../start/chooseStart.ts";
+import { type ChooseStartDeps, type ChosenStart, chooseStart } from "../start/chooseStart.ts";
 import { type StartPipelineDeps, startPipeline } from "../start/startPipeline.ts";
 import { type RecentRunDeps, recentRun } from "./pickRun.ts";
 
@@ -18,7 +18,11 @@ export interface RunPipelineDeps extends StartPipelineDeps, ChooseStartDeps {
  */
 export async function runPipeline(deps: RunPipelineDeps, given?: unknown): Promise<void> {
   const start = await chooseStart(deps, t("Run Pipeline"), given);
-  if (start === undefined) return;
+  if (start !== undefined) await startChosen(start, deps);
+}
+
+/** Starts what was chosen; what goes wrong is shown with the buttons that the file's folder allows. */
+export async function startChosen(start: ChosenStart, deps: RunPipelineDeps): Promise<void> {
   try {
     await startPipeline(start, deps);
   } catch (error) {

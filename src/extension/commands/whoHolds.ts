@@ -6,9 +6,7 @@ import { AbsentEndpoint } from "../../client/service/replyErrors.ts";
 import { secondsToLimit } from "../../client/start/slotHolders.ts";
 import { nameOf, type Run } from "../../contract/run.ts";
 import type { Clock } from "../../machine/clock.ts";
-
 import { duration, timeOfDay } from "../../text/time.ts";
-
 import type { Session } from "../session/session.ts";
 import { readRunArgument } from "../start/runArgument.ts";
 import { knownSlotHolders, readSlotHolders, type SlotHolders } from "../start/waitNotice.ts";
@@ -31,9 +29,23 @@ export interface WhoHoldsDeps extends CancelDeps {
  * @param given as `pipelineRuns.run` takes it: what is run once the slot is free.
  */
 export async function whoHolds(deps: WhoHoldsDeps, given?: unknown): Promise<void> {
-  const { session, window, executeCommand, signal } = deps;
+  const { executeCommand } = deps;
   const request = readRunArgument(given);
-  const wanted = request.kind === "named" ? request.pipeline : undefined;
+  if (request.kind !== "named") await showHolders(deps, undefined, () => executeCommand("pipelineRuns.run"));
+  else await showHolders(deps, request.pipeline, () => executeCommand("pipelineRuns.run", given));
+}
+
+/**
+ * The same, for the start that a run stands in the way of.
+ * @param wanted its pipeline; undefined where the person only looks.
+ * @param run starts it, or lets the person pick.
+ */
+export async function showHolders(
+  deps: WhoHoldsDeps,
+  wanted: string | undefined,
+  run: () => PromiseLike<unknown>,
+): Promise<void> {
+  const { session, window, executeCommand, signal } = deps;
   const client = await session.connect(signal);
   const [holders, { servedAt }] = await Promise.all([
     readSlotHolders(client, signal),
@@ -56,13 +68,10 @@ export async function whoHolds(deps: WhoHoldsDeps, given?: unknown): Promise<voi
       return;
     case "wait":
       if (!(await hasEnded(client, choice.run, deps))) return;
-      if (wanted === undefined) await offerRun(choice.run, deps);
-      else await executeCommand("pipelineRuns.run", given);
+      if (wanted !== undefined || (await isRunWanted(choice.run, deps))) await run();
       return;
     case "run":
-      await (wanted === undefined
-        ? executeCommand("pipelineRuns.run")
-        : executeCommand("pipelineRuns.run", given));
+      await run();
       return;
     default:
       choice satisfies never;
@@ -93,13 +102,10 @@ async function hasEnded(client: ServiceClient, run: Run, deps: WhoHoldsDeps): Pr
   }
 }
 
-async function offerRun(ended: Run, { window, executeCommand }: WhoHoldsDeps): Promise<void> {
+async function isRunWanted(ended: Run, { window }: Pick<WhoHoldsDeps, "window">): Promise<boolean> {
   const run = t("Run Pipeline…");
-  const chosen = await window.showInformationMessage(
-    t("{0} has finished. The slot is free.", nameOf(ended)),
-    run,
-  );
-  if (chosen === run) await executeCommand("pipelineRuns.run");
+  const text = t("{0} has finished. The slot is free.", nameOf(ended));
+  return (await window.showInformationMessage(text, run)) === run;
 }
 
 /** What the person chose to do about the slot. */

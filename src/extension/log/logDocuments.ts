@@ -1,9 +1,10 @@
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
-import { findProject, registerProject } from "../../client/project.ts";
+import { findProject } from "../../client/project.ts";
 import { nameOf, type Run } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
 import type { Clock } from "../../machine/clock.ts";
+import type { ProjectNames } from "../session/projectNames.ts";
 import type { RunList } from "../session/runList.ts";
 import type { Session } from "../session/session.ts";
 import { openArtifact } from "./artifacts.ts";
@@ -17,7 +18,8 @@ import { StickToEnd } from "./stickToEnd.ts";
 import type { TextLine } from "./textLine.ts";
 
 export interface LogDocumentsDeps {
-  readonly session: Pick<Session, "connect" | "isOwn" | "origin" | "state" | "runChanged">;
+  readonly session: Pick<Session, "connect" | "connectAnew" | "isOwn" | "origin" | "state" | "runChanged">;
+  readonly projectNames: Pick<ProjectNames, "register">;
   readonly runs: Pick<RunList, "find">;
   /** Shows names from elsewhere as they are. */
   readonly window: typeof vscode.window;
@@ -43,7 +45,7 @@ export class LogDocuments implements vscode.Disposable {
     this.#deps = deps;
     const { session, clock } = deps;
     this.#logs = new OpenLogs({
-      connect: (signal) => session.connect(signal),
+      connect: (signal) => session.connectAnew(signal),
       isOwn: () => session.isOwn,
       origin: () => session.origin,
       clock,
@@ -205,13 +207,13 @@ export class LogDocuments implements vscode.Disposable {
 
   /** The window's folder that the service knows by this name. */
   async #findProject(name: string): Promise<ProjectFiles | undefined> {
-    const { folders, isTrusted, session, signal, clock } = this.#deps;
+    const { folders, isTrusted, session, projectNames, signal, clock } = this.#deps;
     const client = isTrusted() ? await session.connect(signal) : undefined;
     for (const folder of folders()) {
       const local = await findProject(folder);
       if (local === undefined) continue;
       // Another folder may have the name at the service.
-      const known = client === undefined ? local : await registerProject(client, local, signal);
+      const known = client === undefined ? local : await projectNames.register(client, local);
       if (known.name === name) return new ProjectFiles(known.root, clock);
     }
     return undefined;

@@ -1,5 +1,6 @@
 import type { Disposable, LogOutputChannel } from "vscode";
 import { type LocalProject, registerProject } from "../../client/project.ts";
+import type { ServiceClient } from "../../client/service/client.ts";
 import { describeError } from "../../contract/errors.ts";
 import { Emitter } from "../window/observable.ts";
 import type { Session } from "./session.ts";
@@ -18,7 +19,9 @@ export class ProjectNames implements Disposable {
   readonly #deps: ProjectNamesDeps;
   readonly #ended = new AbortController();
   readonly #names = new Map<string, string>();
-  #service: Session["currentClient"];
+  readonly #registered = new Map<string, Promise<LocalProject>>();
+  /** The client by which they were registered. */
+  #service: ServiceClient | undefined;
 
   constructor(deps: ProjectNamesDeps) {
     this.#deps = deps;
@@ -32,28 +35,51 @@ export class ProjectNames implements Disposable {
     return this.#service === this.#deps.session.currentClient ? this.#names : new Map();
   }
 
-  /** Registers projects that are not known yet, each once a service. */
+  /**
+   * Registers a project, once a connection: the service may have moved in between.
+   * @returns the project under the service's name for it.
+   * @throws PipelineError as `registerProject`.
+   */
+  register(client: ServiceClient, project: LocalProject): Promise<LocalProject> {
+    if (client !== this.#service) {
+      this.#names.clear();
+      this.#registered.clear();
+      this.#service = client;
+    }
+    const { root } = project;
+    const known = this.#registered.get(root);
+    if (known !== undefined) return known;
+    if (!this.#names.has(root)) this.#names.set(root, project.name);
+    const asked = registerProject(client, project, this.#ended.signal);
+    this.#registered.set(root, asked);
+    asked.then(
+      ({ name }) => {
+        if (this.#registered.get(root) === asked) this.#names.set(root, name);
+      },
+      () => {
+        if (this.#registered.get(root) === asked) this.#registered.delete(root);
+      },
+    );
+    return asked;
+  }
+
+  /** Registers projects that are not known yet with the service that is followed. */
   async update(projects: readonly LocalProject[]): Promise<void> {
     const { session, log, isTrusted } = this.#deps;
     const service = session.state.value.kind === "live" ? session.currentClient : undefined;
     if (service === undefined || !isTrusted()) return;
-    if (service !== this.#service) this.#names.clear();
-    this.#service = service;
-    const unknown = projects.filter(({ root }) => !this.#names.has(root));
+    const unknown = projects.filter(({ root }) => service !== this.#service || !this.#names.has(root));
     if (unknown.length === 0) return;
-    for (const { root, name } of unknown) this.#names.set(root, name);
     const { signal } = this.#ended;
     // One after the other, so that of two folders of one name the same one always comes first.
     for (const project of unknown) {
       const { root, name } = project;
-      const known = await registerProject(service, project, signal).catch((error: unknown) => {
+      await this.register(service, project).catch((error: unknown) => {
         if (!signal.aborted) log.warn(`The service was not told of ${root}: ${describeError(error)}`);
         // A viewer's key may not register. The folder's name serves then, unless another project has it.
-        return projects.some((other) => other.root !== root && other.name === name) ? undefined : project;
+        if (projects.some((other) => other.root !== root && other.name === name)) this.#names.delete(root);
       });
       if (signal.aborted || this.#service !== service) return;
-      if (known === undefined) this.#names.delete(root);
-      else this.#names.set(root, known.name);
     }
     this.changed.emit();
   }

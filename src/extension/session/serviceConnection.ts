@@ -71,6 +71,11 @@ export class ServiceConnection {
     this.#deps = deps;
   }
 
+  /** Whether its events are open, and so the service is where the client has it. */
+  get isOpen(): boolean {
+    return this.#hasRunEvents;
+  }
+
   /**
    * Reads the org, which alone decides whether the service is within reach, then follows its events. Without usable
    * events, the service is polled (contract: "What a client may ask of a reply").

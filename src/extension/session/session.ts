@@ -53,11 +53,24 @@ export class Session implements Disposable {
   }
 
   /**
-   * A client of the service for a command; the window follows the service from then on.
+   * A client of the service for a command; the window follows the service from then on. While its events are open, that
+   * connection's client, so that nothing is asked.
    * @throws PipelineError naming what is missing: a key, a valid base URL, or a service that answers.
    */
   async connect(signal: AbortSignal): Promise<ServiceClient> {
-    const client = await this.#findClient(signal);
+    if (this.#connection?.isOpen === true) {
+      const used = this.#used;
+      const now = await findServiceInUse(this.#deps);
+      const isSame = used?.address === now.address && used.key === now.key;
+      if (isSame && this.#connection?.isOpen === true) return this.#connection.client;
+    }
+    return this.connectAnew(signal);
+  }
+
+  /** As {@link connect}, for a service that a request has not found where the connection has it. */
+  async connectAnew(signal: AbortSignal): Promise<ServiceClient> {
+    const key = findServiceInUse(this.#deps).then((used) => used.key);
+    const client = await clientOf(this.#deps.target(), key, this.#deps, signal);
     this.watch();
     return client;
   }
@@ -165,9 +178,11 @@ export class Session implements Disposable {
         const began = clock.monotonic();
         let wanted = 0;
         try {
-          const client = await this.#findClient(signal, (used) => {
+          const key = findServiceInUse(this.#deps).then((used) => {
             this.#used = used;
+            return used.key;
           });
+          const client = await clientOf(this.#deps.target(), key, this.#deps, signal);
           this.#connection = new ServiceConnection(client, {
             ...this.#deps,
             session: this,
@@ -222,17 +237,5 @@ export class Session implements Disposable {
     const retried = used?.where.kind !== "invalid";
     this.state.set({ kind: "out-of-reach", problem: describeError(error), retried });
     return retried ? "passing" : "final";
-  }
-
-  async #findClient(
-    signal: AbortSignal,
-    onUsed: (used: ServiceInUse) => void = () => {},
-  ): Promise<ServiceClient> {
-    const where = this.#deps.target();
-    const key = findServiceInUse(this.#deps).then((used) => {
-      onUsed(used);
-      return used.key;
-    });
-    return clientOf(where, key, this.#deps, signal);
   }
 }

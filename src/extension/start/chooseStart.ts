@@ -1,14 +1,16 @@
 import { basename, dirname } from "node:path";
 import { t } from "@vscode/l10n";
 import type { QuickPickItem, window as vscodeWindow } from "vscode";
-import { findProject, type LocalProject, registerProject } from "../../client/project.ts";
+import { findProject, type LocalProject } from "../../client/project.ts";
 import type { ServiceClient } from "../../client/service/client.ts";
 import { asAbsentEndpoint } from "../../client/service/failedRequest.ts";
 import { AbsentEndpoint } from "../../client/service/replyErrors.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import type { PipelineEntry } from "../../contract/pipelines.ts";
-import { projectFiles } from "../../project/pipelineFiles.ts";
+import { formatProblem } from "../../pipeline/mistakes/problem.ts";
+import { checkedFiles } from "../../project/pipelineFiles.ts";
 import { type NoticeDeps, showProblem } from "../announce/problemNotice.ts";
+import type { ProjectNames } from "../session/projectNames.ts";
 import type { Session } from "../session/session.ts";
 import { inOneLine, withoutIcons } from "../window/plainWindow.ts";
 import type { LastUsed } from "./lastUsed.ts";
@@ -16,6 +18,7 @@ import { type RunArgument, readRunArgument } from "./runArgument.ts";
 
 export interface ChooseStartDeps {
   readonly session: Pick<Session, "connect">;
+  readonly projectNames: Pick<ProjectNames, "register">;
   readonly notice: NoticeDeps;
   readonly window: Pick<typeof vscodeWindow, "createQuickPick" | "showErrorMessage">;
   readonly executeCommand: (command: string, ...parameters: unknown[]) => Thenable<unknown>;
@@ -46,9 +49,8 @@ export async function chooseStart(
   }
   const client = await deps.session.connect(deps.signal);
   const folders = request.kind === "file" ? [folderOf(request.path)] : deps.folders();
-  const projects = await registerProjects(client, await localProjects(folders), deps.signal);
-  const listed = await listPipelines(client, projects, deps.signal);
-  const entries = await withLocalPipelines(listed, client, projects, deps);
+  const projects = await registeredProjects(client, folders, deps);
+  const entries = await pipelinesToChoose(request, client, projects, deps);
   const choice = await choosePipeline(request, entries, title, deps);
   if (choice === undefined) return undefined;
   const start = toChosenStart(choice, request, projects);
@@ -68,20 +70,28 @@ export async function chooseStart(
 }
 
 /**
- * The pipelines to choose from. A service elsewhere knows those that were started before, and may run those of the window's
- * folders all the same.
+ * The pipelines to choose from: those of the window's folders, which this machine's own service reads as well. A service
+ * elsewhere may have more, which is asked where they matter.
  */
-async function withLocalPipelines(
-  listed: readonly PipelineEntry[],
+async function pipelinesToChoose(
+  request: RunArgument,
   client: ServiceClient,
   projects: readonly LocalProject[],
-  { lastUsed }: ChooseStartDeps,
+  { lastUsed, signal }: ChooseStartDeps,
 ): Promise<readonly PipelineEntry[]> {
-  if (client.environment !== undefined && listed.length > 0) return listed;
-  const local = await listLocalPipelines(projects, lastUsed);
-  const isListed = ({ name, project }: PipelineEntry) =>
-    local.some((entry) => entry.name === name && entry.project === project);
-  return [...local, ...listed.filter((entry) => !isListed(entry))];
+  const isHere = client.environment !== undefined;
+  const local = await localPipelines(projects, isHere);
+  const isNamedHere = request.kind !== "pick" && meantBy(request, local).length > 0;
+  if (local.length > 0 && (isHere || isNamedHere)) return local;
+  const listed = await listPipelines(client, projects, signal);
+  const used = isHere && listed.length > 0 ? [] : lastUsed.entries();
+  const known = [...local];
+  for (const entry of [...listed, ...used]) {
+    const isSame = ({ name, project }: PipelineEntry) =>
+      name === entry.name && project === (entry.project ?? project);
+    if (!known.some(isSame)) known.push(entry);
+  }
+  return known;
 }
 
 async function showUntrusted({ window, executeCommand }: ChooseStartDeps): Promise<void> {
@@ -100,34 +110,32 @@ async function choosePipeline(
   title: string,
   deps: ChooseStartDeps,
 ): Promise<PipelineChoice | undefined> {
-  const pick = (among: readonly PipelineEntry[]) =>
-    pickPipeline(deps.lastUsed.order(among), deps.window, title);
+  const meant = meantBy(request, entries);
+  const [entry, other] = meant;
+  if (request.kind === "pick" || other !== undefined) {
+    return pickPipeline(deps.lastUsed.order(meant), deps.window, title);
+  }
+  if (entry !== undefined) return { kind: "listed", entry };
+  const name =
+    request.kind === "named" ? request.pipeline : (request.pipeline ?? basename(request.path, ".yaml"));
+  return { kind: "typed", name };
+}
+
+/** The pipelines that the argument may mean; all of them for a person who picks. */
+function meantBy(request: RunArgument, entries: readonly PipelineEntry[]): readonly PipelineEntry[] {
   switch (request.kind) {
     case "pick":
-      return pick(entries);
-    case "file": {
-      const path = `pipelines/${basename(request.path)}`;
-      const entry = entries.find((one) => one.path === path);
-      return entry === undefined
-        ? typed(request.pipeline ?? nameOfFile(request.path))
-        : { kind: "listed", entry };
-    }
-    case "named": {
-      const { pipeline, project } = request;
-      const found = entries.filter(
-        (entry) => entry.name === pipeline && (project === undefined || entry.project === project),
+      return entries;
+    case "file":
+      return entries.filter(({ path }) => path === `pipelines/${basename(request.path)}`);
+    case "named":
+      return entries.filter(
+        ({ name, project }) =>
+          name === request.pipeline && (request.project === undefined || project === request.project),
       );
-      const [entry, other] = found;
-      if (other !== undefined) return pick(found);
-      return entry === undefined ? typed(pipeline) : { kind: "listed", entry };
-    }
     default:
       return request satisfies never;
   }
-}
-
-function typed(name: string): PipelineChoice {
-  return { kind: "typed", name };
 }
 
 /** The folder of the project that a pipeline file belongs to. */
@@ -140,27 +148,19 @@ function folderOf(path: string): string {
   return dirname(dirname(path));
 }
 
-function nameOfFile(path: string): string {
-  return basename(path, ".yaml");
-}
-
-async function localProjects(folders: readonly string[]): Promise<LocalProject[]> {
-  const found = await Promise.all(folders.map(findProject));
-  const byRoot = new Map(
-    found.filter((project) => project !== undefined).map((project) => [project.root, project]),
-  );
-  return [...byRoot.values()];
-}
-
-/** Registers the window's projects; the service may give them other names. */
-async function registerProjects(
+/** The projects of the folders, under the service's names for them. */
+async function registeredProjects(
   client: ServiceClient,
-  projects: readonly LocalProject[],
-  signal: AbortSignal,
+  folders: readonly string[],
+  { projectNames }: ChooseStartDeps,
 ): Promise<LocalProject[]> {
+  const found = await Promise.all(folders.map(findProject));
+  const projects = new Map(
+    found.flatMap((project) => (project === undefined ? [] : [[project.root, project] as const])),
+  );
   const known: LocalProject[] = [];
   // One after the other, so that of two folders of one name the same one always comes first.
-  for (const project of projects) known.push(await registerProject(client, project, signal));
+  for (const project of projects.values()) known.push(await projectNames.register(client, project));
   return known;
 }
 
@@ -181,20 +181,21 @@ async function listPipelines(
   }
 }
 
-/** The window's own files and the pipelines run before, for a service that lists none. */
-async function listLocalPipelines(
+/** The pipelines of the window's own files. @param hasProblems whether what is wrong with a file is told. */
+async function localPipelines(
   projects: readonly LocalProject[],
-  lastUsed: LastUsed,
+  hasProblems: boolean,
 ): Promise<PipelineEntry[]> {
   const files = await Promise.all(
     projects.map(async ({ name: project, root }) =>
-      (await projectFiles(root)).map(({ name, path }): PipelineEntry => ({ name, project, path })),
+      (await checkedFiles(root)).map(({ name, path, parsed }): PipelineEntry => {
+        const entry = { name, project, path };
+        if (!hasProblems || parsed.kind === "valid") return entry;
+        return { ...entry, problem: parsed.problems.map((each) => formatProblem(path, each)).join("\n") };
+      }),
     ),
   );
-  const entries = files.flat();
-  const isOfFile = (used: PipelineEntry) =>
-    entries.some(({ name, project }) => name === used.name && project === (used.project ?? project));
-  return [...entries, ...lastUsed.entries().filter((used) => !isOfFile(used))];
+  return files.flat();
 }
 
 function toChosenStart(

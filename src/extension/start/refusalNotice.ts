@@ -2,6 +2,7 @@ import { t } from "@vscode/l10n";
 import type { window as vscodeWindow } from "vscode";
 import type { RefusedStart } from "../../contract/refusal.ts";
 import { type RefusalFacts, refusalLines } from "../../text/refusalText.ts";
+import type { ChosenStart } from "./chooseStart.ts";
 import type { SlotHolders } from "./waitNotice.ts";
 
 export type RefusalAnswer =
@@ -11,6 +12,11 @@ export type RefusalAnswer =
   | "who-holds"
   | "what-counts"
   | "dismissed";
+
+/** What the buttons of a refusal do with the start that was refused, but for Retry. */
+export type RefusalActions = Readonly<
+  Record<Exclude<RefusalAnswer, "retry" | "dismissed">, (start: ChosenStart) => Promise<void>>
+>;
 
 /** A tool may give any number of hints. */
 const mostHints = 4;

@@ -1,25 +1,27 @@
 import { join } from "node:path";
 import { t } from "@vscode/l10n";
 import * as z from "zod/mini";
+import { readTimeLimit } from "../../client/start/timeLimit.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import { fromStepSchema } from "../../contract/fromStep.ts";
 import { timeLimit } from "../../contract/limits.ts";
-import { parseDuration } from "../../pipeline/file/duration.ts";
 import { duration } from "../../text/time.ts";
 
 /** The argument of `pipelineRuns.run`. */
 export type RunArgument =
   /** The person picks. */
   | { readonly kind: "pick" }
-  | {
-      readonly kind: "named";
-      readonly pipeline: string;
-      readonly project: string | undefined;
-      readonly timeLimitSeconds: number | undefined;
-      readonly fromStep: string | undefined;
-    }
+  | ({ readonly kind: "named" } & NamedStart)
   /** A pipeline file on this machine by its absolute path, with the pipeline's name if the caller read it. */
   | { readonly kind: "file"; readonly path: string; readonly pipeline?: string };
+
+/** What a keybinding, another extension or a task asks to start. Left out: see `StartRequest`. */
+export interface NamedStart {
+  readonly pipeline: string;
+  readonly project: string | undefined;
+  readonly timeLimitSeconds: number | undefined;
+  readonly fromStep: string | undefined;
+}
 
 /** A pipeline file's row or lens. It has no project name, since the service may know the project by another. */
 const fileItemSchema = z.object({
@@ -46,7 +48,7 @@ const knownKeys = ["pipeline", "project", "timeLimit", "fromStep"];
  */
 export function readRunArgument(given: unknown): RunArgument {
   if (given === undefined || given === null) return { kind: "pick" };
-  if (typeof given === "string") return named({ pipeline: given });
+  if (typeof given === "string") return { kind: "named", ...readNamedStart({ pipeline: given }) };
   if (typeof given !== "object") throw unreadable(t("it is a {0}", typeof given));
   const file = z.safeParse(fileSchema, given);
   if (file.success) {
@@ -59,38 +61,32 @@ export function readRunArgument(given: unknown): RunArgument {
     const { root, path, pipeline } = item.data;
     return { kind: "file", path: join(root, path), pipeline };
   }
-  // An item of a view has more fields; one that almost matches a known field is a typing error.
+  return { kind: "named", ...readNamedStart(given) };
+}
+
+/**
+ * Reads `{ pipeline, project?, timeLimit?, fromStep? }`, which may have other fields too, as an item of a view and a
+ * task's definition have. A field whose name almost is one of these is a typing error.
+ * @throws PipelineError `invalid-request` that names the field.
+ */
+export function readNamedStart(given: object): NamedStart {
   for (const key of Object.keys(given)) {
     const meant = knownKeys.find((known) => key !== known && isSlipOf(known, key));
     if (meant !== undefined) throw unreadable(t("`{0}` is written `{1}`", key, meant));
   }
-  return named(given);
-}
-
-function named(given: unknown): RunArgument {
   const read = z.safeParse(namedSchema, given);
   if (!read.success) {
     const field = String(read.error.issues[0]?.path[0] ?? "pipeline");
     throw unreadable(t("`{0}` is missing or not what it should be", field));
   }
-  const { pipeline, project, fromStep, timeLimit: limit } = read.data;
-  const milliseconds = limit === undefined ? undefined : parseDuration(limit);
-  if (limit !== undefined && (milliseconds === undefined || !isTimeLimit(milliseconds))) {
+  const { pipeline, project, fromStep, timeLimit: written } = read.data;
+  const timeLimitSeconds = written === undefined ? undefined : readTimeLimit(written);
+  if (written !== undefined && timeLimitSeconds === undefined) {
     throw unreadable(
       t("`timeLimit` is seconds or a text like `5m`, from 1 s to {0}", duration(timeLimit.atMost * 1000)),
     );
   }
-  return {
-    kind: "named",
-    pipeline,
-    project,
-    timeLimitSeconds: milliseconds === undefined ? undefined : milliseconds / 1000,
-    fromStep,
-  };
-}
-
-function isTimeLimit(milliseconds: number): boolean {
-  return milliseconds >= 1000 && milliseconds <= timeLimit.atMost * 1000 && milliseconds % 1000 === 0;
+  return { pipeline, project, timeLimitSeconds, fromStep };
 }
 
 /** A time limit may have its unit in its name, as elsewhere. */
@@ -103,7 +99,7 @@ function plain(key: string): string {
 }
 
 function unreadable(why: string): PipelineError {
-  return new PipelineError("invalid-request", t("Run Pipeline can't be given this: {0}.", why), {
-    next: t("It takes a name, or an object with `pipeline` and, if wanted, `project` and `timeLimit`."),
+  return new PipelineError("invalid-request", t("The start request can't be read: {0}.", why), {
+    next: t("It is a name, or an object with `pipeline` and, if wanted, `project` and `timeLimit`."),
   });
 }

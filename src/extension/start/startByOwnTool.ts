@@ -18,10 +18,11 @@ export interface StartByToolDeps extends OwnToolDeps {
   readonly signal: AbortSignal;
 }
 
-type ToolAttempt =
+type ToolEnd =
   | { readonly kind: "done" }
-  | { readonly kind: "refused"; readonly refused: RefusedStart; readonly hints: readonly Hint[] }
-  | { readonly kind: "stopped"; readonly made: "not known" };
+  | { readonly kind: "refused"; readonly refused: RefusedStart; readonly hints: readonly Hint[] };
+
+type ToolAttempt = ToolEnd | { readonly kind: "stopped"; readonly made: "not known" };
 
 /**
  * Runs a pipeline with the service's own tool, which waits for a slot and follows the run itself (contract: "The
@@ -35,9 +36,8 @@ export async function startByOwnTool(
 ): Promise<ToolAttempt> {
   const tool = await ownTool(client, { root, timeLimitSeconds, fromStep }, deps);
   const stop = new AbortController();
-  const began = systemClock.monotonic();
   try {
-    const outcome = await deps.window.withProgress(
+    return await deps.window.withProgress(
       {
         location: ProgressLocation.notification,
         title: t("Running {0} by {1}", pipeline, tool.cliPath),
@@ -46,26 +46,30 @@ export async function startByOwnTool(
       (progress, token) => {
         token.onCancellationRequested(() => stop.abort(new StoppedWaiting("stopped")));
         progress.report({ message: t("its tool waits for a slot by itself") });
-        return startByTool(
+        return runOwnTool(
           { ...tool, onProgress: (message) => progress.report({ message }) },
           pipeline,
           AbortSignal.any([deps.signal, stop.signal]),
         );
       },
     );
-    if (outcome.kind === "done") return outcome;
-    const waitedSeconds = Math.round((systemClock.monotonic() - began) / 1000);
-    return {
-      kind: "refused",
-      refused: { pipeline, refusal: outcome.refusal, waitedSeconds },
-      hints: outcome.hints,
-    };
   } catch (error) {
     if (error instanceof StoppedWaiting) return { kind: "stopped", made: "not known" };
     throw error;
   } finally {
     void deps.session.refresh(client, deps.signal).catch(() => {});
   }
+}
+
+/** Runs a pipeline with the tool to its end, and measures its wait. @throws PipelineError as `startByTool`. */
+export async function runOwnTool(tool: ForeignTool, pipeline: string, signal: AbortSignal): Promise<ToolEnd> {
+  const { clock = systemClock } = tool;
+  const began = clock.monotonic();
+  const outcome = await startByTool(tool, pipeline, signal);
+  if (outcome.kind === "done") return outcome;
+  const waitedSeconds = Math.round((clock.monotonic() - began) / 1000);
+  const { refusal, hints } = outcome;
+  return { kind: "refused", refused: { pipeline, refusal, waitedSeconds }, hints };
 }
 
 export interface OwnToolDeps {

@@ -13,7 +13,7 @@ import type { Session } from "../session/session.ts";
 import { runsPerDayOf } from "../session/sessionState.ts";
 import type { Shutdown } from "../window/shutdown.ts";
 import type { ChosenStart } from "./chooseStart.ts";
-import { showRefusal } from "./refusalNotice.ts";
+import { type RefusalActions, showRefusal } from "./refusalNotice.ts";
 import { type StartByToolDeps, startByOwnTool, startsByTool } from "./startByOwnTool.ts";
 import {
   knownSlotHolders,
@@ -26,10 +26,11 @@ import {
 import type { Wait, Waits } from "./waits.ts";
 
 export interface StartPipelineDeps extends StartByToolDeps {
-  readonly session: Pick<Session, "connect" | "refresh" | "state">;
+  readonly session: Pick<Session, "connect" | "connectAnew" | "refresh" | "state">;
   readonly target: () => Target;
   readonly waits: Waits;
   readonly shutdown: Pick<Shutdown, "join">;
+  readonly refusalActions: RefusalActions;
   readonly announcer: Pick<RunAnnouncer, "follow" | "suppress" | "announceDone">;
   readonly window: Pick<
     typeof vscodeWindow,
@@ -87,37 +88,14 @@ export async function startPipeline(chosen: ChosenStart, deps: StartPipelineDeps
           holders: attempt.holders,
         };
         const answer = await showRefusal(attempt.refused, facts, deps.window);
-        switch (answer) {
-          case "retry":
-            break;
-          case "retry-at-reset":
-            await deps.executeCommand("pipelineRuns.retryAtReset", argumentOf(chosen));
-            return;
-          case "cancel-mine":
-            await deps.executeCommand("pipelineRuns.cancelMine");
-            return;
-          case "who-holds":
-            await deps.executeCommand("pipelineRuns.whoHolds", argumentOf(chosen));
-            return;
-          case "what-counts":
-            await deps.executeCommand("pipelineRuns.whatCounts");
-            return;
-          case "dismissed":
-            return;
-          default:
-            answer satisfies never;
-        }
+        if (answer === "dismissed") return;
+        if (answer !== "retry") return deps.refusalActions[answer](chosen);
         break;
       }
       default:
         attempt satisfies never;
     }
   }
-}
-
-/** The start as the argument of `pipelineRuns.run`. */
-function argumentOf({ pipeline, project, timeLimitSeconds, fromStep }: ChosenStart): Record<string, unknown> {
-  return { pipeline, project, timeLimit: timeLimitSeconds, fromStep };
 }
 
 function stoppedText(made: "no run" | "not known"): string {
@@ -228,7 +206,7 @@ function warnOfDoubt({ pipeline }: ChosenStart, { signal, window, executeCommand
 }
 
 interface ReconnectDeps {
-  readonly session: Pick<Session, "connect">;
+  readonly session: Pick<Session, "connectAnew">;
   readonly target: () => Target;
 }
 
@@ -239,7 +217,7 @@ interface ReconnectDeps {
 export function reconnectTo({ session, target }: ReconnectDeps): Reconnect | undefined {
   if (target().kind !== "embedded") return undefined;
   return (signal) => {
-    if (target().kind === "embedded") return session.connect(signal);
+    if (target().kind === "embedded") return session.connectAnew(signal);
     throw otherService();
   };
 }

@@ -31,15 +31,15 @@ export function pipelineTasks(
     makeTask: (definition, folder, name) => {
       const execution = new vscode.CustomExecution(
         async (resolved) =>
-          new TaskTerminal(async (place) => {
+          new TaskTerminal(async (io) => {
             try {
               const [loaded, { runTask }] = await Promise.all([load(), import("./runTask.ts")]);
               const deps = { ...loaded, isOpen };
-              const exitCode = await shutdown.join(runTask(resolved, folder?.uri.fsPath, place, deps));
+              const exitCode = await shutdown.join(runTask(resolved, folder?.uri.fsPath, io, deps));
               if (exitCode !== exitCodes.done) await pause(untilMatched);
               return exitCode;
             } catch (error) {
-              place.screen.line(describeError(error));
+              io.stream.write(`${describeError(error)}\n`);
               return exitCodes.runDidNotSucceed;
             }
           }, ended),

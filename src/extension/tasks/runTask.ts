@@ -1,141 +1,188 @@
+import { join } from "node:path";
 import { t } from "@vscode/l10n";
-import { type LocalProject, registerProject } from "../../client/project.ts";
-import { describeError, errorTypes, exitCodes, PipelineError } from "../../contract/errors.ts";
+import { Output, reportFault } from "../../cli/output/output.ts";
+import { Batch, type Outcome } from "../../cli/run/batch.ts";
+import { conclude } from "../../cli/run/conclude.ts";
+import { LiveLines } from "../../cli/terminal/liveLines.ts";
+import type { RunTerminal } from "../../cli/tool.ts";
+import { exitCodes, PipelineError } from "../../contract/errors.ts";
+import { refusalReport, startOptions } from "../../contract/refusal.ts";
 import type { Run } from "../../contract/run.ts";
-import { replaceControlCharacters, sanitizeForTerminal } from "../../text/controlCharacters.ts";
+import { failedStep } from "../../contract/runStatus.ts";
+import { systemClock } from "../../machine/clock.ts";
+import { findStep } from "../../pipeline/editing/outline.ts";
+import { formatProblem } from "../../pipeline/mistakes/problem.ts";
+import { projectFiles } from "../../project/pipelineFiles.ts";
+import { replaceControlCharacters } from "../../text/controlCharacters.ts";
+import { english, refusalLines } from "../../text/refusalText.ts";
 import type { RunAnnouncer } from "../announce/runAnnouncer.ts";
+import { analyse, positionAt } from "../files/analyses.ts";
 import type { Target } from "../keys/target.ts";
+import type { ProjectNames } from "../session/projectNames.ts";
 import type { Session } from "../session/session.ts";
-import { runsPerDayOf } from "../session/sessionState.ts";
 import type { LastUsed } from "../start/lastUsed.ts";
-import { startsByTool } from "../start/startByOwnTool.ts";
+import { readNamedStart } from "../start/runArgument.ts";
+import { type OwnToolDeps, ownTool, runOwnTool, startsByTool } from "../start/startByOwnTool.ts";
 import { reconnectTo } from "../start/startPipeline.ts";
 import type { Waits } from "../start/waits.ts";
-import { failedStepLine, followTask } from "./followTask.ts";
-import { printRefusal, runTaskByTool, startTask, type TaskStart } from "./startTask.ts";
-import { type PipelineTask, projectOfTask, readTaskDefinition } from "./taskDefinition.ts";
-import { style, type TaskIo } from "./taskTerminal.ts";
+import { firstAndLastLine } from "../window/runText.ts";
+import { projectOfTask } from "./taskDefinition.ts";
+import type { TaskIo } from "./taskTerminal.ts";
 
-export interface RunTaskDeps {
-  readonly session: Pick<Session, "connect" | "refresh" | "state">;
+export interface RunTaskDeps extends OwnToolDeps {
+  readonly session: Pick<Session, "connect" | "connectAnew" | "refresh" | "state">;
   readonly target: () => Target;
   readonly waits: Waits;
   readonly announcer: Pick<RunAnnouncer, "suppress">;
   readonly lastUsed: Pick<LastUsed, "note">;
-  /** The window's folders on this machine. */
-  readonly folders: () => readonly string[];
+  readonly projectNames: Pick<ProjectNames, "register">;
   readonly isTrusted: () => boolean;
-  /** The service's own tool, for a service that starts runs in no other way; undefined if the setting is empty. */
-  readonly cliPath: () => string | undefined;
-  readonly env: Readonly<Record<string, string | undefined>>;
   /** Whether a file is open, and so marks its failed step itself. */
   readonly isOpen: (path: string) => boolean;
   /** Aborted when the extension ends. */
   readonly signal: AbortSignal;
 }
 
+/** The editor's own terminal, whatever environment the editor was started in. */
+const env = { TERM_PROGRAM: "vscode" };
+
 /**
- * Runs a task and prints the wait, the run with its log, or the refusal with its hints.
+ * Runs a task as `pipeline run <name> --log` runs it, with the window's connection to the service.
  * @param folder the task's folder; see `projectOfTask`.
- * @returns the exit code, as the tool's (contract: "The command-line tool"). Never rejects.
+ * @returns the tool's exit code (contract: "The command-line tool"). Never rejects.
  */
 export async function runTask(
-  definition: unknown,
+  definition: object,
   folder: string | undefined,
-  { screen, signals }: TaskIo,
+  io: TaskIo,
   deps: RunTaskDeps,
 ): Promise<number> {
+  const flags = { json: false, quiet: false, color: true };
+  const output = new Output({ out: io.stream, err: io.stream, env, flags });
   try {
-    if (!deps.isTrusted()) throw notTrusted();
-    return await run(readTaskDefinition(definition), folder, { screen, signals }, deps);
+    return await run(definition, folder, io, output, deps);
   } catch (error) {
-    screen.clear();
-    if (signals.interrupted.aborted) {
-      screen.line(style.dim(t("Interrupted.")));
-      return exitCodes.interrupted;
-    }
-    screen.line(problemText(error));
-    return error instanceof PipelineError ? errorTypes[error.type].exitCode : errorTypes.internal.exitCode;
+    return reportFault(output, "run", withoutMatches(error), io.interrupted);
+  } finally {
+    output.release();
   }
 }
 
 async function run(
-  task: PipelineTask,
+  definition: object,
   folder: string | undefined,
-  place: TaskIo,
+  io: TaskIo,
+  output: Output,
   deps: RunTaskDeps,
 ): Promise<number> {
-  const { session, announcer } = deps;
-  const { screen, signals } = place;
-  const { interrupted } = signals;
+  if (!deps.isTrusted()) throw notTrusted();
+  const { session, announcer, waits } = deps;
+  const start = readNamedStart(definition);
+  const { pipeline, timeLimitSeconds, fromStep } = start;
+  const stop = new AbortController();
+  const interrupted = AbortSignal.any([io.interrupted, stop.signal]);
   const client = await session.connect(interrupted);
+  const found = await projectOfTask(start, folder, deps.folders());
+  const known = found && (await deps.projectNames.register(client, found));
+  const { name: project = start.project, root } = known ?? {};
+  if (project !== undefined) await deps.lastUsed.note(project, pipeline);
+
   const reconnect = reconnectTo(deps);
-  const found = await projectOfTask(task, folder, deps.folders());
-  const project = found && (await registerProject(client, found, interrupted));
-  const projectName = project?.name ?? task.project;
-  const request = {
-    pipeline: task.pipeline,
-    ...(projectName === undefined ? {} : { project: projectName }),
-    ...(task.timeLimitSeconds === undefined ? {} : { timeLimitSeconds: task.timeLimitSeconds }),
+  const terminal: RunTerminal = {
+    output,
+    env,
+    interrupted,
+    leaving: io.leaving,
+    unread: io.leaving,
+    connect: async (signal = interrupted) => reconnect?.(signal) ?? client,
   };
-  let started: TaskStart;
-  try {
-    started = await startTask(
-      request,
-      { client, root: project?.root, reconnect, waits: deps.waits, screen },
-      interrupted,
-    );
-  } catch (error) {
-    if (!startsByTool(error, deps)) throw error;
-    return await runTaskByTool(task, client, project?.root, place, deps);
-  } finally {
+  using live = new LiveLines(output, systemClock);
+  const wait = waits.begin({ pipeline, project }, () => stop.abort(new Error("the wait was stopped")));
+  const batch = new Batch(
+    terminal,
+    client,
+    {
+      parallel: 1,
+      detach: false,
+      project,
+      root,
+      timeLimitSeconds,
+      fromStep,
+      log: { stream: "output", isOneOfSeveral: false },
+      retryOptions: startOptions({ timeLimitSeconds, fromStep }),
+      onWaiting: (secondsLeft, place) => wait.update(secondsLeft, place),
+      // Its end shows in the terminal.
+      onStarted: ({ runId }) => announcer.suppress(runId),
+    },
+    { output, live, clock: client.clock, isOneOfSeveral: false },
+  );
+  const outcomes = await batch.run([pipeline], () => {
+    wait.end();
     // Where no event tells of the new count, it is asked for; a failing question shows in the status bar by itself.
     session.refresh(client, deps.signal).catch(() => {});
-  }
-  switch (started.kind) {
-    case "refused":
-      return printRefusal(started.refused, screen, { runsPerDay: runsPerDayOf(session.state.value) });
-    case "abandoned":
-      screen.line(style.dim(givenUp(task.pipeline, started.isInDoubt)));
-      return exitCodes.interrupted;
-    case "run": {
-      if (projectName !== undefined) await deps.lastUsed.note(projectName, task.pipeline);
-      // Its end shows in the terminal.
-      announcer.suppress(started.run.runId);
-      const ended = await followTask(client, started.run, { screen, signals, reconnect });
-      if (ended !== undefined && project !== undefined)
-        await printFailedPosition(ended, project, folder, place, deps);
-      if (interrupted.aborted) return exitCodes.interrupted;
-      return ended === undefined || ended.status === "succeeded"
-        ? exitCodes.done
-        : exitCodes.runDidNotSucceed;
+  });
+  const [outcome] = outcomes;
+  if (outcome?.kind === "not-started" && startsByTool(outcome.error, deps)) {
+    const tool = await ownTool(client, { root, timeLimitSeconds, fromStep }, deps);
+    output.note(`${pipeline}: run by ${tool.cliPath}`);
+    const end = await runOwnTool({ ...tool, clock: client.clock }, pipeline, interrupted);
+    if (end.kind === "done") {
+      output.text(`${pipeline} succeeded`);
+      return exitCodes.done;
     }
-    default:
-      return started satisfies never;
+    const facts = { now: Date.now(), hints: end.hints };
+    output.refusal(refusalReport(end.refused), refusalLines([end.refused], facts, english));
+    return exitCodes.refusedByLimit;
   }
+  const state = session.state.value;
+  const exitCode = await conclude(outcomes.map(withoutMatch), {
+    output,
+    root,
+    wasInterrupted: interrupted.aborted,
+    took: 0,
+    org: state.kind === "live" ? state.org : undefined,
+  });
+  if (outcome?.kind === "run" && root !== undefined) {
+    const line = await failedPosition(outcome.run, root, folder, deps);
+    if (line !== undefined) output.aside(replaceControlCharacters(line));
+  }
+  return exitCode;
 }
 
-/** Prints the failed step's position: a link in the terminal, and one of the editor's problems. */
-async function printFailedPosition(
-  ended: Run,
-  { root }: LocalProject,
+/**
+ * The failed step's position and message, as the problem matcher reads it; undefined if the file is not here or no longer
+ * has the step. Of an open file it is indented, which the matcher ignores: the editor marks the step itself.
+ * @param folder to which the problem matcher resolves paths; a file elsewhere is named in full.
+ */
+async function failedPosition(
+  run: Run,
+  root: string,
   folder: string | undefined,
-  { screen }: TaskIo,
   { isOpen }: Pick<RunTaskDeps, "isOpen">,
-): Promise<void> {
-  const failed = await failedStepLine(ended, root, folder);
-  if (failed === undefined) return;
-  screen.line(`${isOpen(failed.file) ? unmatched : ""}${replaceControlCharacters(failed.line)}`);
+): Promise<string | undefined> {
+  const failed = failedStep(run);
+  const file = failed && (await projectFiles(root)).find(({ name }) => name === run.pipeline);
+  if (failed === undefined || file?.text === undefined) return undefined;
+  const { outline, parsed, text } = analyse(file.text, file.path);
+  const { step, index } = failed;
+  const there = findStep(outline, parsed, { name: step.name, index });
+  if (there === undefined) return undefined;
+  const { line, character } = positionAt(text, there.span.start);
+  const message = `${step.name}: ${firstAndLastLine(step.message ?? run.reason ?? run.status)}`;
+  const whole = join(root, file.path);
+  const position = { line: line + 1, column: character + 1, message };
+  return `${isOpen(whole) ? "  " : ""}${formatProblem(root === folder ? file.path : whole, position)}`;
 }
 
-/** Before a line that the problem matcher ignores, since the editor has its problem already. */
-const unmatched = "  ";
+function withoutMatch(outcome: Outcome): Outcome {
+  return outcome.kind === "not-started" ? { ...outcome, error: withoutMatches(outcome.error) } : outcome;
+}
 
-function givenUp(pipeline: string, isInDoubt: boolean): string {
-  const name = replaceControlCharacters(pipeline);
-  return isInDoubt
-    ? t("It is unknown whether a run of {0} was started.", name)
-    : t("{0} stopped waiting, and no run was started.", name);
+/** An error whose file positions are indented, which the problem matcher ignores: the editor marks those itself. */
+function withoutMatches(error: unknown): unknown {
+  if (!(error instanceof PipelineError) || error.type !== "invalid-request") return error;
+  const message = error.message.replaceAll(/^(?=.*:\d+:\d+: )/gm, "  ");
+  return new PipelineError(error.type, message, { next: error.next, cause: error });
 }
 
 function notTrusted(): PipelineError {
@@ -146,12 +193,4 @@ function notTrusted(): PipelineError {
       next: t("Trust the workspace first."),
     },
   );
-}
-
-/** The error in red, except lines with a file position, which the terminal turns into links. */
-function problemText(error: unknown): string {
-  return sanitizeForTerminal(describeError(error), false)
-    .split("\n")
-    .map((line) => (/:\d+:\d+: /.test(line) ? `${unmatched}${line}` : style.bad(line)))
-    .join("\n");
 }

@@ -1,56 +1,10 @@
-import { t } from "@vscode/l10n";
 import type { Task, TaskDefinition, TaskProvider, WorkspaceFolder } from "vscode";
-import * as z from "zod/mini";
 import { findProject, type LocalProject } from "../../client/project.ts";
-import { PipelineError } from "../../contract/errors.ts";
-import { timeLimit } from "../../contract/limits.ts";
-import { startRequestSchema } from "../../contract/run.ts";
-import { parseDuration } from "../../pipeline/file/duration.ts";
 import { projectFiles } from "../../project/pipelineFiles.ts";
+import type { NamedStart } from "../start/runArgument.ts";
 
 /** The `type` of a task that runs a pipeline. */
 export const taskType = "pipeline";
-
-/** A task of `tasks.json`. */
-export interface PipelineTask {
-  readonly pipeline: string;
-  /** A project's name; that of the task's folder, if left out. */
-  readonly project: string | undefined;
-  /** The pipeline's own limit, if left out. */
-  readonly timeLimitSeconds: number | undefined;
-}
-
-const definitionSchema = z.looseObject({
-  pipeline: startRequestSchema.shape.pipeline,
-  project: startRequestSchema.shape.project,
-  timeLimit: z.optional(z.union([z.number(), z.string()])),
-});
-
-/** Reads a task's definition, unchecked. @throws PipelineError `usage` naming the invalid property. */
-export function readTaskDefinition(definition: unknown): PipelineTask {
-  const read = definitionSchema.safeParse(definition);
-  if (!read.success) {
-    const [wrong] = read.error.issues;
-    throw unusable(String(wrong?.path[0] ?? "pipeline"));
-  }
-  const { pipeline, project, timeLimit: written } = read.data;
-  const seconds = written === undefined ? undefined : secondsOf(written);
-  return { pipeline, project, timeLimitSeconds: seconds };
-}
-
-function secondsOf(written: number | string): number {
-  const seconds = (parseDuration(written) ?? Number.NaN) / 1000;
-  if (Number.isInteger(seconds) && seconds >= 1 && seconds <= timeLimit.atMost) return seconds;
-  throw unusable("timeLimit");
-}
-
-function unusable(property: string): PipelineError {
-  const next =
-    property === "timeLimit"
-      ? t("A time limit is a whole number of seconds, or a text such as 5m; 1h at most.")
-      : t("It should be a name of 1 to 200 characters.");
-  return new PipelineError("usage", t("The task's property {0} can't be used.", `"${property}"`), { next });
-}
 
 export interface TaskProviderDeps {
   /** The window's folders on this machine; none in a workspace that isn't trusted. */
@@ -101,7 +55,7 @@ export class PipelineTaskProvider implements TaskProvider {
  * @returns undefined for a project that is not in this window.
  */
 export async function projectOfTask(
-  { pipeline, project }: PipelineTask,
+  { pipeline, project }: NamedStart,
   folder: string | undefined,
   folders: readonly string[],
 ): Promise<LocalProject | undefined> {

@@ -1,24 +1,17 @@
-import type { Pseudoterminal } from "vscode";
+import type { Pseudoterminal, TerminalDimensions } from "vscode";
+import type { Stream } from "../../cli/terminal/terminal.ts";
 import { exitCodes } from "../../contract/errors.ts";
-import { sanitizeForTerminal } from "../../text/controlCharacters.ts";
 import { Emitter } from "../window/observable.ts";
 
-/** How a task is ended early, as the tool in a terminal (contract: "The command-line tool"). */
-export interface TaskSignals {
+/** A task's terminal, and how the task is ended early, as the tool in a terminal (contract: "The command-line tool"). */
+export interface TaskIo {
+  /** Takes what has been made safe for a terminal. */
+  readonly stream: Stream;
   /** Aborted by the first Ctrl-C, and when the terminal or the window closes. */
   readonly interrupted: AbortSignal;
   /** Aborted by the second Ctrl-C: nothing is awaited any more. */
   readonly leaving: AbortSignal;
 }
-
-/** A task's output and its signals. */
-export interface TaskIo {
-  readonly screen: TaskScreen;
-  readonly signals: TaskSignals;
-}
-
-/** Runs a task. @returns its exit code. Never rejects. */
-export type TaskAction = (place: TaskIo) => Promise<number>;
 
 const ctrlC = "\u0003";
 
@@ -26,35 +19,38 @@ const ctrlC = "\u0003";
 export class TaskTerminal implements Pseudoterminal {
   readonly onDidWrite: Pseudoterminal["onDidWrite"];
   readonly onDidClose: NonNullable<Pseudoterminal["onDidClose"]>;
-  readonly #act: TaskAction;
+  readonly #act: (io: TaskIo) => Promise<number>;
   readonly #ended: AbortSignal;
   readonly #interrupted = new AbortController();
   readonly #leaving = new AbortController();
+  readonly #written = new Emitter<string>();
   readonly #closed = new Emitter<number>();
-  readonly #screen: TaskScreen;
+  #size: TerminalDimensions | undefined;
   #isOver = false;
 
-  /** @param ended aborts when the extension ends, which interrupts the task. */
-  constructor(act: TaskAction, ended: AbortSignal) {
-    const written = new Emitter<string>();
-    this.onDidWrite = (listener) => written.subscribe(listener);
+  /**
+   * @param act runs the task; resolves to its exit code and never rejects.
+   * @param ended aborts when the extension ends, which interrupts the task.
+   */
+  constructor(act: (io: TaskIo) => Promise<number>, ended: AbortSignal) {
+    this.onDidWrite = (listener) => this.#written.subscribe(listener);
     this.onDidClose = (listener) => this.#closed.subscribe(listener);
     this.#act = act;
     this.#ended = ended;
-    this.#screen = new TaskScreen((text) => {
-      if (!this.#isOver) written.emit(text);
-    });
   }
 
   /** Begins the task; earlier output would be lost. */
-  open(): void {
+  open(size?: TerminalDimensions): void {
+    this.#size = size;
     this.#ended.addEventListener("abort", this.#interrupt, { once: true });
     if (this.#ended.aborted) this.#interrupt();
     const { signal: interrupted } = this.#interrupted;
     const { signal: leaving } = this.#leaving;
-    void this.#act({ screen: this.#screen, signals: { interrupted, leaving } }).then((exitCode) =>
-      this.#end(exitCode),
-    );
+    void this.#act({ stream: this.#stream(), interrupted, leaving }).then((exitCode) => this.#end(exitCode));
+  }
+
+  setDimensions(size: TerminalDimensions): void {
+    this.#size = size;
   }
 
   /** Called when the person or the editor closes the terminal. */
@@ -83,49 +79,20 @@ export class TaskTerminal implements Pseudoterminal {
   }
 
   readonly #interrupt = (): void => this.#interrupted.abort(new Error("the task was interrupted"));
-}
 
-const esc = "\u001b";
-/** Clears the line. */
-const clearLine = `\r${esc}[2K`;
-/** A passing line must not wrap, since its second line would stay. */
-const noWrap = `${esc}[?7l`;
-const wrap = `${esc}[?7h`;
-
-/** SGR sequences, in the theme's colours. */
-export const style = {
-  bold: (text: string) => `${esc}[1m${text}${esc}[22m`,
-  dim: (text: string) => `${esc}[2m${text}${esc}[22m`,
-  bad: (text: string) => `${esc}[31m${text}${esc}[39m`,
-  good: (text: string) => `${esc}[32m${text}${esc}[39m`,
-} as const;
-
-/**
- * The output of a task: lines that stay, and at most one that the next output replaces. Only colours in it drive the
- * terminal, whatever its origin.
- */
-export class TaskScreen {
-  readonly #write: (text: string) => void;
-  #isPassing = false;
-
-  constructor(write: (text: string) => void) {
-    this.#write = write;
-  }
-
-  line(text: string): void {
-    this.clear();
-    this.#write(`${sanitizeForTerminal(text, true).replaceAll("\n", "\r\n")}\r\n`);
-  }
-
-  /** Shows a line until the next output. */
-  passing(text: string): void {
-    this.#write(`${clearLine}${noWrap}${sanitizeForTerminal(text, true)}${wrap}`);
-    this.#isPassing = true;
-  }
-
-  /** Removes the passing line. */
-  clear(): void {
-    if (this.#isPassing) this.#write(clearLine);
-    this.#isPassing = false;
+  #stream(): Stream {
+    const columns = () => this.#size?.columns ?? 80;
+    const rows = () => this.#size?.rows ?? 24;
+    return {
+      isTTY: true,
+      get columns() {
+        return columns();
+      },
+      get rows() {
+        return rows();
+      },
+      // No terminal driver is between that would return the carriage.
+      write: (text) => this.#isOver || this.#written.emit(text.replaceAll(/\r?\n/g, "\r\n")),
+    };
   }
 }

@@ -123,6 +123,29 @@ describe("the window's connection to its service", () => {
     assert(looked >= 2);
   });
 
+  it("connects once: a command gets the open connection's client, until the key is another", async () => {
+    await using service = await startedService();
+    const { secret } = await service.member();
+    const { secret: other } = await service.member();
+    let looked = 0;
+    let key: string | undefined;
+    using session = sessionWith({
+      keys: { get: async () => key },
+      embedded: async () => {
+        looked += 1;
+        return { baseUrl: new URL(`${service.url}/`), apiKey: secret };
+      },
+    });
+    session.watch();
+    await reaching(session.state, "live", ({ activeRuns }) => activeRuns !== undefined);
+    assert.equal(await session.connect(never), session.currentClient);
+    assert.equal(looked, 1);
+    assert.notEqual(await session.connectAnew(never), session.currentClient);
+    key = other;
+    assert.equal((await session.connect(never)).apiKey, other);
+    assert.equal(looked, 3);
+  });
+
   it("asks a service that has no events, and again after a command", async () => {
     let used = 7;
     await using service = await LoopbackService.listen((asked, response) => {

@@ -1,14 +1,37 @@
 import assert from "node:assert/strict";
 import { mkdir, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
+import { ServiceClient } from "../../../src/client/service/client.ts";
 import { type ChooseStartDeps, chooseStart } from "../../../src/extension/start/chooseStart.ts";
 import { LastUsed } from "../../../src/extension/start/lastUsed.ts";
 import { PipelineTree } from "../../../src/extension/views/pipelineTree.ts";
 import { projectFiles } from "../../../src/project/pipelineFiles.ts";
+import { LoopbackService, sendJson, testKey } from "../../client/loopbackService.ts";
 import { programPipeline, startedService } from "../../service/startedService.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
 import { memoryMemento } from "../memoryMemento.ts";
 import { fakeWindow } from "./fakeWindow.ts";
+import { namesOf } from "./namesOf.ts";
+
+function depsOf(
+  client: ServiceClient,
+  folders: readonly string[],
+  window: ReturnType<typeof fakeWindow>["window"],
+): ChooseStartDeps {
+  const executeCommand = async () => undefined;
+  return {
+    session: { connect: async () => client },
+    projectNames: namesOf(),
+    notice: { window, executeCommand, openPosition: async () => undefined, onKeyRefused: async () => {} },
+    window,
+    executeCommand,
+    lastUsed: new LastUsed(memoryMemento()),
+    log: { info: () => {} },
+    folders: () => folders,
+    isTrusted: () => true,
+    signal: new AbortController().signal,
+  };
+}
 
 describe("the row of a pipeline file", function () {
   this.timeout(60_000);
@@ -26,20 +49,33 @@ describe("the row of a pipeline file", function () {
     const [row] = tree.roots;
     assert.equal(row?.kind === "file" && row.project, service.project.name);
     const { window } = fakeWindow([]);
-    const executeCommand = async () => undefined;
-    const deps: ChooseStartDeps = {
-      session: { connect: async () => client },
-      notice: { window, executeCommand, openPosition: async () => undefined, onKeyRefused: async () => {} },
-      window,
-      executeCommand,
-      lastUsed: new LastUsed(memoryMemento()),
-      log: { info: () => {} },
-      folders: () => [service.project.root, root],
-      isTrusted: () => true,
-      signal: new AbortController().signal,
-    };
+    const deps = depsOf(client, [service.project.root, root], window);
     const wish = await chooseStart(deps, "Run Pipeline", row);
     assert.equal(wish?.root, root);
     assert.notEqual(wish?.project, service.project.name);
+  });
+
+  it("is read from the window's own folder, and the service is told of that once", async () => {
+    await using service = await LoopbackService.listen(({ body }, response) => {
+      sendJson(response, 200, { name: "lamps-2", root: JSON.parse(body).root });
+    });
+    await using folder = await TemporaryFolder.make();
+    await mkdir(join(folder.path, "pipelines"));
+    await writeFile(join(folder.path, "pipelines/hello.yaml"), programPipeline(""));
+    await writeFile(join(folder.path, "pipelines/broken.yaml"), "steps: [");
+    const { window, texts } = fakeWindow([]);
+    const baseUrl = new URL(`${service.origin}/`);
+    const client = new ServiceClient({ baseUrl, apiKey: testKey, environment: {} });
+    const deps = depsOf(client, [folder.path], window);
+    for (const _ of ["first", "second"]) {
+      const start = await chooseStart(deps, "Run Pipeline", { pipeline: "hello" });
+      assert.deepEqual([start?.pipeline, start?.project, start?.root], ["hello", "lamps-2", folder.path]);
+    }
+    assert.equal(await chooseStart(deps, "Run Pipeline", { pipeline: "broken" }), undefined);
+    assert.match(texts("error").join("\n"), /pipelines\/broken\.yaml:1:/);
+    assert.deepEqual(
+      service.asked.map(({ method, path }) => `${method} ${path}`),
+      [`PUT /api/projects/${basename(folder.path)}`],
+    );
   });
 });

@@ -5,6 +5,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import type { ServiceClient } from "../../../src/client/service/client.ts";
 import { RunAnnouncer } from "../../../src/extension/announce/runAnnouncer.ts";
 import type { SessionState } from "../../../src/extension/session/sessionState.ts";
+import type { ChosenStart } from "../../../src/extension/start/chooseStart.ts";
 import { type StartPipelineDeps, startPipeline } from "../../../src/extension/start/startPipeline.ts";
 import { Waits } from "../../../src/extension/start/waits.ts";
 import { Emitter, ObservableValue } from "../../../src/extension/window/observable.ts";
@@ -26,6 +27,8 @@ function depsOf(presses: string[], others: Partial<StartPipelineDeps> = {}) {
   const executed: [string, ...unknown[]][] = [];
   const executeCommand = async (...command: [string, ...unknown[]]) => executed.push(command);
   const waits = new Waits();
+  const pressed: [string, ChosenStart][] = [];
+  const noting = (name: string) => async (start: ChosenStart) => void pressed.push([name, start]);
   const announcer = new RunAnnouncer({
     window,
     session: { runChanged: new Emitter(), state: new ObservableValue<SessionState>({ kind: "idle" }) },
@@ -43,6 +46,12 @@ function depsOf(presses: string[], others: Partial<StartPipelineDeps> = {}) {
     target: () => ({ kind: "embedded" }),
     waits,
     shutdown: new Shutdown(),
+    refusalActions: {
+      "retry-at-reset": noting("retry-at-reset"),
+      "cancel-mine": noting("cancel-mine"),
+      "who-holds": noting("who-holds"),
+      "what-counts": noting("what-counts"),
+    },
     announcer,
     window,
     executeCommand,
@@ -53,11 +62,16 @@ function depsOf(presses: string[], others: Partial<StartPipelineDeps> = {}) {
     signal,
     ...others,
   };
-  return { deps, shown, texts, waits, executed, logged };
+  return { deps, shown, texts, waits, executed, pressed, logged };
 }
 
 function idleSession(connect: () => Promise<ServiceClient>): StartPipelineDeps["session"] {
-  return { connect, refresh: async () => {}, state: new ObservableValue<SessionState>({ kind: "idle" }) };
+  return {
+    connect,
+    connectAnew: connect,
+    refresh: async () => {},
+    state: new ObservableValue<SessionState>({ kind: "idle" }),
+  };
 }
 
 /** A session with this client. */
@@ -169,7 +183,7 @@ describe("starting a pipeline from the editor", () => {
     await using service = await LoopbackService.listen((_, response) => sendJson(response, 429, taken));
     const clock = new FakeClock();
     const counted = new CountedFetch();
-    const { deps, shown, executed } = depsOf(["Cancel My Runs"]);
+    const { deps, shown, pressed } = depsOf(["Cancel My Runs"]);
     const client = service.client(clock, { fetch: counted.fetch });
     await drive(startPipeline(wish, { ...deps, ...by(client) }), clock, service, counted);
     const refusal = shown.all.at(-1);
@@ -178,7 +192,20 @@ describe("starting a pipeline from the editor", () => {
       refusal?.text ?? "",
       /another run holds the slot, .* within 2 min\..*Hint: pipeline runs cancel --mine/,
     );
-    assert.deepEqual(executed, [["pipelineRuns.cancelMine"]]);
+    assert.deepEqual(pressed, [["cancel-mine", wish]]);
+  });
+
+  it("hands the very start that was refused to the other buttons", async () => {
+    await using service = await LoopbackService.listen((_, response) => sendJson(response, 429, usedUp));
+    const start = { ...wish, timeLimitSeconds: 5, fromStep: "publish" };
+    for (const [button, name] of [
+      ["Retry at 00:00 UTC", "retry-at-reset"],
+      ["What Counts as a Run?", "what-counts"],
+    ] as const) {
+      const { deps, pressed } = depsOf([button]);
+      await startPipeline(start, { ...deps, ...by(service.client(systemClock)) });
+      assert.deepEqual(pressed, [[name, start]]);
+    }
   });
 
   it("says who holds the slot while it waits, and takes its own notification back at the end of the wait", async () => {

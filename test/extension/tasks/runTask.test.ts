@@ -21,6 +21,7 @@ import {
   writePid,
   writtenPid,
 } from "../../service/startedService.ts";
+import { namesOf } from "../start/namesOf.ts";
 import { readScreen } from "./terminalText.ts";
 
 const never = new AbortController().signal;
@@ -32,9 +33,11 @@ function taskOf(client: ServiceClient | (() => Promise<ServiceClient>), others: 
   const leaves = new AbortController();
   const waits = new Waits();
   const quiet: string[] = [];
+  const connect = async () => (typeof client === "function" ? client() : client);
   const deps: RunTaskDeps = {
     session: {
-      connect: async () => (typeof client === "function" ? client() : client),
+      connect,
+      connectAnew: connect,
       refresh: async () => {},
       state: new ObservableValue<SessionState>({ kind: "connecting" }),
     },
@@ -47,6 +50,7 @@ function taskOf(client: ServiceClient | (() => Promise<ServiceClient>), others: 
       },
     },
     lastUsed: { note: async () => {} },
+    projectNames: namesOf(),
     folders: () => [],
     isTrusted: () => true,
     cliPath: () => undefined,
@@ -55,15 +59,19 @@ function taskOf(client: ServiceClient | (() => Promise<ServiceClient>), others: 
     signal: never,
     ...others,
   };
-  const signals = { interrupted: interrupts.signal, leaving: leaves.signal };
   return {
     read,
     waits,
     quiet,
     interrupt: () => interrupts.abort(new Error("interrupted")),
     leave: () => leaves.abort(new Error("interrupted")),
-    run: (definition: unknown, folder?: string) =>
-      runTask(definition, folder, { screen: read.screen, signals }, deps),
+    run: (definition: object, folder?: string) =>
+      runTask(
+        definition,
+        folder,
+        { stream: read.stream, interrupted: interrupts.signal, leaving: leaves.signal },
+        deps,
+      ),
   };
 }
 
@@ -96,16 +104,16 @@ describe("a task that runs a pipeline", function () {
     const task = taskOf(client);
     assert.equal(await task.run({ type: "pipeline", pipeline: "hello" }, service.project.root), 0);
     const [begun = "", ...rest] = task.read.lines;
-    assert.match(begun, /^hello started: run_/);
-    assert.deepEqual(task.quiet, [begun.split(" ").at(-1)], "its end is not announced as well");
+    const [, runId = ""] = /^hello: (run_\w+) started$/.exec(begun) ?? [];
+    assert.deepEqual(task.quiet, [runId], "its end is not announced as well");
     const expected = [
-      /^▸ only$/,
       /^\$ /, // the step's own note, as is the one of its exit code
       /^green$/,
       /^two$/,
       /^exited with 0 after /,
-      /^✓ only \([\d.]+ m?s\)$/,
+      /^ {2}✓ only \([\d.]+ m?s\)$/,
       /^hello: succeeded in [\d.]+ m?s$/,
+      new RegExp(`^${runId} hello succeeded$`),
     ];
     assert.equal(rest.length, expected.length, rest.join("\n"));
     for (const [at, pattern] of expected.entries()) assert.match(rest[at] ?? "", pattern);
@@ -124,8 +132,10 @@ describe("a task that runs a pipeline", function () {
     assert.equal(await task.run({ type: "pipeline", pipeline: "hello" }), 0);
     const { host } = new URL(service.origin);
     assert.deepEqual(task.read.lines, [
-      "hello started: r 1",
-      `hello was started. ${host} doesn't report how runs end.`,
+      "hello: r 1 started",
+      "pipeline: warning: hello: its log can't be read: as told",
+      `pipeline: warning: hello: ${host} doesn't report how r 1 ends.`,
+      "r 1 hello queued",
     ]);
   });
 
@@ -186,7 +196,10 @@ describe("a task that runs a pipeline", function () {
       runs.map(({ status, timeLimitSeconds }) => [status, timeLimitSeconds]),
       [["cancelled", 300]],
     );
-    assert.match(task.read.lines.at(-1) ?? "", /^long: cancelled in /);
+    assert.match(
+      task.read.lines.join("\n"),
+      /^long: cancelled in .*\nrun_\w+ long cancelled\npipeline: interrupted: long cancelled \(run_\w+\)\.$/m,
+    );
   });
 
   it("waits with the seconds left, and leaves the queue when it is interrupted, which makes no run", async () => {
@@ -201,13 +214,14 @@ describe("a task that runs a pipeline", function () {
       await systemClock.sleep(10, never);
     assert.match(
       task.read.lines.join("\n"),
-      new RegExp(
-        `^long is waiting for long \\(${holder.runId}, up to .+ left\\) to finish; gives up in 120 s`,
-      ),
+      new RegExp(`^long: waiting for long \\(${holder.runId}, up to .+ left\\) to finish; gives up in 120 s`),
     );
     task.interrupt();
     assert.equal(await ended, 130);
-    assert.equal(task.read.lines.at(-1), "long stopped waiting, and no run was started.");
+    assert.equal(
+      task.read.lines.at(-1),
+      "pipeline: interrupted: long stopped waiting, and no run was started.",
+    );
     assert.deepEqual(task.waits.current.value, []);
     assert.equal((await client.runs({}, never)).runs.length, 1);
     await client.cancel(holder.runId, never);
@@ -224,11 +238,13 @@ describe("a task that runs a pipeline", function () {
     const task = taskOf(service.client(clock, { fetch: counted.fetch }));
     const ended = task.run({ type: "pipeline", pipeline: "nightly" });
     assert.equal(await drive(ended, clock, service, counted), 5);
-    assert.deepEqual(task.read.lines, [
-      "nightly is waiting for another run to finish; gives up in 120 s",
-      "nightly was not started: another run holds the slot, and it did not become free within 2 min.",
-      "  Hint: pipeline runs cancel --mine, which cancels your runs",
-      "  Hint: pipeline run nightly, once the slot is free",
+    const [waiting, refusal = "", ...lines] = task.read.lines;
+    assert.equal(waiting, "nightly: waiting for another run to finish; gives up in 120 s");
+    assert.equal(JSON.parse(refusal).error.type, "too-many-runs");
+    assert.deepEqual(lines, [
+      "pipeline: nightly was not started: another run holds the slot, and it did not become free within 2 min.",
+      "Hint: pipeline runs cancel --mine, which cancels your runs",
+      "Hint: pipeline run nightly, once the slot is free",
     ]);
   });
 
@@ -262,7 +278,7 @@ describe("a task that runs a pipeline", function () {
     await using service = await LoopbackService.listen((_, response) => void response.writeHead(404).end());
     const task = taskOf(service.client(systemClock), { cliPath: () => process.execPath });
     assert.equal(await task.run({ type: "pipeline", pipeline: "nightly", timeLimit: "5s" }), 2);
-    assert.match(task.read.lines.join("\n"), /takes no time limit\. Start it without a time limit\.$/);
+    assert.match(task.read.lines.join("\n"), /takes no time limit\.\nStart it without a time limit\.$/);
   });
 
   it("keeps its time limit in the hint to retry", async () => {
@@ -280,7 +296,7 @@ describe("a task that runs a pipeline", function () {
     assert.equal(await task.run({ type: "pipeline", pipeline: "nightly" }), 5);
     assert.match(
       task.read.lines.join("\n"),
-      /^nightly was not started: today's runs are used up\. .* in (.+)\.\n {2}Hint: pipeline run nightly, in \1$/,
+      /^pipeline: nightly was not started: today's runs are used up\. .* in (.+)\.\nHint: pipeline run nightly, in \1$/m,
     );
   });
 
@@ -294,10 +310,15 @@ describe("a task that runs a pipeline", function () {
     ] as const) {
       const task = failing(type);
       assert.equal(await task.run({ type: "pipeline", pipeline: "a" }), exitCode);
-      assert.deepEqual(task.read.lines, ["It can't be. Do this."]);
+      assert.deepEqual(task.read.lines, ["pipeline: It can't be.", "Do this."]);
     }
     const unreadable = failing("internal");
     assert.equal(await unreadable.run({ type: "pipeline" }), 2);
+    assert.equal(await unreadable.run({ type: "pipeline", pipeline: "a", timeLimit: "soon" }), 2);
+    assert.match(
+      unreadable.read.lines.join("\n"),
+      /`pipeline` is missing[\s\S]*`timeLimit` is seconds or a text/,
+    );
     const untrusted = taskOf(() => Promise.reject(new Error("nobody may be asked")), {
       isTrusted: () => false,
     });

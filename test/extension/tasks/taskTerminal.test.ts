@@ -1,18 +1,17 @@
 import assert from "node:assert/strict";
-import { type TaskSignals, TaskTerminal } from "../../../src/extension/tasks/taskTerminal.ts";
-import { linesOf } from "./terminalText.ts";
+import { type TaskIo, TaskTerminal } from "../../../src/extension/tasks/taskTerminal.ts";
 
 /** A terminal whose task ends when the test says so. */
 function opened(ended = new AbortController().signal) {
   const { promise, resolve: end } = Promise.withResolvers<number>();
   let written = "";
   const closed: number[] = [];
-  let signals: TaskSignals | undefined;
-  const terminal = new TaskTerminal((place) => {
-    ({ signals } = place);
-    place.screen.line("it begins");
+  let io: TaskIo | undefined;
+  const terminal = new TaskTerminal((given) => {
+    io = given;
+    given.stream.write("it begins\n");
     return promise.then((exitCode) => {
-      place.screen.line("it ends");
+      given.stream.write("it ends\n");
       return exitCode;
     });
   }, ended);
@@ -20,44 +19,51 @@ function opened(ended = new AbortController().signal) {
     written += text;
   });
   terminal.onDidClose((exitCode) => closed.push(Number(exitCode)));
-  terminal.open();
-  assert(signals !== undefined);
-  return { terminal, end, closed, signals, lines: () => linesOf(written) };
+  terminal.open({ columns: 100, rows: 30 });
+  assert(io !== undefined);
+  return { terminal, end, closed, io, written: () => written };
 }
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 describe("the terminal of a task", () => {
   it("begins the task when it is open, and closes with the task's exit code", async () => {
-    const { end, closed, lines } = opened();
-    assert.deepEqual(lines(), ["it begins"]);
+    const { end, closed, written } = opened();
+    assert.equal(written(), "it begins\r\n");
     end(5);
     await turn();
     assert.deepEqual(closed, [5]);
-    assert.deepEqual(lines(), ["it begins", "it ends"]);
+    assert.equal(written(), "it begins\r\nit ends\r\n");
+  });
+
+  it("has the size that the editor gives it", () => {
+    const { terminal, io } = opened();
+    assert.deepEqual([io.stream.isTTY, io.stream.columns, io.stream.rows], [true, 100, 30]);
+    terminal.setDimensions({ columns: 40, rows: 10 });
+    assert.deepEqual([io.stream.columns, io.stream.rows], [40, 10]);
   });
 
   it("interrupts at the first Ctrl-C, and leaves with 130 at the second", async () => {
-    const { terminal, end, closed, signals, lines } = opened();
+    const { terminal, end, closed, io, written } = opened();
     terminal.handleInput("x\r\u0003");
-    assert.deepEqual([signals.interrupted.aborted, signals.leaving.aborted], [true, false]);
+    assert.deepEqual([io.interrupted.aborted, io.leaving.aborted], [true, false]);
     assert.deepEqual(closed, []);
     terminal.handleInput("\u0003");
-    assert(signals.leaving.aborted);
+    assert(io.leaving.aborted);
     assert.deepEqual(closed, [130]);
     end(0);
     await turn();
     assert.deepEqual(closed, [130], "it closes once");
-    assert.deepEqual(lines(), ["it begins"], "nothing is written to a closed terminal");
+    assert.equal(written(), "it begins\r\n", "nothing is written to a closed terminal");
   });
 
   it("interrupts when it is closed, and when the extension ends", () => {
     const one = opened();
     one.terminal.close();
-    assert(one.signals.interrupted.aborted && !one.signals.leaving.aborted);
+    assert(one.io.interrupted.aborted && !one.io.leaving.aborted);
     const ended = new AbortController();
     const other = opened(ended.signal);
     ended.abort();
-    assert(other.signals.interrupted.aborted && !other.signals.leaving.aborted);
+    assert(other.io.interrupted.aborted && !other.io.leaving.aborted);
   });
 });

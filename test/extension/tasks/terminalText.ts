@@ -1,28 +1,30 @@
-import { TaskScreen } from "../../../src/extension/tasks/taskTerminal.ts";
-import { stripEscapeSequences } from "../../../src/text/escapeSequences.ts";
+import type { Stream } from "../../../src/cli/terminal/terminal.ts";
+import { Screen } from "../../cli/screen.ts";
 
-/** A screen whose lines a test reads as a person does: without looks, and without what was printed over. */
+const columns = 400;
+
+/** A task's stream whose lines a test reads as a person does: without colours, and without what was drawn over. */
 export function readScreen() {
-  let written = "";
-  const screen = new TaskScreen((text) => {
-    written += text;
-  });
+  const screen = new Screen(columns);
+  let raw = "";
+  const write = (text: string): void => {
+    raw += text;
+    screen.write(text.replaceAll("\n", "\r\n"));
+  };
   return {
-    screen,
-    /** All that was written, as the terminal got it. */
+    stream: { isTTY: true, columns, rows: 24, write } satisfies Stream,
+    /** All that was written. */
     get raw() {
-      return written;
+      return raw;
     },
-    get lines(): string[] {
-      return linesOf(written);
+    get lines() {
+      return linesOf(screen);
     },
   };
 }
 
-/** The lines that stand on a terminal which got this. */
-export function linesOf(written: string): string[] {
-  const lines = written
-    .split("\r\n")
-    .map((line) => stripEscapeSequences(line.slice(line.lastIndexOf("\r") + 1)));
+/** The lines that stand on a terminal. */
+function linesOf(screen: Screen): string[] {
+  const lines = screen.text.split("\n");
   return lines.at(-1) === "" ? lines.slice(0, -1) : lines;
 }
