@@ -7,7 +7,7 @@ import { searchFor } from "../output/textSearch.ts";
 import { asJson, describeMismatches, showValue } from "../step/jsonMismatches.ts";
 import { failed, type StepContext, type StepOutcome, succeeded } from "../step/stepContext.ts";
 import { HttpSession } from "./httpSession.ts";
-import { type HttpReply, type HttpRequest, largestReply, sendRequest } from "./sendRequest.ts";
+import { type HttpReply, type HttpRequest, largestReply, type SendDeps, sendRequest } from "./sendRequest.ts";
 
 /** Sends the step's request and checks its reply. */
 export async function runHttpStep(step: HttpStep, stepContext: StepContext): Promise<StepOutcome> {
@@ -20,6 +20,8 @@ export async function runHttpStep(step: HttpStep, stepContext: StepContext): Pro
   const inTime = `within ${duration(step.timeoutMilliseconds)}, the step's \`timeout\``;
   const began = performance.now();
   let asked = shownFirst(request, step, mask);
+  const { withinMilliseconds: within } = step.expect;
+  const mayBeEnough = streamCheck(step.expect, mask);
   const check = (reply: HttpReply) =>
     checkReply(step.expect, { ...reply, address: asked.address }, performance.now() - began, mask);
   try {
@@ -32,7 +34,8 @@ export async function runHttpStep(step: HttpStep, stepContext: StepContext): Pro
           log.note(`${describe(asked)} → ${status}, a redirect`);
           asked = shownNext(next);
         },
-        isEnough: (reply) => check(reply).length === 0,
+        isEnough: (piece, soFar) => mayBeEnough(piece, soFar) && check(soFar()).length === 0,
+        late: within === undefined ? undefined : AbortSignal.timeout(within),
       },
       signal,
     );
@@ -166,6 +169,31 @@ function checkReply(
     ...checkBody(expect, reply, mask),
     ...checkTime(expect, tookMilliseconds),
   ];
+}
+
+/**
+ * Whether what has come of a stream may be as expected. A text is looked for only in what is new, so that a long stream doesn't
+ * take the longer, the more of it there is.
+ */
+function streamCheck(expect: HttpStep["expect"], mask: Mask): SendDeps["isEnough"] {
+  const { text } = expect;
+  const isIn = text && searchFor(text);
+  let isHeadRight: boolean | undefined;
+  let isFound = false;
+  /** The end of what came before, in which a text or a line may have begun. */
+  let before = "";
+  return (piece, soFar) => {
+    isHeadRight ??=
+      [...checkStatus(expect, { ...soFar(), address: "" }, mask), ...checkHeaders(expect, soFar(), mask)]
+        .length === 0;
+    if (!isHeadRight || isIn === undefined || isFound) return isHeadRight;
+    const fresh = before + piece;
+    isFound = isIn(fresh);
+    const begun =
+      text?.kind === "contains" ? fresh.length - text.text.length + 1 : fresh.lastIndexOf("\n") + 1;
+    before = fresh.slice(Math.max(0, begun));
+    return isFound;
+  };
 }
 
 function checkStatus({ status }: HttpStep["expect"], reply: CheckedReply, mask: Mask): string[] {
