@@ -18,6 +18,9 @@ export function withoutStarter(env: Environment): Record<string, string> {
 const ofGit =
   /^GIT_(?:ALTERNATE_OBJECT_DIRECTORIES|COMMON_DIR|CONFIG_PARAMETERS|DIR|EXEC_PATH|GRAFT_FILE|IMPLICIT_WORK_TREE|INDEX_FILE|INTERNAL_\w+|NO_REPLACE_OBJECTS|OBJECT_DIRECTORY|PREFIX|QUARANTINE_PATH|REFLOG_ACTION|REPLACE_REF_BASE|SHALLOW_FILE|WORK_TREE)$/;
 
+/** What configures this product or its editor, or holds an API key. */
+export const ofProduct = /^(?:PIPELINE_API_KEY|PIPELINE_BASE_URL|ELECTRON_RUN_AS_NODE|VSCODE_.*)$/i;
+
 function isForStarterOnly(name: string, value: string, env: Environment): boolean {
   // Names of environment variables are case-insensitive on Windows.
   const upper = name.toUpperCase();
@@ -28,8 +31,9 @@ function isForStarterOnly(name: string, value: string, env: Environment): boolea
   if (name.startsWith("npm_")) return env["npm_execpath"] !== undefined;
   if (upper === "MAKEFLAGS" || upper === "MFLAGS") return env["MAKELEVEL"] !== undefined;
   return (
-    /^(?:VSCODE_|ELECTRON_|MAKE_TERM)/.test(upper) ||
-    ["INIT_CWD", "MAKELEVEL", "MAKEOVERRIDES", "PIPELINE_API_KEY", "PIPELINE_BASE_URL"].includes(upper) ||
+    ofProduct.test(upper) ||
+    /^(?:ELECTRON_|MAKE_TERM)/.test(upper) ||
+    ["INIT_CWD", "MAKELEVEL", "MAKEOVERRIDES"].includes(upper) ||
     ofGit.test(upper)
   );
 }

@@ -3,6 +3,10 @@ type ReadText =
   | { readonly kind: "text"; readonly text: string }
   | { readonly kind: "other"; readonly problem: string; readonly line: number; readonly column: number };
 
+/** What takes the place of bytes that are no character. */
+const lost = "\ufffd";
+const lostBytes = Buffer.from(lost);
+
 /**
  * Reads bytes as the UTF-8 that every file of a project is in: a letter that is lost in reading would change what is run.
  *
@@ -18,8 +22,16 @@ export function readUtf8(bytes: Uint8Array, isWhole = true): ReadText {
   } catch {
     if (isUtf16) return other("it is UTF-16", "");
     const lenient = new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
-    const before = lenient.slice(0, lenient.indexOf("\ufffd"));
-    const byte = bytes[Buffer.byteLength(before)] ?? 0;
+    let at = lenient.indexOf(lost);
+    let offset = Buffer.byteLength(lenient.slice(0, at));
+    // The file may hold that character itself.
+    while (lostBytes.every((byte, index) => bytes[offset + index] === byte)) {
+      const next = lenient.indexOf(lost, at + 1);
+      offset += Buffer.byteLength(lenient.slice(at, next));
+      at = next;
+    }
+    const before = lenient.slice(0, at);
+    const byte = bytes[offset] ?? 0;
     return other(`the byte 0x${byte.toString(16).toUpperCase()} here is none of its characters`, before);
   }
 }

@@ -32,6 +32,26 @@ describe("Run Again on the page", () => {
       assert.equal((await client.org(never)).usage.runsToday, 1);
     });
 
+    it("begins at no step behind one whose program in the background ended with its run", async () => {
+      await using service = await serviceOn(store);
+      const { client, secret } = await service.member();
+      await service.write(
+        "site",
+        [
+          "resources: { shell: { type: cli } }",
+          'steps: [{ use: shell, run: "sleep 1000 &" }, { use: shell, run: exit 1 }]',
+          "",
+        ].join("\n"),
+      );
+      const { runId } = await started(client, "site");
+      await ended(client, { runId });
+      const visitor = new Visitor(service);
+      await visitor.signIn(secret);
+      const text = await visitor.text(`/app/runs/${runId}`);
+      assert.match(text, /Run Again/);
+      assert.doesNotMatch(text, /Run From Here/);
+    });
+
     it("begins at the step that failed by its number where another has its name", async () => {
       await using service = await serviceOn(store);
       const { client, secret } = await service.member();

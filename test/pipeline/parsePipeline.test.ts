@@ -120,6 +120,9 @@ steps:
       ["http://h.test/?q=", "lamp & c#", "lamp%20%26%20c%23"],
       ["/orders/", "7:cancel@$&+,;=", "7:cancel@$&+,;="],
       ["/users/", "..", undefined],
+      ["/users/%2e", ".", undefined],
+      ["/v1", ".", "."],
+      ["/v1.", "..", ".."],
       ["/users/?at=", ".", "."],
     ] as const) {
       assert.equal(inAddress(before, value), shown);

@@ -46,7 +46,13 @@ describe("an answer that unpacks to far more than was sent", function () {
       const before = process.memoryUsage.rss();
       const sent = await sendRequest(
         { ...request, followRedirects: true },
-        { session: new HttpSession(), onRedirect: () => {}, isEnough: () => false, timeout: never },
+        {
+          session: new HttpSession(),
+          onRedirect: () => {},
+          isEnough: () => false,
+          late: undefined,
+          timeout: never,
+        },
         never,
       );
       assert.equal(sent.kind, "reply");

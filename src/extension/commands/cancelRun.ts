@@ -22,7 +22,7 @@ export interface CancelDeps {
   readonly announcer: Pick<RunAnnouncer, "suppress">;
   readonly window: Pick<
     typeof vscodeWindow,
-    "createQuickPick" | "showInputBox" | "showInformationMessage" | "withProgress"
+    "createQuickPick" | "showInputBox" | "showInformationMessage" | "showWarningMessage" | "withProgress"
   >;
   readonly signal: AbortSignal;
 }
@@ -108,19 +108,21 @@ async function cancelById(
   runId: string,
   { window, signal }: CancelDeps,
 ): Promise<void> {
-  const { status } = await client.cancel(runId, signal);
+  const { status, warning } = await client.cancel(runId, signal);
   void window.showInformationMessage(`${runId}: ${statusText(status)}`);
+  if (warning !== undefined) void window.showWarningMessage(warning);
 }
 
 /** @returns the stopped run, or the status of the cancel's reply if the service does not report ends. */
 async function cancelAndFollow(
   client: ServiceClient,
   run: Pick<Run, "runId" | "pipeline">,
-  { announcer, signal }: CancelDeps,
+  { announcer, window, signal }: CancelDeps,
 ): Promise<Run> {
   const speakAgain = announcer.suppress(run.runId);
   try {
-    const { status } = await client.cancel(run.runId, signal);
+    const { status, warning } = await client.cancel(run.runId, signal);
+    if (warning !== undefined) void window.showWarningMessage(warning);
     return await followRun(client, run, () => {}, signal).catch((error: unknown) => {
       if (error instanceof AbsentEndpoint) return { ...run, status };
       throw error;

@@ -1,7 +1,8 @@
 import { t } from "@vscode/l10n";
-import { fromFailedStep } from "../../contract/fromStep.ts";
 import type { Run } from "../../contract/run.ts";
 import { failedStep, isActive } from "../../contract/runStatus.ts";
+import { stepToGoOnAt } from "../../pipeline/startsInBackground.ts";
+import type { Step } from "../../pipeline/types/resourceTypes.ts";
 import { controlCharacters } from "../../text/controlCharacters.ts";
 import type { RunListState } from "../session/runList.ts";
 import type { Wait } from "../start/waits.ts";
@@ -25,6 +26,8 @@ interface LensState {
   readonly runs: PipelineRuns;
   /** The last run with its steps, if known. */
   readonly lastWithSteps: Run | undefined;
+  /** The file's steps; none where it has problems. */
+  readonly steps: readonly Step[];
   readonly wait: Wait | undefined;
   /** On the service's clock, in milliseconds since 1970. */
   readonly now: number;
@@ -38,7 +41,7 @@ export function lensesOf(state: LensState): readonly Lens[] {
   const last = runs.last === undefined ? [] : [lastLens(state.lastWithSteps ?? runs.last, state.now)];
   const problems = state.problems === 0 ? [] : [problemsLens(state.problems)];
   const mayRun = runs.active === undefined && state.wait === undefined && state.problems === 0;
-  const from = mayRun ? fromStepLens(state.lastWithSteps ?? runs.last, state.project) : [];
+  const from = mayRun ? fromStepLens(state.lastWithSteps ?? runs.last, state) : [];
   return [...workLenses(state), ...last, ...from, ...problems];
 }
 
@@ -77,10 +80,10 @@ function workLenses({ pipeline, project, problems, file, runs, wait }: LensState
   return [waiting];
 }
 
-/** To go on at the step that failed in the last run; the first one is where each run begins. */
-function fromStepLens(last: Run | undefined, project: string): readonly Lens[] {
-  const failed = last && fromFailedStep(last);
-  if (last?.pipeline === undefined || failed === undefined || failed.index === 0) return [];
+/** To go on at the step that failed in the last run. */
+function fromStepLens(last: Run | undefined, { project, steps }: LensState): readonly Lens[] {
+  const failed = last && stepToGoOnAt(last, steps);
+  if (last?.pipeline === undefined || failed === undefined) return [];
   const name = withoutIcons(shortText(failed.step.name, longestName));
   return [
     {

@@ -108,6 +108,7 @@ async function run(
       root,
       timeLimitSeconds,
       fromStep,
+      inputs: new Map(),
       log: { stream: "output", isOneOfSeveral: false },
       retryOptions: startOptions({ timeLimitSeconds, fromStep }),
       onWaiting: (secondsLeft, place) => wait.update(secondsLeft, place),

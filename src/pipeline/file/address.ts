@@ -34,11 +34,12 @@ function withoutFragment(address: string): string {
  * How a value is put into an address behind what stands there before it: at the beginning and in the host as it is, within the
  * path and the query encoded as one piece.
  *
- * @returns undefined for a value that would lead to another path.
+ * @returns undefined for a value that makes a whole segment `.` or `..`, and so would lead to another path.
  */
 export function inAddress(before: string, value: string): string | undefined {
   if (before === "" || /^https?:\/\/[^/?#]*$/i.test(before)) return value;
-  if ((value === "." || value === "..") && !/[?#]/.test(before)) return undefined;
+  const segment = (before.split(/[/\\]/).at(-1) + value).replaceAll(/%2e/gi, ".");
+  if ((segment === "." || segment === "..") && !/[?#]/.test(before)) return undefined;
   const encoded = encodeURIComponent(value.toWellFormed());
   // In a path these mean themselves, and some servers take them only so: `/orders/7:cancel`.
   return /[?#]/.test(before) ? encoded : encoded.replace(/%(?:24|26|2B|2C|3A|3B|3D|40)/g, decodeURIComponent);

@@ -23,6 +23,7 @@ const strict = ["-e", "-o", "pipefail", "-c"];
 /**
  * The command of a step's `run`: a list is a program and its arguments; a text is for the program of its first line `#!`, else
  * for the step's shell, else for the system's.
+ * @param stepContext its environment is the step's own.
  */
 export async function commandOf({ run, shell }: CliStep, stepContext: StepContext): Promise<Command> {
   if (typeof run !== "string") {
@@ -54,9 +55,10 @@ async function scriptCommand(
   await writeFile(file, lines.replaceAll("\r\n", "\n"), { mode: 0o700, flag: "wx" });
   const words = argument === "" ? [file] : [argument, file];
   if (platform !== "win32") return { file: interpreter, words, isLine: false };
-  // Neither `/bin/bash` nor `/usr/bin/env` are there, but a `bash` may be on the PATH.
+  // Neither `/bin/bash` nor `/usr/bin/env` are there, but a `bash` may be on the PATH. `env -S` splits its one argument.
   const name = interpreter.split("/").at(-1) ?? "";
-  const [program = "", ...others] = name === "env" ? words : [name, ...words];
+  const given = argument.replace(/^(?:-S|--split-string[= ])\s*/, "").split(/\s+/);
+  const [program = "", ...others] = name === "env" ? [...given, file] : [name, ...words];
   return { file: program, words: others, isLine: false };
 }
 

@@ -9,6 +9,7 @@ import type { CliStep } from "../../pipeline/types/cli.ts";
 import { duration } from "../../text/time.ts";
 import { runMarker } from "../processes/processTable.ts";
 import { failed, type StepContext, type StepOutcome, succeeded } from "../step/stepContext.ts";
+import { onPath } from "../step/stepEnvironment.ts";
 import { type Command, commandOf, problemOfScript } from "./command.ts";
 import { CommandOutput } from "./commandOutput.ts";
 
@@ -23,29 +24,32 @@ export async function runCliStep(step: CliStep, stepContext: StepContext): Promi
   stepContext.log.note(describeRun(step.run));
   if (namesNode(step.run)) stepContext.log.note(`node is ${stepContext.node}`);
   const began = performance.now();
-  const command = await commandOf(step, stepContext);
+  const marker = stepContext.environment[runMarker];
+  const environment = {
+    ...stepContext.environment,
+    ...step.env,
+    ...(marker === undefined ? {} : { [runMarker]: marker }),
+  };
+  const command = await commandOf(step, { ...stepContext, environment });
+  const problemOfMissing = async (program: string): Promise<string | undefined> => {
+    const path = /[/\\]/.test(program) ? program : onPath(program, environment, stepContext.platform);
+    return path === undefined ? undefined : problemOfScript(resolve(folder, path));
+  };
   // The system's error doesn't say whether the program or its folder is missing.
   const unstarted = async (error: unknown): Promise<StepOutcome> =>
     failed(
       (await problemOfFolder(stepContext.root, "the project's folder")) ??
         (await problemOfFolder(folder)) ??
-        (isMissing(error) && /[/\\]/.test(command.file)
-          ? await problemOfScript(resolve(folder, command.file))
-          : undefined) ??
+        (isMissing(error) ? await problemOfMissing(command.file) : undefined) ??
         describeStartProblem(command, error),
     );
-  const marker = stepContext.environment[runMarker];
   let child: ChildProcessByStdio<null, Readable, Readable>;
   try {
     child = spawn(command.file, command.words, {
       shell: command.isLine,
       ...(command.name === undefined ? {} : { argv0: command.name }),
       cwd: folder,
-      env: {
-        ...stepContext.environment,
-        ...step.env,
-        ...(marker === undefined ? {} : { [runMarker]: marker }),
-      },
+      env: environment,
       stdio: ["ignore", "pipe", "pipe"],
       // A process group of its own, so that a script that signals its group doesn't end the runner.
       detached: stepContext.platform !== "win32",

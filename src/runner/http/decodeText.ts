@@ -13,10 +13,15 @@ const longestProlog = 1024;
  * names itself, else in UTF-8. What is no text there becomes U+FFFD.
  */
 export function decodeText(bytes: Uint8Array, contentType = ""): string {
-  const marked = marks.find(([, mark]) => mark.every((byte, index) => bytes[index] === byte))?.[0];
+  return decoderFor(bytes, contentType).decode(bytes);
+}
+
+/** A decoder for the encoding of a document. @param start what is there of it. */
+export function decoderFor(start: Uint8Array, contentType = "") {
+  const marked = marks.find(([, mark]) => mark.every((byte, index) => start[index] === byte))?.[0];
   const said = /;\s*charset\s*=\s*["']?([^\s;"']+)/i.exec(contentType)?.[1];
-  const labels = [marked, said, saidWithin(bytes, contentType)];
-  return new TextDecoder(labels.find(isKnown)).decode(bytes);
+  const labels = [marked, said, saidWithin(start, contentType)];
+  return new TextDecoder(labels.find(isKnown));
 }
 
 function saidWithin(bytes: Uint8Array, contentType: string): string | undefined {

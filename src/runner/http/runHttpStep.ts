@@ -1,5 +1,5 @@
 import { joinAddress } from "../../pipeline/file/address.ts";
-import { describeExpectation, describeStatus } from "../../pipeline/file/values.ts";
+import { describeExpectation, describeStatus, type TextExpectation } from "../../pipeline/file/values.ts";
 import { type HttpStep, problemOfHeader } from "../../pipeline/types/http.ts";
 import { duration } from "../../text/time.ts";
 import type { Mask } from "../mask/mask.ts";
@@ -7,7 +7,7 @@ import { searchFor } from "../output/textSearch.ts";
 import { asJson, describeMismatches, showValue } from "../step/jsonMismatches.ts";
 import { failed, type StepContext, type StepOutcome, succeeded } from "../step/stepContext.ts";
 import { HttpSession } from "./httpSession.ts";
-import { type HttpReply, type HttpRequest, largestReply, sendRequest } from "./sendRequest.ts";
+import { type HttpReply, type HttpRequest, largestReply, type SendDeps, sendRequest } from "./sendRequest.ts";
 
 /** Sends the step's request and checks its reply. */
 export async function runHttpStep(step: HttpStep, stepContext: StepContext): Promise<StepOutcome> {
@@ -20,6 +20,8 @@ export async function runHttpStep(step: HttpStep, stepContext: StepContext): Pro
   const inTime = `within ${duration(step.timeoutMilliseconds)}, the step's \`timeout\``;
   const began = performance.now();
   let asked = shownFirst(request, step, mask);
+  const { withinMilliseconds: within } = step.expect;
+  const mayBeEnough = streamCheck(step.expect, mask);
   const check = (reply: HttpReply) =>
     checkReply(step.expect, { ...reply, address: asked.address }, performance.now() - began, mask);
   try {
@@ -32,7 +34,8 @@ export async function runHttpStep(step: HttpStep, stepContext: StepContext): Pro
           log.note(`${describe(asked)} → ${status}, a redirect`);
           asked = shownNext(next);
         },
-        isEnough: (reply) => check(reply).length === 0,
+        isEnough: (piece, soFar) => mayBeEnough(piece, soFar) && check(soFar()).length === 0,
+        late: within === undefined ? undefined : AbortSignal.timeout(within),
       },
       signal,
     );
@@ -166,6 +169,35 @@ function checkReply(
     ...checkBody(expect, reply, mask),
     ...checkTime(expect, tookMilliseconds),
   ];
+}
+
+/** Whether what has come of a stream may be as expected. */
+function streamCheck(expect: HttpStep["expect"], mask: Mask): SendDeps["isEnough"] {
+  const searches = (expect.text ?? []).map(streamSearch);
+  let isHeadRight: boolean | undefined;
+  return (piece, soFar) => {
+    isHeadRight ??=
+      [...checkStatus(expect, { ...soFar(), address: "" }, mask), ...checkHeaders(expect, soFar(), mask)]
+        .length === 0;
+    return isHeadRight && searches.filter((search) => !search(piece)).length === 0;
+  };
+}
+
+/** Says of each piece whether the text has been found. It looks only at what is new, so that a long stream doesn't take the longer. */
+function streamSearch(expected: TextExpectation): (piece: string) => boolean {
+  const isIn = searchFor(expected);
+  let isFound = false;
+  /** The end of what came before, in which a text or a line may have begun. */
+  let before = "";
+  return (piece) => {
+    if (isFound) return true;
+    const fresh = before + piece;
+    isFound = isIn(fresh);
+    const begun =
+      expected.kind === "contains" ? fresh.length - expected.text.length + 1 : fresh.lastIndexOf("\n") + 1;
+    before = fresh.slice(Math.max(0, begun));
+    return isFound;
+  };
 }
 
 function checkStatus({ status }: HttpStep["expect"], reply: CheckedReply, mask: Mask): string[] {

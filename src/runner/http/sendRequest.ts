@@ -1,7 +1,7 @@
 import { Agent, type Dispatcher, errors, interceptors, request as send } from "undici";
 import { PatternFault } from "../output/textSearch.ts";
 import { describeNetworkProblem } from "../step/networkProblem.ts";
-import { decodeText, headerBytes, headerText } from "./decodeText.ts";
+import { decoderFor, decodeText, headerBytes, headerText } from "./decodeText.ts";
 import type { HttpSession } from "./httpSession.ts";
 
 export interface HttpRequest {
@@ -42,15 +42,22 @@ export interface SendDeps {
   readonly session: Pick<HttpSession, "cookiesFor" | "keep">;
   /** Called for each redirect that is followed. */
   readonly onRedirect: (redirect: Redirect) => void;
-  /** Whether enough has come of a reply that may never end. */
-  readonly isEnough: (reply: HttpReply) => boolean;
+  /**
+   * Whether enough has come of a reply that may never end. Called for its head with an empty text, then with each piece.
+   * @param soFar all that has come; making it takes the longer, the more that is.
+   */
+  readonly isEnough: (piece: string, soFar: () => HttpReply) => boolean;
   /** The step's time is over: what has come of a reply counts. */
   readonly timeout: AbortSignal;
+  /** A reply that may never end can no longer be as expected; undefined where that is no matter of time. */
+  readonly late: AbortSignal | undefined;
 }
 
 /** In bytes, after decompression. No more of a reply is read, since it may be endless. */
 export const largestReply = 10 * 1024 * 1024;
 const mostRedirects = 10;
+/** How much of a redirect's body is read, in bytes, and for how long, in milliseconds, so that its connection can be used again. */
+const mostOfRedirect = { bytes: 64 * 1024, milliseconds: 200 } as const;
 
 /** Only the step's own timeout applies. */
 const unlimited = { connectTimeout: 0, headersTimeout: 0, bodyTimeout: 0 };
@@ -74,7 +81,7 @@ export async function sendRequest(first: HttpRequest, deps: SendDeps, signal: Ab
 async function follow(first: HttpRequest, agent: Agent, deps: SendDeps, signal: AbortSignal): Promise<Sent> {
   const ending = AbortSignal.any([deps.timeout, signal]);
   let request = first;
-  for (let redirects = 0; redirects <= mostRedirects; redirects += 1) {
+  for (let redirects = 0; ; redirects += 1) {
     const { url, method } = request;
     let response: Dispatcher.ResponseData;
     try {
@@ -96,7 +103,12 @@ async function follow(first: HttpRequest, agent: Agent, deps: SendDeps, signal: 
     const { statusCode: status } = response;
     const location = request.followRedirects ? redirectTarget(response) : undefined;
     if (location === undefined) return { kind: "reply", reply: await readReply(url, response, deps, signal) };
-    await response.body.dump().catch(() => {});
+    const patience = AbortSignal.timeout(mostOfRedirect.milliseconds);
+    await response.body.dump({ limit: mostOfRedirect.bytes, signal: patience }).catch(() => {});
+    if (redirects === mostRedirects) {
+      const problem = `${first.url.host} redirects without end (${mostRedirects} times followed)`;
+      return { kind: "none", problem };
+    }
     const next = URL.parse(location, url.href);
     if (next === null || !/^https?:$/.test(next.protocol)) {
       return { kind: "none", problem: `${url.host} redirects to \`${location}\`, which is no address` };
@@ -104,10 +116,6 @@ async function follow(first: HttpRequest, agent: Agent, deps: SendDeps, signal: 
     request = redirected(request, status, next);
     deps.onRedirect({ status, next: request });
   }
-  return {
-    kind: "none",
-    problem: `${first.url.host} redirects without end (${mostRedirects} times followed)`,
-  };
 }
 
 /** The headers as they are sent: with the session's cookies, of which one that is written goes first. */
@@ -154,7 +162,7 @@ function redirected(request: HttpRequest, status: number, url: URL): HttpRequest
 async function readReply(
   url: URL,
   response: Dispatcher.ResponseData,
-  { isEnough, timeout }: SendDeps,
+  { isEnough, timeout, late }: SendDeps,
   signal: AbortSignal,
 ): Promise<HttpReply> {
   const headers = new Map(
@@ -164,6 +172,7 @@ async function readReply(
   );
   // Such a reply ends when its reader has had enough.
   const isStream = /^text\/event-stream\b/i.test(headers.get("content-type") ?? "");
+  const decoder = decoderFor(new Uint8Array(), headers.get("content-type"));
   const pieces: Uint8Array[] = [];
   let size = 0;
   let isCut = false;
@@ -172,21 +181,26 @@ async function readReply(
     const text = decodeText(bytes, headers.get("content-type"));
     return { url, status: response.statusCode, headers, bytes, text, isCut, broken };
   };
+  const stop = () => response.body.destroy();
+  if (isStream) late?.addEventListener("abort", stop);
   try {
-    if (isStream && isEnough(soFar())) return soFar();
+    if (isStream && isEnough("", soFar)) return soFar();
     for await (const piece of response.body) {
       const bytes: Uint8Array = piece;
       const room = largestReply - size;
       isCut = bytes.length > room;
       size += bytes.length;
       pieces.push(bytes.subarray(0, room));
-      if (isCut || (isStream && isEnough(soFar()))) return soFar();
+      if (isCut || (isStream && isEnough(decoder.decode(bytes, { stream: true }), soFar))) return soFar();
     }
     return soFar();
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof PatternFault) throw error;
+    if (isStream && late?.aborted) return soFar();
     return soFar(timeout.aborted ? "in time" : describeConnectionProblem(url, error));
+  } finally {
+    late?.removeEventListener("abort", stop);
   }
 }
 

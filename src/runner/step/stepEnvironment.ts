@@ -5,18 +5,15 @@ import { basename, delimiter, dirname, join } from "node:path";
 import { type Address, inAddress } from "../../pipeline/file/address.ts";
 import { splitText } from "../../pipeline/file/textPieces.ts";
 import type { Step } from "../../pipeline/types/resourceTypes.ts";
-import type { Environment } from "../../project/environment.ts";
+import { type Environment, ofProduct } from "../../project/environment.ts";
 import type { RunnerJob } from "../launch/protocol.ts";
 import { runMarker } from "../processes/processTable.ts";
-
-/** Variables that configure this product or its editor, or hold an API key. Steps don't get them. */
-const withheld = /^(?:PIPELINE_API_KEY|PIPELINE_BASE_URL|ELECTRON_RUN_AS_NODE|VSCODE_.*)$/i;
 
 /** The environment without the variables that steps don't get. */
 export function withoutWithheld(env: Environment): Record<string, string> {
   return Object.fromEntries(
     Object.entries(env).flatMap(([name, value]): [string, string][] =>
-      value === undefined || withheld.test(name) ? [] : [[name, value]],
+      value === undefined || ofProduct.test(name) ? [] : [[name, value]],
     ),
   );
 }
@@ -90,7 +87,7 @@ export function fillIn(step: Step, lookup: Lookup): FilledIn {
   if (missing.size > 0) return { kind: "missing", names: [...missing] };
   const [name] = unfit;
   if (name !== undefined) {
-    const problem = `the value of \`${name}\` is \`.\` or \`..\`, which would make another path of the address`;
+    const problem = `with the value of \`${name}\` a part of the address is \`.\` or \`..\`, which would make another path of it`;
     return { kind: "unfit", problem };
   }
   return { kind: "filled", step: withAddress(filled, address) };

@@ -1,5 +1,6 @@
 import { type Context, Hono } from "hono";
 import { utcDay } from "../../contract/day.ts";
+import { stepToGoOnAt } from "../../pipeline/startsInBackground.ts";
 import { refuseRemoved } from "../http/requestedRun.ts";
 import { readOrg } from "../store/orgs.ts";
 import { filesRemovedAt } from "../store/runFiles.ts";
@@ -21,7 +22,7 @@ const mostLines = 500;
 
 /** The list of runs and the page of one run. */
 export function runPageRoutes(deps: PageDeps): Hono<PageEnv> {
-  const { db, clock, admission, runs, logs, assets } = deps;
+  const { db, clock, admission, runs, logs, pipelines, assets } = deps;
   const routes = new Hono<PageEnv>();
 
   const show = async (
@@ -39,7 +40,7 @@ export function runPageRoutes(deps: PageDeps): Hono<PageEnv> {
     const texts = context.req.query();
     const filter = filterOf(texts);
     const { orgId, keyId: actor } = caller;
-    const [org, use, page, { runs: activeRuns }, queue, first, pipelines] = await Promise.all([
+    const [org, use, page, { runs: activeRuns }, queue, first, names] = await Promise.all([
       readOrg(db, caller, now),
       readDayUse(db, orgId, utcDay(now)),
       readRunPage(db, caller.orgId, {
@@ -61,7 +62,7 @@ export function runPageRoutes(deps: PageDeps): Hono<PageEnv> {
       queue: { first, waiting: queue.waiting },
       now,
       filter,
-      pipelines,
+      pipelines: names,
       back: `/app/runs${new URL(context.req.url).search}`,
     });
     return show(context, { title: "Runs", main, events: "/app/events", now });
@@ -75,6 +76,12 @@ export function runPageRoutes(deps: PageDeps): Hono<PageEnv> {
     const removedAt = await filesRemovedAt(db, runId);
     const { entries, isWhole } = await logs.tail(runId);
     const lines = linesOf(entries);
+    const { pipeline, project } = run;
+    // Whatever is wrong with the file now is said when the new run is started.
+    const stepsOfFile = async () =>
+      (await pipelines.find(caller.orgId, { pipeline, project }).catch(() => undefined))?.pipeline.steps ??
+      [];
+    const goOnAt = stepToGoOnAt(run, []) && stepToGoOnAt(run, await stepsOfFile());
     const shown = lines.slice(-mostLines);
     return show(context, {
       title: `${run.pipeline}, ${run.status}`,
@@ -83,6 +90,7 @@ export function runPageRoutes(deps: PageDeps): Hono<PageEnv> {
         caller,
         now,
         removedAt,
+        goOnAt,
         lines: shown,
         isWhole: isWhole && shown.length === lines.length,
       }),

@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { html, raw } from "hono/html";
-import { fromFailedStep } from "../../contract/fromStep.ts";
 import { mayChangeRuns } from "../../contract/roles.ts";
 import type { ServedRun } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
+import type { stepToGoOnAt } from "../../pipeline/startsInBackground.ts";
 import { duration, elapsed } from "../../text/time.ts";
 import type { Caller } from "../store/keys.ts";
 import type { Html } from "./layout.ts";
@@ -125,10 +125,9 @@ export function againView(run: ServedRun, caller: Caller): Html {
 </form>`;
 }
 
-/** The button that starts an ended run's pipeline at its failed step, unless that is the first, if the caller may. */
-export function fromStepView(run: ServedRun, index: number, caller: Caller): Html {
-  const failed = fromFailedStep(run);
-  if (index === 0 || failed?.index !== index || !mayChangeRuns(caller.role)) return html``;
+/** The button that starts an ended run's pipeline at its failed step, if the caller may. @param failed see `stepToGoOnAt`. */
+export function fromStepView(run: ServedRun, failed: ReturnType<typeof stepToGoOnAt>, caller: Caller): Html {
+  if (failed === undefined || !mayChangeRuns(caller.role)) return html``;
   return html`<form method="post" action="/app/runs/${run.runId}/again" data-leaves>
 <input type="hidden" name="request" value="${randomUUID()}">
 <input type="hidden" name="from" value="${failed.fromStep}">

@@ -1,5 +1,6 @@
 import { html } from "hono/html";
 import { type Artifact, type RunStep, reasonText, type ServedRun, toldFailure } from "../../contract/run.ts";
+import type { stepToGoOnAt } from "../../pipeline/startsInBackground.ts";
 import { stripEscapeSequences } from "../../text/escapeSequences.ts";
 import { duration } from "../../text/time.ts";
 import { stepNotes } from "../../text/timeline.ts";
@@ -25,6 +26,8 @@ export interface RunFacts {
   readonly lines: readonly PageLine[];
   /** When its log and artifacts were removed, in milliseconds since 1970; undefined while they exist. */
   readonly removedAt: number | undefined;
+  /** See `stepToGoOnAt`. */
+  readonly goOnAt: ReturnType<typeof stepToGoOnAt>;
   /** Whether the log begins with the first of the lines. */
   readonly isWhole: boolean;
 }
@@ -53,7 +56,7 @@ ${timelineView(run, now)}
 ${stepsView(facts)}`;
 }
 
-function stepsView({ run, caller, now, lines, isWhole, removedAt }: RunFacts): Html {
+function stepsView({ run, caller, now, lines, isWhole, removedAt, goOnAt }: RunFacts): Html {
   const { runId, steps = [], artifacts = [] } = run;
   if (steps.length === 0) {
     return html`<section id="steps" aria-labelledby="steps-title">
@@ -69,6 +72,7 @@ function stepsView({ run, caller, now, lines, isWhole, removedAt }: RunFacts): H
       step,
       index,
       now,
+      goOnAt: goOnAt?.index === index ? goOnAt : undefined,
       isTold: index === told,
       lines: lines.filter(({ stepIndex }) => stepIndex === index),
       // The run still lists artifacts that were removed.
@@ -130,6 +134,8 @@ function messageText(message: string): Html {
 }
 
 interface StepFacts {
+  /** Where a new run may begin with this step. */
+  readonly goOnAt: RunFacts["goOnAt"];
   readonly run: ServedRun;
   readonly caller: Caller;
   readonly step: RunStep;
@@ -142,14 +148,14 @@ interface StepFacts {
 }
 
 /** One step of a run: its status, its log, its artifacts. */
-function stepView({ run, caller, step, index, lines, artifacts, now, isTold }: StepFacts): Html {
+function stepView({ run, caller, goOnAt, step, index, lines, artifacts, now, isTold }: StepFacts): Html {
   const { message } = step;
   // The log of a step that succeeded is seldom wanted, and the end of one may stand at the top already.
   const isOpen = step.status !== "succeeded" && !(isTold && endsWith(lines, message ?? ""));
   return html`<li id="step-${index}" class="step">
 <div class="title">
 <h3><bdi>${step.name}</bdi> <span class="quiet">${[step.type, ...stepNotes(step)].join(", ")}</span></h3>
-<div class="state"><span class="quiet">${tookView(step, now)}</span>${statusView(step.status)}${fromStepView(run, index, caller)}</div>
+<div class="state"><span class="quiet">${tookView(step, now)}</span>${statusView(step.status)}${fromStepView(run, goOnAt, caller)}</div>
 </div>
 ${message === undefined || isTold ? "" : html`<p class="message" id="message-${index}">${messageText(message)}</p>`}
 ${logView({ index, name: step.name }, lines, isOpen)}

@@ -37,6 +37,7 @@ describe("the commands of the views", () => {
         createQuickPick,
         showInputBox: async () => undefined,
         showInformationMessage: async (text: string) => void told.push(text),
+        showWarningMessage: async (text: string) => void told.push(`warning: ${text}`),
         setStatusBarMessage: (text: string) => {
           told.push(text);
           return { dispose: () => {} };
@@ -88,6 +89,26 @@ describe("the commands of the views", () => {
     assert.deepEqual([...quiet], [run.runId]);
     await assert.rejects(cancelRun(deps, { runId: "run_none" }), /run_none/);
     assert(!quiet.has("run_none"));
+  });
+
+  it("cancel a run, and show what the service warns of", async () => {
+    await using service = await LoopbackService.listen(({ path }, response) => {
+      const status = { "run-id": "run_1", status: "cancelling", warning: "The disk is full." };
+      if (path === "/api/runs/run_1/cancel") sendJson(response, 200, status);
+      else sendJson(response, 200, runOnWire({ status: "cancelled", "stopped-at": "2026-03-03T10:00:01Z" }));
+    });
+    const { window, told } = fakeWindow();
+    await cancelRun(
+      {
+        session: { connect: async () => service.client(new FakeClock()) } as never,
+        runs,
+        announcer: { suppress: () => () => {} } as never,
+        window,
+        signal: never,
+      },
+      { runId: "run_1" },
+    );
+    assert.deepEqual(told, ["10: Cancelling run_1", "warning: The disk is full."]);
   });
 
   it("cancel the only active run at once if it is one's own, and ask about somebody else's", async () => {

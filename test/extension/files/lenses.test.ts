@@ -4,6 +4,7 @@ import type { Run } from "../../../src/contract/run.ts";
 import { exampleName, problemOfNewPipeline } from "../../../src/extension/commands/newPipelineName.ts";
 import { lensesOf } from "../../../src/extension/files/lenses.ts";
 import { readRunArgument } from "../../../src/extension/start/runArgument.ts";
+import { pipelineOf } from "../../runner/launch/launchTestRun.ts";
 
 const now = Date.parse("2026-11-21T10:00:00Z");
 const none = { active: undefined, last: undefined, judged: undefined };
@@ -59,6 +60,28 @@ describe("what stands above a pipeline file", () => {
     assert.deepEqual(from?.arguments, [
       { pipeline: "nightly", project: "work", fromStep: "unit $(flame) tests" },
     ]);
+  });
+
+  it("begins at no step behind one whose program in the background ended with its run", () => {
+    const last = run("run_1", "failed");
+    const steps = [
+      { name: "serve", type: "cli", status: "succeeded" },
+      { name: "ask", type: "cli", status: "failed" },
+    ];
+    const count = (serve: string) =>
+      lenses({
+        runs: { ...none, last },
+        lastWithSteps: { ...last, steps },
+        steps: pipelineOf({
+          resources: { sh: { type: "cli" } },
+          steps: [
+            { use: "sh", name: "serve", run: serve },
+            { use: "sh", name: "ask", run: "false" },
+          ],
+        }).steps,
+      }).length;
+    assert.equal(count("node server.mjs"), 3);
+    assert.equal(count("node server.mjs &"), 2);
   });
 
   it("tells of a time that has passed no more than it knows", () => {
@@ -129,6 +152,7 @@ function lenses(given: Partial<Parameters<typeof lensesOf>[0]>) {
     problems: 0,
     runs: none,
     lastWithSteps: undefined,
+    steps: [],
     file: undefined,
     wait: undefined,
     now,

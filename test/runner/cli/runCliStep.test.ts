@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { CliStep } from "../../../src/pipeline/types/cli.ts";
@@ -75,6 +76,10 @@ describe("a cli step", function () {
     write("windows.sh", "#!/bin/sh\r\necho hi\r\n");
     write("report.py", "#!/nowhere/python9 -u\n");
     const path = (name: string) => join(folder.path, name);
+    assert.equal(
+      message(await run({ run: ["report.py"], env: { PATH: folder.path } })),
+      `the interpreter \`/nowhere/python9\` that \`${path("report.py")}\` names in its first line isn't there`,
+    );
     writeFileSync(path("closed.sh"), "#!/bin/sh\n", { mode: 0o644 });
     assert.equal(message(await run({ run: ["./closed.sh"] })), "`./closed.sh` may not be executed");
     assert.equal(message(await run({ run: ["closed.sh"] })), "there is no program `closed.sh` on the PATH");
@@ -86,6 +91,17 @@ describe("a cli step", function () {
       message(await run({ run: ["./report.py"] })),
       `the interpreter \`/nowhere/python9\` that \`${path("report.py")}\` names in its first line isn't there`,
     );
+  });
+
+  it("looks for the shell of a pipe on the step's own PATH", async () => {
+    const hasPipefail = spawnSync("/bin/sh", ["-o", "pipefail", "-c", ":"]).status === 0;
+    writeFileSync(join(folder.path, "bash"), "#!/bin/sh\necho own bash\n", { mode: 0o755 });
+    const outcome = await run({
+      run: "echo the system | cat",
+      env: { PATH: `${folder.path}:/usr/bin:/bin` },
+      expect: { output: "/^no$/" },
+    });
+    assert.match(message(outcome), hasPipefail ? /\nthe system$/ : /\nown bash$/);
   });
 
   it("finds in its output what a person reads there", async () => {
@@ -318,6 +334,14 @@ describe("a cli step's command", () => {
       isLine,
     });
     assert.deepEqual(await command("a\r\n\n b\n", "win32"), { file: "a &&  b", words: [], isLine: true });
+    for (const [first, file, words] of [
+      ["#!/usr/bin/env -S node --no-warnings", "node", ["--no-warnings"]],
+      ["#!/usr/bin/env python3", "python3", []],
+      ["#!/bin/bash -eu", "bash", ["-eu"]],
+    ] as const) {
+      const made = await command(`${first}\necho`, "win32");
+      assert.deepEqual([made.file, made.words.slice(0, -1)], [file, words]);
+    }
     assert.deepEqual(await command(["a", "b c"], "win32"), { file: "a", words: ["b c"], isLine });
   });
 });

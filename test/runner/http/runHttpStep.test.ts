@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { createServer, type IncomingMessage, type RequestListener, type Server } from "node:http";
 import { createServer as createTcpServer, type Socket, type Server as TcpServer } from "node:net";
+import { HttpSession } from "../../../src/runner/http/httpSession.ts";
 import { runHttpStep } from "../../../src/runner/http/runHttpStep.ts";
-import { describeConnectionProblem } from "../../../src/runner/http/sendRequest.ts";
+import { describeConnectionProblem, sendRequest } from "../../../src/runner/http/sendRequest.ts";
 import { Mask } from "../../../src/runner/mask/mask.ts";
 import { SharedResources, type StepContext, type StepOutcome } from "../../../src/runner/step/stepContext.ts";
 import { pipelineOf } from "../launch/launchTestRun.ts";
@@ -192,6 +193,14 @@ describe("an http step", function () {
       message(await run(nowhere, { get: "/" })),
       /redirects to `ftp:\/\/h\.test\/`, which is no address/,
     );
+  });
+
+  it("doesn't wait for the end of a redirect's body", async () => {
+    const base = await serve((request, response) => {
+      if (request.url === "/b") response.end();
+      else response.writeHead(302, { location: "/b" }).write("a");
+    });
+    assert.deepEqual(await run(base, { get: "/a", timeout: "20s" }), { kind: "succeeded" });
   });
 
   it("looks at no more than 10 MB of a reply", async () => {
@@ -420,6 +429,50 @@ describe("an http step", function () {
     assert.match(
       message(await run(base, { get: "/", timeout: "100ms", expect: { text: "event: bye" } })),
       /^expected `event: bye` in the reply, .*\n.* replied with 200, and 14 bytes came, but the reply didn't end within 100 ms/,
+    );
+  });
+
+  it("finds a text of a stream wherever its pieces end, and decodes each piece once", async () => {
+    const text = "data: Zo\u00eb\n\ndata: two\n\n";
+    const base = await serve((_request, response) => {
+      response.setHeader("content-type", "text/event-stream");
+      const bytes = [...Buffer.from(text)];
+      const next = () => {
+        const byte = bytes.shift();
+        if (byte !== undefined && !response.destroyed)
+          response.write(Buffer.of(byte), () => setImmediate(next));
+        else response.end();
+      };
+      next();
+    });
+    for (const expected of ["o\u00eb\n\nd", "two", "/^data: two$/"]) {
+      assert.deepEqual(await run(base, { get: "/", expect: { text: expected } }), { kind: "succeeded" });
+    }
+    const pieces: string[] = [];
+    const signal = new AbortController().signal;
+    await sendRequest(
+      { method: "GET", url: new URL(base), headers: {}, body: undefined, followRedirects: true },
+      {
+        session: new HttpSession(),
+        onRedirect: () => {},
+        isEnough: (piece) => pieces.push(piece) < 0,
+        timeout: signal,
+        late: undefined,
+      },
+      signal,
+    );
+    assert.equal(pieces[0], "");
+    assert.equal(pieces.join(""), text);
+  });
+
+  it("reads a stream no further once it is too late for what is expected", async () => {
+    const base = await serve((_request, response) => {
+      response.setHeader("content-type", "text/event-stream");
+      response.write("event: hello\n\n");
+    });
+    assert.match(
+      message(await run(base, { get: "/", timeout: "1h", expect: { text: "bye", time: "100ms" } })),
+      /^expected `bye` in the reply, which says: event: hello(?:\nexpected the reply within 100 ms, it took .*)?$/,
     );
   });
 

@@ -27,6 +27,13 @@ describe("what an http step leaves behind", () => {
     );
   });
 
+  it("is no line for a redirect that isn't followed any more", async () => {
+    const { logged } = await ask((_request, response) => response.writeHead(302, { location: "/" }).end(), {
+      get: "/",
+    });
+    assert.equal(logged().match(/a redirect/g)?.length, 10);
+  });
+
   it("is a line also when no reply comes", async () => {
     const { logged, base } = await ask((request) => request.socket.destroy(), { get: "/a" });
     assert.equal(logged(), `# GET ${base}/a → no reply\n`);
