@@ -7,6 +7,7 @@ import { ensureChromium } from "../../../scripts/chromium.ts";
 import { sayToStandardError } from "../../../scripts/say.ts";
 import type { RunnerEnd } from "../../../src/contract/runners.ts";
 import { parsePipeline } from "../../../src/pipeline/parsePipeline.ts";
+import type { ReadPart } from "../../../src/pipeline/partFiles.ts";
 import { LoopbackService } from "../../client/loopbackService.ts";
 import { launchTestRun } from "../../runner/launch/launchTestRun.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
@@ -46,6 +47,10 @@ function readScenario(path: string): Scenario {
   return { file, text, peer, says };
 }
 
+function readPart(path: string): ReturnType<ReadPart> {
+  return { kind: "read", text: readFileSync(join(folder, path), "utf8") };
+}
+
 describe("the scenarios of other tools", function () {
   this.timeout(60_000);
   if (process.platform === "win32") return;
@@ -76,7 +81,7 @@ describe("the scenarios of other tools", function () {
     }
 
     async function runScenario({ file, text }: Scenario): Promise<Ran> {
-      const parsed = parsePipeline(text, file);
+      const parsed = parsePipeline(text, file, readPart);
       if (parsed.kind === "invalid") {
         const problems = parsed.problems.map(({ line, column, message }) => `${line}:${column}: ${message}`);
         return { end: { kind: "invalid", problems }, output: "" };
