@@ -165,7 +165,8 @@ describe("a run in a process of its own", function () {
       const { job, outputs } = launchTestRun(folder.path, pipelineOf(pipeline), { env });
       assert.deepEqual(await job.ended, {
         kind: "failed",
-        message: "up: with the value of `UP` a part of the address is `.` or `..`, which would make another path of it",
+        message:
+          "up: with the value of `UP` a part of the address is `.` or `..`, which would make another path of it",
       });
       assert.deepEqual(seen, ['{"lamp & c#/1":"${{ env.WHO }}"}']);
       assert.match(JSON.stringify(outputs), new RegExp(`POST http://127.0.0.1:${port}/prod/of/\\*\\*\\*`));
