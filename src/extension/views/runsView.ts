@@ -3,11 +3,13 @@ import type { Disposable, LogOutputChannel, TreeDataProvider, TreeItem, TreeView
 import { AbsentEndpoint } from "../../client/service/replyErrors.ts";
 import { secondsToReset } from "../../contract/day.ts";
 import { describeError } from "../../contract/errors.ts";
-import { fromFailedStep } from "../../contract/fromStep.ts";
 import { quotaLevel, quotaText } from "../../contract/limits.ts";
 import { nameOf, type Run } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
 import type { Clock } from "../../machine/clock.ts";
+import { stepToGoOnAt } from "../../pipeline/startsInBackground.ts";
+import type { Step } from "../../pipeline/types/resourceTypes.ts";
+import { projectFiles } from "../../project/pipelineFiles.ts";
 import { localReset } from "../../text/refusalText.ts";
 import { elapsed } from "../../text/time.ts";
 import type { RunList } from "../session/runList.ts";
@@ -252,8 +254,9 @@ export class RunsView implements TreeDataProvider<RunNode>, Disposable {
     if (fault !== undefined) return [fault];
     const steps = node.run.steps;
     if (steps === undefined || steps.length === 0) return [this.#nothing(node.run)];
+    const { run } = node;
+    const first = stepToGoOnAt(run, []) && stepToGoOnAt(run, await this.#stepsOfFile(run))?.index;
     const before = this.#steps.get(runId) ?? [];
-    const first = fromFailedStep(node.run)?.index;
     const nodes = steps.map((step, index): StepNode => {
       const mayBegin = index === first;
       const known = before[index] ?? { kind: "step", runId, index, step, mayBegin };
@@ -261,6 +264,15 @@ export class RunsView implements TreeDataProvider<RunNode>, Disposable {
     });
     this.#steps.set(runId, nodes);
     return nodes;
+  }
+
+  /** The steps of a run's pipeline file; none where it isn't in this window or has problems. */
+  async #stepsOfFile({ pipeline, project }: Run): Promise<readonly Step[]> {
+    const { value } = this.#deps.files.state;
+    const own = value.kind === "pipelines" ? value.projects.find(({ name }) => name === project) : undefined;
+    const files = own === undefined ? [] : await projectFiles(own.root);
+    const parsed = files.find(({ name }) => name === pipeline)?.parsed;
+    return parsed?.kind === "valid" ? parsed.pipeline.steps : [];
   }
 
   /** Reads a run's steps, unless they are known. @returns a note in place of steps that can't be read. */

@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import type { Run } from "../../../src/contract/run.ts";
 import { everyRun, type ViewFilter } from "../../../src/extension/views/runFilter.ts";
 import { RunsView } from "../../../src/extension/views/runsView.ts";
@@ -6,6 +8,7 @@ import type { RunNode } from "../../../src/extension/views/runTree.ts";
 import { ObservableValue } from "../../../src/extension/window/observable.ts";
 import { WindowFiles } from "../../../src/extension/window/windowFiles.ts";
 import { LoopbackService, orgOnWire, runOnWire, sendError, sendJson } from "../../client/loopbackService.ts";
+import { TemporaryFolder } from "../../temporaryFolder.ts";
 import { asRow, FakeView, log, until, viewBench } from "./viewBench.ts";
 
 const running: Run = {
@@ -23,10 +26,12 @@ describe("the Runs view", () => {
   let service: LoopbackService;
   let wire: Record<string, unknown>[];
   let isTrusted: boolean;
+  let local: string[];
   let open: {
     bench: ReturnType<typeof viewBench>;
     view: FakeView;
     runsView: RunsView;
+    files: WindowFiles;
     changes: unknown[];
     progress: Promise<void>[];
   };
@@ -34,6 +39,7 @@ describe("the Runs view", () => {
   beforeEach(async () => {
     wire = [];
     isTrusted = true;
+    local = [];
     service = await LoopbackService.listen(({ path }, response) => {
       if (path.startsWith("/api/org")) sendJson(response, 200, orgOnWire);
       else if (path.startsWith("/api/runs/")) {
@@ -45,7 +51,7 @@ describe("the Runs view", () => {
     const bench = viewBench(service);
     const view = new FakeView();
     const files = new WindowFiles({
-      folders: () => ({ count: 0, local: [] }),
+      folders: () => ({ count: local.length, local }),
       isTrusted: () => isTrusted,
       watch: () => ({ dispose: () => {} }),
       watchRoot: () => ({ dispose: () => {} }),
@@ -67,7 +73,7 @@ describe("the Runs view", () => {
     });
     const changes: unknown[] = [];
     runsView.onDidChangeTreeData((changed) => changes.push(changed));
-    open = { bench, view, runsView, changes, progress };
+    open = { bench, view, runsView, files, changes, progress };
   });
   afterEach(async () => {
     open.runsView.dispose();
@@ -176,6 +182,31 @@ describe("the Runs view", () => {
     );
     assert.equal(steps[0], first);
     assert.equal(service.asked.length, before + 1);
+  });
+
+  it("offers no step behind one whose program in the background ended with its run", async () => {
+    await using folder = await TemporaryFolder.make();
+    const root = join(folder.path, "lamps");
+    await mkdir(join(root, "pipelines"), { recursive: true });
+    await writeFile(join(root, "pipelines", "nightly.yaml"), "");
+    const steps = ["succeeded", "failed"].map((status) => ({ name: status, type: "cli", status }));
+    local = [root];
+    open.view.show();
+    wire = [runOnWire({})];
+    await listed();
+    await until(() => open.files.state.value.kind === "pipelines");
+    for (const [run, isOffered] of [
+      ["node server.mjs", true],
+      ["node server.mjs &", false],
+    ] as const) {
+      await writeFile(
+        join(root, "pipelines", "nightly.yaml"),
+        `resources: { sh: { type: cli } }\nsteps: [{ use: sh, run: "${run}" }, { use: sh, run: "false" }]\n`,
+      );
+      open.bench.tell({ ...running, status: "failed", stoppedAt: "2026-03-03T10:00:05Z", steps });
+      const [, failed] = await children(await onlyRun());
+      assert.equal(failed !== undefined && rowOf(failed).tokens.includes("failedStep"), isOffered);
+    }
   });
 
   it("offers to begin at the step that a run failed at, unless the run was cancelled, it is the first, or nothing identifies it", async () => {
