@@ -55,22 +55,16 @@ export async function openCore(deps: CoreDeps): Promise<Core> {
         bus.emit(orgId, { kind: "run", runId });
       },
     });
+  const parts = { db, writer, clock, bus, log };
   const runs = new ActiveRuns({
-    writer,
-    clock,
-    bus,
-    log,
+    ...parts,
     record,
     launch,
     prepareRunner,
     release: (orgId, end) => admission.release(orgId, end),
   });
   const admission: Admission = new Admission({
-    db,
-    writer,
-    clock,
-    bus,
-    log,
+    ...parts,
     makeId,
     store: sqliteAdmission({ now: clock.now, makeId, holder: instance, runs }),
     runner: deps.runner,
@@ -78,18 +72,10 @@ export async function openCore(deps: CoreDeps): Promise<Core> {
     runs,
   });
   await writer.write((tx) => sweepWaiters(tx, instance));
-  const recovery = {
-    db,
-    admission,
-    clock,
-    log,
-    logs,
-    bus,
-    endLeftovers: deps.endLeftovers,
-    recovering: new Set<string>(),
-  };
+  const { endLeftovers } = deps;
+  const recovery = { ...parts, admission, logs, endLeftovers, recovering: new Set<string>() };
   await recover(recovery);
-  const leases = keepLeases({ ...recovery, writer, holder: instance, activeIds: () => runs.ids() });
+  const leases = keepLeases({ ...recovery, holder: instance, activeIds: () => runs.ids() });
   return {
     db,
     writer,

@@ -52,21 +52,13 @@ export async function openSharedCore(deps: SharedCoreDeps): Promise<SharedCore> 
   opened.defer(() => bus.close());
   const writer = new PostgresWriter(db);
   const makeId = idMaker(clock.now);
+  const parts = { db, writer, clock, bus, log, makeId };
   const runs = new RemoteRuns({
-    db,
-    writer,
-    clock,
-    bus,
-    log,
+    ...parts,
     release: (orgId, end) => admission.release(orgId, end),
   });
   const admission: SharedAdmission = new SharedAdmission({
-    db,
-    writer,
-    clock,
-    bus,
-    log,
-    makeId,
+    ...parts,
     store: new PostgresAdmission(() => (bus.isRetired ? undefined : instance)),
     // Until a runner takes the run and puts its own name here.
     runner: "none yet",
@@ -74,16 +66,11 @@ export async function openSharedCore(deps: SharedCoreDeps): Promise<SharedCore> 
     runs,
     observe,
   });
-  const stopFollowing = followOtherServers({ db, admission, bus, clock, log, holder: instance });
+  const stopFollowing = followOtherServers({ ...parts, admission, holder: instance });
   const closing = opened.move();
   return {
-    db,
-    writer,
-    clock,
-    bus,
-    log,
+    ...parts,
     pool,
-    makeId,
     admission,
     runs,
     async turnAway() {

@@ -25,26 +25,17 @@ export class OrgTurns {
     const { promise: over, resolve } = Promise.withResolvers<void>();
     this.#last.set(orgId, over);
     void over.then(() => this.#last.get(orgId) === over && this.#last.delete(orgId));
+    const { promise: tooLong, reject } = Promise.withResolvers<never>();
+    const cancelTimer = this.#clock.after(waitMilliseconds, () =>
+      reject(new OrgBusyError("other requests of the org take too long")),
+    );
     try {
-      if (before !== undefined) await this.#within(before);
+      await Promise.race([before, tooLong]).finally(cancelTimer);
       return await act();
     } finally {
       // After one that gives up, the next still waits for those before it.
       if (before === undefined) resolve();
       else void before.then(resolve);
-    }
-  }
-
-  /** @throws OrgBusyError when it takes longer. */
-  async #within(waiting: Promise<void>): Promise<void> {
-    const { promise: timeout, reject } = Promise.withResolvers<never>();
-    const cancelTimer = this.#clock.after(waitMilliseconds, () =>
-      reject(new OrgBusyError("other requests of the org take too long")),
-    );
-    try {
-      await Promise.race([waiting, timeout]);
-    } finally {
-      cancelTimer();
     }
   }
 }

@@ -1,8 +1,6 @@
 import { type RawBuilder, type Selectable, sql } from "kysely";
-import type { ServedRun } from "../../contract/run.ts";
 import type { AdmissionStore, Decision, NewRun } from "../../service/admission/decision.ts";
 import { waiterRow, withSameKey } from "../../service/admission/queue.ts";
-import type { Quota } from "../../service/admission/slots.ts";
 import { Waiter } from "../../service/admission/waiter.ts";
 import { readInputsColumn } from "../../service/store/runInputs.ts";
 import { asRun, type RunRow, runColumns } from "../../service/store/runs.ts";
@@ -156,15 +154,8 @@ function workOf({ request: { work } }: Waiter): string {
   return "definition" in work ? work.definition : "";
 }
 
-/** A run that another server has granted to the waiter of a ticket. */
-export interface ClaimedRun {
-  readonly ticket: string;
-  readonly run: ServedRun;
-  readonly quota: Quota;
-}
-
 /** Takes over the runs that other servers have granted to a server's waiters. @param day the UTC day of the quota. */
-export async function claimRuns(db: Database, holder: string, day: string): Promise<readonly ClaimedRun[]> {
+export async function claimRuns(db: Database, holder: string, day: string) {
   const columnsOf = (table: string) => sql.join(runColumns.map((name) => sql.ref(`${table}.${name}`)));
   const { rows } = await sql<ClaimedColumns>`
     with claimed as (

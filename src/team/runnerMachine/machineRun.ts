@@ -218,7 +218,6 @@ export class MachineRun {
   }
 
   #launch(pipeline: Pipeline, root: string): LaunchedRun {
-    const { runners, processes, graceMilliseconds, now } = this.#deps;
     return launchRunner(
       {
         runId: this.runId,
@@ -231,10 +230,7 @@ export class MachineRun {
         livesUntil: this.#livesUntil + processMilliseconds,
       },
       {
-        runners,
-        processes,
-        graceMilliseconds,
-        now,
+        ...this.#deps,
         onStep: (step: LaunchedStep, index) => {
           this.#step = step.status === "running" ? step.name : undefined;
           this.#outbox.add({ kind: "step", index, ...step });

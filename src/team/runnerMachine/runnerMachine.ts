@@ -41,7 +41,7 @@ const mostRefused = 100;
  * @throws PipelineError when the service doesn't take this runner or its key.
  */
 export async function runMachine(options: RunnerMachineOptions, draining: AbortSignal): Promise<void> {
-  const { api, clock, log, program, slots, isOnce, unpack } = options;
+  const { clock, log, program, slots } = options;
   const runnerId = await register(options, draining);
   if (runnerId === undefined) return;
   options.onRegistered(runnerId);
@@ -53,16 +53,11 @@ export async function runMachine(options: RunnerMachineOptions, draining: AbortS
   cleanUp.defer(() => removeFolder(folder, log));
   const runners = cleanUp.use(new ReadyRunner({ ...program, processes }, clock));
   await new RunnerMachine({
-    api,
+    ...options,
     runnerId,
-    clock,
-    log,
     folder,
-    unpack,
     runners,
     processes,
-    slots,
-    isOnce,
     graceMilliseconds,
     draining,
     now: () => new Date(clock.now()),
