@@ -42,9 +42,11 @@ export function timelineOf(run: TimedRun): Timeline | undefined {
   const hasWaited = asked !== undefined && created !== undefined && asked < created;
   const [first, ...others] = [
     ...(hasWaited ? [{ from: asked, to: created }] : []),
-    ...(run.steps ?? []).flatMap((step): TimelineBar[] => {
-      const from = readInstant(step.startedAt);
-      return from === undefined ? [] : [{ step, from, to: readInstant(step.stoppedAt) ?? stopped }];
+    ...(run.steps ?? []).flatMap((timed): TimelineBar[] => {
+      const { name, status, startedAt, stoppedAt, attempts, cleanup } = timed;
+      const from = readInstant(startedAt);
+      const step = { name, status, ...(attempts && { attempts }), ...(cleanup && { cleanup }) };
+      return from === undefined ? [] : [{ step, from, to: readInstant(stoppedAt) ?? stopped }];
     }),
   ];
   if (first === undefined) return undefined;

@@ -54,7 +54,7 @@ export interface Endpoint<Path extends string = string, Body extends SchemaName 
   /** The schema of its JSON body. */
   readonly body?: Body;
   /** The most bytes of its body; 64 KiB when left out. */
-  readonly bodyBytes?: number;
+  readonly bodyBytes?: (caller: Caller) => number | undefined;
   readonly reply: GoodReply;
   /** Besides those of every endpoint: `invalid-request`, `forbidden`, `internal`, and `unauthorized` where a key is needed. */
   readonly errors?: readonly Exclude<ErrorType, "out-of-reach" | "breaks-contract" | "usage">[];
@@ -112,7 +112,9 @@ export class Endpoints {
     this.routes.on(endpoint.method.toUpperCase(), path, async (context) => {
       requireAccess(access, context.get("caller"));
       const body =
-        schema === undefined ? undefined : await requestBody(context, schemas[schema], endpoint.bodyBytes);
+        schema === undefined
+          ? undefined
+          : await requestBody(context, schemas[schema], endpoint.bodyBytes?.(context.get("caller")));
       // The types come from the path and the schema.
       return answer(context, { parts: context.req.param(), body } as CheckedRequest<Path, Body>);
     });

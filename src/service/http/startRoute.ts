@@ -12,16 +12,13 @@ import type { Pipelines } from "../runs/projectPipelines.ts";
 import type { Runs } from "../runs/runs.ts";
 import { storedInputs } from "../store/runInputs.ts";
 import type { SignedIn } from "./authenticate.ts";
-import type { Endpoints } from "./endpoints.ts";
+import { type Endpoints, longBody } from "./endpoints.ts";
 import { HttpProblem, rateLimitHeaders, refusalReply, reply } from "./reply.ts";
 import { readAgent, readIdempotencyKey, readWait } from "./requestInput.ts";
 import type { MachineDeps } from "./serviceRoutes.ts";
 
-/**
- * In bytes. The kernel gives a program no more than 2 MiB of arguments and environment as a rule, and a pipeline's files and its
- * inputs are texts of 64 KiB; JSON makes all of them longer.
- */
-const startBody = 4 * 1024 * 1024;
+/** In bytes. The kernel gives a program no more than 2 MiB of arguments and environment as a rule; JSON makes it longer. */
+const largestStart = 4 * 1024 * 1024;
 
 export interface StartRouteDeps {
   readonly admission: Admission;
@@ -62,7 +59,9 @@ export function startRoute(endpoints: Endpoints, deps: StartRouteDeps): void {
         },
       ],
       body: "StartRequest",
-      bodyBytes: startBody,
+      // A whole environment, or a pipeline's files; else no more than inputs.
+      bodyBytes: ({ keyId }) =>
+        deps.machine === undefined || keyId === deps.machine.keyId ? largestStart : longBody,
       reply: {
         status: 201,
         description: "The run, or the one that this Idempotency-Key had started before.",

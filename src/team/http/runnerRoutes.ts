@@ -141,7 +141,7 @@ function heldRunRoutes(endpoints: Endpoints, { db, writer, clock, runs }: Runner
       access: "runners",
       parts,
       body: "RunnerMessages",
-      bodyBytes: longBody,
+      bodyBytes: () => longBody,
       reply: { status: 204, description: "They are taken in, now or by an earlier request." },
       errors: ["conflict"],
     },

@@ -35,7 +35,7 @@ describe("what a request may take up", () => {
   it("is a body of 64 KiB, however its length is told", async () => {
     await using service = await startedService();
     const { secret } = await service.member();
-    const head = `POST /api/runs HTTP/1.1\r\nhost: 127.0.0.1\r\nx-api-key: ${secret}\r\nconnection: close\r\n`;
+    const head = `PUT /api/projects/shop HTTP/1.1\r\nhost: 127.0.0.1\r\nx-api-key: ${secret}\r\nconnection: close\r\n`;
     const ask = async (rest: string) => parseReply(await rawExchange(service.url, head + rest));
     const chunk = `${(16 * 1024).toString(16)}\r\n${"x".repeat(16 * 1024)}\r\n`;
     const chunked = "transfer-encoding: chunked\r\n\r\n";
