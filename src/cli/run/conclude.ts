@@ -137,8 +137,8 @@ function endText(run: Run, { json, isQuiet }: Output): string {
 }
 
 /**
- * How to go on at the step that failed. Undefined for the first step, from which everything runs again, and behind a step that
- * starts a program in the background, which has ended with the run.
+ * How to go on at the step that failed. Undefined for the first step, from which everything runs again, behind a step that starts
+ * a program in the background, which has ended with the run, and behind one whose result is used.
  */
 async function fromStepHint(run: Run, root: string | undefined): Promise<Hint | undefined> {
   const failed = fromFailedStep(run);
@@ -146,9 +146,11 @@ async function fromStepHint(run: Run, root: string | undefined): Promise<Hint | 
   if (root !== undefined) {
     // The parser of pipeline files takes long to load.
     const { projectFiles } = await import("../../project/pipelineFiles.ts");
+    const { skippedUse } = await import("../../pipeline/skippedUse.ts");
     const file = (await projectFiles(root)).find(({ name }) => name === run.pipeline);
-    const steps = file?.parsed.kind === "valid" ? file.parsed.pipeline.steps : [];
-    if (steps.slice(0, failed.index).some(startsInBackground)) return undefined;
+    const pipeline = file?.parsed.kind === "valid" ? file.parsed.pipeline : undefined;
+    if (pipeline?.steps.slice(0, failed.index).some(startsInBackground)) return undefined;
+    if (pipeline !== undefined && skippedUse(pipeline, failed.index) !== undefined) return undefined;
   }
   const command = startCommand({
     pipeline: run.pipeline,
