@@ -98,7 +98,7 @@ export function requireInputs(
 ): InputValues {
   const read = readInputs(inputs, given);
   if (read.kind === "valid") return read.values;
-  const lines = [...read.missing.map(missingText), ...read.problems].map((line) => `  ${line}`);
+  const lines = [...read.missing.map(missingText), ...read.problems];
   const [example] = read.missing;
   const word = example === undefined ? "" : `, such as \`--input ${example.name}=${exampleOf(example)}\``;
   throw new PipelineError(

@@ -35,8 +35,8 @@ export interface BatchOptions {
   readonly root: string | undefined;
   readonly timeLimitSeconds: number | undefined;
   readonly fromStep: string | undefined;
-  /** What each pipeline is given. */
-  readonly inputs: ReadonlyMap<string, InputValues>;
+  /** What each pipeline is given; nothing where it is left out. */
+  readonly inputs?: ReadonlyMap<string, InputValues>;
   readonly log: LogDestination | undefined;
   /** The options that a retry needs, as words of the command line. */
   readonly retryOptions: readonly string[];
@@ -121,7 +121,7 @@ export class Batch {
   async #start(pipeline: string): Promise<Exclude<Outcome, { kind: "run" }> | Started> {
     const { interrupted } = this.#tool;
     const { project, timeLimitSeconds, fromStep, retryOptions } = this.#options;
-    const inputs = this.#options.inputs.get(pipeline) ?? {};
+    const inputs = this.#options.inputs?.get(pipeline) ?? {};
     const options = [...retryOptions, ...startOptions({ inputs })];
     if (interrupted.aborted || this.#outcomes.some(isFault)) return { kind: "not-started", pipeline };
     const refusals = this.#outcomes.filter((outcome) => outcome.kind === "refused");

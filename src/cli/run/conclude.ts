@@ -2,12 +2,12 @@ import type { ServiceClient } from "../../client/service/client.ts";
 import { Deadline } from "../../client/service/deadline.ts";
 import { LostStart } from "../../client/service/replyErrors.ts";
 import { exitCodes } from "../../contract/errors.ts";
+import { fromFailedStep } from "../../contract/fromStep.ts";
 import { inputsAgain } from "../../contract/inputs.ts";
 import { quotaText } from "../../contract/limits.ts";
 import type { Org } from "../../contract/org.ts";
 import { type Hint, refusalReport, runCommand, startCommand, startOptions } from "../../contract/refusal.ts";
 import { nameOf, type Run, reasonText, toldFailure } from "../../contract/run.ts";
-import { stepToGoOnAt } from "../../pipeline/startsInBackground.ts";
 import { english, refusalLines } from "../../text/refusalText.ts";
 import { duration } from "../../text/time.ts";
 import { type Failure, failureOf, type Output } from "../output/output.ts";
@@ -137,12 +137,13 @@ function endText(run: Run, { json, isQuiet }: Output): string {
 
 /** How to go on at the step that failed, see `stepToGoOnAt`. */
 async function fromStepHint(run: Run, root: string | undefined): Promise<Hint | undefined> {
-  if (run.pipeline === undefined || stepToGoOnAt(run, []) === undefined) return undefined;
+  if (run.pipeline === undefined || fromFailedStep(run) === undefined) return undefined;
   // The parser of pipeline files takes long to load.
   const { projectFiles } = await import("../../project/pipelineFiles.ts");
+  const { stepToGoOnAt } = await import("../../pipeline/stepToGoOnAt.ts");
   const files = root === undefined ? [] : await projectFiles(root);
   const file = files.find(({ name }) => name === run.pipeline);
-  const failed = stepToGoOnAt(run, file?.parsed.kind === "valid" ? file.parsed.pipeline.steps : []);
+  const failed = stepToGoOnAt(run, file?.parsed.kind === "valid" ? file.parsed.pipeline : undefined);
   if (failed === undefined) return undefined;
   const command = startCommand({
     pipeline: run.pipeline,

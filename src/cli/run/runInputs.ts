@@ -42,18 +42,16 @@ export async function inputsOfRuns(
   const local = root === undefined || client.environment !== undefined ? [] : await localPipelines(root);
   const declared = new Map([...served, ...local].map(({ name, inputs }) => [name, inputs]));
   const all = pipelines.map((name) => declared.get(name));
-  const known = all.flatMap((inputs) => inputs ?? []);
-  const strange = pick(given, (name) => !known.some((input) => input.name === name));
-  if (all.every((inputs) => inputs !== undefined)) {
-    requireInputs(
-      { name: pipelines.join("`, `"), inputs: known.map((input) => ({ ...input, required: false })) },
-      strange,
-    );
+  if (pipelines.length > 1 && all.every((inputs) => inputs !== undefined)) {
+    const known = all.flat().map((input) => ({ ...input, required: false }));
+    const strange = pick(given, (name) => !known.some((input) => input.name === name));
+    requireInputs({ name: pipelines.join("`, `"), inputs: known }, strange);
   }
   const result = new Map<string, InputValues>();
   for (const [index, name] of pipelines.entries()) {
     const inputs = all[index];
-    const own = pick(given, (each) => inputs?.some((input) => input.name === each) ?? true);
+    const isOwn = (each: string) => inputs?.some((input) => input.name === each) ?? true;
+    const own = pipelines.length === 1 ? given : pick(given, isOwn);
     const complete = canAsk ? { ...own, ...(await askedFor(inputs ?? [], own, asking, interrupted)) } : own;
     if (inputs !== undefined) requireInputs({ name, inputs }, complete);
     result.set(name, complete);

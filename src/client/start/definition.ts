@@ -31,7 +31,13 @@ export async function withDefinition(
     });
   }
   const snapshot = await sendSnapshot(client, root, signal);
-  const definition: RunDefinition = { path: file.path, text: file.text, snapshot };
+  const parts = file.parsed.kind === "valid" ? Object.fromEntries(file.parsed.parts) : {};
+  const definition: RunDefinition = {
+    path: file.path,
+    text: file.text,
+    ...(Object.keys(parts).length === 0 ? {} : { parts }),
+    snapshot,
+  };
   return { ...request, definition };
 }
 

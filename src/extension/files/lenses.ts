@@ -1,8 +1,8 @@
 import { t } from "@vscode/l10n";
 import type { Run } from "../../contract/run.ts";
 import { failedStep, isActive } from "../../contract/runStatus.ts";
-import { stepToGoOnAt } from "../../pipeline/startsInBackground.ts";
-import type { Step } from "../../pipeline/types/resourceTypes.ts";
+import type { Pipeline } from "../../pipeline/pipeline.ts";
+import { stepToGoOnAt } from "../../pipeline/stepToGoOnAt.ts";
 import { controlCharacters } from "../../text/controlCharacters.ts";
 import type { RunListState } from "../session/runList.ts";
 import type { Wait } from "../start/waits.ts";
@@ -26,8 +26,8 @@ interface LensState {
   readonly runs: PipelineRuns;
   /** The last run with its steps, if known. */
   readonly lastWithSteps: Run | undefined;
-  /** The file's steps; none where it has problems. */
-  readonly steps: readonly Step[];
+  /** The file's pipeline; undefined where it has problems. */
+  readonly pipelineNow: Pipeline | undefined;
   readonly wait: Wait | undefined;
   /** On the service's clock, in milliseconds since 1970. */
   readonly now: number;
@@ -81,8 +81,8 @@ function workLenses({ pipeline, project, problems, file, runs, wait }: LensState
 }
 
 /** To go on at the step that failed in the last run. */
-function fromStepLens(last: Run | undefined, { project, steps }: LensState): readonly Lens[] {
-  const failed = last && stepToGoOnAt(last, steps);
+function fromStepLens(last: Run | undefined, { project, pipelineNow }: LensState): readonly Lens[] {
+  const failed = last && stepToGoOnAt(last, pipelineNow);
   if (last?.pipeline === undefined || failed === undefined) return [];
   const name = withoutIcons(shortText(failed.step.name, longestName));
   return [

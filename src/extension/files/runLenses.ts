@@ -63,7 +63,7 @@ export class RunLenses implements vscode.CodeLensProvider, vscode.Disposable {
     const lenses = lensesOf({
       ...named,
       problems: parsed.kind === "valid" ? 0 : parsed.problems.length,
-      steps: parsed.kind === "valid" ? parsed.pipeline.steps : [],
+      pipelineNow: parsed.kind === "valid" ? parsed.pipeline : undefined,
       runs: own,
       lastWithSteps: own.last && withSteps(own.last.runId),
       wait: waits.value.find(({ pipeline }) => pipeline === named.pipeline),

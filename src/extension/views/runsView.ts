@@ -3,12 +3,13 @@ import type { Disposable, LogOutputChannel, TreeDataProvider, TreeItem, TreeView
 import { AbsentEndpoint } from "../../client/service/replyErrors.ts";
 import { secondsToReset } from "../../contract/day.ts";
 import { describeError } from "../../contract/errors.ts";
+import { fromFailedStep } from "../../contract/fromStep.ts";
 import { quotaLevel, quotaText } from "../../contract/limits.ts";
 import { nameOf, type Run } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
 import type { Clock } from "../../machine/clock.ts";
-import { stepToGoOnAt } from "../../pipeline/startsInBackground.ts";
-import type { Step } from "../../pipeline/types/resourceTypes.ts";
+import type { Pipeline } from "../../pipeline/pipeline.ts";
+import { stepToGoOnAt } from "../../pipeline/stepToGoOnAt.ts";
 import { projectFiles } from "../../project/pipelineFiles.ts";
 import { localReset } from "../../text/refusalText.ts";
 import { elapsed } from "../../text/time.ts";
@@ -255,7 +256,7 @@ export class RunsView implements TreeDataProvider<RunNode>, Disposable {
     const steps = node.run.steps;
     if (steps === undefined || steps.length === 0) return [this.#nothing(node.run)];
     const { run } = node;
-    const first = stepToGoOnAt(run, []) && stepToGoOnAt(run, await this.#stepsOfFile(run))?.index;
+    const first = fromFailedStep(run) && stepToGoOnAt(run, await this.#pipelineOf(run))?.index;
     const before = this.#steps.get(runId) ?? [];
     const nodes = steps.map((step, index): StepNode => {
       const mayBegin = index === first;
@@ -266,13 +267,13 @@ export class RunsView implements TreeDataProvider<RunNode>, Disposable {
     return nodes;
   }
 
-  /** The steps of a run's pipeline file; none where it isn't in this window or has problems. */
-  async #stepsOfFile({ pipeline, project }: Run): Promise<readonly Step[]> {
+  /** A run's pipeline as its file is now; undefined where that isn't in this window or has problems. */
+  async #pipelineOf({ pipeline, project }: Run): Promise<Pipeline | undefined> {
     const { value } = this.#deps.files.state;
     const own = value.kind === "pipelines" ? value.projects.find(({ name }) => name === project) : undefined;
     const files = own === undefined ? [] : await projectFiles(own.root);
     const parsed = files.find(({ name }) => name === pipeline)?.parsed;
-    return parsed?.kind === "valid" ? parsed.pipeline.steps : [];
+    return parsed?.kind === "valid" ? parsed.pipeline : undefined;
   }
 
   /** Reads a run's steps, unless they are known. @returns a note in place of steps that can't be read. */

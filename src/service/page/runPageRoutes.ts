@@ -1,6 +1,8 @@
 import { type Context, Hono } from "hono";
 import { utcDay } from "../../contract/day.ts";
-import { stepToGoOnAt } from "../../pipeline/startsInBackground.ts";
+import { fromFailedStep } from "../../contract/fromStep.ts";
+import { inputsAgain } from "../../contract/inputs.ts";
+import { stepToGoOnAt } from "../../pipeline/stepToGoOnAt.ts";
 import { refuseRemoved } from "../http/requestedRun.ts";
 import { readOrg } from "../store/orgs.ts";
 import { filesRemovedAt } from "../store/runFiles.ts";
@@ -78,10 +80,10 @@ export function runPageRoutes(deps: PageDeps): Hono<PageEnv> {
     const lines = linesOf(entries);
     const { pipeline, project } = run;
     // Whatever is wrong with the file now is said when the new run is started.
-    const stepsOfFile = async () =>
-      (await pipelines.find(caller.orgId, { pipeline, project }).catch(() => undefined))?.pipeline.steps ??
-      [];
-    const goOnAt = stepToGoOnAt(run, []) && stepToGoOnAt(run, await stepsOfFile());
+    const again = { pipeline, project, inputs: inputsAgain(run) };
+    const pipelineNow = async () =>
+      (await pipelines.find(caller.orgId, again).catch(() => undefined))?.pipeline;
+    const goOnAt = fromFailedStep(run) && stepToGoOnAt(run, await pipelineNow());
     const shown = lines.slice(-mostLines);
     return show(context, {
       title: `${run.pipeline}, ${run.status}`,

@@ -3,7 +3,7 @@ import { html, raw } from "hono/html";
 import { mayChangeRuns } from "../../contract/roles.ts";
 import type { ServedRun } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
-import type { stepToGoOnAt } from "../../pipeline/startsInBackground.ts";
+import type { stepToGoOnAt } from "../../pipeline/stepToGoOnAt.ts";
 import { duration, elapsed } from "../../text/time.ts";
 import type { Caller } from "../store/keys.ts";
 import type { Html } from "./layout.ts";

@@ -1,6 +1,6 @@
 import { html } from "hono/html";
 import { type Artifact, type RunStep, reasonText, type ServedRun, toldFailure } from "../../contract/run.ts";
-import type { stepToGoOnAt } from "../../pipeline/startsInBackground.ts";
+import type { stepToGoOnAt } from "../../pipeline/stepToGoOnAt.ts";
 import { stripEscapeSequences } from "../../text/escapeSequences.ts";
 import { duration } from "../../text/time.ts";
 import { stepNotes } from "../../text/timeline.ts";

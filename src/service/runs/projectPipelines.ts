@@ -6,6 +6,7 @@ import type { StartRequest } from "../../contract/run.ts";
 import { declaredInputs, requireInputs } from "../../pipeline/inputs.ts";
 import { formatProblem, nearestName } from "../../pipeline/mistakes/problem.ts";
 import type { ParsedPipeline, Pipeline } from "../../pipeline/pipeline.ts";
+import { skippedUse } from "../../pipeline/skippedUse.ts";
 import { mayInclude, parseWithParts } from "../../project/parts.ts";
 import {
   checkedFiles,
@@ -66,11 +67,22 @@ export function folderPipelines(db: Database, files = new ProjectPipelines()): P
   };
 }
 
-/** @throws PipelineError `invalid-request` naming the steps that there are, or the numbers of those that have the name. */
-export function requireStep({ name, steps }: Pipeline, fromStep: string | undefined): void {
+/**
+ * @throws PipelineError `invalid-request` naming the steps that there are, or the numbers of those that have the name; or for a
+ *   step behind one whose result is used.
+ */
+export function requireStep(pipeline: Pipeline, fromStep: string | undefined): void {
   if (fromStep === undefined) return;
+  const { name, steps } = pipeline;
   const meant = meantSteps(steps, fromStep);
-  if (meant.length === 1) return;
+  const [first] = meant;
+  if (first !== undefined && meant.length === 1) {
+    const use = skippedUse(pipeline, first);
+    if (use === undefined) return;
+    throw new PipelineError("invalid-request", `\`${name}\` can't begin with \`${fromStep}\`: ${use}.`, {
+      next: "Begin with an earlier step, or run all of it.",
+    });
+  }
   const list = (texts: readonly unknown[]) => texts.map((text) => `\`${text}\``).join(", ");
   throw meant.length === 0
     ? new PipelineError("invalid-request", `\`${name}\` has no step \`${fromStep}\`.`, {

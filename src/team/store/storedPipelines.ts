@@ -1,9 +1,8 @@
-import { sql } from "kysely";
+import { type Selectable, sql } from "kysely";
 import { PipelineError } from "../../contract/errors.ts";
 import type { InputValues } from "../../contract/inputs.ts";
 import type { RunDefinition, RunWork, StartRequest } from "../../contract/run.ts";
 import { declaredInputs } from "../../pipeline/inputs.ts";
-import { parsePipeline } from "../../pipeline/parsePipeline.ts";
 import { resourceTypes } from "../../project/pipelineFiles.ts";
 import { HttpProblem } from "../../service/http/reply.ts";
 import {
@@ -16,7 +15,8 @@ import {
   runnable,
 } from "../../service/runs/projectPipelines.ts";
 import type { Work } from "../../service/runs/runs.ts";
-import type { Database } from "../../service/store/tables.ts";
+import type { Database, Tables } from "../../service/store/tables.ts";
+import { parseDefinition } from "../parseDefinition.ts";
 import { nameSnapshot } from "./storedSnapshots.ts";
 
 /**
@@ -27,8 +27,9 @@ export function storedPipelines(db: Database): Pipelines {
   return {
     async list(orgId, project) {
       const rows = await stored(db, orgId, project).execute();
-      return rows.map(({ name, project: of, path, text }) => {
-        const parsed = parsePipeline(text, path);
+      return rows.map(({ name, project: of, ...row }) => {
+        const { path, text } = row;
+        const parsed = parseDefinition(definitionOf(row));
         return {
           name,
           project: of,
@@ -44,7 +45,7 @@ export function storedPipelines(db: Database): Pipelines {
       if (project === undefined) {
         throw new PipelineError("invalid-request", "A start with a `definition` has to name its `project`.");
       }
-      const pipeline = runnable(definition.path, parsePipeline(definition.text, definition.path));
+      const pipeline = runnable(definition.path, parseDefinition(definition));
       if (pipeline.name !== name) {
         throw new PipelineError(
           "invalid-request",
@@ -91,18 +92,26 @@ async function findStored(
       next: "Name the project.",
     });
   }
-  const { path, text, snapshot, parts } = row;
-  const definition: RunDefinition = {
+  const definition = definitionOf(row);
+  const pipeline = runnable(row.path, parseDefinition(definition));
+  requireStep(pipeline, fromStep);
+  const inputs = fixedInputs(pipeline, given);
+  await requireSnapshot(db, orgId, definition.snapshot);
+  return { project: row.project, pipeline, inputs, work: remoteWork(definition, { fromStep, inputs }) };
+}
+
+function definitionOf({
+  path,
+  text,
+  parts,
+  snapshot,
+}: Pick<Selectable<Tables["pipelines"]>, "path" | "text" | "parts" | "snapshot">): RunDefinition {
+  return {
     path,
     text,
     ...(parts === null ? {} : { parts: JSON.parse(parts) }),
     ...(snapshot === null ? {} : { snapshot }),
   };
-  const pipeline = runnable(path, parsePipeline(text, path));
-  requireStep(pipeline, fromStep);
-  const inputs = fixedInputs(pipeline, given);
-  await requireSnapshot(db, orgId, definition.snapshot);
-  return { project: row.project, pipeline, inputs, work: remoteWork(definition, { fromStep, inputs }) };
 }
 
 /** @throws HttpProblem 428 when the service doesn't have the project's files; a face then sends them. */

@@ -72,13 +72,13 @@ describe("what stands above a pipeline file", () => {
       lenses({
         runs: { ...none, last },
         lastWithSteps: { ...last, steps },
-        steps: pipelineOf({
+        pipelineNow: pipelineOf({
           resources: { sh: { type: "cli" } },
           steps: [
             { use: "sh", name: "serve", run: serve },
             { use: "sh", name: "ask", run: "false" },
           ],
-        }).steps,
+        }),
       }).length;
     assert.equal(count("node server.mjs"), 3);
     assert.equal(count("node server.mjs &"), 2);
@@ -152,7 +152,7 @@ function lenses(given: Partial<Parameters<typeof lensesOf>[0]>) {
     problems: 0,
     runs: none,
     lastWithSteps: undefined,
-    steps: [],
+    pipelineNow: undefined,
     file: undefined,
     wait: undefined,
     now,
