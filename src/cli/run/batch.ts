@@ -2,7 +2,7 @@ import type { ServiceClient } from "../../client/service/client.ts";
 import { startRun } from "../../client/start/startRun.ts";
 import { waitSeconds } from "../../contract/limits.ts";
 import type { RefusedStart } from "../../contract/refusal.ts";
-import type { Run } from "../../contract/run.ts";
+import type { Run, StartRequest } from "../../contract/run.ts";
 import type { QueuePlace } from "../../text/queueText.ts";
 import type { RunTerminal } from "../tool.ts";
 import { followStarted } from "./followStarted.ts";
@@ -29,11 +29,10 @@ interface Started {
 export interface BatchOptions {
   readonly parallel: number;
   readonly detach: boolean;
-  readonly project: string | undefined;
+  /** What each pipeline's start request says besides its name. */
+  readonly request: Omit<StartRequest, "pipeline">;
   /** The project's folder, where there is one here. */
   readonly root: string | undefined;
-  readonly timeLimitSeconds: number | undefined;
-  readonly fromStep: string | undefined;
   readonly log: LogDestination | undefined;
   /** The options that a retry needs, as words of the command line. */
   readonly retryOptions: readonly string[];
@@ -117,7 +116,7 @@ export class Batch {
 
   async #start(pipeline: string): Promise<Exclude<Outcome, { kind: "run" }> | Started> {
     const { interrupted } = this.#tool;
-    const { project, timeLimitSeconds, fromStep, retryOptions: options } = this.#options;
+    const { request, retryOptions: options } = this.#options;
     if (interrupted.aborted || this.#outcomes.some(isFault)) return { kind: "not-started", pipeline };
     const refusals = this.#outcomes.filter((outcome) => outcome.kind === "refused");
     const usedUp = refusals.find(({ start }) => start.refusal.scope === "free-day");
@@ -133,7 +132,7 @@ export class Batch {
     this.#starting.add(pipeline);
     try {
       const outcome = await startRun(
-        { pipeline, project, timeLimitSeconds, fromStep },
+        { ...request, pipeline },
         {
           client: this.#client,
           root: this.#options.root,

@@ -119,7 +119,8 @@ async function attemptStart(
   reconnect: Reconnect | undefined,
   deps: StartPipelineDeps,
 ): Promise<Attempt> {
-  const { pipeline, project, timeLimitSeconds, fromStep } = chosen;
+  const { root, ...request } = chosen;
+  const { pipeline, timeLimitSeconds, fromStep } = request;
   const asked: { holders?: SlotHolders | undefined } = {};
   const holder = () => {
     const holders = knownSlotHolders(deps.session) ?? asked.holders;
@@ -129,10 +130,10 @@ async function attemptStart(
   let made: "no run" | "a run" | "not known" = "no run";
   try {
     const starting = startRun(
-      { pipeline, project, timeLimitSeconds, fromStep },
+      request,
       {
         client,
-        root: chosen.root,
+        root,
         reconnect,
         onWaitStart: () => {
           readSlotHolders(client, notice.signal).then(
