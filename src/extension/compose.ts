@@ -13,11 +13,11 @@ import { RunAnnouncer, readAnnounceLevel } from "./announce/runAnnouncer.ts";
 import type { CommandDeps } from "./commands/commands.ts";
 import type { PipelineFileDeps } from "./files/pipelineFileSupport.ts";
 import { ApiKeys } from "./keys/apiKeys.ts";
-import { KeyWatcher } from "./keys/keyWatcher.ts";
 import { ServiceChoice } from "./keys/serviceChoice.ts";
 import { readTarget } from "./keys/target.ts";
 import type { LogDocuments } from "./log/logDocuments.ts";
 import { refuseVirtual } from "./session/clientOf.ts";
+import { KeyWatcher } from "./session/keyWatcher.ts";
 import { ProjectNames } from "./session/projectNames.ts";
 import { RunList } from "./session/runList.ts";
 import { Session } from "./session/session.ts";
@@ -158,7 +158,7 @@ export function composeWindow(
         status,
         isContributed,
       },
-      loadLogDocuments,
+      openLog: async (run) => (await loadLogDocuments()).open(run),
       removeButton: { iconPath: new vscode.ThemeIcon("trash"), tooltip: t("Remove API Key") },
       activeFile: () => window.activeTextEditor?.document.uri,
       clipboard: vscode.env.clipboard,

@@ -1,5 +1,11 @@
 import * as vscode from "vscode";
-import type { FilePosition } from "../announce/problemNotice.ts";
+
+/** A position in a project's file, as in `pipelines/nightly.yaml:3:5: …`. Line and column count from 1. */
+export interface FilePosition {
+  readonly path: string;
+  readonly line: number;
+  readonly column: number;
+}
 
 /** The window's folders on this machine. */
 export function localFolders(): string[] {
