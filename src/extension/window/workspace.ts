@@ -40,3 +40,12 @@ export async function openPosition(root: string, { path, line, column }: FilePos
 export async function openExternal(url: string): Promise<boolean> {
   return vscode.env.openExternal(await vscode.env.asExternalUri(vscode.Uri.parse(url, true)));
 }
+
+/** The person's settings of this extension. */
+export function settings(): vscode.WorkspaceConfiguration {
+  return vscode.workspace.getConfiguration("pipelineRuns");
+}
+
+export function executeCommand(command: string, ...parameters: unknown[]): Thenable<unknown> {
+  return vscode.commands.executeCommand(command, ...parameters);
+}
