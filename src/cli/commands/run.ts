@@ -59,9 +59,11 @@ export function addRunWords(program: ToolCommand): void {
         parallel: options.parallel,
         detach: options.detach ?? false,
         log: options.log ?? false,
-        project: options.project,
-        timeLimitSeconds: options.timeLimit,
-        fromStep: options.from,
+        request: {
+          project: options.project,
+          timeLimitSeconds: options.timeLimit,
+          fromStep: options.from,
+        },
         inputs: options.input ?? [],
       };
       return runPipelines(tool, pipelines, wanted, asking);

@@ -3,7 +3,7 @@ import { startRun } from "../../client/start/startRun.ts";
 import type { InputValues } from "../../contract/inputs.ts";
 import { waitSeconds } from "../../contract/limits.ts";
 import { type RefusedStart, startOptions } from "../../contract/refusal.ts";
-import type { Run } from "../../contract/run.ts";
+import type { Run, StartRequest } from "../../contract/run.ts";
 import type { QueuePlace } from "../../text/queueText.ts";
 import type { RunTerminal } from "../tool.ts";
 import { followStarted } from "./followStarted.ts";
@@ -30,12 +30,11 @@ interface Started {
 export interface BatchOptions {
   readonly parallel: number;
   readonly detach: boolean;
-  readonly project: string | undefined;
+  /** What each pipeline's start request says besides its name. */
+  readonly request: Omit<StartRequest, "pipeline">;
   /** The project's folder, where there is one here. */
   readonly root: string | undefined;
-  readonly timeLimitSeconds: number | undefined;
-  readonly fromStep: string | undefined;
-  /** What each pipeline is given; nothing where it is left out. */
+  /** What each pipeline is given; nothing more than the request has where it is left out. */
   readonly inputs?: ReadonlyMap<string, InputValues>;
   readonly log: LogDestination | undefined;
   /** The options that a retry needs, as words of the command line. */
@@ -120,7 +119,7 @@ export class Batch {
 
   async #start(pipeline: string): Promise<Exclude<Outcome, { kind: "run" }> | Started> {
     const { interrupted } = this.#tool;
-    const { project, timeLimitSeconds, fromStep, retryOptions } = this.#options;
+    const { request, retryOptions } = this.#options;
     const inputs = this.#options.inputs?.get(pipeline) ?? {};
     const options = [...retryOptions, ...startOptions({ inputs })];
     if (interrupted.aborted || this.#outcomes.some(isFault)) return { kind: "not-started", pipeline };
@@ -138,10 +137,7 @@ export class Batch {
     this.#starting.add(pipeline);
     try {
       const outcome = await startRun(
-        {
-          ...{ pipeline, project, timeLimitSeconds, fromStep },
-          ...(Object.keys(inputs).length === 0 ? {} : { inputs }),
-        },
+        { ...request, pipeline, ...(Object.keys(inputs).length === 0 ? {} : { inputs }) },
         {
           client: this.#client,
           root: this.#options.root,

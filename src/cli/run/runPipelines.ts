@@ -1,7 +1,7 @@
 import { findProject, registerProject } from "../../client/project.ts";
 import type { ServiceClient } from "../../client/service/client.ts";
 import { runCommand, startOptions } from "../../contract/refusal.ts";
-import { nameOf } from "../../contract/run.ts";
+import { nameOf, type StartRequest } from "../../contract/run.ts";
 import { systemClock } from "../../machine/clock.ts";
 import { failureOf } from "../output/output.ts";
 import { LiveLines } from "../terminal/liveLines.ts";
@@ -16,9 +16,8 @@ export interface RunOptions {
   readonly parallel: number | undefined;
   readonly detach: boolean;
   readonly log: boolean;
-  readonly project: string | undefined;
-  readonly timeLimitSeconds: number | undefined;
-  readonly fromStep: string | undefined;
+  /** What each start request says besides the pipeline; without a project, the folder's. */
+  readonly request: Omit<StartRequest, "pipeline">;
   readonly inputs: readonly (readonly [name: string, text: string])[];
 }
 
@@ -34,7 +33,7 @@ export async function runPipelines(
   using live = new LiveLines(output, systemClock);
   const client = await connectLive(tool, live);
   const began = client.clock.monotonic();
-  const { project, root } = await registerLocalProject(tool, client, options.project);
+  const { project, root } = await registerLocalProject(tool, client, options.request.project);
   const pipelines = await pipelineNames(tool, named, root);
   const isOneOfSeveral = pipelines.length > 1;
   const problem = await checkPipelines(tool, client, pipelines, { project, root });
@@ -50,12 +49,12 @@ export async function runPipelines(
     client,
     {
       ...options,
-      project,
+      request: { ...options.request, project },
       root,
       inputs,
       parallel,
       log: options.log ? logDestination(tool, isOneOfSeveral) : undefined,
-      retryOptions: startOptions({ ...options, inputs: {} }),
+      retryOptions: startOptions(options.request),
     },
     { output, live, clock: client.clock, isOneOfSeveral },
   );

@@ -2,6 +2,7 @@ import { t } from "@vscode/l10n";
 import type { window as vscodeWindow } from "vscode";
 import { describeError, PipelineError } from "../../contract/errors.ts";
 import { inOneLine } from "../window/plainWindow.ts";
+import type { FilePosition } from "../window/workspace.ts";
 
 export interface NoticeDeps {
   readonly window: Pick<typeof vscodeWindow, "showErrorMessage">;
@@ -48,13 +49,6 @@ function nextStep(error: unknown, text: string, deps: NoticeDeps, root: string |
 
 function isKeyRefused(error: unknown): boolean {
   return error instanceof PipelineError && error.type === "unauthorized";
-}
-
-/** A position in a project's file, as in `pipelines/nightly.yaml:3:5: …`. Line and column count from 1. */
-export interface FilePosition {
-  readonly path: string;
-  readonly line: number;
-  readonly column: number;
 }
 
 /**

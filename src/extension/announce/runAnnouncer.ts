@@ -156,7 +156,7 @@ export class RunAnnouncer implements Disposable {
     const text = endText(run, isMine);
     const chosen =
       endKind(run) === "failure"
-        ? // The first button is the one that a hasty Enter presses, and a run is one of the day's.
+        ? // Enter presses the first button, so that is not the one that uses a run of the day.
           await window.showErrorMessage(text, openLog, ...(isMine ? [again] : []), noMore)
         : await window.showInformationMessage(text, openLog, noMore);
     if (chosen === again) await runAgain();

@@ -1,6 +1,5 @@
 import type { LogOutputChannel, Uri, window as vscodeWindow } from "vscode";
 import type { RunAnnouncer } from "../announce/runAnnouncer.ts";
-import type { LogDocuments } from "../log/logDocuments.ts";
 import type { RunList } from "../session/runList.ts";
 import type { Session } from "../session/session.ts";
 import type { ShowMenuDeps } from "../status/statusActions.ts";
@@ -40,7 +39,7 @@ export interface CommandDeps
   readonly window: typeof vscodeWindow;
   readonly log: LogOutputChannel;
   readonly activeFile: () => Uri | undefined;
-  readonly loadLogDocuments: () => Promise<LogDocuments>;
+  readonly openLog: (run: unknown) => Promise<void>;
 }
 
 /** What a command does. Its arguments come from a keybinding, a menu or a link: the command checks them. */
@@ -58,7 +57,7 @@ export const commands: Readonly<Record<string, Command>> = {
   "pipelineRuns.newPipeline": async ({ window }) => (await import("./newPipeline.ts")).newPipeline(window),
   "pipelineRuns.openInBrowser": async (deps, run) =>
     (await import("./viewCommands.ts")).openInBrowser(deps, run),
-  "pipelineRuns.openLog": async ({ loadLogDocuments }, run) => (await loadLogDocuments()).open(run),
+  "pipelineRuns.openLog": ({ openLog }, run) => openLog(run),
   "pipelineRuns.openPipeline": async (deps, file) =>
     (await import("./viewCommands.ts")).openPipeline(deps, file),
   "pipelineRuns.refresh": async (deps) => (await import("./viewCommands.ts")).refreshRuns(deps),

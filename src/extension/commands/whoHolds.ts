@@ -32,7 +32,7 @@ export async function whoHolds(deps: WhoHoldsDeps, given?: unknown): Promise<voi
   const { executeCommand } = deps;
   const request = readRunArgument(given);
   if (request.kind !== "named") await showHolders(deps, undefined, () => executeCommand("pipelineRuns.run"));
-  else await showHolders(deps, request.pipeline, () => executeCommand("pipelineRuns.run", given));
+  else await showHolders(deps, request.start.pipeline, () => executeCommand("pipelineRuns.run", given));
 }
 
 /**

@@ -7,6 +7,7 @@ import { asAbsentEndpoint } from "../../client/service/failedRequest.ts";
 import { AbsentEndpoint } from "../../client/service/replyErrors.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import type { PipelineEntry } from "../../contract/pipelines.ts";
+import type { StartRequest } from "../../contract/run.ts";
 import { formatProblem } from "../../pipeline/mistakes/problem.ts";
 import { checkedFiles } from "../../project/pipelineFiles.ts";
 import { type NoticeDeps, showProblem } from "../announce/problemNotice.ts";
@@ -117,7 +118,7 @@ async function choosePipeline(
   }
   if (entry !== undefined) return { kind: "listed", entry };
   const name =
-    request.kind === "named" ? request.pipeline : (request.pipeline ?? basename(request.path, ".yaml"));
+    request.kind === "named" ? request.start.pipeline : (request.pipeline ?? basename(request.path, ".yaml"));
   return { kind: "typed", name };
 }
 
@@ -128,11 +129,12 @@ function meantBy(request: RunArgument, entries: readonly PipelineEntry[]): reado
       return entries;
     case "file":
       return entries.filter(({ path }) => path === `pipelines/${basename(request.path)}`);
-    case "named":
+    case "named": {
+      const { pipeline, project } = request.start;
       return entries.filter(
-        ({ name, project }) =>
-          name === request.pipeline && (request.project === undefined || project === request.project),
+        (entry) => entry.name === pipeline && (project === undefined || entry.project === project),
       );
+    }
     default:
       return request satisfies never;
   }
@@ -203,33 +205,24 @@ function toChosenStart(
   request: RunArgument,
   projects: readonly LocalProject[],
 ): ChosenStart {
-  const { timeLimitSeconds, fromStep }: Partial<Extract<RunArgument, { kind: "named" }>> =
-    request.kind === "named" ? request : {};
+  const asked: Partial<StartRequest> = request.kind === "named" ? request.start : {};
   const [only, other] = projects;
-  const asked = request.kind === "named" ? request.project : undefined;
   const project =
     choice.kind === "listed"
       ? choice.entry.project
-      : (asked ?? (other === undefined ? only?.name : undefined));
+      : (asked.project ?? (other === undefined ? only?.name : undefined));
   return {
+    ...asked,
     pipeline: choice.kind === "listed" ? choice.entry.name : choice.name,
     project,
     root: projects.find(({ name }) => name === project)?.root,
-    timeLimitSeconds,
-    fromStep,
   };
 }
 
-/** The start that a person chose: a start request with its project's folder. */
-export interface ChosenStart {
-  readonly pipeline: string;
-  readonly project: string | undefined;
-  /** The project's folder, if known. */
+/** The start that a person chose: the body of the request, with its project's folder here. */
+export interface ChosenStart extends StartRequest {
+  /** Undefined for a project that is not in this window. */
   readonly root: string | undefined;
-  /** The pipeline file's own limit, if left out. */
-  readonly timeLimitSeconds?: number | undefined;
-  /** The step that the run begins with; the first, if left out. */
-  readonly fromStep?: string | undefined;
 }
 
 /** A listed pipeline, or a typed name. */

@@ -5,23 +5,16 @@ import { readTimeLimit } from "../../client/start/timeLimit.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import { fromStepSchema } from "../../contract/fromStep.ts";
 import { timeLimit } from "../../contract/limits.ts";
+import type { StartRequest } from "../../contract/run.ts";
 import { duration } from "../../text/time.ts";
 
 /** The argument of `pipelineRuns.run`. */
 export type RunArgument =
   /** The person picks. */
   | { readonly kind: "pick" }
-  | ({ readonly kind: "named" } & NamedStart)
+  | { readonly kind: "named"; readonly start: StartRequest }
   /** A pipeline file on this machine by its absolute path, with the pipeline's name if the caller read it. */
   | { readonly kind: "file"; readonly path: string; readonly pipeline?: string };
-
-/** What a keybinding, another extension or a task asks to start. Left out: see `StartRequest`. */
-export interface NamedStart {
-  readonly pipeline: string;
-  readonly project: string | undefined;
-  readonly timeLimitSeconds: number | undefined;
-  readonly fromStep: string | undefined;
-}
 
 /** A pipeline file's row or lens. It has no project name, since the service may know the project by another. */
 const fileItemSchema = z.object({
@@ -48,7 +41,7 @@ const knownKeys = ["pipeline", "project", "timeLimit", "fromStep"];
  */
 export function readRunArgument(given: unknown): RunArgument {
   if (given === undefined || given === null) return { kind: "pick" };
-  if (typeof given === "string") return { kind: "named", ...readNamedStart({ pipeline: given }) };
+  if (typeof given === "string") return { kind: "named", start: readStart({ pipeline: given }) };
   if (typeof given !== "object") throw unreadable(t("it is a {0}", typeof given));
   const file = z.safeParse(fileSchema, given);
   if (file.success) {
@@ -61,15 +54,15 @@ export function readRunArgument(given: unknown): RunArgument {
     const { root, path, pipeline } = item.data;
     return { kind: "file", path: join(root, path), pipeline };
   }
-  return { kind: "named", ...readNamedStart(given) };
+  return { kind: "named", start: readStart(given) };
 }
 
 /**
- * Reads `{ pipeline, project?, timeLimit?, fromStep? }`, which may have other fields too, as an item of a view and a
+ * Reads the start request that a keybinding, another extension or a task writes as `{ pipeline, project?, timeLimit?, fromStep? }`, which may have other fields too, as an item of a view and a
  * task's definition have. A field whose name almost is one of these is a typing error.
  * @throws PipelineError `invalid-request` that names the field.
  */
-export function readNamedStart(given: object): NamedStart {
+export function readStart(given: object): StartRequest {
   for (const key of Object.keys(given)) {
     const meant = knownKeys.find((known) => key !== known && isSlipOf(known, key));
     if (meant !== undefined) throw unreadable(t("`{0}` is written `{1}`", key, meant));

@@ -30,11 +30,12 @@ type ToolAttempt = ToolEnd | { readonly kind: "stopped"; readonly made: "not kno
  * @throws PipelineError as `ownTool` and `startByTool`.
  */
 export async function startByOwnTool(
-  { pipeline, root, timeLimitSeconds, fromStep }: ChosenStart,
+  chosen: ChosenStart,
   client: ServiceClient,
   deps: StartByToolDeps,
 ): Promise<ToolAttempt> {
-  const tool = await ownTool(client, { root, timeLimitSeconds, fromStep }, deps);
+  const { pipeline } = chosen;
+  const tool = await ownTool(client, chosen, deps);
   const stop = new AbortController();
   try {
     return await deps.window.withProgress(

@@ -119,7 +119,8 @@ async function attemptStart(
   reconnect: Reconnect | undefined,
   deps: StartPipelineDeps,
 ): Promise<Attempt> {
-  const { pipeline, project, timeLimitSeconds, fromStep } = chosen;
+  const { root, ...request } = chosen;
+  const { pipeline, timeLimitSeconds, fromStep } = request;
   const asked: { holders?: SlotHolders | undefined } = {};
   const holder = () => {
     const holders = knownSlotHolders(deps.session) ?? asked.holders;
@@ -129,10 +130,10 @@ async function attemptStart(
   let made: "no run" | "a run" | "not known" = "no run";
   try {
     const starting = startRun(
-      { pipeline, project, timeLimitSeconds, fromStep },
+      request,
       {
         client,
-        root: chosen.root,
+        root,
         reconnect,
         onWaitStart: () => {
           readSlotHolders(client, notice.signal).then(
@@ -169,7 +170,7 @@ async function attemptStart(
   }
 }
 
-/** Cancels a run that was started just as its start was given up, also while the window closes. */
+/** Cancels a run that had started when its wait was stopped. The window's end waits for it. */
 async function cancelUnwanted(
   client: ServiceClient,
   run: Run,
@@ -180,12 +181,12 @@ async function cancelUnwanted(
   const speakAgain = announcer.suppress(runId);
   const [outcome] = await shutdown.join(cancelEach(client, [runId], new AbortController().signal));
   if (outcome?.kind === "cancelled") {
-    log.info(`${pipeline}: ${runId} was started in the moment in which it was given up; ${outcome.status}`);
+    log.info(`${pipeline}: ${runId} had started when its wait was stopped; ${outcome.status}`);
     return;
   }
   speakAgain();
   const why = outcome === undefined ? "" : describeError(outcome.error);
-  log.warn(`${pipeline}: ${runId} was started in the moment in which it was given up: ${why}`);
+  log.warn(`${pipeline}: ${runId} had started when its wait was stopped, and is not cancelled: ${why}`);
   const cancel = t("Cancel Run…");
   const chosen = await window.showWarningMessage(
     t("{0} started just as you stopped waiting, and could not be cancelled. {1}", pipeline, why),

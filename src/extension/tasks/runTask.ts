@@ -21,7 +21,7 @@ import type { Target } from "../keys/target.ts";
 import type { ProjectNames } from "../session/projectNames.ts";
 import type { Session } from "../session/session.ts";
 import type { LastUsed } from "../start/lastUsed.ts";
-import { readNamedStart } from "../start/runArgument.ts";
+import { readStart } from "../start/runArgument.ts";
 import { type OwnToolDeps, ownTool, runOwnTool, startsByTool } from "../start/startByOwnTool.ts";
 import { reconnectTo } from "../start/startPipeline.ts";
 import type { Waits } from "../start/waits.ts";
@@ -77,14 +77,14 @@ async function run(
 ): Promise<number> {
   if (!deps.isTrusted()) throw notTrusted();
   const { session, announcer, waits } = deps;
-  const start = readNamedStart(definition);
-  const { pipeline, timeLimitSeconds, fromStep } = start;
+  const asked = readStart(definition);
   const stop = new AbortController();
   const interrupted = AbortSignal.any([io.interrupted, stop.signal]);
   const client = await session.connect(interrupted);
-  const found = await projectOfTask(start, folder, deps.folders());
+  const found = await projectOfTask(asked, folder, deps.folders());
   const known = found && (await deps.projectNames.register(client, found));
-  const { name: project = start.project, root } = known ?? {};
+  const { name: project = asked.project, root } = known ?? {};
+  const { pipeline, ...request } = { ...asked, project };
   if (project !== undefined) await deps.lastUsed.note(project, pipeline);
 
   const reconnect = reconnectTo(deps);
@@ -104,13 +104,10 @@ async function run(
     {
       parallel: 1,
       detach: false,
-      project,
+      request,
       root,
-      timeLimitSeconds,
-      fromStep,
-      inputs: new Map(),
       log: { stream: "output", isOneOfSeveral: false },
-      retryOptions: startOptions({ timeLimitSeconds, fromStep }),
+      retryOptions: startOptions({ ...request, project: undefined }),
       onWaiting: (secondsLeft, place) => wait.update(secondsLeft, place),
       // Its end shows in the terminal.
       onStarted: ({ runId }) => announcer.suppress(runId),
@@ -124,7 +121,7 @@ async function run(
   });
   const [outcome] = outcomes;
   if (outcome?.kind === "not-started" && startsByTool(outcome.error, deps)) {
-    const tool = await ownTool(client, { root, timeLimitSeconds, fromStep }, deps);
+    const tool = await ownTool(client, { ...request, root }, deps);
     output.note(`${pipeline}: run by ${tool.cliPath}`);
     const end = await runOwnTool({ ...tool, clock: client.clock }, pipeline, interrupted);
     if (end.kind === "done") {

@@ -1,7 +1,7 @@
 import type { Task, TaskDefinition, TaskProvider, WorkspaceFolder } from "vscode";
 import { findProject, type LocalProject } from "../../client/project.ts";
+import type { StartRequest } from "../../contract/run.ts";
 import { projectFiles } from "../../project/pipelineFiles.ts";
-import type { NamedStart } from "../start/runArgument.ts";
 
 /** The `type` of a task that runs a pipeline. */
 export const taskType = "pipeline";
@@ -55,7 +55,7 @@ export class PipelineTaskProvider implements TaskProvider {
  * @returns undefined for a project that is not in this window.
  */
 export async function projectOfTask(
-  { pipeline, project }: NamedStart,
+  { pipeline, project }: StartRequest,
   folder: string | undefined,
   folders: readonly string[],
 ): Promise<LocalProject | undefined> {

@@ -1,5 +1,11 @@
 import * as vscode from "vscode";
-import type { FilePosition } from "../announce/problemNotice.ts";
+
+/** A position in a project's file, as in `pipelines/nightly.yaml:3:5: …`. Line and column count from 1. */
+export interface FilePosition {
+  readonly path: string;
+  readonly line: number;
+  readonly column: number;
+}
 
 /** The window's folders on this machine. */
 export function localFolders(): string[] {
@@ -33,4 +39,13 @@ export async function openPosition(root: string, { path, line, column }: FilePos
 /** Opens an address in the person's own browser, also where this code runs on another machine. */
 export async function openExternal(url: string): Promise<boolean> {
   return vscode.env.openExternal(await vscode.env.asExternalUri(vscode.Uri.parse(url, true)));
+}
+
+/** The person's settings of this extension. */
+export function settings(): vscode.WorkspaceConfiguration {
+  return vscode.workspace.getConfiguration("pipelineRuns");
+}
+
+export function executeCommand(command: string, ...parameters: unknown[]): Thenable<unknown> {
+  return vscode.commands.executeCommand(command, ...parameters);
 }

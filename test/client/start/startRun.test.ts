@@ -25,11 +25,11 @@ function heldSeconds(asked: Asked | undefined): number {
   return Number(/^wait=(\d+)$/.exec(String(asked?.headers["prefer"] ?? "wait=0"))?.[1]);
 }
 
-/** Whether it asks for the run itself, not only whether there is one. */
-/** A run that was created just now: an older one is none of the request's. */
+/** A run that was created just now. An older one can't be of this request. */
 const newRun = (others: Readonly<Record<string, unknown>> = {}) =>
   runOnWire({ "created-at": new Date().toISOString(), ...others });
 
+/** Whether a request is the start itself, and not a question about its run. */
 function isWish({ path, body }: Asked): boolean {
   return path === "/api/runs" && JSON.parse(body).pipeline === "nightly";
 }

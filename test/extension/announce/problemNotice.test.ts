@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { PipelineError } from "../../../src/contract/errors.ts";
-import { type FilePosition, showProblem } from "../../../src/extension/announce/problemNotice.ts";
+import { showProblem } from "../../../src/extension/announce/problemNotice.ts";
 import { inOneLine } from "../../../src/extension/window/plainWindow.ts";
+import type { FilePosition } from "../../../src/extension/window/workspace.ts";
 
 const problem = (line: number) => `pipelines/a b.yaml:${line}:5: there is no resource \`x\``;
 

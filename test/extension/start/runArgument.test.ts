@@ -5,10 +5,7 @@ import { holds } from "../../contract/holds.ts";
 
 const named = (pipeline: string, project?: string, timeLimitSeconds?: number) => ({
   kind: "named",
-  pipeline,
-  project,
-  timeLimitSeconds,
-  fromStep: undefined,
+  start: { pipeline, project, timeLimitSeconds, fromStep: undefined },
 });
 
 describe("the argument of Run Pipeline", () => {

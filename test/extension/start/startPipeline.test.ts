@@ -321,7 +321,7 @@ describe("starting a pipeline from the editor", () => {
       [],
     );
     assert(!logged.some((line) => line.includes("no run was made")), logged.join());
-    while (!logged.some((line) => line.includes("run_1 was started in the moment"))) await turn();
+    while (!logged.some((line) => line.includes("run_1 had started when its wait was stopped"))) await turn();
   });
 
   it("has the window's end wait until a run is cancelled that was granted while it closed", async () => {

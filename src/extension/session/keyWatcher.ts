@@ -2,11 +2,11 @@ import { createHash } from "node:crypto";
 import { t } from "@vscode/l10n";
 import type { Disposable, LogOutputChannel, window as vscodeWindow } from "vscode";
 import { describeError } from "../../contract/errors.ts";
-import type { Session } from "../session/session.ts";
+import type { ApiKeys, StoredKey } from "../keys/apiKeys.ts";
+import type { ServiceChoice } from "../keys/serviceChoice.ts";
+import { originOf, originText } from "../keys/target.ts";
 import type { Claims } from "../window/claims.ts";
-import type { ApiKeys, StoredKey } from "./apiKeys.ts";
-import type { ServiceChoice } from "./serviceChoice.ts";
-import { originOf, originText } from "./target.ts";
+import type { Session } from "./session.ts";
 
 export interface KeyWatcherDeps {
   readonly session: Pick<Session, "state" | "currentClient" | "restartIfChanged">;

@@ -1,0 +1,44 @@
+import { join } from "node:path";
+import * as vscode from "vscode";
+import { connectEmbedded } from "../../client/embedded/connectEmbedded.ts";
+import { loopbackFetch } from "../../client/service/loopbackFetch.ts";
+import { systemClock } from "../../machine/clock.ts";
+import { dataFolder } from "../../machine/dataFolder.ts";
+import type { ServiceChoice } from "../keys/serviceChoice.ts";
+import { ObservableValue } from "../window/observable.ts";
+import type { Own } from "../window/own.ts";
+import { refuseVirtual } from "./clientOf.ts";
+import { Session } from "./session.ts";
+
+/** This window's session: with its focus, and with this machine's own service, which it starts as its own process. */
+export function composeSession(
+  { extensionPath }: Pick<vscode.ExtensionContext, "extensionPath">,
+  choice: ServiceChoice,
+  log: vscode.LogOutputChannel,
+  own: Own,
+): Session {
+  const isFocused = new ObservableValue(vscode.window.state.focused);
+  own(
+    vscode.window.onDidChangeWindowState(({ focused }) => {
+      if (focused !== isFocused.value) isFocused.set(focused);
+    }),
+  );
+  return new Session({
+    target: () => choice.target(),
+    keys: choice,
+    isFocused,
+    embedded: async (until) => {
+      refuseVirtual(vscode.workspace.workspaceFolders);
+      const program = {
+        folder: dataFolder(process.env),
+        execPath: process.execPath,
+        servicePath: join(extensionPath, "dist", "service.js"),
+        env: process.env,
+        fetch: loopbackFetch(),
+      };
+      return (await connectEmbedded(program, until)).client;
+    },
+    clock: systemClock,
+    log,
+  });
+}

@@ -1,0 +1,56 @@
+import * as vscode from "vscode";
+import { systemClock } from "../../machine/clock.ts";
+import type { ServiceChoice } from "../keys/serviceChoice.ts";
+import type { Session } from "../session/session.ts";
+import type { ResetRetries } from "../start/resetRetries.ts";
+import { retriesText } from "../start/retryFiles.ts";
+import type { Waits } from "../start/waits.ts";
+import type { TreeViews } from "../views/treeViews.ts";
+import type { Own } from "../window/own.ts";
+import { DayUseReader } from "./dayUse.ts";
+import { QuotaStatus, RunsBadge } from "./quotaStatus.ts";
+import { usedService } from "./statusFacts.ts";
+
+interface StatusParts {
+  readonly session: Session;
+  readonly waits: Waits;
+  readonly retries: ResetRetries;
+  readonly choice: ServiceChoice;
+  readonly isContributed: (command: string) => boolean;
+  readonly views: TreeViews;
+  readonly signal: AbortSignal;
+  readonly own: Own;
+}
+
+/** The day's number in the status bar, and the badge of the active runs. */
+export function composeStatus({
+  session,
+  waits,
+  retries,
+  choice,
+  isContributed,
+  views,
+  signal,
+  own,
+}: StatusParts): QuotaStatus {
+  const item = own(vscode.window.createStatusBarItem("quota", vscode.StatusBarAlignment.Left, 10));
+  item.name = "Pipeline Runs: today's runs";
+  own(new RunsBadge(views.runs, session.state));
+  return own(
+    new QuotaStatus({
+      item,
+      session,
+      waits,
+      deferred: {
+        text: () => retriesText(retries.pending.value),
+        observe: (listener) => retries.pending.observe(listener),
+      },
+      used: () => usedService(session, choice),
+      dayUse: own(new DayUseReader({ session, signal })).use,
+      clock: systemClock,
+      color: (name) => new vscode.ThemeColor(name),
+      markdown: () => new vscode.MarkdownString("", true),
+      isContributed,
+    }),
+  );
+}
