@@ -79,7 +79,7 @@ export function peersServer(): Answer {
     "/gzip": (request, response) =>
       response
         .writeHead(200, { "content-type": "application/json", "content-encoding": "gzip" })
-        .end(gzipSync(JSON.stringify(echoOf(request)))),
+        .end(gzipSync(JSON.stringify({ compressed: true, ...echoOf(request) }))),
     "/index/*": ({ word }, response) => json(response, 200, { page: Number(word) }),
     "/price": (_, response) => json(response, 200, { price: 1.5 }),
     "/picture": (_, response) => response.writeHead(200, { "content-type": "image/png" }).end(picture),
