@@ -11,7 +11,7 @@ import { quoted, suggestion } from "./mistakes/problem.ts";
 import { everyResultField, resultFields } from "./types/resultFields.ts";
 
 /** What may stand in a text of the file. */
-type Place =
+export type Place =
   | { readonly kind: "fixed" }
   /** The text is an expression itself. */
   | { readonly kind: "expression"; readonly contexts: readonly ContextName[] }
@@ -33,24 +33,39 @@ export function checkExpressions(
   problems: ProblemList,
 ): void {
   const check = new Check(names, problems);
-  check.texts(value["env-file"], ["env-file"], () => fixed);
-  check.texts(value["inputs"], ["inputs"], (path) =>
-    path.length === 2 || path[2] === "default" ? { kind: "text", contexts: ["env", "run"] } : fixed,
-  );
-  check.texts(value["resources"], ["resources"], (path) =>
-    path.length === 3 && path[2] === "type" ? fixed : { kind: "text", contexts: outside },
-  );
+  for (const top of ["env-file", "inputs", "resources", "outputs"]) {
+    check.texts(value[top], [top], (path) => placeOf(path));
+  }
   for (const list of ["steps", "finally"]) {
     const entries = value[list];
     if (!Array.isArray(entries)) continue;
     for (const [index, entry] of entries.entries()) {
-      const path = [list, index];
       const step = names.steps.find((known) => known.list === list && known.index === index);
       if (!isMap(entry) || step === undefined) continue;
-      check.step(step, entry, path);
+      check.texts(entry, [list, index], (path) => placeOf(path, step), step);
     }
   }
-  check.texts(value["outputs"], ["outputs"], () => ({ kind: "text", contexts: inside }));
+}
+
+/**
+ * What may stand in the text at a path of the file.
+ * @param step the step in which it is.
+ */
+export function placeOf(path: Path, step?: Pick<KnownStep, "type" | "isEach">): Place {
+  const [top, , field] = path;
+  switch (top) {
+    case "inputs":
+      return path.length === 2 || field === "default" ? { kind: "text", contexts: ["env", "run"] } : fixed;
+    case "resources":
+      return path.length === 3 && field === "type" ? fixed : { kind: "text", contexts: outside };
+    case "outputs":
+      return { kind: "text", contexts: inside };
+    case "steps":
+    case "finally":
+      return step === undefined ? fixed : placeInStep(path.slice(2), step);
+    default:
+      return fixed;
+  }
 }
 
 /** A problem in a text, and the character at which it begins. */
@@ -66,10 +81,6 @@ class Check {
   constructor(names: KnownNames, problems: ProblemList) {
     this.#names = names;
     this.#problems = problems;
-  }
-
-  step(step: KnownStep, entry: Readonly<Record<string, unknown>>, path: Path): void {
-    this.texts(entry, path, (at) => placeInStep(at.slice(path.length), step), step);
   }
 
   /** @param step the step that the value belongs to; it can't read its own result, nor that of a later one. */
@@ -195,8 +206,8 @@ class Check {
   }
 }
 
-const runFields = ["id", "pipeline", "project", "started-at"];
-const eachFields = ["value", "index"];
+export const runFields = ["id", "pipeline", "project", "started-at"];
+export const eachFields = ["value", "index"];
 
 type Names = Reference["path"];
 
@@ -242,7 +253,7 @@ const byVariable =
   'pass it by `env: { NAME: … }` and write `"$NAME"`, so that it can\'t become a part of the script; a list of a program and its arguments takes it too';
 
 /** What may stand at a path within a step. */
-function placeInStep(path: Path, { type, isEach }: KnownStep): Place {
+function placeInStep(path: Path, { type, isEach }: Pick<KnownStep, "type" | "isEach">): Place {
   const [field, part, more] = path;
   const own: readonly ContextName[] = isEach ? [...inside, "each"] : inside;
   switch (field) {

@@ -119,7 +119,7 @@ const controlTexts: FieldTexts = {
     values: ["inputs.", "exists(steps."],
   },
   "on-failure": {
-    meaning: "`continue`: the run goes on when this step fails, and ends as failed.",
+    meaning: "With `continue`, the run goes on when this step fails, and ends as failed.",
     byDefault: "the run ends here",
     values: ["continue"],
   },

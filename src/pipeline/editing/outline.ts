@@ -1,9 +1,11 @@
+import { everyStep } from "../file/values.ts";
 import { type Edit, quoted, type Span } from "../mistakes/problem.ts";
 import { largestFile } from "../parsePipeline.ts";
-import { isName, type ParsedPipeline } from "../pipeline.ts";
+import { type Input, inputTypes, isName, type ParsedPipeline, type Pipeline } from "../pipeline.ts";
 import { type ResourceTypeName, resourceTypeNames } from "../types/resourceTypes.ts";
 import {
   asYamlText,
+  type Entry,
   entriesOf,
   entryOf,
   readTree,
@@ -14,14 +16,26 @@ import {
   touches,
 } from "./tree.ts";
 
-/** The resources and steps of a pipeline file with their positions, also of an invalid file. */
+/** What a pipeline file names, with the positions, also of an invalid file. */
 export interface Outline {
   readonly tree: Tree | undefined;
   readonly name: TextTree | undefined;
   readonly timeLimit: TextTree | undefined;
+  readonly inputs: readonly OutlinedInput[];
   /** In the order of the file; of duplicates both. */
   readonly resources: readonly OutlinedResource[];
+  /** In the order in which they run: those of `finally` are the last. */
   readonly steps: readonly OutlinedStep[];
+  readonly outputs: readonly TextTree[];
+}
+
+export interface OutlinedInput {
+  readonly name: TextTree;
+  readonly type: Input["type"];
+  /** Undefined where a run has to give its value. */
+  readonly default: string | undefined;
+  readonly options: readonly string[];
+  readonly description: string | undefined;
 }
 
 interface OutlinedResource {
@@ -32,14 +46,24 @@ interface OutlinedResource {
   readonly span: Span;
 }
 
-interface OutlinedStep {
+export interface OutlinedStep {
+  readonly list: (typeof stepLists)[number];
+  readonly index: number;
   readonly span: Span;
   readonly tree: Tree;
   /** Its name, or its action as written; for people. */
   readonly label: string;
+  readonly id: TextTree | undefined;
   readonly name: TextTree | undefined;
   readonly use: TextTree | undefined;
+  /** The type of the resource that it uses; undefined where it isn't known. */
+  readonly type: ResourceTypeName | undefined;
+  readonly isEach: boolean;
+  /** The path of the part that it is. */
+  readonly include: TextTree | undefined;
 }
+
+export const stepLists = ["steps", "finally"] as const;
 
 /** Never throws. The outline of a text that is too large to be parsed is empty. */
 export function outlineOf(text: string): Outline {
@@ -48,40 +72,70 @@ export function outlineOf(text: string): Outline {
 }
 
 export function outlineOfTree(tree: Tree | undefined): Outline {
-  const steps = entryOf(tree, "steps")?.value;
+  const resources = entriesOf(entryOf(tree, "resources")?.value).map((entry) => ({
+    name: entry.name,
+    type: typeNamed(textBehind(entry.value, "type")?.text),
+    span: spanOfEntry(entry),
+  }));
+  const steps = stepLists.flatMap((list) => {
+    const items = entryOf(tree, list)?.value;
+    if (items?.kind !== "list") return [];
+    return items.items.flatMap((item, index) =>
+      item === undefined ? [] : [{ list, index, ...step(item, resources) }],
+    );
+  });
   return {
     tree,
     name: textBehind(tree, "name"),
     timeLimit: textBehind(tree, "time-limit"),
-    resources: entriesOf(entryOf(tree, "resources")?.value).map((entry) => ({
-      name: entry.name,
-      type: typeNamed(textBehind(entry.value, "type")?.text),
-      span: spanOfEntry(entry),
-    })),
-    steps:
-      steps?.kind === "list" ? steps.items.flatMap((item) => (item === undefined ? [] : [step(item)])) : [],
+    inputs: entriesOf(entryOf(tree, "inputs")?.value).map(input),
+    resources,
+    steps,
+    outputs: entriesOf(entryOf(tree, "outputs")?.value).map(({ name }) => name),
   };
 }
 
-/** The type of the resource that a step uses; undefined where it isn't known. */
-export function typeOfUse(outline: Outline, use: string | undefined): ResourceTypeName | undefined {
-  return outline.resources.find(({ name }) => name.text === use)?.type;
+function input({ name, value }: Entry): OutlinedInput {
+  const plain = value?.kind === "text" ? value : textBehind(value, "default");
+  const list = entryOf(value, "options")?.value;
+  const options =
+    list?.kind === "list" ? list.items.flatMap((item) => (item?.kind === "text" ? [item] : [])) : [];
+  const written = textBehind(value, "type")?.text;
+  return {
+    name,
+    type: inputTypes.find((type) => type === written) ?? typeOf(options[0] ?? plain),
+    default: plain?.text,
+    options: options.map(({ text }) => text),
+    description: textBehind(value, "description")?.text,
+  };
 }
 
-function step(tree: Tree): OutlinedStep {
+function typeOf(value: TextTree | undefined): Input["type"] {
+  if (value === undefined || value.isText) return "text";
+  return /^(?:true|false)$/i.test(value.text) ? "boolean" : "number";
+}
+
+function step(tree: Tree, resources: Outline["resources"]): Omit<OutlinedStep, "list" | "index"> {
   const name = textBehind(tree, "name");
+  const use = textBehind(tree, "use");
   return {
     span: { start: tree.start, end: tree.end },
     tree,
     label: quoted(name?.text ?? actionOf(tree)),
+    id: textBehind(tree, "id"),
     name,
-    use: textBehind(tree, "use"),
+    use,
+    type: resources.find((resource) => resource.name.text === use?.text)?.type,
+    isEach: entryOf(tree, "each") !== undefined,
+    include: textBehind(tree, "include"),
   };
 }
 
 /** The label of a step without a name: its action as written. */
 function actionOf(tree: Tree): string {
-  const entry = entriesOf(tree).find(({ name }) => !["use", "name", "timeout"].includes(name.text));
+  const entry = entriesOf(tree).find(
+    ({ name }) => name.text !== "timeout" && !Object.hasOwn(everyStep, name.text),
+  );
   if (entry === undefined) return "…";
   const { name, value } = entry;
   return value?.kind === "text" ? `${name.text} ${value.text.trim()}` : name.text;
@@ -105,7 +159,23 @@ export function findStep(
       ? parsed.pipeline.steps.map(({ name }) => name)
       : outline.steps.map(({ name, label }) => name?.text ?? label);
   const at = names[step.index] === step.name ? step.index : names.indexOf(step.name);
-  return outline.steps[at];
+  return parsed.kind === "valid" ? ownStep(outline, parsed.pipeline, at) : outline.steps[at];
+}
+
+/** The step of the file itself that a planned step is, or that includes it. */
+function ownStep(
+  { steps }: Outline,
+  { steps: planned, parts = [] }: Pipeline,
+  at: number,
+): OutlinedStep | undefined {
+  let part = planned[at]?.part;
+  if (part === undefined) {
+    const before = planned.slice(0, at).filter((step) => step.part === undefined).length;
+    return at === -1 ? undefined : steps.filter(({ include }) => include === undefined)[before];
+  }
+  for (let parent = parts[part]?.parent; parent !== undefined; parent = parts[part]?.parent) part = parent;
+  const before = parts.slice(0, part).filter(({ parent }) => parent === undefined).length;
+  return steps.filter(({ include }) => include !== undefined)[before];
 }
 
 /** All places where a resource is named: its definitions and its uses. */

@@ -4,14 +4,16 @@ import type { FieldText, FieldTexts } from "../file/fieldTexts.ts";
 import { everyStep } from "../file/values.ts";
 import {
   everyStepTexts,
+  includeTexts,
   outlineSchema,
   pipelineTexts,
   resourceTexts,
   stepTexts,
   typeText,
 } from "../pipelineFile.ts";
+import { includeFileSchema } from "../readSteps.ts";
 import { type ResourceTypeName, resourceTypeNames, resourceTypes } from "../types/resourceTypes.ts";
-import { type Outline, typeOfUse } from "./outline.ts";
+import { type Outline, type OutlinedStep, stepLists } from "./outline.ts";
 import { type Crumb, type Tree, textBehind } from "./tree.ts";
 
 /** What the schema allows at a position. Several may apply: `press` takes a text or a map. */
@@ -71,16 +73,13 @@ const resourceWithoutType: Shape = {
   ]),
 };
 
-/** A step without a known resource. */
-const stepWithoutResource: Shape = {
-  ...anything,
-  fields: new Map(
-    Object.keys(everyStep).map((name) => [
-      name,
-      field(name, everyStepTexts[name], { ...anything, isText: true }),
-    ]),
-  ),
-};
+const includeShape: Shape = shapeOf(includeFileSchema, includeTexts);
+
+/** A step without a known resource, which may still become a part. */
+const stepWithoutResource: Shape = shapeOf(
+  z.strictObject({ ...everyStep, include: z.optional(includeFileSchema.shape.include) }),
+  { ...includeTexts, ...everyStepTexts },
+);
 
 /** @param crumbs the path to the position, as `spotAt` returns it. */
 export function shapeAt(crumbs: readonly Crumb[], outline: Outline): Shape {
@@ -92,10 +91,10 @@ export function shapeAt(crumbs: readonly Crumb[], outline: Outline): Shape {
     if (second === undefined) return { ...anything, named: resourceWithoutType };
     return second.kind === "entry" ? follow(resourceShape(second.entry.value), rest) : anything;
   }
-  if (top === "steps") {
+  if (isStepList(top)) {
     if (second === undefined) return { ...anything, item: stepWithoutResource };
     if (second.kind === "entry") return anything;
-    return follow(stepShape(second.list.items[second.index], outline), rest);
+    return follow(stepShape(stepAt(crumbs, outline)), rest);
   }
   return follow(topShape, crumbs);
 }
@@ -106,10 +105,19 @@ function resourceShape(tree: Tree | undefined): Shape {
   return (known && typeShapes.get(known)?.resource) ?? resourceWithoutType;
 }
 
-/** By the type of the resource that the step uses. */
-function stepShape(tree: Tree | undefined, outline: Outline): Shape {
-  const type = typeOfUse(outline, textBehind(tree, "use")?.text);
-  return (type && typeShapes.get(type)?.step) ?? stepWithoutResource;
+function stepShape(step: OutlinedStep | undefined): Shape {
+  if (step?.include !== undefined) return includeShape;
+  return (step?.type && typeShapes.get(step.type)?.step) ?? stepWithoutResource;
+}
+
+export function isStepList(name: string): boolean {
+  return stepLists.some((list) => list === name);
+}
+
+/** The step that a position is in. */
+export function stepAt([top, item]: readonly Crumb[], { steps }: Outline): OutlinedStep | undefined {
+  if (top?.kind !== "entry" || item?.kind !== "item") return undefined;
+  return steps.find(({ list, index }) => list === top.entry.name.text && index === item.index);
 }
 
 function follow(shape: Shape, crumbs: readonly Crumb[]): Shape {

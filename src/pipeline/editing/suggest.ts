@@ -1,6 +1,7 @@
 import { describeField } from "../file/fieldTexts.ts";
+import { everyStep } from "../file/values.ts";
 import { type Caret, caretAt } from "./caret.ts";
-import { type Field, type Shape, shapeAt } from "./shape.ts";
+import { type Field, isStepList, type Shape, shapeAt } from "./shape.ts";
 import {
   escapeSnippet,
   type Suggestion,
@@ -85,7 +86,7 @@ function suggestItem(
   const at = { others: new Set<string>(), column: column + dash.length, isFlow: false, wrap: dash } as const;
   const fields = suggestFields(caret, item, at);
   const [only, other] = list;
-  const isSteps = other === undefined && only?.kind === "entry" && only.entry.name.text === "steps";
+  const isSteps = other === undefined && only?.kind === "entry" && isStepList(only.entry.name.text);
   return isSteps ? [...suggestSteps(caret, column + dash.length, dash), ...fields] : fields;
 }
 
@@ -109,6 +110,7 @@ const alternatives: readonly (readonly string[])[] = [
   ["body", "json"],
   ["query", "statements"],
   ["role", "label", "placeholder", "test-id", "css"],
+  ["use", "include"],
 ];
 
 /** Pairs that exclude each other. */
@@ -127,8 +129,14 @@ function suggestFields(caret: Caret, shape: Shape, place: FieldPlace): readonly 
   return [...shape.fields.values()]
     .filter(({ name }) => !others.has(name) && !isExcluded(name, shape, others))
     .filter(({ name }) => !isTarget || name !== "name" || others.has("role"))
-    .sort((one, other) => Number(one.name.startsWith("$")) - Number(other.name.startsWith("$")))
+    .sort((one, other) => rank(one) - rank(other))
     .map((field) => suggestField(caret, field, place));
+}
+
+/** What a step does comes before what is done around it. */
+function rank({ name }: Field): number {
+  if (name === "name" || name === "use") return 0;
+  return name.startsWith("$") ? 2 : Object.hasOwn(everyStep, name) ? 1 : 0;
 }
 
 function isExcluded(name: string, { fields }: Shape, others: ReadonlySet<string>): boolean {

@@ -2,7 +2,7 @@ import type { FieldText } from "../file/fieldTexts.ts";
 import { splitText } from "../file/textPieces.ts";
 import { resourceTypeNames, resourceTypes } from "../types/resourceTypes.ts";
 import type { Caret } from "./caret.ts";
-import { type Shape, shapeAt } from "./shape.ts";
+import { isStepList, type Shape, shapeAt } from "./shape.ts";
 import { escapeSnippet, type Suggestion } from "./suggestion.ts";
 import { asYamlText, type Crumb, startOfLine } from "./tree.ts";
 
@@ -58,7 +58,13 @@ function isTypeOfResource([top, resource, field, other]: readonly Crumb[]): bool
 }
 
 function isUse([top, step, field, other]: readonly Crumb[]): boolean {
-  return other === undefined && isEntry(top, "steps") && step?.kind === "item" && isEntry(field, "use");
+  return (
+    other === undefined &&
+    top?.kind === "entry" &&
+    isStepList(top.entry.name.text) &&
+    step?.kind === "item" &&
+    isEntry(field, "use")
+  );
 }
 
 function isEntry(crumb: Crumb | undefined, name: string): boolean {

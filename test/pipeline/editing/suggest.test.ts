@@ -20,6 +20,8 @@ const resources = `resources:
   web: { type: browser }
   sh: { type: cli }
 `;
+/** What every step can have. */
+const around = ["id", "if", "on-failure", "each", "retry", "mask"];
 
 describe("what is suggested in a pipeline file", () => {
   const cases: readonly (readonly [where: string, file: string, ...labels: string[]])[] = [
@@ -32,6 +34,8 @@ describe("what is suggested in a pipeline file", () => {
       "step with sh",
       "name",
       "use",
+      "include",
+      ...around,
     ],
     [
       "behind the dash of a step",
@@ -42,6 +46,8 @@ describe("what is suggested in a pipeline file", () => {
       "step with sh",
       "name",
       "use",
+      "include",
+      ...around,
     ],
     [
       "where the next step would begin",
@@ -52,6 +58,8 @@ describe("what is suggested in a pipeline file", () => {
       "step with sh",
       "name",
       "use",
+      "include",
+      ...around,
     ],
     [
       "in an sql step",
@@ -62,6 +70,7 @@ describe("what is suggested in a pipeline file", () => {
       "statements",
       "timeout",
       "expect",
+      ...around,
     ],
     [
       "in an sql step that has a query",
@@ -70,6 +79,7 @@ describe("what is suggested in a pipeline file", () => {
       "params",
       "timeout",
       "expect",
+      ...around,
     ],
     [
       "in a get request, which has no body",
@@ -77,6 +87,7 @@ describe("what is suggested in a pipeline file", () => {
       "headers",
       "timeout",
       "expect",
+      ...around,
     ],
     [
       "in a step whose resource is said below",
@@ -87,8 +98,9 @@ describe("what is suggested in a pipeline file", () => {
       "cwd",
       "env",
       "expect",
+      ...around,
     ],
-    ["in a step whose resource there isn't", `${resources}steps:\n  - use: no\n    |`, "name"],
+    ["in a step whose resource there isn't", `${resources}steps:\n  - use: no\n    |`, "name", ...around],
     ["behind `use`", `${resources}steps:\n  - use: |`, "shop", "db", "web", "sh"],
     [
       "behind `use` in a flow map that is still open",
@@ -103,8 +115,15 @@ describe("what is suggested in a pipeline file", () => {
       `${resources}steps:\n  - use: sh\n    expect:\n      |`,
       "exit-code",
       "output",
+      "that",
     ],
-    ["behind `expect` on its line", `${resources}steps:\n  - use: sh\n    expect: |`, "exit-code", "output"],
+    [
+      "behind `expect` on its line",
+      `${resources}steps:\n  - use: sh\n    expect: |`,
+      "exit-code",
+      "output",
+      "that",
+    ],
     [
       "in an action",
       `${resources}steps:\n  - use: web\n    actions:\n      - |`,
@@ -138,7 +157,34 @@ describe("what is suggested in a pipeline file", () => {
       "browser resource",
       "cli resource",
     ],
-    ["at the top", `${resources}|`, "name", "time-limit", "env-file", "unmasked", "steps", "$schema"],
+    [
+      "at the top",
+      `${resources}|`,
+      "name",
+      "time-limit",
+      "env-file",
+      "unmasked",
+      "finally-limit",
+      "inputs",
+      "steps",
+      "finally",
+      "outputs",
+      "$schema",
+    ],
+    ["in a retry", `${resources}finally:\n  - use: sh\n    retry:\n      |`, "for", "times", "every"],
+    ["behind `on-failure`", `${resources}steps:\n  - use: sh\n    on-failure: |`, "continue"],
+    [
+      "in a part",
+      `${resources}steps:\n  - include: a.yaml\n    |`,
+      "name",
+      "inputs",
+      "id",
+      "if",
+      "on-failure",
+    ],
+    ["in an input", "inputs:\n  region:\n    |", "type", "options", "default", "description"],
+    ["behind an input's `type`", "inputs: { region: { type: | } }", "text", "number", "boolean"],
+    ["behind `use` in the cleanup", `${resources}finally:\n  - use: |`, "shop", "db", "web", "sh"],
     ["behind `time-limit`", "time-limit: |", "30s", "60s", "5m", "15m", "1h"],
     ["behind `env-file`", "env-file: |", ".env"],
     ["in a comment", "# |"],
