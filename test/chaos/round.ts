@@ -100,3 +100,8 @@ export class Round {
     if (!this.#faults.includes(fault)) this.#faults.push(fault);
   }
 }
+
+/** The item at an index, which may be beyond the last: then it counts on from the first. Undefined if there are none. */
+export function pick<T>(from: readonly T[], which: number): T | undefined {
+  return from[which % Math.max(1, from.length)];
+}

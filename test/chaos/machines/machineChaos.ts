@@ -1,8 +1,8 @@
 import { setTimeout as pause } from "node:timers/promises";
-import type { Round } from "../round.ts";
+import { pick, type Round } from "../round.ts";
 import type { MachineAct } from "./acts.ts";
 import { MachineStarts } from "./machineStarts.ts";
-import { MachineTeam, pick } from "./machineTeam.ts";
+import { MachineTeam } from "./machineTeam.ts";
 import { RowChecks, watchOrder } from "./rowChecks.ts";
 
 /** How long everything may take to come to rest, in milliseconds: a lease, a grace time, and what is left of the queue. */

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import * as z from "zod/mini";
-import type { Round } from "../round.ts";
-import { type MachineTeam, type Member, pick } from "./machineTeam.ts";
+import { pick, type Round } from "../round.ts";
+import type { MachineTeam, Member } from "./machineTeam.ts";
 
 interface AskedStart {
   readonly leaving: AbortController;

@@ -7,7 +7,7 @@ import type { Database } from "../../../src/service/store/tables.ts";
 import { type OpenPostgres, openPostgres } from "../../../src/team/store/openPostgres.ts";
 import { freePort, StartedPostgres } from "../../postgres/startedPostgres.ts";
 import { CutLine } from "../../service/cutLine.ts";
-import type { Round } from "../round.ts";
+import { pick, type Round } from "../round.ts";
 import { MachineProgram } from "./machinePrograms.ts";
 
 const counts = { servers: 4, runners: 8, orgs: 30 } as const;
@@ -148,8 +148,4 @@ export class MachineTeam implements AsyncDisposable {
     const there = this.servers.flatMap(({ url }) => url ?? []);
     return pick(there, this.#balanced++);
   }
-}
-
-export function pick<T>(from: readonly T[], which: number): T | undefined {
-  return from[which % Math.max(1, from.length)];
 }

@@ -63,8 +63,3 @@ export const act = fc.oneof(
 );
 
 export type Act = typeof act extends fc.Arbitrary<infer T> ? T : never;
-
-/** The item at the index, modulo their number; undefined if there are none. */
-export function pick<T>(from: readonly T[], which: number): T | undefined {
-  return from[which % Math.max(1, from.length)];
-}

@@ -4,10 +4,10 @@ import { isAlive } from "../../isAlive.ts";
 import { programPipeline, untilCancelled } from "../../service/startedService.ts";
 import { type ChaosService, kill, type Member, type Row } from "../chaosService.ts";
 import { checkAlways, checkCount, checkPlaceIsFree } from "../invariants.ts";
-import type { Round } from "../round.ts";
+import { pick, type Round } from "../round.ts";
 import { StartRequests } from "../startRequests.ts";
 import { ToolCalls } from "../toolCalls.ts";
-import { type Act, pick } from "./acts.ts";
+import type { Act } from "./acts.ts";
 import { Promises } from "./promises.ts";
 
 /** The free tier: what this machine's own org may. */

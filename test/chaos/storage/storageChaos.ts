@@ -4,7 +4,7 @@ import { secondsToReset, utcDay } from "../../../src/contract/day.ts";
 import { describeError, PipelineError } from "../../../src/contract/errors.ts";
 import { idMaker } from "../../../src/service/store/ids.ts";
 import { createKey } from "../../../src/service/store/keys.ts";
-import type { Round } from "../round.ts";
+import { pick, type Round } from "../round.ts";
 import type { StorageAct } from "./acts.ts";
 import { keyCalls } from "./keyCalls.ts";
 import { type Asked, Promises } from "./promises.ts";
@@ -289,10 +289,6 @@ export class StorageChaos {
       round.check(saysWhatNext.test(text), `${what} failed without saying what to do`, text);
     }
   }
-}
-
-function pick<T>(from: readonly T[], which: number): T | undefined {
-  return from[which % Math.max(1, from.length)];
 }
 
 function fail(why: string): never {
