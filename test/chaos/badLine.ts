@@ -15,24 +15,24 @@ export type LineFault =
   | { readonly kind: "cut request"; readonly bytes: number }
   /** The request arrives; broken once so many bytes of the answer have come. */
   | { readonly kind: "cut reply"; readonly bytes: number }
-  /** Behind so many bytes nothing arrives any more, and nobody is told. */
+  /** After so many bytes everything is dropped silently. */
   | { readonly kind: "swallow request"; readonly bytes: number }
   | { readonly kind: "swallow reply"; readonly bytes: number }
   /** Everything that is sent arrives once more, over another connection, whose answers are lost. */
   | { readonly kind: "twice" };
 
 export interface BadLineDeps {
-  /** Where the service is; undefined while it is nowhere. */
+  /** The service's address; undefined while none runs. */
   readonly target: () => URL | undefined;
   /** What is wrong with the next connection. */
   readonly next: () => LineFault;
 }
 
-/** A way to a service on loopback on which whatever happens on a network happens when it is told to. */
+/** A proxy to a service on loopback that produces network faults on demand. */
 export class BadLine implements AsyncDisposable {
   readonly #deps: BadLineDeps;
   readonly #sockets = new Set<Socket>();
-  /** What was sent over each connection that swallows. */
+  /** What was sent over each connection that drops data. */
   readonly #swallowing: Buffer[][] = [];
   readonly #server = createServer({ allowHalfOpen: true }, (near) => this.#carry(near));
   #isOut = false;
@@ -64,12 +64,12 @@ export class BadLine implements AsyncDisposable {
     return this.#swallowing.some((sent) => Buffer.concat(sent).includes(text));
   }
 
-  /** Breaks every connection off. */
+  /** Breaks every connection. */
   cut(): void {
     for (const socket of this.#sockets) reset(socket);
   }
 
-  /** While it is out, every connection is broken off at once. */
+  /** During an outage every connection is broken at once. */
   setOut(isOut: boolean): void {
     this.#isOut = isOut;
     if (isOut) this.cut();

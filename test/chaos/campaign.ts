@@ -4,20 +4,20 @@ import type { Round } from "./round.ts";
 /** What a campaign does to the programs, and what it holds them to. */
 export interface CampaignDefinition<Act extends { readonly act: string }> {
   readonly name: string;
-  /** One thing that happens. Whatever is left to chance in it is a number of its own, so that it is the same in a replay. */
+  /** One thing that happens. Its random choices are numbers in the act itself, so a replay makes the same ones. */
   readonly act: fc.Arbitrary<Act>;
-  /** A round has from 1 to so many acts. */
+  /** The most acts of a round, which has at least one. */
   readonly mostActs: number;
   /** How long a round may take, in milliseconds, before that is a fault; undefined: as long as any. */
   readonly longest?: number;
   /**
-   * One round: makes what is to be ran in the round's folder, does `round.acts(planned)` one after another, checks
+   * One round: sets up the programs in the round's folder, does `round.acts(planned)` one after another, checks
    * everything at the end, and leaves nothing behind. What it throws is a fault.
    */
   readonly play: (planned: readonly Act[], round: Round) => Promise<void>;
 }
 
-/** A campaign whose acts only it knows. */
+/** A campaign as the frame sees it, which knows nothing of its acts. */
 export interface Campaign {
   readonly name: string;
   readonly longest: number | undefined;

@@ -4,5 +4,5 @@ import { network } from "./network/network.ts";
 import { processes } from "./processes/processes.ts";
 import { storage } from "./storage/storage.ts";
 
-/** What there is to be ran. */
+/** Every campaign. */
 export const campaigns: readonly Campaign[] = [network, processes, storage, machines];

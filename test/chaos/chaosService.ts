@@ -53,7 +53,7 @@ export class ChaosService implements AsyncDisposable {
   readonly #round: Round;
   readonly #makeId = idMaker(Date.now);
   readonly #started = new Set<ChildProcess>();
-  /** Where it was last; a client may well ask where nobody is. */
+  /** Its last address; clients may use it while no service runs. */
   #last: Connection | undefined;
 
   static async begin(round: Round): Promise<ChaosService> {
@@ -78,7 +78,7 @@ export class ChaosService implements AsyncDisposable {
     this.db = db;
   }
 
-  /** What every process that works in the folder is born with. */
+  /** The environment of every process that uses the folder. */
   get environment(): Record<string, string> {
     return {
       ...this.#round.environment,
@@ -89,7 +89,7 @@ export class ChaosService implements AsyncDisposable {
     };
   }
 
-  /** The service that is there, be it living or not, whoever has started it. */
+  /** The service that the folder names, alive or not, whoever started it. */
   async connection(): Promise<Connection | undefined> {
     this.#last = (await readConnection(this.data)) ?? this.#last;
     return this.#last;
@@ -101,8 +101,8 @@ export class ChaosService implements AsyncDisposable {
   }
 
   /**
-   * Starts a service. @param killAfter milliseconds after which it is killed, wherever it is by then; then nothing is waited for.
-   * @returns whether it serves now; another one may have been quicker.
+   * Starts a service. @param killAfter milliseconds after which it is killed, at whatever stage of its start.
+   * @returns whether it serves; false also if another service was faster.
    */
   async start(
     options: { readonly version?: string | undefined; readonly killAfter?: number | undefined } = {},
@@ -133,7 +133,7 @@ export class ChaosService implements AsyncDisposable {
     return line !== undefined && line[0] !== "taken";
   }
 
-  /** Sees to it that a service serves, whoever starts it. */
+  /** Makes sure that a service runs, whoever started it. */
   async ensure(): Promise<void> {
     for (;;) {
       this.#round.signal.throwIfAborted();
@@ -194,7 +194,7 @@ export class ChaosService implements AsyncDisposable {
     return new Set(found.flatMap(({ environment }) => environment.get(runMarker) ?? []));
   }
 
-  /** Ends whatever works in the folder; a service in order, with its runs. */
+  /** Ends every process that uses the folder; a service is shut down, which ends its runs. */
   async [Symbol.asyncDispose](): Promise<void> {
     for (;;) {
       const living = (await findProcesses(this.#round.environment)).filter(
@@ -213,6 +213,6 @@ export function kill(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch {
-    // It has.
+    // It has ended.
   }
 }

@@ -1,6 +1,6 @@
 import { type Clock, systemClock } from "../../src/machine/clock.ts";
 
-/** A clock on which durations pass so many times as fast: patience of seconds is over in fractions of them. */
+/** A clock that runs `times` as fast as the real one, so that timeouts end sooner. */
 export function hurriedClock(times: number): Clock {
   return {
     ...systemClock,

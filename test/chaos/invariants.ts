@@ -13,7 +13,7 @@ export async function checkAlways(
   orgs: readonly OrgOfRound[],
   round: Round,
 ): Promise<readonly Row[]> {
-  // Who has ended before the processes are looked for has none.
+  // Read first: a run that ends before the processes are listed has none.
   const rows = await service.rows();
   const living = await service.runsWithProcesses();
   const ended = rows.filter(({ id, stopped_at }) => stopped_at !== null && living.has(id));
@@ -29,7 +29,7 @@ export async function checkAlways(
   return rows;
 }
 
-/** The count that the service tells is that of the rows, also while runs come. */
+/** The service's count is the number of rows, also while runs are started. */
 export async function checkCount(service: ChaosService, member: Member, round: Round): Promise<void> {
   const count = async () => {
     const day = utcDay(Date.now());
@@ -49,7 +49,7 @@ export async function checkCount(service: ChaosService, member: Member, round: R
     if (used === undefined) return;
     seen = { before, used, after: await count() };
     looks += 1;
-    // A run that comes and is withdrawn between two looks is in neither.
+    // A run that is granted and withdrawn between the two reads is in neither.
   } while (!isBetween(seen) && looks < 3);
   round.check(isBetween(seen), "the count is not the rows'", seen);
 }

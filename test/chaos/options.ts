@@ -4,15 +4,15 @@ import { Problem } from "../../scripts/problem.ts";
 export interface Options {
   readonly seconds: number;
   readonly seed: number;
-  /** Undefined: all that there are. */
+  /** Undefined: all of them. */
   readonly campaigns: readonly string[] | undefined;
-  /** A trace whose round is to be played once more, instead. */
+  /** A trace whose round is replayed instead of new ones. */
   readonly replay: string | undefined;
 }
 
 const help = "npm run chaos -- [--seconds <n>] [--seed <n>] [--campaign <name>]… [--replay <trace>]";
 
-/** @throws Problem for a call that means nothing. */
+/** @throws Problem for invalid arguments. */
 export function readOptions(words: readonly string[], names: readonly string[], now: number): Options {
   const { seconds, seed, campaign, replay } = parse(words);
   const unknown = campaign?.filter((name) => !names.includes(name)) ?? [];

@@ -23,27 +23,31 @@ export interface PlayOptions {
   readonly longest?: number;
   /** How long a process that the round leaves may take to end by itself, in milliseconds. */
   readonly patience?: number;
+  /** Milliseconds of a clock that only goes forward. */
+  readonly now?: () => number;
 }
 
-/** The part of a round's longest time for its acts: a slow machine does fewer of them, which is no fault, and comes to rest in time. */
+/** The part of a round's longest time for its acts. On a slow machine it has fewer acts, so that it still comes to rest in time. */
 const actsPart = 0.3;
 
-/** In the environment of every process of a round. */
+/** Set in the environment of every process of a round. */
 const markVariable = "PIPELINE_FAULTS_MARK";
 
 /** Plays the round of a seed in a new folder, and looks whether it has left a process behind, which it then ends. */
 export async function playRound(
   campaign: Campaign,
   seed: number,
-  { signal, isTimeUp, say, results, longest = campaign.longest ?? 300_000, patience }: PlayOptions,
+  options: PlayOptions,
 ): Promise<RoundResult> {
+  const { signal, isTimeUp, say, results, patience, now = () => performance.now() } = options;
+  const { longest = campaign.longest ?? 300_000 } = options;
   await using folder = await TemporaryFolder.make("pipeline-runs-chaos");
   const mark = randomUUID();
   let actsUntil: number | undefined;
   const isEnough = () => {
-    // From the first act on, which is always done: programs take long enough to begin.
-    actsUntil ??= performance.now() + longest * actsPart;
-    return performance.now() >= actsUntil;
+    // Counted from the first act, which is always done, since programs take long to start.
+    actsUntil ??= now() + longest * actsPart;
+    return now() >= actsUntil;
   };
   const late = new AbortController();
   const timer = setTimeout(() => late.abort(new Error(`it took more than ${longest / 1000} s`)), longest);
@@ -72,11 +76,11 @@ export async function playRound(
   return { counts, faults, traceFile };
 }
 
-/** What doesn't hear the signal must not keep the chaos tests from going on. */
+/** Work that ignores the signal must not hang the chaos tests. */
 function untilAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
   const { promise, reject } = Promise.withResolvers<never>();
   const giveUp = (): void => {
-    // A moment for the round to end by itself, which it does in better order.
+    // Gives the round a moment to clean up by itself.
     setTimeout(() => reject(signal.reason), 5_000).unref();
   };
   if (signal.aborted) giveUp();

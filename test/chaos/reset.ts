@@ -1,8 +1,8 @@
 import type { Socket } from "node:net";
 
 /**
- * Breaks a connection off. Node.js holds a socket for ever that is reset while its end is being sent, and a process with
- * such a one doesn't end: it is only closed.
+ * Breaks a connection. A socket whose FIN is being sent is only closed: Node.js would hold a reset one forever, and the
+ * process wouldn't exit.
  */
 export function reset(socket: Socket): void {
   if (socket.writableEnded) socket.destroy();

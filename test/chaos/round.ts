@@ -14,7 +14,7 @@ export interface TraceLine {
 export interface RoundOptions {
   /** A new folder, which is removed after the round. */
   readonly folder: string;
-  /** To be given to every process that is started, on top of what it needs: the mark by which those left behind are found. */
+  /** Added to the environment of every process: the mark by which those left behind are found. */
   readonly environment: Readonly<Record<string, string>>;
   /** Aborts when the campaigns are stopped, or the round has taken too long: what is waited for then rejects. */
   readonly signal: AbortSignal;
@@ -23,7 +23,7 @@ export interface RoundOptions {
   readonly say: (line: string) => void;
 }
 
-/** What a campaign has for one round: its place, what it counts, what it finds, and what it tells for a replay. */
+/** One round of a campaign: its folder, counts, faults and trace. */
 export class Round {
   readonly folder: string;
   readonly environment: Readonly<Record<string, string>>;
@@ -71,13 +71,13 @@ export class Round {
     this.#counts[what] += times;
   }
 
-  /** Something that was done, seen or answered. */
+  /** Adds a line to the trace. */
   trace(what: string, facts?: unknown): void {
     const at = Math.round(performance.now() - this.#began);
     this.#trace.push({ at, what, ...(facts === undefined ? {} : { facts }) });
   }
 
-  /** One thing that has to hold; what doesn't is a fault, told once a round. */
+  /** Checks an invariant. A violation is a fault, reported once a round. */
   check(holds: boolean, fault: string, facts?: unknown): void {
     this.#counts.checks += 1;
     if (!holds) this.#tell(fault, facts);
@@ -88,7 +88,7 @@ export class Round {
     this.check(isDeepStrictEqual(actual, expected), fault, { actual, expected });
   }
 
-  /** A fault that is no check's: the round broke off. */
+  /** Records a round that threw or took too long as a fault. */
   brokeOff(error: unknown): void {
     this.#tell(`the round broke off: ${error instanceof Error ? error.message : String(error)}`, {
       stack: error instanceof Error ? error.stack : undefined,
@@ -99,4 +99,9 @@ export class Round {
     this.trace(`FAULT: ${fault}`, facts);
     if (!this.#faults.includes(fault)) this.#faults.push(fault);
   }
+}
+
+/** The item at an index, which may be beyond the last: then it counts on from the first. Undefined if there are none. */
+export function pick<T>(from: readonly T[], which: number): T | undefined {
+  return from[which % Math.max(1, from.length)];
 }

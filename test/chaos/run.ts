@@ -27,7 +27,7 @@ async function run(): Promise<number> {
   const given = { signal, say: sayToStandardError, results: join(projectRoot, "test-results", "chaos") };
   given.say("Building and packaging…");
   await runNpmScript("package", signal).catch((error: unknown) => {
-    // Who stops it is shown the table, of nothing.
+    // Whoever stops it early sees an empty table.
     if (!signal.aborted) throw error;
   });
   const began = performance.now();

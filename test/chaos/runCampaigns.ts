@@ -4,7 +4,7 @@ import { type PlayOptions, playRound } from "./playRound.ts";
 import { type Counts, counted } from "./round.ts";
 import { replayCommand } from "./trace.ts";
 
-/** What came of a campaign. */
+/** The result of a campaign. */
 export interface Outcome {
   readonly campaign: string;
   readonly rounds: number;
@@ -16,22 +16,20 @@ export interface CampaignOptions extends Omit<PlayOptions, "isTimeUp"> {
   readonly campaigns: readonly Campaign[];
   readonly seed: number;
   readonly seconds: number;
-  /** Milliseconds since whenever. */
-  readonly now?: () => number;
 }
 
 const none: Counts = { acts: 0, kills: 0, starts: 0, refusals: 0, runs: 0, checks: 0 };
 
 /**
- * Plays rounds of all campaigns, side by side, until the time is up; each plays at least one, and begins none that is likely to
- * go on beyond it. The rounds' seeds come of the one given, so it makes the same rounds again, in the same order.
+ * Plays rounds of all campaigns, side by side, until the time is up. Each plays at least one, and begins none that is likely to
+ * take longer than is left. The rounds' seeds derive from `seed`, so the same seed plays the same rounds in the same order.
  */
 export async function runCampaigns(options: CampaignOptions): Promise<readonly Outcome[]> {
   const { campaigns, seed, seconds, signal, say, now = () => performance.now() } = options;
   const began = now();
   const over = began + seconds * 1000;
   const isTimeUp = () => now() >= over;
-  // Even a round in which nothing is done takes its time to begin and to be checked.
+  // Even a round without acts takes time to set up and check.
   const wouldEndInTime = (rounds: number) => {
     const soFar = now() - began;
     return soFar + soFar / rounds <= over - began;
@@ -43,7 +41,7 @@ export async function runCampaigns(options: CampaignOptions): Promise<readonly O
       let faults = 0;
       while (!signal.aborted && (rounds === 0 || wouldEndInTime(rounds))) {
         const seedOfRound = roundSeed(seed, campaign.name, rounds);
-        // The first is played to its end, however short the time: what was never done can't be found wrong.
+        // The first round is never cut short, so that each act is tried however short the time.
         const isOver = rounds === 0 ? () => false : isTimeUp;
         const result = await playRound(campaign, seedOfRound, { ...options, isTimeUp: isOver });
         rounds += 1;

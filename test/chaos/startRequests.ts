@@ -84,7 +84,7 @@ export class StartRequests {
     }
   }
 
-  /** Whether what replies have said is so, now that all are answered. */
+  /** Checks what replies have said, once all are answered. */
   check(rows: readonly Row[]): void {
     const round = this.#round;
     for (const { idempotencyKey, member, promised, refused, asked, answers } of this.#startRequests) {

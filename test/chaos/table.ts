@@ -1,7 +1,7 @@
 import { counted } from "./round.ts";
 import { type Outcome, sum } from "./runCampaigns.ts";
 
-/** The figures of the campaigns as a table, whose last line says it all. */
+/** The campaigns' figures as a table, with a summary as its last line. */
 export function table(
   outcomes: readonly Outcome[],
   { seed, seconds }: { readonly seed: number; readonly seconds: number },

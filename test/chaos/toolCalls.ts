@@ -25,7 +25,7 @@ export interface ToolCallsDeps {
   readonly rows: () => Promise<Row[]>;
 }
 
-/** Calls of the tool, and whether their exit codes and last words are what happened. */
+/** Calls the tool, and checks its exit codes and final output against what happened. */
 export class ToolCalls {
   readonly #deps: ToolCallsDeps;
   readonly #calls: ToolCall[] = [];
@@ -72,7 +72,7 @@ export class ToolCalls {
   }
 
   /**
-   * Whether each has told the truth, now that all have ended.
+   * Checks what each call reported, once all have ended.
    * @param isUsedUp whether the org has had as many runs today as it may.
    */
   check(rows: readonly Row[], isUsedUp: boolean): void {

@@ -4,7 +4,7 @@ import type { Row } from "./chaosService.ts";
 /** How a call of the tool with `--json` has ended. */
 export interface ToolEnd {
   readonly exitCode: number | undefined;
-  /** The signal that it has died of, without a chance to say anything. */
+  /** The signal that killed it, before it could print anything. */
   readonly died: NodeJS.Signals | undefined;
   readonly stdout: string;
   readonly stderr: string;
@@ -20,7 +20,7 @@ interface EndedCall {
   /** The signals that it was sent. */
   readonly signals: ReadonlySet<string>;
   readonly end: ToolEnd;
-  /** The runs as they are now that all have ended. */
+  /** The runs once all have ended. */
   readonly rows: readonly ToldRow[];
   /** Whether the org has had as many runs today as it may. */
   readonly isUsedUp: boolean;
@@ -36,7 +36,7 @@ const told = z.object({
   failed: z.optional(z.array(z.object({ "run-id": z.string() }))),
 });
 
-/** Whether the exit code and the last words of a call are what has happened. */
+/** Whether the exit code and the final output of a call match what happened. */
 export function checkTruth(call: EndedCall, must: Must): void {
   const { pipeline, signals, end, rows } = call;
   const own = rows.filter((row) => row.pipeline === pipeline);

@@ -42,7 +42,7 @@ export async function readTrace(file: string): Promise<z.infer<typeof headSchema
   }
 }
 
-/** What makes the round of a trace again. */
+/** The command that replays a trace. */
 export function replayCommand(traceFile: string): string {
   return `npm run chaos -- --replay ${relative(projectRoot, traceFile)}`;
 }

@@ -79,7 +79,7 @@ export abstract class StartedCore<C extends EitherCore = EitherCore> implements 
   /** How many commits the service has made. */
   commits = 0;
   /** The servers that are alive, with the name of each. */
-  protected readonly cores = new Map<C, string>();
+  readonly cores = new Map<C, string>();
   readonly #servers: number;
   readonly #dead = new Set<string>();
   readonly #open = new Map<AskedStart, string>();

@@ -39,6 +39,11 @@ export function programPipeline(code: string, timeLimit = "30s"): string {
 /** A program that ends only when it is ended. */
 export const untilCancelled = "setInterval(() => {}, 1e6);";
 
+/** A program that ends once the file is there, looked for in its project's folder unless the path is absolute. */
+export function untilFile(file: string, exitCode = 0): string {
+  return `setInterval(() => require('node:fs').existsSync(${JSON.stringify(file)}) && process.exit(${exitCode}), 10);`;
+}
+
 /** Writes the program's process id into the project's folder. */
 export const writePid = writePidTo("pid");
 

@@ -126,6 +126,51 @@ describe("admission on many servers", function () {
     assert.deepEqual(waiters, [{ idempotency_key: "key-1" }]);
   });
 
+  it("withdraws a run whose caller leaves while it is being granted", async () => {
+    await using servers = await startedServers(await lend(), "2026-03-04T12:00:00Z", 1);
+    const key = await servers.key();
+    await servers.db.transaction().execute(async (tx) => {
+      await sql`lock table runs in share mode`.execute(tx);
+      const asked = servers.ask(key, 0);
+      await until(() => isWaitingForLock(servers.db));
+      asked.leave();
+    });
+    await servers.quiet();
+    assert.deepEqual(await servers.rows(), []);
+  });
+
+  /** A waiter of the second server to whom the first one has granted a run, of which the second hasn't heard. */
+  async function grantedUnheard() {
+    const servers = await twoServers();
+    const waiter = await servers.asked(servers.key, 1, { server: 1 });
+    const [, second] = [...servers.cores.keys()];
+    assert(second);
+    const claim = second.admission.claim.bind(second.admission);
+    Object.assign(second.admission, { tickets: () => [], claim: async () => {} });
+    servers.end(servers.first);
+    await servers.quiet();
+    assert(!hasStarted(waiter) && (await servers.rows()).length === 2);
+    return Object.assign(servers, { waiter, claim });
+  }
+
+  it("refuses nobody whose time is over that another server has granted a run to", async () => {
+    await using servers = await grantedUnheard();
+    await servers.turn(1_000);
+    await servers.quiet();
+    assert.equal(servers.waiter.outcome, undefined);
+    await servers.claim();
+    assert(hasStarted(servers.waiter));
+  });
+
+  it("withdraws a run that another server has granted to a waiter who has left", async () => {
+    await using servers = await grantedUnheard();
+    servers.waiter.leave();
+    await servers.quiet();
+    await servers.claim();
+    await servers.quiet();
+    assert.equal((await servers.rows()).length, 1);
+  });
+
   it("hands a slot on at once while the one who was first is leaving", async () => {
     await using servers = await twoServers();
     await servers.asked(servers.key, 60, { server: 0 });

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 
-/** `which` and `server` pick one of those that there are. */
+/** `which` and `server` are indexes, taken modulo the number of programs. */
 const which = fc.nat({ max: 1000 });
 const program = fc.constantFrom("server" as const, "runner" as const);
 
@@ -10,7 +10,7 @@ export const act = fc.oneof(
     weight: 12,
     arbitrary: fc.record({
       act: fc.constant("start" as const),
-      // Some orgs start so much that they wait for each other, and use up their day.
+      // Some orgs start so many runs that starts wait for each other and use up the day.
       org: fc.oneof({ weight: 3, arbitrary: fc.nat({ max: 3 }) }, { weight: 2, arbitrary: which }),
       server: which,
       wait: fc.constantFrom(0, 5, 30),

@@ -1,14 +1,14 @@
 import { setTimeout as pause } from "node:timers/promises";
-import type { Round } from "../round.ts";
+import { pick, type Round } from "../round.ts";
 import type { MachineAct } from "./acts.ts";
 import { MachineStarts } from "./machineStarts.ts";
-import { MachineTeam, pick } from "./machineTeam.ts";
+import { MachineTeam } from "./machineTeam.ts";
 import { RowChecks, watchOrder } from "./rowChecks.ts";
 
 /** How long everything may take to come to rest, in milliseconds: a lease, a grace time, and what is left of the queue. */
 const restWithin = 120_000;
 
-/** What happens to a team's machines, and what has to hold whatever does. */
+/** Applies faults to a team's machines, and checks the invariants. */
 export class MachineChaos implements AsyncDisposable {
   readonly #round: Round;
   readonly #team: MachineTeam;
@@ -103,7 +103,7 @@ export class MachineChaos implements AsyncDisposable {
     this.#round.trace("at rest");
     for (const server of this.#team.servers) {
       await server.ready();
-      // It may have only now noticed that nothing comes on its connections any more.
+      // It may notice only now that its connections are dead.
       const isReady = async () => (await fetch(`${server.url}/readyz`)).ok;
       while (!(await isReady()) && performance.now() < until) await pause(200);
       this.#round.check(await isReady(), "a server isn't ready, when all is done");

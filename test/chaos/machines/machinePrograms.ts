@@ -9,7 +9,7 @@ import { pathToFileURL } from "node:url";
 const toolPath = join(import.meta.dirname, "../../../dist/cli.js");
 const clockProgram = pathToFileURL(join(import.meta.dirname, "../storage/setClock.mjs")).href;
 
-/** A server or a runner, as a team would start it, on a machine with a clock of its own. It comes back by itself when it ended. */
+/** A server or a runner, as a team would start it, on a machine with a clock of its own. It is restarted whenever it exits. */
 export class MachineProgram {
   /** Where it serves; undefined for a runner, and while it isn't ready. */
   url: string | undefined;
@@ -32,7 +32,7 @@ export class MachineProgram {
     this.#process = this.#run();
   }
 
-  /** Resolves once it runs, however often it has to be started. */
+  /** Resolves once it is ready, however often it is restarted until then. */
   async ready(): Promise<void> {
     await this.#ready.promise;
   }
@@ -53,7 +53,7 @@ export class MachineProgram {
     return true;
   }
 
-  /** Ends it in order, for ever; after some time also otherwise. @returns whether it did so by itself. */
+  /** Shuts it down for good, by SIGKILL if it takes too long. @returns whether it ended by itself. */
   async close(withinMilliseconds: number): Promise<boolean> {
     this.#isOver = true;
     this.signal("SIGCONT");
@@ -85,7 +85,7 @@ export class MachineProgram {
       this.url = undefined;
       const before = this.#ready;
       this.#ready = Promise.withResolvers();
-      // Whoever waits for the one that has ended before it was ready waits for the next.
+      // If it ends before it is ready, the wait goes on for its successor.
       this.#ready.promise.then(before.resolve);
       // As an orchestrator does it, also while the database is away.
       setTimeout(() => {

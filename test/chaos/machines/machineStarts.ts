@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import * as z from "zod/mini";
-import type { Round } from "../round.ts";
-import { type MachineTeam, type Member, pick } from "./machineTeam.ts";
+import { pick, type Round } from "../round.ts";
+import type { MachineTeam, Member } from "./machineTeam.ts";
 
 interface AskedStart {
   readonly leaving: AbortController;
@@ -25,7 +25,7 @@ export class MachineStarts {
     this.#team = team;
   }
 
-  /** How many wait for their answer. */
+  /** The number of requests without an answer yet. */
   get open(): number {
     return this.#asked.filter(({ outcome, leaving }) => outcome === undefined && !leaving.signal.aborted)
       .length;
@@ -62,7 +62,7 @@ export class MachineStarts {
     pick(this.#asked, which)?.leaving.abort();
   }
 
-  /** Once all is at rest. @param ids of the runs that there are. */
+  /** To be called once everything is at rest. @param ids of all runs in the database. */
   async finish(ids: ReadonlySet<string>): Promise<void> {
     await Promise.all(this.#asked.map(({ done }) => done));
     for (const { outcome } of this.#asked) {

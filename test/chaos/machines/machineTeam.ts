@@ -7,21 +7,21 @@ import type { Database } from "../../../src/service/store/tables.ts";
 import { type OpenPostgres, openPostgres } from "../../../src/team/store/openPostgres.ts";
 import { freePort, StartedPostgres } from "../../postgres/startedPostgres.ts";
 import { CutLine } from "../../service/cutLine.ts";
-import type { Round } from "../round.ts";
+import { pick, type Round } from "../round.ts";
 import { MachineProgram } from "./machinePrograms.ts";
 
 const counts = { servers: 4, runners: 8, orgs: 30 } as const;
-/** So few that some orgs use them up. */
+/** Few enough for some orgs to use them up. */
 export const runsPerDay = 8;
-/** How far the clocks of servers and runners are off at first, in hours, one after the other. */
+/** The initial clock errors of the servers and runners, in hours, in their order. */
 const clocks = [0, -7, 26, 3.5] as const;
-/** How long a program may take to end in order, in milliseconds: a runner's last run may have to be lost first. */
+/** How long a program may take to shut down, in milliseconds: a runner may have to wait until its last run is lost. */
 const endsWithin = 60_000;
 
 export interface Member {
   readonly orgId: string;
   readonly apiKey: string;
-  /** The steps of this org hold it while any of their processes lives, and write here when another one does. */
+  /** Steps hold the lock while any of their processes lives, and write to `overlaps` when another step holds it. */
   readonly lock: string;
   readonly overlaps: string;
 }
@@ -148,8 +148,4 @@ export class MachineTeam implements AsyncDisposable {
     const there = this.servers.flatMap(({ url }) => url ?? []);
     return pick(there, this.#balanced++);
   }
-}
-
-export function pick<T>(from: readonly T[], which: number): T | undefined {
-  return from[which % Math.max(1, from.length)];
 }

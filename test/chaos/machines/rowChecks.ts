@@ -10,10 +10,10 @@ import { type MachineTeam, runsPerDay } from "./machineTeam.ts";
 
 /** How long after its lease a run may hold its slot, in milliseconds: servers may have to come back first. */
 const graceMilliseconds = 10_000;
-/** How exactly times in rows are those of the database, in milliseconds. */
+/** How far the times in rows may be from the database's clock, in milliseconds. */
 const exactness = 1_000;
 
-/** Notes in the database itself, at each grant, the live waiters with an older ticket that were passed over. */
+/** A trigger that records, at each grant, the live waiters with an older ticket that were passed over. */
 export async function watchOrder(db: Database): Promise<void> {
   await sql`
     create table grants (run_id text, ticket text, passed_over text[]);
@@ -87,7 +87,7 @@ export class RowChecks {
     for (const row of rows) this.#checkRow(row);
   }
 
-  /** Once all is at rest. */
+  /** To be called once everything is at rest. */
   async finish(): Promise<readonly Row[]> {
     await this.check();
     const rows = await this.rows();

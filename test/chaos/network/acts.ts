@@ -2,7 +2,7 @@ import fc from "fast-check";
 import type { LineFault } from "../badLine.ts";
 
 const which = fc.nat(1000);
-/** About what a request, an answer, or several of them take. */
+/** Roughly the size of a request, of an answer, or of several. */
 const bytes = fc.oneof(fc.nat(40), fc.nat(600), fc.nat(4000));
 
 const lineFault: fc.Arbitrary<LineFault> = fc.oneof(
@@ -17,10 +17,10 @@ const lineFault: fc.Arbitrary<LineFault> = fc.oneof(
   { weight: 2, arbitrary: fc.constant({ kind: "twice" as const }) },
 );
 
-/** What is wrong with the connections that are made next. */
+/** The faults of the next connections. */
 const line = fc.array(lineFault, { maxLength: 5 });
 
-/** One thing that is asked for over a line that is bad, or that happens to the line. */
+/** A request over the bad line, or a change of the line. */
 export const act = fc.oneof(
   {
     weight: 6,

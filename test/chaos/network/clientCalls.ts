@@ -17,10 +17,10 @@ import type { Member, Row } from "../chaosService.ts";
 import { hurriedClock } from "../hurriedClock.ts";
 import type { Round } from "../round.ts";
 
-/** Time passes so much faster for the clients: a silence of ten seconds takes three and a bit. */
+/** The clients' clocks run this much faster, so a timeout of 10 s takes a little over 3 s. */
 const hurry = 3;
 
-/** What one start over the line came to. */
+/** The outcome of one start over the line. */
 interface Asked {
   readonly member: Member;
   /** Of this start alone. */
@@ -45,7 +45,7 @@ interface Asked {
   log?: readonly unknown[];
 }
 
-/** What the client's functions do over a line that is bad, and whether it was what they said. */
+/** Calls the client's functions over a bad line, and checks what they reported. */
 export class ClientCalls {
   readonly #round: Round;
   readonly #url: URL;
@@ -118,7 +118,7 @@ export class ClientCalls {
   }
 
   /**
-   * Whether all that was said is so, now that everything has come to its end.
+   * Checks everything that was reported, once all runs have ended.
    * @param hasSwallowed whether a line that swallows has had a start of this pipeline: then the service may start a run for one
    * who is gone.
    */
@@ -259,7 +259,7 @@ export class ClientCalls {
     ]);
   }
 
-  /** Over a bad line the service may be out of reach, which is said in words; nothing else may go wrong. */
+  /** Over a bad line, the only acceptable failure is that the service is out of reach. */
   #mayFail(what: string, error: unknown): void {
     if (this.#round.signal.aborted) return;
     this.#round.trace(`${what} failed`, String(error));

@@ -4,7 +4,7 @@ import { ChaosService } from "../chaosService.ts";
 import { act } from "./acts.ts";
 import { NetworkChaos } from "./networkChaos.ts";
 
-/** What the faces ask a real service with, over a line that delays, cuts, swallows, dribbles and repeats what passes. */
+/** The client's functions and a real service, over a line that delays, cuts, drops, trickles and repeats data. */
 export const network = campaign({
   name: "network",
   act,

@@ -19,7 +19,7 @@ const programs = {
   long: untilCancelled,
 } as const;
 
-/** Asks a service over a line that is bad, and checks that everybody was told the truth, or that nothing is known. */
+/** Calls a service over a bad line, and checks that every caller was told the truth, or that the outcome is unknown. */
 export class NetworkChaos implements AsyncDisposable {
   readonly #service: ChaosService;
   readonly #round: Round;
@@ -131,7 +131,7 @@ export class NetworkChaos implements AsyncDisposable {
     for (const member of this.#members) await checkCount(service, member, this.#round);
   }
 
-  /** Mends the line, cancels active runs until there are none, and checks what everybody was told. */
+  /** Mends the line, cancels active runs until none is left, and checks what every caller was told. */
   async finish(): Promise<void> {
     const service = this.#service;
     const round = this.#round;
@@ -190,7 +190,7 @@ export class NetworkChaos implements AsyncDisposable {
     return member;
   }
 
-  /** Of one start alone, so that it is known whose a run is. */
+  /** A pipeline for one start alone, so that its run can be told from others. */
   async #pipeline(code: string): Promise<string> {
     const name = `net-${this.#pipelines++}`;
     await this.#service.write(name, programPipeline(code, "8s"));

@@ -7,10 +7,10 @@ import type { Row } from "../chaosService.ts";
 import type { Round } from "../round.ts";
 
 const limit = 100;
-/** How long a screen may be behind, in milliseconds, once the line is good. */
+/** How late a screen may be, in milliseconds, once the line is mended. */
 const behind = 60_000;
 
-/** A screen that is to be live over a bad line: in the end it shows what there is. */
+/** A live view over a bad line. Once the line is mended, it has to show the real runs. */
 export class Watched implements AsyncDisposable {
   readonly #round: Round;
   readonly #over = new AbortController();
@@ -46,7 +46,7 @@ export class Watched implements AsyncDisposable {
     await this.#watching;
   }
 
-  /** As a person does who opens it again where it couldn't be opened. */
+  /** Opens it again after a failure, as a person does. */
   async #watch(client: ServiceClient): Promise<void> {
     const signal = AbortSignal.any([this.#over.signal, this.#round.signal]);
     while (!signal.aborted) {

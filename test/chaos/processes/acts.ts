@@ -2,10 +2,10 @@ import fc from "fast-check";
 
 const which = fc.nat(1000);
 
-/** What the tool is called for. */
+/** The tool's commands that are called. */
 const toolCalls = ["run", "run long", "run --detach", "cancel", "cancel --mine", "list", "org"] as const;
 
-/** One thing that happens to the service, its runners and its callers. Numbers choose among what is there. */
+/** One thing that happens to the service, its runners and its callers. Numbers are indexes into what exists at that moment. */
 export const act = fc.oneof(
   {
     weight: 8,
@@ -58,13 +58,8 @@ export const act = fc.oneof(
   },
   { weight: 1, arbitrary: fc.record({ act: fc.constant("revoke" as const) }) },
   { weight: 2, arbitrary: fc.record({ act: fc.constant("read log" as const), which }) },
-  // Long enough for something to happen, or not; what holds, holds at any moment.
+  // Sometimes long enough for something to happen: the invariants hold at any moment.
   { weight: 3, arbitrary: fc.record({ act: fc.constant("pause" as const), milliseconds: fc.nat(500) }) },
 );
 
 export type Act = typeof act extends fc.Arbitrary<infer T> ? T : never;
-
-/** That of what is there which a number means; undefined where nothing is. */
-export function pick<T>(from: readonly T[], which: number): T | undefined {
-  return from[which % Math.max(1, from.length)];
-}

@@ -4,10 +4,10 @@ import { isAlive } from "../../isAlive.ts";
 import { programPipeline, untilCancelled } from "../../service/startedService.ts";
 import { type ChaosService, kill, type Member, type Row } from "../chaosService.ts";
 import { checkAlways, checkCount, checkPlaceIsFree } from "../invariants.ts";
-import type { Round } from "../round.ts";
+import { pick, type Round } from "../round.ts";
 import { StartRequests } from "../startRequests.ts";
 import { ToolCalls } from "../toolCalls.ts";
-import { type Act, pick } from "./acts.ts";
+import type { Act } from "./acts.ts";
 import { Promises } from "./promises.ts";
 
 /** The free tier: what this machine's own org may. */
@@ -15,7 +15,7 @@ const freeTier = { parallelRuns: 1, runsPerDay: 50 } as const;
 /** How long everything may take to come to rest, in milliseconds. */
 const restWithin = 90_000;
 
-/** Does what happens to a service, and checks after each that what holds at every moment does. */
+/** Applies the acts to a service, and checks the invariants after each. */
 export class ProcessChaos {
   readonly #service: ChaosService;
   readonly #round: Round;
@@ -67,7 +67,7 @@ export class ProcessChaos {
 
   async make(act: Act): Promise<void> {
     const service = this.#service;
-    // Where it is now, for who asks it over HTTP.
+    // Its current address, for the HTTP clients.
     await service.connection();
     switch (act.act) {
       case "start": {
@@ -149,7 +149,7 @@ export class ProcessChaos {
     }
   }
 
-  /** Cancels active runs until there are none, and checks everything that was ever promised. */
+  /** Cancels active runs until none is left, and checks every promise. */
   async finish(): Promise<void> {
     const service = this.#service;
     const round = this.#round;
@@ -191,7 +191,7 @@ export class ProcessChaos {
     }
   }
 
-  /** A tool's run has a pipeline of its own, so that it is known whose it is. */
+  /** Each call of the tool has a pipeline of its own, so that its run can be told from others. */
   async #callTool({ call, which }: Extract<Act, { act: "tool" }>): Promise<void> {
     const name = `tool-${this.#tools.all.length}`;
     switch (call) {
@@ -221,7 +221,7 @@ export class ProcessChaos {
     }
   }
 
-  /** kill -9; its active runs are nobody's, and a service that answers again has ended it. */
+  /** kill -9 of a service. A successor that answers has ended the active runs it left. */
   async #killService(): Promise<void> {
     const service = this.#service;
     const pid = await service.livingPid();
@@ -240,7 +240,7 @@ export class ProcessChaos {
     this.#round.checkSame(orphans, [], "a process has outlived its service");
   }
 
-  /** Each run is somebody's: of a request, or of a call of the tool. */
+  /** Every run belongs to a start request or to a call of the tool. */
   #checkAllKnown(rows: readonly Row[]): void {
     const startRequests = new Set(this.#startRequests.all.map(({ idempotencyKey }) => idempotencyKey));
     const pipelines = new Set(this.#tools.all.map(({ pipeline }) => pipeline));

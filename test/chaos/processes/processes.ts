@@ -4,7 +4,7 @@ import { ChaosService } from "../chaosService.ts";
 import { act } from "./acts.ts";
 import { ProcessChaos } from "./processChaos.ts";
 
-/** Ends only when it is killed, and so does the process that it has left to itself. */
+/** Ignores SIGTERM, and so does the orphan that it leaves. */
 const stubborn = `process.on("SIGTERM", () => {});
 const child = "process.on('SIGTERM', () => {}); setInterval(() => {}, 1e6)";
 require("node:child_process").spawn(process.execPath, ["-e", child], { detached: true, stdio: "inherit" });
@@ -14,7 +14,7 @@ const talking =
   "let n = 0; setInterval(() => { console.log('line ' + n++); if (n > 60) process.exit(); }, 20);";
 
 /**
- * A real service, its runners and the tool, over kill -9, signals and stops of each of them at whatever point they are.
+ * A real service, its runners and the tool, over kill -9, signals and stops of each at any point.
  */
 export const processes = campaign({
   name: "processes",

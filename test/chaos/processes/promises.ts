@@ -8,7 +8,7 @@ import type { Round } from "../round.ts";
 
 const madeKey = z.object({ "key-id": z.string(), "api-key": z.string() });
 
-/** What replies have promised besides runs: how one has ended, what its log says, and that a key opens nothing any more. */
+/** What replies have promised besides runs: how a run ended, what its log says, and that a key was revoked. */
 export class Promises {
   readonly #round: Round;
   readonly #service: ChaosService;
@@ -43,7 +43,7 @@ export class Promises {
     this.#logs.set(runId, { member, entries });
   }
 
-  /** Makes a key and revokes it; from the answer on it opens nothing. */
+  /** Makes a key and revokes it; once that is answered, the key must be refused. */
   async revoke(owner: Member): Promise<void> {
     const ask = async (path: string, body: unknown): Promise<unknown> => {
       const reply = await fetch(new URL(path, this.#service.url), {
@@ -60,7 +60,7 @@ export class Promises {
     if ((await ask(`api/keys/${id}/revoke`, undefined)) !== undefined) this.#revoked.add(secret);
   }
 
-  /** Of what can be looked at without the service. */
+  /** Checks what can be read without the service. */
   checkRows(rows: readonly Row[]): void {
     for (const { id, status, stopped_at } of rows) {
       if (stopped_at === null) continue;
@@ -70,7 +70,7 @@ export class Promises {
     for (const id of this.#ends.keys()) this.#round.check(ids.has(id), "a run that has ended is gone", id);
   }
 
-  /** Of the rest, once everything has come to its end and a service answers. */
+  /** Checks the rest, once all runs have ended and a service answers. */
   async check(rows: readonly Row[], wasKilled: boolean): Promise<void> {
     const round = this.#round;
     this.checkRows(rows);
@@ -109,7 +109,7 @@ export class Promises {
     return entries;
   }
 
-  /** Undefined where no answer came: the service is being ran. */
+  /** Undefined if no answer came: the service is being killed and stopped. */
   async #answer<T>(ask: () => Promise<T>): Promise<T | undefined> {
     try {
       return await ask();

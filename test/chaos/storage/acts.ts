@@ -4,7 +4,7 @@ import { damages } from "./damages.ts";
 const which = fc.nat(1000);
 const hour = 3_600_000;
 
-/** One thing that happens to a service, or to what it stands on. */
+/** A fault of a service, its disk, clock or files. */
 export const storageAct = fc.oneof(
   {
     weight: 9,
@@ -47,7 +47,7 @@ export const storageAct = fc.oneof(
     arbitrary: fc.record({
       act: fc.constant("damage" as const),
       damage: fc.constantFrom(...damages.map(({ name }) => name)),
-      // Where in the file, of a thousand parts.
+      // The position in the file, in thousandths.
       place: fc.nat(999),
     }),
   },

@@ -42,7 +42,7 @@ export async function damageAct(
     left: left.kind === "sound" ? left.runs.length : left.why,
     of: truth.runs.length,
   });
-  // A folder where a file belongs is somebody's, which the service may leave alone.
+  // A folder in a file's place belongs to someone; the service may leave it alone.
   const isFolder = name.endsWith(": folder");
   const mayRefuse = isFolder || (damage.takes && left.kind === "unsound");
   let isRestored = false;
@@ -53,7 +53,7 @@ export async function damageAct(
       isRestored = true;
     }
   });
-  // Whoever has no key any more has nothing to ask.
+  // Without a key, nothing can be asked.
   const hasLostKeys = left.kind === "sound" && left.keys < truth.keys;
   round.check(damage.takes || !hasLostKeys, "a damage that takes nothing has taken a key", left);
   if ((left.kind === "unsound" || hasLostKeys) && !isRestored) {
@@ -100,7 +100,7 @@ async function checkAnswers(
         return await ask();
       } catch (error) {
         const isTold = error instanceof PipelineError && /is damaged/.test(error.message);
-        // The key itself may be in what is damaged.
+        // The key itself may be damaged.
         const isUnknown = error instanceof PipelineError && error.type === "unauthorized";
         round.check(
           isTold || isUnknown,

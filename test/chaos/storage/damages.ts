@@ -1,10 +1,10 @@
 import { mkdir, open, readdir, readFile, rm, stat, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-/** One way in which what a service that was killed has left can be damaged. */
+/** A way to damage the files that a killed service leaves. */
 interface Damage {
   readonly name: string;
-  /** Whether it takes something that a reply has promised. What takes nothing must be made good at the next start. */
+  /** Whether it destroys something that a reply promised. Other damage must be repaired at the next start. */
   readonly takes: boolean;
   /** @param place from 0 up to 1: where in the file. */
   readonly make: (folder: string, place: number) => Promise<void>;
@@ -15,7 +15,7 @@ const frameSize = pageSize + 24;
 const wal = "runs.db-wal";
 const main = "runs.db";
 
-/** Behind the last commit, as a write that a power cut has cut short. */
+/** After the last commit, like a write cut short by a power failure. */
 const tail = (name: string, bytes: (last: Buffer) => Buffer): Damage => ({
   name,
   takes: false,
@@ -60,7 +60,7 @@ const cut = (name: string, file: string): Damage => ({
   },
 });
 
-/** Something else where a file of the service is that it makes anew at each start. */
+/** Replaces a file that the service makes anew at each start. */
 const replaced = (file: string, what: "nothing" | "garbage" | "empty" | "folder"): Damage => ({
   name: `${file}: ${what}`,
   takes: false,

@@ -2,9 +2,9 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 
-/** A disk that takes no more when it is told to. */
+/** A disk that can be filled. */
 export interface Disk extends Disposable {
-  /** What a service on it says while it takes no more. */
+  /** What a service reports while the disk is full. */
   readonly fault: RegExp;
   readonly isFull: boolean;
   /** @param pid the service's process, where one runs. */
@@ -12,7 +12,7 @@ export interface Disk extends Disposable {
   free(pid: number | undefined): Promise<void>;
 }
 
-/** A small file system of its own at a folder, really full: for who may mount one. */
+/** A small file system, mounted at a folder and really full; needs the permission to mount. */
 export function smallDisk(folder: string): Disk {
   execFileSync("mount", ["-t", "tmpfs", "-o", "size=16m", "tmpfs", folder]);
   const filler = join(folder, "filler");
@@ -30,12 +30,12 @@ export function smallDisk(folder: string): Disk {
       await rm(filler, { force: true });
       isFull = false;
     },
-    // Also where somebody just looks at it: it goes when nobody does any more.
+    // Detached even while it is in use: it is freed with its last user.
     [Symbol.dispose]: () => void execFileSync("umount", ["-l", folder]),
   };
 }
 
-/** Where nothing may be mounted: no file of the service's process grows beyond what it has, so that its writes fail. */
+/** Without that permission: the file size limit of the service's process makes its writes fail. */
 export function limitedDisk(folder: string): Disk {
   let isFull = false;
   const limit = (pid: number | undefined, bytes: number | "unlimited") => {

@@ -14,7 +14,7 @@ export interface Asked {
   readonly promised: Set<string>;
 }
 
-/** What replies have said, and what is to hold because of it. */
+/** What replies have said, and what must hold because of it. */
 export class Promises {
   readonly #round: Round;
   readonly #asked: Asked[] = [];
@@ -62,12 +62,12 @@ export class Promises {
     this.#logs.set(runId, lines);
   }
 
-  /** What of a log a reader was given. */
+  /** The part of a log that a reader received. */
   get readLogs(): ReadonlySet<string> {
     return new Set(this.#logs.keys());
   }
 
-  /** Damage has taken what it has taken: what is there now is what counts from here on. */
+  /** To be called after damage: what is left counts from here on. */
   begin(rows: readonly Row[]): void {
     const there = new Set(rows.map(({ id }) => id));
     for (const { promised } of this.#asked)
@@ -78,7 +78,7 @@ export class Promises {
     this.#seenEnded.clear();
   }
 
-  /** What holds at every moment of a database that nothing was taken from. */
+  /** What holds at every moment of an undamaged database. */
   check(rows: readonly Row[]): void {
     const round = this.#round;
     const ids = new Set(rows.map(({ id }) => id));

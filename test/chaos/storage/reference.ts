@@ -2,14 +2,14 @@ import { copyFile, mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 
-/** A row as far as a damage is judged by it. */
+/** The columns by which damage is judged. */
 interface ReferenceRun {
   readonly id: string;
   readonly orgId: string;
   readonly day: string;
 }
 
-/** What SQLite itself finds in a database, looked at without the service. */
+/** What SQLite itself reads from a database, without the service. */
 export type Reference =
   | { readonly kind: "sound"; readonly runs: readonly ReferenceRun[]; readonly keys: number }
   | { readonly kind: "unsound"; readonly why: string };

@@ -4,7 +4,7 @@ import { damageAct } from "./damageAct.ts";
 import { StorageChaos } from "./storageChaos.ts";
 import { openWorld } from "./world.ts";
 
-/** A real service on a disk that is full, in a folder that is closed, by a clock that jumps, with files that are damaged. */
+/** A real service with a full disk, a read-only folder, a clock that jumps, and damaged files. */
 export const storage = campaign({
   name: "storage",
   act: storageAct,

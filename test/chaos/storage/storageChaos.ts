@@ -4,7 +4,7 @@ import { secondsToReset, utcDay } from "../../../src/contract/day.ts";
 import { describeError, PipelineError } from "../../../src/contract/errors.ts";
 import { idMaker } from "../../../src/service/store/ids.ts";
 import { createKey } from "../../../src/service/store/keys.ts";
-import type { Round } from "../round.ts";
+import { pick, type Round } from "../round.ts";
 import type { StorageAct } from "./acts.ts";
 import { keyCalls } from "./keyCalls.ts";
 import { type Asked, Promises } from "./promises.ts";
@@ -15,14 +15,14 @@ export interface Org {
   readonly ownersSecret: string;
 }
 
-/** Acts that need no more than the service as it is; a damage of its files is `damageAct`'s. */
+/** All acts except the damage of files, see `damageAct`. */
 type LiveAct = Exclude<StorageAct, { act: "damage" }>;
 
 /** What a refused start, or any other call, says when it can't be done now: what is wrong, and what to do next. */
 const isRefusedClearly = /The disk is full|The disk failed at|can't be (?:used|written)|is damaged/;
 const saysWhatNext = /Free some space|Check |Stop the service|may be written|Remove /;
 
-/** Attacks a service by its disk, its clock and its folder, and checks that what it has promised holds. */
+/** Attacks a service's disk, clock and folder, and checks that its promises hold. */
 export class StorageChaos {
   readonly promises: Promises;
   readonly open = new Set<Promise<void>>();
@@ -150,7 +150,7 @@ export class StorageChaos {
     this.promises.check(await served.rows());
   }
 
-  /** Gives back what was taken, waits until nothing is active, and checks everything that was ever promised. */
+  /** Restores disk and folder, waits until nothing is active, and checks every promise. */
   async finish(): Promise<void> {
     const { disk, served } = this.#world;
     const round = this.#round;
@@ -162,7 +162,7 @@ export class StorageChaos {
       if (active.length === 0 && this.open.size === 0) break;
       for (const { id, org_id, pipeline } of active) {
         const org = this.#orgs.find(({ member }) => member.orgId === org_id);
-        // Its time limit is to end it, whatever the clock was set to.
+        // Its time limit has to end it, whatever the clock was set to.
         if (pipeline !== "short") await org?.member.client().cancel(id, round.signal);
       }
       await pause(50);
@@ -289,10 +289,6 @@ export class StorageChaos {
       round.check(saysWhatNext.test(text), `${what} failed without saying what to do`, text);
     }
   }
-}
-
-function pick<T>(from: readonly T[], which: number): T | undefined {
-  return from[which % Math.max(1, from.length)];
 }
 
 function fail(why: string): never {

@@ -9,14 +9,14 @@ import { type Disk, limitedDisk, mayMount, smallDisk } from "./disk.ts";
 const nobody = 65_534;
 const databaseFiles = ["runs.db", "runs.db-wal", "runs.db-shm"] as const;
 
-/** A service process with a disk, a clock and a folder that can be made trouble with. */
+/** A service process whose disk, clock and folder can be made to fail. */
 export type World = Awaited<ReturnType<typeof openWorld>>;
 
 /** @param variant decides what the disk is and as whom the service runs, where this user has the choice. */
 export async function openWorld(round: Round, variant: number) {
   await using held = new AsyncDisposableStack();
   const isRoot = process.getuid?.() === 0;
-  /** To the one who may do everything no folder is closed. */
+  /** Root ignores folder permissions. */
   const user = isRoot && variant % 3 !== 0 ? nobody : undefined;
   const canClose = user !== undefined || !isRoot;
   const data = join(round.folder, "data");
@@ -74,7 +74,7 @@ export async function openWorld(round: Round, variant: number) {
       await rm(backupFile, { force: true });
       await backupDatabase(data, backupFile);
     },
-    /** As docs/service-data.md says, "To restore"; nothing runs. */
+    /** Restores a backup as docs/service-data.md says. No service runs meanwhile. */
     async restore() {
       for (const name of databaseFiles) await rm(join(data, name), { force: true });
       await copyFile(backupFile, join(data, "runs.db"));
@@ -97,7 +97,7 @@ export async function openWorld(round: Round, variant: number) {
         if (user !== undefined) await chown(path, user, user);
       }
     },
-    /** @returns what the service has said where it did not start. */
+    /** @returns what the service printed if it did not start. */
     async tryStart(): Promise<string | undefined> {
       try {
         await served.start();

@@ -42,14 +42,6 @@ export class TextEditor {
     await this.#page.keyboard.up("ControlOrMeta");
   }
 
-  async hover(word: string): Promise<Locator> {
-    const found = this.#editor.locator(".view-line span span").getByText(word, { exact: false }).first();
-    await found.hover();
-    const box = this.#page.locator(".monaco-hover:visible").first();
-    await waitFor(box, `a hover over ${word}`, () => this.text());
-    return box;
-  }
-
   /** The row of what is suggested with exactly this label. */
   async suggestion(label: string): Promise<Locator> {
     const rows = this.#page.locator(".suggest-widget.visible .monaco-list-row");

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { setImmediate as turn } from "node:timers/promises";
 import { parseBaseUrl } from "../../../src/client/service/baseUrl.ts";
 import { PipelineError } from "../../../src/contract/errors.ts";
 import { Session, type SessionDeps } from "../../../src/extension/session/session.ts";
@@ -6,6 +7,7 @@ import type { SessionState } from "../../../src/extension/session/sessionState.t
 import type { ObservableValue } from "../../../src/extension/window/observable.ts";
 import { systemClock } from "../../../src/machine/clock.ts";
 import { LoopbackService, orgOnWire, sendError, sendJson } from "../../client/loopbackService.ts";
+import { FakeClock } from "../../clock/fakeClock.ts";
 import { programPipeline, started, startedService, untilCancelled } from "../../service/startedService.ts";
 
 const never = new AbortController().signal;
@@ -172,7 +174,9 @@ describe("the window's connection to its service", () => {
 
   it("says that this machine's service can't serve the window, and doesn't try again", async () => {
     let tried = 0;
+    const clock = new FakeClock();
     using session = sessionWith({
+      clock,
       embedded: () => {
         tried += 1;
         return Promise.reject(new PipelineError("not-supported", "The files are elsewhere."));
@@ -180,7 +184,8 @@ describe("the window's connection to its service", () => {
     });
     session.watch();
     assert.match((await reaching(session.state, "not-supported")).problem, /The files are elsewhere\./);
-    await new Promise((resolve) => setTimeout(resolve, 2000));
+    await turn();
+    assert.equal(clock.alarms, 0);
     assert.equal(tried, 1);
     assert.equal(session.state.value.kind, "not-supported");
   });

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
-import { mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, open, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { mock } from "node:test";
 import { type PendingRetry, RetryFiles } from "../../../src/extension/start/retryFiles.ts";
 import { deferredStartsFolder, hasDeferredStarts } from "../../../src/extension/window/storedState.ts";
 import { Told } from "../../client/told.ts";
@@ -69,6 +70,19 @@ describe("what is kept of the starts that are deferred", () => {
     }
     await files.put(retry("b"));
     assert.deepEqual(await listOf(files), [retry("b")]);
+  });
+
+  it("is on the disk before the file has its name, so that no power cut leaves half of it", async () => {
+    await using folder = await TemporaryFolder.make();
+    const handle = await open(join(folder.path, "any"), "w");
+    await handle.close();
+    const named: string[][] = [];
+    const synced = mock.method(Object.getPrototypeOf(handle), "sync", async () => {
+      const names = await readdir(deferredStartsFolder(folder.path));
+      named.push(names.filter((name) => name.endsWith(".json")));
+    });
+    await new RetryFiles(folder.path, "shop").put(retry("a")).finally(() => synced.mock.restore());
+    assert.deepEqual(named, [[]]);
   });
 
   it("is said not to be kept where it can't be, with what to do", async () => {

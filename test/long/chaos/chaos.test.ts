@@ -6,14 +6,14 @@ import { runCampaigns } from "../../chaos/runCampaigns.ts";
 import { table } from "../../chaos/table.ts";
 import { itOn } from "../../itOn.ts";
 
-/** No time at all: one round of each campaign is played to its end. */
+/** With no time, each campaign plays one round, to its end. */
 const seconds = 0;
-/** The same acts each time, at other moments: a change is judged by what it breaks. `npm run chaos` takes another each time. */
+/** Fixed, so that a failure comes from the change under test. `npm run chaos` takes another seed each time. */
 const seed = 20_261_132;
 
-describe("what is ran", function () {
+describe("the chaos tests", function () {
   this.timeout(700_000);
-  // What lives is looked up in every process's environment, which Linux alone shows.
+  // Processes that are left behind are found by their environment, which only Linux shows.
   itOn("linux", "keeps every promise, over a round of faults of every kind", async () => {
     const told: string[] = [];
     const outcomes = await runCampaigns({

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
+import { rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { execa } from "execa";
 import { type Toolbox, toolbox, written } from "../../cli/toolbox.ts";
 import { itOn } from "../../itOn.ts";
-import { programPipeline } from "../../service/startedService.ts";
+import { programPipeline, untilFile } from "../../service/startedService.ts";
 
 describe("a tool whose output is not taken", () => {
   let tool: Toolbox;
@@ -10,13 +12,16 @@ describe("a tool whose output is not taken", () => {
     tool = await toolbox();
   });
   after(() => tool[Symbol.asyncDispose]());
+  const go = () => writeFile(join(tool.project, "go"), "");
+  afterEach(() => rm(join(tool.project, "go"), { force: true }));
 
   for (const flags of [[], ["--log"]]) {
     itOn("posix", `follows its run to the end when nobody reads any more (${flags})`, async () => {
-      await tool.write("talk", programPipeline("console.log('one'); setTimeout(() => process.exit(3), 700)"));
+      await tool.write("talk", programPipeline(`console.log('one'); ${untilFile("go", 3)}`));
       const following = tool.spawn(["run", "talk", ...flags]);
       await written(following.stderr, /started/);
       following.stdout.destroy();
+      await go();
       const { exitCode, stderr } = await following;
       assert.equal(exitCode, 1);
       assert.match(stderr, /talk: failed in/);
@@ -25,11 +30,12 @@ describe("a tool whose output is not taken", () => {
   }
 
   itOn("posix", "follows its run to the end when nobody reads its progress either", async () => {
-    await tool.write("talk", programPipeline("setTimeout(() => process.exit(3), 700)"));
+    await tool.write("talk", programPipeline(untilFile("go", 3)));
     const following = tool.spawn(["run", "talk"]);
     await written(following.stderr, /started/);
     following.stderr.destroy();
     following.stdout.destroy();
+    await go();
     assert.equal((await following).exitCode, 1);
     const { runs } = JSON.parse((await tool.run(["runs", "list", "--json"])).stdout);
     assert.equal(runs[0].status, "failed");

@@ -292,7 +292,7 @@ describe("conformance: Ctrl-C", () => {
           }
           if (cancels() !== 1 || !path.endsWith("/cancel")) return false;
           await service.until(() => service.asked.some(({ path }) => path === "/api/runs/run_1"));
-          setTimeout(() => response.destroy(), 300);
+          response.destroy();
           return true;
         },
       });

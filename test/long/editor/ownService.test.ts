@@ -2,21 +2,18 @@ import { ownService } from "../../editor/screen/ownService.ts";
 import { log, putLogPipelines } from "./own/log.ts";
 import { pipelineFile } from "./own/pipelineFile.ts";
 import { statusBar } from "./own/statusBar.ts";
-import { putTasks, tasks } from "./own/tasks.ts";
+import { tasks } from "./own/tasks.ts";
 import { views } from "./own/views.ts";
 
 describe("VS Code, with this machine's own service", () => {
   const at = ownService(async (workspace, held) => {
     await putLogPipelines(workspace, held);
-    await putTasks(workspace);
     return {
       builtinExtensions: ["javascript", "log", "media-preview", "theme-defaults", "yaml"],
       settings: {
         "editor.minimap.enabled": false,
         // Words of the file that the editor offers by itself would take the Tab and Enter of whoever types.
         "editor.wordBasedSuggestions": "off",
-        // A terminal's text is then in the page, and not only in a picture.
-        "terminal.integrated.gpuAcceleration": "off",
       },
     };
   });

@@ -1,6 +1,5 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { setTimeout as pause } from "node:timers/promises";
 import { runnerPath } from "../../service/programs.ts";
 import { runRunner } from "../../service/testRunner.ts";
 
@@ -13,7 +12,7 @@ export interface Asked {
 
 type Answer = { readonly status: number; readonly body?: unknown } | "cut" | undefined;
 
-/** The runner's endpoints of a service, whose every answer the test may replace: it holds for 300 ms, and takes all. */
+/** The runner's endpoints of a service, whose every answer the test may replace: it holds no request, and takes all. */
 export async function protocolServer(answer: (asked: Asked) => Answer | Promise<Answer> = () => undefined) {
   const asked: Asked[] = [];
   const work: unknown[] = [];
@@ -47,12 +46,10 @@ export async function protocolServer(answer: (asked: Asked) => Answer | Promise<
       case "register":
         return { status: 201, body: { "runner-id": "rnr_testrunner" } };
       case "work": {
-        if (work.length === 0) await pause(300);
         const next = work.shift();
         return next === undefined ? { status: 204 } : { status: 200, body: next };
       }
       case "heartbeat":
-        await pause(300);
         return { status: 200, body: { stop: [], gone: [] } };
       case "messages": {
         const known = messages.get(runId) ?? [];

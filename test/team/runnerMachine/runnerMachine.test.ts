@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { setTimeout as pause } from "node:timers/promises";
+import { mock } from "node:test";
 import { PipelineError } from "../../../src/contract/errors.ts";
 import type { RunnerMessage } from "../../../src/contract/runners.ts";
 import { type Clock, systemClock } from "../../../src/machine/clock.ts";
@@ -19,15 +19,19 @@ describe("a runner's machine", function () {
   this.timeout(60_000);
   if (process.platform === "win32") return;
   const folder = temporaryFolder();
+  afterEach(() => mock.restoreAll());
 
   it("tells of a run once and in order, also where replies are lost", async () => {
     let count = 0;
     using service = await protocolServer(({ kind }) => {
       if (kind !== "messages") return undefined;
       count += 1;
+      writeFileSync(join(folder.path, `asked-${count}`), "");
       return count % 2 === 1 ? "cut" : undefined;
     });
-    service.offer("run_1", "for n in 1 2 3 4 5 6 7 8; do echo line $n; sleep 0.1; done");
+    // Each line is printed once another request has come, so that none of them has all lines.
+    const asked = `until test -e ${folder.path}/asked-$n; do sleep 0.02; done`;
+    service.offer("run_1", `for n in 1 2 3 4 5 6 7 8; do echo line $n; ${asked}; done`);
     await service.run(never);
     const told = service.messages.get("run_1") ?? [];
     assert.deepEqual(
@@ -38,7 +42,7 @@ describe("a runner's machine", function () {
     assert.match(lines, /line 1\nline 2\nline 3\nline 4\nline 5\nline 6\nline 7\nline 8\n/);
     assert.equal(lines.split("line 1\n").length, 2);
     assert.equal(told.at(-1)?.kind, "ended");
-    assert.ok(count >= 4);
+    assert.ok(count >= 8);
   });
 
   it("gives a run up whose files can't be fetched for five minutes", async () => {
@@ -128,14 +132,17 @@ describe("a runner's machine", function () {
       }
       return Array.isArray(runs) && runs.length === 0 ? { status: 200, body: offered } : undefined;
     });
-    offered = service.offer("run_1", "sleep 1");
+    const file = join(folder.path, "named");
+    offered = service.offer("run_1", `until test -e ${file}; do sleep 0.02; done`);
     const draining = new AbortController();
     const running = service.run(draining.signal, 2, false);
-    while (service.messages.get("run_1")?.at(-1)?.kind !== "ended") await pause(20);
+    const named = () => service.asked.flatMap(({ kind, body }) => (kind === "work" ? [body["runs"]] : []));
+    await until(async () => named().length >= 3);
+    writeFileSync(file, "");
+    await until(async () => service.messages.get("run_1")?.at(-1)?.kind === "ended");
     draining.abort();
     await running;
-    const named = service.asked.flatMap(({ kind, body }) => (kind === "work" ? [body["runs"]] : []));
-    assert.deepEqual(named.slice(0, 3), [[], [], ["run_1"]]);
+    assert.deepEqual(named().slice(0, 3), [[], [], ["run_1"]]);
   });
 
   it("ends a run that is gone without a word", async () => {
@@ -175,11 +182,14 @@ describe("a runner's machine", function () {
 
   it("doesn't begin a run whose answer took longer than its lease may wait", async () => {
     const file = join(folder.path, "late");
-    using service = await protocolServer(async ({ kind }) => {
-      if (kind === "work") await pause(600);
+    // Two fifths of a second are over when the answer comes.
+    let elapsed = 0n;
+    const { bigint } = process.hrtime;
+    mock.method(process.hrtime, "bigint", () => bigint() + elapsed);
+    using service = await protocolServer(({ kind }) => {
+      if (kind === "work") elapsed += 600_000_000n;
       return undefined;
     });
-    // Two fifths of a second are over when the answer comes.
     Object.assign(service.offer("run_1", `touch ${file}`), { "lease-seconds": 1 });
     const draining = new AbortController();
     const running = service.run(draining.signal);
@@ -218,7 +228,7 @@ describe("a runner's machine", function () {
     Object.assign(service.offer("run_1", "true"), { "lease-seconds": 1 });
     const draining = new AbortController();
     const running = service.run(draining.signal, 1, false);
-    while (!isAway) await pause(20);
+    await until(async () => isAway);
     draining.abort();
     await running;
     assert.ok(!service.messages.get("run_1")?.some(({ kind }) => kind === "ended"));

@@ -3,7 +3,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { OwnService } from "../../../editor/screen/ownService.ts";
 import { TextEditor } from "../../../editor/screen/textEditor.ts";
-import { pressUntilSeen, shownText, waitFor } from "../../../editor/screen/waitFor.ts";
+import { pressUntilSeen, waitFor } from "../../../editor/screen/waitFor.ts";
 import { programPipeline } from "../../../service/startedService.ts";
 
 export function pipelineFile(at: OwnService): void {
@@ -71,36 +71,6 @@ export function pipelineFile(at: OwnService): void {
       );
     });
 
-    it("tells what a word means, and what a resource is", async () => {
-      const field = await editor.hover("time-limit");
-      assert.match(await shownText(field), /How long a run may take.*Default: 30s/s);
-      await at.window.page.mouse.move(0, 0);
-      await press("Escape");
-    });
-
-    it("is underlined where it is wrong, and put right by a quick fix", async () => {
-      await open("broken.yaml");
-      await editor.squiggles.first().waitFor();
-      await editor.line("clii").first().click();
-      await at.window.quickInput.runCommand("Go to Next Problem (Error, Warning, Info)");
-      await waitFor(
-        at.window.page
-          .locator(".marker-widget")
-          .filter({ hasText: "there is no resource type `clii`; did you mean `cli`?" }),
-        "the problem",
-        () => editor.text(),
-      );
-      await press("Escape");
-      const fix = at.window.page
-        .locator(".action-widget .monaco-list-row")
-        .filter({ hasText: "Change to `cli`" });
-      // Its key, pressed once more, would already take the fix.
-      await at.window.quickInput.runCommand("Quick Fix...");
-      await fix.click();
-      await has("type: cli }");
-      await press("Control+S");
-    });
-
     it("is run and cancelled by what stands above it, which then tells the result and opens the log", async () => {
       await open("long.yaml");
       await (await editor.lens(/Run$/)).click();
@@ -129,18 +99,6 @@ export function pipelineFile(at: OwnService): void {
       await open("breaks.yaml");
       await writeFile(file, programPipeline("console.log('it works')"));
       await editor.squiggles.first().waitFor({ state: "detached" });
-    });
-
-    it("renames a resource wherever it is named", async () => {
-      await open("made.yaml");
-      await editor.line("shell: { type: cli }").first().click();
-      await press("Home");
-      await press("F2");
-      const box = at.window.page.locator(".rename-box input");
-      await box.fill("machine");
-      await box.press("Enter");
-      await has("machine: { type: cli }");
-      await waitFor(editor.line("use: machine").nth(1), "each use", () => editor.text());
     });
   });
 }

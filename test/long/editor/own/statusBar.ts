@@ -2,24 +2,10 @@ import assert from "node:assert/strict";
 import type { OwnService } from "../../../editor/screen/ownService.ts";
 import { quota } from "../../../editor/screen/statusBar.ts";
 import { pointElsewhere } from "../../../editor/screen/tooltip.ts";
-import { shownText, standsStill } from "../../../editor/screen/waitFor.ts";
+import { standsStill } from "../../../editor/screen/waitFor.ts";
 
 export function statusBar(at: OwnService): void {
   describe("the status bar", () => {
-    it("tells org, tier, the day's use, the reset, the slots and how fresh that is when pointed at", async () => {
-      const text = await shownText(await at.window.statusBar.pointAt(quota, "of 50 runs used today"));
-      assert.match(text, /This machine · tier free/);
-      assert.match(text, /[━─]{20} \d+ of 50 runs used today/);
-      assert.match(
-        text,
-        /The count starts again at 00:00 UTC( \(.+ your time\))?, in (\d+ h( \d+ min)?|\d+ min( \d+ s)?|\d+ s)\./,
-      );
-      assert.match(text, /0 of 1 slots in use/);
-      assert.match(text, /Live updates/);
-      assert.match(text, /This machine's own service/);
-      assert.doesNotMatch(text, /Cancel My Runs/);
-    });
-
     it("tells file, line and column of a broken pipeline file, and opens it there", async () => {
       await at.window.quickInput.runCommand("Pipeline Runs: Run Pipeline…");
       await at.window.quickInput.type("broken");
