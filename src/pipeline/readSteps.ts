@@ -143,18 +143,22 @@ export class PlannedSteps {
     return problem === undefined ? this.#files.file(path) : { kind: "unusable", problem };
   }
 
-  /** The part's resources, in whose place the includer's of the same name and type stand. */
+  /**
+   * The part's resources. One that the includer has too, of the same name and type, is the includer's, so that cookies and connections
+   * are shared; the part's own fields count where that says nothing.
+   */
   #resourcesOf(
     written: unknown,
-    { resources: own, problems, part }: StepsReading,
+    { resources: outerResources, problems, part }: StepsReading,
   ): ReadonlyMap<string, Resource> | undefined {
     const resources = new Map(readResources(written, problems));
     for (const [name, resource] of resources) {
       if (resource.kind !== "usable") continue;
-      const outer = own?.get(name);
+      const outer = outerResources?.get(name);
       if (outer?.kind === "usable" && outer.type === resource.type) {
         const scope = part === undefined ? 0 : part + 1;
-        const entry = changedTexts(outer.entry, (text) => marked(text, scope));
+        const own = changedTexts(outer.entry, (text) => marked(text, scope));
+        const entry = withFieldsOf(resource.entry, own);
         resources.set(name, stepReader({ ...outer, entry }, ["resources", name], problems));
       } else {
         const { type } = resource.type;
@@ -163,6 +167,15 @@ export class PlannedSteps {
     }
     return resources;
   }
+}
+
+/** Two maps in one, and the maps in them; the second goes before. */
+function withFieldsOf(one: unknown, other: unknown): unknown {
+  if (!isMap(one) || !isMap(other)) return other;
+  const fields = Object.entries(other).map(
+    ([name, value]) => [name, withFieldsOf(one[name], value)] as const,
+  );
+  return { ...one, ...Object.fromEntries(fields) };
 }
 
 function changedTexts(value: unknown, change: (text: string) => string): unknown {

@@ -197,6 +197,18 @@ outputs: { all: "\${{ steps.last.stdout }}" }`);
     it(`can't have ${why}`, () => assert.deepEqual(problems(steps(step)), told));
   }
 
+  it("needs quotes where a comma would end it, and says so", () => {
+    assert.deepEqual(
+      problems(
+        steps(
+          "{ use: sh, run: x, expect: { that: contains(this.stdout, 'a') } }",
+          "{ use: sh, run: x, if: default(env.A, env.B) == 'x' }",
+        ),
+      ),
+      ["3:40: put this value in quotes: it contains `,`", "4:28: put this value in quotes: it contains `,`"],
+    );
+  });
+
   it("is told of at the same place in a quoted text and in one with line breaks", () => {
     assert.deepEqual(
       problems(
@@ -330,6 +342,21 @@ finally: [{ use: shop, get: /end }]
       { name: "shop", type: "http" },
       { name: "sh", type: "cli" },
     ]);
+  });
+
+  it("keeps the fields of its resource that the includer's says nothing of", () => {
+    const [step] = valid(
+      `resources: { s: { type: http, base-url: "http://outer.test", headers: { a: "1" } } }\nsteps: [{ include: p.yaml }]`,
+      {
+        "p.yaml":
+          'resources: { s: { type: http, base-url: "http://own.test", headers: { a: "2", b: "3" }, timeout: 1s } }\nsteps: [{ use: s, get: / }]',
+      },
+    ).steps;
+    assert.ok(step?.type === "http");
+    assert.deepEqual(
+      [step.address.base, step.resourceHeaders, step.timeoutMilliseconds],
+      ["http://outer.test", { a: "1", b: "3" }, 1000],
+    );
   });
 
   it("may include parts itself, up to 5 deep", () => {

@@ -78,7 +78,8 @@ function checkNames(tokens: readonly PlacedToken[], known: readonly ContextName[
     if (isAfter(1, TokenType.LEFT_PAREN)) {
       if (isFunctionName(name)) return;
       const names = Object.keys(functions);
-      const hint = suggestion(name, names) || `; the functions are ${names.join(", ")}`;
+      const hint =
+        hintOfFunction(name) || suggestion(name, names) || `; the functions are ${names.join(", ")}`;
       throw new Mistake(`there is no function \`${quoted(name)}\`${hint}`, placed);
     }
     if (!isContextName(name) || !known.includes(name))
@@ -89,6 +90,23 @@ function checkNames(tokens: readonly PlacedToken[], known: readonly ContextName[
 }
 
 const words: Readonly<Record<string, string>> = { and: "&&", or: "||", not: "!" };
+
+/** What other tools have. */
+function hintOfFunction(name: string): string {
+  switch (name) {
+    case "len":
+    case "size":
+    case "count":
+      return "; did you mean `length`?";
+    case "always":
+    case "success":
+    case "failure":
+    case "cancelled":
+      return "; what runs however a run ends stands in `finally`";
+    default:
+      return "";
+  }
+}
 
 /** What other tools call it. */
 const elsewhere: Readonly<Record<string, ContextName>> = {

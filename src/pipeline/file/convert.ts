@@ -11,7 +11,7 @@ import {
   outdentedSlip,
   undashedSlip,
 } from "../mistakes/structureSlips.ts";
-import { quoteSlip, tornSlip } from "../mistakes/valueSlips.ts";
+import { callSlip, quoteSlip, tornSlip } from "../mistakes/valueSlips.ts";
 
 export const deepestNesting = 64;
 /** Aliases are counted expanded, so that a few lines of aliases can't stand for gigabytes. */
@@ -75,6 +75,9 @@ export class Converter {
         return this.#report("this is a number that a pipeline can't hold", node);
       }
       const [start = 0, end = start] = node.range ?? [];
+      // A comma has ended it.
+      if (node.type === Scalar.PLAIN && /\([^)]*$/.test(this.#text.slice(start, end)))
+        this.#add(() => callSlip(this.#text, start));
       if (node.type === Scalar.PLAIN && node.comment) this.#add(() => tornSlip(this.#text, start, end));
       return node.value;
     }

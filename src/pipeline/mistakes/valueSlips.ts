@@ -3,6 +3,25 @@ import type { Span } from "./problem.ts";
 import { quoted } from "./problem.ts";
 import { change, type Site, type Slip } from "./slip.ts";
 
+/** Between brackets, the comma of a function's arguments ends the value. */
+export function tornCall({ text, error }: Site): Slip | undefined {
+  return callSlip(text, error.start);
+}
+
+/** @param at somewhere in the call of a function. */
+export function callSlip(text: string, at: number): Slip | undefined {
+  const lineStart = text.lastIndexOf("\n", at - 1) + 1;
+  const [line = ""] = text.slice(lineStart).split("\n", 1);
+  const calls = line.matchAll(
+    /(?<=[[,{]\s*|:\s+)!?[a-z][\w-]*\((?:[^()"{}]|\([^()"{}]*\))*,(?:[^()"{}]|\([^()"{}]*\))*\)[^,}\]"]*/gi,
+  );
+  for (const { 0: call, index } of calls) {
+    const [start, end] = [lineStart + index, lineStart + index + call.trimEnd().length];
+    if (start <= at && at <= end) return quoteSlip(text, { start, end });
+  }
+  return undefined;
+}
+
 export function quotes({ text, line, error }: Site): Slip | undefined {
   const value = valueAround(line, error.start);
   return value && quoteSlip(text, value);
@@ -25,7 +44,7 @@ function whyQuotes(value: string): string {
   const first = /^(?:\{\{|[@`%*&!|>[{])/.exec(value)?.[0];
   if (first !== undefined) return first === "`" ? "it begins with a backtick" : `it begins with \`${first}\``;
   if (/^["']/.test(value)) return `it contains \`${value.slice(0, 1)}\``;
-  const part = [": ", "${{", " #"].find((sign) => value.includes(sign));
+  const part = [": ", "${{", " #", ","].find((sign) => value.includes(sign));
   return part === undefined ? "YAML would read it as something else" : `it contains \`${part}\``;
 }
 
