@@ -20,7 +20,7 @@ describe("a run that needs life signs", function () {
   const folder = temporaryFolder();
   const processes = processTable(process.platform);
 
-  /** A run that notes SIGTERM and goes on, once its program runs. */
+  /** A run that notes SIGTERM and goes on, also when its `sleep` was ended: the shell has `-e`. */
   async function stubborn(livesUntil: number, graceMilliseconds: number) {
     const file = join(folder.path, newRunId());
     const program = { execPath: process.execPath, runnerPath, env: process.env, processes };
@@ -29,7 +29,7 @@ describe("a run that needs life signs", function () {
         runId: newRunId(),
         root: folder.path,
         pipeline: shellPipeline(
-          `trap 'echo asked >> ${file}' TERM; echo $$ > ${file}; while :; do sleep 0.1; done`,
+          `trap 'echo asked >> ${file}' TERM; echo $$ > ${file}; while :; do sleep 0.1 || :; done`,
         ),
         artifactsFolder: join(folder.path, "artifacts"),
         livesUntil,
