@@ -33,7 +33,7 @@ function projectAround(path: string): string {
 }
 
 /** Reads a plain file of the project. @param path relative to its root. */
-function readPart(root: string, path: string): ReturnType<ReadPart> {
+export function readPart(root: string, path: string): ReturnType<ReadPart> {
   const unreadable = (problem: string) => ({ kind: "unreadable", problem }) as const;
   try {
     const file = realpathSync(join(root, path));

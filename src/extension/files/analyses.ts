@@ -1,8 +1,11 @@
-import type { TextDocument } from "vscode";
+import type { TextDocument, Uri } from "vscode";
 import { type Outline, outlineOf } from "../../pipeline/editing/outline.ts";
+import { passFix } from "../../pipeline/editing/passFix.ts";
 import { fixOf, problemSpan } from "../../pipeline/editing/problemSpan.ts";
+import type { ProjectAround } from "../../pipeline/editing/suggest.ts";
 import type { Fix, Problem, Span } from "../../pipeline/mistakes/problem.ts";
 import { parsePipeline } from "../../pipeline/parsePipeline.ts";
+import type { ReadPart } from "../../pipeline/partFiles.ts";
 import type { ParsedPipeline } from "../../pipeline/pipeline.ts";
 
 /** A pipeline file's text with its outline and its problems. */
@@ -12,23 +15,41 @@ export interface Analysis {
   readonly parsed: ParsedPipeline;
 }
 
+/** What an open document's project has, and a part of it as it is now, with unsaved changes. */
+export interface Projects {
+  readonly around: (uri: Uri) => ProjectAround;
+  readonly partOf: (uri: Uri, path: string) => { readonly uri: Uri; readonly text: string } | undefined;
+}
+
 /** The analysis of each open document, made once a version. */
 export class Analyses {
-  readonly #known = new WeakMap<TextDocument, { readonly version: number; readonly analysis: Analysis }>();
+  readonly around: Projects["around"];
+  readonly partOf: Projects["partOf"];
+  #known = new WeakMap<TextDocument, { readonly version: number; readonly analysis: Analysis }>();
+
+  constructor({ around, partOf }: Projects) {
+    this.around = around;
+    this.partOf = partOf;
+  }
 
   of(document: TextDocument): Analysis {
     const known = this.#known.get(document);
     if (known?.version === document.version) return known.analysis;
-    const analysis = analyse(document.getText(), document.uri.path);
+    const analysis = analyse(document.getText(), document.uri.path, this.around(document.uri).readPart);
     this.#known.set(document, { version: document.version, analysis });
     return analysis;
   }
+
+  /** A part has changed, which others may include. */
+  forget(): void {
+    this.#known = new WeakMap();
+  }
 }
 
-export function analyse(written: string, path: string): Analysis {
+export function analyse(written: string, path: string, readPart?: ReadPart): Analysis {
   // The editor's texts have no byte-order mark, and problems don't count it.
   const text = written.replace(/^\uFEFF/, "");
-  return { text, outline: outlineOf(text), parsed: parsePipeline(text, path) };
+  return { text, outline: outlineOf(text, readPart), parsed: parsePipeline(text, path, readPart) };
 }
 
 /** A position as the editor counts: both from 0, characters in UTF-16 units. */
@@ -55,7 +76,7 @@ export function fixFor({ text, outline, parsed }: Analysis, span: Span, message:
   const problem = problems.find(
     (other) => other.message === message && problemSpan(text, outline.tree, other).start === span.start,
   );
-  return problem && fixOf(text, span, problem);
+  return problem && (fixOf(text, span, problem) ?? passFix(text, outline, span));
 }
 
 /** The position of an offset. */

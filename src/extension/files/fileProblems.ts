@@ -1,7 +1,8 @@
 import { posix } from "node:path";
 import type { Disposable } from "vscode";
-import { type ProjectFile, withSharedNames } from "../../project/pipelineFiles.ts";
-import { type Analysis, analyse, type ShownProblem, shownProblem } from "./analyses.ts";
+import { outlineOf } from "../../pipeline/editing/outline.ts";
+import { type ProjectFile, type ReadPipeline, withSharedNames } from "../../project/pipelineFiles.ts";
+import { type Analysis, type ShownProblem, shownProblem } from "./analyses.ts";
 
 export interface FileProblemsDeps {
   /** Replaces the shown problems of a file, by its address. */
@@ -17,6 +18,8 @@ const typingPause = 250;
 
 interface KnownFile {
   readonly project: string;
+  /** Whether it is only included by others, and no pipeline of the project by itself. */
+  readonly isPart: boolean;
   readonly analysis: Analysis;
 }
 
@@ -32,18 +35,15 @@ export class FileProblems implements Disposable {
   }
 
   /** A document that is typed in; its problems show after a pause. */
-  typed(uri: string, project: string, read: () => Analysis): void {
+  typed(uri: string, put: () => void): void {
     this.#typing.get(uri)?.dispose();
-    this.#typing.set(
-      uri,
-      this.#deps.later(() => this.put(uri, project, read()), typingPause),
-    );
+    this.#typing.set(uri, this.#deps.later(put, typingPause));
   }
 
   /** A file as it is now. */
-  put(uri: string, project: string, analysis: Analysis): void {
+  put(uri: string, project: string, analysis: Analysis, isPart = false): void {
     this.#forgetTyping(uri);
-    this.#files.set(uri, { project, analysis });
+    this.#files.set(uri, { project, analysis, isPart });
     this.#showProject(project);
   }
 
@@ -73,7 +73,10 @@ export class FileProblems implements Disposable {
 
   /** Two files of one name are a problem of both, so a project's files are shown together. */
   #showProject(project: string): void {
-    const known = [...this.#files].filter(([, file]) => file.project === project);
+    const ofProject = [...this.#files].filter(([, file]) => file.project === project);
+    for (const [uri, { analysis, isPart }] of ofProject)
+      if (isPart) this.#showAll(uri, analysis, analysis.parsed);
+    const known = ofProject.filter(([, { isPart }]) => !isPart);
     const files = known.map(([uri, { analysis }]): ProjectFile => {
       const { parsed, text } = analysis;
       const fileName = posix.basename(decodeURIComponent(uri));
@@ -84,13 +87,17 @@ export class FileProblems implements Disposable {
       const file = known[index];
       if (file === undefined) continue;
       const [uri, { analysis }] = file;
-      const problems = parsed.kind === "valid" ? [] : parsed.problems;
-      this.#showOf(
-        uri,
-        problems.map((problem) => shownProblem(analysis, problem)),
-      );
+      this.#showAll(uri, analysis, parsed);
     }
     this.#deps.onChange();
+  }
+
+  #showAll(uri: string, analysis: Analysis, parsed: Analysis["parsed"]): void {
+    const problems = parsed.kind === "valid" ? [] : parsed.problems;
+    this.#showOf(
+      uri,
+      problems.map((problem) => shownProblem(analysis, problem)),
+    );
   }
 
   /** Only changes, since the editor redraws all that it is given. */
@@ -108,11 +115,8 @@ export class FileProblems implements Disposable {
   }
 }
 
-/** The analysis of a file; an unreadable one has that as its problem and no text. */
-export function analysisOf(
-  read: { readonly text: string | undefined; readonly parsed: Analysis["parsed"] },
-  path: string,
-): Analysis {
-  if (read.text !== undefined) return analyse(read.text, path);
-  return { ...analyse("", path), parsed: read.parsed };
+/** The analysis of a file that was read; an unreadable one has no text. */
+export function analysisOf({ text: written = "", parsed }: Pick<ReadPipeline, "text" | "parsed">): Analysis {
+  const text = written.replace(/^\uFEFF/, "");
+  return { text, outline: outlineOf(text), parsed };
 }

@@ -39,6 +39,11 @@ export class FileProjects implements Disposable {
     return this.current.value.find(({ root }) => isPipelineOf(root, uri));
   }
 
+  /** The project in whose folder a file is. */
+  projectAround(uri: Uri): FileProject | undefined {
+    return this.current.value.find(({ root }) => pathIn(root, uri) !== undefined);
+  }
+
   dispose(): void {
     this.#refreshCount += 1;
   }
@@ -54,7 +59,12 @@ export class FileProjects implements Disposable {
 
 /** `pipelines/<name>.yaml` right under the project's root, and nothing else. */
 function isPipelineOf(root: Uri, uri: Uri): boolean {
-  if (uri.scheme !== root.scheme || uri.authority !== root.authority) return false;
-  const folder = `${root.path.replace(/\/$/, "")}/pipelines/`;
-  return uri.path.startsWith(folder) && /^[^/]+\.yaml$/.test(uri.path.slice(folder.length));
+  return /^pipelines\/[^/]+\.yaml$/.test(pathIn(root, uri) ?? "");
+}
+
+/** A file's path in a folder; undefined for a file elsewhere. */
+export function pathIn(root: Uri, uri: Uri): string | undefined {
+  if (uri.scheme !== root.scheme || uri.authority !== root.authority) return undefined;
+  const folder = `${root.path.replace(/\/$/, "")}/`;
+  return uri.path.startsWith(folder) ? uri.path.slice(folder.length) : undefined;
 }

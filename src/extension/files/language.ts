@@ -1,12 +1,13 @@
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
 import { hoverAt } from "../../pipeline/editing/hover.ts";
-import { problemOfNewName, renameResource, resourceAt } from "../../pipeline/editing/outline.ts";
+import { namedAt, partAt, problemOfNewName, renameAll } from "../../pipeline/editing/named.ts";
+import { outlineOf } from "../../pipeline/editing/outline.ts";
 import { suggest } from "../../pipeline/editing/suggest.ts";
 import type { Suggestion } from "../../pipeline/editing/suggestion.ts";
 import type { Fix, Span } from "../../pipeline/mistakes/problem.ts";
 import { logUri } from "../log/runUri.ts";
-import { type Analyses, fixFor, type ShownProblem, type TextPosition } from "./analyses.ts";
+import { type Analyses, fixFor, positionAt, type ShownProblem, type TextPosition } from "./analyses.ts";
 import type { FailedStep } from "./failedSteps.ts";
 
 /** Registers the language features for pipeline files, whatever language the editor takes them for. */
@@ -17,7 +18,7 @@ export function offerLanguage(
 ): vscode.Disposable {
   const { languages } = vscode;
   return vscode.Disposable.from(
-    languages.registerCompletionItemProvider(files, completions, ...triggers),
+    languages.registerCompletionItemProvider(files, completions(analyses), ...triggers),
     languages.registerHoverProvider(files, hovers(analyses)),
     languages.registerDefinitionProvider(files, definitions(analyses)),
     languages.registerReferenceProvider(files, references(analyses)),
@@ -95,6 +96,9 @@ function titleOf({ kind, edits: [first] }: Fix): string {
       return t("Remove it");
     case "change":
       return t("Change to `{0}`", first.text);
+    case "env":
+    case "params":
+      return t("Pass it by `{0}`", kind);
     default:
       return kind satisfies never;
   }
@@ -113,17 +117,19 @@ function logOf(diagnostic: vscode.Diagnostic): vscode.CodeAction | undefined {
   return action;
 }
 
-/** The characters that open the suggestions: of a value, a list's entry, a flow map, a reference. */
-const triggers = [" ", "-", "{", "$", "."] as const;
+/** The characters that open the suggestions: of a value, a list's entry, a flow map, an expression. */
+const triggers = [" ", "-", "{", "$", ".", "("] as const;
 
 /** The suggestions of `suggest`. */
-const completions: vscode.CompletionItemProvider = {
-  provideCompletionItems(document, position) {
-    const found = suggest(document.getText(), document.offsetAt(position));
-    const items = found.map((suggestion, index) => itemOf(suggestion, index, document));
-    return new vscode.CompletionList(items);
-  },
-};
+function completions(analyses: Analyses): vscode.CompletionItemProvider {
+  return {
+    provideCompletionItems(document, position) {
+      const found = suggest(document.getText(), document.offsetAt(position), analyses.around(document.uri));
+      const items = found.map((suggestion, index) => itemOf(suggestion, index, document));
+      return new vscode.CompletionList(items);
+    },
+  };
+}
 
 function itemOf(suggestion: Suggestion, index: number, document: vscode.TextDocument): vscode.CompletionItem {
   const item = new vscode.CompletionItem(suggestion.label, kindOf(suggestion.kind));
@@ -152,6 +158,8 @@ function kindOf(kind: Suggestion["kind"]): vscode.CompletionItemKind {
       return vscode.CompletionItemKind.Variable;
     case "variable":
       return vscode.CompletionItemKind.Constant;
+    case "function":
+      return vscode.CompletionItemKind.Function;
     case "whole":
       return vscode.CompletionItemKind.Snippet;
     default:
@@ -159,7 +167,7 @@ function kindOf(kind: Suggestion["kind"]): vscode.CompletionItemKind {
   }
 }
 
-/** The resources and the steps, for the outline, the breadcrumbs and Go to Symbol. */
+/** The inputs, the resources and the steps, for the outline, the breadcrumbs and Go to Symbol. */
 function symbols(analyses: Analyses): vscode.DocumentSymbolProvider {
   return {
     provideDocumentSymbols(document) {
@@ -167,17 +175,20 @@ function symbols(analyses: Analyses): vscode.DocumentSymbolProvider {
       const resources = outline.resources.map(({ name, type, span }) =>
         symbol(document, name.text, type ?? "", vscode.SymbolKind.Variable, span, name),
       );
-      const steps = outline.steps.map(({ label, use, name, span }) =>
+      const inputs = outline.inputs.map(({ name, type }) =>
+        symbol(document, name.text, type, vscode.SymbolKind.Property, name, name),
+      );
+      const steps = outline.steps.map(({ list, label, use, name, span, include }) =>
         symbol(
           document,
           label,
-          use?.text ?? "",
+          [list === "finally" ? list : undefined, use?.text ?? include?.text].filter(Boolean).join(" · "),
           vscode.SymbolKind.Function,
           span,
           name ?? { start: span.start, end: span.start },
         ),
       );
-      return [...resources, ...steps];
+      return [...inputs, ...resources, ...steps];
     },
   };
 }
@@ -200,44 +211,53 @@ function symbol(
   );
 }
 
-/** From a step's `use` to the resource's definition. */
+/** From a use to the definition, and from an `include` to the part, or to the input that it is given. */
 function definitions(analyses: Analyses): vscode.DefinitionProvider {
   return {
     provideDefinition(document, position) {
-      const named = resourceAt(analyses.of(document).outline, document.offsetAt(position));
-      return named?.definitions.map((text) => new vscode.Location(document.uri, rangeOf(document, text)));
+      const offset = document.offsetAt(position);
+      const part = partAt(analyses.of(document).outline, offset);
+      const file = part && analyses.partOf(document.uri, part.path);
+      if (part !== undefined && file !== undefined) {
+        const input = outlineOf(file.text).inputs.find(({ name }) => name.text === part.input)?.name;
+        const { line, character } = positionAt(file.text, input?.start ?? 0);
+        return new vscode.Location(file.uri, new vscode.Position(line, character));
+      }
+      const named = namedIn(document, position, analyses);
+      return named?.definitions.map((span) => new vscode.Location(document.uri, rangeOf(document, span)));
     },
   };
 }
 
-/** Every step that uses a resource. */
+/** Wherever the file names it. */
 function references(analyses: Analyses): vscode.ReferenceProvider {
   return {
     provideReferences(document, position, { includeDeclaration }) {
-      const named = resourceAt(analyses.of(document).outline, document.offsetAt(position));
+      const named = namedIn(document, position, analyses);
       const found = [...(includeDeclaration ? (named?.definitions ?? []) : []), ...(named?.uses ?? [])];
-      return found.map((text) => new vscode.Location(document.uri, rangeOf(document, text)));
+      return found.map((span) => new vscode.Location(document.uri, rangeOf(document, span)));
     },
   };
 }
 
-/** Gives a resource another name, wherever the file names it. */
+/** Gives a resource, an id or an input another name, wherever the file names it. */
 function renames(analyses: Analyses): vscode.RenameProvider {
   return {
     prepareRename(document, position) {
-      const named = resourceAt(analyses.of(document).outline, document.offsetAt(position));
+      const named = namedIn(document, position, analyses);
       if (named === undefined)
-        throw new Error(t("Only a resource can be renamed: where it is defined, or in a `use`."));
+        throw new Error(
+          t("Only a resource, an `id` or an input can be renamed: where it is defined, or where it is used."),
+        );
       return { range: rangeOf(document, named.asked), placeholder: named.name };
     },
     provideRenameEdits(document, position, newName) {
-      const { outline } = analyses.of(document);
-      const named = resourceAt(outline, document.offsetAt(position));
+      const named = namedIn(document, position, analyses);
       if (named === undefined) return undefined;
-      const problem = problemOfNewName(outline, named.name, newName);
+      const problem = problemOfNewName(analyses.of(document).outline, named, newName);
       if (problem !== undefined) throw new Error(problem);
       const edit = new vscode.WorkspaceEdit();
-      for (const { span, text } of renameResource(named, newName)) {
+      for (const { span, text } of renameAll(named, newName)) {
         edit.replace(document.uri, rangeOf(document, span), text);
       }
       return edit;
@@ -245,17 +265,22 @@ function renames(analyses: Analyses): vscode.RenameProvider {
   };
 }
 
-/** Where a resource is named, so that the editor marks all of them together. */
+/** Where the file names one thing, so that the editor marks all of them together. */
 function highlights(analyses: Analyses): vscode.DocumentHighlightProvider {
   return {
     provideDocumentHighlights(document, position) {
-      const named = resourceAt(analyses.of(document).outline, document.offsetAt(position));
+      const named = namedIn(document, position, analyses);
       if (named === undefined) return undefined;
       return [...named.definitions, ...named.uses].map(
-        (text) => new vscode.DocumentHighlight(rangeOf(document, text), vscode.DocumentHighlightKind.Read),
+        (span) => new vscode.DocumentHighlight(rangeOf(document, span), vscode.DocumentHighlightKind.Read),
       );
     },
   };
+}
+
+function namedIn(document: vscode.TextDocument, position: vscode.Position, analyses: Analyses) {
+  const { text, outline } = analyses.of(document);
+  return namedAt(text, outline, document.offsetAt(position));
 }
 
 /** Underlines what the parser found wrong. */

@@ -1,6 +1,8 @@
 import type { LogOutputChannel } from "vscode";
 import * as vscode from "vscode";
 import { describeError } from "../../contract/errors.ts";
+import type { ProjectAround } from "../../pipeline/editing/suggest.ts";
+import { readPart } from "../../project/parts.ts";
 import { readPipelineFile } from "../../project/pipelineFiles.ts";
 import type { ProjectNames } from "../session/projectNames.ts";
 import type { RunList } from "../session/runList.ts";
@@ -10,7 +12,7 @@ import { watchPipelines } from "../window/watchFiles.ts";
 import { Analyses } from "./analyses.ts";
 import { FailedSteps, StepFingerprints } from "./failedSteps.ts";
 import { analysisOf, FileProblems } from "./fileProblems.ts";
-import { type FileProject, FileProjects } from "./fileProjects.ts";
+import { type FileProject, FileProjects, pathIn } from "./fileProjects.ts";
 import { offerLanguage, showFailedStep, showProblems } from "./language.ts";
 import { type NamedFile, RunLenses } from "./runLenses.ts";
 
@@ -30,13 +32,20 @@ const mostFiles = 200;
 export class PipelineFileSupport implements vscode.Disposable {
   readonly #deps: PipelineFileDeps;
   readonly #owned: vscode.Disposable[] = [];
-  readonly #analyses = new Analyses();
+  readonly #analyses = new Analyses({
+    around: (uri) => this.#around(uri),
+    partOf: (uri, path) => this.#partOf(uri, path),
+  });
   readonly #projects: FileProjects;
   readonly #problems: FileProblems;
   readonly #failed: FailedSteps;
   readonly #lenses: RunLenses;
   /** The current projects' watchers and language features. */
   #ofProjects: readonly vscode.Disposable[] = [];
+  /** The language features of parts that aren't in `pipelines/`, for these addresses. */
+  #ofParts: { readonly uris: string; readonly offered: vscode.Disposable } | undefined;
+  /** Files that are offered to be included, by the project's root. */
+  readonly #includable = new Map<string, readonly string[]>();
   #reading = Promise.resolve();
   /** Retains the list of runs while a pipeline file is open. */
   #retained: vscode.Disposable | undefined;
@@ -59,7 +68,10 @@ export class PipelineFileSupport implements vscode.Disposable {
           const timer = setTimeout(act, milliseconds);
           return { dispose: () => clearTimeout(timer) };
         },
-        onChange: () => this.#updateRuns(),
+        onChange: () => {
+          this.#updateParts();
+          this.#updateRuns();
+        },
       }),
     );
     this.#failed = this.#own(
@@ -91,6 +103,7 @@ export class PipelineFileSupport implements vscode.Disposable {
     this.#own(workspace.onDidOpenTextDocument((document) => this.#put(document)));
     this.#own(workspace.onDidChangeTextDocument(({ document }) => this.#typed(document)));
     this.#own(workspace.onDidCloseTextDocument(({ uri }) => this.#enqueue(() => this.#readFile(uri))));
+    this.#own(workspace.onDidSaveTextDocument(({ uri }) => this.#partChanged(uri)));
     this.#own(workspace.onDidChangeWorkspaceFolders(() => void this.#projects.refresh()));
     this.#own(workspace.onDidGrantWorkspaceTrust(() => void this.#projects.refresh()));
     void this.#projects.refresh();
@@ -98,6 +111,7 @@ export class PipelineFileSupport implements vscode.Disposable {
 
   dispose(): void {
     this.#retained?.dispose();
+    this.#ofParts?.offered.dispose();
     for (const part of this.#ofProjects) part.dispose();
     for (const part of this.#owned.reverse()) part.dispose();
   }
@@ -124,10 +138,12 @@ export class PipelineFileSupport implements vscode.Disposable {
 
   #watch(project: FileProject): vscode.Disposable[] {
     const watcher = watchPipelines(project.root);
-    const read = (uri: vscode.Uri) =>
+    const read = (uri: vscode.Uri) => {
       this.#enqueue(() =>
         this.#projects.projectOf(uri) === undefined ? this.#survey(project) : this.#readFile(uri),
       );
+      this.#partChanged(uri);
+    };
     return [
       watcher,
       watcher.onDidCreate(read),
@@ -156,6 +172,9 @@ export class PipelineFileSupport implements vscode.Disposable {
   /** Reads all files anew: the editor may report nothing but their folder. */
   async #survey({ root }: FileProject): Promise<void> {
     if (root.scheme !== "file" || !this.#deps.isTrusted()) return;
+    const all = new vscode.RelativePattern(root, "{pipelines,parts}/**/*.yaml");
+    const includable = await vscode.workspace.findFiles(all, null, mostFiles);
+    this.#includable.set(root.toString(), includable.flatMap((uri) => pathIn(root, uri) ?? []).sort());
     const pattern = new vscode.RelativePattern(root, "pipelines/*.yaml");
     const found = await vscode.workspace.findFiles(pattern, null, mostFiles);
     const known = [...this.#problems.files].filter(([, { project }]) => project === root.toString());
@@ -165,10 +184,13 @@ export class PipelineFileSupport implements vscode.Disposable {
 
   async #readFile(uri: vscode.Uri): Promise<void> {
     const project = this.#projects.projectOf(uri);
-    if (project === undefined) return;
     const open = openDocument(uri);
     if (open !== undefined) {
       this.#put(open);
+      return;
+    }
+    if (project === undefined) {
+      this.#problems.remove(uri.toString());
       return;
     }
     this.#updateRuns();
@@ -181,19 +203,93 @@ export class PipelineFileSupport implements vscode.Disposable {
     // It may have been opened meanwhile, and then its document is newer; or its project may be gone.
     if (openDocument(uri) !== undefined || this.#projects.projectOf(uri) !== project) return;
     if (read.isGone) this.#problems.remove(uri.toString());
-    else this.#problems.put(uri.toString(), project.root.toString(), analysisOf(read, uri.path));
+    else this.#problems.put(uri.toString(), project.root.toString(), analysisOf(read));
   }
 
   #put(document: vscode.TextDocument): void {
-    const project = this.#projects.projectOf(document.uri);
+    const { uri } = document;
+    const pipelineOf = this.#projects.projectOf(uri);
+    const project = pipelineOf ?? this.#projectOfPart(uri);
     if (project === undefined || document.isClosed) return;
-    this.#problems.put(document.uri.toString(), project.root.toString(), this.#analyses.of(document));
+    const analysis = this.#analyses.of(document);
+    this.#problems.put(uri.toString(), project.root.toString(), analysis, pipelineOf === undefined);
   }
 
   #typed(document: vscode.TextDocument): void {
-    const project = this.#projects.projectOf(document.uri);
-    if (project === undefined) return;
-    this.#problems.typed(document.uri.toString(), project.root.toString(), () => this.#analyses.of(document));
+    const { uri } = document;
+    if (this.#projects.projectOf(uri) === undefined && this.#projectOfPart(uri) === undefined) return;
+    this.#problems.typed(uri.toString(), () => this.#put(document));
+  }
+
+  /** The project whose files include this one. */
+  #projectOfPart(uri: vscode.Uri): FileProject | undefined {
+    const project = this.#projects.projectAround(uri);
+    const path = project && pathIn(project.root, uri);
+    return path !== undefined && this.#included(project).has(path) ? project : undefined;
+  }
+
+  /** The paths of all files that those of a project include. */
+  #included(project: FileProject | undefined): ReadonlySet<string> {
+    const root = project?.root.toString();
+    return new Set(
+      [...this.#problems.files.values()].flatMap(({ project: own, analysis: { outline, parsed } }) => {
+        if (own !== root) return [];
+        const inner = parsed.kind === "valid" ? [...parsed.parts.keys()] : [];
+        return [...outline.steps.flatMap(({ include }) => include?.text ?? []), ...inner];
+      }),
+    );
+  }
+
+  /** Offers the language features in the open parts, and shows their problems. */
+  #updateParts(): void {
+    const parts = vscode.workspace.textDocuments.filter(
+      ({ uri, isClosed }) =>
+        !isClosed && this.#projects.projectOf(uri) === undefined && this.#projectOfPart(uri) !== undefined,
+    );
+    const uris = parts
+      .map(({ uri }) => uri.toString())
+      .sort()
+      .join("\n");
+    if (uris !== (this.#ofParts?.uris ?? "")) {
+      this.#ofParts?.offered.dispose();
+      const files = parts.map(({ uri }) => ({ scheme: uri.scheme, pattern: patternOf(uri) }));
+      this.#ofParts = { uris, offered: offerLanguage(files, this.#analyses, this.#lenses) };
+    }
+    for (const part of parts) if (!this.#problems.files.has(part.uri.toString())) this.#put(part);
+  }
+
+  /** Checks the files anew that may include the one that has changed. */
+  #partChanged(uri: vscode.Uri): void {
+    const project = this.#projects.projectAround(uri);
+    if (project === undefined || !uri.path.endsWith(".yaml")) return;
+    this.#analyses.forget();
+    for (const [address, { project: own, analysis }] of this.#problems.files) {
+      const includes = analysis.outline.steps.some(({ include }) => include !== undefined);
+      if (own === project.root.toString() && includes && address !== uri.toString())
+        this.#enqueue(() => this.#readFile(vscode.Uri.parse(address)));
+    }
+  }
+
+  #around(uri: vscode.Uri): ProjectAround {
+    const project = this.#projects.projectAround(uri);
+    if (project === undefined) return {};
+    const { root } = project;
+    return {
+      readPart: (path) => {
+        const open = openDocument(vscode.Uri.joinPath(root, path));
+        if (open !== undefined) return { kind: "read", text: open.getText() };
+        return root.scheme === "file" && this.#deps.isTrusted() ? readPart(root.fsPath, path) : undefined;
+      },
+      files: () => (this.#includable.get(root.toString()) ?? []).filter((path) => path !== pathIn(root, uri)),
+    };
+  }
+
+  #partOf(uri: vscode.Uri, path: string): { readonly uri: vscode.Uri; readonly text: string } | undefined {
+    const project = this.#projects.projectAround(uri);
+    const read = this.#around(uri).readPart?.(path);
+    return project !== undefined && read?.kind === "read"
+      ? { uri: vscode.Uri.joinPath(project.root, path), text: read.text }
+      : undefined;
   }
 
   /** A file's pipeline and the service's name of its project. */
@@ -237,4 +333,11 @@ function openDocument(uri: vscode.Uri): vscode.TextDocument | undefined {
   return vscode.workspace.textDocuments.find(
     (document) => !document.isClosed && document.uri.toString() === address,
   );
+}
+
+/** A pattern of this file alone. */
+function patternOf(uri: vscode.Uri): vscode.RelativePattern {
+  const folder = vscode.Uri.joinPath(uri, "..");
+  const name = uri.path.slice(folder.path.length).replace(/^\//, "");
+  return new vscode.RelativePattern(folder, name.replace(/[[\]{}*?]/g, "?"));
 }

@@ -1,5 +1,6 @@
 import type { Span } from "../mistakes/problem.ts";
 import { largestFile } from "../parsePipeline.ts";
+import type { ReadPart } from "../partFiles.ts";
 import { type Outline, outlineOfTree } from "./outline.ts";
 import {
   type Crumb,
@@ -58,7 +59,7 @@ const mark = "\uE000";
 const marks = mark.repeat(2);
 
 /** @returns undefined where nothing can be suggested: in a comment, in a file that is too large or can't be parsed. */
-export function caretAt(text: string, offset: number): Caret | undefined {
+export function caretAt(text: string, offset: number, readPart?: ReadPart): Caret | undefined {
   if (text.length > largestFile) return undefined;
   const wordEnd = offset + (/^[\p{L}\p{N}_$./-]*/u.exec(text.slice(offset, offset + 200))?.[0].length ?? 0);
   const before = text.slice(0, wordEnd);
@@ -75,7 +76,7 @@ export function caretAt(text: string, offset: number): Caret | undefined {
   const isBegunAbove = begin < lineStart;
   const start = isBegunAbove ? offset - text.slice(lineStart, offset).trimStart().length : begin;
   return {
-    outline: withResourcesBefore(outlineOfTree(whole), outlineOfTree(tree)),
+    outline: withResourcesBefore(outlineOfTree(whole, readPart), outlineOfTree(tree)),
     spot: caretSpot(better ?? spot, text),
     word: { start, end: wordEnd },
     isBegunAbove,

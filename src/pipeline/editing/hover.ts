@@ -1,11 +1,16 @@
 import { timeLimit } from "../../contract/limits.ts";
+import type { Position } from "../expression/expression.ts";
+import { functions, isFunctionName, signatureOf } from "../expression/names.ts";
 import { parseDuration } from "../file/duration.ts";
 import { describeField } from "../file/fieldTexts.ts";
 import type { Span } from "../mistakes/problem.ts";
 import { resourceTypeNames, resourceTypes } from "../types/resourceTypes.ts";
-import { type Outline, resourceAt } from "./outline.ts";
+import { expressionsOf } from "./expressionAt.ts";
+import { contextText, membersOf, variableText } from "./members.ts";
+import { namedAt } from "./named.ts";
+import type { Outline } from "./outline.ts";
 import { shapeAt } from "./shape.ts";
-import { type Crumb, type Spot, spotAt, startOfLine } from "./tree.ts";
+import { type Crumb, type Spot, spotAt, startOfLine, touches } from "./tree.ts";
 
 /** What is shown for the word under the pointer. */
 export interface Hover {
@@ -20,10 +25,8 @@ const longestCode = 1_000;
 
 /** @returns undefined where there is nothing to show. */
 export function hoverAt(text: string, outline: Outline, offset: number): Hover | undefined {
-  const reference = referenceAt(text, offset);
-  if (reference !== undefined) return reference;
-  const resource = resourceHover(text, outline, offset);
-  if (resource !== undefined) return resource;
+  const inside = expressionHover(text, outline, offset) ?? namedHover(text, outline, offset);
+  if (inside !== undefined) return inside;
   const spot = spotAt(outline.tree, offset);
   if (spot === undefined) return undefined;
   return spot.isName ? fieldHover(spot, outline) : valueHover(spot);
@@ -64,22 +67,62 @@ function fieldText(crumbs: readonly Crumb[], outline: Outline): string | undefin
   return field?.text === undefined ? undefined : describeField(field.text);
 }
 
-/** For a resource's definition, how often it is used; for a use, its definition. */
-function resourceHover(text: string, outline: Outline, offset: number): Hover | undefined {
-  const named = resourceAt(outline, offset);
+/** For a definition, how often it is used; for a use of a resource, its definition. */
+function namedHover(text: string, outline: Outline, offset: number): Hover | undefined {
+  const named = namedAt(text, outline, offset);
   if (named === undefined) return undefined;
   const { start, end } = named.asked;
+  const span = { start, end };
+  const count = named.uses.length;
+  if (named.kind !== "resource") {
+    const member = membersOf([named.kind === "id" ? "steps" : "inputs"], {
+      text,
+      outline,
+      step: undefined,
+    }).find(({ name }) => name === named.name);
+    const uses =
+      count === 0 ? "Nothing reads it." : count === 1 ? "It is read once." : `It is read ${count} times.`;
+    return member && { span, meaning: `${member.meaning} ${uses}` };
+  }
   const resource = outline.resources.find(({ name }) => name.text === named.name);
   if (resource === undefined) return undefined;
   const type = resource.type === undefined ? "" : ` ${resourceTypes[resource.type].meaning}`;
   const what = resource.type === undefined ? "without a type" : `of type \`${resource.type}\``;
   const meaning = `A resource ${what}.${type}`;
   if (!named.definitions.includes(named.asked))
-    return { span: { start, end }, meaning, code: unindented(text, resource.span) };
-  const count = named.uses.length;
+    return { span, meaning, code: unindented(text, resource.span) };
   const uses =
     count === 0 ? "No step uses it." : count === 1 ? "One step uses it." : `${count} steps use it.`;
-  return { span: { start, end }, meaning: `${meaning} ${uses}` };
+  return { span, meaning: `${meaning} ${uses}` };
+}
+
+/** Of a context, a name that it has, or a function. */
+function expressionHover(text: string, outline: Outline, offset: number): Hover | undefined {
+  const found = expressionsOf(text, outline).find(({ span }) => touches(span, offset));
+  if (found === undefined) return undefined;
+  const { source, step, references, offsetOf } = found;
+  const spanOf = ({ at, length }: Position) => ({ start: offsetOf(at), end: offsetOf(at + length - 1) + 1 });
+  for (const { context, path, at, length } of references) {
+    const whole = [{ name: context, at, length }, ...path];
+    const index = whole.findIndex((name) => touches(spanOf(name), offset));
+    const asked = whole[index];
+    if (asked === undefined) continue;
+    const owner = whole.slice(0, index).map(({ name }) => name);
+    const known = membersOf(owner, { text, outline, step }).find(({ name }) => name === asked.name);
+    const meaning =
+      index === 0
+        ? contextText(context).meaning
+        : context === "env" && index === 1
+          ? variableText(String(asked.name))
+          : known?.meaning;
+    return meaning === undefined ? undefined : { span: spanOf(asked), meaning };
+  }
+  for (const { 0: name, index: at } of source.matchAll(/[A-Za-z][\w-]*(?=\s*\()/g)) {
+    const span = spanOf({ at, length: name.length });
+    if (!isFunctionName(name) || !touches(span, offset)) continue;
+    return { span, meaning: functions[name].meaning, code: signatureOf(name) };
+  }
+  return undefined;
 }
 
 /** A piece of the text without its indentation. */
@@ -91,19 +134,6 @@ function unindented(text: string, { start, end }: Span): string {
     .split(/\r?\n/)
     .map((line, index) => (index === 0 || column === 0 ? line : line.replace(indentation, "")));
   return lines.join("\n") + (end - start > longestCode ? "\n…" : "");
-}
-
-function referenceAt(text: string, offset: number): Hover | undefined {
-  const lineStart = startOfLine(text, offset);
-  const line = text.slice(lineStart).split("\n", 1)[0] ?? "";
-  for (const found of line.matchAll(/\$\{\{\s*env\.([A-Za-z_][A-Za-z0-9_]*)\s*\}\}/g)) {
-    const start = lineStart + found.index;
-    const end = start + found[0].length;
-    if (offset < start || offset > end) continue;
-    const meaning = `The variable \`${found[1]}\` of the file's \`env-file\`, or of the environment in which the run is started; filled in when the step runs. Its value shows as \`***\` in everything that the run tells.`;
-    return { span: { start, end }, meaning };
-  }
-  return undefined;
 }
 
 /** `90s` as “1 minute 30 seconds”; undefined for an invalid duration. */

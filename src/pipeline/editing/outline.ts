@@ -1,10 +1,10 @@
 import { everyStep } from "../file/values.ts";
-import { type Edit, quoted, type Span } from "../mistakes/problem.ts";
+import { quoted, type Span } from "../mistakes/problem.ts";
 import { largestFile } from "../parsePipeline.ts";
-import { type Input, inputTypes, isName, type ParsedPipeline, type Pipeline } from "../pipeline.ts";
+import type { ReadPart } from "../partFiles.ts";
+import { type Input, inputTypes, type ParsedPipeline, type Pipeline } from "../pipeline.ts";
 import { type ResourceTypeName, resourceTypeNames } from "../types/resourceTypes.ts";
 import {
-  asYamlText,
   type Entry,
   entriesOf,
   entryOf,
@@ -13,7 +13,6 @@ import {
   type TextTree,
   type Tree,
   textBehind,
-  touches,
 } from "./tree.ts";
 
 /** What a pipeline file names, with the positions, also of an invalid file. */
@@ -27,6 +26,8 @@ export interface Outline {
   /** In the order in which they run: those of `finally` are the last. */
   readonly steps: readonly OutlinedStep[];
   readonly outputs: readonly TextTree[];
+  /** The outline of a part by its path; undefined where it can't be read. */
+  readonly part: (path: string) => Outline | undefined;
 }
 
 export interface OutlinedInput {
@@ -66,12 +67,12 @@ export interface OutlinedStep {
 export const stepLists = ["steps", "finally"] as const;
 
 /** Never throws. The outline of a text that is too large to be parsed is empty. */
-export function outlineOf(text: string): Outline {
+export function outlineOf(text: string, readPart?: ReadPart): Outline {
   const tree = text.length > largestFile ? undefined : readTree(text);
-  return outlineOfTree(tree);
+  return outlineOfTree(tree, readPart);
 }
 
-export function outlineOfTree(tree: Tree | undefined): Outline {
+export function outlineOfTree(tree: Tree | undefined, readPart?: ReadPart): Outline {
   const resources = entriesOf(entryOf(tree, "resources")?.value).map((entry) => ({
     name: entry.name,
     type: typeNamed(textBehind(entry.value, "type")?.text),
@@ -92,6 +93,10 @@ export function outlineOfTree(tree: Tree | undefined): Outline {
     resources,
     steps,
     outputs: entriesOf(entryOf(tree, "outputs")?.value).map(({ name }) => name),
+    part: (path) => {
+      const read = readPart?.(path);
+      return read?.kind === "read" ? outlineOf(read.text, readPart) : undefined;
+    },
   };
 }
 
@@ -176,40 +181,4 @@ function ownStep(
   for (let parent = parts[part]?.parent; parent !== undefined; parent = parts[part]?.parent) part = parent;
   const before = parts.slice(0, part).filter(({ parent }) => parent === undefined).length;
   return steps.filter(({ include }) => include !== undefined)[before];
-}
-
-/** All places where a resource is named: its definitions and its uses. */
-export interface NamedResource {
-  readonly name: string;
-  readonly definitions: readonly TextTree[];
-  readonly uses: readonly TextTree[];
-  /** The one at the offset. */
-  readonly asked: TextTree;
-}
-
-/** The resource that is named at an offset; undefined where none is. */
-export function resourceAt(outline: Outline, offset: number): NamedResource | undefined {
-  const definitions = outline.resources.map(({ name }) => name);
-  const uses = outline.steps.flatMap(({ use }) => use ?? []);
-  const asked = [...definitions, ...uses].find((text) => touches(text, offset));
-  if (asked === undefined) return undefined;
-  const isIt = ({ text }: TextTree) => text === asked.text;
-  return { name: asked.text, definitions: definitions.filter(isIt), uses: uses.filter(isIt), asked };
-}
-
-/** The problem of a new name, in a sentence; undefined for a valid one. */
-export function problemOfNewName(outline: Outline, old: string, name: string): string | undefined {
-  if (!isName(name)) {
-    return "A resource's name begins with a letter or digit and goes on with letters, digits, “.”, “_” and “-”.";
-  }
-  const isTaken = name !== old && outline.resources.some((resource) => resource.name.text === name);
-  return isTaken ? `This file has a resource “${name}” already.` : undefined;
-}
-
-/** Renames a resource in all places. */
-export function renameResource({ definitions, uses }: NamedResource, name: string): readonly Edit[] {
-  return [...definitions, ...uses].map((text) => ({
-    span: { start: text.start, end: text.end },
-    text: asYamlText(name),
-  }));
 }

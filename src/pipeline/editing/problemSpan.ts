@@ -12,7 +12,8 @@ export function problemSpan(text: string, tree: Tree | undefined, problem: Probl
   const lineEnd = endOfLine(text, lineStart);
   const start = Math.min(lineStart + column - 1, lineEnd);
   const part = partFrom(tree, start);
-  const end = part === undefined ? endOfWord(text, start, lineEnd) : Math.min(part.end, lineEnd);
+  const isInside = part === undefined && spotAt(tree, start) !== undefined;
+  const end = part === undefined ? endOfWord(text, start, lineEnd, isInside) : Math.min(part.end, lineEnd);
   if (end > start) return { start, end };
   // At the end of a line, the character before it is underlined.
   const before = text.slice(lineStart, start).trimEnd().length;
@@ -84,7 +85,8 @@ function endOfLine(text: string, start: number): number {
   return start + line.trimEnd().length;
 }
 
-function endOfWord(text: string, start: number, lineEnd: number): number {
-  const word = /^(?:[^\s,:{}[\]]+|.)/u.exec(text.slice(start, lineEnd))?.[0] ?? "";
-  return start + word.length;
+/** @param isName whether it is one of an expression, in which a dot ends it. */
+function endOfWord(text: string, start: number, lineEnd: number, isName: boolean): number {
+  const pattern = isName ? /^(?:[\w-]+|.)/u : /^(?:[^\s,:{}[\]]+|.)/u;
+  return start + (pattern.exec(text.slice(start, lineEnd))?.[0].length ?? 0);
 }

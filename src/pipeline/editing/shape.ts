@@ -13,6 +13,7 @@ import {
 } from "../pipelineFile.ts";
 import { includeFileSchema } from "../readSteps.ts";
 import { type ResourceTypeName, resourceTypeNames, resourceTypes } from "../types/resourceTypes.ts";
+import { inputText } from "./members.ts";
 import { type Outline, type OutlinedStep, stepLists } from "./outline.ts";
 import { type Crumb, type Tree, textBehind } from "./tree.ts";
 
@@ -94,7 +95,7 @@ export function shapeAt(crumbs: readonly Crumb[], outline: Outline): Shape {
   if (isStepList(top)) {
     if (second === undefined) return { ...anything, item: stepWithoutResource };
     if (second.kind === "entry") return anything;
-    return follow(stepShape(stepAt(crumbs, outline)), rest);
+    return follow(stepShape(stepAt(crumbs, outline), outline), rest);
   }
   return follow(topShape, crumbs);
 }
@@ -105,9 +106,24 @@ function resourceShape(tree: Tree | undefined): Shape {
   return (known && typeShapes.get(known)?.resource) ?? resourceWithoutType;
 }
 
-function stepShape(step: OutlinedStep | undefined): Shape {
-  if (step?.include !== undefined) return includeShape;
+function stepShape(step: OutlinedStep | undefined, outline: Outline): Shape {
+  if (step?.include !== undefined) return partShape(step.include.text, outline);
   return (step?.type && typeShapes.get(step.type)?.step) ?? stepWithoutResource;
+}
+
+/** A step that is a part, with the inputs that the part declares. */
+function partShape(path: string, outline: Outline): Shape {
+  const declared = outline.part(path)?.inputs;
+  const inputs = includeShape.fields.get("inputs");
+  if (declared === undefined || inputs === undefined) return includeShape;
+  const fields = declared.map((input): readonly [string, Field] => {
+    const { name, meaning } = inputText(input);
+    const values = input.type === "boolean" ? ["true", "false"] : input.options;
+    const shape = { ...anything, isText: true, words: values };
+    return [name, { name, text: { meaning }, isRequired: input.default === undefined, shape }];
+  });
+  const shape = { ...anything, fields: new Map(fields) };
+  return { ...includeShape, fields: new Map([...includeShape.fields, ["inputs", { ...inputs, shape }]]) };
 }
 
 export function isStepList(name: string): boolean {

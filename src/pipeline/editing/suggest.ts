@@ -1,7 +1,9 @@
 import { describeField } from "../file/fieldTexts.ts";
 import { everyStep } from "../file/values.ts";
+import type { ReadPart } from "../partFiles.ts";
 import { type Caret, caretAt } from "./caret.ts";
 import { type Field, isStepList, type Shape, shapeAt } from "./shape.ts";
+import { suggestExpressions } from "./suggestExpressions.ts";
 import {
   escapeSnippet,
   type Suggestion,
@@ -9,18 +11,24 @@ import {
   suggestResources,
   suggestSteps,
 } from "./suggestion.ts";
-import { suggestValues, suggestVariables } from "./suggestValues.ts";
+import { suggestValues } from "./suggestValues.ts";
 import type { Crumb } from "./tree.ts";
 
-/** The suggestions at an offset of a pipeline file, valid or not. Never throws. */
-export function suggest(text: string, offset: number): readonly Suggestion[] {
-  const caret = caretAt(text, offset);
-  if (caret === undefined) return [];
-  const variables = suggestVariables(text, offset, caret);
-  return variables ?? suggestAt(caret);
+/** What the editor knows of the project in which a file is. */
+export interface ProjectAround {
+  readonly readPart?: ReadPart;
+  /** The pipeline files that can be included, by their paths in the project's folder. */
+  readonly files?: () => readonly string[];
 }
 
-function suggestAt(caret: Caret): readonly Suggestion[] {
+/** The suggestions at an offset of a pipeline file, valid or not. Never throws. */
+export function suggest(text: string, offset: number, project: ProjectAround = {}): readonly Suggestion[] {
+  const caret = caretAt(text, offset, project.readPart);
+  if (caret === undefined) return [];
+  return suggestExpressions(text, offset, caret) ?? suggestAt(caret, project);
+}
+
+function suggestAt(caret: Caret, project: ProjectAround): readonly Suggestion[] {
   const { spot, outline } = caret;
   switch (spot.kind) {
     case "name": {
@@ -40,7 +48,7 @@ function suggestAt(caret: Caret): readonly Suggestion[] {
       const shape = shapeAt(spot.crumbs, outline);
       // Inside a text of several lines.
       if (caret.isBegunAbove || spot.style === "block") return [];
-      const values = suggestValues(caret, spot, shape);
+      const values = suggestValues(caret, spot, shape, project.files?.() ?? []);
       return spot.style === "quoted" ? values : [...values, ...suggestInside(caret, spot, shape)];
     }
     case "dash": {

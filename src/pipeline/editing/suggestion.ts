@@ -6,7 +6,7 @@ import { asYamlText } from "./tree.ts";
 
 /** Something to choose while typing. */
 export interface Suggestion {
-  readonly kind: "field" | "value" | "resource" | "variable" | "whole";
+  readonly kind: "field" | "value" | "resource" | "variable" | "function" | "whole";
   readonly label: string;
   /** Shown beside the label. */
   readonly detail?: string | undefined;

@@ -40,8 +40,8 @@ describe("the problems of pipeline files", () => {
   it("wait for a moment in which nothing is typed", () => {
     using looked = look();
     const { problems, told, later } = looked;
-    problems.typed(uri("a.yaml"), root, () => assert.fail("an older text was read"));
-    problems.typed(uri("a.yaml"), root, () => analyse("x", "a.yaml"));
+    problems.typed(uri("a.yaml"), () => assert.fail("an older text was read"));
+    problems.typed(uri("a.yaml"), () => problems.put(uri("a.yaml"), root, analyse("x", "a.yaml")));
     assert.deepEqual(told, []);
     assert.equal(later.length, 1);
     later[0]?.();
@@ -64,7 +64,7 @@ describe("the problems of pipeline files", () => {
       problems: [{ message: "this is no plain file", line: 1, column: 1 }],
     } as const;
     using looked = look();
-    looked.problems.put(uri("a.yaml"), root, analysisOf({ text: undefined, parsed }, "a.yaml"));
+    looked.problems.put(uri("a.yaml"), root, analysisOf({ text: undefined, parsed }));
     assert.deepEqual(looked.told, [["a.yaml", "0:0-0:0 this is no plain file"]]);
   });
 

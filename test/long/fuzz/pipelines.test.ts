@@ -4,13 +4,8 @@ import { join } from "node:path";
 import { isAlias, isMap, isScalar, isSeq, type Node, parse, parseDocument } from "yaml";
 import { projectRoot } from "../../../scripts/projectRoot.ts";
 import { durationInWords, hoverAt } from "../../../src/pipeline/editing/hover.ts";
-import {
-  type Outline,
-  outlineOf,
-  problemOfNewName,
-  renameResource,
-  resourceAt,
-} from "../../../src/pipeline/editing/outline.ts";
+import { namedAt, problemOfNewName, renameAll } from "../../../src/pipeline/editing/named.ts";
+import { type Outline, outlineOf } from "../../../src/pipeline/editing/outline.ts";
 import { fixOf, problemSpan } from "../../../src/pipeline/editing/problemSpan.ts";
 import { suggest } from "../../../src/pipeline/editing/suggest.ts";
 import { templates } from "../../../src/pipeline/editing/templates.ts";
@@ -210,10 +205,10 @@ function checkSuggestions(text: string, offset: number): void {
 }
 
 function checkRename(text: string, offset: number, outline: Outline, parsed: ParsedPipeline): void {
-  const resource = resourceAt(outline, offset);
+  const resource = namedAt(text, outline, offset);
   const name = "renamed-1";
-  if (resource === undefined || problemOfNewName(outline, resource.name, name) !== undefined) return;
-  const edits = renameResource(resource, name);
+  if (resource?.kind !== "resource" || problemOfNewName(outline, resource, name) !== undefined) return;
+  const edits = renameAll(resource, name);
   for (const { span } of edits) checkSpan(text, span, "a rename");
   if (parsed.kind === "invalid") return;
   const renamed = parsePipeline(edited(text, edits), "a.yaml");

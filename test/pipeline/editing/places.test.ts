@@ -4,12 +4,8 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { durationInWords, hoverAt } from "../../../src/pipeline/editing/hover.ts";
-import {
-  outlineOf,
-  problemOfNewName,
-  renameResource,
-  resourceAt,
-} from "../../../src/pipeline/editing/outline.ts";
+import { namedAt, problemOfNewName, renameAll } from "../../../src/pipeline/editing/named.ts";
+import { outlineOf } from "../../../src/pipeline/editing/outline.ts";
 import { fixOf, problemSpan } from "../../../src/pipeline/editing/problemSpan.ts";
 import { largestFile, parsePipeline } from "../../../src/pipeline/parsePipeline.ts";
 
@@ -123,19 +119,20 @@ describe("a resource of a pipeline file", () => {
   it("is found by its name and by its uses, which all get its new name", () => {
     const outline = outlineOf(file);
     for (const where of ["  shop: {", "use: shop"]) {
-      const named = resourceAt(outline, file.indexOf(where) + where.indexOf("shop") + 1);
+      const named = namedAt(file, outline, file.indexOf(where) + where.indexOf("shop") + 1);
       assert.deepEqual([named?.name, named?.definitions.length, named?.uses.length], ["shop", 1, 1]);
     }
-    assert.equal(resourceAt(outline, file.indexOf("cwd: shop") + 6), undefined);
-    assert.equal(resourceAt(outline, file.indexOf("/health")), undefined);
+    assert.equal(namedAt(file, outline, file.indexOf("cwd: shop") + 6), undefined);
+    assert.equal(namedAt(file, outline, file.indexOf("/health")), undefined);
   });
 
   it("gets no name that it can't have", () => {
     const outline = outlineOf(file);
-    assert.match(problemOfNewName(outline, "shop", "a shop") ?? "", /begins with a letter or digit/);
-    assert.match(problemOfNewName(outline, "shop", "shell") ?? "", /has a resource “shell” already/);
-    assert.equal(problemOfNewName(outline, "shop", "shop"), undefined);
-    assert.equal(problemOfNewName(outline, "shop", "store"), undefined);
+    const shop = { kind: "resource", name: "shop" } as const;
+    assert.match(problemOfNewName(outline, shop, "a shop") ?? "", /begins with a letter or digit/);
+    assert.match(problemOfNewName(outline, shop, "shell") ?? "", /has a resource “shell” already/);
+    assert.equal(problemOfNewName(outline, shop, "shop"), undefined);
+    assert.equal(problemOfNewName(outline, shop, "store"), undefined);
   });
 
   it("is the same pipeline under any other name, also one that YAML takes for something else", () => {
@@ -149,10 +146,10 @@ describe("a resource of a pipeline file", () => {
         const resource = outline.resources[at % outline.resources.length];
         assert.ok(resource !== undefined);
         const old = resource.name.text;
-        if (problemOfNewName(outline, old, name) !== undefined) return;
-        const named = resourceAt(outline, resource.name.start);
+        if (problemOfNewName(outline, { kind: "resource", name: old }, name) !== undefined) return;
+        const named = namedAt(sample, outline, resource.name.start);
         assert.ok(named !== undefined);
-        const edits = renameResource(named, name).toSorted((one, other) => other.span.start - one.span.start);
+        const edits = renameAll(named, name).toSorted((one, other) => other.span.start - one.span.start);
         const renamed = edits.reduce(
           (text, { span, text: written }) => text.slice(0, span.start) + written + text.slice(span.end),
           sample,
@@ -198,9 +195,9 @@ describe("what is told under the pointer in a pipeline file", () => {
   });
 
   it("is what a reference to the environment stands for, and never its value", () => {
-    const told = at("env.TOKEN");
+    const told = at("env.TOKEN", 5);
     assert.match(told?.meaning ?? "", /The variable `TOKEN` of the file's `env-file`, or of the environment/);
-    assert.equal(cut(file, told?.span ?? { start: 0, end: 0 }), "${{ env.TOKEN }}");
+    assert.equal(cut(file, told?.span ?? { start: 0, end: 0 }), "TOKEN");
   });
 });
 

@@ -231,13 +231,10 @@ describe("what is suggested in a pipeline file", () => {
   it("names the environment's variables that the file names already, and closes the reference", () => {
     const before = `${resources}steps:\n  - { use: shop, get: "/\${{ env.TOKEN }}", headers: { a: "`;
     for (const begun of ["$", "${", "${{", "${{ ", "${{ env.", "${{ env.TO"]) {
-      const found = suggestions(`${before}${begun}|" } }`);
-      assert.deepEqual(
-        found.map(({ label }) => label),
-        ["${{ env.TOKEN }}", "${{ env.… }}"],
-        begun,
+      const found = suggestions(`${before}${begun}|" } }`).find(({ label }) =>
+        /^(?:env\.)?TOKEN$/.test(label),
       );
-      const applied = apply(`${before}${begun}" } }`, found[0]);
+      const applied = apply(`${before}${begun}" } }`, found);
       assert.equal(applied, `${before}\${{ env.TOKEN }}" } }`);
     }
     const fixed = suggestions(`${resources}steps:\n  - use: \${{ |`);
@@ -246,7 +243,7 @@ describe("what is suggested in a pipeline file", () => {
 
   it("puts quotes around what a flow map would take apart", () => {
     const [another] = suggestions("resources: { db: { type: sql, url: $| } }");
-    assert.equal(written(another?.snippet ?? ""), '"${{ env.NAME }}"');
+    assert.equal(another?.snippet, '"\\${{ env.$0 \\}\\}"');
     const file = 'resources:\n  "1": { type: cli }\nsteps:\n  - use: |';
     assert.equal(suggestions(file)[0]?.snippet, '"1"');
   });
@@ -310,6 +307,7 @@ function apply(text: string, found: Suggestion | undefined): string {
 function written(snippet: string): string {
   return snippet
     .replace(/\$\{\d+:([^}]*)\}/g, "$1")
+    .replace(/(?<=[\w)])\$0/g, "")
     .replace(/(?<!\\)\$0/g, "x")
     .replace(/\\([\\$}])/g, "$1");
 }

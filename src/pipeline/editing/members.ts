@@ -1,0 +1,158 @@
+import { eachFields, runFields } from "../checkExpressions.ts";
+import { type ContextName, contexts, isContextName } from "../expression/names.ts";
+import { splitText } from "../file/textPieces.ts";
+import { everyResultField, resultFields } from "../types/resultFields.ts";
+import type { Outline, OutlinedInput, OutlinedStep } from "./outline.ts";
+
+/** A name that an expression can read, with its documentation for hover and completion. */
+export interface MemberText {
+  readonly name: string;
+  /** A few words. */
+  readonly detail?: string;
+  /** Markdown. */
+  readonly meaning: string;
+  /** Whether it is mostly read by what it has itself. */
+  readonly goesOn?: boolean;
+}
+
+/** What an expression is written in. */
+export interface Surroundings {
+  readonly text: string;
+  readonly outline: Outline;
+  readonly step: OutlinedStep | undefined;
+}
+
+/** What is below a path, such as `steps`, `order`; nothing where only a run knows it. */
+export function membersOf(path: readonly (string | number)[], at: Surroundings): readonly MemberText[] {
+  const [context, second, third] = path;
+  if (context === undefined || !isContextName(String(context))) return [];
+  if (context === "steps") {
+    const steps = stepsBefore(at);
+    if (second === undefined) return steps.flatMap(idText);
+    const step = steps.find(({ id }) => id?.text === second);
+    const fieldPath = path.slice(
+      step?.isEach === true && (typeof third === "number" || third === "*") ? 3 : 2,
+    );
+    const isList = step?.isEach === true && fieldPath.length === path.length - 2;
+    return step === undefined || isList || fieldPath.length > 0 ? [] : fieldsOf(step, at.outline);
+  }
+  if (second !== undefined) return [];
+  switch (context) {
+    case "env":
+      return [...variablesOf(at.text)].sort().map((name) => ({ name, meaning: variableText(name) }));
+    case "inputs":
+      return at.outline.inputs.map(inputText);
+    case "run":
+      return runFields.map((name) => ({ name, meaning: fieldTexts[`run.${name}`] ?? "" }));
+    case "each":
+      return eachFields.map((name) => ({ name, meaning: fieldTexts[`each.${name}`] ?? "" }));
+    case "this":
+      return at.step === undefined ? [] : fieldsOf(at.step, at.outline);
+    default:
+      return [];
+  }
+}
+
+export function contextText(name: ContextName): MemberText {
+  const { meaning, where } = contexts[name];
+  return { name, meaning: where === undefined ? meaning : `${meaning} It is there ${where}.`, goesOn: true };
+}
+
+/** Those whose results the expression can read. */
+function stepsBefore({ outline: { steps }, step }: Surroundings): readonly OutlinedStep[] {
+  const at = steps.findIndex(({ list, index }) => list === step?.list && index === step.index);
+  return at === -1 ? steps : steps.slice(0, at);
+}
+
+function idText({ id, label, type, include, isEach }: OutlinedStep): MemberText[] {
+  if (id === undefined) return [];
+  const what = include !== undefined ? "part" : type === undefined ? "step" : `step of type \`${type}\``;
+  const list = isEach ? " It has `each`, so this is the list of its results." : "";
+  return [
+    {
+      name: id.text,
+      detail: label,
+      meaning: `The result of a ${what}: ${codeOf(label)}.${list}`,
+      goesOn: true,
+    },
+  ];
+}
+
+function fieldsOf({ type, include }: OutlinedStep, outline: Outline): readonly MemberText[] {
+  const outputs = include === undefined ? undefined : outline.part(include.text)?.outputs;
+  return [
+    ...(outputs ?? []).map(({ text }) => ({
+      name: text,
+      meaning: "What the part gives as this of its `outputs`.",
+    })),
+    ...[...(type === undefined ? [] : resultFields[type]), ...everyResultField].map((name) => ({
+      name,
+      ...(type !== undefined && { detail: type }),
+      meaning: fieldTexts[`${type}.${name}`] ?? fieldTexts[name] ?? "",
+    })),
+  ];
+}
+
+/** What is known of each field of a result, of `run` and of `each`; by its type first. */
+export const fieldTexts: Readonly<Record<string, string>> = {
+  outcome: "How the step ended: `succeeded`, `failed` or `skipped`.",
+  time: "How long the step took, in seconds.",
+  attempts: "How many attempts the step took, with `retry`.",
+  status: "The reply's status, a number.",
+  headers: "The reply's headers, by their names in lower case.",
+  cookies: "The cookies that the reply sets, by their names.",
+  text: "The reply's body as text.",
+  json: "The reply's body, read as JSON.",
+  rows: "The rows of the last statement: a list of maps.",
+  "row-count": "How many rows the last statement gave or changed.",
+  "exit-code": "The program's exit code.",
+  output: "What the program printed: standard output and standard error.",
+  stdout: "What the program printed on standard output.",
+  stderr: "What the program printed on standard error.",
+  "cli.json": "What the program printed on standard output, read as JSON.",
+  url: "The page's address.",
+  title: "The page's title.",
+  "browser.text": "The page's visible text.",
+  "run.id": "The run's id.",
+  "run.pipeline": "The pipeline's name.",
+  "run.project": "The project's name.",
+  "run.started-at": "When the run started, such as `2026-11-25T13:00:00.000Z`.",
+  "each.value": "The item of the list.",
+  "each.index": "The item's place in the list, from 0.",
+};
+
+/** Of an input of this file, or of a part. */
+export function inputText({
+  name,
+  type,
+  default: byDefault,
+  options,
+  description,
+}: OutlinedInput): MemberText {
+  const parts = [
+    ...(description === undefined ? [] : [description.replace(/[^.!?]$/, "$&.")]),
+    `An input: ${type === "boolean" ? "true or false" : `a ${type}`}.`,
+    byDefault === undefined ? "Each run has to give it." : `Default: ${codeOf(byDefault)}.`,
+    ...(options.length === 0 ? [] : [`Allowed: ${options.map(codeOf).join(", ")}.`]),
+  ];
+  return { name: name.text, detail: type, meaning: parts.join(" ") };
+}
+
+export function variableText(name: string): string {
+  return `The variable \`${name}\` of the file's \`env-file\`, or of the environment in which the run is started. Its value shows as \`***\` in everything that the run tells, unless \`unmasked\` names it.`;
+}
+
+/** Every environment variable that the file refers to. */
+function variablesOf(text: string): ReadonlySet<string> {
+  const names = text.split("\n").flatMap((line) => {
+    const split = splitText(line);
+    if (split.kind === "valid")
+      return split.pieces.flatMap((piece) => (piece.kind === "variable" ? [piece.name] : []));
+    return [...line.matchAll(/\$\{\{\s*env\.([A-Za-z_][A-Za-z0-9_]*)\s*\}\}/g)].map(([, name = ""]) => name);
+  });
+  return new Set(names);
+}
+
+function codeOf(text: string): string {
+  return `\`${text.replaceAll("`", "'").replace(/\s+/g, " ").slice(0, 80)}\``;
+}
