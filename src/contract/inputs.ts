@@ -1,8 +1,12 @@
 import * as z from "zod/mini";
+import { controlCharacters } from "../text/controlCharacters.ts";
 
 /** The most inputs of a start, and the most characters of a text among them. */
 export const mostInputs = 100;
 export const longestInput = 64 * 1024;
+
+/** Any but those of lines and tabs. */
+const unshown = new RegExp(`(?![\\n\\r\\t])[${controlCharacters}]`, "u");
 
 export const inputNamePattern = /^[A-Za-z_][A-Za-z0-9_-]{0,99}$/;
 
@@ -10,7 +14,8 @@ const inputValueSchema = z.union(
   [
     z.string().check(
       z.maxLength(longestInput),
-      z.refine((text) => !String(text).includes("\0"), "it holds a NUL character"),
+      // It is shown wherever the run is, and clients drop such characters from what they show.
+      z.refine((text) => !unshown.test(String(text)), "it holds a control character"),
     ),
     z.number(),
     z.boolean(),

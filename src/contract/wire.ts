@@ -94,7 +94,7 @@ function renameKeys(value: unknown, rename: (key: string) => string, depth = 0):
 }
 
 /** Whether a field is a map of names that a person has given, which are no field's names. */
-function isOfOwnNames(field: string): boolean {
+export function isOfOwnNames(field: string): boolean {
   return field === "inputs" || field === "outputs" || field === "parts";
 }
 

@@ -1,3 +1,4 @@
+import { isOfOwnNames } from "../../contract/wire.ts";
 import { controlCharacters, replaceControlCharacters } from "../../text/controlCharacters.ts";
 
 const longest = 400;
@@ -39,6 +40,7 @@ const sentences: ReadonlySet<string> = new Set(["message", "reason", "problem"])
 const ids: ReadonlySet<string> = new Set(["run-id", "actor"]);
 
 const unfit = new RegExp(`(?![\\n\\t])[${controlCharacters}]`, "gu");
+const unfitData = new RegExp(`(?![\\n\\r\\t])[${controlCharacters}]`, "gu");
 
 /**
  * Parses foreign JSON. Every text in it becomes safe to show on a terminal or a screen: without control characters, those
@@ -47,8 +49,21 @@ const unfit = new RegExp(`(?![\\n\\t])[${controlCharacters}]`, "gu");
  * @throws SyntaxError for what is no JSON.
  */
 export function parseForeignJson(text: string, apiKey: string): unknown {
-  return JSON.parse(text, (field, value: unknown) =>
-    typeof value === "string" ? shown(field, value, apiKey) : value,
+  return cleaned("", JSON.parse(text), apiKey, false);
+}
+
+/** @param isData whether it belongs to a run's inputs or outputs, whose texts are used again and so keep their lines. */
+function cleaned(field: string, value: unknown, apiKey: string, isData: boolean): unknown {
+  if (typeof value === "string") {
+    return isData ? withoutSecret(value.replace(unfitData, ""), apiKey) : shown(field, value, apiKey);
+  }
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map((item) => cleaned("", item, apiKey, isData));
+  return Object.fromEntries(
+    Object.entries(value).map(([name, item]) => {
+      const isMap = isOfOwnNames(name) && !Array.isArray(item);
+      return [name, cleaned(name, item, apiKey, isData || isMap)];
+    }),
   );
 }
 
