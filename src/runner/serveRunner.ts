@@ -8,11 +8,13 @@ import type { Step } from "../pipeline/types/resourceTypes.ts";
 import { readEnvFile } from "../project/envFile.ts";
 import type { Environment } from "../project/environment.ts";
 import { runCliStep } from "./cli/runCliStep.ts";
-import { type Job, type LifeSign, type Message, machineMilliseconds, readLines } from "./launch/protocol.ts";
+import { lifeline } from "./launch/lifeline.ts";
+import { type Job, type Message, machineMilliseconds } from "./launch/protocol.ts";
 import { Mask } from "./mask/mask.ts";
 import { PatternFault } from "./output/textSearch.ts";
 import { endProcesses } from "./processes/endProcesses.ts";
 import { newTraces, type ProcessTable } from "./processes/processTable.ts";
+import { scanRepeatedly } from "./processes/scanRepeatedly.ts";
 import { removeScratch } from "./processes/scratchFolder.ts";
 import { RunOutput } from "./step/runOutput.ts";
 import { failed, SharedResources, type StepContext, type StepOutcome } from "./step/stepContext.ts";
@@ -146,51 +148,6 @@ function secretsOf(job: Job, environment: Environment, platform: NodeJS.Platform
   );
 }
 
-/** The pipe from the service. The run has to end when it closes, or when the life signs on it stop. */
-interface Lifeline {
-  /** The job's line; undefined when the run had to end before it arrived. */
-  readonly firstLine: Promise<string | undefined>;
-  /** Aborted when the pipe closes, the run's time is over, or this process has to end. */
-  readonly signal: AbortSignal;
-  readonly live: (sign: LifeSign) => void;
-  /** In `machineMilliseconds`; infinite for a run without life signs. */
-  readonly livesUntil: () => number;
-}
-
-function lifeline(input: Readable, ended: AbortSignal): Lifeline {
-  const cutting = new AbortController();
-  const line = Promise.withResolvers<string | undefined>();
-  let livesUntil = Number.POSITIVE_INFINITY;
-  let timer: NodeJS.Timeout | undefined;
-  const close = () => {
-    clearTimeout(timer);
-    cutting.abort();
-    line.resolve(undefined);
-  };
-  const check = (): void => {
-    const rest = livesUntil - machineMilliseconds();
-    clearTimeout(timer);
-    if (rest <= 0) close();
-    // After a suspension timers come before the pipe, which may hold a life sign that is still good.
-    else if (!cutting.signal.aborted) timer = setTimeout(() => setImmediate(check), rest).unref();
-  };
-  const live = (sign: LifeSign): void => {
-    livesUntil = sign.livesUntil;
-    check();
-  };
-  let isFirst = true;
-  readLines(input, (text) => {
-    if (isFirst) line.resolve(text);
-    else live(JSON.parse(text));
-    isFirst = false;
-  });
-  input.once("end", close);
-  input.once("error", close);
-  input.once("close", close);
-  ended.addEventListener("abort", close, { once: true });
-  return { firstLine: line.promise, signal: cutting.signal, live, livesUntil: () => livesUntil };
-}
-
 interface RunDeps {
   readonly stepContext: Omit<StepContext, "log" | "saveArtifact">;
   readonly output: RunOutput;
@@ -289,62 +246,4 @@ async function runStep(
     default:
       return filled.step satisfies never;
   }
-}
-
-/** The pauses between two scans, in milliseconds; longer only after a slow scan. */
-const pauses = { shortest: 10, longest: 250 } as const;
-/** A pause is at least this many times as long as the scan before it, which bounds the load on a busy machine. */
-const restFactor = 50;
-
-interface RepeatedScan extends Disposable {
-  /** Scans soon, since a process has started. */
-  look(): void;
-}
-
-/**
- * Calls `scan` repeatedly until it is disposed: soon after a process started, since a process that detaches usually does
- * so at once, then after pauses that double. Scans never overlap.
- */
-export function scanRepeatedly(scan: () => void | Promise<void>): RepeatedScan {
-  let timer: NodeJS.Timeout | undefined;
-  let isScanning = false;
-  let isAsked = false;
-  let isOver = false;
-  const goOn = (began: number, pauseAfter: number): void => {
-    isScanning = false;
-    if (isOver) return;
-    const rest = isAsked ? pauses.shortest : Math.max(pauseAfter, (performance.now() - began) * restFactor);
-    const next = isAsked ? pauses.shortest : Math.min(pauseAfter * 2, pauses.longest);
-    timer = setTimeout(() => scanAndContinue(next), rest);
-    timer.unref();
-  };
-  const scanAndContinue = (pauseAfter: number): void => {
-    isScanning = true;
-    isAsked = false;
-    const began = performance.now();
-    // Ignored: the next scan makes up for it, and the end of the run reports lasting problems.
-    try {
-      const looking = scan();
-      if (looking !== undefined) {
-        void looking.catch(() => undefined).then(() => goOn(began, pauseAfter));
-        return;
-      }
-    } catch {}
-    goOn(began, pauseAfter);
-  };
-  return {
-    look() {
-      // One that is asked for already isn't put off.
-      const isComing = isScanning || isAsked;
-      isAsked = true;
-      if (isComing) return;
-      clearTimeout(timer);
-      timer = setTimeout(() => scanAndContinue(pauses.shortest), pauses.shortest);
-      timer.unref();
-    },
-    [Symbol.dispose]: () => {
-      isOver = true;
-      clearTimeout(timer);
-    },
-  };
 }
