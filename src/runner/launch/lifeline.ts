@@ -1,47 +1,90 @@
 import type { Readable } from "node:stream";
-import { type LifeSign, machineMilliseconds, readLines } from "./protocol.ts";
+import { type CleanupOrder, type Job, type LifeSign, machineMilliseconds, readLines } from "./protocol.ts";
 
 /** The pipe from the service. The run has to end when it closes, or when the life signs on it stop. */
 export interface Lifeline {
-  /** The job's line; undefined when the run had to end before it arrived. */
-  readonly firstLine: Promise<string | undefined>;
+  /** Undefined when the run had to end before its job arrived. */
+  readonly job: Promise<Job | undefined>;
   /** Aborted when the pipe closes, the run's time is over, or this process has to end. */
   readonly signal: AbortSignal;
-  readonly live: (sign: LifeSign) => void;
+  /** Aborted when the steps have to end so that the run cleans up: at the service's order, or when their time is over. */
+  readonly cleaningUp: AbortSignal;
+  /** When the cleanup has to be over, in `machineMilliseconds`; infinite without an order. */
+  readonly cleanUpUntil: () => number;
   /** In `machineMilliseconds`; infinite for a run without life signs. */
   readonly livesUntil: () => number;
 }
 
+/** @param ended aborted when this process has to end. */
 export function lifeline(input: Readable, ended: AbortSignal): Lifeline {
   const cutting = new AbortController();
-  const line = Promise.withResolvers<string | undefined>();
-  let livesUntil = Number.POSITIVE_INFINITY;
-  let timer: NodeJS.Timeout | undefined;
+  const cleaningUp = new AbortController();
+  const job = Promise.withResolvers<Job | undefined>();
+  let cleanUpUntil = Number.POSITIVE_INFINITY;
   const close = () => {
-    clearTimeout(timer);
+    life.clear();
+    steps.clear();
     cutting.abort();
-    line.resolve(undefined);
+    job.resolve(undefined);
   };
-  const check = (): void => {
-    const rest = livesUntil - machineMilliseconds();
-    clearTimeout(timer);
-    if (rest <= 0) close();
-    // After a suspension timers come before the pipe, which may hold a life sign that is still good.
-    else if (!cutting.signal.aborted) timer = setTimeout(() => setImmediate(check), rest).unref();
-  };
-  const live = (sign: LifeSign): void => {
-    livesUntil = sign.livesUntil;
-    check();
+  const life = new Deadline(close);
+  const steps = new Deadline(() => cleaningUp.abort());
+  const take = (line: Partial<LifeSign & CleanupOrder>): void => {
+    if (line.livesUntil !== undefined) life.set(line.livesUntil);
+    if (line.cleanUpUntil !== undefined) {
+      cleanUpUntil = line.cleanUpUntil;
+      cleaningUp.abort();
+    }
   };
   let isFirst = true;
   readLines(input, (text) => {
-    if (isFirst) line.resolve(text);
-    else live(JSON.parse(text));
-    isFirst = false;
+    if (cutting.signal.aborted) return;
+    if (isFirst) {
+      isFirst = false;
+      const first: Job = JSON.parse(text);
+      job.resolve(first);
+      if (first.cleanUpAt !== undefined) steps.set(first.cleanUpAt);
+      take(first);
+    } else take(JSON.parse(text));
   });
   input.once("end", close);
   input.once("error", close);
   input.once("close", close);
   ended.addEventListener("abort", close, { once: true });
-  return { firstLine: line.promise, signal: cutting.signal, live, livesUntil: () => livesUntil };
+  return {
+    job: job.promise,
+    signal: cutting.signal,
+    cleaningUp: cleaningUp.signal,
+    cleanUpUntil: () => cleanUpUntil,
+    livesUntil: () => life.at,
+  };
+}
+
+/** A time on this machine's clock that may be moved, and what happens then. */
+class Deadline {
+  /** In `machineMilliseconds`. */
+  at = Number.POSITIVE_INFINITY;
+  readonly #reach: () => void;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(reach: () => void) {
+    this.#reach = reach;
+  }
+
+  set(at: number): void {
+    this.at = at;
+    this.#check();
+  }
+
+  clear(): void {
+    clearTimeout(this.#timer);
+  }
+
+  #check(): void {
+    const rest = this.at - machineMilliseconds();
+    clearTimeout(this.#timer);
+    if (rest <= 0) this.#reach();
+    // After a suspension timers come before the pipe, which may hold a life sign that is still good.
+    else this.#timer = setTimeout(() => setImmediate(() => this.#check()), rest).unref();
+  }
 }
