@@ -1,29 +1,19 @@
 import { once } from "node:events";
 import type { Readable, Writable } from "node:stream";
 import { setTimeout as pause } from "node:timers/promises";
-import { describeError } from "../contract/errors.ts";
-import { meantSteps } from "../contract/fromStep.ts";
-import { startsInBackground } from "../pipeline/startsInBackground.ts";
-import type { Step } from "../pipeline/types/resourceTypes.ts";
 import { readEnvFile } from "../project/envFile.ts";
 import type { Environment } from "../project/environment.ts";
-import { runCliStep } from "./cli/runCliStep.ts";
-import { type Job, type LifeSign, type Message, machineMilliseconds, readLines } from "./launch/protocol.ts";
-import { Mask } from "./mask/mask.ts";
-import { PatternFault } from "./output/textSearch.ts";
+import { lifeline } from "./launch/lifeline.ts";
+import { type Message, machineMilliseconds } from "./launch/protocol.ts";
 import { endProcesses } from "./processes/endProcesses.ts";
 import { newTraces, type ProcessTable } from "./processes/processTable.ts";
+import { scanRepeatedly } from "./processes/scanRepeatedly.ts";
 import { removeScratch } from "./processes/scratchFolder.ts";
 import { RunOutput } from "./step/runOutput.ts";
-import { failed, SharedResources, type StepContext, type StepOutcome } from "./step/stepContext.ts";
-import {
-  fillIn,
-  type Lookup,
-  nodeOnPath,
-  referencedNames,
-  stepEnvironment,
-  variable,
-} from "./step/stepEnvironment.ts";
+import { SharedResources } from "./step/stepContext.ts";
+import { nodeOnPath, stepEnvironment, variable } from "./step/stepEnvironment.ts";
+import { runSteps } from "./steps/runSteps.ts";
+import { openScopes } from "./steps/scopes.ts";
 
 interface RunnerDeps {
   readonly input: Readable;
@@ -47,16 +37,14 @@ interface RunnerDeps {
  * @throws when the job can't be read.
  */
 export async function serveRunner(deps: RunnerDeps): Promise<void> {
-  const { firstLine, signal, live, livesUntil } = lifeline(deps.input, deps.ended);
+  const { job: arriving, signal, cleaningUp, cleanUpUntil, livesUntil } = lifeline(deps.input, deps.ended);
   const cgroup = await ownCgroup(deps);
   // To leave a cgroup takes the kernel long. A service that is there removes it as soon as this process is gone.
   const removeCgroup = async (): Promise<void> => {
     if (cgroup !== undefined && signal.aborted) await deps.processes.cgroups?.remove(cgroup);
   };
-  const line = await firstLine;
-  if (line === undefined) return removeCgroup();
-  const job: Job = JSON.parse(line);
-  if (job.livesUntil !== undefined) live({ livesUntil: job.livesUntil });
+  const job = await arriving;
+  if (job === undefined) return removeCgroup();
   const write = (messages: readonly Message[]): void => {
     if (messages.length > 0)
       deps.output.write(messages.map((message) => `${JSON.stringify(message)}\n`).join(""));
@@ -79,7 +67,8 @@ export async function serveRunner(deps: RunnerDeps): Promise<void> {
   const { environment, node, dispose } = await nodeOnPath(own, deps.execPath, deps.platform);
   const envFile = await readEnvFile(job);
   const variables = envFile.kind === "read" ? { ...environment, ...envFile.variables } : environment;
-  const mask = new Mask(secretsOf(job, variables, deps.platform));
+  const find = (name: string) => variable(variables, name, deps.platform);
+  const { mask, scopes, isNeeded } = await openScopes(job, find, deps.now);
   const { artifactsFolder } = job;
   const output = new RunOutput({ send: write, now: deps.now, mask, artifactsFolder });
   const isEnded = signal.aborted ? Promise.resolve() : once(signal, "abort");
@@ -102,7 +91,8 @@ export async function serveRunner(deps: RunnerDeps): Promise<void> {
         onSpawned: (pid) => send({ kind: "spawned", pid }),
       },
       output,
-      lookup: (name) => variable(variables, name, deps.platform),
+      scopes,
+      isNeeded,
       send,
       now: deps.now,
       // Unknown counts as running: nothing is said then.
@@ -111,6 +101,8 @@ export async function serveRunner(deps: RunnerDeps): Promise<void> {
           (pids) => pids.some((pid) => pid !== deps.pid),
           () => true,
         ),
+      cleaningUp,
+      cleanUpUntil,
     });
     await Promise.race([running, isEnded]);
   } finally {
@@ -137,214 +129,4 @@ async function ownCgroup({ pid, processes }: RunnerDeps): Promise<string | undef
   const birth = await processes.birthOf(pid);
   const folder = birth === undefined ? undefined : processes.cgroups?.make({ pid, birth });
   return folder !== undefined && processes.cgroups?.enter(folder) ? folder : undefined;
-}
-
-function secretsOf(job: Job, environment: Environment, platform: NodeJS.Platform): string[] {
-  const { steps, unmasked = [] } = job.pipeline;
-  return [...referencedNames(steps)].flatMap((name) =>
-    unmasked.includes(name) ? [] : (variable(environment, name, platform) ?? []),
-  );
-}
-
-/** The pipe from the service. The run has to end when it closes, or when the life signs on it stop. */
-interface Lifeline {
-  /** The job's line; undefined when the run had to end before it arrived. */
-  readonly firstLine: Promise<string | undefined>;
-  /** Aborted when the pipe closes, the run's time is over, or this process has to end. */
-  readonly signal: AbortSignal;
-  readonly live: (sign: LifeSign) => void;
-  /** In `machineMilliseconds`; infinite for a run without life signs. */
-  readonly livesUntil: () => number;
-}
-
-function lifeline(input: Readable, ended: AbortSignal): Lifeline {
-  const cutting = new AbortController();
-  const line = Promise.withResolvers<string | undefined>();
-  let livesUntil = Number.POSITIVE_INFINITY;
-  let timer: NodeJS.Timeout | undefined;
-  const close = () => {
-    clearTimeout(timer);
-    cutting.abort();
-    line.resolve(undefined);
-  };
-  const check = (): void => {
-    const rest = livesUntil - machineMilliseconds();
-    clearTimeout(timer);
-    if (rest <= 0) close();
-    // After a suspension timers come before the pipe, which may hold a life sign that is still good.
-    else if (!cutting.signal.aborted) timer = setTimeout(() => setImmediate(check), rest).unref();
-  };
-  const live = (sign: LifeSign): void => {
-    livesUntil = sign.livesUntil;
-    check();
-  };
-  let isFirst = true;
-  readLines(input, (text) => {
-    if (isFirst) line.resolve(text);
-    else live(JSON.parse(text));
-    isFirst = false;
-  });
-  input.once("end", close);
-  input.once("error", close);
-  input.once("close", close);
-  ended.addEventListener("abort", close, { once: true });
-  return { firstLine: line.promise, signal: cutting.signal, live, livesUntil: () => livesUntil };
-}
-
-interface RunDeps {
-  readonly stepContext: Omit<StepContext, "log" | "saveArtifact">;
-  readonly output: RunOutput;
-  readonly lookup: Lookup;
-  readonly send: (message: Message) => void;
-  readonly now: () => Date;
-  /** Whether a step has left a program that still runs. */
-  readonly isAnythingRunning: () => Promise<boolean>;
-}
-
-/** Runs the steps in order until one fails, and sends the outcome of each. Sends nothing more once the signal is aborted. */
-async function runSteps(job: Job, deps: RunDeps): Promise<void> {
-  const { pipeline, agent, fromStep } = job;
-  const { signal, mask } = deps.stepContext;
-  const [first = 0] = fromStep === undefined ? [] : meantSteps(pipeline.steps, fromStep);
-  for (const [index, step] of pipeline.steps.entries()) {
-    if (index < first) {
-      deps.send({ kind: "step-skipped", index, at: deps.now().toISOString() });
-      continue;
-    }
-    deps.send({ kind: "step-started", index, at: deps.now().toISOString() });
-    const { log, saveArtifact, flush } = deps.output.step(index);
-    if (index === first && agent !== undefined) log.note(`started by the agent ${agent}`);
-    const outcome = await runStep(step, job, deps.lookup, {
-      ...deps.stepContext,
-      log,
-      saveArtifact,
-    }).catch(
-      // A bug in one step must not end the runner and lose the outcomes so far.
-      (error: unknown) =>
-        failed(
-          error instanceof PatternFault ? error.message : `this step broke off: ${describeError(error)}`,
-        ),
-    );
-    if (signal.aborted) return;
-    flush();
-    const at = deps.now().toISOString();
-    if (outcome.kind === "failed") {
-      const gone = await goneProgram(outcome.message, pipeline.steps.slice(first, index), deps);
-      const message = mask.hide(`${outcome.message}${gone}`);
-      deps.send({ kind: "step-stopped", index, at, status: "failed", message });
-      deps.send({ kind: "finished", outcome: "failed", message: `${step.name}: ${message}` });
-      return;
-    }
-    deps.send({ kind: "step-stopped", index, at, status: "succeeded" });
-  }
-  deps.send({ kind: "finished", outcome: "succeeded" });
-}
-
-/** A line for a step that found nothing to connect to, where what an earlier step started in the background has ended. */
-async function goneProgram(
-  message: string,
-  before: readonly Step[],
-  { isAnythingRunning }: RunDeps,
-): Promise<string> {
-  const starter = before.findLast(startsInBackground);
-  if (starter === undefined || !/connection refused|ECONNREFUSED/i.test(message)) return "";
-  if (await isAnythingRunning()) return "";
-  return `\nwhat the step \`${starter.name}\` started in the background has ended; that step's log has what it wrote`;
-}
-
-/** Where each resource type runs its steps; `pipeline/types/resourceTypes.ts` says what a new type needs. */
-async function runStep(
-  step: Step,
-  { pipeline: { envFile }, environment }: Job,
-  lookup: Lookup,
-  stepContext: StepContext,
-): Promise<StepOutcome> {
-  const filled = fillIn(step, lookup);
-  if (filled.kind === "missing") {
-    const names = filled.names.map((name) => `\`${name}\``).join(", ");
-    const places = `${envFile === undefined ? "" : `in \`${envFile}\` or `}where the ${environment === undefined ? "service" : "run"} was started`;
-    return failed(
-      filled.names.length === 1
-        ? `the environment variable ${names} isn't set ${places}`
-        : `the environment variables ${names} aren't set ${places}`,
-    );
-  }
-  if (filled.kind === "unfit") return failed(filled.problem);
-  // Only what most runs need is loaded before a run begins.
-  switch (filled.step.type) {
-    case "browser": {
-      const { runBrowserStep } = await import("./browser/runBrowserStep.ts");
-      return runBrowserStep(filled.step, stepContext);
-    }
-    case "cli":
-      return runCliStep(filled.step, stepContext);
-    case "http": {
-      const { runHttpStep } = await import("./http/runHttpStep.ts");
-      return runHttpStep(filled.step, stepContext);
-    }
-    case "sql": {
-      const { runSqlStep } = await import("./sql/runSqlStep.ts");
-      return runSqlStep(filled.step, stepContext);
-    }
-    default:
-      return filled.step satisfies never;
-  }
-}
-
-/** The pauses between two scans, in milliseconds; longer only after a slow scan. */
-const pauses = { shortest: 10, longest: 250 } as const;
-/** A pause is at least this many times as long as the scan before it, which bounds the load on a busy machine. */
-const restFactor = 50;
-
-interface RepeatedScan extends Disposable {
-  /** Scans soon, since a process has started. */
-  look(): void;
-}
-
-/**
- * Calls `scan` repeatedly until it is disposed: soon after a process started, since a process that detaches usually does
- * so at once, then after pauses that double. Scans never overlap.
- */
-export function scanRepeatedly(scan: () => void | Promise<void>): RepeatedScan {
-  let timer: NodeJS.Timeout | undefined;
-  let isScanning = false;
-  let isAsked = false;
-  let isOver = false;
-  const goOn = (began: number, pauseAfter: number): void => {
-    isScanning = false;
-    if (isOver) return;
-    const rest = isAsked ? pauses.shortest : Math.max(pauseAfter, (performance.now() - began) * restFactor);
-    const next = isAsked ? pauses.shortest : Math.min(pauseAfter * 2, pauses.longest);
-    timer = setTimeout(() => scanAndContinue(next), rest);
-    timer.unref();
-  };
-  const scanAndContinue = (pauseAfter: number): void => {
-    isScanning = true;
-    isAsked = false;
-    const began = performance.now();
-    // Ignored: the next scan makes up for it, and the end of the run reports lasting problems.
-    try {
-      const looking = scan();
-      if (looking !== undefined) {
-        void looking.catch(() => undefined).then(() => goOn(began, pauseAfter));
-        return;
-      }
-    } catch {}
-    goOn(began, pauseAfter);
-  };
-  return {
-    look() {
-      // One that is asked for already isn't put off.
-      const isComing = isScanning || isAsked;
-      isAsked = true;
-      if (isComing) return;
-      clearTimeout(timer);
-      timer = setTimeout(() => scanAndContinue(pauses.shortest), pauses.shortest);
-      timer.unref();
-    },
-    [Symbol.dispose]: () => {
-      isOver = true;
-      clearTimeout(timer);
-    },
-  };
 }

@@ -9,6 +9,7 @@ import type { Log } from "../machine/log.ts";
 import { launchRunner } from "../runner/launch/launch.ts";
 import { machineMilliseconds } from "../runner/launch/protocol.ts";
 import { ReadyRunner } from "../runner/launch/readyRunner.ts";
+import { cleanupPart } from "../runner/launch/runLimit.ts";
 import { endLeftovers } from "../runner/processes/endProcesses.ts";
 import type { ProcessTable } from "../runner/processes/processTable.ts";
 import { processTable } from "../runner/processes/systemProcesses.ts";
@@ -207,15 +208,19 @@ function runProcesses(
   return {
     launch:
       launch ??
-      ((job, onStep, { onOutput, onArtifact }) =>
-        launchRunner(
+      ((job, onStep, { onOutput, onArtifact, onValues }) => {
+        const limit = job.timeLimitSeconds * 1000;
+        const livesUntil = machineMilliseconds() + limit + runnerPatience;
+        return launchRunner(
           {
             ...job,
             artifactsFolder: runFolder(folder, job.runId).artifacts,
-            livesUntil: machineMilliseconds() + job.timeLimitSeconds * 1000 + runnerPatience,
+            livesUntil,
+            cleanUpAt: livesUntil - cleanupPart(limit, job.pipeline.cleanupMilliseconds),
           },
-          { runners, graceMilliseconds, processes, now, onStep, onOutput, onArtifact },
-        )),
+          { runners, graceMilliseconds, processes, now, onStep, onOutput, onArtifact, onValues },
+        );
+      }),
     prepareRunner: launch === undefined ? (environment) => runners.prepare(environment) : () => {},
     endLeftovers: (run) => endLeftovers(run, { processes, graceMilliseconds }),
   };

@@ -20,7 +20,17 @@ export interface Edit {
 
 /** What mends a problem, all edits together. The kind is for its title in an editor. */
 export interface Fix {
-  readonly kind: "quote" | "indent" | "dash" | "move" | "space" | "insert" | "remove" | "change" | "env" | "params";
+  readonly kind:
+    | "quote"
+    | "indent"
+    | "dash"
+    | "move"
+    | "space"
+    | "insert"
+    | "remove"
+    | "change"
+    | "env"
+    | "params";
   readonly edits: readonly [Edit, ...Edit[]];
 }
 

@@ -5,11 +5,12 @@ import { joinAddress } from "../../pipeline/file/address.ts";
 import type { BrowserStep } from "../../pipeline/types/browserStep.ts";
 import type { Mask } from "../mask/mask.ts";
 import { failed, type StepContext, type StepOutcome, succeeded } from "../step/stepContext.ts";
+import { largestResult, type StepResult, tooLarge } from "../step/stepResult.ts";
 import { checkPage } from "./checkPage.ts";
 import { isTimeout, StepDeadline } from "./deadline.ts";
 import { goTo } from "./goTo.ts";
 import { OpenBrowser } from "./openBrowser.ts";
-import { shorten } from "./pageContent.ts";
+import { shorten, textOf } from "./pageContent.ts";
 import { performAction } from "./performAction.ts";
 
 const longestWords = 300;
@@ -37,10 +38,33 @@ export async function runBrowserStep(step: BrowserStep, stepContext: StepContext
     describeUnexpected(error, stepContext.mask),
   );
   if (stepContext.signal.aborted) return wasEnded;
-  if (browser.broken.aborted) return failed(String(browser.broken.reason));
-  if (problem === undefined) return succeeded;
+  if (browser.broken.aborted) {
+    await stepContext.shared.forget(browser);
+    return failed(String(browser.broken.reason));
+  }
+  const { results } = stepContext;
+  if (results.isNeeded) {
+    const result = await browserResult(browser, deadline.forDiagnosis());
+    results.take(() => result);
+  }
+  const lines = [problem ?? [], results.problems()].flat();
+  if (lines.length === 0) return succeeded;
   await saveFailure(browser, deadline, stepContext);
-  return failed(problem);
+  return failed(lines.join("\n"));
+}
+
+/** What a browser step gives to expressions. A page that doesn't respond has no more than its address. */
+async function browserResult({ page }: OpenBrowser, deadline: StepDeadline): Promise<StepResult> {
+  if (page === undefined) return { values: {}, size: 0 };
+  const url = page.url();
+  try {
+    const [title, text] = await deadline.within(Promise.all([page.title(), textOf(page, deadline.left)]));
+    return text.length > largestResult
+      ? { values: { url, title }, missing: { text: tooLarge }, size: 0 }
+      : { values: { url, title, text }, size: text.length };
+  } catch {
+    return { values: { url }, size: 0 };
+  }
 }
 
 async function problemOf(

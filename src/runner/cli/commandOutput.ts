@@ -1,11 +1,20 @@
 import type { Readable } from "node:stream";
 import { finished } from "node:stream/promises";
 import { setImmediate as nextTurn, setTimeout as pause } from "node:timers/promises";
+import { type Json, parseJson } from "../../pipeline/expression/value.ts";
 import type { TextExpectation } from "../../pipeline/file/values.ts";
 import type { Mask } from "../mask/mask.ts";
 import { OutputSearch } from "../output/outputSearch.ts";
 import { OutputTail } from "../output/outputTail.ts";
+import { readableText } from "../output/readableText.ts";
 import type { StepLog } from "../step/stepContext.ts";
+import { largestResult, type ResultTaker, type StepResult, tooLarge } from "../step/stepResult.ts";
+
+/** A piece of what a program has printed, not masked. */
+interface Printed {
+  readonly stream: "stdout" | "stderr";
+  readonly text: string;
+}
 
 /** How long both pipes have to be silent, and how often a background program may interrupt that. */
 const silenceMilliseconds = 50;
@@ -14,6 +23,7 @@ const mostInterruptions = 20;
 interface OutputDeps {
   readonly mask: Mask;
   readonly log: StepLog;
+  readonly results: Pick<ResultTaker, "isNeeded" | "isSecret">;
   /** What the output has to contain. */
   readonly expected: readonly TextExpectation[] | undefined;
 }
@@ -24,18 +34,65 @@ interface OutputDeps {
  */
 export class CommandOutput {
   readonly #tail = new OutputTail();
-  readonly #pipes: readonly OutputPipe[];
+  readonly #pipes: Readonly<Record<Printed["stream"], OutputPipe>>;
+  readonly #mask: Mask;
+  /** What was printed so far, in its order; undefined where nobody needs it. */
+  #copy: Printed[] | undefined;
+  #length = 0;
 
   constructor(
     { stdout, stderr }: { readonly stdout: Readable; readonly stderr: Readable },
-    { mask, log, expected }: OutputDeps,
+    { mask, log, results, expected }: OutputDeps,
   ) {
-    const open = (stream: "stdout" | "stderr", pipe: Readable) => {
-      const write = (masked: string) => log.write(stream, masked);
-      return new OutputPipe(pipe, { masked: mask.stream(), write, tail: this.#tail, expected });
-    };
-    this.#pipes = [open("stdout", stdout), open("stderr", stderr)];
-    for (const { ended } of this.#pipes) log.waitFor(ended);
+    this.#mask = mask;
+    if (results.isNeeded) this.#copy = [];
+    const open = (stream: Printed["stream"], pipe: Readable) =>
+      new OutputPipe(pipe, {
+        masked: mask.stream(),
+        write: (masked) => log.write(stream, masked),
+        tail: this.#tail,
+        expected,
+        isHeld: results.isSecret,
+        keep: (text) => this.#keep({ stream, text }),
+      });
+    this.#pipes = { stdout: open("stdout", stdout), stderr: open("stderr", stderr) };
+    for (const { ended } of Object.values(this.#pipes)) log.waitFor(ended);
+  }
+
+  /** What a cli step gives to expressions: as a shell's `$(…)` without line ends at its end. */
+  result(exitCode: number | null): StepResult {
+    const values = exitCode === null ? {} : { "exit-code": exitCode };
+    if (this.#length > largestResult) {
+      const names = ["output", "stdout", "stderr", "json"] as const;
+      return { values, missing: Object.fromEntries(names.map((name) => [name, tooLarge])), size: 0 };
+    }
+    const textOf = (stream?: Printed["stream"]) =>
+      (this.#copy ?? [])
+        .filter((printed) => stream === undefined || printed.stream === stream)
+        .map(({ text }) => text)
+        .join("");
+    const shown = (text: string) => readableText(text).replace(/\n+$/, "");
+    const stdout = textOf("stdout");
+    const parsed = parseJson(stdout);
+    const json: Readonly<Record<string, Json>> = parsed === undefined ? {} : { json: parsed.value };
+    const texts = { output: shown(textOf()), stdout: shown(stdout), stderr: shown(textOf("stderr")) };
+    return { values: { ...values, ...texts, ...json }, size: 2 * this.#length };
+  }
+
+  /** Ends the search, and lets through what was held back until its secrets were known. Later output only goes to the log. */
+  close(): void {
+    const printed = this.#copy ?? [];
+    this.#copy = undefined;
+    const isHidden = this.#mask.hidesAll || this.#length > largestResult;
+    if (!isHidden) for (const { stream, text } of printed) this.#pipes[stream].release(text);
+    for (const pipe of Object.values(this.#pipes)) pipe.close(isHidden);
+  }
+
+  #keep(printed: Printed): void {
+    if (this.#copy === undefined) return;
+    this.#length += printed.text.length;
+    if (this.#length > largestResult) this.#copy = [];
+    else this.#copy.push(printed);
   }
 
   /**
@@ -43,7 +100,7 @@ export class CommandOutput {
    * takes.
    */
   async drained(): Promise<void> {
-    const ended = Promise.all(this.#pipes.map((pipe) => pipe.ended)).then(() => true);
+    const ended = Promise.all(Object.values(this.#pipes).map((pipe) => pipe.ended)).then(() => true);
     for (let interruptions = 0; interruptions < mostInterruptions; interruptions += 1) {
       const before = this.#pieces();
       if (await Promise.race([ended, pause(silenceMilliseconds, false)])) break;
@@ -51,12 +108,11 @@ export class CommandOutput {
       await nextTurn();
       if (this.#pieces() === before) break;
     }
-    for (const pipe of this.#pipes) pipe.close();
   }
 
   /** Whether the output of one of the pipes has the expectation of this index. */
   isAsExpected(index: number): boolean {
-    return this.#pipes.some((pipe) => pipe.isAsExpected(index));
+    return Object.values(this.#pipes).some((pipe) => pipe.isAsExpected(index));
   }
 
   /** The end of the output, masked. */
@@ -65,7 +121,7 @@ export class CommandOutput {
   }
 
   #pieces(): number {
-    return this.#pipes.reduce((sum, pipe) => sum + pipe.pieces, 0);
+    return Object.values(this.#pipes).reduce((sum, pipe) => sum + pipe.pieces, 0);
   }
 }
 
@@ -75,6 +131,10 @@ interface PipeDeps {
   readonly write: (masked: string) => void;
   readonly tail: OutputTail;
   readonly expected: readonly TextExpectation[] | undefined;
+  /** Whether nothing is passed on before it is released. */
+  readonly isHeld: boolean;
+  /** Takes the output as it is. */
+  readonly keep: (text: string) => void;
 }
 
 /** One of a program's two outputs. Invalid UTF-8 becomes U+FFFD. */
@@ -86,9 +146,12 @@ class OutputPipe {
   readonly #decoder = new TextDecoder();
   readonly #searches: readonly OutputSearch[];
   #isClosed = false;
+  #isHeld: boolean;
+  #isOver = false;
 
   constructor(pipe: Readable, deps: PipeDeps) {
     this.#deps = deps;
+    this.#isHeld = deps.isHeld;
     this.#searches = (deps.expected ?? []).map((expected) => new OutputSearch(expected));
     pipe.on("data", (bytes: Uint8Array) => {
       this.pieces += 1;
@@ -100,13 +163,24 @@ class OutputPipe {
       })
       .then(() => {
         this.#add(this.#decoder.decode());
-        this.#pass(deps.masked.cut());
+        this.#isOver = true;
+        if (!this.#isHeld) this.#pass(deps.masked.cut());
       });
   }
 
-  /** Ends the search. Later output only goes to the log. */
-  close(): void {
-    this.#deps.tail.add(this.#deps.masked.rest());
+  /** Passes a piece on that was held back. */
+  release(text: string): void {
+    if (this.#isHeld) this.#pass(this.#deps.masked.write(text));
+  }
+
+  /** Ends the search. Later output only goes to the log. @param isHidden whether what is held back, and all later, is dropped. */
+  close(isHidden: boolean): void {
+    if (this.#isHeld && !isHidden) {
+      this.#isHeld = false;
+      if (this.#isOver) this.#pass(this.#deps.masked.cut());
+    }
+    if (!this.#isHeld) this.#deps.tail.add(this.#deps.masked.rest());
+    else if (this.pieces > 0) this.#deps.tail.add("***");
     this.#isClosed = true;
   }
 
@@ -115,7 +189,8 @@ class OutputPipe {
   }
 
   #add(text: string): void {
-    this.#pass(this.#deps.masked.write(text));
+    if (!this.#isHeld) this.#pass(this.#deps.masked.write(text));
+    this.#deps.keep(text);
     if (!this.#isClosed) for (const search of this.#searches) search.write(text);
   }
 

@@ -61,8 +61,8 @@ export async function runCliStep(step: CliStep, stepContext: StepContext): Promi
   const exited = once(child, "exit");
   if (child.pid === undefined) return exited.then(unstarted, unstarted);
   stepContext.onSpawned(child.pid);
-  const { mask, log } = stepContext;
-  const output = new CommandOutput(child, { mask, log, expected: step.expect.output });
+  const { mask, log, results } = stepContext;
+  const output = new CommandOutput(child, { mask, log, results, expected: step.expect.output });
   // On Windows, a program that isn't there is known only now.
   try {
     await exited;
@@ -70,8 +70,12 @@ export async function runCliStep(step: CliStep, stepContext: StepContext): Promi
     return unstarted(error);
   }
   await output.drained();
+  results.take(() => output.result(child.exitCode));
+  output.close();
   log.note(`${howItEnded(child)} after ${duration(performance.now() - began)}`);
-  return judge(step, child, output);
+  const outcome = judge(step, child, output);
+  const lines = [outcome.kind === "failed" ? outcome.message : [], results.problems()].flat();
+  return lines.length === 0 ? succeeded : failed(lines.join("\n"));
 }
 
 /** Whether the system says that the program isn't there. */

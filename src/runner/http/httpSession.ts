@@ -14,6 +14,12 @@ export class HttpSession implements AsyncDisposable {
       .join("; ");
   }
 
+  /** The values of all cookies for an address, by their names. */
+  cookies(url: URL): Record<string, string> {
+    const kept = this.#jar?.getCookiesSync(url.href) ?? [];
+    return Object.fromEntries(kept.map(({ key, value }) => [key, value]));
+  }
+
   /** Keeps the cookies that a reply sets. One that isn't allowed to is left out, as a browser does. */
   async keep(cookies: readonly string[], url: URL): Promise<void> {
     if (this.#jar === undefined) {

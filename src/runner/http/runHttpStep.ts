@@ -1,11 +1,14 @@
+import { parseJson } from "../../pipeline/expression/value.ts";
 import { joinAddress } from "../../pipeline/file/address.ts";
 import { describeExpectation, describeStatus, type TextExpectation } from "../../pipeline/file/values.ts";
 import { type HttpStep, problemOfHeader } from "../../pipeline/types/http.ts";
 import { duration } from "../../text/time.ts";
 import type { Mask } from "../mask/mask.ts";
+import { maskedValue } from "../mask/maskedValue.ts";
 import { searchFor } from "../output/textSearch.ts";
 import { asJson, describeMismatches, showValue } from "../step/jsonMismatches.ts";
 import { failed, type StepContext, type StepOutcome, succeeded } from "../step/stepContext.ts";
+import { httpResult } from "./httpResult.ts";
 import { HttpSession } from "./httpSession.ts";
 import { type HttpReply, type HttpRequest, largestReply, type SendDeps, sendRequest } from "./sendRequest.ts";
 
@@ -14,7 +17,7 @@ export async function runHttpStep(step: HttpStep, stepContext: StepContext): Pro
   const read = requestOf(step);
   if (read.kind === "invalid") return failed(read.problem);
   const { request } = read;
-  const { log, mask, shared, signal } = stepContext;
+  const { log, mask, results, shared, signal } = stepContext;
   const session = await shared.get(HttpSession, step.use, async () => new HttpSession());
   const timeout = AbortSignal.timeout(step.timeoutMilliseconds);
   const inTime = `within ${duration(step.timeoutMilliseconds)}, the step's \`timeout\``;
@@ -34,7 +37,9 @@ export async function runHttpStep(step: HttpStep, stepContext: StepContext): Pro
           log.note(`${describe(asked)} → ${status}, a redirect`);
           asked = shownNext(next);
         },
-        isEnough: (piece, soFar) => mayBeEnough(piece, soFar) && check(soFar()).length === 0,
+        isEnough: (piece, soFar) =>
+          mayBeEnough(piece, soFar) &&
+          [...check(soFar()), ...results.problems(() => httpResult(soFar(), session))].length === 0,
         late: within === undefined ? undefined : AbortSignal.timeout(within),
       },
       signal,
@@ -44,13 +49,14 @@ export async function runHttpStep(step: HttpStep, stepContext: StepContext): Pro
       return failed(sent.problem);
     }
     const { reply } = sent;
+    results.take(() => httpResult(reply, session));
     const came = `${reply.bytes.length}${reply.isCut ? " or more" : ""} bytes`;
     log.note(`${describe(asked)} → ${reply.status} in ${duration(performance.now() - began)}, ${came}`);
     const broken = reply.broken === undefined ? [] : [describeBreak(reply, reply.broken, inTime)];
     // Of a stream that goes on, what hasn't come is the reason.
     const isLooked =
       reply.broken === undefined || /^text\/event-stream\b/.test(reply.headers.get("content-type") ?? "");
-    const lines = [...(isLooked ? check(reply) : []), ...broken];
+    const lines = [...(isLooked ? [...check(reply), ...results.problems()] : []), ...broken];
     await saveBody(reply, lines.length > 0, stepContext);
     return lines.length === 0 ? succeeded : failed(lines.join("\n"));
   } catch (error) {
@@ -143,7 +149,7 @@ function bodyOf(body: HttpStep["body"]): string | undefined {
     case "text":
       return body.text;
     case "json":
-      return JSON.stringify(body.value);
+      return asJson(body.value);
     default:
       return body satisfies never;
   }
@@ -255,21 +261,6 @@ function excerptOf(reply: HttpReply, mask: Mask): string {
   return shorten(start.replace(/\s+/g, " ").trim(), longestExcerpt);
 }
 
-function parseJson(text: string): { readonly value: unknown } | undefined {
-  try {
-    // A function for each value takes long, and can't be called as deep as V8 parses.
-    return { value: /\d{16}/.test(text) ? JSON.parse(text, exactly) : JSON.parse(text) };
-  } catch {
-    return undefined;
-  }
-}
-
-/** Whole numbers beyond those that a number can hold stay as they came. */
-function exactly(_name: string, value: unknown, context?: { readonly source?: string }): unknown {
-  if (typeof value !== "number" || Number.isSafeInteger(Math.trunc(value))) return value;
-  return /^-?\d+$/.test(context?.source ?? "") ? BigInt(context?.source ?? "") : value;
-}
-
 function shorten(text: string, most: number): string {
   return text.length > most ? `${text.slice(0, most)}…` : text;
 }
@@ -318,17 +309,7 @@ async function saveBody(
 /** JSON stays JSON: a number that is masked becomes a text. @returns undefined for what is none. */
 function maskedJson(text: string, mask: Mask): string | undefined {
   const parsed = parseJson(text);
-  if (parsed === undefined) return undefined;
-  const hidden = (value: unknown): unknown => {
-    if (Array.isArray(value)) return value.map(hidden);
-    if (typeof value === "string") return mask.hide(value);
-    if (typeof value !== "object" || value === null) {
-      const shown = mask.hide(String(value));
-      return shown === String(value) ? value : shown;
-    }
-    return Object.fromEntries(Object.entries(value).map(([name, item]) => [mask.hide(name), hidden(item)]));
-  };
-  return mask.hide(asJson(hidden(parsed.value)));
+  return parsed && mask.hide(asJson(maskedValue(parsed.value, mask)));
 }
 
 function mediaTypeOf(headers: HttpReply["headers"]): string {

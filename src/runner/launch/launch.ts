@@ -10,11 +10,14 @@ import { newTraces, type RunTraces } from "../processes/processTable.ts";
 import type { RunnerIdentity } from "../processes/runCgroups.ts";
 import { removeScratch } from "../processes/scratchFolder.ts";
 import {
+  type CleanupOrder,
   type Job,
   type LifeSign,
   type Message,
+  machineMilliseconds,
   messageSchema,
   type RunnerJob,
+  type RunValues,
   readLines,
   type SavedArtifact,
   type StepOutput,
@@ -23,7 +26,7 @@ import type { ReadyRunner, RunnerExit, RunnerProcess } from "./readyRunner.ts";
 
 /** A step as it is now. */
 export type LaunchedStep = RunStep & {
-  readonly status: "running" | "succeeded" | "failed" | "stopped" | "lost" | "skipped";
+  readonly status: "running" | "succeeded" | "failed" | "stopped" | "lost" | "skipped" | "not-reached";
 };
 
 export interface LaunchDeps {
@@ -38,6 +41,8 @@ export interface LaunchDeps {
   readonly onStep: (step: LaunchedStep, index: number) => void;
   readonly onOutput: (output: StepOutput) => void;
   readonly onArtifact: (artifact: SavedArtifact) => void;
+  /** Called with the inputs before the first step, and with the outputs once all steps have succeeded, where there are any. */
+  readonly onValues: (values: RunValues) => void;
 }
 
 export interface RunningJob {
@@ -50,8 +55,11 @@ export interface RunningJob {
   readonly identity: Promise<RunnerIdentity | undefined>;
   /** Never rejects, and resolves only when no process of the run is left. */
   readonly ended: Promise<RunnerEnd>;
-  /** Ends the run's processes: SIGTERM, the grace time, SIGKILL. Further calls do nothing. */
-  stop(): void;
+  /**
+   * Ends the run's processes: SIGTERM, the grace time, SIGKILL. Further calls do nothing.
+   * @param cleanUpMilliseconds only its steps end, and it may clean up for so long before it ends by itself.
+   */
+  stop(cleanUpMilliseconds?: number): void;
 }
 
 /** A run in a process of its own, which may have to hear that it may live on. */
@@ -92,6 +100,8 @@ class Launch implements LaunchedRun {
   readonly #errors = new OutputTail();
   readonly #traces: RunTraces;
   readonly #running = new Map<number, string>();
+  /** The steps that there is something to say of. */
+  readonly #reached = new Set<number>();
   readonly #gone = new AbortController();
   #end: RunnerEnd | undefined;
 
@@ -126,17 +136,24 @@ class Launch implements LaunchedRun {
     return this.#runner.identity;
   }
 
-  stop(): void {
-    if (this.#end === undefined) this.#end = { kind: "stopped" };
-    this.#runner.stdin.end();
+  stop(cleanUpMilliseconds?: number): void {
+    this.#end ??= { kind: "stopped" };
     // A suspended process would not notice.
     if (this.#deps.processes.canTerminate) this.#runner.process.kill("SIGCONT");
+    if (cleanUpMilliseconds !== undefined) {
+      this.#tell({ cleanUpUntil: machineMilliseconds() + cleanUpMilliseconds });
+      return;
+    }
+    this.#runner.stdin.end();
     void this.#endStuckRunner();
   }
 
   live(livesUntil: number): void {
-    const sign: LifeSign = { livesUntil };
-    if (this.#runner.stdin.writable) this.#runner.stdin.write(`${JSON.stringify(sign)}\n`);
+    this.#tell({ livesUntil });
+  }
+
+  #tell(line: LifeSign | CleanupOrder): void {
+    if (this.#runner.stdin.writable) this.#runner.stdin.write(`${JSON.stringify(line)}\n`);
   }
 
   async #watch(): Promise<RunnerEnd> {
@@ -154,7 +171,7 @@ class Launch implements LaunchedRun {
     if (exit.kind === "exited") await closed;
     await removeScratch(this.#job.runId);
     const end = problem ?? this.#end ?? { kind: "died", message: this.#describeDeath(exit) };
-    this.#stopRunningSteps(end);
+    this.#endSteps(end);
     return end;
   }
 
@@ -187,9 +204,14 @@ class Launch implements LaunchedRun {
           ...(startedAt === undefined ? {} : { startedAt }),
           stoppedAt: message.at,
           ...(message.message === undefined ? {} : { message: message.message }),
+          ...(message.attempts === undefined ? {} : { attempts: message.attempts }),
         });
         return;
       }
+      case "inputs":
+      case "outputs":
+        this.#deps.onValues(message);
+        return;
       case "output":
         this.#deps.onOutput(message);
         return;
@@ -208,15 +230,22 @@ class Launch implements LaunchedRun {
   }
 
   #emitStep(index: number, change: Omit<LaunchedStep, "name" | "type">): void {
+    this.#reached.add(index);
     const step = this.#job.pipeline.steps[index];
-    if (step !== undefined) this.#deps.onStep({ name: step.name, type: step.type, ...change }, index);
+    if (step === undefined) return;
+    const { name, type, isCleanup } = step;
+    this.#deps.onStep({ name, type, ...(isCleanup && { cleanup: isCleanup }), ...change }, index);
   }
 
-  #stopRunningSteps(end: RunnerEnd): void {
+  /** Says of the steps that are left how they ended. What a run that died would have reached isn't known. */
+  #endSteps(end: RunnerEnd): void {
     const stoppedAt = this.#deps.now().toISOString();
     const status = end.kind === "died" ? "lost" : "stopped";
     for (const [index, startedAt] of this.#running) this.#emitStep(index, { status, startedAt, stoppedAt });
     this.#running.clear();
+    if (end.kind === "died") return;
+    for (const index of this.#job.pipeline.steps.keys())
+      if (!this.#reached.has(index)) this.#emitStep(index, { status: "not-reached" });
   }
 
   /**

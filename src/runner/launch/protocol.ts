@@ -1,10 +1,11 @@
 import type { Readable } from "node:stream";
 import * as z from "zod/mini";
+import { type InputValues, inputValuesSchema } from "../../contract/inputs.ts";
 import type { Pipeline } from "../../pipeline/pipeline.ts";
 
 /**
- * The protocol between the service and a runner's process, one JSON value a line: one job to the runner and its life signs,
- * and messages to the service. The job's pipe stays open; when it closes, the runner ends the run.
+ * The protocol between the service and a runner's process, one JSON value a line: one job to the runner, its life signs
+ * and an order to clean up, and messages to the service. The job's pipe stays open; when it closes, the runner ends the run.
  */
 export interface Job extends RunnerJob {
   /** From SIGTERM to SIGKILL when the run's processes are ended, in milliseconds. */
@@ -15,6 +16,12 @@ export interface Job extends RunnerJob {
 export interface LifeSign {
   /** See `RunnerJob.livesUntil`. */
   readonly livesUntil: number;
+}
+
+/** A line after the job: the steps are to end now, and what cleans up is to run. */
+export interface CleanupOrder {
+  /** When that has to be over, in `machineMilliseconds`. */
+  readonly cleanUpUntil: number;
 }
 
 /**
@@ -46,6 +53,13 @@ export interface RunnerJob {
    * been suspended, and can neither keep the run's time limit nor its lease.
    */
   readonly livesUntil?: number;
+  /** When the steps end by themselves so that the run cleans up, likewise: the time limit without the cleanup's part of it. */
+  readonly cleanUpAt?: number | undefined;
+  /** Complete but for those that the run finds out. */
+  readonly inputs?: InputValues | undefined;
+  /** What expressions know of the run beside its id and pipeline. `startedAt` is when it was made. */
+  readonly project?: string | undefined;
+  readonly startedAt?: string | undefined;
 }
 
 const index = z.int().check(z.nonnegative());
@@ -66,9 +80,16 @@ export const messageSchema = z.discriminatedUnion("kind", [
     kind: z.literal("step-stopped"),
     index,
     at: z.string(),
-    status: outcome,
+    /** Stopped: it had to end so that the run cleans up. */
+    status: z.enum(["succeeded", "failed", "stopped"]),
     message: z.optional(z.string()),
+    /** How many attempts it took, for a step with `retry`. */
+    attempts: z.optional(z.int().check(z.positive())),
   }),
+  /** The values of all inputs of the run, masked, before its first step. */
+  z.object({ kind: z.literal("inputs"), inputs: inputValuesSchema }),
+  /** What is kept of the run, masked, once its steps have succeeded. */
+  z.object({ kind: z.literal("outputs"), outputs: z.record(z.string(), z.unknown()) }),
   /** A piece of a step's log, masked. The joined pieces of a stream are the whole output. */
   z.object({
     kind: z.literal("output"),
@@ -93,6 +114,7 @@ export const messageSchema = z.discriminatedUnion("kind", [
 
 export type Message = z.infer<typeof messageSchema>;
 export type StepOutput = Extract<Message, { kind: "output" }>;
+export type RunValues = Extract<Message, { kind: "inputs" | "outputs" }>;
 export type SavedArtifact = Extract<Message, { kind: "artifact" }>;
 
 /**

@@ -5,10 +5,32 @@ const stars = "***";
 
 /** Masks secrets in all that is shown, also where they are encoded or escaped. */
 export class Mask {
-  readonly #search: SecretSearch;
+  #secrets: Secrets;
+  #hidesAll = false;
 
   constructor(values: Iterable<string>) {
-    this.#search = new SecretSearch(secretForms(values));
+    this.#secrets = new Secrets(values);
+  }
+
+  /** Masks these too from here on, also in streams that have begun. */
+  add(values: readonly string[]): void {
+    this.#secrets.add(values);
+  }
+
+  /** A mask of the same secrets, those that are added later included, for the texts of one step. */
+  ofStep(): Mask {
+    const mask = new Mask([]);
+    mask.#secrets = this.#secrets;
+    return mask;
+  }
+
+  /** Masks each text as a whole from here on, since what is secret in it can't be told; not a stream. */
+  hideAll(): void {
+    this.#hidesAll = true;
+  }
+
+  get hidesAll(): boolean {
+    return this.#hidesAll;
   }
 
   /** Masks a complete text. */
@@ -18,6 +40,7 @@ export class Mask {
 
   /** Masks the first `length` characters of a text; a secret that the cut would split is left out. */
   hideIn(text: string, length: number): string {
+    if (this.#hidesAll) return text === "" ? "" : stars;
     const stream = this.stream();
     const shown = stream.write(text.slice(0, length));
     return length < text.length ? shown : shown + stream.end();
@@ -25,12 +48,33 @@ export class Mask {
 
   /** Masks a text that arrives in pieces, across which a secret may be split. */
   stream(): MaskedStream {
-    return new MaskedStream(this.#search);
+    return new MaskedStream(this.#secrets);
+  }
+}
+
+/** The secrets of a run, which become more. */
+class Secrets {
+  readonly #values: Set<string>;
+  #search: SecretSearch;
+
+  constructor(values: Iterable<string>) {
+    this.#values = new Set(values);
+    this.#search = new SecretSearch(secretForms(this.#values));
+  }
+
+  get search(): SecretSearch {
+    return this.#search;
+  }
+
+  add(values: readonly string[]): void {
+    if (values.every((value) => this.#values.has(value))) return;
+    for (const value of values) this.#values.add(value);
+    this.#search = new SecretSearch(secretForms(this.#values));
   }
 }
 
 class MaskedStream {
-  readonly #search: SecretSearch;
+  readonly #secrets: Secrets;
   /** A possible beginning of a secret, and how much of it belongs to a secret found before. */
   #held = "";
   #coveredTo = 0;
@@ -40,8 +84,8 @@ class MaskedStream {
   #enough = 0;
   #steps = 0;
 
-  constructor(search: SecretSearch) {
-    this.#search = search;
+  constructor(secrets: Secrets) {
+    this.#secrets = secrets;
   }
 
   /** The search's steps so far, without those of `rest`. */
@@ -75,7 +119,7 @@ class MaskedStream {
    */
   rest(): string {
     if (this.#held.length - this.#coveredTo >= shortestSecret) return this.#endsInStars ? "" : stars;
-    const copy = new MaskedStream(this.#search);
+    const copy = new MaskedStream(this.#secrets);
     copy.#held = this.#held;
     copy.#coveredTo = this.#coveredTo;
     copy.#endsInStars = this.#endsInStars;
@@ -84,7 +128,7 @@ class MaskedStream {
   }
 
   #show(text: string, isWhole: boolean): string {
-    const { covered, until, effort, steps, inVain } = this.#search.in(text, isWhole, this.#effort);
+    const { covered, until, effort, steps, inVain } = this.#secrets.search.in(text, isWhole, this.#effort);
     this.#effort = effort;
     this.#steps += steps;
     let shown = "";

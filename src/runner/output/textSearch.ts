@@ -12,34 +12,54 @@ export class PatternFault extends Error {
 }
 
 /** @param cause what the match threw. V8 compiles a pattern at its first match, and may find it too large. */
-function faultOf(expectation: TextExpectation, cause: unknown): PatternFault {
-  const pattern = quoted(describeExpectation(expectation));
+function faultOf(written: string, cause: unknown): PatternFault {
+  const pattern = quoted(written);
   const why = wasInterrupted(cause)
     ? `took longer than ${duration(mostMilliseconds)} on this text; write it without repetition within repetition`
     : "is too large to be matched; write a shorter one";
   return new PatternFault(`the pattern ${pattern} ${why}`, { cause });
 }
 
-/**
- * Makes a function that says whether a text matches the expectation.
- *
- * A pattern with catastrophic backtracking would block the process, so it runs as a script of `node:vm`, which V8 can
- * interrupt within a match. The function throws PatternFault then.
- */
+/** Makes a function that says whether a text matches the expectation. The function throws PatternFault. */
 export function searchFor(expectation: TextExpectation): (text: string) => boolean {
   if (expectation.kind === "contains") return (text) => text.includes(expectation.text);
-  const expression = new RegExp(expectation.source, expectation.flags);
-  const script = new Script("matches()");
+  const pattern = new RegExp(expectation.source, expectation.flags);
+  const search = searchLines(pattern, describeExpectation(expectation));
+  return (text) => search(text) !== null;
+}
+
+/**
+ * The first match in a line of the text.
+ * @throws PatternFault
+ */
+export function firstMatch(pattern: RegExp, text: string): RegExpExecArray | null {
+  return searchLines(pattern, String(pattern))(text);
+}
+
+/**
+ * A pattern with catastrophic backtracking would block the process, so it runs as a script of `node:vm`, which V8 can
+ * interrupt within a match.
+ */
+function searchLines(pattern: RegExp, written: string): (text: string) => RegExpExecArray | null {
+  const script = new Script("search()");
   let lines = "";
+  let found: RegExpExecArray | null = null;
   const context = createContext({
-    matches: () => lines.split(/\r?\n/).some((line) => expression.test(line)),
+    search: () => {
+      lines.split(/\r?\n/).some((line) => {
+        found = pattern.exec(line);
+        return found !== null;
+      });
+    },
   });
   return (text) => {
     lines = text;
+    found = null;
     try {
-      return script.runInContext(context, { timeout: mostMilliseconds }) === true;
+      script.runInContext(context, { timeout: mostMilliseconds });
+      return found;
     } catch (error) {
-      throw faultOf(expectation, error);
+      throw faultOf(written, error);
     }
   };
 }

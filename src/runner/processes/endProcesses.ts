@@ -63,6 +63,30 @@ export async function endProcesses({
   }
 }
 
+/**
+ * Ends the programs of one step, while the run goes on: SIGTERM to the group of each, and SIGKILL to those that are left after the
+ * grace time.
+ * @param settled aborted when the step has ended: after that another process may have the id.
+ */
+export async function endPrograms(
+  pids: readonly number[],
+  graceMilliseconds: number,
+  settled: AbortSignal,
+): Promise<void> {
+  for (const pid of pids) terminate(groupOf(pid));
+  try {
+    await pause(graceMilliseconds, undefined, { signal: settled });
+    for (const pid of pids) isSignalled(groupOf(pid), "SIGKILL");
+  } catch {
+    // Ignored: the step has ended.
+  }
+}
+
+/** As `process.kill` takes it. On Windows there are no groups. */
+function groupOf(pid: number): number {
+  return process.platform === "win32" ? pid : -pid;
+}
+
 /** Sends SIGCONT too, since a suspended process can't handle SIGTERM. */
 function terminate(pid: number): void {
   isSignalled(pid, "SIGTERM");

@@ -1,4 +1,5 @@
 import pg from "pg";
+import { asJson } from "../step/jsonMismatches.ts";
 
 /**
  * A column's value for JSON. Booleans, JSON, arrays of common types, and numbers that JSON can hold exactly keep their
@@ -38,7 +39,7 @@ export function postgresToJson(value: unknown, type: number): unknown {
 export function jsonToPostgres(value: unknown, isArray: boolean): unknown {
   if (value === null) return null;
   if (isArray && Array.isArray(value)) return value.map((item) => jsonToPostgres(item, true));
-  return typeof value === "string" ? value : JSON.stringify(value);
+  return typeof value === "string" ? value : asJson(value);
 }
 
 /** A reviver: a number that JavaScript can't hold exactly becomes its text. */

@@ -1,9 +1,11 @@
+import { parseJson } from "../../pipeline/expression/value.ts";
 import { type DatabaseAddress, readDatabaseUrl } from "../../pipeline/types/databaseUrl.ts";
 import type { SqlStep } from "../../pipeline/types/sql.ts";
 import { duration } from "../../text/time.ts";
 import type { Mask } from "../mask/mask.ts";
 import { describeMismatches, showValue } from "../step/jsonMismatches.ts";
 import { failed, type StepContext, type StepOutcome, succeeded } from "../step/stepContext.ts";
+import { type StepResult, tooLarge } from "../step/stepResult.ts";
 import { mostText, NoConnection, type ReadRows, type SqlConnection, type Stopped } from "./sqlConnection.ts";
 import { SqliteConnection } from "./sqliteConnection.ts";
 
@@ -39,11 +41,20 @@ export async function runSqlStep(step: SqlStep, stepContext: StepContext): Promi
   if (outcome === undefined) return failed(await stopped(step, stepContext, connection));
   if (outcome.kind === "failed") return failed(outcome.problem);
   const { rows } = outcome;
+  stepContext.results.take(() => sqlResult(rows));
   const took = duration(performance.now() - began);
   stepContext.log.note(`${rows.count} ${rows.count === 1 ? "row" : "rows"} in ${took}`);
   await saveRows(rows, stepContext);
-  const lines = checkRows(step.expect, rows, stepContext.mask);
+  const lines = [...checkRows(step.expect, rows, stepContext.mask), ...stepContext.results.problems()];
   return lines.length === 0 ? succeeded : failed(lines.join("\n"));
+}
+
+/** What an sql step gives to expressions. */
+function sqlResult({ rows, returned, count }: ReadRows): StepResult {
+  const values = { "row-count": count };
+  if (rows.length < returned) return { values, missing: { rows: tooLarge }, size: 0 };
+  const size = rows.reduce((sum, row) => sum + row.length, 0);
+  return { values: { ...values, rows: rows.map((row) => parseJson(row)?.value ?? null) }, size };
 }
 
 type FoundDatabase =
@@ -71,7 +82,9 @@ function unlessAborted<T>(signal: AbortSignal, work: () => Promise<T>): Promise<
 }
 
 async function stopped(step: SqlStep, stepContext: StepContext, connection: SqlConnection): Promise<string> {
-  return `${describeEnd(step, stepContext, "the statement wasn't over")}${describeStop(await connection.stop())}`;
+  const end = await connection.stop();
+  await stepContext.shared.forget(connection);
+  return `${describeEnd(step, stepContext, "the statement wasn't over")}${describeStop(end)}`;
 }
 
 function describeEnd(step: SqlStep, stepContext: StepContext, what: string): string {

@@ -2,6 +2,7 @@ import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { describeError } from "../../contract/errors.ts";
 import { isBlank } from "../../pipeline/types/statementText.ts";
 import { duration } from "../../text/time.ts";
+import { asJson } from "../step/jsonMismatches.ts";
 import {
   describeStatementProblem,
   type ReadRows,
@@ -188,6 +189,7 @@ function sqliteToJson(value: unknown): unknown {
 function jsonToSqlite(value: unknown): null | number | bigint | string {
   switch (typeof value) {
     case "string":
+    case "bigint":
       return value;
     case "boolean":
       return value ? 1n : 0n;
@@ -195,7 +197,7 @@ function jsonToSqlite(value: unknown): null | number | bigint | string {
       // Node binds numbers as floats, and in a column without a type `1.0` differs from `1`.
       return Number.isSafeInteger(value) ? BigInt(value) : value;
     default:
-      return value === null ? null : JSON.stringify(value);
+      return value === null ? null : asJson(value);
   }
 }
 

@@ -107,6 +107,8 @@ function startChild({ environment, program, root }: StepContext): ChildProcess {
       cwd: root,
       env: { ...environment, ELECTRON_RUN_AS_NODE: "1" },
       stdio: ["ignore", "ignore", "ignore", "ipc"],
+      // JSON has no bigint.
+      serialization: "advanced",
       windowsHide: true,
     });
   } catch (error) {

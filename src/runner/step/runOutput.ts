@@ -15,7 +15,7 @@ interface RunOutputDeps {
 }
 
 /** The log and the artifacts of one step. */
-interface StepOutputs {
+export interface StepOutputs {
   readonly log: StepLog;
   readonly saveArtifact: (artifact: NewArtifact) => Promise<void>;
   /** Sends what the step's log still buffers. */

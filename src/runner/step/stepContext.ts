@@ -1,5 +1,6 @@
 import type { OutputStream } from "../launch/protocol.ts";
 import type { Mask } from "../mask/mask.ts";
+import type { ResultTaker } from "./stepResult.ts";
 
 /** How a step ended. `message` is for people; a part that is cut short is masked before the cut, all of it before it is sent. */
 export type StepOutcome =
@@ -25,11 +26,12 @@ export interface StepContext {
   readonly mask: Mask;
   /** The step's log. */
   readonly log: StepLog;
+  readonly results: ResultTaker;
   /** Saves a file with the run, such as a screenshot. Text is masked. */
   readonly saveArtifact: (artifact: NewArtifact) => Promise<void>;
   /** What the run's steps share, such as a connection; disposed when the run ends. */
   readonly shared: SharedResources;
-  /** Aborted when the run has to end; nothing may be started after that. */
+  /** Aborted when the step has to end; nothing may be started after that. */
   readonly signal: AbortSignal;
   /** Called with the id of each program started; on Linux and macOS also the id of its process group. */
   readonly onSpawned: (pid: number) => void;
@@ -83,6 +85,15 @@ export class SharedResources implements AsyncDisposable {
     }
     if (thing instanceof type) return thing;
     throw new TypeError(`${name} is no ${type.name}`);
+  }
+
+  /** Lets go of a resource that is of no more use; the next step that needs one creates it anew. */
+  async forget(thing: AsyncDisposable): Promise<void> {
+    for (const sameType of this.#held.values()) {
+      for (const [name, making] of sameType) {
+        if ((await making.catch(() => undefined)) === thing) sameType.delete(name);
+      }
+    }
   }
 
   /** Disposes everything, including what is still being created. Never rejects. */

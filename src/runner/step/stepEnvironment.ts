@@ -2,9 +2,6 @@ import { accessSync, constants } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, delimiter, dirname, join } from "node:path";
-import { type Address, inAddress } from "../../pipeline/file/address.ts";
-import { splitText } from "../../pipeline/file/textPieces.ts";
-import type { Step } from "../../pipeline/types/resourceTypes.ts";
 import { type Environment, ofProduct } from "../../project/environment.ts";
 import type { RunnerJob } from "../launch/protocol.ts";
 import { runMarker } from "../processes/processTable.ts";
@@ -53,83 +50,6 @@ export function variable(
   if (exact !== undefined || platform !== "win32") return exact;
   const wanted = name.toUpperCase();
   return Object.entries(environment).find(([candidate]) => candidate.toUpperCase() === wanted)?.[1];
-}
-
-/** A step with the environment's values, or why some can't be filled in, in a sentence. */
-type FilledIn =
-  | { readonly kind: "filled"; readonly step: Step }
-  | { readonly kind: "missing"; readonly names: readonly string[] }
-  | { readonly kind: "unfit"; readonly problem: string };
-
-export type Lookup = (name: string) => string | undefined;
-
-/** Replaces every `${{ env.NAME }}` in a step's texts, names of members included, by its value; within an address encoded. */
-export function fillIn(step: Step, lookup: Lookup): FilledIn {
-  const missing = new Set<string>();
-  const unfit = new Set<string>();
-  /** @param shown how a value stands behind what is there already. */
-  const fill = (text: string, shown: (before: string, value: string) => string | undefined): string => {
-    const split = splitText(text);
-    // The parser has rejected invalid references, so this text only looks like one.
-    if (split.kind === "invalid") return text;
-    return split.pieces.reduce((before, piece) => {
-      if (piece.kind === "words") return before + piece.words;
-      if (piece.kind === "source") return before;
-      const value = lookup(piece.name);
-      if (value === undefined) missing.add(piece.name);
-      const fitting = shown(before, value ?? "");
-      if (fitting === undefined) unfit.add(piece.name);
-      return before + (fitting ?? "");
-    }, "");
-  };
-  const filled = mapTexts(withoutAddress(step), (text) => fill(text, (_, value) => value));
-  const address = addressOf(step) && mapTexts(addressOf(step), (text) => fill(text, inAddress));
-  if (missing.size > 0) return { kind: "missing", names: [...missing] };
-  const [name] = unfit;
-  if (name !== undefined) {
-    const problem = `with the value of \`${name}\` a part of the address is \`.\` or \`..\`, which would make another path of it`;
-    return { kind: "unfit", problem };
-  }
-  return { kind: "filled", step: withAddress(filled, address) };
-}
-
-function addressOf(step: Step): Address | undefined {
-  return step.type === "http" ? step.address : step.type === "browser" ? step.goto : undefined;
-}
-
-function withAddress(step: Step, address: Address | undefined): Step {
-  if (address === undefined) return step;
-  return step.type === "http"
-    ? { ...step, address }
-    : step.type === "browser"
-      ? { ...step, goto: address }
-      : step;
-}
-
-function withoutAddress(step: Step): Step {
-  return withAddress(step, addressOf(step) && { target: "" });
-}
-
-/** The names of all variables that the steps refer to. Their values are masked. */
-export function referencedNames(steps: readonly Step[]): ReadonlySet<string> {
-  const names = new Set<string>();
-  for (const step of steps) {
-    fillIn(step, (name) => {
-      names.add(name);
-      return "";
-    });
-  }
-  return names;
-}
-
-function mapTexts<T>(value: T, change: (text: string) => string): T;
-function mapTexts(value: unknown, change: (text: string) => string): unknown {
-  if (typeof value === "string") return change(value);
-  if (Array.isArray(value)) return value.map((item) => mapTexts(item, change));
-  if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([name, item]) => [change(name), mapTexts(item, change)]),
-  );
 }
 
 /** Where a shell that has no PATH looks for programs, which it would no longer do with one. */

@@ -3,9 +3,12 @@ import type { StopReason } from "../../contract/runners.ts";
 import type { Clock } from "../../machine/clock.ts";
 import type { Log } from "../../machine/log.ts";
 import type { RunningJob } from "../../runner/launch/launch.ts";
+import type { RunValues } from "../../runner/launch/protocol.ts";
+import { RunLimit } from "../../runner/launch/runLimit.ts";
 import type { EventBus } from "../store/eventBus.ts";
 import { setRunner } from "../store/leases.ts";
 import { touchRun } from "../store/runChanges.ts";
+import { setInputs, setOutputs } from "../store/runInputs.ts";
 import { markCancelling, putStep, type RunEnd, removeRun, stopRun } from "../store/runs.ts";
 import type { Write } from "../store/tables.ts";
 import type { Writer } from "../store/writer.ts";
@@ -21,9 +24,9 @@ export interface ActiveRunsDeps {
   /** Writes the end of a run and grants its slot (`Admission.release`). */
   readonly release: (orgId: string, end: (tx: Write) => Promise<void>) => Promise<void>;
   readonly launch: (
-    job: LocalWork & Pick<ServedRun, "runId" | "agent" | "timeLimitSeconds">,
+    job: LocalWork & Pick<ServedRun, "runId" | "agent" | "timeLimitSeconds"> & { readonly startedAt: string },
     onStep: (step: RunStep, position: number) => void,
-    record: RunRecord,
+    record: RunRecord & { readonly onValues: (values: RunValues) => void },
   ) => RunningJob;
   /** Called when a run may be launched soon. */
   readonly prepareRunner: (environment: readonly string[] | undefined) => void;
@@ -39,6 +42,8 @@ interface ActiveRun {
   /** Undefined until a caller has its reply: only then the processes are started. */
   job: RunningJob | undefined;
   isWithdrawn: boolean;
+  /** Of the job. */
+  limit: RunLimit | undefined;
   stopReason: StopReason | undefined;
   /** The name of the running step. */
   step: string | undefined;
@@ -93,6 +98,7 @@ export class ActiveRuns implements Runs {
       callers: 1,
       job: undefined,
       isWithdrawn: false,
+      limit: undefined,
       stopReason: undefined,
       step: undefined,
       ended: undefined,
@@ -149,20 +155,28 @@ export class ActiveRuns implements Runs {
       return written;
     };
     const record = this.#deps.record(active.orgId, runId);
-    const { agent, timeLimitSeconds: seconds } = run;
+    const { agent, createdAt: startedAt, timeLimitSeconds: seconds } = run;
     // Steps that a full disk has not taken are written with the end.
     const unwritten = new Map<number, RunStep>();
     const onStep = (step: RunStep, position: number) => {
       active.step = step.status === "running" ? step.name : undefined;
+      if (step.cleanup && step.status === "running") active.limit?.cleaningUp();
       unwritten.set(position, step);
       void write((tx) => putStep(tx, runId, position, step)).then((isWritten) => {
         if (isWritten && unwritten.get(position) === step) unwritten.delete(position);
         this.#emitRun(active.orgId, runId);
       });
     };
+    const onValues = (values: RunValues) => {
+      const set = (tx: Write) =>
+        values.kind === "inputs"
+          ? setInputs(tx, runId, values.inputs)
+          : setOutputs(tx, runId, values.outputs);
+      void write(set).then(() => this.#emitRun(active.orgId, runId));
+    };
     try {
-      const job = { runId, agent, timeLimitSeconds: seconds, ...active.work };
-      active.job = this.#deps.launch(job, onStep, record);
+      const job = { runId, agent, startedAt, timeLimitSeconds: seconds, ...active.work };
+      active.job = this.#deps.launch(job, onStep, { ...record, onValues });
     } catch (error) {
       this.#deps.log("error", "run not launched", { runId, error });
       const end = { status: "lost", reason: "its runner couldn't be started" } as const;
@@ -174,11 +188,17 @@ export class ActiveRuns implements Runs {
     void write((tx) => touchRun(tx, runId)).then(() => this.#emitRun(active.orgId, runId));
     void job.identity.then((runner) => runner && write((tx) => setRunner(tx, runId, runner)));
     const origin = seconds === active.work.pipeline.timeLimitSeconds ? "file" : "start";
-    active.cancelTimer = this.#deps.clock.after(seconds * 1000, () => {
-      this.#stop(runId, { kind: "timed-out", seconds, origin, step: active.step });
+    const limit = new RunLimit({
+      ...{ clock: this.#deps.clock, job, limitMilliseconds: seconds * 1000 },
+      cleanupMilliseconds: active.work.pipeline.cleanupMilliseconds,
+      onReached: () => {
+        const reason = { kind: "timed-out", seconds, origin, step: active.step } as const;
+        if (!this.#stop(runId, reason)) limit.stop();
+      },
     });
+    active.limit = limit;
     active.ended = job.ended.then(async (end) => {
-      active.cancelTimer();
+      limit[Symbol.dispose]();
       await writes;
       await record
         .complete()
@@ -205,18 +225,21 @@ export class ActiveRuns implements Runs {
   }
 
   /**
-   * Begins to end a run, which keeps its slot until its processes are gone. The first reason to stop stays; an ended run
-   * is left as it is. Where `cancelling` can't be written, `upToDate` says it until the end is written.
+   * Begins to end a run, which keeps its slot until its processes are gone. The first reason to stop stays, and another cancel ends
+   * what cleans up; an ended run is left as it is. Where `cancelling` can't be written, `upToDate` says it until the end is written.
    * @throws PipelineError when it can't be written for a run that isn't active: then nothing has begun.
    */
   async cancel(orgId: string, runId: string, by: string): Promise<void> {
-    const isActive = this.#runs.has(runId);
-    if (isActive && !this.#stop(runId, { kind: "cancelled", by })) return;
+    const active = this.#runs.get(runId);
+    if (active !== undefined && !this.#stop(runId, { kind: "cancelled", by })) {
+      active.limit?.stop();
+      return;
+    }
     try {
       await this.#deps.writer.write((tx) => markCancelling(tx, runId));
       this.#emitRun(orgId, runId);
     } catch (error) {
-      if (!isActive) throw error;
+      if (active === undefined) throw error;
       this.#deps.log("error", "not written that a run is being cancelled", { runId, error });
       this.#deps.bus.emit(orgId, { kind: "unwritten-run", runId });
     }
@@ -248,7 +271,7 @@ export class ActiveRuns implements Runs {
     if (active.job === undefined && active.ended !== undefined) return false;
     active.stopReason = reason;
     this.#deps.log("info", "run stopping", { runId, why: reason.kind });
-    if (active.job !== undefined) active.job.stop();
+    if (active.limit !== undefined) active.limit.stop();
     else {
       active.cancelTimer();
       active.ended = this.#writeEnd(runId, active, stoppedEnd(reason));

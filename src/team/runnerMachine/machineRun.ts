@@ -8,14 +8,14 @@ import { snapshotSeconds } from "../../contract/service.ts";
 import type { Clock } from "../../machine/clock.ts";
 import type { Log } from "../../machine/log.ts";
 import { parsePipeline } from "../../pipeline/parsePipeline.ts";
-import type { Pipeline } from "../../pipeline/pipeline.ts";
 import {
   type LaunchDeps,
   type LaunchedRun,
   type LaunchedStep,
   launchRunner,
 } from "../../runner/launch/launch.ts";
-import { machineMilliseconds } from "../../runner/launch/protocol.ts";
+import { machineMilliseconds, type RunnerJob } from "../../runner/launch/protocol.ts";
+import { cleanupPart, RunLimit } from "../../runner/launch/runLimit.ts";
 import { noteProcess, removeFolder } from "./machineFolder.ts";
 import { Outbox } from "./outbox.ts";
 import { type RunnerApi, retryPauses } from "./runnerApi.ts";
@@ -62,6 +62,8 @@ export class MachineRun {
   #renewedAt: number;
   #cancelFence = () => {};
   #job: LaunchedRun | undefined;
+  /** Of the job, once there is one. */
+  #limit: RunLimit | undefined;
   #stopReason: StopReason | undefined;
   #step: string | undefined;
   #isFenced = false;
@@ -98,11 +100,12 @@ export class MachineRun {
     this.#fence();
   }
 
-  /** Begins to end the run. The first reason stays. */
+  /** Begins to end the run: its steps, then what cleans up. The first reason stays; the service says it again and again. */
   stop(reason: StopReason): void {
-    if (this.#ending.signal.aborted) return;
+    if (this.#ending.signal.aborted || this.#stopReason !== undefined) return;
     this.#stopReason = reason;
-    this.#end();
+    if (this.#limit === undefined) this.#end();
+    else this.#limit.stop();
   }
 
   /** The run is not this runner's any more: ends it without a word. */
@@ -180,19 +183,39 @@ export class MachineRun {
   async #run(): Promise<RunnerEnd> {
     const { work, timeLimitSeconds } = this.#work;
     const { clock, log } = this.#deps;
-    const parsed = parsePipeline(work.text, work.path);
+    const { parts = {} } = work;
+    const parsed = parsePipeline(work.text, work.path, (path) => {
+      const text = Object.hasOwn(parts, path) ? parts[path] : undefined;
+      return text === undefined ? undefined : { kind: "read", text };
+    });
     if (parsed.kind === "invalid") {
       const [{ line, message }] = parsed.problems;
       return { kind: "failed", message: `${work.path}:${line}: ${message}` };
     }
     const { pipeline } = parsed;
-    using timers = new DisposableStack();
-    timers.defer(
-      clock.after(timeLimitSeconds * 1000, () => {
+    const limitMilliseconds = timeLimitSeconds * 1000;
+    const { cleanupMilliseconds } = pipeline;
+    using limit = new RunLimit({
+      ...{ clock, limitMilliseconds, cleanupMilliseconds },
+      job: {
+        stop: (cleaning) => {
+          if (cleaning === undefined || this.#job === undefined) this.#end();
+          else this.#job.stop(cleaning);
+        },
+      },
+      onReached: () => {
         const origin = timeLimitSeconds === pipeline.timeLimitSeconds ? "file" : "start";
-        this.stop({ kind: "timed-out", seconds: timeLimitSeconds, origin, step: this.#step });
-      }),
-    );
+        const reason = { kind: "timed-out", seconds: timeLimitSeconds, origin, step: this.#step } as const;
+        if (this.#stopReason === undefined) this.stop(reason);
+        else limit.stop();
+      },
+    });
+    this.#limit = limit;
+    const cleanUpAt =
+      machineMilliseconds() +
+      limitMilliseconds -
+      cleanupPart(limitMilliseconds, cleanupMilliseconds) +
+      processMilliseconds;
     const root = join(this.#folder, "files");
     await mkdir(root, { recursive: true, mode: 0o700 });
     const { signal } = this.#ending;
@@ -206,7 +229,7 @@ export class MachineRun {
       if (problem !== undefined) return { kind: "failed", message: problem };
       signal.throwIfAborted();
     }
-    const job = this.#launch(pipeline, root);
+    const job = this.#launch({ pipeline, root, cleanUpAt });
     this.#job = job;
     void job.identity
       .then((identity) => identity && noteProcess(this.#folder, identity))
@@ -217,14 +240,12 @@ export class MachineRun {
     return await job.ended;
   }
 
-  #launch(pipeline: Pipeline, root: string): LaunchedRun {
+  #launch(how: Pick<RunnerJob, "pipeline" | "root" | "cleanUpAt">): LaunchedRun {
+    const { work, agent, project, startedAt } = this.#work;
     return launchRunner(
       {
-        runId: this.runId,
-        root,
-        pipeline,
-        agent: this.#work.agent,
-        fromStep: this.#work.work.fromStep,
+        ...how,
+        ...{ runId: this.runId, agent, project, startedAt, fromStep: work.fromStep, inputs: work.inputs },
         isSnapshot: true,
         artifactsFolder: this.#artifacts,
         livesUntil: this.#livesUntil + processMilliseconds,
@@ -233,10 +254,12 @@ export class MachineRun {
         ...this.#deps,
         onStep: (step: LaunchedStep, index) => {
           this.#step = step.status === "running" ? step.name : undefined;
+          if (step.cleanup && step.status === "running") this.#limit?.cleaningUp();
           this.#outbox.add({ kind: "step", index, ...step });
         },
         onOutput: (output) => this.#outbox.add(output),
         onArtifact: (artifact) => this.#outbox.add(artifact),
+        onValues: (values) => this.#outbox.add(values),
       },
     );
   }

@@ -48,7 +48,11 @@ describe("a run in a process of its own", function () {
       kind: "failed",
       message: "echo oh no; exit 3: exited with 3, expected 0:\noh no",
     });
-    assert.equal(told.at(-1)?.step.message, "exited with 3, expected 0:\noh no");
+    assert.equal(told[1]?.step.message, "exited with 3, expected 0:\noh no");
+    assert.deepEqual(told[2], {
+      index: 1,
+      step: { name: `touch '${folder.path}/after'`, type: "cli", status: "not-reached" },
+    });
     assert.equal(existsSync(join(folder.path, "after")), false);
   });
 

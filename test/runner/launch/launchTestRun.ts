@@ -6,7 +6,7 @@ import { systemClock } from "../../../src/machine/clock.ts";
 import { parsePipeline } from "../../../src/pipeline/parsePipeline.ts";
 import type { Pipeline } from "../../../src/pipeline/pipeline.ts";
 import { type LaunchDeps, launchRunner, type RunningJob } from "../../../src/runner/launch/launch.ts";
-import type { SavedArtifact, StepOutput } from "../../../src/runner/launch/protocol.ts";
+import type { RunnerJob, RunValues, SavedArtifact, StepOutput } from "../../../src/runner/launch/protocol.ts";
 import { ReadyRunner, type RunnerProgram } from "../../../src/runner/launch/readyRunner.ts";
 import { processTable } from "../../../src/runner/processes/systemProcesses.ts";
 import { runnerPath } from "../../service/programs.ts";
@@ -20,6 +20,8 @@ export interface TestRun {
   readonly told: { readonly index: number; readonly step: RunStep }[];
   readonly outputs: StepOutput[];
   readonly artifacts: SavedArtifact[];
+  /** Its inputs and outputs. */
+  readonly kept: RunValues[];
 }
 
 export function launchTestRun(
@@ -27,15 +29,17 @@ export function launchTestRun(
   pipeline: Pipeline,
   changes: LaunchChanges = {},
   artifactsFolder = join(root, "artifacts"),
+  more: Partial<RunnerJob> = {},
 ): TestRun {
   const told: TestRun["told"] = [];
   const outputs: StepOutput[] = [];
   const artifacts: SavedArtifact[] = [];
+  const kept: RunValues[] = [];
   const runId = newRunId();
   const processes = processTable(process.platform);
   const program = { execPath: process.execPath, runnerPath, env: process.env, processes, ...changes };
   const job = launchRunner(
-    { runId, root, pipeline, artifactsFolder },
+    { runId, root, pipeline, artifactsFolder, ...more },
     {
       runners: new ReadyRunner(program, systemClock),
       graceMilliseconds: 5000,
@@ -44,10 +48,11 @@ export function launchTestRun(
       onStep: (step, index) => told.push({ index, step }),
       onOutput: (output) => outputs.push(output),
       onArtifact: (artifact) => artifacts.push(artifact),
+      onValues: (values) => kept.push(values),
       ...changes,
     },
   );
-  return { runId, job, told, outputs, artifacts };
+  return { runId, job, told, outputs, artifacts, kept };
 }
 
 export function newRunId(): string {

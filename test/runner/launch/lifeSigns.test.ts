@@ -40,6 +40,7 @@ describe("a run that needs life signs", function () {
         onStep: () => {},
         onOutput: () => {},
         onArtifact: () => {},
+        onValues: () => {},
       },
     );
     const lines = () => (existsSync(file) ? readFileSync(file, "utf8").split("\n") : []);

@@ -60,6 +60,7 @@ describe("a runner that is kept ready", function () {
             ...{ runners: ready, processes, graceMilliseconds: 500, now: () => new Date() },
             onStep: () => {},
             onArtifact: () => {},
+            onValues: () => {},
             onOutput: ({ stream, text }) => stream === "stdout" && printed.push(text),
           },
         );

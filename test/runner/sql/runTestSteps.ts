@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import type { Step } from "../../../src/pipeline/types/resourceTypes.ts";
 import { runSqlStep } from "../../../src/runner/sql/runSqlStep.ts";
+import { fillIn } from "../../../src/runner/step/fillIn.ts";
 import type { StepContext, StepOutcome } from "../../../src/runner/step/stepContext.ts";
-import { fillIn } from "../../../src/runner/step/stepEnvironment.ts";
 import { pipelineOf } from "../launch/launchTestRun.ts";
 import { stepContextFor, type TestStepContext } from "../step/stepContextFor.ts";
 
@@ -60,7 +60,11 @@ async function runFilled(
   stepContext: StepContext,
   environment: Readonly<Record<string, string>>,
 ): Promise<StepOutcome> {
-  const filled = fillIn(step, (name) => environment[name]);
+  const filled = fillIn(step, {
+    variable: (name) => environment[name],
+    variablesAt: "here",
+    evaluate: () => assert.fail("this step has expressions"),
+  });
   assert.ok(filled.kind === "filled" && filled.step.type === "sql");
   return runSqlStep(filled.step, stepContext);
 }

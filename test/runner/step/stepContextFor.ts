@@ -52,6 +52,7 @@ export function stepContextFor(root: string, changes: Partial<StepContext> = {})
         note: (line) => log.note(line),
         waitFor: () => {},
       },
+      results: { isNeeded: false, isSecret: false, take: () => {}, problems: () => [] },
       saveArtifact: async (artifact) => void kept.push(artifact),
       shared,
       signal: new AbortController().signal,

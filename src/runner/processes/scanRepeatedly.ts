@@ -1,0 +1,57 @@
+/** The pauses between two scans, in milliseconds; longer only after a slow scan. */
+const pauses = { shortest: 10, longest: 250 } as const;
+/** A pause is at least this many times as long as the scan before it, which bounds the load on a busy machine. */
+const restFactor = 50;
+
+interface RepeatedScan extends Disposable {
+  /** Scans soon, since a process has started. */
+  look(): void;
+}
+
+/**
+ * Calls `scan` repeatedly until it is disposed: soon after a process started, since a process that detaches usually does
+ * so at once, then after pauses that double. Scans never overlap.
+ */
+export function scanRepeatedly(scan: () => void | Promise<void>): RepeatedScan {
+  let timer: NodeJS.Timeout | undefined;
+  let isScanning = false;
+  let isAsked = false;
+  let isOver = false;
+  const goOn = (began: number, pauseAfter: number): void => {
+    isScanning = false;
+    if (isOver) return;
+    const rest = isAsked ? pauses.shortest : Math.max(pauseAfter, (performance.now() - began) * restFactor);
+    const next = isAsked ? pauses.shortest : Math.min(pauseAfter * 2, pauses.longest);
+    timer = setTimeout(() => scanAndContinue(next), rest);
+    timer.unref();
+  };
+  const scanAndContinue = (pauseAfter: number): void => {
+    isScanning = true;
+    isAsked = false;
+    const began = performance.now();
+    // Ignored: the next scan makes up for it, and the end of the run reports lasting problems.
+    try {
+      const looking = scan();
+      if (looking !== undefined) {
+        void looking.catch(() => undefined).then(() => goOn(began, pauseAfter));
+        return;
+      }
+    } catch {}
+    goOn(began, pauseAfter);
+  };
+  return {
+    look() {
+      // One that is asked for already isn't put off.
+      const isComing = isScanning || isAsked;
+      isAsked = true;
+      if (isComing) return;
+      clearTimeout(timer);
+      timer = setTimeout(() => scanAndContinue(pauses.shortest), pauses.shortest);
+      timer.unref();
+    },
+    [Symbol.dispose]: () => {
+      isOver = true;
+      clearTimeout(timer);
+    },
+  };
+}

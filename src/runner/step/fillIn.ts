@@ -1,0 +1,205 @@
+import { asText, ExpressionFault, type Json } from "../../pipeline/expression/value.ts";
+import { inAddress } from "../../pipeline/file/address.ts";
+import { splitText, type TextPiece } from "../../pipeline/file/textPieces.ts";
+import { plannedStep } from "../../pipeline/file/values.ts";
+import type { Pipeline } from "../../pipeline/pipeline.ts";
+import type { Step } from "../../pipeline/types/resourceTypes.ts";
+
+/** What expressions are filled in with. */
+export interface Filling {
+  /** The value of a variable; undefined when it isn't set. */
+  readonly variable: (name: string) => string | undefined;
+  /** Where variables are set, for a message: "where the run was started". */
+  readonly variablesAt: string;
+  /**
+   * The value of an expression that is more than a variable.
+   * @param scope the scope that it was written for: 0 is the file's, 1 the first part's; undefined is the step's own.
+   * @throws ExpressionFault when it has none.
+   */
+  readonly evaluate: (source: string, scope: number | undefined) => Json;
+}
+
+/** A step whose expressions are filled in, or why they can't be, in a sentence. */
+type FilledIn =
+  | { readonly kind: "filled"; readonly step: Step }
+  | { readonly kind: "unfit"; readonly problem: string };
+
+/**
+ * Replaces every `${{ … }}` in a step's texts, names of members included, by its value; within an address encoded. What is done
+ * before and around the step, such as its `if`, is left as it is.
+ */
+export function fillIn(step: Step, filling: Filling): FilledIn {
+  const texts = new Texts(filling);
+  const filled = mapTexts(step, "", texts);
+  const { problem } = texts;
+  return problem === undefined ? { kind: "filled", step: filled } : { kind: "unfit", problem };
+}
+
+/**
+ * The same in values of any type.
+ * @throws ExpressionFault when an expression can't be filled in.
+ */
+export function fillValue(value: unknown, filling: Filling): Json {
+  const texts = new Texts(filling);
+  const filled = mapValue(value, texts);
+  if (texts.problem !== undefined) throw new ExpressionFault(texts.problem);
+  return filled;
+}
+
+/** How the value of a piece stands behind what is before it; undefined for one that can't stand there. */
+type Join = (before: string, value: string) => string | undefined;
+
+const asItIs: Join = (_, value) => value;
+
+/** Fills texts in, and collects why some can't be. */
+class Texts {
+  readonly #filling: Filling;
+  readonly #missing = new Set<string>();
+  #fault: string | undefined;
+
+  constructor(filling: Filling) {
+    this.#filling = filling;
+  }
+
+  /** What can't be filled in. The variables that aren't set are told together. */
+  get problem(): string | undefined {
+    const names = [...this.#missing].map((name) => `\`${name}\``);
+    if (names.length === 0) return this.#fault;
+    const { variablesAt } = this.#filling;
+    return names.length === 1
+      ? `the environment variable ${names[0]} isn't set ${variablesAt}`
+      : `the environment variables ${names.join(", ")} aren't set ${variablesAt}`;
+  }
+
+  /** An expression that stands alone keeps its type. */
+  value(text: string): Json {
+    const pieces = piecesOf(text);
+    const [first] = pieces;
+    return first !== undefined && pieces.length === 1 ? this.#valueOf(first) : this.text(text, asItIs);
+  }
+
+  text(text: string, join: Join): string {
+    return piecesOf(text).reduce((before, piece) => {
+      if (piece.kind === "words") return before + piece.words;
+      const fitting = join(
+        before,
+        this.#caught(() => asText(this.#valueOf(piece))),
+      );
+      const what = piece.kind === "variable" ? piece.name : piece.source.trim();
+      if (fitting === undefined)
+        this.#fault ??= `the value of \`${what}\` is \`.\` or \`..\`, which would make another path of the address`;
+      return before + (fitting ?? "");
+    }, "");
+  }
+
+  #caught<T extends Json>(make: () => T): T | "" {
+    try {
+      return make();
+    } catch (error) {
+      if (!(error instanceof ExpressionFault)) throw error;
+      this.#fault ??= error.message;
+      return "";
+    }
+  }
+
+  #valueOf(piece: TextPiece): Json {
+    switch (piece.kind) {
+      case "words":
+        return piece.words;
+      case "variable": {
+        const value = this.#filling.variable(piece.name);
+        if (value === undefined) this.#missing.add(piece.name);
+        return value ?? "";
+      }
+      case "source":
+        return this.#caught(() => this.#filling.evaluate(piece.source, piece.scope));
+      default:
+        return piece satisfies never;
+    }
+  }
+}
+
+/** The parser has rejected texts that are invalid, so that one only looks like an expression. */
+function piecesOf(text: string): readonly TextPiece[] {
+  const split = splitText(text);
+  return split.kind === "valid" ? split.pieces : [{ kind: "words", words: text }];
+}
+
+/** The places in a step that hold values of any type, and those of an address. */
+const anyValue = /^\/(?:body\/value|expect\/(?:json\/value|rows)|statements\/\d+\/params)$/;
+const anAddress = /^\/(?:address|goto)(?:\/|$)/;
+
+/** @param path where the value is in its step: `/expect/json`. */
+function mapTexts<T>(value: T, path: string, texts: Texts): T;
+function mapTexts(value: unknown, path: string, texts: Texts): unknown {
+  if (value === undefined) return undefined;
+  if (anyValue.test(path)) return mapValue(value, texts);
+  if (typeof value === "string") return texts.text(value, anAddress.test(path) ? inAddress : asItIs);
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map((item, index) => mapTexts(item, `${path}/${index}`, texts));
+  return Object.fromEntries(
+    Object.entries(value).map(([name, item]) =>
+      path === "" && Object.hasOwn(plannedStep, name)
+        ? [name, item]
+        : [texts.text(name, asItIs), mapTexts(item, `${path}/${name}`, texts)],
+    ),
+  );
+}
+
+function mapValue(value: unknown, texts: Texts): Json {
+  if (Array.isArray(value)) return value.map((item) => mapValue(item, texts));
+  switch (typeof value) {
+    case "string":
+      return texts.value(value);
+    case "number":
+    case "boolean":
+    case "bigint":
+      return value;
+    case "object":
+      return value === null
+        ? null
+        : Object.fromEntries(
+            Object.entries(value).map(([name, item]) => [texts.text(name, asItIs), mapValue(item, texts)]),
+          );
+    default:
+      return null;
+  }
+}
+
+/** What a pipeline's expressions are about. */
+export interface Written {
+  readonly variables: ReadonlySet<string>;
+  /** The expressions that are more than a variable, each without braces. */
+  readonly expressions: ReadonlySet<string>;
+}
+
+export function writtenIn(pipeline: Pipeline): Written {
+  const variables = new Set<string>();
+  const expressions = new Set<string>();
+  const visit = (value: unknown): void => {
+    if (typeof value === "string") {
+      if (!value.includes("${{")) return;
+      for (const piece of piecesOf(value)) {
+        if (piece.kind === "variable") variables.add(piece.name);
+        else if (piece.kind === "source") expressions.add(piece.source);
+      }
+    } else if (Array.isArray(value)) {
+      value.forEach(visit);
+    } else if (typeof value === "object" && value !== null) {
+      Object.keys(value).forEach(visit);
+      Object.values(value).forEach(visit);
+    }
+  };
+  visit(pipeline);
+  for (const { if: condition, that = [], mask = [] } of pipeline.steps) {
+    for (const text of [condition ?? [], that, mask.map(inResult)].flat()) expressions.add(text);
+  }
+  for (const { if: condition } of pipeline.parts ?? [])
+    if (condition !== undefined) expressions.add(condition);
+  return { variables, expressions };
+}
+
+/** The expression for a path of `mask`. */
+export function inResult(path: string): string {
+  return path.startsWith("[") ? `this${path}` : `this.${path}`;
+}

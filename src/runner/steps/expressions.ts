@@ -1,0 +1,91 @@
+import { createHash, randomUUID } from "node:crypto";
+import type { Tools } from "../../pipeline/expression/callFunction.ts";
+import { type Contexts, evaluate } from "../../pipeline/expression/evaluate.ts";
+import { explain } from "../../pipeline/expression/explain.ts";
+import { type Expression, references } from "../../pipeline/expression/expression.ts";
+import { parseExpression } from "../../pipeline/expression/parseExpression.ts";
+import { ExpressionFault, type Json } from "../../pipeline/expression/value.ts";
+import { firstMatch, PatternFault } from "../output/textSearch.ts";
+
+const everywhere = ["env", "inputs", "steps", "run", "each", "this"] as const;
+
+/** What a pipeline's expressions refer to. */
+interface Referred {
+  readonly variables: ReadonlySet<string>;
+  /** The ids of steps and parts; `all` where an expression finds one only in the run. */
+  readonly ids: ReadonlySet<string> | "all";
+}
+
+/**
+ * The expressions of a run, each parsed once. With the parser in it this file is loaded only for a pipeline that has more than
+ * variables.
+ */
+export class Expressions {
+  readonly #now: () => Date;
+  readonly #parsed = new Map<string, Expression>();
+
+  constructor(now: () => Date) {
+    this.#now = now;
+  }
+
+  /** @throws ExpressionFault when it has no value. */
+  evaluate(source: string, contexts: Contexts, hide: Tools["hide"]): Json {
+    return evaluate(this.#parse(source), contexts, this.#tools(hide));
+  }
+
+  /** @returns why it isn't true, see `explain`. @throws ExpressionFault when it is neither true nor false. */
+  explain(source: string, contexts: Contexts, hide: Tools["hide"]): string | undefined {
+    return explain(this.#parse(source), contexts, this.#tools(hide));
+  }
+
+  referred(sources: Iterable<string>): Referred {
+    const variables = new Set<string>();
+    const ids = new Set<string>();
+    let isAll = false;
+    for (const source of sources) {
+      for (const { context, path } of this.#references(source)) {
+        const [first] = path;
+        if (context === "env" && first !== undefined) variables.add(String(first.name));
+        if (context === "steps" && first === undefined) isAll = true;
+        if (context === "steps" && first !== undefined) ids.add(String(first.name));
+      }
+    }
+    return { variables, ids: isAll ? "all" : ids };
+  }
+
+  /** None of an expression that is invalid, which says so once it is evaluated. */
+  #references(source: string): ReturnType<typeof references> {
+    try {
+      return references(this.#parse(source));
+    } catch (error) {
+      if (error instanceof ExpressionFault) return [];
+      throw error;
+    }
+  }
+
+  #parse(source: string): Expression {
+    const known = this.#parsed.get(source);
+    if (known !== undefined) return known;
+    const parsed = parseExpression(source, everywhere);
+    // The file's own check comes before a run, so only a pipeline that was made elsewhere has one that is invalid.
+    if (parsed.kind === "invalid") throw new ExpressionFault(`\`${source}\`: ${parsed.problem}`);
+    this.#parsed.set(source, parsed.expression);
+    return parsed.expression;
+  }
+
+  #tools(hide: Tools["hide"]): Tools {
+    return {
+      now: this.#now,
+      uuid: randomUUID,
+      sha256: (text) => createHash("sha256").update(text).digest("hex"),
+      match: (pattern, text) => {
+        try {
+          return firstMatch(pattern, text);
+        } catch (error) {
+          throw error instanceof PatternFault ? new ExpressionFault(error.message) : error;
+        }
+      },
+      hide,
+    };
+  }
+}

@@ -1,0 +1,315 @@
+import { meantSteps } from "../../contract/fromStep.ts";
+import type { InputValue } from "../../contract/inputs.ts";
+import { ExpressionFault } from "../../pipeline/expression/value.ts";
+import { startsInBackground } from "../../pipeline/startsInBackground.ts";
+import type { Step } from "../../pipeline/types/resourceTypes.ts";
+import { duration } from "../../text/time.ts";
+import { type Job, type Message, machineMilliseconds } from "../launch/protocol.ts";
+import { maskedValue } from "../mask/maskedValue.ts";
+import { endPrograms } from "../processes/endProcesses.ts";
+import { fillValue } from "../step/fillIn.ts";
+import type { RunOutput } from "../step/runOutput.ts";
+import { failed } from "../step/stepContext.ts";
+import { ResultMemory } from "../step/stepResult.ts";
+import { givenInputs } from "./inputs.ts";
+import { Parts } from "./parts.ts";
+import { type PerformDeps, type Performed, performStep } from "./performStep.ts";
+import { isTrue, type Scopes } from "./scopes.ts";
+
+interface RunDeps {
+  readonly stepContext: PerformDeps["stepContext"];
+  readonly output: RunOutput;
+  readonly scopes: Scopes;
+  /** Whether an expression refers to this id. */
+  readonly isNeeded: (id: string) => boolean;
+  readonly send: (message: Message) => void;
+  readonly now: () => Date;
+  /** Whether a step has left a program that still runs. */
+  readonly isAnythingRunning: () => Promise<boolean>;
+  /** Aborted when the steps have to end so that the run can clean up. */
+  readonly cleaningUp: AbortSignal;
+  /** When the cleanup has to be over, in `machineMilliseconds`, as far as that was said. */
+  readonly cleanUpUntil: () => number;
+}
+
+/**
+ * Runs the steps in order until one fails, then those that clean up, and sends the outcome of each. Sends nothing more once the
+ * signal is aborted.
+ */
+export async function runSteps(job: Job, deps: RunDeps): Promise<void> {
+  await new RunOfSteps(job, deps).run();
+}
+
+/** How long a step that has to end may take for it, in milliseconds: its program from SIGTERM to SIGKILL, and all of it. */
+const stepping = { grace: 1000, patience: 2000 } as const;
+/** In bytes, as JSON. */
+const largestOutputs = 64 * 1024;
+
+/** How a phase of the run ended: all its steps are done with, one that failed ended it, or it was stopped. */
+type PhaseEnd = "done" | "failed" | "stopped";
+
+class RunOfSteps {
+  readonly #job: Job;
+  readonly #deps: RunDeps;
+  readonly #parts: Parts;
+  readonly #memory = new ResultMemory();
+  readonly #first: number;
+  /** Why the run fails: its first failure. */
+  #failure: string | undefined;
+
+  constructor(job: Job, deps: RunDeps) {
+    const { pipeline, fromStep } = job;
+    this.#job = job;
+    this.#deps = deps;
+    this.#parts = new Parts(pipeline.parts ?? [], deps.scopes);
+    const [first = 0] = fromStep === undefined ? [] : meantSteps(pipeline.steps, fromStep);
+    this.#first = first;
+  }
+
+  async run(): Promise<void> {
+    const { signal } = this.#deps.stepContext;
+    if (this.#isDone(() => this.#takeInputs())) {
+      const end = await this.#runMain();
+      if (signal.aborted) return;
+      if (end === "done" && this.#failure === undefined) this.#isDone(() => this.#giveOutputs());
+      await this.#cleanUp();
+      // Whoever has stopped the steps knows the end.
+      if (signal.aborted || end === "stopped") return;
+    }
+    const message = this.#failure;
+    this.#deps.send(
+      message === undefined
+        ? { kind: "finished", outcome: "succeeded" }
+        : { kind: "finished", outcome: "failed", message },
+    );
+  }
+
+  /** @returns false for what couldn't be done; then the run fails. */
+  #isDone(act: () => void): boolean {
+    try {
+      act();
+      return true;
+    } catch (error) {
+      if (!(error instanceof ExpressionFault)) throw error;
+      this.#fail(error.message);
+      return false;
+    }
+  }
+
+  #fail(message: string): void {
+    this.#failure ??= this.#shown(message);
+  }
+
+  #takeInputs(): void {
+    const { scopes, send } = this.#deps;
+    const { pipeline, inputs = {} } = this.#job;
+    scopes.begin(undefined, {});
+    if (pipeline.inputs === undefined) return;
+    const values = givenInputs(pipeline.inputs, inputs, scopes.at(undefined));
+    scopes.begin(undefined, values);
+    const { mask } = this.#deps.stepContext;
+    const shown = Object.entries(values).map(([name, value]): [string, InputValue] => {
+      const text = mask.hide(String(value));
+      return [name, text === String(value) ? value : text];
+    });
+    send({ kind: "inputs", inputs: Object.fromEntries(shown) });
+  }
+
+  #giveOutputs(): void {
+    const { outputs: written } = this.#job.pipeline;
+    if (written === undefined) return;
+    const { scopes, stepContext, send } = this.#deps;
+    const masked = maskedValue(fillValue(written, scopes.at(undefined)), stepContext.mask);
+    // A whole number beyond 2^53 becomes text, since not all who read it can hold it.
+    const text = JSON.stringify(masked, (_, item) => (typeof item === "bigint" ? String(item) : item));
+    const bytes = Buffer.byteLength(text);
+    if (bytes > largestOutputs) {
+      const problem = `the outputs have ${bytes} bytes as JSON, and at most ${largestOutputs} are kept`;
+      throw new ExpressionFault(problem);
+    }
+    send({ kind: "outputs", outputs: JSON.parse(text) });
+  }
+
+  async #runMain(): Promise<PhaseEnd> {
+    const { cleaningUp, stepContext } = this.#deps;
+    const signal = AbortSignal.any([stepContext.signal, cleaningUp]);
+    const steps = [...this.#job.pipeline.steps.entries()].filter(([, { isCleanup }]) => isCleanup !== true);
+    for (const [index, step] of steps) {
+      if (index < this.#first) {
+        this.#skip(index);
+        continue;
+      }
+      if (signal.aborted) return "stopped";
+      const end = await this.#goThrough(index, step, signal);
+      if (end !== "done") return end;
+    }
+    return this.#leaveParts(undefined) ? "done" : "failed";
+  }
+
+  /** Runs a step, unless it or its part is skipped. */
+  async #goThrough(index: number, step: Step, signal: AbortSignal): Promise<PhaseEnd> {
+    if (!this.#leaveParts(step.part)) return "failed";
+    const position = this.#parts.moveTo(step.part);
+    switch (position.kind) {
+      case "skipped":
+        this.#skip(index);
+        return "done";
+      case "failed":
+        // Nothing of the part has run, so its first step says why.
+        this.#started(index);
+        this.#stopped(index, { status: "failed", message: this.#shown(position.message) });
+        this.#fail(`${step.name}: ${position.message}`);
+        return this.#parts.giveUp(position.part) ? "done" : "failed";
+      case "inside": {
+        const end = await this.#runStep(index, step, signal);
+        if (end !== "failed") return end;
+        if (step.goesOn === true) {
+          this.#parts.mar(step.part);
+          return "done";
+        }
+        return this.#parts.giveUp(step.part) ? "done" : "failed";
+      }
+      default:
+        return position satisfies never;
+    }
+  }
+
+  /** Leaves the parts that are over before the next step. @returns whether the run goes on. */
+  #leaveParts(next: number | undefined): boolean {
+    for (let left = this.#parts.leave(next); left !== undefined; left = this.#parts.leave(next)) {
+      this.#fail(`${this.#parts.name(left.part)}: its outputs: ${left.message}`);
+      if (!this.#parts.giveUp(left.part)) return false;
+    }
+    return true;
+  }
+
+  /** Runs what cleans up, all of it: a step that fails doesn't keep the next one from its part. */
+  async #cleanUp(): Promise<void> {
+    const { pipeline } = this.#job;
+    const { cleanUpUntil, scopes, stepContext } = this.#deps;
+    const steps = [...pipeline.steps.entries()].filter(([, { isCleanup }]) => isCleanup === true);
+    const { cleanupMilliseconds } = pipeline;
+    if (steps.length === 0 || cleanupMilliseconds === undefined) return;
+    const over = new AbortController();
+    const rest = Math.min(cleanupMilliseconds, cleanUpUntil() - machineMilliseconds());
+    const timer = setTimeout(() => over.abort(), Math.max(0, rest));
+    const signal = AbortSignal.any([stepContext.signal, over.signal]);
+    for (const [index, step] of steps) {
+      if (signal.aborted) break;
+      // What a part cleans up is there only once the part has begun.
+      if (index < this.#first || !scopes.has(step.part)) this.#skip(index);
+      else await this.#runStep(index, step, signal);
+    }
+    clearTimeout(timer);
+    if (over.signal.aborted)
+      this.#fail(`what cleans up wasn't over within ${duration(cleanupMilliseconds)}, its \`finally-limit\``);
+  }
+
+  async #runStep(index: number, step: Step, signal: AbortSignal): Promise<PhaseEnd> {
+    const { mask, signal: ended } = this.#deps.stepContext;
+    let isSkipped = false;
+    let problem: string | undefined;
+    try {
+      isSkipped = step.if !== undefined && !isTrue(step.if, this.#deps.scopes.at(step.part));
+    } catch (error) {
+      if (!(error instanceof ExpressionFault)) throw error;
+      problem = error.message;
+    }
+    if (isSkipped) {
+      this.#skip(index);
+      const nothing = step.each === undefined ? { outcome: "skipped", time: 0, attempts: 0 } : [];
+      this.#deps.scopes.add(step.part, step.id, nothing);
+      return "done";
+    }
+    this.#started(index);
+    const performed =
+      problem === undefined
+        ? await this.#perform(index, step, signal)
+        : { outcome: failed(problem), attempts: 1, result: { outcome: "failed", time: 0, attempts: 0 } };
+    if (ended.aborted) return "stopped";
+    const attempts = step.retry === undefined ? {} : { attempts: performed?.attempts ?? 1 };
+    if (performed !== undefined) this.#deps.scopes.add(step.part, step.id, performed.result);
+    if (performed?.outcome.kind === "succeeded") {
+      this.#stopped(index, { status: "succeeded", ...attempts });
+      return "done";
+    }
+    if (performed === undefined || signal.aborted) {
+      this.#stopped(index, { status: "stopped", ...attempts });
+      return "stopped";
+    }
+    const gone = await this.#goneProgram(performed.outcome.message, index);
+    const message = mask.hide(`${performed.outcome.message}${gone}`);
+    this.#stopped(index, { status: "failed", message, ...attempts });
+    this.#fail(`${step.name}: ${message}`);
+    return "failed";
+  }
+
+  /** @returns undefined for a step that hasn't ended in time after it had to. */
+  async #perform(index: number, step: Step, signal: AbortSignal): Promise<Performed | undefined> {
+    const { output, stepContext, scopes, isNeeded } = this.#deps;
+    const { agent } = this.#job;
+    const outputs = output.step(index);
+    if (index === this.#first && agent !== undefined) outputs.log.note(`started by the agent ${agent}`);
+    const programs: number[] = [];
+    const onSpawned = (pid: number) => {
+      stepContext.onSpawned(pid);
+      // A connection or a browser is the run's: the cleanup may need it.
+      if (step.type === "cli") programs.push(pid);
+    };
+    const settled = new AbortController();
+    const performing = performStep(step, {
+      stepContext: { ...stepContext, signal, onSpawned },
+      outputs,
+      scopes,
+      memory: this.#memory,
+      isNeeded: step.id !== undefined && isNeeded(step.id),
+    }).finally(() => settled.abort());
+    const late = stoppedLate(signal, settled.signal, () => {
+      // At the run's end all its processes are ended.
+      if (!stepContext.signal.aborted) void endPrograms(programs, stepping.grace, settled.signal);
+    });
+    const performed = await Promise.race([performing, late]);
+    outputs.flush();
+    return performed;
+  }
+
+  /** A line for a step that found nothing to connect to, where what an earlier step started in the background has ended. */
+  async #goneProgram(message: string, index: number): Promise<string> {
+    const starter = this.#job.pipeline.steps.slice(this.#first, index).findLast(startsInBackground);
+    if (starter === undefined || !/connection refused|ECONNREFUSED/i.test(message)) return "";
+    if (await this.#deps.isAnythingRunning()) return "";
+    return `\nwhat the step \`${starter.name}\` started in the background has ended; that step's log has what it wrote`;
+  }
+
+  #shown(message: string): string {
+    return this.#deps.stepContext.mask.hide(message);
+  }
+
+  #skip(index: number): void {
+    this.#deps.send({ kind: "step-skipped", index, at: this.#deps.now().toISOString() });
+  }
+
+  #started(index: number): void {
+    this.#deps.send({ kind: "step-started", index, at: this.#deps.now().toISOString() });
+  }
+
+  #stopped(
+    index: number,
+    how: Omit<Extract<Message, { kind: "step-stopped" }>, "kind" | "index" | "at">,
+  ): void {
+    this.#deps.send({ kind: "step-stopped", index, at: this.#deps.now().toISOString(), ...how });
+  }
+}
+
+/** Resolves with nothing a while after the signal, for a step that doesn't end although it has to. */
+function stoppedLate(signal: AbortSignal, settled: AbortSignal, onStop: () => void): Promise<undefined> {
+  return new Promise((resolve) => {
+    const stop = () => {
+      onStop();
+      const timer = setTimeout(() => resolve(undefined), stepping.patience);
+      settled.addEventListener("abort", () => clearTimeout(timer), { once: true });
+    };
+    if (signal.aborted) stop();
+    else signal.addEventListener("abort", stop, { once: true, signal: settled });
+  });
+}
