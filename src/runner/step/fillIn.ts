@@ -87,7 +87,7 @@ class Texts {
       );
       const what = piece.kind === "variable" ? piece.name : piece.source.trim();
       if (fitting === undefined)
-        this.#fault ??= `the value of \`${what}\` is \`.\` or \`..\`, which would make another path of the address`;
+        this.#fault ??= `with the value of \`${what}\` a part of the address is \`.\` or \`..\`, which would make another path of it`;
       return before + (fitting ?? "");
     }, "");
   }

@@ -122,7 +122,7 @@ describe("what a run's expressions find", function () {
     assert.equal((await run({ use: "shop", get: "/x/${{ steps.a.json.nasty }}/y" })).end.kind, "succeeded");
     assert.match(shop.asked.at(-1)?.url ?? "", /^\/x\/[^/?#]*\/y$/);
     const up = await run({ use: "shop", get: "/x/${{ steps.a.json.dots }}/y" });
-    assert.match(up.end.kind === "failed" ? up.end.message : "", /would make another path of the address/);
+    assert.match(up.end.kind === "failed" ? up.end.message : "", /would make another path of it/);
     const header = await run({ use: "shop", get: "/", headers: { a: "${{ steps.a.json.nasty }}" } });
     assert.match(header.end.kind === "failed" ? header.end.message : "", /has a line break/);
     const constructed = await run({
