@@ -101,6 +101,7 @@ export async function serveRunner(deps: RunnerDeps): Promise<void> {
           (pids) => pids.some((pid) => pid !== deps.pid),
           () => true,
         ),
+      isGroup: (pid) => traces.groups.has(pid),
       cleaningUp,
       cleanUpUntil,
     });

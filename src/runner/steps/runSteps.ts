@@ -26,6 +26,8 @@ interface RunDeps {
   readonly now: () => Date;
   /** Whether a step has left a program that still runs. */
   readonly isAnythingRunning: () => Promise<boolean>;
+  /** Whether a process that a step started, or its group, is still there: another may have the id otherwise. */
+  readonly isGroup: (pid: number) => boolean;
   /** Aborted when the steps have to end so that the run can clean up. */
   readonly cleaningUp: AbortSignal;
   /** When the cleanup has to be over, in `machineMilliseconds`, as far as that was said. */
@@ -40,8 +42,8 @@ export async function runSteps(job: Job, deps: RunDeps): Promise<void> {
   await new RunOfSteps(job, deps).run();
 }
 
-/** How long a step that has to end may take for it, in milliseconds: its program from SIGTERM to SIGKILL, and all of it. */
-const stepping = { grace: 1000, patience: 2000 } as const;
+/** How long a step that has to end may take for it, in milliseconds, where the cleanup has more than twice as long. */
+const longestStop = 2000;
 /** In bytes, as JSON. */
 const largestOutputs = 64 * 1024;
 
@@ -246,29 +248,37 @@ class RunOfSteps {
 
   /** @returns undefined for a step that hasn't ended in time after it had to. */
   async #perform(index: number, step: Step, signal: AbortSignal): Promise<Performed | undefined> {
-    const { output, stepContext, scopes, isNeeded } = this.#deps;
+    const { output, stepContext, scopes, isNeeded, isGroup } = this.#deps;
     const { agent } = this.#job;
     const outputs = output.step(index);
     if (index === this.#first && agent !== undefined) outputs.log.note(`started by the agent ${agent}`);
     const programs: number[] = [];
+    const late = Promise.withResolvers<undefined>();
+    const settled = new AbortController();
+    const time = Math.min(longestStop, (this.#job.pipeline.cleanupMilliseconds ?? 0) / 2);
+    const stop = () => {
+      // At the run's end all its processes are ended.
+      if (stepContext.signal.aborted) return;
+      void endPrograms(programs.filter(isGroup), time / 2, settled.signal);
+      setTimeout(() => late.resolve(undefined), time).unref();
+    };
     const onSpawned = (pid: number) => {
       stepContext.onSpawned(pid);
       // A connection or a browser is the run's: the cleanup may need it.
       if (step.type === "cli") programs.push(pid);
+      if (signal.aborted) stop();
     };
-    const settled = new AbortController();
+    signal.addEventListener("abort", stop, { once: true });
     const performing = performStep(step, {
       stepContext: { ...stepContext, signal, onSpawned },
       outputs,
       scopes,
       memory: this.#memory,
       isNeeded: step.id !== undefined && isNeeded(step.id),
-    }).finally(() => settled.abort());
-    const late = stoppedLate(signal, settled.signal, () => {
-      // At the run's end all its processes are ended.
-      if (!stepContext.signal.aborted) void endPrograms(programs, stepping.grace, settled.signal);
     });
-    const performed = await Promise.race([performing, late]);
+    const performed = await Promise.race([performing, late.promise]);
+    signal.removeEventListener("abort", stop);
+    if (performed !== undefined) settled.abort();
     outputs.flush();
     return performed;
   }
@@ -299,17 +309,4 @@ class RunOfSteps {
   ): void {
     this.#deps.send({ kind: "step-stopped", index, at: this.#deps.now().toISOString(), ...how });
   }
-}
-
-/** Resolves with nothing a while after the signal, for a step that doesn't end although it has to. */
-function stoppedLate(signal: AbortSignal, settled: AbortSignal, onStop: () => void): Promise<undefined> {
-  return new Promise((resolve) => {
-    const stop = () => {
-      onStop();
-      const timer = setTimeout(() => resolve(undefined), stepping.patience);
-      settled.addEventListener("abort", () => clearTimeout(timer), { once: true });
-    };
-    if (signal.aborted) stop();
-    else signal.addEventListener("abort", stop, { once: true, signal: settled });
-  });
 }

@@ -10,6 +10,27 @@ describe("a mask", () => {
     assert.equal(mask.hide('[a"b c] {"t":"a\\"b c"} ?t=a%22b%20c'), '[***] {"t":"***"} ?t=***');
   });
 
+  it("learns secrets, which are hidden from then on, in what was held back too", () => {
+    const mask = new Mask(["first-secret"]);
+    const stream = mask.stream();
+    const step = mask.ofStep();
+    assert.equal(stream.write("a second-secret b first-se"), "a second-secret b ");
+    mask.add(["second-secret"]);
+    assert.equal(stream.write("cret second-sec"), "*** ");
+    assert.equal(stream.write("ret.") + stream.end(), "***.");
+    assert.deepEqual([mask.hide("second-secret"), step.hide("second-secret")], ["***", "***"]);
+  });
+
+  it("of a step can hide each text as a whole, and no other's", () => {
+    const mask = new Mask([]);
+    const step = mask.ofStep();
+    step.hideAll();
+    assert.deepEqual(
+      [step.hide("a"), step.hideIn("a", 1), step.hide(""), mask.hide("a")],
+      ["***", "***", "", "a"],
+    );
+  });
+
   it("hides a secret in each part of an address, whatever is escaped there", () => {
     const secret = "pä$s w@rd/x:y'";
     const mask = new Mask([secret]);

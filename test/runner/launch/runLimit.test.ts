@@ -1,0 +1,80 @@
+import assert from "node:assert/strict";
+import { RunLimit } from "../../../src/runner/launch/runLimit.ts";
+import { FakeClock } from "../../clock/fakeClock.ts";
+
+describe("a run's time limit", () => {
+  /** What was asked of the run, with the time: `stop` ends it, `clean 5000` lets it clean up for so long. */
+  function limited(cleanupMilliseconds: number | undefined, limitMilliseconds = 60_000) {
+    const clock = new FakeClock("2026-03-04T12:00:00Z");
+    const began = clock.monotonic();
+    const asked: string[] = [];
+    const say = (what: string) => asked.push(`${clock.monotonic() - began}: ${what}`);
+    const limit = new RunLimit({
+      ...{ clock, limitMilliseconds, cleanupMilliseconds },
+      job: { stop: (cleaning) => void say(cleaning === undefined ? "stop" : `clean ${cleaning}`) },
+      onReached: () => {
+        say("reached");
+        limit.stop();
+      },
+    });
+    return { clock, limit, asked };
+  }
+
+  it("is where a run without cleanup ends", () => {
+    const { clock, asked } = limited(undefined);
+    clock.advance(59_999);
+    assert.deepEqual(asked, []);
+    clock.advance(1);
+    assert.deepEqual(asked, ["60000: reached", "60000: stop"]);
+  });
+
+  it("has the cleanup's time in it, so that the steps end earlier and the run no later", () => {
+    const { clock, asked } = limited(5000);
+    clock.advance(54_999);
+    assert.deepEqual(asked, []);
+    clock.advance(1);
+    clock.advance(5000);
+    assert.deepEqual(asked, ["55000: reached", "55000: clean 5000", "60000: stop"]);
+  });
+
+  it("leaves the steps half of a limit that is shorter than the cleanup", () => {
+    const { clock, asked } = limited(5000, 2000);
+    clock.advance(1000);
+    clock.advance(1000);
+    assert.deepEqual(asked, ["1000: reached", "1000: clean 1000", "2000: stop"]);
+  });
+
+  it("bounds a cleanup that was asked for shortly before", () => {
+    const { clock, limit, asked } = limited(50_000, 60_000);
+    clock.advance(20_000);
+    limit.stop();
+    clock.advance(30_000);
+    assert.deepEqual(asked, ["20000: clean 30000", "50000: stop"]);
+  });
+
+  it("ends a cleanup when it is stopped again", () => {
+    const { clock, limit, asked } = limited(5000);
+    limit.stop();
+    clock.advance(1000);
+    limit.stop();
+    clock.advance(60_000);
+    assert.deepEqual(asked, ["0: clean 5000", "1000: stop"]);
+  });
+
+  it("gives a cleanup that has begun by itself the rest, and takes none away when the run is stopped then", () => {
+    const { clock, limit, asked } = limited(5000);
+    clock.advance(54_000);
+    limit.cleaningUp();
+    clock.advance(2000);
+    assert.deepEqual(asked, []);
+    clock.advance(4000);
+    assert.deepEqual(asked, ["60000: reached", "60000: stop"]);
+  });
+
+  it("asks nothing of a run that is over", () => {
+    const { clock, limit, asked } = limited(5000);
+    limit[Symbol.dispose]();
+    clock.advance(60_000);
+    assert.deepEqual(asked, []);
+  });
+});

@@ -1,0 +1,134 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: expressions as pipeline files write them.
+import assert from "node:assert/strict";
+import { ExpressionFault, type Json } from "../../../src/pipeline/expression/value.ts";
+import { marked } from "../../../src/pipeline/file/textPieces.ts";
+import { type Filling, fillIn, fillValue, writtenIn } from "../../../src/runner/step/fillIn.ts";
+import { pipelineOf } from "../launch/launchTestRun.ts";
+
+/** Fills in the values of expressions by their sources. */
+function filling(values: Readonly<Record<string, Json>>): Filling {
+  return {
+    variable: (name) => (name === "HOME" ? "/home/me" : undefined),
+    variablesAt: "here",
+    evaluate: (source, scope) => {
+      const found = values[`${scope === undefined ? "" : `${scope}:`}${source.trim()}`];
+      if (found === undefined) throw new ExpressionFault(`${source.trim()} isn't there`);
+      return found;
+    },
+  };
+}
+
+const http = { shop: { type: "http", "base-url": "http://127.0.0.1" } };
+
+describe("filling in", () => {
+  it("keeps the type of what stands alone, where a step holds values of any type, and makes text of all else", () => {
+    const id = "${{ inputs.id }}";
+    const { steps } = pipelineOf({
+      inputs: { id: 1 },
+      resources: http,
+      steps: [
+        {
+          use: "shop",
+          post: "/",
+          json: [id, `no. ${id}`, { [id]: id }],
+          headers: { "x-id": id },
+          expect: { json: id, text: id },
+        },
+        { use: "shop", post: "/", body: id },
+      ],
+    });
+    const [first, second] = steps.map((step) => fillIn(step, filling({ "inputs.id": [1, "a"] })));
+    assert.ok(first?.kind === "filled" && first.step.type === "http");
+    const text = '[1,"a"]';
+    assert.deepEqual(first.step.body, {
+      kind: "json",
+      value: [[1, "a"], `no. ${text}`, { [text]: [1, "a"] }],
+    });
+    assert.deepEqual(first.step.headers, { "x-id": text });
+    assert.deepEqual(first.step.expect.json, { value: [1, "a"] });
+    assert.deepEqual(first.step.expect.text, [{ kind: "contains", text }]);
+    assert.ok(second?.kind === "filled" && second.step.type === "http");
+    assert.deepEqual(second.step.body, { kind: "text", text });
+  });
+
+  it("encodes a value within an address as one piece, and refuses one that would lead elsewhere", () => {
+    const { steps } = pipelineOf({
+      inputs: { id: "" },
+      resources: { shop: { type: "http", "base-url": "${{ inputs.id }}" } },
+      steps: [{ use: "shop", get: "/x/${{ inputs.id }}/y?q=${{ inputs.id }}" }],
+    });
+    const [step] = steps;
+    assert.ok(step);
+    const filled = fillIn(step, filling({ "inputs.id": "http://a/b?c&d" }));
+    assert.ok(filled.kind === "filled" && filled.step.type === "http");
+    assert.deepEqual(filled.step.address, {
+      base: "http://a/b?c&d",
+      target: "/x/http:%2F%2Fa%2Fb%3Fc&d/y?q=http%3A%2F%2Fa%2Fb%3Fc%26d",
+    });
+    const problem = "the value of `inputs.id` is `.` or `..`, which would make another path of the address";
+    assert.deepEqual(fillIn(step, filling({ "inputs.id": ".." })), { kind: "unfit", problem });
+  });
+
+  it("names all variables that aren't set, and else the first expression that has no value", () => {
+    const fault = (text: string) => {
+      try {
+        return fillValue(text, filling({}));
+      } catch (error) {
+        return error instanceof ExpressionFault ? error.message : assert.fail(String(error));
+      }
+    };
+    assert.equal(
+      fault("${{ steps.a }} ${{ env.A }} ${{ env.B }}"),
+      "the environment variables `A`, `B` aren't set here",
+    );
+    assert.equal(fault("${{ steps.a }} ${{ steps.b }}"), "steps.a isn't there");
+    assert.equal(fault("$${{ steps.a }} ${{ env.HOME }}"), "${{ steps.a }} /home/me");
+  });
+
+  it("reads the names of the file that an expression was written for", () => {
+    const text = marked("${{ inputs.a }} ${{ env.HOME }}", 2);
+    assert.equal(fillValue(text, filling({ "2:inputs.a": 7 })), "7 /home/me");
+  });
+
+  it("has own members only, whatever they are called", () => {
+    const filled = fillValue(
+      JSON.parse('{"${{ inputs.a }}": 1, "constructor": 2}'),
+      filling({ "inputs.a": "__proto__" }),
+    );
+    assert.equal(JSON.stringify(filled), '{"__proto__":1,"constructor":2}');
+  });
+
+  it("finds all variables and expressions of a pipeline, also in what is around its steps", () => {
+    const written = writtenIn(
+      pipelineOf({
+        inputs: { a: "${{ default(env.A, 'x') }}" },
+        resources: http,
+        steps: [
+          {
+            id: "s",
+            each: ["${{ inputs.a }}"],
+            if: "inputs.a == 'x'",
+            use: "shop",
+            get: "/${{ env.B }}",
+            mask: ["json.a", "headers['x-key']"],
+            expect: { that: "this.status == 200" },
+          },
+        ],
+        outputs: { o: "${{ steps.s }}" },
+      }),
+    );
+    assert.deepEqual([...written.variables], ["B"]);
+    assert.deepEqual(
+      [...written.expressions].map((source) => source.trim()).toSorted(),
+      [
+        "default(env.A, 'x')",
+        "inputs.a",
+        "inputs.a == 'x'",
+        "steps.s",
+        "this.headers['x-key']",
+        "this.json.a",
+        "this.status == 200",
+      ].toSorted(),
+    );
+  });
+});
