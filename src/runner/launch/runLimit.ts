@@ -12,6 +12,9 @@ interface RunLimitDeps {
   readonly onReached: () => void;
 }
 
+/** Within so many milliseconds a double click, or a request that is sent again, is one stop. */
+const sameStop = 500;
+
 /** How much of a time limit is the cleanup's. A start may set a shorter limit than the file, of which half is left for the steps. */
 export function cleanupPart(limitMilliseconds: number, cleanupMilliseconds = 0): number {
   return Math.min(cleanupMilliseconds, limitMilliseconds / 2);
@@ -23,7 +26,8 @@ export class RunLimit implements Disposable {
   readonly #endsAt: number;
   readonly #cleanupMilliseconds: number;
   #cancelTimer: () => void;
-  #isStopping = false;
+  /** When the run was first stopped. */
+  #stoppedAt: number | undefined;
 
   constructor(deps: RunLimitDeps) {
     const { clock, limitMilliseconds, cleanupMilliseconds } = deps;
@@ -35,17 +39,20 @@ export class RunLimit implements Disposable {
 
   /** The run cleans up by itself, for which it has the rest of its time. */
   cleaningUp(): void {
-    if (this.#isStopping) return;
+    if (this.#stoppedAt !== undefined) return;
     this.#cancelTimer();
-    this.#cancelTimer = this.#deps.clock.after(this.#rest, this.#deps.onReached);
+    const { clock, onReached } = this.#deps;
+    this.#cancelTimer = clock.after(this.#endsAt - clock.monotonic(), onReached);
   }
 
   /** Ends the steps and lets the run clean up, as far as there is time; called again, ends it. */
   stop(): void {
     const { clock, job } = this.#deps;
-    const time = this.#isStopping ? 0 : Math.min(this.#cleanupMilliseconds, this.#rest);
+    const now = clock.monotonic();
+    if (this.#stoppedAt !== undefined && now - this.#stoppedAt < sameStop) return;
+    const time = this.#stoppedAt === undefined ? Math.min(this.#cleanupMilliseconds, this.#endsAt - now) : 0;
     this.#cancelTimer();
-    this.#isStopping = true;
+    this.#stoppedAt ??= now;
     if (time <= 0) {
       job.stop();
       return;
@@ -56,9 +63,5 @@ export class RunLimit implements Disposable {
 
   [Symbol.dispose](): void {
     this.#cancelTimer();
-  }
-
-  get #rest(): number {
-    return this.#endsAt - this.#deps.clock.monotonic();
   }
 }
