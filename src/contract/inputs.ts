@@ -1,12 +1,11 @@
 import * as z from "zod/mini";
-import { controlCharacters } from "../text/controlCharacters.ts";
 
 /** The most inputs of a start, and the most characters of a text among them. */
-export const mostInputs = 100;
-export const longestInput = 64 * 1024;
+const mostInputs = 100;
+const longestInput = 64 * 1024;
 
 /** Any but those of lines and tabs. */
-const unshown = new RegExp(`(?![\\n\\r\\t])[${controlCharacters}]`, "u");
+const unshown = /(?![\n\r\t])\p{Cc}/u;
 
 export const inputNamePattern = /^[A-Za-z_][A-Za-z0-9_-]{0,99}$/;
 

@@ -87,12 +87,13 @@ async function knownPipelines(
 function tell({ output }: Tool, pipelines: readonly PipelineEntry[]): void {
   const { style } = output.out;
   const projects = new Set(pipelines.map(({ project }) => project));
+  const hasInputs = pipelines.some(({ inputs = [] }) => inputs.length > 0);
   const rows = pipelines.map(({ name, project = "", resourceTypes: types = [], inputs = [], problem }) => [
     replaceControlCharacters(name),
     ...(projects.size > 1 ? [replaceControlCharacters(project)] : []),
     types.map(replaceControlCharacters).join(", "),
     problem === undefined ? style.good("fine") : style.bad(stateOf(problem)),
-    inputs.map(inputWord).map(replaceControlCharacters).join(" "),
+    ...(hasInputs ? [inputs.map(inputWord).map(replaceControlCharacters).join(" ")] : []),
   ]);
   output.result("pipelines", { pipelines: [...pipelines] }, rowsFor(output.out, rows));
   if (output.json) return;

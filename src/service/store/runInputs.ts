@@ -32,7 +32,7 @@ export function readInputsColumn(column: string | null): StoredInputs {
 }
 
 /** The values of a row's inputs. */
-export function inputValues(column: string | null): InputValues {
+function inputValues(column: string | null): InputValues {
   return Object.fromEntries(Object.entries(readInputsColumn(column)).map(([name, [value]]) => [name, value]));
 }
 

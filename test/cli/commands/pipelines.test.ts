@@ -19,6 +19,7 @@ describe("pipeline pipelines", () => {
       project: basename(tool.project),
       path: "pipelines/hello.yaml",
       "resource-types": ["cli"],
+      inputs: [],
     });
     assert.deepEqual(await readdir(tool.data), []);
   });

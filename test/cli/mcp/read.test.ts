@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { readdir } from "node:fs/promises";
 import { readConnection } from "../../../src/machine/connectionFile.ts";
+import { setOutputs } from "../../../src/service/store/runInputs.ts";
 import { programPipeline } from "../../service/startedService.ts";
 import { servedToolbox, toolbox } from "../toolbox.ts";
 import { Agent, revisions } from "./agent.ts";
@@ -46,6 +47,29 @@ describe("what an agent reads by `pipeline mcp`", () => {
     await agent.call("wait_for_run", { "run-id": runId });
     return runId;
   }
+
+  it("has the inputs of pipelines and runs, and what a run has put out", async () => {
+    const program = JSON.stringify([process.execPath, "-e", ""]);
+    const inputs = "inputs:\n  region: { options: [eu, us], description: Whose prices }\n  lamps: 2\n";
+    const steps = `resources: { sh: { type: cli } }\nsteps: [{ use: sh, run: ${program} }]\n`;
+    await box.write("with-inputs", `${inputs}${steps}`);
+    const listed = await agent.call("list_pipelines", {});
+    assert.match(
+      listed.text,
+      /^with-inputs\n {2}region: eu or us\. Whose prices\n {2}lamps \(optional\): a number$/m,
+    );
+    const missing = await agent.call("start_run", { pipeline: "with-inputs" });
+    assert.match(missing.text, /`region` is missing: eu or us\. Whose prices/);
+    used += 1;
+    const given = { pipeline: "with-inputs", inputs: { region: "us", lamps: "3" } };
+    const { value, text } = await agent.call("start_run", given);
+    const runId = value.run?.["run-id"] ?? assert.fail(text);
+    await agent.call("wait_for_run", { "run-id": runId });
+    await box.service.db.transaction().execute((tx) => setOutputs(tx, runId, { "order-id": 7 }));
+    const run = await agent.call("get_run", { "run-id": runId });
+    assert.match(run.text, /^Input region: "us"\nInput lamps: 3\nOutput order-id: 7$/m);
+    assert.deepEqual(run.value.run?.["outputs"], { "order-id": 7 });
+  });
 
   for (const revision of revisions) {
     it(`is offered at revision ${revision}, and changes nothing`, async () => {
@@ -164,7 +188,7 @@ describe("what an agent reads by `pipeline mcp`", () => {
     const { text } = await agent.call("list_pipelines");
     assert.match(
       text,
-      /^hello\n(?:\w+\n)*worse\n {2}pipelines\/worse\.yaml:1:.*\n {2}pipelines\/worse\.yaml:/,
+      /^hello\n(?:.+\n)*worse\n {2}pipelines\/worse\.yaml:1:.*\n {2}pipelines\/worse\.yaml:/,
     );
   });
 
