@@ -1,8 +1,10 @@
-// Starts the shop in the background, and ends once it answers. Written in JavaScript so that it works in every shell.
+// Starts the shop in the background, and ends once it answers; its arguments are the shop's. Written in JavaScript so that
+// it works in every shell.
 import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 
-const server = spawn(process.execPath, [fileURLToPath(new URL("server.mjs", import.meta.url))], {
+const program = fileURLToPath(new URL("server.mjs", import.meta.url));
+const server = spawn(process.execPath, [program, ...process.argv.slice(2)], {
   detached: true,
   stdio: ["ignore", "ignore", "inherit", "ipc"],
   windowsHide: true,

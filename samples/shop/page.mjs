@@ -1,6 +1,20 @@
 /** The shop's front page: a search, and the lamps that were found. */
-export function page(wanted, lamps) {
+export function searchPage(wanted, lamps) {
   const found = lamps.length === 1 ? "1 lamp found" : `${lamps.length} lamps found`;
+  return page(`  <form>
+    <label>Search <input name="search" value="${escaped(wanted)}"></label>
+    <button>Go</button>
+  </form>
+  <p role="status">${found}</p>
+  <ul>${lamps.map(({ name, price }) => `<li>${escaped(name)}, ${price} €</li>`).join("")}</ul>`);
+}
+
+/** What who has ordered sees. */
+export function thanksPage({ id, lamp, count }) {
+  return page(`  <p role="status">Thank you for order ${id}: ${count} × ${escaped(lamp)}</p>`);
+}
+
+function page(content) {
   return `<!doctype html>
 <html lang="en">
   <meta charset="utf-8">
@@ -11,12 +25,7 @@ export function page(wanted, lamps) {
     li { margin: 0.4rem 0 }
   </style>
   <h1>Lamps</h1>
-  <form>
-    <label>Search <input name="search" value="${escaped(wanted)}"></label>
-    <button>Go</button>
-  </form>
-  <p role="status">${found}</p>
-  <ul>${lamps.map(({ name, price }) => `<li>${escaped(name)}, ${price} €</li>`).join("")}</ul>
+${content}
 </html>
 `;
 }

@@ -1,32 +1,95 @@
-// A little shop of lamps, for the pipelines `shop` and `checkout`. Node's own modules are all it needs.
+// A little shop of lamps, for the pipelines of this folder. Node's own modules are all it needs.
+// `--ready-after <seconds>`: it listens at once, but answers that it isn't ready until then.
+import { randomUUID } from "node:crypto";
 import { createServer } from "node:http";
-import { page } from "./page.mjs";
+import { parseArgs } from "node:util";
+import { searchPage, thanksPage } from "./page.mjs";
 
+const { values } = parseArgs({ options: { "ready-after": { type: "string", default: "0" } } });
 const port = 47391;
+const readyAt = Date.now() + Number(values["ready-after"]) * 1000;
 const lamps = [
   { name: "desk lamp", price: 30 },
   { name: "floor lamp", price: 80 },
 ];
-let orders = 0;
+/** By their ids. An order is paid a little later: when it is looked at for the third time. */
+const orders = new Map();
+const users = new Map();
+let lastId = 0;
+
+const routes = {
+  "GET /": ({ query, page }) => {
+    const wanted = query.get("search") ?? "";
+    page(
+      searchPage(
+        wanted,
+        lamps.filter(({ name }) => name.includes(wanted.toLowerCase())),
+      ),
+    );
+  },
+  "GET /health": ({ answer }) => {
+    const ok = Date.now() >= readyAt;
+    answer(ok ? 200 : 503, { ok });
+  },
+  "GET /lamps": ({ answer }) => answer(200, { lamps }),
+  "GET /about": ({ answer }) => answer(200, { about: "lamps since 1925" }),
+  "POST /login": ({ body, answer }) => {
+    const token = randomUUID();
+    users.set(token, body.user);
+    answer(
+      200,
+      { user: body.user, token },
+      { "set-cookie": `user=${encodeURIComponent(body.user)}; HttpOnly` },
+    );
+  },
+  "GET /me": ({ user, answer }) =>
+    user === undefined ? answer(401, { error: "nobody" }) : answer(200, { user }),
+  "POST /orders": ({ body, query, user, answer }) => {
+    const lamp = lamps.find(({ name }) => name === body.lamp);
+    if (lamp === undefined) return answer(404, { error: "no such lamp" });
+    const count = body.count ?? 1;
+    lastId += 1;
+    const order = {
+      id: lastId,
+      lamp: lamp.name,
+      count,
+      items: Array.from({ length: count }, () => lamp),
+      total: count * lamp.price,
+      region: query.get("region") ?? "eu",
+      ...(user !== undefined && { user }),
+      looks: 0,
+    };
+    orders.set(order.id, order);
+    answer(201, { ...order, payment: { token: randomUUID() } }, { location: `/orders/${order.id}` });
+  },
+  "GET /orders/:id": ({ order, answer }) => {
+    order.looks += 1;
+    answer(200, { ...order, status: order.looks < 3 ? "open" : "paid" });
+  },
+  "DELETE /orders/:id": ({ order, answer }) => {
+    orders.delete(order.id);
+    answer(200, { deleted: order.id });
+  },
+  "GET /thanks/:id": ({ order, page }) => page(thanksPage(order)),
+};
 
 const server = createServer(async (request, response) => {
-  const answer = (status, body) =>
-    response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
-  const { pathname, searchParams } = new URL(request.url, "http://shop");
-  if (pathname === "/") {
-    const wanted = searchParams.get("search") ?? "";
-    const found = lamps.filter(({ name }) => name.includes(wanted.toLowerCase()));
-    return response.writeHead(200, { "content-type": "text/html; charset=utf-8" }).end(page(wanted, found));
-  }
-  if (request.url === "/health") return answer(200, { ok: true });
-  if (request.url === "/lamps") return answer(200, { lamps });
-  if (request.url === "/orders" && request.method === "POST") {
-    const { lamp } = JSON.parse(await textOf(request));
-    if (!lamps.some(({ name }) => name === lamp)) return answer(404, { error: "no such lamp" });
-    orders += 1;
-    return answer(201, { order: orders, lamp });
-  }
-  answer(404, { error: "no such page" });
+  const answer = (status, body, headers = {}) =>
+    response.writeHead(status, { "content-type": "application/json", ...headers }).end(JSON.stringify(body));
+  const page = (html) => response.writeHead(200, { "content-type": "text/html; charset=utf-8" }).end(html);
+  const { pathname, searchParams: query } = new URL(request.url, "http://shop");
+  const [, folder, id] = /^\/(orders|thanks)\/(.+)$/.exec(pathname) ?? [];
+  const route = routes[`${request.method} ${folder === undefined ? pathname : `/${folder}/:id`}`];
+  if (route === undefined) return answer(404, { error: "no such page" });
+  const order = orders.get(Number(id));
+  if (folder !== undefined && order === undefined) return answer(404, { error: "no such order" });
+  const text = await textOf(request);
+  const { authorization, cookie = "" } = request.headers;
+  const [, named] = /(?:^|; )user=([^;]*)/.exec(cookie) ?? [];
+  const user =
+    authorization === undefined ? named && decodeURIComponent(named) : users.get(authorization.slice(7));
+  if (authorization !== undefined && user === undefined) return answer(401, { error: "no such token" });
+  route({ answer, page, query, order, user, body: text === "" ? {} : JSON.parse(text) });
 });
 
 // The port may still belong to the shop of a run that is just ending.
