@@ -8,7 +8,7 @@ interface FunctionText {
 /** The functions of the expressions, with their documentation for hover and completion. */
 export const functions = {
   contains: {
-    parameters: ["where", "what"],
+    parameters: ["whole", "part"],
     meaning:
       "Whether a text contains a text, or a list an item that is equal. Where a map is looked for, the item may have more members, as in `expect.json`.",
   },

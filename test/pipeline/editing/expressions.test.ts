@@ -143,7 +143,7 @@ describe("what is told in an expression", () => {
     assert.equal(at("region, 'e'")?.meaning, inputText);
     assert.equal(at("region: {")?.meaning, `${inputText} It is read 2 times.`);
     assert.match(at("contains(")?.meaning ?? "", /^Whether a text contains/);
-    assert.equal(at("contains(")?.code, "contains(where, what)");
+    assert.equal(at("contains(")?.code, "contains(whole, part)");
     assert.match(at("steps.login")?.meaning ?? "", /^The results of the steps before/);
     assert.equal(at("login.token")?.meaning, "The result of a part: `include parts/login.yaml`.");
     assert.match(at("token !=")?.meaning ?? "", /`outputs`/);
