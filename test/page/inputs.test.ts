@@ -1,6 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the placeholders are the pipeline's.
 import assert from "node:assert/strict";
-import { setInputs, setOutputs } from "../../src/service/store/runInputs.ts";
+import { setOutputs } from "../../src/service/store/runInputs.ts";
 import { putStep } from "../../src/service/store/runs.ts";
 import { onBoth } from "../service/onBoth.ts";
 import { serviceOn } from "../service/serviceOn.ts";
@@ -36,7 +36,6 @@ async function endedRun(service: Service) {
   const { runId, stoppedAt = "" } = await ended(client, attempt.run);
   const at = (seconds: number) => new Date(Date.parse(stoppedAt) + seconds * 1000).toISOString();
   await service.db.transaction().execute(async (tx) => {
-    await setInputs(tx, runId, { "base-url": "http://***:47391" });
     await setOutputs(tx, runId, { order: 7, lines: [{ lamp: "desk lamp", count: 3 }] });
     const times = (from: number, to: number) => ({ startedAt: at(from), stoppedAt: at(to) });
     await putStep(tx, runId, 1, {
@@ -67,7 +66,7 @@ describe("the page of a run with inputs", () => {
       await visitor.signIn(secret);
       const text = await visitor.text(`/app/runs/${runId}`);
       const said = words(text);
-      assert.match(said, /Inputs base-url http:\/\/\*\*\*:47391 region eu lamps 3 visit true note /);
+      assert.match(said, /Inputs base-url http:\/\/127\.0\.0\.1:1 region eu lamps 3 visit true note /);
       assert(text.includes("for &quot;Ada&quot;\n&lt;b&gt;first&lt;/b&gt; floor"), text);
       assert.match(said, /Outputs order 7 lines \[ \{ &quot;lamp&quot;: &quot;desk lamp&quot;/);
       assert.match(said, /paid http, 3 attempts/);
@@ -85,7 +84,7 @@ describe("the page of a run with inputs", () => {
       const reply = await visitor.post(`/app/runs/${runId}/again`, {});
       const again = await ended(client, { runId: reply.headers.get("location")?.split("/").at(-1) ?? "" });
       assert.deepEqual(again.inputs, {
-        ...{ region: "eu", lamps: 3, visit: true },
+        ...{ "base-url": "http://127.0.0.1:1", region: "eu", lamps: 3, visit: true },
         note: 'for "Ada"\n<b>first</b> floor',
       });
     });
@@ -119,7 +118,10 @@ describe("the page of a run with inputs", () => {
       ].map(({ headers }) => headers.get("location"));
       assert.equal(twice, one, "pressed twice");
       const again = await ended(client, { runId: one?.split("/").at(-1) ?? "" });
-      assert.deepEqual(again.inputs, { region: "us", lamps: 4, visit: false, note: "<i>" });
+      assert.deepEqual(again.inputs, {
+        "base-url": "http://127.0.0.1:1",
+        ...{ region: "us", lamps: 4, visit: false, note: "<i>" },
+      });
       const changed = await visitor.post(`/app/runs/${runId}/again`, { ...good, "input.lamps": "5" });
       assert.equal(changed.status, 303, "the browser's way back, and another value");
       assert.notEqual(changed.headers.get("location"), one);
@@ -150,7 +152,7 @@ describe("the page of a run with inputs", () => {
       await page.waitForURL((url) => /\/run_[^/]*$/.test(url.pathname) && !url.pathname.endsWith(runId));
       const again = await ended(client, { runId: page.url().split("/").at(-1) ?? "" });
       assert.deepEqual(again.inputs, {
-        ...{ region: "us", lamps: 3, visit: false },
+        ...{ "base-url": "http://127.0.0.1:1", region: "us", lamps: 3, visit: false },
         note: 'for "Ada"\n<b>first</b> floor',
       });
     });

@@ -7,7 +7,6 @@ import type { RunnerEnd, RunnerMessage, StopReason, Work } from "../../contract/
 import { snapshotSeconds } from "../../contract/service.ts";
 import type { Clock } from "../../machine/clock.ts";
 import type { Log } from "../../machine/log.ts";
-import { parsePipeline } from "../../pipeline/parsePipeline.ts";
 import {
   type LaunchDeps,
   type LaunchedRun,
@@ -16,6 +15,7 @@ import {
 } from "../../runner/launch/launch.ts";
 import { machineMilliseconds, type RunnerJob } from "../../runner/launch/protocol.ts";
 import { cleanupPart, RunLimit } from "../../runner/launch/runLimit.ts";
+import { parseDefinition } from "../parseDefinition.ts";
 import { noteProcess, removeFolder } from "./machineFolder.ts";
 import { Outbox } from "./outbox.ts";
 import { type RunnerApi, retryPauses } from "./runnerApi.ts";
@@ -183,11 +183,7 @@ export class MachineRun {
   async #run(): Promise<RunnerEnd> {
     const { work, timeLimitSeconds } = this.#work;
     const { clock, log } = this.#deps;
-    const { parts = {} } = work;
-    const parsed = parsePipeline(work.text, work.path, (path) => {
-      const text = Object.hasOwn(parts, path) ? parts[path] : undefined;
-      return text === undefined ? undefined : { kind: "read", text };
-    });
+    const parsed = parseDefinition(work);
     if (parsed.kind === "invalid") {
       const [{ line, message }] = parsed.problems;
       return { kind: "failed", message: `${work.path}:${line}: ${message}` };

@@ -78,6 +78,24 @@ describe("pipeline run --from", () => {
     }
   });
 
+  it("is refused, and not offered, where a later step uses the result of a skipped one", async () => {
+    await using tool = await servedToolbox();
+    const fails = `["node", "-e", "process.exit(1)", "\${{ steps.order.output }}"]`;
+    const text = threeSteps
+      .replace(/run: .*ready.*/, `run: ${fails}`)
+      .replace("- name: build it", "- id: order\n    name: build it");
+    await tool.write("site", text);
+    const first = await tool.call(["run", "site"]);
+    assert.equal(first.exitCode, 1, first.stderr);
+    assert.doesNotMatch(first.stderr, /--from/);
+    const { exitCode, stderr } = await tool.call(["run", "site", "--from", "publish"]);
+    assert.equal(exitCode, 2);
+    assert.match(
+      stderr,
+      /^pipeline: `site` can't begin with `publish`: `publish` uses the result of the step `order`/,
+    );
+  });
+
   it("names the steps that there are, and is for one pipeline", async () => {
     await using tool = await servedToolbox();
     await tool.write("site", threeSteps);

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { setInputs, setOutputs } from "../../../src/service/store/runInputs.ts";
+import { setOutputs } from "../../../src/service/store/runInputs.ts";
 import { putStep } from "../../../src/service/store/runs.ts";
 import { itOn } from "../../itOn.ts";
 import { fillDay } from "../../service/fillDay.ts";
@@ -143,7 +143,7 @@ describe("pipeline run --input", () => {
       assert.match(stdout, /region: Whose prices are used\r\n {2}1\) eu\r\n {2}2\) us\r\n/);
       assert.match(stdout, /`region` should be one of `eu`, `us`, not `3`/);
       const { inputs } = JSON.parse((await tool.call(["runs", "show", "--json"])).stdout);
-      assert.deepEqual(inputs, { region: "us", lamps: 2, visit: false });
+      assert.deepEqual(inputs, { "base-url": "http://127.0.0.1:1", region: "us", lamps: 2, visit: false });
     },
   );
 
@@ -206,14 +206,13 @@ describe("pipeline runs show", () => {
     const started = await tool.call(["run", "checkout", "--input", "region=eu"]);
     const runId = started.stdout.split(" ")[0] ?? "";
     await tool.service.db.transaction().execute(async (tx) => {
-      await setInputs(tx, runId, { "base-url": "http://***" });
       await setOutputs(tx, runId, { order: 7, "the-lines": [{ lamp: "desk" }] });
       await putStep(tx, runId, 1, { name: "two", type: "http", status: "failed", attempts: 3 });
       await putStep(tx, runId, 2, { name: "three", type: "sql", status: "not-reached" });
       await putStep(tx, runId, 3, { name: "four", type: "cli", status: "succeeded", cleanup: true });
     });
     const { stdout } = await tool.call(["runs", "show", runId]);
-    assert.match(stdout, /^ {2}base-url: http:\/\/\*\*\*$/m);
+    assert.match(stdout, /^ {2}base-url: http:\/\/127\.0\.0\.1:1$/m);
     assert.match(stdout, /^Outputs\n {2}order: 7\n {2}the-lines: \[\{"lamp":"desk"\}\]$/m);
     assert.match(stdout, /two \(http, 3 attempts\) failed/);
     assert.match(stdout, /three \(sql\) not-reached/);

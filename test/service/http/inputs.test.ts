@@ -136,7 +136,8 @@ onBoth("the inputs of a run", (store) => {
     const outcome = await waiting;
     assert(outcome.kind === "started");
     const run = await ended(client, outcome.run);
-    assert.deepEqual(run.inputs, { region: "eu", lamps: 2, note: "first" });
+    const { "base-url": _, ...inputs } = run.inputs ?? {};
+    assert.deepEqual(inputs, { region: "eu", lamps: 2, note: "first" });
     assert.equal(run.status, "succeeded");
   });
 
@@ -170,7 +171,7 @@ onBoth("the inputs of a run", (store) => {
     await service.write("checkout", checkout());
     const runId = (await ask(service, secret, { note: "hi" })).body["run-id"];
     await ended(client, { runId });
-    const found: InputValues = { "base-url": "http://***", region: "***", note: "***" };
+    const found: InputValues = { region: "***", note: "***" };
     await service.db.transaction().execute(async (tx) => {
       await setInputs(tx, runId, found);
       await setOutputs(tx, runId, { order: { "some-Id": [1, null, "x"] } });
@@ -179,7 +180,7 @@ onBoth("the inputs of a run", (store) => {
       await putStep(tx, runId, 3, { name: "four", type: "cli", status: "succeeded", cleanup: true });
     });
     const run = await client.run(runId, never);
-    assert.deepEqual(run.inputs, { "base-url": "http://***", region: "eu", lamps: 2, note: "hi" });
+    assert.deepEqual(run.inputs, { "base-url": "http://127.0.0.1:1", region: "eu", lamps: 2, note: "hi" });
     assert.deepEqual(run.evaluatedInputs, ["base-url"]);
     assert.deepEqual(run.outputs, { order: { "some-Id": [1, null, "x"] } });
     assert.deepEqual(run.steps?.slice(1), [
