@@ -16,7 +16,8 @@ import { projectFiles } from "../../project/pipelineFiles.ts";
 import { replaceControlCharacters } from "../../text/controlCharacters.ts";
 import { english, refusalLines } from "../../text/refusalText.ts";
 import type { RunAnnouncer } from "../announce/runAnnouncer.ts";
-import { analyse, positionAt } from "../files/analyses.ts";
+import { positionAt } from "../files/analyses.ts";
+import { analysisOf } from "../files/fileProblems.ts";
 import type { Target } from "../keys/target.ts";
 import type { ProjectNames } from "../session/projectNames.ts";
 import type { Session } from "../session/session.ts";
@@ -161,7 +162,7 @@ async function failedPosition(
   const failed = failedStep(run);
   const file = failed && (await projectFiles(root)).find(({ name }) => name === run.pipeline);
   if (failed === undefined || file?.text === undefined) return undefined;
-  const { outline, parsed, text } = analyse(file.text, file.path);
+  const { outline, parsed, text } = analysisOf(file);
   const { step, index } = failed;
   const there = findStep(outline, parsed, { name: step.name, index });
   if (there === undefined) return undefined;

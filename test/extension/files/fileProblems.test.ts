@@ -37,6 +37,18 @@ describe("the problems of pipeline files", () => {
     assert.deepEqual([...shown.values()].flat(), []);
   });
 
+  it("are told of a part too, whose name another file may have", () => {
+    using looked = look();
+    const { problems, shown } = looked;
+    problems.put(uri("a.yaml"), root, analyse(good, "a.yaml"));
+    problems.put(`${root}/parts/a.yaml`, root, analyse(good, "a.yaml"), true);
+    assert.deepEqual([...shown.values()].flat(), []);
+    problems.put(`${root}/parts/a.yaml`, root, analyse("steps: []", "a.yaml"), true);
+    assert.deepEqual(shown.get(`${root}/parts/a.yaml`), ["0:7-0:9 this list is empty"]);
+    problems.remove(`${root}/parts/a.yaml`);
+    assert.deepEqual([...shown.values()].flat(), []);
+  });
+
   it("wait for a moment in which nothing is typed", () => {
     using looked = look();
     const { problems, told, later } = looked;

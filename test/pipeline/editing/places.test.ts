@@ -5,7 +5,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { durationInWords, hoverAt } from "../../../src/pipeline/editing/hover.ts";
 import { namedAt, problemOfNewName, renameAll } from "../../../src/pipeline/editing/named.ts";
-import { outlineOf } from "../../../src/pipeline/editing/outline.ts";
+import { findStep, outlineOf } from "../../../src/pipeline/editing/outline.ts";
 import { fixOf, problemSpan } from "../../../src/pipeline/editing/problemSpan.ts";
 import { largestFile, parsePipeline } from "../../../src/pipeline/parsePipeline.ts";
 
@@ -61,6 +61,64 @@ describe("the outline of a pipeline file", () => {
       ],
     );
     assert.equal(steps[0]?.use?.text, "a");
+  });
+
+  it("has the inputs, the parts, the cleanup and the outputs, and knows a run's step in it", () => {
+    const part =
+      "resources: { sh: { type: cli } }\nsteps: [{ name: in, use: sh, run: x }, { name: out, use: sh, run: x }]\nfinally: [{ name: clean, use: sh, run: x }]\n";
+    const outer =
+      "resources: { sh: { type: cli } }\nsteps: [{ include: inner.yaml }, { name: between, use: sh, run: x }]\n";
+    const text = `inputs: { a: 1, b: { options: [x, y] }, c: { default: "true" } }
+resources: { sh: { type: cli } }
+finally: [{ name: last, use: sh, run: x }]
+steps:
+  - { id: outer, include: outer.yaml }
+  - { name: own, use: sh, run: x }
+  - { include: inner.yaml }
+outputs: { result: 1 }
+`;
+    const readPart = (path: string) =>
+      ({ kind: "read", text: path === "inner.yaml" ? part : outer }) as const;
+    const outline = outlineOf(text, readPart);
+    assert.deepEqual(
+      outline.inputs.map(({ name, type, options }) => [name.text, type, options.length]),
+      [
+        ["a", "number", 0],
+        ["b", "text", 2],
+        ["c", "text", 0],
+      ],
+    );
+    assert.deepEqual(
+      outline.steps.map(({ label, list, id }) => [label, list, id?.text]),
+      [
+        ["include outer.yaml", "steps", "outer"],
+        ["own", "steps", undefined],
+        ["include inner.yaml", "steps", undefined],
+        ["last", "finally", undefined],
+      ],
+    );
+    assert.deepEqual(
+      outline.outputs.map((name) => name.text),
+      ["result"],
+    );
+    const parsed = parsePipeline(text, "a.yaml", readPart);
+    assert.equal(parsed.kind, "valid", JSON.stringify(parsed));
+    const planned = parsed.kind === "valid" ? parsed.pipeline.steps : [];
+    assert.deepEqual(
+      planned.map(({ name }, index) => [name, findStep(outline, parsed, { name, index })?.label]),
+      [
+        ["in", "include outer.yaml"],
+        ["out", "include outer.yaml"],
+        ["between", "include outer.yaml"],
+        ["own", "own"],
+        ["in", "include inner.yaml"],
+        ["out", "include inner.yaml"],
+        ["last", "last"],
+        ["clean", "include inner.yaml"],
+        ["clean", "include outer.yaml"],
+      ],
+    );
+    assert.equal(findStep(outline, parsed, { name: "gone", index: 0 }), undefined);
   });
 
   it("is empty for a file that is too large, however it is nested or full of aliases", () => {
