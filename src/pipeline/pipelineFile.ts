@@ -198,7 +198,11 @@ export function stepTexts(name: ResourceTypeName): FieldTexts {
 }
 
 const knownFields = new Set(
-  [pipelineTexts, ...resourceTypeNames.flatMap((name) => [resourceTexts(name), stepTexts(name)])]
+  [
+    pipelineTexts,
+    includeTexts,
+    ...resourceTypeNames.flatMap((name) => [resourceTexts(name), stepTexts(name)]),
+  ]
     .flatMap((texts) => Object.keys(texts))
     .map((path) => path.split(".").at(-1)),
 );

@@ -174,7 +174,10 @@ export class PipelineFileSupport implements vscode.Disposable {
     if (root.scheme !== "file" || !this.#deps.isTrusted()) return;
     const all = new vscode.RelativePattern(root, "{pipelines,parts}/**/*.yaml");
     const includable = await vscode.workspace.findFiles(all, null, mostFiles);
-    this.#includable.set(root.toString(), includable.flatMap((uri) => pathIn(root, uri) ?? []).sort());
+    this.#includable.set(
+      root.toString(),
+      includable.flatMap((uri) => pathIn(root, uri) ?? []),
+    );
     const pattern = new vscode.RelativePattern(root, "pipelines/*.yaml");
     const found = await vscode.workspace.findFiles(pattern, null, mostFiles);
     const known = [...this.#problems.files].filter(([, { project }]) => project === root.toString());
@@ -280,7 +283,10 @@ export class PipelineFileSupport implements vscode.Disposable {
         if (open !== undefined) return { kind: "read", text: open.getText() };
         return root.scheme === "file" && this.#deps.isTrusted() ? readPart(root.fsPath, path) : undefined;
       },
-      files: () => (this.#includable.get(root.toString()) ?? []).filter((path) => path !== pathIn(root, uri)),
+      files: () => {
+        const known = [...(this.#includable.get(root.toString()) ?? []), ...this.#included(project)];
+        return [...new Set(known)].filter((path) => path !== pathIn(root, uri)).sort();
+      },
     };
   }
 

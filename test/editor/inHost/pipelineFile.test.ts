@@ -210,6 +210,39 @@ describe("a pipeline file, inside the editor's host", () => {
     );
   });
 
+  it("includes a part that has its own problems, which its includers show once it is saved", async () => {
+    const part = vscode.Uri.file(join(root, "parts", "login.yaml"));
+    await mkdir(join(root, "parts"));
+    const good = "inputs: { user: me }\nresources: { sh: { type: cli } }\nsteps: [{ use: sh, run: x }]\n";
+    await writeFile(part.fsPath, good);
+    const including = "steps:\n  - { include: parts/login.yaml, inputs: { user: you } }\n";
+    await writeFile(uriOf("including.yaml").fsPath, including);
+    const document = await vscode.workspace.openTextDocument(uriOf("including.yaml"));
+    const problems = (uri: vscode.Uri) => vscode.languages.getDiagnostics(uri).map(({ message }) => message);
+    const [at, input] = [new vscode.Position(1, 20), new vscode.Position(1, 44)];
+    const [found] = await ask<vscode.Location[]>("vscode.executeDefinitionProvider", document.uri, at);
+    assert.equal(found?.uri.toString(), part.toString());
+    const [declared] = await ask<vscode.Location[]>("vscode.executeDefinitionProvider", document.uri, input);
+    assert.deepEqual(declared?.range.start, new vscode.Position(0, 10));
+    const editor = await vscode.window.showTextDocument(part);
+    await editor.edit((edit) => edit.replace(new vscode.Range(2, 15, 2, 17), "no"));
+    await until(() => problems(part).some((message) => message.startsWith("there is no resource `no`")));
+    const symbols = await ask<vscode.DocumentSymbol[]>("vscode.executeDocumentSymbolProvider", part);
+    assert.deepEqual(
+      symbols.map(({ name }) => name),
+      ["user", "sh", "run x"],
+    );
+    assert.deepEqual(problems(document.uri), []);
+    await editor.document.save();
+    await until(() =>
+      problems(document.uri).some((message) => message.includes("can't be run: line 3, column 16")),
+    );
+    await editor.edit((edit) => edit.replace(new vscode.Range(2, 15, 2, 17), "sh"));
+    await editor.document.save();
+    await until(() => problems(document.uri).length === 0 && problems(part).length === 0);
+    await rm(join(root, "parts"), { recursive: true });
+  });
+
   it("has Run above it, and nothing where the setting says so or in a file that only looks like one", async () => {
     const document = await right();
     const lenses = () => ask<vscode.CodeLens[]>("vscode.executeCodeLensProvider", document.uri);
