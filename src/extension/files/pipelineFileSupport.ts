@@ -28,6 +28,9 @@ export interface PipelineFileDeps {
 /** The number of a project's files that are read without being open. */
 const mostFiles = 200;
 
+/** Where files that others include are expected; one elsewhere is offered once a file includes it. */
+const isIncludable = /^(?:pipelines|parts)\//;
+
 /** The editor's support for pipeline files: problems, language features, code lenses and failed steps. */
 export class PipelineFileSupport implements vscode.Disposable {
   readonly #deps: PipelineFileDeps;
@@ -45,7 +48,7 @@ export class PipelineFileSupport implements vscode.Disposable {
   /** The language features of parts that aren't in `pipelines/`, for these addresses. */
   #ofParts: { readonly uris: string; readonly offered: vscode.Disposable } | undefined;
   /** Files that are offered to be included, by the project's root. */
-  readonly #includable = new Map<string, readonly string[]>();
+  readonly #includable = new Map<string, Set<string>>();
   #reading = Promise.resolve();
   /** Retains the list of runs while a pipeline file is open. */
   #retained: vscode.Disposable | undefined;
@@ -174,10 +177,7 @@ export class PipelineFileSupport implements vscode.Disposable {
     if (root.scheme !== "file" || !this.#deps.isTrusted()) return;
     const all = new vscode.RelativePattern(root, "{pipelines,parts}/**/*.yaml");
     const includable = await vscode.workspace.findFiles(all, null, mostFiles);
-    this.#includable.set(
-      root.toString(),
-      includable.flatMap((uri) => pathIn(root, uri) ?? []),
-    );
+    this.#includable.set(root.toString(), new Set(includable.flatMap((uri) => pathIn(root, uri) ?? [])));
     const pattern = new vscode.RelativePattern(root, "pipelines/*.yaml");
     const found = await vscode.workspace.findFiles(pattern, null, mostFiles);
     const known = [...this.#problems.files].filter(([, { project }]) => project === root.toString());
@@ -265,10 +265,13 @@ export class PipelineFileSupport implements vscode.Disposable {
   #partChanged(uri: vscode.Uri): void {
     const project = this.#projects.projectAround(uri);
     if (project === undefined || !uri.path.endsWith(".yaml")) return;
+    const root = project.root.toString();
+    const path = pathIn(project.root, uri) ?? "";
+    if (isIncludable.test(path)) this.#includable.get(root)?.add(path);
     this.#analyses.forget();
     for (const [address, { project: own, analysis }] of this.#problems.files) {
       const includes = analysis.outline.steps.some(({ include }) => include !== undefined);
-      if (own === project.root.toString() && includes && address !== uri.toString())
+      if (own === root && includes && address !== uri.toString())
         this.#enqueue(() => this.#readFile(vscode.Uri.parse(address)));
     }
   }
