@@ -1,4 +1,4 @@
-import { asText, ExpressionFault, type Json } from "../../pipeline/expression/value.ts";
+import { asText, ExpressionFault, type Json, writeJson } from "../../pipeline/expression/value.ts";
 import { inAddress } from "../../pipeline/file/address.ts";
 import { splitText, type TextPiece } from "../../pipeline/file/textPieces.ts";
 import { plannedStep } from "../../pipeline/file/values.ts";
@@ -75,7 +75,11 @@ class Texts {
   value(text: string): Json {
     const pieces = piecesOf(text);
     const [first] = pieces;
-    return first !== undefined && pieces.length === 1 ? this.#valueOf(first) : this.text(text, asItIs);
+    if (first === undefined || pieces.length > 1) return this.text(text, asItIs);
+    const value = this.#valueOf(first);
+    // What can't be written is found out here, not by whatever sends it.
+    if (typeof value === "object") this.#caught(() => writeJson(value));
+    return value;
   }
 
   text(text: string, join: Join): string {

@@ -1,7 +1,7 @@
 import { ExpressionFault, isMap, type JsonMap } from "../../pipeline/expression/value.ts";
 import type { Pipeline } from "../../pipeline/pipeline.ts";
 import { fillValue } from "../step/fillIn.ts";
-import { givenInputs } from "./inputs.ts";
+import { givenInputs } from "./runValues.ts";
 import { isTrue, type Scopes } from "./scopes.ts";
 
 type Part = NonNullable<Pipeline["parts"]>[number];

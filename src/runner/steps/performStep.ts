@@ -46,6 +46,7 @@ export async function performStep(step: Step, deps: PerformDeps): Promise<Perfor
   const { outputs, scopes, stepContext } = deps;
   const items = itemsOf(step, scopes.at(step.part));
   if (items.kind === "invalid") return { outcome: failed(items.problem), attempts: 1, result: [] };
+  if (items.values.length === 0) outputs.log.note("there are no items");
   const results: Json[] = [];
   const lines: string[] = [];
   let attempts = 1;

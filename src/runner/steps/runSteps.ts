@@ -1,19 +1,16 @@
 import { meantSteps } from "../../contract/fromStep.ts";
-import type { InputValue } from "../../contract/inputs.ts";
 import { ExpressionFault } from "../../pipeline/expression/value.ts";
 import { startsInBackground } from "../../pipeline/startsInBackground.ts";
 import type { Step } from "../../pipeline/types/resourceTypes.ts";
 import { duration } from "../../text/time.ts";
 import { type Job, type Message, machineMilliseconds } from "../launch/protocol.ts";
-import { maskedValue } from "../mask/maskedValue.ts";
 import { endPrograms } from "../processes/endProcesses.ts";
-import { fillValue } from "../step/fillIn.ts";
 import type { RunOutput } from "../step/runOutput.ts";
 import { failed } from "../step/stepContext.ts";
 import { ResultMemory } from "../step/stepResult.ts";
-import { givenInputs } from "./inputs.ts";
 import { Parts } from "./parts.ts";
 import { type PerformDeps, type Performed, performStep } from "./performStep.ts";
+import { giveOutputs, takeInputs } from "./runValues.ts";
 import { isTrue, type Scopes } from "./scopes.ts";
 
 interface RunDeps {
@@ -44,8 +41,6 @@ export async function runSteps(job: Job, deps: RunDeps): Promise<void> {
 
 /** How long a step that has to end may take for it, in milliseconds, where the cleanup has more than twice as long. */
 const longestStop = 2000;
-/** In bytes, as JSON. */
-const largestOutputs = 64 * 1024;
 
 /** How a phase of the run ended: all its steps are done with, one that failed ended it, or it was stopped. */
 type PhaseEnd = "done" | "failed" | "stopped";
@@ -56,12 +51,15 @@ class RunOfSteps {
   readonly #parts: Parts;
   readonly #memory = new ResultMemory();
   readonly #first: number;
+  /** Told in the log of the first step that runs. */
+  #agent: string | undefined;
   /** Why the run fails: its first failure. */
   #failure: string | undefined;
 
   constructor(job: Job, deps: RunDeps) {
-    const { pipeline, fromStep } = job;
+    const { pipeline, fromStep, agent } = job;
     this.#job = job;
+    this.#agent = agent;
     this.#deps = deps;
     this.#parts = new Parts(pipeline.parts ?? [], deps.scopes);
     const [first = 0] = fromStep === undefined ? [] : meantSteps(pipeline.steps, fromStep);
@@ -70,10 +68,11 @@ class RunOfSteps {
 
   async run(): Promise<void> {
     const { signal } = this.#deps.stepContext;
-    if (this.#isDone(() => this.#takeInputs())) {
+    if (this.#isDone(() => takeInputs(this.#job, this.#deps))) {
       const end = await this.#runMain();
       if (signal.aborted) return;
-      if (end === "done" && this.#failure === undefined) this.#isDone(() => this.#giveOutputs());
+      if (end === "done" && this.#failure === undefined)
+        this.#isDone(() => giveOutputs(this.#job, this.#deps));
       await this.#cleanUp();
       // Whoever has stopped the steps knows the end.
       if (signal.aborted || end === "stopped") return;
@@ -100,36 +99,6 @@ class RunOfSteps {
 
   #fail(message: string): void {
     this.#failure ??= this.#shown(message);
-  }
-
-  #takeInputs(): void {
-    const { scopes, send } = this.#deps;
-    const { pipeline, inputs = {} } = this.#job;
-    scopes.begin(undefined, {});
-    if (pipeline.inputs === undefined) return;
-    const values = givenInputs(pipeline.inputs, inputs, scopes.at(undefined));
-    scopes.begin(undefined, values);
-    const { mask } = this.#deps.stepContext;
-    const shown = Object.entries(values).map(([name, value]): [string, InputValue] => {
-      const text = mask.hide(String(value));
-      return [name, text === String(value) ? value : text];
-    });
-    send({ kind: "inputs", inputs: Object.fromEntries(shown) });
-  }
-
-  #giveOutputs(): void {
-    const { outputs: written } = this.#job.pipeline;
-    if (written === undefined) return;
-    const { scopes, stepContext, send } = this.#deps;
-    const masked = maskedValue(fillValue(written, scopes.at(undefined)), stepContext.mask);
-    // A whole number beyond 2^53 becomes text, since not all who read it can hold it.
-    const text = JSON.stringify(masked, (_, item) => (typeof item === "bigint" ? String(item) : item));
-    const bytes = Buffer.byteLength(text);
-    if (bytes > largestOutputs) {
-      const problem = `the outputs have ${bytes} bytes as JSON, and at most ${largestOutputs} are kept`;
-      throw new ExpressionFault(problem);
-    }
-    send({ kind: "outputs", outputs: JSON.parse(text) });
   }
 
   async #runMain(): Promise<PhaseEnd> {
@@ -249,9 +218,9 @@ class RunOfSteps {
   /** @returns undefined for a step that hasn't ended in time after it had to. */
   async #perform(index: number, step: Step, signal: AbortSignal): Promise<Performed | undefined> {
     const { output, stepContext, scopes, isNeeded, isGroup } = this.#deps;
-    const { agent } = this.#job;
     const outputs = output.step(index);
-    if (index === this.#first && agent !== undefined) outputs.log.note(`started by the agent ${agent}`);
+    if (this.#agent !== undefined) outputs.log.note(`started by the agent ${this.#agent}`);
+    this.#agent = undefined;
     const programs: number[] = [];
     const late = Promise.withResolvers<undefined>();
     const settled = new AbortController();

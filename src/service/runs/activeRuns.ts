@@ -162,6 +162,8 @@ export class ActiveRuns implements Runs {
       active.step = step.status === "running" ? step.name : undefined;
       if (step.cleanup && step.status === "running") active.limit?.cleaningUp();
       unwritten.set(position, step);
+      // They come all at once, when the run ends.
+      if (step.status === "not-reached") return;
       void write((tx) => putStep(tx, runId, position, step)).then((isWritten) => {
         if (isWritten && unwritten.get(position) === step) unwritten.delete(position);
         this.#emitRun(active.orgId, runId);

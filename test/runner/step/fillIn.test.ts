@@ -65,7 +65,8 @@ describe("filling in", () => {
       base: "http://a/b?c&d",
       target: "/x/http:%2F%2Fa%2Fb%3Fc&d/y?q=http%3A%2F%2Fa%2Fb%3Fc%26d",
     });
-    const problem = "the value of `inputs.id` is `.` or `..`, which would make another path of the address";
+    const problem =
+      "with the value of `inputs.id` a part of the address is `.` or `..`, which would make another path of it";
     assert.deepEqual(fillIn(step, filling({ "inputs.id": ".." })), { kind: "unfit", problem });
   });
 
@@ -96,6 +97,11 @@ describe("filling in", () => {
       filling({ "inputs.a": "__proto__" }),
     );
     assert.equal(JSON.stringify(filled), '{"__proto__":1,"constructor":2}');
+  });
+
+  it("refuses a value of its own that can't be written as JSON", () => {
+    const deep = JSON.parse(`${"[".repeat(20_000)}${"]".repeat(20_000)}`);
+    assert.throws(() => fillValue(["${{ inputs.a }}"], filling({ "inputs.a": deep })), /nested too deep/);
   });
 
   it("finds all variables and expressions of a pipeline, also in what is around its steps", () => {

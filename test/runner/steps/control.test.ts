@@ -251,7 +251,7 @@ describe("what is done around a step", function () {
       );
       const { run, end } = await ran(pipeline);
       assert.deepEqual(end, { kind: "succeeded" });
-      assert.match(logOf(run), /tidy me x1[\s\S]*tidy you x2/);
+      for (const tidied of ["tidy me x1\n", "tidy you x2\n"]) assert.ok(logOf(run).includes(tidied));
     });
 
     it("is skipped with all its steps, and what it would tidy up", async () => {
