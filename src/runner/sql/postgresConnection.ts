@@ -39,11 +39,15 @@ export class PostgresConnection implements SqlConnection {
   #running: Promise<unknown> | undefined;
   #note: ((line: string) => void) | undefined;
   #stopping: Promise<Stopped> | undefined;
+  #isLost = false;
 
   constructor(client: pg.Client, socket: Socket, server: PostgresServer) {
     this.#client = client;
     this.#socket = socket;
     this.#server = server;
+    client.on("end", () => {
+      this.#isLost = true;
+    });
     client.on("notice", ({ message, severity }) => this.#note?.(`${severity}: ${message}`));
   }
 
@@ -97,6 +101,10 @@ export class PostgresConnection implements SqlConnection {
     // Lets newer servers cancel the statement by themselves if this process is killed.
     await client.query(`set client_connection_check_interval = ${clientCheckMilliseconds}`).catch(() => {});
     return new PostgresConnection(client, socket, server);
+  }
+
+  get isLost(): boolean {
+    return this.#isLost;
   }
 
   async run(work: SqlWork, note: (line: string) => void): Promise<SqlOutcome> {

@@ -39,7 +39,10 @@ export async function runSqlStep(step: SqlStep, stepContext: StepContext): Promi
     ),
   );
   if (outcome === undefined) return failed(await stopped(step, stepContext, connection));
-  if (outcome.kind === "failed") return failed(outcome.problem);
+  if (outcome.kind === "failed") {
+    if (connection.isLost) await stepContext.shared.forget(connection);
+    return failed(outcome.problem);
+  }
   const { rows } = outcome;
   stepContext.results.take(() => sqlResult(rows));
   const took = duration(performance.now() - began);

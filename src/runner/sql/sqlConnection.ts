@@ -7,6 +7,8 @@ export interface SqlConnection extends AsyncDisposable {
    * @param note called with the server's notices.
    */
   run(work: SqlWork, note: (line: string) => void): Promise<SqlOutcome>;
+  /** Whether what was connected to is gone, so that no statement can run any more. */
+  readonly isLost: boolean;
   /** Cancels the running statement and closes the connection. Further calls wait for the first. */
   stop(): Promise<Stopped>;
 }

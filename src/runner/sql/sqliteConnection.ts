@@ -52,6 +52,10 @@ export class SqliteConnection implements SqlConnection {
     throw new NoConnection(opened.problem);
   }
 
+  get isLost(): boolean {
+    return this.#child.exitCode !== null || this.#child.signalCode !== null;
+  }
+
   run(work: SqlWork): Promise<SqlOutcome> {
     return this.#ask({ kind: "run", ...work });
   }

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import type { ResultTaker, StepResult } from "../../../src/runner/step/stepResult.ts";
 import { LoopbackService } from "../../client/loopbackService.ts";
 import { BrowserSteps, html, pages } from "./browserSteps.ts";
 import { readPng } from "./png.ts";
@@ -234,5 +235,22 @@ describe("a browser step", function () {
     await steps.succeed(base, { goto: "/found" });
     const { log } = await steps.succeed(base, { goto: "/found#later" });
     assert.match(log, /#later → the same page/);
+  });
+
+  it("gives its address, title and text, of which `that` says what is wrong", async () => {
+    let taken: StepResult | undefined;
+    const results: ResultTaker = {
+      isNeeded: true,
+      isSecret: false,
+      take: (make) => {
+        taken = make();
+      },
+      problems: () => ['this.title == \'Lost\': "Found" and "Lost"'],
+    };
+    const message = await steps.fail(base, { goto: "/found" }, { results });
+    assert.equal(message, 'this.title == \'Lost\': "Found" and "Lost"');
+    const { url, title, text } = taken?.values ?? {};
+    assert.deepEqual([url, title], [`${base}/found`, "Found"]);
+    assert.match(String(text), /^desk lamp\nfloor lamp/);
   });
 });

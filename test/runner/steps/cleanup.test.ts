@@ -174,6 +174,23 @@ describe("what cleans up", function () {
     assert.deepEqual(endsOf(run), ["a succeeded", "hangs lost"]);
   });
 
+  it("connects anew to a database whose process is gone", async () => {
+    const db = { type: "sql", url: `sqlite:${newRunId()}.db?mode=rwc` };
+    const pipeline = pipelineOf({
+      resources: { ...resources, db },
+      steps: [
+        { use: "db", query: "create table t (x)" },
+        { use: "sh", run: "pkill -9 -P $PPID -f -- '--sqlit[e]'" },
+        { name: "gone", use: "db", query: "select 1", retry: { times: 2, every: 0 } },
+      ],
+      finally: [{ name: "tidy", use: "db", query: "drop table t" }],
+    });
+    const run = launchTestRun(folder.path, pipeline);
+    assert.deepEqual(await run.job.ended, { kind: "succeeded" });
+    assert.ok(endsOf(run).includes("tidy succeeded"));
+    assert.equal(run.told.findLast(({ step }) => step.name === "gone")?.step.attempts, 2);
+  });
+
   it("can use the connection of a statement that was stopped", async () => {
     const pipeline = pipelineOf({
       resources: { ...resources, db: { type: "sql", url: `sqlite:${newRunId()}.db?mode=rwc` } },
