@@ -44,6 +44,15 @@ describe("the documentation of the pipeline file", () => {
     assert.deepEqual(written, known);
   });
 
+  it("shows every function in the sample that it names", () => {
+    const sample = readFileSync(join(root, "samples/pipelines/expressions.yaml"), "utf8");
+    const shown = [...sample.matchAll(/(?<![\w-])([\w-]+)\(/g)].map(([, name = ""]) => name);
+    assert.deepEqual(
+      Object.keys(functions).filter((name) => !shown.includes(name)),
+      [],
+    );
+  });
+
   it("has every context, and what each type of step gives", () => {
     const rows = new Map(
       tableRows(page("expressions.md")).map(([first = "", ...others]) => [first, others.join()]),
