@@ -245,9 +245,9 @@ function quieterLevel(level: AnnounceLevel, run: Pick<Run, "status">, isMine: bo
 
 const longestInputs = 60;
 
-/** The end of a run as one sentence, with its inputs in short. @param isMine whether this window's key started it. */
+/** The end of a run as one sentence, with what it was given in short. @param isMine whether this window's key started it. */
 export function endText(run: Run, isMine: boolean): string {
-  const inputs = inputsText(run, longestInputs);
+  const inputs = inputsText({ inputs: inputsAgain(run) }, longestInputs);
   const name = inputs === undefined ? nameOf(run) : t("{0} with {1}", nameOf(run), inputs);
   const who = isMine || run.actor === undefined ? name : t("{0} (by {1})", name, run.actor);
   const kind = endKind(run);

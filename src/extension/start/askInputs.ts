@@ -108,7 +108,9 @@ function askByPick(question: Question, options: readonly InputValue[], deps: Ask
   if (isLeftToFile(input)) items.unshift({ label: t("As the pipeline file says"), value: undefined });
   pick.placeholder = input.description ?? t("Select a value");
   pick.items = items;
-  pick.activeItems = items.filter(({ value }) => value === shown);
+  const filled = items.filter(({ value }) => value === shown);
+  // Without any, the editor has no row for Enter.
+  if (filled.length > 0) pick.activeItems = filled;
   return answerTo(pick, question, deps, () => {
     const [item] = pick.selectedItems;
     return item && { kind: "given", value: item.value };

@@ -28,7 +28,10 @@ describe("the text of a run's end", () => {
   it("tells the run's inputs in short", () => {
     const inputs = { region: "eu", lamps: 2 };
     assert.equal(
-      endText({ ...run, status: "failed", inputs }, true),
+      endText(
+        { ...run, status: "failed", inputs: { ...inputs, shop: "***" }, evaluatedInputs: ["shop"] },
+        true,
+      ),
       "nightly with region=eu, lamps=2 failed.",
     );
     const long = endText({ ...run, inputs: { note: "a\nb".repeat(100) } }, false);

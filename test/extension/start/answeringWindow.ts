@@ -14,6 +14,9 @@ export type Deed = { readonly value: string } | "back" | undefined;
 
 export const backButton = { iconPath: { id: "arrow-left" } } as never;
 
+/** Where the editor is told nothing, it makes the first row active. */
+const noRows: readonly { readonly label: string }[] = [];
+
 /** A window whose person answers the questions for inputs, one after the other. A text that is refused is noted. */
 export function answeringWindow(deeds: readonly Deed[]) {
   const asked: Asked[] = [];
@@ -37,7 +40,7 @@ export function answeringWindow(deeds: readonly Deed[]) {
       buttons: [] as readonly unknown[],
       validationMessage: undefined as string | undefined,
       items: items ?? [],
-      activeItems: [] as readonly { readonly label: string }[],
+      activeItems: noRows,
       selectedItems: [] as readonly { readonly label: string }[],
       onDidAccept: (listener: () => void) => void Object.assign(on, { accept: listener }),
       onDidHide: (listener: () => void) => void Object.assign(on, { hide: listener }),
@@ -49,6 +52,8 @@ export function answeringWindow(deeds: readonly Deed[]) {
       },
       show: () => {
         const isPick = items !== undefined;
+        if (shown.activeItems !== noRows && shown.activeItems.length === 0)
+          throw new Error("no row for Enter");
         const [active] = shown.activeItems;
         const labels = [active, ...shown.items.filter((item) => item !== active)].flatMap(
           (item) => item?.label ?? [],
