@@ -96,7 +96,14 @@ export function composeWindow(
     isTrusted,
     folders: localFolders,
   };
-  const starting = { ...shared, cliPath, env: process.env, lastUsed: new LastUsed(context.workspaceState) };
+  const starting = {
+    ...shared,
+    cliPath,
+    env: process.env,
+    lastUsed: new LastUsed(context.workspaceState),
+    window,
+    backButton: vscode.QuickInputButtons.Back,
+  };
   const runFilter = new ObservableValue<ViewFilter>({ statuses: [], pipelines: [], isMine: false });
   const loadLogDocuments = once(async () => {
     const { LogDocuments: Logs } = await import("./log/logDocuments.ts");
@@ -118,7 +125,6 @@ export function composeWindow(
     commandDeps: {
       ...starting,
       shutdown,
-      window,
       log,
       notice,
       executeCommand,
@@ -155,8 +161,8 @@ function makeRetries(
     random: Math.random,
     window,
     log,
-    start: async ({ pipeline, project, timeLimitSeconds: timeLimit, fromStep }) => {
-      await executeCommand("pipelineRuns.run", { pipeline, project, timeLimit, fromStep });
+    start: async ({ pipeline, project, timeLimitSeconds: timeLimit, fromStep, inputs }) => {
+      await executeCommand("pipelineRuns.run", { pipeline, project, timeLimit, fromStep, inputs });
     },
   });
 }

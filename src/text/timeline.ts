@@ -1,4 +1,5 @@
 import { isActive } from "../contract/runStatus.ts";
+import type { Translate } from "./refusalText.ts";
 
 /** A stretch of time, in milliseconds since 1970; without an end while it goes on. */
 interface Span {
@@ -58,11 +59,11 @@ export function timelineOf(run: TimedRun): Timeline | undefined {
 }
 
 /** What a step is beside its type and status: `3 attempts`, `cleanup`. */
-export function stepNotes({
-  attempts = 1,
-  cleanup = false,
-}: Pick<TimedStep, "attempts" | "cleanup">): string[] {
-  return [...(cleanup ? ["cleanup"] : []), ...(attempts > 1 ? [`${attempts} attempts`] : [])];
+export function stepNotes(
+  { attempts = 1, cleanup = false }: Pick<TimedStep, "attempts" | "cleanup">,
+  t: Translate = (text, count) => text.replace("{0}", String(count)),
+): string[] {
+  return [...(cleanup ? [t("cleanup")] : []), ...(attempts > 1 ? [t("{0} attempts", attempts)] : [])];
 }
 
 function readInstant(text: string | undefined): number | undefined {

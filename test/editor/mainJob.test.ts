@@ -7,6 +7,16 @@ import { type Service, startedService, writtenPid } from "../service/startedServ
 import { ownService } from "./screen/ownService.ts";
 import { quota } from "./screen/statusBar.ts";
 
+/** A pipeline that is asked for two inputs. */
+function deploy(step: string): string {
+  return `inputs:
+  region: { options: [eu, us], description: Whose prices are used }
+  lamps: { type: number }
+resources: { sh: { type: cli } }
+steps: [{ name: ${step}, use: sh, run: "true" }]
+`;
+}
+
 describe("the main job, in VS Code", () => {
   let other: Service;
   const at = ownService(async (workspace, held) => {
@@ -15,6 +25,7 @@ describe("the main job, in VS Code", () => {
       join(workspace, "pipelines/stage.yaml"),
       'resources: { sh: { type: cli } }\nsteps: [{ use: sh, run: \'[ "$STAGE" = "the window" ]\' }]\n',
     );
+    await writeFile(join(workspace, "pipelines/deploy.yaml"), deploy("was asked for"));
     return { extension: "checkout", env: { STAGE: "the window" } };
   });
 
@@ -61,6 +72,31 @@ describe("the main job, in VS Code", () => {
     await used(before + 1);
     await command("Cancel My Runs");
     await toast(/^long: cancelled\.$/);
+  });
+
+  it("asks for a run's inputs, and runs what was asked for, although the file is edited while it waits", async () => {
+    const before = await usedNow();
+    await start("long");
+    await used(before + 1);
+    const { quickInput } = at.window;
+    await start("deploy");
+    await quickInput.waitForTitle("Run deploy: region (1/2)");
+    await quickInput.dismiss();
+    await start("deploy");
+    await quickInput.pick("us");
+    await quickInput.waitForTitle("Run deploy: lamps (2/2)");
+    await quickInput.type("many");
+    await quickInput.waitForMessage("Enter a number.");
+    await quickInput.type("3");
+    await quickInput.accept();
+    await toast(/^deploy is waiting for long /);
+    await status(`${before + 1} of 50 runs used today · waiting; gives up in 1[01]\\d s`);
+    await writeFile(join(at.workspace, "pipelines/deploy.yaml"), deploy("is another"));
+    await command("Cancel My Runs");
+    await at.window.statusBar.waitForMessage(/deploy with region=us, lamps=3 succeeded/);
+    await used(before + 2);
+    const { inputs, steps } = JSON.parse((await at.tool.run(["runs", "show", "--json"])).stdout);
+    assert.deepEqual([inputs, steps.length, steps[0].name], [{ region: "us", lamps: 3 }, 1, "was asked for"]);
   });
 
   it("cancels a run, and starts who waits in the moment its slot is released", async () => {

@@ -25,9 +25,10 @@ export function filesLike(pattern: string): string[] {
 
 /** Every source file of the extension, and the texts that it shares with the tool, by its path, without its comments. */
 export const extensionSources: ReadonlyMap<string, string> = new Map(
-  [...filesLike("src/extension/**/*.ts"), ...filesLike("src/text/{dayUse,queueText,refusalText}.ts")].map(
-    (file) => [file, textOf(file).replaceAll(/\/\*\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, "")],
-  ),
+  [
+    ...filesLike("src/extension/**/*.ts"),
+    ...filesLike("src/text/{dayUse,queueText,refusalText,timeline}.ts"),
+  ].map((file) => [file, textOf(file).replaceAll(/\/\*\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, "")]),
 );
 
 /** All that a pattern with one group finds in the extension's sources. */

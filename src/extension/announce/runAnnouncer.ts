@@ -5,13 +5,14 @@ import type { ServiceClient } from "../../client/service/client.ts";
 import type { Reconnect } from "../../client/service/failedRequest.ts";
 import { AbsentEndpoint } from "../../client/service/replyErrors.ts";
 import { describeError, PipelineError } from "../../contract/errors.ts";
+import { inputsAgain } from "../../contract/inputs.ts";
 import { nameOf, type Run, type RunStep, reasonText } from "../../contract/run.ts";
 import { failedStep, isActive } from "../../contract/runStatus.ts";
 import type { Clock } from "../../machine/clock.ts";
 import type { Session } from "../session/session.ts";
 import type { Claims } from "../window/claims.ts";
 import { withoutIcons } from "../window/plainWindow.ts";
-import { firstAndLastLine, tookText } from "../window/runText.ts";
+import { firstAndLastLine, inputsText, tookText } from "../window/runText.ts";
 
 export interface AnnouncerDeps {
   readonly window: Pick<
@@ -134,7 +135,8 @@ export class RunAnnouncer implements Disposable {
     if (await clock.sleep(pause, signal).catch(() => "ended")) return;
     if ((await this.#isShownElsewhere(run)) || !(await this.#isFirst(run))) return;
     const { pipeline, project } = run;
-    const again = async () => void (await executeCommand("pipelineRuns.run", { pipeline, project }));
+    const request = { pipeline, project, inputs: inputsAgain(run) };
+    const again = async () => void (await executeCommand("pipelineRuns.run", request));
     await this.#announce(run, isMine, () => again().catch(showProblem));
   }
 
@@ -241,9 +243,12 @@ function quieterLevel(level: AnnounceLevel, run: Pick<Run, "status">, isMine: bo
   return isMine ? "none" : "myFailures";
 }
 
-/** The end of a run as one sentence. @param isMine whether this window's key started it. */
+const longestInputs = 60;
+
+/** The end of a run as one sentence, with what it was given in short. @param isMine whether this window's key started it. */
 export function endText(run: Run, isMine: boolean): string {
-  const name = nameOf(run);
+  const inputs = inputsText({ inputs: inputsAgain(run) }, longestInputs);
+  const name = inputs === undefined ? nameOf(run) : t("{0} with {1}", nameOf(run), inputs);
   const who = isMine || run.actor === undefined ? name : t("{0} (by {1})", name, run.actor);
   const kind = endKind(run);
   switch (kind) {

@@ -2,6 +2,7 @@ import type { LogOutputChannel, Uri, window as vscodeWindow } from "vscode";
 import type { RunAnnouncer } from "../announce/runAnnouncer.ts";
 import type { RunList } from "../session/runList.ts";
 import type { Session } from "../session/session.ts";
+import type { AskedInputs } from "../start/askInputs.ts";
 import type { ShowMenuDeps } from "../status/statusActions.ts";
 import type { FilterRunsDeps } from "../views/runFilter.ts";
 import type { CancelMineDeps } from "./cancelRun.ts";
@@ -64,11 +65,12 @@ export const commands: Readonly<Record<string, Command>> = {
   "pipelineRuns.removeApiKey": async (deps) => (await import("./keyCommands.ts")).removeApiKey(deps),
   "pipelineRuns.retryAtReset": async (deps, pipeline) =>
     (await import("./pendingStarts.ts")).retryAtReset(deps, pipeline),
-  "pipelineRuns.run": run,
+  "pipelineRuns.run": (deps, pipeline) => run(deps, pipeline),
   "pipelineRuns.runAgain": async (deps, run) => (await import("./runPipeline.ts")).runAgain(deps, run),
   "pipelineRuns.runFile": (deps, file) => run(deps, file ?? deps.activeFile()),
   "pipelineRuns.runFromStep": async (deps, step) =>
     (await import("./runPipeline.ts")).runFromStep(deps, step),
+  "pipelineRuns.runWithInputs": (deps, pipeline) => run(deps, pipeline, "all"),
   "pipelineRuns.setApiKey": async (deps) => (await import("./keyCommands.ts")).setApiKey(deps),
   "pipelineRuns.showLog": async ({ log }) => log.show(),
   "pipelineRuns.showMenu": async (deps) => (await import("../status/statusActions.ts")).showMenu(deps),
@@ -77,7 +79,7 @@ export const commands: Readonly<Record<string, Command>> = {
   "pipelineRuns.whoHolds": async (deps, pipeline) => (await import("./whoHolds.ts")).whoHolds(deps, pipeline),
 };
 
-async function run(deps: CommandDeps, given: unknown): Promise<void> {
+async function run(deps: CommandDeps, given: unknown, which?: AskedInputs): Promise<void> {
   const { runPipeline, startChosen } = await import("./runPipeline.ts");
   const starting: RunPipelineDeps = {
     ...deps,
@@ -91,5 +93,5 @@ async function run(deps: CommandDeps, given: unknown): Promise<void> {
       "what-counts": async () => (await import("./viewCommands.ts")).showWhatCounts(deps),
     },
   };
-  await runPipeline(starting, given);
+  await runPipeline(starting, given, which);
 }

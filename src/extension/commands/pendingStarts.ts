@@ -6,6 +6,7 @@ import type { ResetRetries } from "../start/resetRetries.ts";
 import type { PendingRetry } from "../start/retryFiles.ts";
 import type { Wait, Waits } from "../start/waits.ts";
 import { withoutIcons } from "../window/plainWindow.ts";
+import { inputsText } from "../window/runText.ts";
 
 export interface RetryDeps extends ChooseStartDeps {
   readonly retries: ResetRetries;
@@ -67,11 +68,17 @@ export async function cancelRetry({ retries, window }: Pick<RetryDeps, "retries"
   void window.showInformationMessage(t("{0} will not be started at 00:00 UTC.", picked.retry.pipeline));
 }
 
+const longestInputs = 100;
+
 function retryItem(retry: PendingRetry): RetryItem {
   return {
     label: withoutIcons(retry.pipeline),
     description: withoutIcons(retry.project ?? ""),
-    detail: t("at 00:00 UTC ({0} your time)", localTime(retry)),
+    detail: withoutIcons(
+      [t("at 00:00 UTC ({0} your time)", localTime(retry)), inputsText(retry, longestInputs)]
+        .filter(Boolean)
+        .join(" · "),
+    ),
     retry,
   };
 }
@@ -110,7 +117,7 @@ export async function stopWaiting({ waits, window }: StopWaitingDeps): Promise<v
 
 function waitItem(wait: Wait): WaitItem {
   return {
-    label: withoutIcons(wait.pipeline),
+    label: withoutIcons([wait.pipeline, inputsText(wait, longestInputs)].filter(Boolean).join(" · ")),
     description: t("{0} is waiting for a slot; gives up in {1} s", wait.secondsLeft),
     wait,
   };

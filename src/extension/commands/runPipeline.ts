@@ -1,7 +1,9 @@
 import { t } from "@vscode/l10n";
 import { describeError } from "../../contract/errors.ts";
 import { fromFailedStep } from "../../contract/fromStep.ts";
+import { inputsAgain } from "../../contract/inputs.ts";
 import { showProblem } from "../announce/problemNotice.ts";
+import type { AskedInputs } from "../start/askInputs.ts";
 import { type ChooseStartDeps, type ChosenStart, chooseStart } from "../start/chooseStart.ts";
 import { type StartPipelineDeps, startPipeline } from "../start/startPipeline.ts";
 import { type RecentRunDeps, recentRun } from "./pickRun.ts";
@@ -13,11 +15,17 @@ export interface RunPipelineDeps extends StartPipelineDeps, ChooseStartDeps {
 }
 
 /**
- * “Run Pipeline…”: starts the pipeline that the argument names, else one that the person picks or types.
+ * “Run Pipeline…” and “Run with Inputs…”: starts the pipeline that the argument names, else one that the person picks or
+ * types.
  * @param given see `readRunArgument`.
  */
-export async function runPipeline(deps: RunPipelineDeps, given?: unknown): Promise<void> {
-  const start = await chooseStart(deps, t("Run Pipeline"), given);
+export async function runPipeline(
+  deps: RunPipelineDeps,
+  given?: unknown,
+  which: AskedInputs = "missing",
+): Promise<void> {
+  const title = which === "all" ? t("Run with Inputs") : t("Run Pipeline");
+  const start = await chooseStart(deps, title, given, which);
   if (start !== undefined) await startChosen(start, deps);
 }
 
@@ -36,13 +44,13 @@ export interface RunAgainDeps extends RecentRunDeps {
   readonly executeCommand: (command: string, ...parameters: unknown[]) => Thenable<unknown>;
 }
 
-/** “Run Again…”: starts a run's pipeline again, as its file is now. */
+/** “Run Again…”: starts a run's pipeline again, as its file is now, with the run's inputs. */
 export async function runAgain(deps: RunAgainDeps, argument?: unknown): Promise<void> {
   const words = { title: t("Run Again"), placeHolder: t("Select the run to run again") };
   const run = await recentRun(argument, words, deps);
   if (run === undefined) return;
   const { pipeline, project } = run;
-  await deps.executeCommand("pipelineRuns.run", { pipeline, project });
+  await deps.executeCommand("pipelineRuns.run", { pipeline, project, inputs: inputsAgain(run) });
 }
 
 /** “Run From Failed Step…”: starts a run's pipeline at the step that failed, as a new run. @param argument a run, or its failed step. */
@@ -63,5 +71,6 @@ export async function runFromStep(deps: RunAgainDeps, argument?: unknown): Promi
     void deps.window.showInformationMessage(t("This run failed at no step that a new one could begin with."));
     return;
   }
-  await deps.executeCommand("pipelineRuns.run", { pipeline, project, fromStep: failed.fromStep });
+  const { fromStep } = failed;
+  await deps.executeCommand("pipelineRuns.run", { pipeline, project, fromStep, inputs: inputsAgain(run) });
 }

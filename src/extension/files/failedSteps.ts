@@ -5,8 +5,9 @@ import type { Run } from "../../contract/run.ts";
 import { failedStep } from "../../contract/runStatus.ts";
 import { findStep } from "../../pipeline/editing/outline.ts";
 import type { RunListState } from "../session/runList.ts";
+import { shortText } from "../window/runText.ts";
 import { type Analysis, positionAt, type TextPosition } from "./analyses.ts";
-import { runsOf, shortText } from "./lenses.ts";
+import { runsOf } from "./lenses.ts";
 
 /** The step of a pipeline file at which its last run failed. */
 export interface FailedStep {

@@ -1,13 +1,13 @@
 import { t } from "@vscode/l10n";
+import { inputsAgain } from "../../contract/inputs.ts";
 import type { Run } from "../../contract/run.ts";
 import { failedStep, isActive } from "../../contract/runStatus.ts";
 import type { Pipeline } from "../../pipeline/pipeline.ts";
 import { stepToGoOnAt } from "../../pipeline/stepToGoOnAt.ts";
-import { controlCharacters } from "../../text/controlCharacters.ts";
 import type { RunListState } from "../session/runList.ts";
 import type { Wait } from "../start/waits.ts";
 import { withoutIcons } from "../window/plainWindow.ts";
-import { statusText } from "../window/runText.ts";
+import { shortText, statusText } from "../window/runText.ts";
 
 /** A code lens above the file's first line. */
 export interface Lens {
@@ -45,7 +45,15 @@ export function lensesOf(state: LensState): readonly Lens[] {
   return [...workLenses(state), ...last, ...from, ...problems];
 }
 
-function workLenses({ pipeline, project, problems, file, runs, wait }: LensState): readonly Lens[] {
+function workLenses({
+  pipeline,
+  project,
+  problems,
+  file,
+  runs,
+  wait,
+  pipelineNow,
+}: LensState): readonly Lens[] {
   if (runs.active !== undefined) {
     const { runId, status } = runs.active;
     const log = {
@@ -69,8 +77,15 @@ function workLenses({ pipeline, project, problems, file, runs, wait }: LensState
     command: "pipelineRuns.run",
     arguments: [{ pipeline, project, ...file }],
   };
+  const withInputs = {
+    ...run,
+    title: t("Run with Inputs…"),
+    tooltip: t("Start a run of {0}, and be asked for each of its inputs", pipeline),
+    command: "pipelineRuns.runWithInputs",
+  };
+  const hasInputs = pipelineNow?.inputs !== undefined && pipelineNow.inputs.length > 0;
   // A file with problems can't be run.
-  if (wait === undefined) return problems === 0 ? [run] : [];
+  if (wait === undefined) return problems > 0 ? [] : hasInputs ? [run, withInputs] : [run];
   const waiting = {
     title: t("$(watch) waiting; gives up in {0} s", wait.secondsLeft),
     tooltip: t("Another run holds the slot. To stop waiting, use the notification."),
@@ -90,7 +105,7 @@ function fromStepLens(last: Run | undefined, { project, pipelineNow }: LensState
       title: t("$(debug-continue) Run from {0}", name),
       tooltip: t("Start a new run, one of today's, without the steps before {0}", name),
       command: "pipelineRuns.run",
-      arguments: [{ pipeline: last.pipeline, project, fromStep: failed.fromStep }],
+      arguments: [{ pipeline: last.pipeline, project, fromStep: failed.fromStep, inputs: inputsAgain(last) }],
     },
   ];
 }
@@ -165,12 +180,4 @@ export function runsOf(state: RunListState, pipeline: string, project: string): 
     last: own.find((run) => !isActive(run)),
     judged: own.find(({ status }) => ["succeeded", "failed", "timed-out"].includes(status)),
   };
-}
-
-const hidden = new RegExp(`[\\s${controlCharacters}]+`, "gu");
-
-/** A run's text on one line, without control characters, and cut. */
-export function shortText(text: string, longest: number): string {
-  const line = text.replace(hidden, " ").trim();
-  return line.length > longest ? `${line.slice(0, longest)}…` : line;
 }

@@ -4,12 +4,14 @@ import { nameOf, type Run, type RunStep, reasonText } from "../../contract/run.t
 import { failedStep } from "../../contract/runStatus.ts";
 import { controlCharacters } from "../../text/controlCharacters.ts";
 import type { SgrStyle } from "../../text/escapeSequences.ts";
-import { statusText, tookText } from "../window/runText.ts";
+import { stepNotes } from "../../text/timeline.ts";
+import { inputsText, outputsText, statusText, tookText } from "../window/runText.ts";
 import { findFileLinks } from "./fileLinks.ts";
 import { indented, ownLine, type TextLine, textStyles } from "./textLine.ts";
 
 const margin = "  ";
 const mostOfMessage = 20;
+const longestValues = 500;
 
 export interface HeadDeps {
   /** The id of this window's key, where it is known. */
@@ -42,6 +44,11 @@ export function headLines(run: Run, { me, leftOut, timeText }: HeadDeps): TextLi
       style: textStyles.quiet,
     }),
   ];
+  const inputs = inputsText(run, longestValues);
+  const outputs = outputsText(run, longestValues);
+  for (const text of [inputs && t("Inputs: {0}", inputs), outputs && t("Outputs: {0}", outputs)]) {
+    if (text !== undefined) lines.push(ownLine({ text, style: textStyles.quiet }));
+  }
   // A failed step's lines say it in more detail.
   const reason = reasonText(run, me);
   if (reason !== undefined && failedStep(run)?.step.status !== "failed") {
@@ -140,10 +147,10 @@ export function stepName(step: RunStep | undefined, index: number): string {
   return name === "" ? t("step {0}", index + 1) : name;
 }
 
-/** Its type, status and duration, if known. */
-export function stepDetail({ type, status, startedAt, stoppedAt }: RunStep): string {
-  const took = tookText(startedAt, stoppedAt);
-  return [type, statusText(status), ...(took === undefined ? [] : [took])]
+/** Its type, status, notes and duration, if known. */
+export function stepDetail(step: RunStep): string {
+  const took = tookText(step.startedAt, step.stoppedAt);
+  return [step.type, statusText(step.status), ...stepNotes(step, t), ...(took === undefined ? [] : [took])]
     .map(toOneLine)
     .filter((text) => text !== "")
     .join(" · ");

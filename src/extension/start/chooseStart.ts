@@ -8,32 +8,33 @@ import { AbsentEndpoint } from "../../client/service/replyErrors.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import type { PipelineEntry } from "../../contract/pipelines.ts";
 import type { StartRequest } from "../../contract/run.ts";
+import { declaredInputs } from "../../pipeline/inputs.ts";
 import { formatProblem } from "../../pipeline/mistakes/problem.ts";
 import { checkedFiles } from "../../project/pipelineFiles.ts";
 import { type NoticeDeps, showProblem } from "../announce/problemNotice.ts";
 import type { ProjectNames } from "../session/projectNames.ts";
 import type { Session } from "../session/session.ts";
 import { inOneLine, withoutIcons } from "../window/plainWindow.ts";
+import { type AskedInputs, type AskInputsDeps, withInputs } from "./askInputs.ts";
 import type { LastUsed } from "./lastUsed.ts";
 import { type RunArgument, readRunArgument } from "./runArgument.ts";
 
-export interface ChooseStartDeps {
+export interface ChooseStartDeps extends AskInputsDeps {
   readonly session: Pick<Session, "connect">;
   readonly projectNames: Pick<ProjectNames, "register">;
   readonly notice: NoticeDeps;
-  readonly window: Pick<typeof vscodeWindow, "createQuickPick" | "showErrorMessage">;
+  readonly window: AskInputsDeps["window"] & Pick<typeof vscodeWindow, "showErrorMessage">;
   readonly executeCommand: (command: string, ...parameters: unknown[]) => Thenable<unknown>;
   readonly lastUsed: LastUsed;
   readonly log: { info(text: string): void };
   /** The window's folders on this machine. */
   readonly folders: () => readonly string[];
   readonly isTrusted: () => boolean;
-  readonly signal: AbortSignal;
 }
 
 /**
  * Finds out what to start: the pipeline that the argument names, else one of the window's projects that the person
- * picks, or a name that they type.
+ * picks, or a name that they type; and with which inputs.
  * @param given see {@link readRunArgument}.
  * @returns undefined when the person leaves, and in an untrusted window, which is said.
  * @throws PipelineError as `readRunArgument`, `Session.connect` and `ServiceClient`.
@@ -42,6 +43,7 @@ export async function chooseStart(
   deps: ChooseStartDeps,
   title: string,
   given: unknown,
+  which: AskedInputs = "missing",
 ): Promise<ChosenStart | undefined> {
   const request = readRunArgument(given);
   if (!deps.isTrusted()) {
@@ -66,8 +68,10 @@ export async function chooseStart(
     await showProblem(error, deps.notice, start.root);
     return undefined;
   }
-  await deps.lastUsed.note(start.project, start.pipeline);
-  return start;
+  const declared = choice.kind === "listed" ? choice.entry.inputs : undefined;
+  const complete = await withInputs(start, declared, which, deps);
+  if (complete !== undefined) await deps.lastUsed.note(start.project, start.pipeline);
+  return complete;
 }
 
 /**
@@ -83,8 +87,10 @@ async function pipelinesToChoose(
   const isHere = client.environment !== undefined;
   const local = await localPipelines(projects, isHere);
   const isNamedHere = request.kind !== "pick" && meantBy(request, local).length > 0;
-  if (local.length > 0 && (isHere || isNamedHere)) return local;
-  const listed = await listPipelines(client, projects, signal);
+  if (local.length > 0 && (isNamedHere || (isHere && request.kind === "pick"))) return local;
+  const named = request.kind === "named" ? request.start.project : undefined;
+  const names = named === undefined ? projects.map(({ name }) => name) : [named];
+  const listed = await listPipelines(client, names, signal);
   const used = isHere && listed.length > 0 ? [] : lastUsed.entries();
   const known = [...local];
   for (const entry of [...listed, ...used]) {
@@ -166,13 +172,13 @@ async function registeredProjects(
   return known;
 }
 
-/** The pipelines of the window's projects, or of the whole org if it has none. */
-async function listPipelines(
+/** The service's pipelines of these projects, of the whole org for none; none where it lists no pipelines. */
+export async function listPipelines(
   client: ServiceClient,
-  projects: readonly LocalProject[],
+  projects: readonly string[],
   signal: AbortSignal,
 ): Promise<PipelineEntry[]> {
-  const names = projects.length === 0 ? [undefined] : projects.map(({ name }) => name);
+  const names = projects.length === 0 ? [undefined] : projects;
   try {
     const lists = await Promise.all(names.map((name) => client.pipelines(name, signal)));
     return lists.flatMap(({ pipelines }) => pipelines);
@@ -184,7 +190,7 @@ async function listPipelines(
 }
 
 /** The pipelines of the window's own files. @param hasProblems whether what is wrong with a file is told. */
-async function localPipelines(
+export async function localPipelines(
   projects: readonly LocalProject[],
   hasProblems: boolean,
 ): Promise<PipelineEntry[]> {
@@ -192,7 +198,8 @@ async function localPipelines(
     projects.map(async ({ name: project, root }) =>
       (await checkedFiles(root)).map(({ name, path, parsed }): PipelineEntry => {
         const entry = { name, project, path };
-        if (!hasProblems || parsed.kind === "valid") return entry;
+        if (parsed.kind === "valid") return { ...entry, inputs: declaredInputs(parsed.pipeline) };
+        if (!hasProblems) return entry;
         return { ...entry, problem: parsed.problems.map((each) => formatProblem(path, each)).join("\n") };
       }),
     ),

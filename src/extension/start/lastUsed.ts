@@ -1,10 +1,12 @@
 import type { Memento } from "vscode";
+import { type InputValues, inputValuesSchema } from "../../contract/inputs.ts";
 import type { PipelineEntry } from "../../contract/pipelines.ts";
 
 const name = "lastUsedPipelines";
+const inputsName = "lastUsedInputs";
 const mostKept = 50;
 
-/** Remembers the pipelines that were run in this workspace, so that they come first in the list. */
+/** Remembers the pipelines that were run in this workspace, so that they come first in the list, and their inputs. */
 export class LastUsed {
   readonly #memento: Pick<Memento, "get" | "update">;
 
@@ -39,6 +41,24 @@ export class LastUsed {
     return [...entries].sort(
       (a, b) => isBroken(a) - isBroken(b) || rank(a) - rank(b) || a.name.localeCompare(b.name),
     );
+  }
+
+  /** The inputs that the person gave a pipeline last; none if they are unknown. */
+  inputsOf(project: string | undefined, pipeline: string): InputValues {
+    const id = idOf(project, pipeline);
+    const [, values] = this.#inputs().find(([other]) => other === id) ?? [];
+    return inputValuesSchema.safeParse(values).data ?? {};
+  }
+
+  async noteInputs(project: string | undefined, pipeline: string, values: InputValues): Promise<void> {
+    const id = idOf(project, pipeline);
+    const others = this.#inputs().filter(([other]) => other !== id);
+    await this.#memento.update(inputsName, [[id, values], ...others].slice(0, mostKept));
+  }
+
+  #inputs(): (readonly unknown[])[] {
+    const kept = this.#memento.get<unknown>(inputsName);
+    return Array.isArray(kept) ? kept.filter((entry) => Array.isArray(entry)) : [];
   }
 
   #ids(): string[] {

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
 import { t } from "@vscode/l10n";
 import type { Disposable, LogOutputChannel, window as vscodeWindow } from "vscode";
 import { mayHaveRestarted } from "../../client/service/failedRequest.ts";
@@ -59,15 +60,19 @@ export class ResetRetries implements Disposable {
   }
 
   /**
-   * Defers a start to the next 00:00 UTC; the same pipeline from the same step only once.
+   * Defers a start to the next 00:00 UTC; the same pipeline from the same step with the same inputs only once.
    * @throws PipelineError as `ServiceClient.orgAndTime` and `Session.connect`, and when it can't be stored.
    */
   async add(request: DeferredStart, signal: AbortSignal): Promise<PendingRetry> {
     const { claims, clock, store, random } = this.#deps;
-    const { pipeline, project, timeLimitSeconds, fromStep } = request;
+    const { pipeline, project, timeLimitSeconds, fromStep, inputs } = request;
     await this.loaded;
     const same = this.pending.value.find(
-      (one) => one.pipeline === pipeline && one.project === project && one.fromStep === fromStep,
+      (one) =>
+        one.pipeline === pipeline &&
+        one.project === project &&
+        one.fromStep === fromStep &&
+        isDeepStrictEqual(one.inputs, inputs),
     );
     if (same !== undefined && !(await claims.isClaimed(nameOf(same.id)))) return same;
     // Another window has cancelled or made it.
@@ -79,11 +84,12 @@ export class ResetRetries implements Disposable {
     const late = jitter.least + random() * (jitter.most - jitter.least);
     const origin = this.#origin() ?? "";
     const retry: PendingRetry = {
-      id: await freeId([origin, org.orgId, project, pipeline, fromStep, resetAt], claims),
+      id: await freeId([origin, org.orgId, project, pipeline, fromStep, inputs, resetAt], claims),
       pipeline,
       project,
       timeLimitSeconds,
       fromStep,
+      inputs,
       resetAt,
       dueAt: Math.round(now + (resetAt - (servedAt ?? now)) + late),
       origin,

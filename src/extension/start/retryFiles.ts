@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { t } from "@vscode/l10n";
 import * as z from "zod/mini";
 import { PipelineError } from "../../contract/errors.ts";
+import { type InputValues, inputValuesSchema } from "../../contract/inputs.ts";
 import { makeFolder } from "../../machine/dataFolder.ts";
 import { plainText, withoutIcons } from "../window/plainWindow.ts";
 import { deferredStartsFolder } from "../window/storedState.ts";
@@ -129,6 +130,7 @@ const pendingRetrySchema = z.object({
   project: z.optional(z.string()),
   timeLimitSeconds: z.optional(z.number()),
   fromStep: z.optional(z.string()),
+  inputs: z.optional(inputValuesSchema),
   /** The reset, on the service's clock, in milliseconds since 1970. */
   resetAt: z.number(),
   /** When it is made, on this machine's clock, which may be off, in milliseconds since 1970. */
@@ -144,6 +146,7 @@ export interface DeferredStart {
   readonly project?: string | undefined;
   readonly timeLimitSeconds?: number | undefined;
   readonly fromStep?: string | undefined;
+  readonly inputs?: InputValues | undefined;
 }
 
 export type PendingRetry = z.infer<typeof pendingRetrySchema>;

@@ -4,6 +4,7 @@ import * as z from "zod/mini";
 import { readTimeLimit } from "../../client/start/timeLimit.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import { fromStepSchema } from "../../contract/fromStep.ts";
+import { givenInputsSchema } from "../../contract/inputs.ts";
 import { timeLimit } from "../../contract/limits.ts";
 import type { StartRequest } from "../../contract/run.ts";
 import { duration } from "../../text/time.ts";
@@ -30,13 +31,14 @@ const namedSchema = z.object({
   project: z.optional(z.string().check(z.minLength(1), z.maxLength(200))),
   timeLimit: z.optional(z.union([z.number(), z.string()])),
   fromStep: z.optional(fromStepSchema),
+  inputs: z.optional(givenInputsSchema),
 });
 
-const knownKeys = ["pipeline", "project", "timeLimit", "fromStep"];
+const knownKeys = ["pipeline", "project", "timeLimit", "fromStep", "inputs"];
 
 /**
  * Reads the argument of `pipelineRuns.run` from a keybinding, a menu or another extension: a name, `{ pipeline,
- * project?, timeLimit?, fromStep? }`, an item of a view, or the URI of a pipeline file.
+ * project?, timeLimit?, fromStep?, inputs? }`, an item of a view, or the URI of a pipeline file.
  * @throws PipelineError `invalid-request` that says what the command takes.
  */
 export function readRunArgument(given: unknown): RunArgument {
@@ -58,8 +60,8 @@ export function readRunArgument(given: unknown): RunArgument {
 }
 
 /**
- * Reads the start request that a keybinding, another extension or a task writes as `{ pipeline, project?, timeLimit?, fromStep? }`, which may have other fields too, as an item of a view and a
- * task's definition have. A field whose name almost is one of these is a typing error.
+ * Reads the start request that a keybinding, another extension or a task writes as `{ pipeline, project?, timeLimit?,
+ * fromStep?, inputs? }`, which may have other fields too, as an item of a view and a task's definition have. A field whose name almost is one of these is a typing error.
  * @throws PipelineError `invalid-request` that names the field.
  */
 export function readStart(given: object): StartRequest {
@@ -69,17 +71,25 @@ export function readStart(given: object): StartRequest {
   }
   const read = z.safeParse(namedSchema, given);
   if (!read.success) {
-    const field = String(read.error.issues[0]?.path[0] ?? "pipeline");
-    throw unreadable(t("`{0}` is missing or not what it should be", field));
+    const [field = "pipeline", ...within] = (read.error.issues[0]?.path ?? []).map(String);
+    throw unreadable(
+      field === "inputs"
+        ? t(
+            "`{0}` is not an input: a text, a number, true or false by its name",
+            [field, ...within].join("."),
+          )
+        : t("`{0}` is missing or not what it should be", field),
+    );
   }
-  const { pipeline, project, fromStep, timeLimit: written } = read.data;
+  const { pipeline, project, fromStep, timeLimit: written, inputs = {} } = read.data;
   const timeLimitSeconds = written === undefined ? undefined : readTimeLimit(written);
   if (written !== undefined && timeLimitSeconds === undefined) {
     throw unreadable(
       t("`timeLimit` is seconds or a text like `5m`, from 1 s to {0}", duration(timeLimit.atMost * 1000)),
     );
   }
-  return { pipeline, project, timeLimitSeconds, fromStep };
+  const hasInputs = Object.keys(inputs).length > 0;
+  return { pipeline, project, timeLimitSeconds, fromStep, ...(hasInputs && { inputs }) };
 }
 
 /** A time limit may have its unit in its name, as elsewhere. */
@@ -88,11 +98,13 @@ function isSlipOf(known: string, key: string): boolean {
 }
 
 function plain(key: string): string {
-  return key.toLowerCase().replaceAll(/[-_]/g, "");
+  return key.toLowerCase().replaceAll(/[-_]|s$/g, "");
 }
 
 function unreadable(why: string): PipelineError {
   return new PipelineError("invalid-request", t("The start request can't be read: {0}.", why), {
-    next: t("It is a name, or an object with `pipeline` and, if wanted, `project` and `timeLimit`."),
+    next: t(
+      "It is a name, or an object with `pipeline` and, if wanted, `project`, `timeLimit` and `inputs`.",
+    ),
   });
 }

@@ -94,12 +94,12 @@ export function startsByTool(error: unknown, { cliPath }: Pick<OwnToolDeps, "cli
 
 /**
  * The service's own command-line tool with what it is run with.
- * @param request its working folder, the home folder if undefined; and a time limit, which it can't take.
- * @throws PipelineError `usage` without the setting and for a time limit; as `checkToolPath`.
+ * @param request its working folder, the home folder if undefined; and what it can't take.
+ * @throws PipelineError `usage` without the setting, for a time limit, a first step or inputs; as `checkToolPath`.
  */
 export async function ownTool(
   client: ServiceClient,
-  request: Pick<ChosenStart, "root" | "timeLimitSeconds" | "fromStep">,
+  request: Pick<ChosenStart, "root" | "timeLimitSeconds" | "fromStep" | "inputs">,
   deps: OwnToolDeps,
 ): Promise<ForeignTool> {
   if (request.timeLimitSeconds !== undefined) {
@@ -114,6 +114,13 @@ export async function ownTool(
       "usage",
       t("{0} starts runs only through its own tool, which begins with the first step.", client.baseUrl.host),
       { next: t("Start the whole pipeline.") },
+    );
+  }
+  if (request.inputs !== undefined) {
+    throw new PipelineError(
+      "usage",
+      t("{0} starts runs only through its own tool, which takes no inputs.", client.baseUrl.host),
+      { next: t("Start a pipeline without inputs.") },
     );
   }
   const cliPath = deps.cliPath();

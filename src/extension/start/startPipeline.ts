@@ -120,7 +120,7 @@ async function attemptStart(
   deps: StartPipelineDeps,
 ): Promise<Attempt> {
   const { root, ...request } = chosen;
-  const { pipeline, timeLimitSeconds, fromStep } = request;
+  const { pipeline, timeLimitSeconds, fromStep, inputs } = request;
   const asked: { holders?: SlotHolders | undefined } = {};
   const holder = () => {
     const holders = knownSlotHolders(deps.session) ?? asked.holders;
@@ -161,7 +161,7 @@ async function attemptStart(
     void deps.session.refresh(client, deps.signal).catch(() => {});
     if (outcome.kind === "started") return outcome;
     const holders = outcome.refusal.scope === "org" ? await readSlotHolders(client, deps.signal) : undefined;
-    const options = startOptions({ timeLimitSeconds, fromStep });
+    const options = startOptions({ timeLimitSeconds, fromStep, inputs });
     return { kind: "refused", refused: { pipeline, ...outcome, options }, holders };
   } catch (error) {
     if (error instanceof StoppedWaiting) return { kind: "stopped", made };

@@ -6,7 +6,7 @@ import { nameOf, type Run } from "../../contract/run.ts";
 import { placeText, type QueuePlace } from "../../text/queueText.ts";
 import type { Session } from "../session/session.ts";
 import { ProgressLocation } from "../window/editorEnums.ts";
-import type { Wait, Waits } from "./waits.ts";
+import type { AskedStart, Waits } from "./waits.ts";
 
 /** The person stopped waiting for a slot. */
 export class StoppedWaiting extends Error {
@@ -31,7 +31,7 @@ export class WaitNotice implements Disposable {
 
   /** @param holder names who holds the slot now; undefined while unknown. */
   constructor(
-    request: Pick<Wait, "pipeline" | "project">,
+    request: AskedStart,
     window: Pick<typeof vscodeWindow, "withProgress">,
     waits: Waits,
     holder: () => string | undefined = () => undefined,

@@ -1,3 +1,4 @@
+import type { InputValues } from "../../contract/inputs.ts";
 import type { QueuePlace } from "../../text/queueText.ts";
 import { ObservableValue } from "../window/observable.ts";
 
@@ -5,9 +6,13 @@ import { ObservableValue } from "../window/observable.ts";
 export interface Wait {
   readonly pipeline: string;
   readonly project?: string | undefined;
+  readonly inputs?: InputValues | undefined;
   readonly secondsLeft: number;
   readonly place?: QueuePlace | undefined;
 }
+
+/** What tells a start from others. */
+export type AskedStart = Pick<Wait, "pipeline" | "project" | "inputs">;
 
 /** A start that may have to wait. */
 interface WaitHandle {
@@ -28,7 +33,7 @@ export class Waits {
    * Notes that a start is requested, until it waits or is answered.
    * @returns undefined while the same start is being requested.
    */
-  starting(request: Pick<Wait, "pipeline" | "project">): Disposable | undefined {
+  starting(request: AskedStart): Disposable | undefined {
     const name = nameOf(request);
     if (this.#starting.has(name)) return undefined;
     const asked = Symbol(name);
@@ -37,15 +42,15 @@ export class Waits {
   }
 
   /** @param stop leaves the queue. */
-  begin(request: Pick<Wait, "pipeline" | "project">, stop: () => void): WaitHandle {
+  begin(request: AskedStart, stop: () => void): WaitHandle {
     const id = Symbol(request.pipeline);
-    const { pipeline, project } = request;
+    const { pipeline, project, inputs } = request;
     const name = nameOf(request);
     const asked = this.#starting.get(name);
     return {
       update: (secondsLeft, place) => {
         this.#started(name, asked);
-        this.#waits.set(id, { wait: { pipeline, project, secondsLeft, place }, stop });
+        this.#waits.set(id, { wait: { pipeline, project, inputs, secondsLeft, place }, stop });
         this.#publish();
       },
       end: () => {
@@ -55,13 +60,13 @@ export class Waits {
     };
   }
 
-  /** The wait of this pipeline, if there is one. */
-  find({ pipeline, project }: Pick<Wait, "pipeline" | "project">): Wait | undefined {
-    return this.current.value.find((wait) => wait.pipeline === pipeline && wait.project === project);
+  /** The wait of this start, if there is one. */
+  find(request: AskedStart): Wait | undefined {
+    return this.current.value.find((wait) => nameOf(wait) === nameOf(request));
   }
 
-  /** Stops a wait of a pipeline, the latest of several; no effect on one that is over. */
-  stop(wait: Pick<Wait, "pipeline" | "project">): void {
+  /** Stops a wait of a start, the latest of several; no effect on one that is over. */
+  stop(wait: AskedStart): void {
     [...this.#waits.values()].findLast((standing) => nameOf(standing.wait) === nameOf(wait))?.stop();
   }
 
@@ -74,6 +79,6 @@ export class Waits {
   }
 }
 
-function nameOf({ pipeline, project }: Pick<Wait, "pipeline" | "project">): string {
-  return JSON.stringify([pipeline, project]);
+function nameOf({ pipeline, project, inputs = {} }: AskedStart): string {
+  return JSON.stringify([pipeline, project, Object.entries(inputs).sort()]);
 }

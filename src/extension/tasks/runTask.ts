@@ -21,6 +21,8 @@ import { analysisOf } from "../files/fileProblems.ts";
 import type { Target } from "../keys/target.ts";
 import type { ProjectNames } from "../session/projectNames.ts";
 import type { Session } from "../session/session.ts";
+import { type AskInputsDeps, withInputs } from "../start/askInputs.ts";
+import { listPipelines, localPipelines } from "../start/chooseStart.ts";
 import type { LastUsed } from "../start/lastUsed.ts";
 import { readStart } from "../start/runArgument.ts";
 import { type OwnToolDeps, ownTool, runOwnTool, startsByTool } from "../start/startByOwnTool.ts";
@@ -30,12 +32,12 @@ import { firstAndLastLine } from "../window/runText.ts";
 import { projectOfTask } from "./taskDefinition.ts";
 import type { TaskIo } from "./taskTerminal.ts";
 
-export interface RunTaskDeps extends OwnToolDeps {
+export interface RunTaskDeps extends OwnToolDeps, AskInputsDeps {
   readonly session: Pick<Session, "connect" | "connectAnew" | "refresh" | "state">;
   readonly target: () => Target;
   readonly waits: Waits;
   readonly announcer: Pick<RunAnnouncer, "suppress">;
-  readonly lastUsed: Pick<LastUsed, "note">;
+  readonly lastUsed: Pick<LastUsed, "note" | "inputsOf" | "noteInputs">;
   readonly projectNames: Pick<ProjectNames, "register">;
   readonly isTrusted: () => boolean;
   /** Whether a file is open, and so marks its failed step itself. */
@@ -85,7 +87,18 @@ async function run(
   const found = await projectOfTask(asked, folder, deps.folders());
   const known = found && (await deps.projectNames.register(client, found));
   const { name: project = asked.project, root } = known ?? {};
-  const { pipeline, ...request } = { ...asked, project };
+  const entries = known
+    ? await localPipelines([known], false)
+    : // A service that lists none decides by itself.
+      await listPipelines(client, project === undefined ? [] : [project], interrupted).catch(() => []);
+  const declared = entries.find((entry) => entry.name === asked.pipeline)?.inputs;
+  const start = { ...asked, project };
+  const complete = await withInputs(start, declared, "missing", { ...deps, signal: interrupted });
+  if (complete === undefined) {
+    output.note(t("Nothing was started: the inputs of {0} were not given.", asked.pipeline));
+    return exitCodes.interrupted;
+  }
+  const { pipeline, ...request } = complete;
   if (project !== undefined) await deps.lastUsed.note(project, pipeline);
 
   const reconnect = reconnectTo(deps);
@@ -98,7 +111,7 @@ async function run(
     connect: async (signal = interrupted) => reconnect?.(signal) ?? client,
   };
   using live = new LiveLines(output, systemClock);
-  const wait = waits.begin({ pipeline, project }, () => stop.abort(new Error("the wait was stopped")));
+  const wait = waits.begin(complete, () => stop.abort(new Error("the wait was stopped")));
   const batch = new Batch(
     terminal,
     client,

@@ -85,12 +85,15 @@ export class PipelineTree {
       path,
       pipeline: file.name,
       project: project.name,
+      hasInputs: false,
       problems: [],
       last: undefined,
     };
     this.#files.set(id, node);
     node.pipeline = file.name;
-    const problems = file.parsed.kind === "valid" ? [] : file.parsed.problems;
+    const { parsed } = file;
+    node.hasInputs = parsed.kind === "valid" && (parsed.pipeline.inputs ?? []).length > 0;
+    const problems = parsed.kind === "valid" ? [] : parsed.problems;
     node.problems = problems.map(
       (problem, index): ProblemNode => ({ kind: "problem", root, path, index, problem }),
     );
@@ -116,6 +119,8 @@ interface FileNode {
   /** For the commands, which get the element: the pipeline's name, and the service's name of its project. */
   pipeline: string;
   project: string;
+  /** Whether its runs are given inputs. */
+  hasInputs: boolean;
   problems: readonly ProblemNode[];
   /** Its last known run. */
   last: Run | undefined;
@@ -166,7 +171,7 @@ function projectRow({ root, name }: ProjectNode): Row {
   };
 }
 
-function fileRow({ root, path, pipeline, problems, last }: FileNode, seen: RowContext): Row {
+function fileRow({ root, path, pipeline, hasInputs, problems, last }: FileNode, seen: RowContext): Row {
   const [first] = problems;
   const open = { kind: "open", file: join(root, path) } as const;
   const id = `pipelines/${root}/${path}`;
@@ -194,7 +199,7 @@ function fileRow({ root, path, pipeline, problems, last }: FileNode, seen: RowCo
     ...(result === undefined ? {} : { description: result }),
     icon: last === undefined ? { id: "circle-large-outline" } : statusIcon(last),
     folding: "none",
-    tokens: ["pipeline", "fine"],
+    tokens: ["pipeline", "fine", ...(hasInputs ? ["inputs"] : [])],
     spoken:
       result === undefined ? t("{0}, no known runs", pipeline) : t("{0}, last run {1}", pipeline, result),
     action: open,

@@ -3,8 +3,9 @@ import type { MarkdownString, TreeItem } from "vscode";
 import { nameOf, type Run, type RunStep, reasonText } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
 import { duration, elapsed } from "../../text/time.ts";
+import { stepNotes } from "../../text/timeline.ts";
 import type { RunListState } from "../session/runList.ts";
-import { momentText, shortId, statusText } from "../window/runText.ts";
+import { inputsText, momentText, outputsText, shortId, statusText } from "../window/runText.ts";
 import type { GroupNode, NoteNode, OlderNode, RunNode, RunRowNode, StepNode } from "./runTree.ts";
 import { timelineText } from "./timelineText.ts";
 
@@ -47,6 +48,8 @@ export function runViewRow(node: RunNode, seen: RowContext): Row {
   }
 }
 
+const longestValues = 300;
+
 /** The tooltip of a run: its facts, and the times of its steps as bars. */
 export function runTooltip(run: Run, { me, serviceNow, now }: RowContext): readonly TooltipLine[] {
   const { actor, agent, createdAt, timeLimitSeconds } = run;
@@ -55,6 +58,8 @@ export function runTooltip(run: Run, { me, serviceNow, now }: RowContext): reado
     { name: nameOf(run), text: statusText(run.status) },
     // The output in it is in the log.
     { text: reasonText(run, me)?.split("\n", 1)[0]?.replace(/:$/, "") },
+    { name: t("Inputs"), text: inputsText(run, longestValues) },
+    { name: t("Outputs"), text: outputsText(run, longestValues) },
     { name: t("Run"), text: run.runId },
     { name: t("Project"), text: run.project },
     { name: t("Started"), text: began },
@@ -135,16 +140,23 @@ function runRow({ run, runId, isUnfolded }: RunRowNode, seen: RowContext): Row {
 function stepRow({ runId, index, step, mayBegin }: StepNode, { serviceNow }: RowContext): Row {
   const status = statusText(step.status);
   const took = stepTime(step, serviceNow);
+  const notes = stepNotes(step, t);
   const [first = ""] = (step.message ?? "").trim().split("\n");
   return {
     id: `runs/${runId}/steps/${index}`,
     label: step.name,
-    description: [status, took, first].filter((part) => part !== "").join(" · "),
+    description: [status, ...notes, took, first].filter((part) => part !== "").join(" · "),
     icon: statusIcon(step),
     folding: "none",
     // The first one is where each run begins.
     tokens: ["step", ...(index > 0 && mayBegin ? ["failedStep"] : [])],
-    spoken: t("Step {0}, {1}, {2} {3}", step.name, status, isRunning(step) ? "" : took, first).trim(),
+    spoken: t(
+      "Step {0}, {1}, {2} {3}",
+      step.name,
+      [status, ...notes].join(", "),
+      isRunning(step) ? "" : took,
+      first,
+    ).trim(),
     action: { kind: "command", command: "pipelineRuns.openLog", argument: { runId } },
   };
 }
@@ -152,7 +164,7 @@ function stepRow({ runId, index, step, mayBegin }: StepNode, { serviceNow }: Row
 /** The tooltip of a step: its whole message. */
 export function stepTooltip(step: RunStep, { serviceNow }: RowContext): readonly TooltipLine[] {
   return [
-    { name: step.name, text: statusText(step.status) },
+    { name: step.name, text: [statusText(step.status), ...stepNotes(step, t)].join(", ") },
     ...(step.message === undefined ? [] : [{ text: step.message }]),
     { name: t("Resource type"), text: step.type },
     ...(step.startedAt === undefined ? [] : [{ name: t("Took"), text: stepTime(step, serviceNow) }]),
@@ -199,8 +211,9 @@ function stepTime(step: RunStep, serviceNow: number): string {
 }
 
 /** Whether a step is running, so that its time moves. */
-export function isRunning({ status, stoppedAt }: RunStep): boolean {
-  return isActive({ status, ...(stoppedAt === undefined ? {} : { stoppedAt }) });
+export function isRunning({ status, startedAt, stoppedAt }: RunStep): boolean {
+  // One that was skipped or not reached has neither time.
+  return startedAt !== undefined && isActive({ status, stoppedAt });
 }
 
 /** A line of a tooltip: a bold name with its text, or a text alone. Texts may come from elsewhere. */
@@ -262,6 +275,8 @@ export function statusIcon(of: Pick<Run | RunStep, "status" | "stoppedAt">): Non
     case "skipped":
       // As the editor shows a test that was skipped.
       return { id: "debug-step-over", color: "testing.iconSkipped" };
+    case "not-reached":
+      return { id: "circle-outline", color: "testing.iconUnset" };
     default:
       return isActive(of) ? { id: "loading~spin" } : { id: "question", color: "testing.iconUnset" };
   }

@@ -1,7 +1,7 @@
 import { t } from "@vscode/l10n";
 import type { Run } from "../../contract/run.ts";
 import { duration, elapsed } from "../../text/time.ts";
-import { placeOnAxis, type TimelineBar, timelineOf } from "../../text/timeline.ts";
+import { placeOnAxis, stepNotes, type TimelineBar, timelineOf } from "../../text/timeline.ts";
 
 const columns = 20;
 const longestName = 24;
@@ -17,7 +17,8 @@ export function timelineText(run: Run, serviceNow: number): string | undefined {
     const before = Math.min(columns - 1, Math.round((start / 100) * columns));
     const end = Math.max(before + 1, Math.round(((start + length) / 100) * columns));
     const drawn = `${" ".repeat(before)}${"█".repeat(end - before)}`.padEnd(columns);
-    return { name: nameOfBar(bar), drawn, took: lengthText(bar, serviceNow) };
+    const notes = bar.step === undefined ? [] : stepNotes(bar.step, t);
+    return { name: nameOfBar(bar), drawn, took: [lengthText(bar, serviceNow), ...notes].join(" · ") };
   });
   const width = Math.max(...rows.map(({ name }) => [...name].length));
   const lines = rows.map(

@@ -1,5 +1,7 @@
 import { t } from "@vscode/l10n";
+import { inputText } from "../../contract/inputs.ts";
 import type { Run } from "../../contract/run.ts";
+import { controlCharacters } from "../../text/controlCharacters.ts";
 import { duration, timeOfDayFormat } from "../../text/time.ts";
 
 /**
@@ -43,6 +45,8 @@ export function statusText(status: string): string {
       return t("skipped");
     case "stopped":
       return t("stopped");
+    case "not-reached":
+      return t("not reached");
     default:
       return status;
   }
@@ -69,4 +73,26 @@ export function firstAndLastLine(text: string): string {
   const [first = "", ...others] = text.trim().split("\n");
   const last = others.at(-1)?.trim();
   return last === undefined ? first : `${first} ${last}`;
+}
+
+/** A run's inputs on one line, `region=eu, lamps=2`, cut; undefined for a run without any. */
+export function inputsText({ inputs = {} }: Pick<Run, "inputs">, longest: number): string | undefined {
+  const values = Object.entries(inputs).map(([name, value]) => inputText(name, value));
+  return values.length === 0 ? undefined : shortText(values.join(", "), longest);
+}
+
+/** A run's outputs on one line, as {@link inputsText}; lists and maps as JSON. */
+export function outputsText({ outputs = {} }: Pick<Run, "outputs">, longest: number): string | undefined {
+  const values = Object.entries(outputs).map(
+    ([name, value]) => `${name}=${typeof value === "string" ? value : JSON.stringify(value)}`,
+  );
+  return values.length === 0 ? undefined : shortText(values.join(", "), longest);
+}
+
+const hidden = new RegExp(`[\\s${controlCharacters}]+`, "gu");
+
+/** A run's text on one line, without control characters, and cut. */
+export function shortText(text: string, longest: number): string {
+  const line = text.replace(hidden, " ").trim();
+  return line.length > longest ? `${line.slice(0, longest)}…` : line;
 }

@@ -24,4 +24,17 @@ describe("the text of a run's end", () => {
       "nightly succeeded in 3 min 5 s.",
     );
   });
+
+  it("tells the run's inputs in short", () => {
+    const inputs = { region: "eu", lamps: 2 };
+    assert.equal(
+      endText(
+        { ...run, status: "failed", inputs: { ...inputs, shop: "***" }, evaluatedInputs: ["shop"] },
+        true,
+      ),
+      "nightly with region=eu, lamps=2 failed.",
+    );
+    const long = endText({ ...run, inputs: { note: "a\nb".repeat(100) } }, false);
+    assert.match(long, /^nightly with note=a ba b.{40,60}… \(by key_1\) succeeded/);
+  });
 });

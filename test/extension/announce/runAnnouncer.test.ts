@@ -145,11 +145,12 @@ describe("the announcement of a run's end", () => {
 
   it("leads to the log and to another run", async () => {
     for (const [press, command] of [
-      ["Run Again", ["pipelineRuns.run", { pipeline: "nightly", project: "shop" }]],
+      ["Run Again", ["pipelineRuns.run", { pipeline: "nightly", project: "shop", inputs: { region: "eu" } }]],
       ["Open Log", ["pipelineRuns.openLog", { runId: "run_1" }]],
     ] as const) {
       const { tell, executed } = windowWith("myFailures", memoryClaims(), [press]);
-      await tell(run(), ended("failed"));
+      const inputs = { region: "eu", shop: "***" };
+      await tell(run(), { ...ended("failed"), inputs, evaluatedInputs: ["shop"] });
       assert.deepEqual(executed, [command]);
     }
   });

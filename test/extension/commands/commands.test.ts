@@ -216,7 +216,7 @@ describe("the commands of the views", () => {
     const executed: unknown[] = [];
     const executeCommand = async (...call: unknown[]) => void executed.push(call);
     await runAgain({ session, runs, window, executeCommand, signal: never }, { runId: run.runId });
-    const wish = { pipeline: "hello", project: service.project.name };
+    const wish = { pipeline: "hello", project: service.project.name, inputs: {} };
     assert.deepEqual(executed, [["pipelineRuns.run", wish]]);
   });
 

@@ -55,11 +55,39 @@ describe("what stands above a pipeline file", () => {
     const [, , from] = lenses({ runs: { ...none, last }, lastWithSteps: { ...last, steps } });
     const alike = steps.map((step) => ({ ...step, name: "build" }));
     const [, , second] = lenses({ runs: { ...none, last }, lastWithSteps: { ...last, steps: alike } });
-    assert.deepEqual(second?.arguments, [{ pipeline: "nightly", project: "work", fromStep: "2" }]);
+    assert.deepEqual(second?.arguments, [
+      { pipeline: "nightly", project: "work", fromStep: "2", inputs: {} },
+    ]);
     assert.equal(from?.title, "$(debug-continue) Run from unit $ (flame) tests");
     assert.deepEqual(from?.arguments, [
-      { pipeline: "nightly", project: "work", fromStep: "unit $(flame) tests" },
+      { pipeline: "nightly", project: "work", fromStep: "unit $(flame) tests", inputs: {} },
     ]);
+    const given = { ...last, steps, inputs: { lamps: 2 } };
+    const [, , same] = lenses({ runs: { ...none, last }, lastWithSteps: given });
+    assert.deepEqual(same && readRunArgument(same.arguments[0]), {
+      kind: "named",
+      start: {
+        pipeline: "nightly",
+        project: "work",
+        timeLimitSeconds: undefined,
+        fromStep: "unit $(flame) tests",
+        inputs: { lamps: 2 },
+      },
+    });
+  });
+
+  it("asks for the inputs of a file that declares some", () => {
+    const file = { root: "/work", path: "pipelines/nightly.yaml" };
+    const pipelineNow = pipelineOf({
+      inputs: { lamps: 2 },
+      resources: { sh: { type: "cli" } },
+      steps: [{ use: "sh", run: "true" }],
+    });
+    const [run, withInputs, ...others] = lenses({ file, pipelineNow });
+    assert.equal(withInputs?.title, "Run with Inputs…");
+    assert.equal(withInputs?.command, "pipelineRuns.runWithInputs");
+    assert.deepEqual(withInputs?.arguments, run?.arguments);
+    assert.deepEqual(others, []);
   });
 
   it("begins at no step behind one whose program in the background ended with its run", () => {

@@ -72,6 +72,20 @@ describe("the document of a run's log", () => {
     assert.equal(shown(text)[1], "Started at 2026-03-03T10:00:00Z by key_1, through the agent some-agent");
   });
 
+  it("begins with the run's inputs and outputs, and tells how often a step was tried", () => {
+    const text = textOf(running);
+    const steps = (running.steps ?? []).map((step) => ({ ...step, attempts: 2, cleanup: true as const }));
+    text.setRun({ ...running, steps, inputs: { lamps: 2 }, outputs: { order: "7" } }, "key_1");
+    const lines = shown(text);
+    assert.deepEqual(lines.slice(2, 6), [
+      "Run run_1, project shop",
+      "Inputs: lamps=2",
+      "Outputs: order=7",
+      "",
+    ]);
+    assert.equal(lines[6], "✓ open · cli · succeeded · cleanup · 2 attempts · 2 s");
+  });
+
   it("says which run it is, and has the log by steps, each below a line with its status and its time", () => {
     const text = textOf(running);
     text.setRun(running, "key_1");

@@ -10,6 +10,7 @@ import { LoopbackService, sendJson, testKey } from "../../client/loopbackService
 import { programPipeline, startedService } from "../../service/startedService.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
 import { memoryMemento } from "../memoryMemento.ts";
+import { answeringWindow, backButton } from "./answeringWindow.ts";
 import { fakeWindow } from "./fakeWindow.ts";
 import { namesOf } from "./namesOf.ts";
 
@@ -24,6 +25,7 @@ function depsOf(
     projectNames: namesOf(),
     notice: { window, executeCommand, openPosition: async () => undefined, onKeyRefused: async () => {} },
     window,
+    backButton,
     executeCommand,
     lastUsed: new LastUsed(memoryMemento()),
     log: { info: () => {} },
@@ -77,5 +79,46 @@ describe("the row of a pipeline file", function () {
       service.asked.map(({ method, path }) => `${method} ${path}`),
       [`PUT /api/projects/${basename(folder.path)}`],
     );
+  });
+});
+
+const withInputs = `inputs: { lamps: { type: number }, visit: true }\n${programPipeline("")}`;
+
+describe("a start of a pipeline with inputs", function () {
+  this.timeout(60_000);
+
+  it("asks for what the window's own file declares, and brings what a keybinding gives", async () => {
+    await using service = await startedService();
+    const { client } = await service.member();
+    await service.write("hello", withInputs);
+    const { window, asked } = answeringWindow([{ value: "2" }, undefined]);
+    const deps = depsOf(client, [service.project.root], window);
+    const given = { pipeline: "hello", inputs: { visit: false } };
+    const start = await chooseStart(deps, "Run Pipeline", given);
+    assert.deepEqual(start?.inputs, { visit: false, lamps: 2 });
+    assert.equal(await chooseStart(deps, "Run Pipeline", given), undefined, "left by Escape");
+    assert.deepEqual(
+      asked.map(({ filled }) => filled),
+      [[""], ["2"]],
+    );
+  });
+
+  it("asks the service for those of a pipeline that isn't in the window", async () => {
+    await using service = await startedService();
+    const { client } = await service.member();
+    await service.write("hello", withInputs);
+    await using folder = await TemporaryFolder.make();
+    await mkdir(join(folder.path, "pipelines"));
+    await writeFile(join(folder.path, "pipelines/other.yaml"), programPipeline(""));
+    const { window, asked } = answeringWindow([{ value: "3" }]);
+    for (const environment of [{}, undefined]) {
+      const { baseUrl, apiKey } = client;
+      const deps = depsOf(new ServiceClient({ baseUrl, apiKey, environment }), [], window);
+      const { name } = service.project;
+      const named = { pipeline: "hello", project: name, inputs: environment && { lamps: 4 } };
+      const start = await chooseStart(deps, "Run Pipeline", named);
+      assert.deepEqual([start?.project, start?.inputs], [name, { lamps: environment ? 4 : 3 }]);
+    }
+    assert.equal(asked.length, 1);
   });
 });

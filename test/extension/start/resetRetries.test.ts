@@ -123,6 +123,18 @@ describe("a start that is deferred until 00:00 UTC", () => {
     assert.deepEqual(window.started.all.map(({ fromStep }) => fromStep).sort(), ["publish", undefined]);
   });
 
+  it("is another one with other inputs, and is made with them", async () => {
+    await using place = await machine();
+    using window = place.open(workspace());
+    const eu = { pipeline: "deploy", inputs: { region: "eu", lamps: 2 } };
+    const alike = { pipeline: "deploy", inputs: { lamps: 2, region: "eu" } };
+    const us = { pipeline: "deploy", inputs: { region: "us", lamps: 2 } };
+    for (const start of [eu, alike, us]) await window.retries.add(start, never);
+    assert.equal(window.retries.pending.value.length, 2);
+    await place.pass(15 * hour, () => window.started.all.length === 2);
+    assert.deepEqual(window.started.all.map(({ inputs }) => inputs?.["region"]).sort(), ["eu", "us"]);
+  });
+
   it("goes by the service's clock, however wrong this machine's is", async () => {
     for (const ahead of [-20 * hour, -5 * hour, 9 * hour]) {
       await using place = await machine();

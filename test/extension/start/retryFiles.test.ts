@@ -32,6 +32,20 @@ describe("what is kept of the starts that are deferred", () => {
     assert.deepEqual(await listOf(one), [retry("a", 1)]);
   });
 
+  it("has its inputs, where it has some, and is not read with others than there can be", async () => {
+    await using folder = await TemporaryFolder.make();
+    const files = new RetryFiles(folder.path, "shop");
+    const inputs = { region: "eu", lamps: 2, visit: false };
+    await files.put({ ...retry("a"), inputs });
+    assert.deepEqual(await listOf(files), [{ ...retry("a"), inputs }]);
+    const [name = ""] = await readdir(deferredStartsFolder(folder.path));
+    const file = join(deferredStartsFolder(folder.path), name);
+    await writeFile(file, JSON.stringify(retry("a")));
+    assert.deepEqual(await listOf(files), [retry("a")], "as an older version wrote it");
+    await writeFile(file, JSON.stringify({ ...retry("a"), inputs: { lamps: [] } }));
+    assert.deepEqual(await listOf(files), []);
+  });
+
   it("tells the other windows of a change, and none after they are closed", async () => {
     await using folder = await TemporaryFolder.make();
     const [one, other] = [new RetryFiles(folder.path, "shop"), new RetryFiles(folder.path, "shop")];

@@ -19,6 +19,16 @@ describe("the argument of Run Pipeline", () => {
     assert.deepEqual(readRunArgument(file), { kind: "file", path: "/shop/pipelines/a.yaml" });
   });
 
+  it("brings the values of inputs", () => {
+    const inputs = { region: "eu", lamps: 2, visit: false };
+    const { start } = named("deploy");
+    assert.deepEqual(readRunArgument({ pipeline: "deploy", inputs }), {
+      kind: "named",
+      start: { ...start, inputs },
+    });
+    assert.deepEqual(readRunArgument({ pipeline: "deploy", inputs: {} }), named("deploy"));
+  });
+
   it("may be the item of a view, whatever else is in it", () => {
     const item = { pipeline: "nightly", project: "shop", id: "x", children: [], timeLimit: undefined };
     assert.deepEqual(readRunArgument(item), named("nightly", "shop"));
@@ -36,6 +46,10 @@ describe("the argument of Run Pipeline", () => {
       [{ pipeline: "a", timeLimit: 3601 }, /from 1 s to 1 h/],
       [{ pipeline: "a", timeLimit: 0 }, /from 1 s to 1 h/],
       [{ pipeline: "a", timeLimit: "1500ms" }, /from 1 s to 1 h/],
+      [{ pipeline: "a", inputs: ["eu"] }, /`inputs` is not an input: a text, a number, true or false/],
+      [{ pipeline: "a", inputs: { region: null } }, /`inputs\.region` is not an input/],
+      [{ pipeline: "a", inputs: { "a b": 1 } }, /`inputs\.a b` is not an input/],
+      [{ pipeline: "a", input: { region: "eu" } }, /`input` is written `inputs`/],
       [{ scheme: "git", fsPath: "/a.yaml", path: "/a.yaml" }, /not on this machine/],
     ] as const) {
       assert.throws(() => readRunArgument(given), { type: "invalid-request", message });

@@ -15,6 +15,13 @@ import { CountedFetch, drive } from "../../client/drive.ts";
 import { LoopbackService, orgOnWire, runOnWire, sendJson, testKey } from "../../client/loopbackService.ts";
 import { FakeClock } from "../../clock/fakeClock.ts";
 import { itOn } from "../../itOn.ts";
+import {
+  ended,
+  programPipeline,
+  started,
+  startedService,
+  untilCancelled,
+} from "../../service/startedService.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
 import { memoryClaims } from "../memoryClaims.ts";
 import { fakeWindow } from "./fakeWindow.ts";
@@ -142,6 +149,45 @@ describe("starting a pipeline from the editor", () => {
     assert.equal(new Set(keys).size, 3, "each Retry is a wish of its own");
   });
 
+  it("runs what was asked for, although the file was edited while the start waited", async () => {
+    await using service = await startedService();
+    const { client } = await service.member();
+    await service.write("long", programPipeline(untilCancelled));
+    await service.write("deploy", `inputs: { region: { type: text }, lamps: 2 }\n${programPipeline("")}`);
+    const { runId } = await started(client, "long");
+    const { deps, shown, texts } = depsOf([]);
+    const { name: project } = service.project;
+    const start = { pipeline: "deploy", project, inputs: { region: "eu" }, root: undefined };
+    const starting = startPipeline(start, { ...deps, ...by(client) });
+    await shown.atLeast(1);
+    assert.match(texts("progress")[0] ?? "", /^deploy is waiting/);
+    // The service has read the file.
+    while ((await service.db.selectFrom("waiters").selectAll().execute()).length === 0) await turn();
+    await service.write("deploy", programPipeline("process.exit(1)").replace("only", "another"));
+    await client.cancel(runId, new AbortController().signal);
+    await starting;
+    const [made] = (await client.runs({ pipeline: "deploy" }, new AbortController().signal)).runs;
+    const run = await ended(client, made ?? assert.fail());
+    assert.deepEqual([run.status, run.inputs], ["succeeded", { region: "eu", lamps: 2 }]);
+    assert.deepEqual(
+      run.steps?.map(({ name }) => name),
+      ["only"],
+    );
+  });
+
+  it("keeps the inputs in the hint to retry", async () => {
+    await using service = await LoopbackService.listen((asked, response) => {
+      if (asked.path === "/healthz") sendJson(response, 200, { ok: true, inputs: true });
+      else sendJson(response, 429, usedUp);
+    });
+    const { deps, texts } = depsOf([]);
+    await startPipeline(
+      { ...wish, inputs: { region: "eu" } },
+      { ...deps, ...by(service.client(systemClock)) },
+    );
+    assert.match(texts("warning")[0] ?? "", /Hint: pipeline run nightly --input region=eu/);
+  });
+
   itOn(
     "posix",
     "starts through the service's own tool where HTTP can't, and shows that tool's hints",
@@ -196,8 +242,11 @@ describe("starting a pipeline from the editor", () => {
   });
 
   it("hands the very start that was refused to the other buttons", async () => {
-    await using service = await LoopbackService.listen((_, response) => sendJson(response, 429, usedUp));
-    const start = { ...wish, timeLimitSeconds: 5, fromStep: "publish" };
+    await using service = await LoopbackService.listen((asked, response) => {
+      if (asked.path === "/healthz") sendJson(response, 200, { ok: true, inputs: true });
+      else sendJson(response, 429, usedUp);
+    });
+    const start = { ...wish, timeLimitSeconds: 5, fromStep: "publish", inputs: { region: "eu" } };
     for (const [button, name] of [
       ["Retry at 00:00 UTC", "retry-at-reset"],
       ["What Counts as a Run?", "what-counts"],

@@ -2,6 +2,18 @@ import assert from "node:assert/strict";
 import { Waits } from "../../../src/extension/start/waits.ts";
 
 describe("the waits of a window", () => {
+  it("are told apart by their inputs", () => {
+    const waits = new Waits();
+    const eu = { pipeline: "deploy", inputs: { region: "eu", lamps: 2 } };
+    const us = { pipeline: "deploy", inputs: { region: "us", lamps: 2 } };
+    assert.notEqual(waits.starting(eu), undefined);
+    assert.equal(waits.starting({ pipeline: "deploy", inputs: { lamps: 2, region: "eu" } }), undefined);
+    assert.notEqual(waits.starting(us), undefined);
+    waits.begin(eu, () => {}).update(100);
+    assert.deepEqual(waits.find(eu)?.inputs, eu.inputs);
+    assert.equal(waits.find(us), undefined);
+  });
+
   it("that are two of one pipeline are given up one by one, the later first", () => {
     const waits = new Waits();
     const stopped: string[] = [];

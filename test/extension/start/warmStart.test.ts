@@ -8,6 +8,7 @@ import { LastUsed } from "../../../src/extension/start/lastUsed.ts";
 import { systemClock } from "../../../src/machine/clock.ts";
 import { programPipeline, startedService } from "../../service/startedService.ts";
 import { memoryMemento } from "../memoryMemento.ts";
+import { backButton } from "./answeringWindow.ts";
 import { fakeWindow } from "./fakeWindow.ts";
 
 const { signal } = new AbortController();
@@ -44,6 +45,7 @@ describe("a start from a connected window", () => {
           projectNames,
           notice: { window, executeCommand, openPosition: executeCommand, onKeyRefused: async () => {} },
           window,
+          backButton,
           executeCommand,
           lastUsed: new LastUsed(memoryMemento()),
           log,

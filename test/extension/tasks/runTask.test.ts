@@ -5,6 +5,7 @@ import manifest from "../../../package.json" with { type: "json" };
 import { ServiceClient } from "../../../src/client/service/client.ts";
 import { PipelineError } from "../../../src/contract/errors.ts";
 import type { SessionState } from "../../../src/extension/session/sessionState.ts";
+import { LastUsed } from "../../../src/extension/start/lastUsed.ts";
 import { Waits } from "../../../src/extension/start/waits.ts";
 import { type RunTaskDeps, runTask } from "../../../src/extension/tasks/runTask.ts";
 import { ObservableValue } from "../../../src/extension/window/observable.ts";
@@ -21,6 +22,8 @@ import {
   writePid,
   writtenPid,
 } from "../../service/startedService.ts";
+import { memoryMemento } from "../memoryMemento.ts";
+import { answeringWindow, backButton } from "../start/answeringWindow.ts";
 import { namesOf } from "../start/namesOf.ts";
 import { readScreen } from "./terminalText.ts";
 
@@ -49,7 +52,9 @@ function taskOf(client: ServiceClient | (() => Promise<ServiceClient>), others: 
         return () => {};
       },
     },
-    lastUsed: { note: async () => {} },
+    lastUsed: new LastUsed(memoryMemento()),
+    window: answeringWindow([]).window,
+    backButton,
     projectNames: namesOf(),
     folders: () => [],
     isTrusted: () => true,
@@ -117,6 +122,28 @@ describe("a task that runs a pipeline", function () {
     assert.equal(rest.length, expected.length, rest.join("\n"));
     for (const [at, pattern] of expected.entries()) assert.match(rest[at] ?? "", pattern);
     assert(task.read.raw.includes("\u001b[32mgreen"));
+  });
+
+  it("brings the inputs of its definition, asks for those that are missing, and starts nothing without them", async () => {
+    await using service = await startedService();
+    const { baseUrl, apiKey } = (await service.member()).client;
+    const client = new ServiceClient({ baseUrl, apiKey, clock: new FakeClock() });
+    await service.write("deploy", `inputs: { region: { type: text }, lamps: 2 }\n${programPipeline("")}`);
+    const { window, asked } = answeringWindow([{ value: "eu" }, undefined]);
+    const task = taskOf(client, { window });
+    const definition = { type: "pipeline", pipeline: "deploy", inputs: { lamps: 3 } };
+    assert.equal(await task.run(definition, service.project.root), 0);
+    assert.equal(await task.run(definition, service.project.root), 130);
+    assert.equal(task.read.lines.at(-1), "Nothing was started: the inputs of deploy were not given.");
+    assert.deepEqual(
+      asked.map(({ title }) => title),
+      ["Run deploy: region", "Run deploy: region"],
+    );
+    const { runs } = await client.runs({}, never);
+    assert.deepEqual(
+      runs.map(({ inputs }) => inputs),
+      [{ region: "eu", lamps: 3 }],
+    );
   });
 
   it("ends with 0 where the service doesn't tell how the run ends, and says so", async () => {

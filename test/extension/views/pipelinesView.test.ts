@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { ProjectNames } from "../../../src/extension/session/projectNames.ts";
+import { readRunArgument } from "../../../src/extension/start/runArgument.ts";
 import { PipelinesView } from "../../../src/extension/views/pipelinesView.ts";
 import type { PipelineNode } from "../../../src/extension/views/pipelineTree.ts";
 import { WindowFiles } from "../../../src/extension/window/windowFiles.ts";
@@ -98,6 +99,15 @@ describe("the Pipelines view", () => {
     assert.equal(problems.length, 2);
     const { action } = rowOf(problems[1]);
     assert.deepEqual(action, { kind: "open", file: join(root(), "pipelines/bad.yaml"), line: 4, column: 10 });
+  });
+
+  it("tells which files declare inputs, for the menu", async () => {
+    await write("good", `inputs: { lamps: 2 }\n${programPipeline("1")}`);
+    view.show();
+    await until(() => labels().length === 1);
+    const [good] = pipelines.getChildren();
+    assert.deepEqual(rowOf(good).tokens, ["pipeline", "fine", "inputs"]);
+    assert.equal(readRunArgument(good).kind, "file");
   });
 
   it("reads again what has changed, and keeps the rows of what hasn't", async () => {

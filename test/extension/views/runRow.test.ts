@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
-import type { Run } from "../../../src/contract/run.ts";
+import type { Run, RunStep } from "../../../src/contract/run.ts";
 import { runStatuses } from "../../../src/contract/runStatus.ts";
 import {
+  isRunning,
   type RowContext,
   runTooltip,
   runViewRow,
@@ -107,6 +108,17 @@ describe("a row of the Runs view", () => {
     assert.deepEqual([reasonBy("key_1"), reasonBy("key_2")], ["cancelled by you", "cancelled by key_2"]);
   });
 
+  it("has its inputs and outputs in its tooltip, each on one line and cut", () => {
+    const inputs = { region: "eu", lamps: 2, note: "one\ntwo" };
+    const outputs = { order: { id: 7 }, log: "x".repeat(1000) };
+    const lines = new Map(
+      runTooltip({ ...run, inputs, outputs }, seen).map(({ name, text }) => [name, text]),
+    );
+    assert.equal(lines.get("Inputs"), "region=eu, lamps=2, note=one two");
+    assert.match(lines.get("Outputs") ?? "", /^order=\{"id":7\}, log=x{200,300}…$/);
+    assert(!runTooltip(run, seen).some(({ name }) => name === "Inputs" || name === "Outputs"));
+  });
+
   it("has its timeline in its tooltip: the wait for a slot and each step that ran, on one axis", () => {
     const at = (seconds: number) => new Date(began + seconds * 1000).toISOString();
     const step = (name: string, from: number, to: number) => ({
@@ -183,6 +195,39 @@ describe("a row of the Runs view", () => {
         .description,
       "waiting",
     );
+  });
+
+  it("tells how often a step was tried, that it cleans up, and that it was skipped or not reached", () => {
+    const rowOfStep = (step: RunStep) =>
+      runViewRow({ kind: "step", runId: "run_1", index: 2, step, mayBegin: false }, seen);
+    const paid = {
+      name: "is paid",
+      type: "http",
+      status: "succeeded",
+      startedAt: "2026-03-03T10:00:00Z",
+      stoppedAt: "2026-03-03T10:00:03Z",
+      attempts: 3,
+    };
+    assert.equal(rowOfStep(paid).description, "succeeded · 3 attempts · 3 s");
+    assert.equal(rowOfStep(paid).spoken, "Step is paid, succeeded, 3 attempts, 3 s");
+    assert.equal(stepTooltip(paid, seen)[0]?.text, "succeeded, 3 attempts");
+    const once = { ...paid, attempts: 1, cleanup: true as const };
+    assert.equal(rowOfStep(once).description, "succeeded · cleanup · 3 s");
+    const [skipped, notReached] = ["skipped", "not-reached"].map((status) =>
+      rowOfStep({ name: "later", type: "http", status }),
+    );
+    assert.deepEqual([skipped?.description, notReached?.description], ["skipped", "not reached"]);
+    assert.deepEqual([skipped?.icon?.id, notReached?.icon?.id], ["debug-step-over", "circle-outline"]);
+    const timed = runTooltip({ ...run, steps: [paid] }, seen).find(({ isCode }) => isCode);
+    assert.match(timed?.text ?? "", /^is paid .* 3 s · 3 attempts$/);
+  });
+
+  it("moves no time of a step that has not begun", () => {
+    for (const status of ["waiting", "skipped", "not-reached"]) {
+      assert.equal(isRunning({ name: "later", type: "http", status }), false, status);
+    }
+    const startedAt = "2026-03-03T10:00:00Z";
+    assert.equal(isRunning({ name: "now", type: "http", status: "running", startedAt }), true);
   });
 });
 
