@@ -49,10 +49,7 @@ describe("a run in a process of its own", function () {
       message: "echo oh no; exit 3: exited with 3, expected 0:\noh no",
     });
     assert.equal(told[1]?.step.message, "exited with 3, expected 0:\noh no");
-    assert.deepEqual(told[2], {
-      index: 1,
-      step: { name: `touch '${folder.path}/after'`, type: "cli", status: "not-reached" },
-    });
+    assert.deepEqual([told[2]?.index, told[2]?.step.status], [1, "not-reached"]);
     assert.equal(existsSync(join(folder.path, "after")), false);
   });
 
