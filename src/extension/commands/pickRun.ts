@@ -13,7 +13,7 @@ import { duration, elapsed } from "../../text/time.ts";
 import type { RunList } from "../session/runList.ts";
 import type { Session } from "../session/session.ts";
 import { withoutIcons } from "../window/plainWindow.ts";
-import { areOfSeveralProjects, momentText, statusText } from "../window/runText.ts";
+import { areOfSeveralProjects, inputsText, momentText, statusText } from "../window/runText.ts";
 
 interface RunItem extends QuickPickItem {
   readonly run: Run;
@@ -77,14 +77,19 @@ interface ItemContext {
   readonly namesProjects: boolean;
 }
 
+const longestInputs = 60;
+
 function runItem(run: Run, { me, now, namesProjects }: ItemContext): RunItem {
   const { actor, project, runId } = run;
+  const inputs = inputsText(run, longestInputs);
   const who =
     actor === undefined ? undefined : actor === me ? t("started by you") : t("started by {0}", actor);
   return {
     label: withoutIcons(nameOf(run)),
     description: withoutIcons(timeText(run, now)),
-    detail: withoutIcons([namesProjects ? project : undefined, runId, who].filter(Boolean).join(", ")),
+    detail: withoutIcons(
+      [namesProjects ? project : undefined, inputs, runId, who].filter(Boolean).join(", "),
+    ),
     run,
   };
 }

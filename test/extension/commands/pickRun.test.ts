@@ -68,6 +68,13 @@ describe("picking a run from a list", () => {
     await answer;
   });
 
+  it("tells what the runs were given, which tells two of one pipeline apart", async () => {
+    const { leave, answer, texts } = await opened([{ inputs: { region: "eu", lamps: 2 } }]);
+    assert.match(texts()[0] ?? "", / \| region=eu, lamps=2, run_1, started by you$/);
+    leave();
+    await answer;
+  });
+
   it("names the runs' projects where they are of several", async () => {
     const { leave, answer, texts } = await opened([{}, { project: "shop", actor: "key_2" }]);
     assert.deepEqual(texts(), [
