@@ -50,7 +50,14 @@ const timedOutSchema = z.object({
 });
 /** Why a run is being stopped. The first reason stays. */
 export const stopReasonSchema = z.discriminatedUnion("kind", [
-  z.object({ kind: z.literal("cancelled"), by: z.string() }),
+  z.object({
+    kind: z.literal("cancelled"),
+    by: z.string(),
+    /** When, in milliseconds since 1970. */
+    at: z.optional(z.number()),
+    /** It was cancelled once more: what cleans up ends too. */
+    again: z.optional(z.literal(true)),
+  }),
   timedOutSchema,
   /** `why` is said where nobody has asked it to. */
   z.object({ kind: z.literal("service-stopped"), why: z.optional(z.string()) }),

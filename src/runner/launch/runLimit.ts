@@ -13,7 +13,7 @@ interface RunLimitDeps {
 }
 
 /** Within so many milliseconds a double click, or a request that is sent again, is one stop. */
-const sameStop = 500;
+export const sameStop = 500;
 
 /** How much of a time limit is the cleanup's. A start may set a shorter limit than the file, of which half is left for the steps. */
 export function cleanupPart(limitMilliseconds: number, cleanupMilliseconds = 0): number {

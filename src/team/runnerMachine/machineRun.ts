@@ -102,7 +102,11 @@ export class MachineRun {
 
   /** Begins to end the run: its steps, then what cleans up. The first reason stays; the service says it again and again. */
   stop(reason: StopReason): void {
-    if (this.#ending.signal.aborted || this.#stopReason !== undefined) return;
+    if (this.#ending.signal.aborted) return;
+    if (this.#stopReason !== undefined) {
+      if (reason.kind === "cancelled" && reason.again) this.#limit?.stop();
+      return;
+    }
     this.#stopReason = reason;
     if (this.#limit === undefined) this.#end();
     else this.#limit.stop();

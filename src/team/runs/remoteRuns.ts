@@ -9,6 +9,7 @@ import {
 import { toWire } from "../../contract/wire.ts";
 import type { Clock } from "../../machine/clock.ts";
 import type { Log } from "../../machine/log.ts";
+import { sameStop } from "../../runner/launch/runLimit.ts";
 import { endOf, stoppedEnd } from "../../service/runs/runEnd.ts";
 import type { Runs } from "../../service/runs/runs.ts";
 import { touchRun } from "../../service/store/runChanges.ts";
@@ -100,14 +101,22 @@ export class RemoteRuns implements Runs {
     this.#track(withdrawing);
   }
 
-  /** A run that no runner has taken yet ends at once; else its runner ends its processes first. */
+  /**
+   * A run that no runner has taken yet ends at once; else its runner ends its processes first. A second cancel ends what cleans up,
+   * which the first has begun.
+   */
   async cancel(orgId: string, runId: string, by: string): Promise<void> {
     const { release, bus } = this.#deps;
-    const reason: StopReason = { kind: "cancelled", by };
     await release(orgId, async (tx, now) => {
+      const reason: StopReason = { kind: "cancelled", by, at: now };
+      const before = await tx
+        .selectFrom("runs")
+        .select("stop_reason")
+        .where("id", "=", runId)
+        .executeTakeFirst();
       const row = await tx
         .updateTable("runs")
-        .set(({ fn, val }) => ({ stop_reason: fn.coalesce("stop_reason", val(JSON.stringify(reason))) }))
+        .set({ stop_reason: JSON.stringify(reasonAfter(before?.stop_reason ?? null, reason, now)) })
         .where("id", "=", runId)
         .where("stopped_at", "is", null)
         .returning(["launched_at", "holder"])
@@ -277,6 +286,14 @@ function withoutNul<T extends object>(words: T): T {
 }
 
 /** Why a run was stopped: what somebody has asked for goes before what its runner did by itself. */
+/** The first reason stays. */
+function reasonAfter(before: string | null, reason: StopReason, now: number): StopReason {
+  if (before === null) return reason;
+  const first = stopReasonSchema.parse(JSON.parse(before));
+  const isAnother = first.kind === "cancelled" && now - (first.at ?? 0) >= sameStop;
+  return isAnother ? { ...first, again: true } : first;
+}
+
 function stopReasonOf(
   { stopReason }: HeldRun,
   message: Extract<RunnerMessage, { kind: "ended" }>,

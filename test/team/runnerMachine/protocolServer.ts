@@ -76,10 +76,13 @@ export async function protocolServer(answer: (asked: Asked) => Answer | Promise<
     messages,
     /** Offers a run of shell steps. */
     offer(runId: string, ...lines: readonly string[]) {
-      const file = { resources: { sh: { type: "cli" } }, steps: lines.map((run) => ({ use: "sh", run })) };
+      return this.offerFile(runId, { steps: lines.map((run) => ({ use: "sh", run })) });
+    },
+    offerFile(runId: string, file: object) {
+      const text = JSON.stringify({ resources: { sh: { type: "cli" } }, ...file });
       const offered = {
         "run-id": runId,
-        work: { path: "pipelines/test.yaml", text: JSON.stringify(file) },
+        work: { path: "pipelines/test.yaml", text },
         "time-limit-seconds": 30,
         "lease-seconds": 20,
       };

@@ -145,6 +145,29 @@ describe("a runner's machine", function () {
     assert.deepEqual(named().slice(0, 3), [[], [], ["run_1"]]);
   });
 
+  it("ends what cleans up where the run is cancelled once more, and never where it was told of one cancel again", async () => {
+    const [begun, cleaning] = [join(folder.path, "begun"), join(folder.path, "cleaning")];
+    const reason = { kind: "cancelled", by: "Alice" };
+    let told = 0;
+    using service = await protocolServer(({ kind }) => {
+      if (kind !== "heartbeat" || !existsSync(begun)) return undefined;
+      if (existsSync(cleaning)) told += 1;
+      const again = told > 2 ? { again: true } : {};
+      return {
+        status: 200,
+        body: { stop: [{ "run-id": "run_1", reason: { ...reason, ...again } }], gone: [] },
+      };
+    });
+    service.offerFile("run_1", {
+      "finally-limit": "14s",
+      steps: [{ use: "sh", run: `touch ${begun}; exec sleep 1000` }],
+      finally: [{ use: "sh", run: `echo $$ > ${cleaning}; exec sleep 1000` }],
+    });
+    await service.run(never);
+    assert.equal(isAlive(Number(readFileSync(cleaning, "utf8"))), false);
+    assert.ok(told > 2, `told ${told} times`);
+  });
+
   it("ends a run that is gone without a word", async () => {
     const file = join(folder.path, "gone");
     using service = await protocolServer(({ kind }) =>
