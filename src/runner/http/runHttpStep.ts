@@ -218,8 +218,9 @@ function checkStatus({ status }: HttpStep["expect"], reply: CheckedReply, mask: 
 function checkHeaders(expect: HttpStep["expect"], reply: HttpReply, mask: Mask): string[] {
   return Object.entries(expect.headers).flatMap(([name, all]) => {
     const got = reply.headers.get(name);
+    const values = got === undefined ? [] : [got, ...(reply.headerValues.get(name) ?? [])];
     return all
-      .filter((expected) => got === undefined || !searchFor(expected)(got))
+      .filter((expected) => !values.some(searchFor(expected)))
       .map(
         (expected) =>
           `header ${name}: expected ${describeExpectation(expected)}, got ${got === undefined ? "no such header" : showValue(got, mask)}`,

@@ -19,6 +19,8 @@ export interface HttpReply {
   readonly status: number;
   /** By their names in lower case; those that came several times are joined. */
   readonly headers: ReadonlyMap<string, string>;
+  /** The same, each as it came. */
+  readonly headerValues: ReadonlyMap<string, readonly string[]>;
   /** Cut off at `largestReply`. */
   readonly bytes: Uint8Array;
   readonly text: string;
@@ -165,11 +167,12 @@ async function readReply(
   { isEnough, timeout, late }: SendDeps,
   signal: AbortSignal,
 ): Promise<HttpReply> {
-  const headers = new Map(
-    Object.entries(response.headers).flatMap(([name, value]): [string, string][] =>
-      value === undefined ? [] : [[name.toLowerCase(), headerText([value].flat().join(", "))]],
+  const headerValues = new Map(
+    Object.entries(response.headers).flatMap(([name, value]): [string, string[]][] =>
+      value === undefined ? [] : [[name.toLowerCase(), [value].flat().map(headerText)]],
     ),
   );
+  const headers = new Map([...headerValues].map(([name, values]) => [name, values.join(", ")]));
   // Such a reply ends when its reader has had enough.
   const isStream = /^text\/event-stream\b/i.test(headers.get("content-type") ?? "");
   const decoder = decoderFor(new Uint8Array(), headers.get("content-type"));
@@ -179,7 +182,7 @@ async function readReply(
   const soFar = (broken?: string): HttpReply => {
     const bytes = Buffer.concat(pieces);
     const text = decodeText(bytes, headers.get("content-type"));
-    return { url, status: response.statusCode, headers, bytes, text, isCut, broken };
+    return { url, status: response.statusCode, headers, headerValues, bytes, text, isCut, broken };
   };
   const stop = () => response.body.destroy();
   if (isStream) late?.addEventListener("abort", stop);
@@ -198,6 +201,8 @@ async function readReply(
     signal.throwIfAborted();
     if (error instanceof PatternFault) throw error;
     if (isStream && late?.aborted) return soFar();
+    // Nothing came that could be decompressed: an empty reply that says to be compressed.
+    if (size === 0 && causeOf(error).code === "Z_BUF_ERROR") return soFar();
     return soFar(timeout.aborted ? "in time" : describeConnectionProblem(url, error));
   } finally {
     late?.removeEventListener("abort", stop);

@@ -476,6 +476,26 @@ describe("an http step", function () {
     );
   });
 
+  it("reads a reply that says to be compressed and has no body", async () => {
+    const base = await serve((request, response) =>
+      response.writeHead(Number(request.url?.slice(1)), { "content-encoding": "gzip" }).end(),
+    );
+    for (const status of [200, 204, 304, 404]) {
+      const outcome = await run(base, { get: `/${status}`, expect: { status } });
+      assert.deepEqual(outcome, { kind: "succeeded" }, String(status));
+    }
+  });
+
+  it("finds what is expected of a header in each that came of its name", async () => {
+    const base = await serve((_request, response) =>
+      response.setHeader("set-cookie", ["a=1; Path=/", "session=2; Path=/; HttpOnly"]).end(),
+    );
+    for (const expected of ["a=1", "session=2; Path=/", "/^session=\\d; .*HttpOnly$/"]) {
+      const outcome = await run(base, { get: "/", expect: { headers: { "set-cookie": expected } } });
+      assert.deepEqual(outcome, { kind: "succeeded" }, expected);
+    }
+  });
+
   it("says what of a reply breaks HTTP", async () => {
     for (const [reply, said] of [
       [
