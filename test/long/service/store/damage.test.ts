@@ -19,7 +19,8 @@ async function filledFolder() {
   const file = databaseFile(folder.path);
   buildVersion(migrationSteps.length, file);
   const sqlite = new DatabaseSync(file);
-  sqlite.exec(`insert into steps select runs.id, 90 + value, hex(zeroblob(1000)), 'cli', 'succeeded', 1, 1, null
+  sqlite.exec(`insert into steps (run_id, position, name, type, status, started_at, stopped_at, message)
+    select runs.id, 90 + value, hex(zeroblob(1000)), 'cli', 'succeeded', 1, 1, null
     from runs, json_each('[0,1,2,3,4,5,6,7,8,9]')`);
   sqlite.close();
   return { folder, file, [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose]() };
@@ -127,7 +128,8 @@ describe("the WAL, behind a crash", () => {
     const there = await filledFolder();
     const sqlite = new DatabaseSync(there.file);
     sqlite.exec("pragma journal_mode = wal; pragma synchronous = off; pragma wal_autocheckpoint = 0");
-    const insert = sqlite.prepare(`insert into steps
+    const insert =
+      sqlite.prepare(`insert into steps (run_id, position, name, type, status, started_at, stopped_at, message)
       select id, ?, hex(zeroblob(300)), 'cli', 'succeeded', 1, 1, null from runs`);
     for (let count = 0; count < 200; count++) insert.run(1_000 + count);
     sqlite.exec("pragma wal_checkpoint(truncate)");
