@@ -5,6 +5,7 @@ import type { ServiceClient } from "../../client/service/client.ts";
 import { asAbsentEndpoint } from "../../client/service/failedRequest.ts";
 import { AbsentEndpoint } from "../../client/service/replyErrors.ts";
 import { PipelineError } from "../../contract/errors.ts";
+import { inputsAgain } from "../../contract/inputs.ts";
 import { nameOf, type Run } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
 import type { Clock } from "../../machine/clock.ts";
@@ -81,7 +82,7 @@ const longestInputs = 60;
 
 function runItem(run: Run, { me, now, namesProjects }: ItemContext): RunItem {
   const { actor, project, runId } = run;
-  const inputs = inputsText(run, longestInputs);
+  const inputs = inputsText({ inputs: inputsAgain(run) }, longestInputs);
   const who =
     actor === undefined ? undefined : actor === me ? t("started by you") : t("started by {0}", actor);
   return {

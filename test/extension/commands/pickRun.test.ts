@@ -69,7 +69,9 @@ describe("picking a run from a list", () => {
   });
 
   it("tells what the runs were given, which tells two of one pipeline apart", async () => {
-    const { leave, answer, texts } = await opened([{ inputs: { region: "eu", lamps: 2 } }]);
+    const { leave, answer, texts } = await opened([
+      { inputs: { region: "eu", lamps: 2, shop: "***" }, evaluatedInputs: ["shop"] },
+    ]);
     assert.match(texts()[0] ?? "", / \| region=eu, lamps=2, run_1, started by you$/);
     leave();
     await answer;
