@@ -19,18 +19,18 @@ export const sizeLimits: readonly SizeLimit[] = [
     pattern: "pipeline-runs.vsix",
     atMostBytes: 3200 * kilobyte,
   },
-  { name: "the package for npm", pattern: "dist-npm/*.tgz", atMostBytes: 2100 * kilobyte },
+  { name: "the package for npm", pattern: "dist-npm/*.tgz", atMostBytes: 2300 * kilobyte },
   { name: "the tool's entry", pattern: "dist/cli.js", atMostBytes: 2 * kilobyte },
   { name: "the tool's other pieces", pattern: "dist/tool/*.js", atMostBytes: 1260 * kilobyte },
   { name: "undici, for the tool and a run", pattern: "dist/vendor/undici.js", atMostBytes: 820 * kilobyte },
   { name: "the library of `pipeline mcp`", pattern: "dist/vendor/mcp.js", atMostBytes: 300 * kilobyte },
-  { name: "the service", pattern: "dist/service.js", atMostBytes: 530 * kilobyte },
+  { name: "the service", pattern: "dist/service.js", atMostBytes: 570 * kilobyte },
   { name: "a run's own program", pattern: "dist/runner.js", atMostBytes: 220 * kilobyte },
   { name: "the extension's entry", pattern: "dist/extension.cjs", atMostBytes: 11 * kilobyte },
   {
     name: "the extension's other pieces",
     pattern: "dist/extension/*.js",
-    atMostBytes: 660 * kilobyte,
+    atMostBytes: 770 * kilobyte,
   },
 ];
 

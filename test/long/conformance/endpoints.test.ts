@@ -280,6 +280,7 @@ describe("conformance: the endpoints", () => {
         project: "shop",
         path: "pipelines/hello.yaml",
         "resource-types": ["cli"],
+        inputs: [],
       });
       assert.match(entry("crooked").problem, /crooked\.yaml:1:\d+/);
       const all = await someone.told("GET", "/api/pipelines");
@@ -531,7 +532,7 @@ describe("conformance: the endpoints", () => {
         ["forbidden", 403, viewer.ask(...start({ pipeline: "hello", project: "shop" }))],
         ["not-found", 404, someone.ask("GET", "/api/runs/run_none")],
         ["conflict", 409, someone.ask("POST", `/api/keys/${someone.keyId}/revoke`)],
-        ["payload-too-large", 413, someone.ask(...start({ pipeline: "x".repeat(70_000) }))],
+        ["payload-too-large", 413, someone.ask(...start({ pipeline: "x".repeat(600_000) }))],
         ["invalid-request", 400, someone.ask(...start({ pipeline: 7 }))],
         ["too-many-runs", 429, someone.ask(...start({ pipeline: "hello", project: "shop" }))],
       ];
