@@ -73,6 +73,7 @@ describe("a run with browser steps", function () {
         [3, "browser", "succeeded"],
         [4, "browser", "succeeded"],
         [5, "browser", "failed"],
+        [6, "browser", "not-reached"],
       ],
     );
     assert.deepEqual(
