@@ -76,7 +76,8 @@ export const runSchema = z.object({
   reason: lenient(shape.reason),
   inputs: lenient(shape.inputs),
   evaluatedInputs: lenient(shape.evaluatedInputs),
-  outputs: lenient(shape.outputs),
+  // Any JSON; `unknown` would say nothing to an agent.
+  outputs: lenient(z.optional(z.record(z.string(), z.json()))),
   agent: lenient(shape.agent),
   steps: lenient(shape.steps),
   artifacts: lenient(shape.artifacts),

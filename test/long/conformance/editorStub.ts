@@ -175,3 +175,5 @@ export class ThemeColor {
 }
 
 export class ThemeIcon extends ThemeColor {}
+
+export const QuickInputButtons = { Back: {} };

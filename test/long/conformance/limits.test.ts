@@ -207,7 +207,7 @@ describe("conformance: limits, states and transitions", () => {
       const run = await someone.start("all-types");
       const { steps } = await someone.stopped(run["run-id"]);
       assert.deepEqual(
-        steps.map(({ type }: Told) => type),
+        steps.filter(({ status }: Told) => status !== "not-reached").map(({ type }: Told) => type),
         ["http"],
         "the first step, at whose address nobody answers, was run",
       );
