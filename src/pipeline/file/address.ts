@@ -38,7 +38,10 @@ function withoutFragment(address: string): string {
  */
 export function inAddress(before: string, value: string): string | undefined {
   if (before === "" || /^https?:\/\/[^/?#]*$/i.test(before)) return value;
-  const segment = (before.split(/[/\\]/).at(-1) + value).replaceAll(/%2e/gi, ".");
+  // Some servers drop what follows a `;` before they resolve the path.
+  const segment = (before.split(/[/\\]/).at(-1) + value)
+    .replaceAll(/%2e/gi, ".")
+    .replace(/(?:;|%3b).*$/is, "");
   if ((segment === "." || segment === "..") && !/[?#]/.test(before)) return undefined;
   const encoded = encodeURIComponent(value.toWellFormed());
   // In a path these mean themselves, and some servers take them only so: `/orders/7:cancel`.

@@ -1,3 +1,5 @@
+import { type Json, parseJson } from "../../pipeline/expression/value.ts";
+
 /** One way a secret may be written in a text, after the text's escapes are decoded. */
 export interface SecretForm {
   /** The UTF-16 units that match at each position. */
@@ -15,19 +17,26 @@ const shortestPart = 8;
 const base64 = [..."ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789", "+-", "/_"];
 
 /**
- * The forms of each value: as it is, without the white space around it, in hex, and in Base64 at any offset; also each line of a value of several lines, an
- * address as browsers and servers write it, and the password in an address.
+ * The forms of each value: as it is and in the other case, in hex, and in Base64 at any offset; so also what `secretsIn` finds in it,
+ * and an address as browsers and servers write it.
  */
 export function secretForms(values: Iterable<string>): readonly SecretForm[] {
-  const secrets = [...values]
-    .flatMap((value) => [value, value.trim(), ...passwordsIn(value)])
-    .flatMap(withLines);
   const shown = [...values].flatMap((value) => asAddress(value.trim()));
-  const isSecret = ({ length }: string): boolean => length >= shortestSecret;
   return [
-    ...[...new Set(secrets)].filter(isSecret).flatMap(formsOf),
-    ...[...new Set(shown)].filter(isSecret).map(asItIs),
+    ...[...secretsIn(values)].flatMap(formsOf),
+    ...[...new Set(shown)].filter((text) => text.length >= shortestSecret).map(asItIs),
   ];
+}
+
+/**
+ * The values, each also without the white space around it, the lines of one of several lines, the texts in one that is JSON, and the
+ * password in an address.
+ */
+export function secretsIn(values: Iterable<string>): ReadonlySet<string> {
+  const secrets = [...values]
+    .flatMap((value) => [value, value.trim(), ...passwordsIn(value), ...textsIn(value)])
+    .flatMap(withLines);
+  return new Set(secrets.filter(({ length }) => length >= shortestSecret));
 }
 
 /** A value as it appears in a parsed address: whole, without its query, or as a part of the host. */
@@ -48,6 +57,17 @@ function passwordsIn(value: string): string[] {
   }
 }
 
+/** The texts and numbers in a list or a map, which expressions take out of it. */
+function textsIn(value: string): string[] {
+  const texts: string[] = [];
+  const rest: Json[] = /^\s*[[{]/.test(value) ? [parseJson(value)?.value ?? null] : [];
+  for (let item = rest.pop(); item !== undefined; item = rest.pop()) {
+    if (typeof item === "object" && item !== null) rest.push(...Object.values(item));
+    else if (item !== null && String(item).length >= shortestPart) texts.push(String(item));
+  }
+  return texts;
+}
+
 function withLines(value: string): string[] {
   const lines = value.split(/\r?\n/).map((line) => line.trim());
   return [value, ...(lines.length > 1 ? lines.filter((line) => line.length >= shortestPart) : [])];
@@ -61,7 +81,16 @@ function formsOf(secret: string): SecretForm[] {
   const hex = [...bytes.toString("hex")].map((digit) => digit + (digit > "9" ? digit.toUpperCase() : ""));
   const encoded = [hex, ...[0, 1, 2].map((before) => inBase64(bytes, before)), ...inJson];
   // Encoders break a long text into lines.
-  return [asItIs(secret), ...encoded.map((units) => ({ units, ignored: "\r\n" }))];
+  // In the other case a short one would match inside words.
+  const own = asItIs(secret);
+  const inAnyCase = secret.length < shortestPart ? own : { ...own, units: own.units.map(inBothCases) };
+  return [inAnyCase, ...encoded.map((units) => ({ units, ignored: "\r\n" }))];
+}
+
+/** A letter whose other case is longer stays as it is. */
+function inBothCases(unit: string): string {
+  const all = [unit, unit.toLowerCase(), unit.toUpperCase()].filter(({ length }) => length === 1);
+  return [...new Set(all)].join("");
 }
 
 /** The secret as JSON escapes it, where it does: with letters beyond ASCII as they are, and as `\\u00e4`. */

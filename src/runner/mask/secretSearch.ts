@@ -45,7 +45,9 @@ export class SecretSearch {
       const [first = "", second = ""] = form.units;
       const sought = { form, repeats: repeatsIn(form.units) };
       for (const unit of first) {
-        this.#forms.set(unit, [...(this.#forms.get(unit) ?? []), sought]);
+        const same = this.#forms.get(unit);
+        if (same === undefined) this.#forms.set(unit, [sought]);
+        else same.push(sought);
         for (const next of second) this.#pairs[pairOf(unit.charCodeAt(0), next.charCodeAt(0))] = 1;
       }
     }

@@ -1,5 +1,6 @@
 import { ExpressionFault, type Json, type JsonMap } from "../../pipeline/expression/value.ts";
 import type { Mask } from "../mask/mask.ts";
+import { secretsIn } from "../mask/secretForms.ts";
 
 /** What a step gives to expressions, as `this` and as `steps.<id>`. Plain JSON. */
 export interface StepResult {
@@ -71,6 +72,8 @@ export function asContext({ values, missing = {} }: StepResult, more: JsonMap): 
 /** More secrets, or longer ones, would make masking slow. */
 const mostSecrets = { count: 1000, length: 256 * 1024 } as const;
 
+const tooManySecrets = `\`mask\` names more than ${mostSecrets.count} values or lines, or more than ${mostSecrets.length / 1024} KB`;
+
 /**
  * Masks the texts and numbers in values, however deep, from here on.
  * @returns why it can't; then nothing of the step may be shown.
@@ -85,10 +88,10 @@ export function maskValues(values: readonly Json[], mask: Mask): string | undefi
     } else if (value !== null && typeof value !== "boolean") {
       secrets.push(String(value));
       length += String(value).length;
-      if (secrets.length > mostSecrets.count || length > mostSecrets.length)
-        return `\`mask\` names more than ${mostSecrets.count} values, or more than ${mostSecrets.length / 1024} KB`;
+      if (secrets.length > mostSecrets.count || length > mostSecrets.length) return tooManySecrets;
     }
   }
+  if (secretsIn(secrets).size > mostSecrets.count) return tooManySecrets;
   mask.add(secrets);
   return undefined;
 }
