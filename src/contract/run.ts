@@ -76,8 +76,7 @@ export const runSchema = z.object({
   reason: lenient(shape.reason),
   inputs: lenient(shape.inputs),
   evaluatedInputs: lenient(shape.evaluatedInputs),
-  // Any JSON; `unknown` would say nothing to an agent.
-  outputs: lenient(z.optional(z.record(z.string(), z.json()))),
+  outputs: lenient(shape.outputs),
   agent: lenient(shape.agent),
   steps: lenient(shape.steps),
   artifacts: lenient(shape.artifacts),

@@ -1,7 +1,8 @@
 import type { CallToolResult, StandardSchemaWithJSON } from "@modelcontextprotocol/server";
 import * as z from "zod/mini";
 import { PipelineError, withNext } from "../../contract/errors.ts";
-import { instant } from "../../contract/fields.ts";
+import { instant, lenient } from "../../contract/fields.ts";
+import { runSchema } from "../../contract/run.ts";
 import { fromWire, toWire } from "../../contract/wire.ts";
 import { wireSchema } from "../../contract/wireSchema.ts";
 import { replaceControlCharacters } from "../../text/controlCharacters.ts";
@@ -79,6 +80,11 @@ interface Told {
   readonly text: string;
   readonly quota?: AgentQuota | undefined;
 }
+
+/** A run as agents get it: its outputs are any JSON, which `unknown` would not say to them. */
+export const agentRunSchema = z.extend(runSchema, {
+  outputs: lenient(z.optional(z.record(z.string(), z.json()))),
+});
 
 /** The schema of a tool's results. An error has none of its facts. */
 export function resultSchema<Shape extends z.core.$ZodLooseShape>(facts: z.ZodMiniObject<Shape>) {

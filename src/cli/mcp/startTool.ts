@@ -5,14 +5,20 @@ import { type StartOutcome, startRun } from "../../client/start/startRun.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import { givenInputsSchema } from "../../contract/inputs.ts";
 import { timeLimit } from "../../contract/limits.ts";
-import { type Run, runSchema, type StartRequest } from "../../contract/run.ts";
+import type { Run, StartRequest } from "../../contract/run.ts";
 import { projectFiles } from "../../project/pipelineFiles.ts";
 import { replaceControlCharacters } from "../../text/controlCharacters.ts";
 import { english, limitText } from "../../text/refusalText.ts";
 import { checkPipelines } from "../run/namedPipelines.ts";
 import { agentTool, type Call } from "./agentTool.ts";
 import { runLine } from "./readTools.ts";
-import { type AgentQuota, refusalSchema, type StartRefusal, type ToolOutcome } from "./results.ts";
+import {
+  type AgentQuota,
+  agentRunSchema,
+  refusalSchema,
+  type StartRefusal,
+  type ToolOutcome,
+} from "./results.ts";
 
 /** Less than other calls have: a start whose reply doesn't come is looked for after that, for some seconds. */
 const startSeconds = 30;
@@ -48,7 +54,7 @@ export const startRunTool = agentTool({
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
   input: inputSchema,
   facts: z.object({
-    run: runSchema,
+    run: agentRunSchema,
     steps: z.array(stepSchema).check(z.describe("what it runs, in this order")),
     refusal: refusalSchema,
   }),
