@@ -102,6 +102,14 @@ export class PlannedSteps {
     const file = checkShape(shape, entry, path, problems);
     if (file === undefined) return;
     const at = [...path, "include"];
+    // The runner enters parts only among the steps before the cleanup.
+    if (to === this.cleanup) {
+      problems.add(
+        at,
+        "a part can't stand in `finally`: write its steps there, or let a part clean up by its own",
+      );
+      return;
+    }
     const found = this.#partOf(file.include, reading);
     if (found.kind === "unusable") problems.add(at, found.problem);
     if (found.kind !== "file") return;

@@ -442,6 +442,13 @@ finally: [{ use: shop, get: /end }]
     it(`${why} is refused`, () => assert.deepEqual(problems(including(line), files), told));
   }
 
+  it("can't stand in `finally`", () => {
+    const text = steps(fine).replace("steps:", "finally: [{ include: a.yaml }]\nsteps:");
+    assert.deepEqual(problems(text, { "a.yaml": steps(fine) }), [
+      "2:22: a part can't stand in `finally`: write its steps there, or let a part clean up by its own",
+    ]);
+  });
+
   it("has at most 500 steps together with others, however they multiply", () => {
     const ten = (path: string) =>
       `steps: [${Array.from({ length: 10 }, () => `{ include: ${path} }`).join(", ")}]`;
