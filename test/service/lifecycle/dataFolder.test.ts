@@ -157,13 +157,39 @@ describe("a service's data folder", function () {
     await fourth.stop();
   });
 
-  it("serves although what it keeps as its port is none", async () => {
+  it("is served whatever is left in the small files that a service writes there", async () => {
     await using folder = await TemporaryFolder.make();
-    for (const rubbish of ["", "0\n", "99999\n", "-1\n", "eighty\n"]) {
-      await writeFile(join(folder.path, "service.port"), rubbish);
+    const ports = ["0\n", "99999\n", "-1\n", "eighty\n"].map((text) => ["service.port", text] as const);
+    const cut = '{"url":"http://127.0.0.1:1","pid":1,';
+    const garbage = ["service.json", "service.port", "service.clock"].map((name) => [name, cut] as const);
+    const empty = ["service.json", "service.port", "service.clock", "service.lock"].map(
+      (name) => [name, ""] as const,
+    );
+    for (const [name, text] of [...ports, ...garbage, ...empty]) {
+      await writeFile(join(folder.path, name), text);
       const service = await serving(folder.path, { port: "as-before" });
+      assert.equal((await readConnection(folder.path))?.url, service.url);
       assert.equal(await readFile(join(folder.path, "service.port"), "utf8"), `${portOf(service.url)}\n`);
       await service.stop();
+      JSON.parse(await readFile(join(folder.path, "service.clock"), "utf8"));
+    }
+    await mkdir(join(folder.path, "other/service.clock"), { recursive: true });
+    await (await serving(join(folder.path, "other"))).stop();
+  });
+
+  it("is not served where something else stands in the place of a small file, until that is gone", async () => {
+    for (const [name, put, told] of [
+      ["service.json", mkdir, /can't be used: .*service\.json/],
+      ["service.port", mkdir, /can't be used: .*service\.port/],
+      ["service.lock", mkdir, /service\.lock can't be used/],
+      ["service.lock", (file: string) => writeFile(file, "x".repeat(9_000)), /service\.lock can't be used/],
+    ] as const) {
+      await using folder = await TemporaryFolder.make();
+      await put(join(folder.path, name));
+      const start = () => serving(folder.path, { port: "as-before" });
+      await assert.rejects(start(), { type: "internal", message: told, next: /Check / });
+      await rm(join(folder.path, name), { recursive: true });
+      await (await start()).stop();
     }
   });
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { access, mkdir, readFile, rm, stat } from "node:fs/promises";
+import { access, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { readConnection } from "../../../src/machine/connectionFile.ts";
 import { serve } from "../../../src/service/server.ts";
@@ -92,17 +92,6 @@ describe("a service's life", function () {
       ["runs.db", "runs.db-wal"].map((name) => readFile(join(service.data, name), "latin1").catch(() => "")),
     );
     assert(!files.join("").includes(random));
-  });
-
-  it("holds nothing any more when it could not start", async () => {
-    await using folder = await TemporaryFolder.make();
-    await mkdir(join(folder.path, "service.json"));
-    const options = { folder: folder.path, port: 0, runnerPath: "", env: {}, log: () => {} };
-    await assert.rejects(serve(options), { type: "internal", message: /can't be used/ });
-    await rm(join(folder.path, "service.json"), { recursive: true });
-    const serving = await serve(options);
-    assert(serving !== "taken");
-    await serving.stop();
   });
 
   itOn("posix", "keeps its database for this user's eyes only", async () => {

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
-import { readdir, readlink, writeFile } from "node:fs/promises";
-import { join } from "node:path";
-import { FileReader } from "../../../src/service/runs/runLogs.ts";
+import { mkdir, readdir, readlink, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { runFolder } from "../../../src/service/runs/runFolder.ts";
+import { FileReader, RunLogs } from "../../../src/service/runs/runLogs.ts";
 import { itOn } from "../../itOn.ts";
 import { temporaryFolder } from "../../temporaryFolder.ts";
 
@@ -21,6 +22,37 @@ describe("the reader of a log", () => {
     await using reader = new FileReader(file);
     assert.deepEqual(await reader.next(0), { first: 1, lines: ["a line"] });
     assert.equal((await openFiles()).includes(file), true);
+  });
+
+  it("gives of a log that was cut or zeroed what is whole before that, wherever it is", async () => {
+    const logs = new RunLogs({ folder: folder.path, log: () => {}, now: Date.now });
+    const { log: file } = runFolder(folder.path, "run_1");
+    await mkdir(dirname(file), { recursive: true });
+    const lines = [1, 2, 3].map((sequence) =>
+      JSON.stringify({
+        sequence,
+        at: "2026-03-04T12:00:00.000Z",
+        "step-index": 0,
+        stream: "stdout",
+        text: "ä",
+      }),
+    );
+    const whole = Buffer.from(`${lines.join("\n")}\n`);
+    const ends = [...whole.entries()].flatMap(([at, byte]) => (byte === 10 ? at : []));
+    for (let length = 0; length < whole.length; length++) {
+      const left = ends.filter((end) => end < length).length;
+      for (const damaged of [whole.subarray(0, length), Buffer.from(whole).fill(0, length)]) {
+        await writeFile(file, damaged);
+        await using reader = logs.reader("run_1");
+        assert.deepEqual((await reader.next(0))?.lines ?? [], lines.slice(0, left));
+        for (const { entries } of [await logs.page("run_1", 0, 10), await logs.tail("run_1")]) {
+          assert.deepEqual(
+            entries.map(({ sequence }) => sequence),
+            [1, 2, 3].slice(0, left),
+          );
+        }
+      }
+    }
   });
 });
 

@@ -128,6 +128,7 @@ describe("the WAL, behind a crash", () => {
     const there = await filledFolder();
     const sqlite = new DatabaseSync(there.file);
     sqlite.exec("pragma journal_mode = wal; pragma synchronous = off; pragma wal_autocheckpoint = 0");
+    const runs = Number(sqlite.prepare("select count(*) as runs from runs").get()?.["runs"]);
     const insert =
       sqlite.prepare(`insert into steps (run_id, position, name, type, status, started_at, stopped_at, message)
       select id, ?, hex(zeroblob(300)), 'cli', 'succeeded', 1, 1, null from runs`);
@@ -146,10 +147,17 @@ describe("the WAL, behind a crash", () => {
       if (withIndex) await writeFile(`${there.file}-shm`, index);
     };
     const at = Math.floor(changes.length * place);
-    return Object.assign(there, { main, changes, at, put });
+    return Object.assign(there, { main, changes, at, put, runs });
   }
 
   const serveThere = (folder: string) => serve({ ...options, folder });
+
+  /** It serves, and is stopped. */
+  async function stopped(serving: ReturnType<typeof serve>): Promise<void> {
+    const served = await serving;
+    assert(served !== "taken");
+    await served.stop();
+  }
 
   it("is refused where it was damaged so that old pages would stand among new ones, and left as it is", async () => {
     for (const place of [0.2, 0.5, 0.8]) {
@@ -184,19 +192,32 @@ describe("the WAL, behind a crash", () => {
     await assert.rejects(serveThere(there.folder.path), told);
   });
 
-  it("is read when nothing is wrong with it, and when the crash has cut its last write short", async () => {
-    const torn = (changes: Buffer) =>
-      Buffer.concat([changes, changes.subarray(-(pageSize + 24)).subarray(0, 2_000)]);
-    for (const change of [
-      (changes: Buffer) => changes,
-      torn,
-      (changes: Buffer) => Buffer.concat([changes, Buffer.alloc(9_000)]),
+  it("is read when nothing is wrong with it, and when the crash has left something behind it that is no write", async () => {
+    const frame = pageSize + 24;
+    for (const behind of [
+      () => Buffer.alloc(0),
+      (changes: Buffer) => changes.subarray(-frame).subarray(0, 2_000),
+      () => Buffer.alloc(9_000),
+      () => Buffer.alloc(3 * frame, "damage "),
+      // As where an older, longer log was written over.
+      (changes: Buffer) => changes.subarray(-frame),
     ]) {
       await using there = await crashedFolder(0);
-      await there.put(change(there.changes));
-      const serving = await serveThere(there.folder.path);
-      assert(serving !== "taken");
-      await serving.stop();
+      await there.put(Buffer.concat([there.changes, behind(there.changes)]));
+      await stopped(serveThere(there.folder.path));
+    }
+  });
+
+  it("is read also where its index is gone or damaged", async () => {
+    for (const spoil of [rm, (index: string) => writeFile(index, "damage ".repeat(5_000))]) {
+      await using there = await crashedFolder(0);
+      await there.put(there.changes);
+      await spoil(`${there.file}-shm`);
+      await stopped(serveThere(there.folder.path));
+      const sqlite = new DatabaseSync(there.file);
+      const count = sqlite.prepare("select count(*) as count from steps where length(name) = 3000").get();
+      assert.equal(count?.["count"], 100 * there.runs);
+      sqlite.close();
     }
   });
 
@@ -210,9 +231,7 @@ describe("the WAL, behind a crash", () => {
     const isChecked = async () => {
       const logged: string[] = [];
       const log = (_: unknown, message: string) => logged.push(message);
-      const serving = await serve({ ...options, log, folder: served.data });
-      assert(serving !== "taken");
-      await serving.stop();
+      await stopped(serve({ ...options, log, folder: served.data }));
       return logged.includes("the database was not closed: it is checked");
     };
     assert.equal(await isChecked(), true);

@@ -176,9 +176,9 @@ describe("a database that can't be written any more", () => {
 });
 
 /** A service process whose data folder its tests may make trouble for. */
-async function troubled(data?: string) {
-  const served = await servedProcess(data === undefined ? {} : { data });
-  await served.write("quick", programPipeline(""));
+async function troubled(options: Parameters<typeof servedProcess>[0] = {}) {
+  const served = await servedProcess(options);
+  await served.write("quick", programPipeline("console.log('quick')"));
   const member = await served.member("acme", { parallelRuns: 1, runsPerDay: 50 });
   let requests = 0;
   return Object.assign(served, {
@@ -194,7 +194,7 @@ async function troubled(data?: string) {
     async works() {
       const attempt = await this.start1();
       assert(attempt.kind === "started");
-      await ended(member.client(), attempt.run);
+      assert.equal((await ended(member.client(), attempt.run)).status, "succeeded");
     },
   });
 }
@@ -257,7 +257,7 @@ if (mayMount()) {
     it("fails starts with one clear error while it is full, and none after", async function () {
       this.timeout(120_000);
       await using disk = await smallDisk();
-      await using served = await troubled(disk.path);
+      await using served = await troubled({ data: disk.path });
       await served.works();
       disk.fill();
       // What is free in the log of changes still takes a write or two.
@@ -317,6 +317,24 @@ if (process.platform !== "win32") {
       assert.equal(exitCode, 1, stderr);
       assert.match(stderr, /can't be used: EACCES.*Check that the folder can be written/s);
       await chmod(folder.path, 0o755);
+    });
+
+    it("costs no run its success when it is closed to the service that serves it, and is told at the next start", async function () {
+      this.timeout(120_000);
+      const user = process.getuid?.() === 0 ? 65_534 : undefined;
+      await using served = await troubled({ user });
+      await served.works();
+      const folders = [served.data, join(served.data, "runs")];
+      for (const folder of folders) await chmod(folder, 0o555);
+      await served.works();
+      assert.deepEqual([await served.used(), await served.inWork()], [2, 0]);
+      await served.kill();
+      assert.match(served.log, /log not written/);
+      await assert.rejects(served.start(), /can't be used: EACCES.*Check that it can be written/s);
+      for (const folder of folders) await chmod(folder, 0o700);
+      await served.start();
+      await served.works();
+      assert.equal(await served.used(), 3);
     });
 
     it("is told when the database in it may be read only", async () => {
