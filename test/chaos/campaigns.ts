@@ -2,7 +2,6 @@ import type { Campaign } from "./campaign.ts";
 import { machines } from "./machines/machines.ts";
 import { network } from "./network/network.ts";
 import { processes } from "./processes/processes.ts";
-import { storage } from "./storage/storage.ts";
 
 /** Every campaign. */
-export const campaigns: readonly Campaign[] = [network, processes, storage, machines];
+export const campaigns: readonly Campaign[] = [network, processes, machines];

@@ -1,8 +1,6 @@
-import { randomUUID } from "node:crypto";
-import { chown, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { chown, mkdir, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { ServiceClient } from "../../src/client/service/client.ts";
-import { runMarker } from "../../src/runner/processes/processTable.ts";
 import { idMaker } from "../../src/service/store/ids.ts";
 import { createKey } from "../../src/service/store/keys.ts";
 import { openDatabase } from "../../src/service/store/openDatabase.ts";
@@ -17,8 +15,6 @@ export async function servedProcess(
   options: {
     readonly data?: string;
     readonly environment?: Readonly<Record<string, string>>;
-    /** Of the service's own process, before its program. */
-    readonly nodeArguments?: readonly string[];
     /** The id of the user, and of the group, that the service runs as, where that is another than this one. */
     readonly user?: number | undefined;
   } = {},
@@ -27,16 +23,14 @@ export async function servedProcess(
   const data = options.data ?? ownData.path;
   const project = await TemporaryFolder.make();
   await mkdir(join(project.path, "pipelines"));
-  const { nodeArguments = [], user } = options;
+  const { user } = options;
   if (user !== undefined) for (const path of [data, project.path]) await chown(path, user, user);
-  /** In the environment of every process of this service and its runs. */
-  const mark = randomUUID();
   let program: Awaited<ReturnType<typeof startedProgram>> | undefined;
   let log = "";
 
   const start = async (): Promise<void> => {
     const words = ["serve", data, ...(user === undefined ? [] : [String(user)])];
-    program = await startedProgram(words, { ...options.environment, SERVED_MARK: mark }, nodeArguments);
+    program = await startedProgram(words, options.environment);
   };
   const kill = async (): Promise<void> => {
     if (!program?.isRunning) return;
@@ -44,19 +38,11 @@ export async function servedProcess(
     log += program.log;
   };
   await start();
-  let db = await openDatabase(data);
+  const db = await openDatabase(data);
 
   return {
     data,
-    get db() {
-      return db;
-    },
-    /** Closes the test's own connection, so that nothing but the service touches the database's files. */
-    letGo: () => db.destroy(),
-    /** Opens it again; the service has to run. */
-    async takeUp() {
-      db = await openDatabase(data);
-    },
+    db,
     start,
     kill,
     get pid() {
@@ -86,21 +72,6 @@ export async function servedProcess(
     },
     write: (name: string, text: string) => writeFile(join(project.path, "pipelines", `${name}.yaml`), text),
     rows: () => db.selectFrom("runs").selectAll().orderBy("id").execute(),
-    /** The ids of the runs that have living processes. */
-    async runsWithProcesses(): Promise<Set<string>> {
-      const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
-      const ids = await Promise.all(
-        pids.map(async (pid) => {
-          const environment = await readFile(`/proc/${pid}/environ`, "utf8").catch(() => "");
-          const variables = environment.split("\0");
-          if (!variables.includes(`SERVED_MARK=${mark}`)) return undefined;
-          return variables
-            .find((variable) => variable.startsWith(`${runMarker}=`))
-            ?.slice(runMarker.length + 1);
-        }),
-      );
-      return new Set(ids.filter((id) => id !== undefined));
-    },
     async [Symbol.asyncDispose]() {
       await kill();
       await db.destroy();

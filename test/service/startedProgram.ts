@@ -8,12 +8,8 @@ import { fileURLToPath } from "node:url";
 export const programPath = fileURLToPath(new URL("./program.ts", import.meta.url));
 
 /** A service or a runner in a process of its own, which a test may kill. */
-export async function startedProgram(
-  words: readonly string[],
-  env: Readonly<Record<string, string>> = {},
-  nodeArguments: readonly string[] = [],
-) {
-  const child = spawn(process.execPath, [...nodeArguments, programPath, ...words], {
+export async function startedProgram(words: readonly string[], env: Readonly<Record<string, string>> = {}) {
+  const child = spawn(process.execPath, [programPath, ...words], {
     env: { ...process.env, ...env },
   });
   let log = "";

@@ -4,10 +4,9 @@ import { createWriteStream, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as pause } from "node:timers/promises";
-import { pathToFileURL } from "node:url";
+import { clockIn } from "../../clock/preload.ts";
 
 const toolPath = join(import.meta.dirname, "../../../dist/cli.js");
-const clockProgram = pathToFileURL(join(import.meta.dirname, "../storage/setClock.mjs")).href;
 
 /** A server or a runner, as a team would start it, on a machine with a clock of its own. It is restarted whenever it exits. */
 export class MachineProgram {
@@ -20,15 +19,15 @@ export class MachineProgram {
   #ready = Promise.withResolvers<void>();
   #isOver = false;
 
-  /** @param files the beginning of the names of its files: how far its clock is off, and what it logs. */
-  constructor(words: readonly string[], environment: NodeJS.ProcessEnv, files: string) {
+  /**
+   * @param files the beginning of the names of its files: how far its clock is off, and what it logs.
+   * @param hours how far its clock is off at first.
+   */
+  constructor(words: readonly string[], environment: NodeJS.ProcessEnv, files: string, hours: number) {
     this.#words = words;
     this.#files = files;
-    this.#environment = {
-      ...environment,
-      NODE_OPTIONS: `--import=${clockProgram}`,
-      FAULTS_CLOCK_FILE: `${files}.clock`,
-    };
+    this.#environment = { ...environment, ...clockIn(`${files}.clock`) };
+    this.setClock(hours);
     this.#process = this.#run();
   }
 

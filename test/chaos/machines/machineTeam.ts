@@ -130,13 +130,12 @@ export class MachineTeam implements AsyncDisposable {
     words: readonly string[],
     environment: NodeJS.ProcessEnv = {},
   ): MachineProgram {
-    const program = new MachineProgram(
+    return new MachineProgram(
       words,
       { ...process.env, ...this.#round.environment, ...environment },
       join(this.#round.folder, `${what}.${number}`),
+      clocks[number % clocks.length] ?? 0,
     );
-    program.setClock(clocks[number % clocks.length] ?? 0);
-    return program;
   }
 
   #key(orgName: string, role: "member" | "runner") {
