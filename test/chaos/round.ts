@@ -1,3 +1,4 @@
+import { setTimeout as pause } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 
 export const counted = ["acts", "kills", "starts", "refusals", "runs", "checks"] as const;
@@ -86,6 +87,22 @@ export class Round {
   /** As `check`, of two values that have to be the same. */
   checkSame(actual: unknown, expected: unknown, fault: string): void {
     this.check(isDeepStrictEqual(actual, expected), fault, { actual, expected });
+  }
+
+  /**
+   * Waits until `look` finds nothing that is still under way; what it finds after so many milliseconds is a fault.
+   * @returns whether nothing was left.
+   */
+  async comesToRest(fault: string, milliseconds: number, look: () => Promise<unknown>): Promise<boolean> {
+    const latest = performance.now() + milliseconds;
+    for (;;) {
+      const left = await look();
+      if (left === undefined || performance.now() > latest) {
+        this.check(left === undefined, fault, left);
+        return left === undefined;
+      }
+      await pause(50, undefined, { signal: this.signal });
+    }
   }
 
   /** Records a round that threw or took too long as a fault. */

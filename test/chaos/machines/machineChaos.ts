@@ -88,25 +88,19 @@ export class MachineChaos implements AsyncDisposable {
     this.#round.trace("coming to rest");
     await Promise.all(this.#later);
     this.#round.trace("nothing happens any more");
-    const until = performance.now() + restWithin;
-    for (;;) {
+    await this.#round.comesToRest("it doesn't come to rest", restWithin, async () => {
       await this.#checks.check();
       const active = await this.#checks.active();
       const { open } = this.#starts;
-      if (active.length === 0 && open === 0) break;
-      if (performance.now() > until) {
-        this.#round.check(false, "it doesn't come to rest", { active, open });
-        break;
-      }
-      await pause(200);
-    }
+      return active.length === 0 && open === 0 ? undefined : { active, open };
+    });
     this.#round.trace("at rest");
     for (const server of this.#team.servers) {
       await server.ready();
       // It may notice only now that its connections are dead.
-      const isReady = async () => (await fetch(`${server.url}/readyz`)).ok;
-      while (!(await isReady()) && performance.now() < until) await pause(200);
-      this.#round.check(await isReady(), "a server isn't ready, when all is done");
+      await this.#round.comesToRest("a server isn't ready, when all is done", restWithin, async () =>
+        (await fetch(`${server.url}/readyz`)).ok ? undefined : server.url,
+      );
     }
     const rows = await this.#checks.finish();
     this.#round.count("runs", rows.length);

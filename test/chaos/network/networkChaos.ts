@@ -138,21 +138,18 @@ export class NetworkChaos implements AsyncDisposable {
     this.#faults.length = 0;
     this.#proxy.cut();
     round.trace("coming to rest");
-    const latest = performance.now() + restWithin;
-    for (;;) {
+    const look = async () => {
       const active = (await service.rows()).filter(({ stopped_at }) => stopped_at === null);
       const tools = this.#tools.flatMap(({ living }) => living.map(({ words }) => words));
-      if (active.length === 0 && !this.#calls.areOpen && tools.length === 0) break;
-      if (performance.now() > latest) {
-        round.check(false, "it doesn't come to rest", { active, tools, calls: this.#calls.areOpen });
-        return;
-      }
+      const { areOpen } = this.#calls;
+      if (active.length === 0 && !areOpen && tools.length === 0) return undefined;
       for (const { id, org_id } of active) {
         const member = this.#members.find(({ orgId }) => orgId === org_id);
         if (member !== undefined) await this.#cancelSeen(member, id);
       }
-      await pause(100);
-    }
+      return { active, tools, calls: areOpen };
+    };
+    if (!(await round.comesToRest("it doesn't come to rest", restWithin, look))) return;
     const rows = await checkAlways(service, this.#members, round);
     round.count("runs", rows.length);
     round.checkSame([...(await service.runsWithProcesses())], [], "processes outlive their runs");

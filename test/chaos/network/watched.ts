@@ -1,4 +1,3 @@
-import { setTimeout as pause } from "node:timers/promises";
 import { watchRuns } from "../../../src/client/follow/watchRuns.ts";
 import type { ServiceClient } from "../../../src/client/service/client.ts";
 import { PipelineError } from "../../../src/contract/errors.ts";
@@ -32,13 +31,11 @@ export class Watched implements AsyncDisposable {
       .map(({ id, status }) => `${id} ${status}`)
       .sort();
     const shown = () => this.#shown.map(({ runId, status }) => `${runId} ${status}`).sort();
-    const latest = performance.now() + behind;
-    while (shown().join() !== there.join() && performance.now() < latest && this.#fault === undefined) {
-      await pause(50, undefined, { signal: this.#round.signal });
-    }
+    const isRight = () => there.length > limit || shown().join() === there.join();
+    await this.#round.comesToRest("a live list shows other runs than there are", behind, async () =>
+      isRight() || this.#fault !== undefined ? undefined : { actual: shown(), expected: there },
+    );
     this.#round.check(this.#fault === undefined, "a live list has broken off", String(this.#fault));
-    if (there.length <= limit)
-      this.#round.checkSame(shown(), there, "a live list shows other runs than there are");
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -2,6 +2,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { utcDay } from "../../../src/contract/day.ts";
 import { isAlive } from "../../isAlive.ts";
 import { programPipeline, untilCancelled } from "../../service/startedService.ts";
+import { until } from "../../until.ts";
 import { type ChaosService, kill, type Member, type Row } from "../chaosService.ts";
 import { checkAlways, checkCount, checkPlaceIsFree } from "../invariants.ts";
 import { pick, type Round } from "../round.ts";
@@ -154,27 +155,20 @@ export class ProcessChaos {
     const service = this.#service;
     const round = this.#round;
     for (const pid of this.#frozen.keys()) this.#thaw(pid);
-    const latest = performance.now() + restWithin;
     round.trace("coming to rest");
-    for (;;) {
+    const look = async () => {
       await service.ensure();
       const active = await this.#active();
-      if (active.length === 0 && !this.#startRequests.areOpen && this.#tools.living.length === 0) break;
-      if (performance.now() > latest) {
-        const tools = this.#tools.living.map(({ words }) => words);
-        round.check(false, "it doesn't come to rest", {
-          active,
-          tools,
-          startRequests: this.#startRequests.areOpen,
-        });
-        return;
-      }
+      const tools = this.#tools.living.map(({ words }) => words);
+      const { areOpen } = this.#startRequests;
+      if (active.length === 0 && !areOpen && tools.length === 0) return undefined;
       for (const { id, org_id } of active) {
         const member = this.#everyone.find(({ orgId }) => orgId === org_id);
         if (member !== undefined) await this.#promises.cancel(member, id);
       }
-      await pause(50);
-    }
+      return { active, tools, startRequests: areOpen };
+    };
+    if (!(await round.comesToRest("it doesn't come to rest", restWithin, look))) return;
     const rows = await checkAlways(service, this.#everyone, round);
     round.count("runs", rows.length);
     round.checkSame([...(await service.runsWithProcesses())], [], "processes outlive their runs");
@@ -229,7 +223,7 @@ export class ProcessChaos {
     kill(pid, "SIGKILL");
     this.#round.count("kills");
     this.#wasKilled = true;
-    while (isAlive(pid)) await pause(5);
+    await until(async () => !isAlive(pid));
     const killedAt = Date.now();
     const left = (await this.#active()).filter(({ created_at }) => created_at < killedAt).map(({ id }) => id);
     if (!(await service.start())) return;
