@@ -1,8 +1,8 @@
-import { setTimeout as pause } from "node:timers/promises";
 import { findProcesses } from "../scripts/process/findProcesses.ts";
 import { readConnection } from "../src/machine/connectionFile.ts";
 import { runMarker } from "../src/runner/processes/processTable.ts";
 import { isAlive } from "./isAlive.ts";
+import { until } from "./until.ts";
 
 /**
  * Ends whatever works in a data folder, and waits until it is gone. Also a service that is still starting, which no
@@ -31,7 +31,7 @@ export async function endProcess(pid: number, signal: NodeJS.Signals = "SIGTERM"
   } catch {
     return; // it has ended meanwhile
   }
-  while (isAlive(pid)) await pause(10);
+  await until(async () => !isAlive(pid));
 }
 
 function isService(words: readonly string[]): boolean {

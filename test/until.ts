@@ -1,6 +1,10 @@
 import { setTimeout as pause } from "node:timers/promises";
 
-/** Resolves once the condition holds; the test's own time limit is the only one. */
-export async function until(condition: () => Promise<boolean>): Promise<void> {
-  while (!(await condition())) await pause(10);
+/** Looks until there is something, and returns it; the test's own time limit is the only one. */
+export async function until<T>(look: () => Promise<T | false | undefined>): Promise<T> {
+  for (;;) {
+    const found = await look();
+    if (found !== false && found !== undefined) return found;
+    await pause(10);
+  }
 }

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { setTimeout as pause } from "node:timers/promises";
 import { followRun } from "../../src/client/follow/followRun.ts";
 import { ServiceClient } from "../../src/client/service/client.ts";
 import type { Role } from "../../src/contract/roles.ts";
@@ -17,6 +16,7 @@ import { openDatabase } from "../../src/service/store/openDatabase.ts";
 import type { Database } from "../../src/service/store/tables.ts";
 import { FakeClock } from "../clock/fakeClock.ts";
 import { TemporaryFolder } from "../temporaryFolder.ts";
+import { until } from "../until.ts";
 import { lateRunnerPath } from "./programs.ts";
 
 export const pageFolder = join(import.meta.dirname, "../../dist/page");
@@ -216,10 +216,6 @@ export function ended(client: ServiceClient, run: Pick<Run, "runId">): Promise<R
 }
 
 /** The process id that a step has written, once it is there. */
-export async function writtenPid(file: string): Promise<number> {
-  for (;;) {
-    const pid = Number(await readFile(file, "utf8").catch(() => ""));
-    if (pid > 0) return pid;
-    await pause(10);
-  }
+export function writtenPid(file: string): Promise<number> {
+  return until(async () => Number(await readFile(file, "utf8").catch(() => "")) || undefined);
 }

@@ -70,9 +70,11 @@ export class Team extends Shared {
     return attempt.run;
   }
 
-  async ended(server: number, runId: string): Promise<Run> {
-    await until(async () => (await this.client(server).run(runId, never)).stoppedAt !== undefined);
-    return this.client(server).run(runId, never);
+  ended(server: number, runId: string): Promise<Run> {
+    return until(async () => {
+      const run = await this.client(server).run(runId, never);
+      return run.stoppedAt !== undefined && run;
+    });
   }
 
   async log(server: number, runId: string): Promise<string> {

@@ -1,10 +1,10 @@
 import { readFile } from "node:fs/promises";
-import { setTimeout as pause } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import { sql } from "kysely";
 import { utcDay } from "../../../src/contract/day.ts";
 import { leaseSeconds } from "../../../src/contract/runners.ts";
 import type { Database } from "../../../src/service/store/tables.ts";
+import { until } from "../../until.ts";
 import type { Round } from "../round.ts";
 import { type MachineTeam, runsPerDay } from "./machineTeam.ts";
 
@@ -55,15 +55,9 @@ export class RowChecks {
     this.#team = team;
   }
 
-  async rows() {
-    for (;;) {
-      try {
-        return await readRows(this.#team.db);
-      } catch {
-        // The database is being restarted.
-        await pause(50);
-      }
-    }
+  /** It may be that the database is being restarted. */
+  rows() {
+    return until(() => readRows(this.#team.db).catch(() => undefined));
   }
 
   async active(): Promise<Row[]> {

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { setTimeout as pause } from "node:timers/promises";
 import * as vscode from "vscode";
 import { programPipeline } from "../../service/startedService.ts";
+import { until } from "../../until.ts";
 
 const type = "pipeline";
 
@@ -61,7 +61,7 @@ describe("pipelines as tasks of the editor", function () {
     const file = vscode.Uri.joinPath(folder.uri, "pipelines/fails.yaml");
     const problems = () =>
       vscode.languages.getDiagnostics(file).filter(({ message }) => message.includes("exited with 3"));
-    while (problems().length === 0) await pause(50);
+    await until(async () => problems().length > 0);
     assert.deepEqual(
       problems().map(({ range, source }) => [range.start.line, source]),
       [[4, "Pipeline Runs"]],

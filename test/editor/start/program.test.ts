@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { setTimeout as pause } from "node:timers/promises";
 import { Program, runProgram } from "../../../scripts/process/program.ts";
 import { isAlive } from "../../isAlive.ts";
+import { until } from "../../until.ts";
 
 /** Starts a child that never ends and ignores SIGTERM where there is one, and tells both process ids. */
 const stubbornTree = `
@@ -21,7 +21,7 @@ describe("a program beside this one", function () {
     const pids = await pidsOf(program);
     await program.stop();
     // They are told to end, and the system takes its time.
-    while (pids.some(isAlive)) await pause(5);
+    await until(async () => !pids.some(isAlive));
   });
 
   it("is gone even when it ignores the request to end", async () => {
@@ -29,7 +29,7 @@ describe("a program beside this one", function () {
     const pids = await pidsOf(program);
     await program.stop();
     // They are told to end, and the system takes its time.
-    while (pids.some(isAlive)) await pause(5);
+    await until(async () => !pids.some(isAlive));
   });
 
   it("tells its exit code and what it wrote", async () => {

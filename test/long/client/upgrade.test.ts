@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { mkdir, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { setTimeout as pause } from "node:timers/promises";
 import { connectEmbedded } from "../../../src/client/embedded/connectEmbedded.ts";
 import type { Embedded } from "../../../src/client/embedded/findEmbedded.ts";
 import { findEmbedded } from "../../../src/client/embedded/findEmbedded.ts";
@@ -12,6 +11,7 @@ import { isAlive } from "../../isAlive.ts";
 import { compiledFolder, lateRunnerPath } from "../../service/programs.ts";
 import { ended, programPipeline, started } from "../../service/startedService.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
+import { until } from "../../until.ts";
 
 const never = new AbortController().signal;
 const serveMachine = new URL("../../../src/service/serveMachine.ts", import.meta.url).href;
@@ -50,7 +50,7 @@ async function machine() {
 }
 
 async function untilGone(pid: number): Promise<void> {
-  while (isAlive(pid)) await pause(10);
+  await until(async () => !isAlive(pid));
 }
 
 describe("an embedded service of another version", function () {

@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { setTimeout as pause } from "node:timers/promises";
 import { LoopbackService, orgOnWire, sendJson } from "../../client/loopbackService.ts";
 import { itOn } from "../../itOn.ts";
 import { KeySearch } from "../../security/keySearch.ts";
 import { World } from "../../security/world.ts";
+import { until } from "../../until.ts";
 
 /** A key as a cloud might make them; nothing of it is found by chance. */
 const key = `plk_live_${randomBytes(32).toString("base64url")}`;
@@ -127,9 +127,9 @@ describe("a cloud's key, given to the tool", function () {
         NODE_OPTIONS: `--report-uncaught-exception --report-on-signal --report-dir=${reports} --import=${crash}`,
       };
       const child = world.spawn(["org"], env);
-      while (silent.asked.length === 0) await pause(10);
+      await until(async () => silent.asked.length > 0);
       child.kill("SIGUSR2");
-      while ((await readdir(reports)).length === 0) await pause(10);
+      await until(async () => (await readdir(reports)).length > 0);
       child.kill("SIGPIPE");
       const { stderr, exitCode } = await child;
       await world.tell("crash", String(stderr));

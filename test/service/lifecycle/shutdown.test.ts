@@ -1,15 +1,16 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { existsSync } from "node:fs";
 import { access, mkdir, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { setTimeout as pause } from "node:timers/promises";
 import { ServiceClient } from "../../../src/client/service/client.ts";
 import type { Connection } from "../../../src/machine/connectionFile.ts";
 import { readConnection } from "../../../src/machine/connectionFile.ts";
 import { isAlive } from "../../isAlive.ts";
 import { itOn } from "../../itOn.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
+import { until } from "../../until.ts";
 import { errorTypeOf, parseReply, rawExchange } from "../rawExchange.ts";
 import {
   programPipeline,
@@ -59,13 +60,12 @@ async function serviceProcess(code: string) {
   };
 }
 
-async function published(folder: string, program: ChildProcess): Promise<Connection> {
-  for (;;) {
+function published(folder: string, program: ChildProcess): Promise<Connection> {
+  return until(async () => {
     const connection = await readConnection(folder);
-    if (connection?.pid === program.pid && connection !== undefined) return connection;
     assert.equal(program.exitCode, null);
-    await pause(10);
-  }
+    return connection?.pid === program.pid && connection;
+  });
 }
 
 describe("a service that is asked to end", () => {
@@ -125,19 +125,13 @@ describe("a service that is asked to end", () => {
     const run = await started(client, "long");
     const pid = await writtenPid(service.pidFile);
     program.kill("SIGTERM");
-    while (
-      await access(join(service.data, "service.json")).then(
-        () => true,
-        () => false,
-      )
-    )
-      await pause(10);
+    await until(async () => !existsSync(join(service.data, "service.json")));
     program.kill("SIGTERM");
     assert.deepEqual(await ended, [130, null]);
     const next = await service.start();
     const after = await next.client.run(run.runId, never);
     assert.equal(after.status, "lost");
-    while (isAlive(pid)) await pause(10);
+    await until(async () => !isAlive(pid));
     next.program.kill("SIGTERM");
     assert.deepEqual(await next.ended, [0, null]);
   });

@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as pause } from "node:timers/promises";
 import type { ServiceClient } from "../../../src/client/service/client.ts";
 import type { Run } from "../../../src/contract/run.ts";
 import { clockFile, retentionDaysOf, sweepRuns, TrustedTime } from "../../../src/service/runs/retention.ts";
 import { SqliteWriter } from "../../../src/service/store/writer.ts";
 import { FakeClock } from "../../clock/fakeClock.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
+import { until } from "../../until.ts";
 import { ended, programPipeline, started, startedService, untilCancelled } from "../startedService.ts";
 
 const retention = { days: 14, bytes: 1e9 };
@@ -107,7 +107,7 @@ describe("the files of a run that has ended", () => {
     const { client } = await service.member();
     await service.write("long", programPipeline(`console.log('hello'); ${untilCancelled}`));
     const { runId } = await started(client, "long");
-    while ((await folders(service)).length === 0) await pause(10);
+    await until(async () => (await folders(service)).length > 0);
     const none = { days: 1, bytes: 0 };
     const inAYear = Date.now() + 365 * 24 * hour;
     assert.equal(await sweepRuns({ ...store(service), folder: service.data, retention: none }, inAYear), 0);
@@ -221,17 +221,14 @@ function store({ db }: Service) {
 
 /** Resolves when the service has looked at the clock as it is now. */
 async function looked(service: Service, clock: FakeClock): Promise<void> {
-  for (;;) {
-    const text = await readFile(clockFile(service.data), "utf8").catch(() => "");
-    if (text.includes(String(clock.now()))) break;
-    await pause(5);
-  }
+  const stored = () => readFile(clockFile(service.data), "utf8").catch(() => "");
+  await until(async () => (await stored()).includes(String(clock.now())));
   // And has removed what it then removes.
   await service.db.selectFrom("runs").select("id").execute();
 }
 
 async function gone(service: Service, name: string): Promise<void> {
-  while ((await folders(service)).includes(name)) await pause(5);
+  await until(async () => !(await folders(service)).includes(name));
 }
 
 /** A run that ends with a log of some 10 kB and an artifact. */

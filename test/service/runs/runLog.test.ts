@@ -1,19 +1,16 @@
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { appendFile, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { setTimeout as pause, setImmediate as turn } from "node:timers/promises";
+import { setImmediate as turn } from "node:timers/promises";
 import { ServiceClient } from "../../../src/client/service/client.ts";
 import { type LogEntry, logEntrySchema } from "../../../src/contract/log.ts";
 import { fromWire } from "../../../src/contract/wire.ts";
-import { readConnection } from "../../../src/machine/connectionFile.ts";
 import { FakeClock } from "../../clock/fakeClock.ts";
 import { itOn } from "../../itOn.ts";
 import { onBoth } from "../onBoth.ts";
 import { cutOff, openStream, unreadReply } from "../openStream.ts";
-import { compiledFolder, lateRunnerPath } from "../programs.ts";
 import { serviceOn } from "../serviceOn.ts";
+import { startedProgram } from "../startedProgram.ts";
 import {
   ended,
   programPipeline,
@@ -310,9 +307,8 @@ describe("the log of a run of the embedded service", function () {
     const key = await service.key();
     await service.write("talk", programPipeline(saysOnDemand(service, 1000)));
     await service.stop();
-    const child = startChild(service.data);
-    const exited = once(child, "exit");
-    const url = (await connectionOf(service.data, child.pid ?? 0)).url;
+    await using program = await startedProgram(["serve", service.data]);
+    const url = program.firstLine;
     const own = new ServiceClient({ baseUrl: new URL(`${url}/`), apiKey: key.secret });
     const { runId } = await started(own, "talk");
     const stream = await openStream(`${url}/api/runs/${runId}/log`, { "x-api-key": key.secret });
@@ -320,8 +316,8 @@ describe("the log of a run of the embedded service", function () {
       await say(service, line);
       await stream.events.untilOne(({ data }) => data["text"] === `line ${line}\n`);
     }
-    child.kill("SIGKILL");
-    await exited;
+    program.kill("SIGKILL");
+    await program.exited;
     await stream.ended;
     const seen = stream.events.all.map(({ data }) => data);
     // As if it had been killed in the middle of a write.
@@ -394,26 +390,5 @@ async function enlarge(service: { readonly data: string }, runId: string, bytes:
     const line = `${JSON.stringify({ ...entry, sequence, text })}\n`;
     await appendFile(file, line);
     bytes -= line.length;
-  }
-}
-
-/** The service as a process of its own, which can be killed. */
-function startChild(data: string) {
-  const module = JSON.stringify(new URL("../../../src/service/server.ts", import.meta.url).href);
-  const script = `
-    import { serve } from ${module};
-    await serve({ folder: ${JSON.stringify(data)}, port: 0, runnerPath: ${JSON.stringify(lateRunnerPath)}, env: process.env,
-      log: () => {}, graceMilliseconds: 100 });`;
-  return spawn(process.execPath, ["--input-type=module", "-e", script], {
-    env: { ...process.env, NODE_COMPILE_CACHE: compiledFolder },
-    stdio: ["ignore", "ignore", "inherit"],
-  });
-}
-
-async function connectionOf(data: string, pid: number) {
-  for (;;) {
-    const connection = await readConnection(data).catch(() => undefined);
-    if (connection?.pid === pid) return connection;
-    await pause(10);
   }
 }

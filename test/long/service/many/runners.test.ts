@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { setTimeout as pause } from "node:timers/promises";
 import { idMaker } from "../../../../src/service/store/ids.ts";
 import { createKey } from "../../../../src/service/store/keys.ts";
 import { serveDatabase } from "../../../../src/team/serveDatabase.ts";
@@ -146,7 +145,7 @@ describe("runners on other machines", function () {
     );
     const pid = await writtenPid(join(service.folder, "pid"));
     line.become("silent");
-    while (isAlive(pid)) await pause(20);
+    await until(async () => !isAlive(pid));
     line.become("open");
     const run = await service.stopped(runId);
     assert.deepEqual(
@@ -233,13 +232,11 @@ function callsOf(url: string, key: string) {
     start: (...lines: readonly string[]) => startWith({ timeLimitSeconds: 600 }, ...lines),
     post: (path: string) => ask("POST", path),
     /** The run, once it has stopped. */
-    async stopped(runId: string): Promise<SentRun> {
-      for (;;) {
+    stopped: (runId: string) =>
+      until(async () => {
         const run: SentRun = JSON.parse(await ask("GET", `api/runs/${runId}`));
-        if (run["stopped-at"] !== undefined) return run;
-        await pause(50);
-      }
-    },
+        return run["stopped-at"] === undefined ? undefined : run;
+      }),
     async log(runId: string): Promise<{ readonly sequence: number; readonly text: string }[]> {
       const reply = await fetch(`${url}/api/runs/${runId}/log`, {
         headers: { ...headers, accept: "application/x-ndjson" },
