@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { setTimeout as pause } from "node:timers/promises";
 import { ownService } from "../../editor/screen/ownService.ts";
 import { quota } from "../../editor/screen/statusBar.ts";
 import { TreeView } from "../../editor/screen/treeView.ts";
+import { until } from "../../until.ts";
 
 /**
  * Runs in the page before anything of VS Code does: what a language pack says of itself. The workbench's own words stay
@@ -10,16 +10,22 @@ import { TreeView } from "../../editor/screen/treeView.ts";
  */
 const inGerman = `Object.defineProperty(globalThis, "_VSCODE_NLS_LANGUAGE", { get: () => "de", set: () => {} })`;
 
+/** Runs in the page: what is drawn as the icon of the views that are open. */
+const drawnIcon = `getComputedStyle(document.querySelector('.activitybar .checked .action-label')).maskImage`;
+
 /** Runs in the page: whether the walkthrough's picture has been loaded. */
 const hasPicture = `[...document.querySelectorAll(".getting-started-media img")].some(({ naturalWidth }) => naturalWidth > 500)`;
 
 describe("the editor, in German", () => {
   const at = ownService(async () => ({ script: inGerman }));
 
-  it("speaks German, and the numbers stay the service's", async () => {
+  it("speaks German behind an icon of its own, and the numbers stay the service's", async () => {
     await at.window.statusBar.waitForText(quota, /^\s*0 of 50 runs used today\s*$/);
     await at.window.page.locator('.activitybar .action-label[aria-label^="Pipelines"]').click();
-    await new TreeView(at.window.page, "Läufe").waitForWelcome("Noch keine Läufe.");
+    const runs = new TreeView(at.window.page, "Läufe");
+    await runs.waitForWelcome("Noch keine Läufe.");
+    assert.deepEqual(await runs.welcomeButtons(), ["Pipeline ausführen…"]);
+    assert.match(await at.window.page.evaluate<string>(drawnIcon), /activity\.svg/);
     await at.window.quickInput.runCommand("Pipeline Runs: Pipeline ausführen…");
     await at.window.quickInput.waitForTitle("Pipeline ausführen");
     await at.window.quickInput.pick("fails");
@@ -42,7 +48,7 @@ describe("the editor, in German", () => {
     for (const title of ["In der Warteschlange warten", "Wenn der Tag verbraucht ist", "Ausführen"]) {
       await steps.locator(".step-title").getByText(title, { exact: true }).click();
       await picture.waitFor();
-      while (!(await page.evaluate<boolean>(hasPicture))) await pause(100);
+      await until(() => page.evaluate<boolean>(hasPicture));
     }
     const running = steps.filter({ hasText: "von der Befehlspalette aus" });
     await running.getByRole("button", { name: "Pipeline ausführen…" }).click();

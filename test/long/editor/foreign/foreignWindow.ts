@@ -97,16 +97,6 @@ async function fill(workspace: string, url: string, trace: string): Promise<void
     "pipelineRuns.announce": "none",
   };
   await writeFile(join(workspace, ".vscode/settings.json"), JSON.stringify(settings));
-  await writeFile(join(workspace, "pipelines/bomb.yaml"), bomb());
   const fails = programPipeline(`console.log(${JSON.stringify(hostileName)}); process.exit(3)`);
   await writeFile(join(workspace, "pipelines/harm.yaml"), fails);
-}
-
-/** A text that a few hundred bytes blow up to billions of items. */
-function bomb(): string {
-  const lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"];
-  for (let depth = 1; depth < 12; depth++) {
-    lines.push(`a${depth}: &a${depth} [${Array.from({ length: 10 }, () => `*a${depth - 1}`).join(", ")}]`);
-  }
-  return `${lines.join("\n")}\nsteps: *a11\n`;
 }

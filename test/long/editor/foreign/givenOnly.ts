@@ -8,6 +8,7 @@ import { TreeView } from "../../../editor/screen/treeView.ts";
 import { isAlive } from "../../../isAlive.ts";
 import { writtenPid } from "../../../service/startedService.ts";
 import { TemporaryFolder } from "../../../temporaryFolder.ts";
+import { until } from "../../../until.ts";
 import { givenKey, givenService } from "../../conformance/givenService.ts";
 import type { ForeignWindow } from "./foreignWindow.ts";
 
@@ -67,7 +68,7 @@ export function givenOnly(at: ForeignWindow): void {
       const pid = await writtenPid(join(tools, "pid"));
       await toast.press("Cancel");
       await toast.waitUntilGone();
-      while (isAlive(pid)) await new Promise((resolve) => setTimeout(resolve, 20));
+      await until(async () => !isAlive(pid));
     });
 
     it("cancels a run by its id over HTTP, and mine through the tool", async () => {
@@ -147,7 +148,7 @@ export function givenOnly(at: ForeignWindow): void {
     async function changed(row: Locator): Promise<void> {
       const before = (await row.textContent()) ?? "";
       assert.match(before, /running for \d/);
-      while ((await row.textContent()) === before) await new Promise((resolve) => setTimeout(resolve, 20));
+      await until(async () => (await row.textContent()) !== before);
     }
   });
 }

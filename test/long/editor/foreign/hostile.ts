@@ -44,13 +44,6 @@ export function hostile(at: ForeignWindow): void {
       await assertNoHarm();
     });
 
-    it("shows a bomb of a file as a file that can't be run", async () => {
-      await at.window.quickInput.runCommand(run);
-      await at.window.quickInput.type("bomb");
-      await at.window.page.locator(".quick-input-list .monaco-list-row", { hasText: "bomb" }).first().click();
-      await at.window.notifications.toast(/^The pipeline file can't be run: pipelines\/bomb\.yaml:/);
-    });
-
     it("shows what a run of it says as it is, and makes no link of it", async () => {
       await at.window.quickInput.runCommand(run);
       await at.window.quickInput.pick("harm");

@@ -3,18 +3,11 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { setTimeout as pause } from "node:timers/promises";
 import type { Locator } from "playwright-core";
 import type { OwnService } from "../../../editor/screen/ownService.ts";
 import { TextEditor } from "../../../editor/screen/textEditor.ts";
-import {
-  patienceMilliseconds,
-  placeOf,
-  pressUntilSeen,
-  textsFromTop,
-  textsOf,
-  waitFor,
-} from "../../../editor/screen/waitFor.ts";
+import { placeOf, pressUntilSeen, textsFromTop, textsOf, waitFor } from "../../../editor/screen/waitFor.ts";
+import { until } from "../../../until.ts";
 
 const openLog = "Pipeline Runs: Open Run Log…";
 
@@ -34,6 +27,7 @@ export function log(at: OwnService): void {
     before(async function () {
       this.timeout(60_000);
       await at.tool.spawn(["run", "lamps"], {}, at.workspace);
+      await open("lamps");
     });
 
     const lines = () => at.window.page.locator(".editor-instance .view-line");
@@ -53,21 +47,6 @@ export function log(at: OwnService): void {
     };
     const follow = (from: Locator) => new TextEditor(at.window.page).followLink(from);
     const tab = (name: string | RegExp) => at.window.page.locator(".tab").filter({ hasText: name });
-
-    it("opens from the palette, and begins with the step that failed, why, and the last that it wrote", async () => {
-      await open("lamps");
-      await waitForLine("Failed step: count them · cli · failed");
-      await waitForLine("exited with 3, expected 0");
-      await waitForLine("Its last 3 lines:");
-      const atTop =
-        /^✗ lamps failed · [\d.]+ m?s\n(?:.*\n)*✗ Failed step(?:.*\n)* {2}exited with 3, expected 0\n(?:.*\n)*✓ show colours/;
-      // The editor draws line by line, and lines that it is just moving are read in another order.
-      let shown = "";
-      for (const deadline = Date.now() + patienceMilliseconds; !atTop.test(shown); ) {
-        assert(Date.now() < deadline, shown);
-        shown = (await textsFromTop(lines())).join("\n");
-      }
-    });
 
     it("shows colours as colours, and nothing of the sequences that make them", async () => {
       await waitForLine("green lamp and bold red lamp");
@@ -98,22 +77,6 @@ export function log(at: OwnService): void {
       await tab(/^lamps-/).click();
     });
 
-    it("folds a step by a click, and names the steps in the outline", async () => {
-      await waitForLine(/^a warning on standard error$/);
-      const heading = await placeOf(line("✓ show colours"));
-      const arrow = [heading.x - 12, heading.y + heading.height / 2] as const;
-      await at.window.page.mouse.move(...arrow);
-      await at.window.page.locator(".editor-instance .codicon-folding-expanded").first().waitFor();
-      await at.window.page.mouse.click(...arrow);
-      await line(/^a warning on standard error$/).waitFor({ state: "hidden" });
-      await waitForLine("✓ visit the shop");
-      await at.window.quickInput.runCommand("Explorer: Focus on Outline View");
-      await at.window.page
-        .locator(".outline-pane .monaco-list-row")
-        .filter({ hasText: "visit the shop" })
-        .click();
-    });
-
     it("is there again after a reload of the window, and reads the log anew", async () => {
       // As the window writes down which editors are open.
       await at.window.waitUntilKept("/lamps-");
@@ -137,7 +100,7 @@ export function log(at: OwnService): void {
       const { height } = await placeOf(slider);
       await writeFile(join(at.workspace, "more-2"), "");
       // What comes makes the slider smaller. The test's own time limit ends the wait.
-      while ((await placeOf(slider)).height === height) await pause(50);
+      await until(async () => (await placeOf(slider)).height !== height);
       assert.equal((await textsFromTop(lines()))[0], atTop);
       await pressUntilSeen("ControlOrMeta+End", line("lamp 300 of 300"), "the last lamp");
       await tab(/^lamps-/).click();

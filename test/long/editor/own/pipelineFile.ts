@@ -5,6 +5,7 @@ import type { OwnService } from "../../../editor/screen/ownService.ts";
 import { TextEditor } from "../../../editor/screen/textEditor.ts";
 import { pressUntilSeen, waitFor } from "../../../editor/screen/waitFor.ts";
 import { programPipeline } from "../../../service/startedService.ts";
+import { until } from "../../../until.ts";
 
 export function pipelineFile(at: OwnService): void {
   describe("a pipeline file", () => {
@@ -65,19 +66,15 @@ export function pipelineFile(at: OwnService): void {
       await (await editor.suggestion("0")).click();
       await waitFor(editor.line("exit-code: 0").nth(1), "the second exit code", () => editor.text());
       await press("Control+S");
+      // The editor saves in its own time.
+      const saved = async () => {
+        const text = await pipeline("made");
+        return /the end.*exit-code: 0\n$/s.test(text) && text;
+      };
       assert.match(
-        await saved(() => pipeline("made"), /the end.*exit-code: 0\n$/s),
+        await until(saved),
         /\n {2}- name: the end\n {4}use: shell\n {4}run: echo end\n {4}expect:\n {6}exit-code: 0\n$/,
       );
-    });
-
-    it("is run and cancelled by what stands above it, which then tells the result and opens the log", async () => {
-      await open("long.yaml");
-      await (await editor.lens(/Run$/)).click();
-      await (await editor.lens(/Cancel$/)).click();
-      await editor.lens(/Run$/);
-      await (await editor.lens(/cancelled just now/)).click();
-      await logOf("long").waitFor();
     });
 
     it("has the step at which its last run failed underlined, until the step is edited or succeeds", async () => {
@@ -101,13 +98,4 @@ export function pipelineFile(at: OwnService): void {
       await editor.squiggles.first().waitFor({ state: "detached" });
     });
   });
-}
-
-/** A file's text once it is as wanted: the editor saves in its own time. */
-async function saved(read: () => Promise<string>, pattern: RegExp): Promise<string> {
-  for (;;) {
-    const text = await read();
-    if (pattern.test(text)) return text;
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
 }
