@@ -1,11 +1,8 @@
-import { join } from "node:path";
 import { execa } from "execa";
+import { toolPath } from "../service/programs.ts";
 import { kill, type Row } from "./chaosService.ts";
 import type { Round } from "./round.ts";
 import { checkTruth, type ToolEnd } from "./toolTruth.ts";
-
-/** The tool as it is shipped. */
-const toolPath = join(import.meta.dirname, "../../dist/cli.js");
 
 /** One call of the tool, as a process. */
 export interface ToolCall {

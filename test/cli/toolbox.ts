@@ -4,11 +4,9 @@ import type { Readable } from "node:stream";
 import { execa } from "execa";
 import { runLine } from "../../src/cli/start.ts";
 import { endProcessesOf } from "../endProcessesOf.ts";
+import { toolPath } from "../service/programs.ts";
 import { startedService } from "../service/startedService.ts";
 import { TemporaryFolder } from "../temporaryFolder.ts";
-
-/** The tool as it is shipped; `npm run build` makes it. */
-const toolPath = join(import.meta.dirname, "../../dist/cli.js");
 
 export interface ToolEnd {
   readonly exitCode: number | undefined;

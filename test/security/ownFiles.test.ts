@@ -5,6 +5,7 @@ import type { AddressInfo } from "node:net";
 import { join, relative } from "node:path";
 import { execa } from "execa";
 import { itOn } from "../itOn.ts";
+import { toolPath } from "../service/programs.ts";
 import { World } from "./world.ts";
 
 /** What others than the user may do with a file or a folder, and its path, for each where that is anything. */
@@ -28,15 +29,18 @@ describe("what is written", function () {
 
   /** The tool under a mask that takes nothing away, so that every mode is as the program asked for it. */
   const openly = async (args: readonly string[], options: { input?: string; env?: object } = {}) => {
-    const tool = join(import.meta.dirname, "../../dist/cli.js");
     const script = 'umask 0; exec "$0" "$@"';
-    const { exitCode, stderr, stdout } = await execa("sh", ["-c", script, process.execPath, tool, ...args], {
-      cwd: world.project,
-      env: { ...world.env, ...options.env },
-      extendEnv: false,
-      reject: false,
-      ...(options.input === undefined ? { stdin: "ignore" as const } : { input: options.input }),
-    });
+    const { exitCode, stderr, stdout } = await execa(
+      "sh",
+      ["-c", script, process.execPath, toolPath, ...args],
+      {
+        cwd: world.project,
+        env: { ...world.env, ...options.env },
+        extendEnv: false,
+        reject: false,
+        ...(options.input === undefined ? { stdin: "ignore" as const } : { input: options.input }),
+      },
+    );
     return { exitCode, said: `${stdout}\n${stderr}` };
   };
 

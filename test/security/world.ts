@@ -3,9 +3,8 @@ import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { execa } from "execa";
 import { endProcessesOf } from "../endProcessesOf.ts";
+import { toolPath } from "../service/programs.ts";
 import { TemporaryFolder } from "../temporaryFolder.ts";
-
-const toolPath = join(import.meta.dirname, "../../dist/cli.js");
 
 /**
  * All that a person's programs can write to, in one folder: home, settings, data, cache, temporary files, a project, and

@@ -17,3 +17,6 @@ export const lateRunnerPath = isBuilt ? join(import.meta.dirname, "lateRunner.mj
 
 /** Where programs that tests start from their sources keep them compiled: without it each takes half as long again. */
 export const compiledFolder = join(projectRoot, "node_modules/.cache/pipeline-runs/compiled");
+
+/** The tool as it is shipped; `npm run build` makes it. */
+export const toolPath = join(projectRoot, "dist/cli.js");

@@ -1,12 +1,10 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createWriteStream, writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as pause } from "node:timers/promises";
 import { clockIn } from "../../clock/preload.ts";
-
-const toolPath = join(import.meta.dirname, "../../../dist/cli.js");
+import { toolPath } from "../../service/programs.ts";
 
 /** A server or a runner, as a team would start it, on a machine with a clock of its own. It is restarted whenever it exits. */
 export class MachineProgram {

@@ -8,10 +8,10 @@ import { execa } from "execa";
 import { outputsJsonSchema } from "../../../scripts/build/outputsSchema.ts";
 import { type Asked, LoopbackService, orgOnWire, sendError, sendJson } from "../../client/loopbackService.ts";
 import { itOn } from "../../itOn.ts";
+import { toolPath } from "../../service/programs.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
 import { toolbox, written } from "../toolbox.ts";
 
-const toolPath = join(import.meta.dirname, "../../../dist/cli.js");
 const apiKey = `plr_the-key-of-this-test-${"k".repeat(20)}`;
 
 /** Knows one key. */
