@@ -21,7 +21,7 @@ export const sizeLimits: readonly SizeLimit[] = [
   },
   { name: "the package for npm", pattern: "dist-npm/*.tgz", atMostBytes: 2300 * kilobyte },
   { name: "the tool's entry", pattern: "dist/cli.js", atMostBytes: 2 * kilobyte },
-  { name: "the tool's other pieces", pattern: "dist/tool/*.js", atMostBytes: 1260 * kilobyte },
+  { name: "the tool's other pieces", pattern: "dist/tool/*.js", atMostBytes: 1300 * kilobyte },
   { name: "undici, for the tool and a run", pattern: "dist/vendor/undici.js", atMostBytes: 820 * kilobyte },
   { name: "the library of `pipeline mcp`", pattern: "dist/vendor/mcp.js", atMostBytes: 300 * kilobyte },
   { name: "the service", pattern: "dist/service.js", atMostBytes: 570 * kilobyte },

@@ -19,6 +19,7 @@ export function addRunWords(program: ToolCommand): void {
           "pipeline run nightly --input region=eu",
           "with an input; at a terminal, missing ones are asked for",
         ],
+        ["pipeline run test --junit report.xml", "with a report for CI: a testcase a step"],
         ["pipeline run nightly --detach", "return as soon as the run has started"],
         ["pipeline run nightly --time-limit 5m", "stop it after five minutes, if it still runs then"],
       ],
@@ -43,7 +44,14 @@ export function addRunWords(program: ToolCommand): void {
       "give an input, as often as needed; name=@file reads a file's text",
       inputWords,
     )
+    .option("--junit <file>", "write a report in JUnit XML, a testcase a step, however the runs end", name)
+    .option("--html <file>", "write a report as one HTML file that needs nothing besides", name)
     .does(async (tool, options: RunFlags, pipelines: string[]) => {
+      if (options.detach && (options.junit ?? options.html) !== undefined) {
+        throw new PipelineError("usage", "A report says how a run ends; --detach doesn't wait for that.", {
+          next: "`pipeline runs show <id> --junit <file>` writes one later.",
+        });
+      }
       if (options.from !== undefined && pipelines.length > 1) {
         throw new PipelineError("usage", "--from is for a run of one pipeline.", {
           next: "Name the pipeline whose step it is alone.",
@@ -65,6 +73,7 @@ export function addRunWords(program: ToolCommand): void {
           fromStep: options.from,
         },
         inputs: options.input ?? [],
+        reports: options,
       };
       return runPipelines(tool, pipelines, wanted, asking);
     });
@@ -78,6 +87,8 @@ interface RunFlags {
   readonly timeLimit?: number;
   readonly from?: string;
   readonly input?: readonly InputWord[];
+  readonly junit?: string;
+  readonly html?: string;
 }
 
 const description =

@@ -72,13 +72,17 @@ function addShow(runs: ToolCommand): void {
           "pipeline runs show run_01kjpzv280ymxxabs8wt3h616h --exit-status",
           "exit with 1 unless it succeeded",
         ],
+        ["pipeline runs show --junit -", "its report in JUnit XML on standard output"],
+        ["pipeline runs show --html report.html", "its report as one HTML file"],
       ],
     })
     .argument("[id]", "id of a run", name)
     .option("--exit-status", "exit with 1 unless the run succeeded")
-    .does(async (tool, { exitStatus = false }: ShowFlags, id: string | undefined) => {
+    .option("--junit <file>", "write its report in JUnit XML, a testcase a step; - is standard output", name)
+    .option("--html <file>", "write its report as one HTML file that needs nothing besides", name)
+    .does(async (tool, { exitStatus = false, ...reports }: ShowFlags, id: string | undefined) => {
       const { showRun } = await import("../runs/showRun.ts");
-      return showRun(tool, id, { exitStatus });
+      return showRun(tool, id, { exitStatus, reports });
     });
 }
 
@@ -200,6 +204,8 @@ interface ListFlags {
 
 interface ShowFlags {
   readonly exitStatus?: boolean;
+  readonly junit?: string;
+  readonly html?: string;
 }
 
 interface LogFlags {

@@ -180,6 +180,8 @@ const optionKinds: Readonly<Record<string, ValueKind>> = {
   input: "input",
   "data-dir": "folder",
   "stdin-name": "file",
+  junit: "file",
+  html: "file",
 };
 
 const argumentKinds: Readonly<Record<string, ValueKind>> = {

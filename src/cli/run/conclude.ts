@@ -92,7 +92,7 @@ function lookAfter(run: Run): string {
 }
 
 /** As a clause of a sentence. */
-function describeOutcome(outcome: Outcome): string {
+export function describeOutcome(outcome: Outcome): string {
   switch (outcome.kind) {
     case "run": {
       const { runId, status } = outcome.run;

@@ -1,14 +1,17 @@
 import { findProject, registerProject } from "../../client/project.ts";
 import type { ServiceClient } from "../../client/service/client.ts";
+import { errorTypes, exitCodes } from "../../contract/errors.ts";
 import { runCommand, startOptions } from "../../contract/refusal.ts";
 import { nameOf, type StartRequest } from "../../contract/run.ts";
 import { systemClock } from "../../machine/clock.ts";
 import { failureOf } from "../output/output.ts";
+import { Reports, type WantedReports } from "../report/reports.ts";
 import { LiveLines } from "../terminal/liveLines.ts";
 import type { Tool } from "../tool.ts";
 import { Batch, type Outcome } from "./batch.ts";
 import { conclude, doubtOf, lookAtRuns, OrgNumbers } from "./conclude.ts";
 import { checkPipelines, pipelineNames } from "./namedPipelines.ts";
+import { OutcomeReport } from "./outcomeReport.ts";
 import type { LogDestination } from "./printLog.ts";
 import { type Asking, inputsOfRuns, inputValuesOf } from "./runInputs.ts";
 
@@ -16,17 +19,39 @@ export interface RunOptions {
   readonly parallel: number | undefined;
   readonly detach: boolean;
   readonly log: boolean;
+  readonly reports: WantedReports;
   /** What each start request says besides the pipeline; without a project, the folder's. */
   readonly request: Omit<StartRequest, "pipeline">;
   readonly inputs: readonly (readonly [name: string, text: string])[];
 }
 
-/** `pipeline run <pipeline>…`: starts a run of each and follows it to its end (contract: "The command-line tool"). */
+/**
+ * `pipeline run <pipeline>…`: starts a run of each and follows it to its end (contract: "The command-line tool"). Reports are
+ * written whatever comes of it, but not after a second Ctrl-C.
+ */
 export async function runPipelines(
   tool: Tool,
   named: readonly string[],
   options: RunOptions,
   asking: Asking,
+): Promise<number> {
+  const reports = await Reports.open(tool, options.reports, false);
+  const report = new OutcomeReport(tool, reports);
+  try {
+    const exitCode = await runEach(tool, named, options, asking, report);
+    return report.hasFailed && exitCode === exitCodes.done ? errorTypes.internal.exitCode : exitCode;
+  } catch (error) {
+    await report.write(named.map((pipeline) => ({ kind: "not-started", pipeline, error })));
+    throw error;
+  }
+}
+
+async function runEach(
+  tool: Tool,
+  named: readonly string[],
+  options: RunOptions,
+  asking: Asking,
+  report: OutcomeReport,
 ): Promise<number> {
   const { output, interrupted } = tool;
   const given = await inputValuesOf(options.inputs, tool.folder);
@@ -38,6 +63,7 @@ export async function runPipelines(
   const isOneOfSeveral = pipelines.length > 1;
   const problem = await checkPipelines(tool, client, pipelines, { project, root });
   if (problem !== undefined) {
+    await report.write(pipelines.map((pipeline) => ({ kind: "not-started", pipeline, error: problem })));
     const { failure, exitCode } = failureOf(problem);
     output.failure("run", failure, { runs: [] });
     return exitCode;
@@ -69,6 +95,7 @@ export async function runPipelines(
     if (outcomes.some(isUsedUp)) numbers.ask();
     const org = await numbers.answer();
     const took = client.clock.monotonic() - began;
+    await report.write(outcomes);
     return await conclude(outcomes, { output, root, wasInterrupted: interrupted.aborted, took, org });
   } finally {
     tool.leaving.removeEventListener("abort", onLeaving);

@@ -1,6 +1,6 @@
 import { listRuns } from "../../client/follow/listRuns.ts";
 import type { ServiceClient } from "../../client/service/client.ts";
-import { exitCodes, PipelineError } from "../../contract/errors.ts";
+import { errorTypes, exitCodes, PipelineError } from "../../contract/errors.ts";
 import { runCommand } from "../../contract/refusal.ts";
 import type { Artifact, Run, RunStep } from "../../contract/run.ts";
 import { nameOf, reasonText, toldFailure } from "../../contract/run.ts";
@@ -8,6 +8,8 @@ import { isActive } from "../../contract/runStatus.ts";
 import { duration } from "../../text/time.ts";
 import { stepNotes } from "../../text/timeline.ts";
 import { table } from "../output/table.ts";
+import { reportedRun } from "../report/reportedRuns.ts";
+import { Reports, type WantedReports } from "../report/reports.ts";
 import { statusLook, stepLook } from "../terminal/marks.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import type { Tool } from "../tool.ts";
@@ -16,11 +18,13 @@ import { ago, took } from "./listRuns.ts";
 export interface ShowOptions {
   /** Whether the exit code reports that the run has not succeeded. */
   readonly exitStatus: boolean;
+  readonly reports: WantedReports;
 }
 
 /** `pipeline runs show [id]`: shows a run, by default the caller's newest. */
 export async function showRun(tool: Tool, named: string | undefined, options: ShowOptions): Promise<number> {
   const { output, interrupted } = tool;
+  const reports = await Reports.open(tool, options.reports, true);
   const client = await tool.connect();
   const isForPeople = output.out.isTerminal && !output.json;
   const [run, me] = await Promise.all([
@@ -32,8 +36,13 @@ export async function showRun(tool: Tool, named: string | undefined, options: Sh
         )
       : undefined,
   ]);
-  const sheet = new RunSheet(client, run, output.out, me);
-  output.result("runs show", { ...run }, output.json ? "" : sheet.text());
+  const isReported =
+    reports === undefined || (await reports.write([await reportedRun(tool, run, interrupted)]));
+  if (reports?.isPrinted !== true) {
+    const sheet = new RunSheet(client, run, output.out, me);
+    output.result("runs show", { ...run }, output.json ? "" : sheet.text());
+  }
+  if (!isReported) return errorTypes.internal.exitCode;
   return options.exitStatus && run.status !== "succeeded" ? exitCodes.runDidNotSucceed : exitCodes.done;
 }
 

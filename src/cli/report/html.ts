@@ -1,0 +1,209 @@
+import { html, raw } from "hono/html";
+import { type Run, type RunStep, toldFailure } from "../../contract/run.ts";
+import { type Html, marked } from "../../service/page/layout.ts";
+import { styledTexts } from "../../service/page/pageLog.ts";
+import { statusView, statusWord, timeView, tookView } from "../../service/page/runParts.ts";
+import { duration } from "../../text/time.ts";
+import { placeOnAxis, stepNotes, timelineOf } from "../../text/timeline.ts";
+import type { ReportedRun, StepLog } from "./reportedRuns.ts";
+
+export interface HtmlFacts {
+  /** The page's style, which a report has in itself. */
+  readonly style: string;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+}
+
+/** Runs as one HTML file that needs nothing besides: no script, no other file, no network. */
+export async function htmlReport(runs: readonly ReportedRun[], { style, now }: HtmlFacts): Promise<string> {
+  const title = runs.map(({ pipeline, run }) => `${pipeline} ${wordOf(run)}`).join(", ");
+  const text = await html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${title} · Pipeline Runs</title>
+<style>${raw(style)}${raw(ownStyle)}</style>
+</head>
+<body>
+<header class="top"><h1 class="brand">${runs.length === 1 ? "Report of a run" : `Report of ${runs.length} runs`}</h1><p class="reader quiet">Made ${timeView(new Date(now).toISOString())}</p></header>
+<main>
+${runs.length > 1 ? contentsView(runs, now) : ""}
+${runs.map((reported, index) => runView(reported, index, now))}
+</main>
+</body>
+</html>`;
+  return String(text);
+}
+
+/** What differs from the page: a heading for each run, reasons as sentences, and logs in full on paper. */
+const ownStyle = `
+.top h1{font-size:1rem;letter-spacing:0}
+.run+.run{margin-top:3.5rem;padding-top:2rem;border-top:1px solid var(--line)}
+.run>.title h2{font-size:1.75rem;font-weight:650;line-height:1.2;letter-spacing:-.015em}
+.run h3{font-size:1.0625rem;font-weight:650}
+.run h4{margin:0;font-size:1rem;font-weight:600}
+.contents{display:grid;gap:.375rem;margin:0 0 2rem;padding:0;list-style:none}
+.contents li{display:flex;gap:1rem;align-items:center}
+.values dd{max-height:none}
+.why::first-letter{text-transform:uppercase}
+@media print{.lines{max-height:none}}
+`;
+
+function wordOf(run: Run | undefined): string {
+  return run === undefined ? "without a result" : statusWord(run.status).toLowerCase();
+}
+
+function stateView(run: Run | undefined): Html {
+  return run === undefined ? html`<span class="status bad">No result</span>` : statusView(run.status);
+}
+
+function contentsView(runs: readonly ReportedRun[], now: number): Html {
+  return html`<nav aria-label="The runs"><ol class="contents">${runs.map(
+    ({ pipeline, run }, index) =>
+      html`<li><a href="#run-${index}"><bdi>${pipeline}</bdi></a>${stateView(run)}<span class="quiet">${tookView({ startedAt: run?.createdAt, stoppedAt: run?.stoppedAt }, now)}</span></li>`,
+  )}</ol></nav>`;
+}
+
+function runView(reported: ReportedRun, index: number, now: number): Html {
+  const { pipeline, run, problem } = reported;
+  const id = `run-${index}`;
+  return html`<article class="run" id="${id}" aria-labelledby="${id}-title">
+<div class="title">
+<h2 id="${id}-title"><bdi>${pipeline}</bdi></h2>
+<div class="state">${stateView(run)}</div>
+</div>
+${problem === undefined ? "" : reasonView(run, problem, id)}
+${run === undefined ? "" : html`${factsView(run, now)}${valuesView("Inputs", run.inputs)}${valuesView("Outputs", run.outputs)}${timelineView(run, now)}${stepsView(reported, run, id, now)}`}
+</article>`;
+}
+
+/** Why the run ended as it did; a failed step's message stands here alone, behind a link to the step. */
+function reasonView(run: Run | undefined, problem: string, id: string): Html {
+  const failed = run && toldFailure(run);
+  if (failed === undefined) {
+    const kind = run?.status === "failed" ? "reason" : "reason why";
+    return html`<p class="${kind}">${messageView(problem)}</p>`;
+  }
+  const { index, step } = failed;
+  return html`<p class="reason"><a href="#${id}-step-${index}"><bdi>${step.name}</bdi></a>: ${messageView(step.message ?? "")}</p>`;
+}
+
+/** A line in words, and below it what a program printed. */
+function messageView(message: string): Html {
+  const [first = "", ...rest] = message.split("\n");
+  return html`${marked(first)}${rest.length === 0 ? "" : html`<span class="output">${rest.join("\n")}</span>`}`;
+}
+
+function factsView(run: Run, now: number): Html {
+  const { runId, project, runner, actor, agent, createdAt, stoppedAt, timeLimitSeconds } = run;
+  const text = (value: string | undefined) => value && html`<bdi>${value}</bdi>`;
+  const facts: [string, Html | string | undefined][] = [
+    ["Started", createdAt && timeView(createdAt)],
+    ["Took", createdAt && tookView({ startedAt: createdAt, stoppedAt }, now)],
+    ["Time limit", timeLimitSeconds === undefined ? undefined : duration(timeLimitSeconds * 1000)],
+    ["Started by", text(actor)],
+    ["Agent", text(agent)],
+    ["Project", text(project)],
+    ["Runner", text(runner)],
+    ["Run", html`<code>${runId}</code>`],
+  ];
+  return html`<dl class="facts">${facts.map(([name, value]) =>
+    value
+      ? html`<div class="${name === "Run" || name === "Started by" ? "long" : ""}"><dt>${name}</dt><dd>${value}</dd></div>`
+      : "",
+  )}</dl>`;
+}
+
+function valuesView(title: string, values: Readonly<Record<string, unknown>> = {}): Html {
+  const entries = Object.entries(values);
+  if (entries.length === 0) return html``;
+  return html`<section><h3>${title}</h3>
+<dl class="values">${entries.map(
+    ([name, value]) =>
+      html`<div><dt><code>${name}</code></dt><dd>${typeof value === "string" ? value : JSON.stringify(value, undefined, 2)}</dd></div>`,
+  )}</dl></section>`;
+}
+
+function timelineView(run: Run, now: number): Html {
+  const timeline = timelineOf(run);
+  if (timeline === undefined) return html``;
+  const length = ({ from, to = now }: { readonly from: number; readonly to?: number | undefined }) =>
+    duration(to - from);
+  return html`<section><div class="title"><h3>Timeline</h3><p class="quiet">${length(timeline)} in all</p></div>
+<ol class="timeline">${timeline.bars.map((bar) => {
+    const { start, length: width } = placeOnAxis(bar, timeline, now);
+    return html`<li><span class="name">${bar.step === undefined ? "Wait for a slot" : html`<bdi>${bar.step.name}</bdi>`}</span>
+<svg class="track" aria-hidden="true" focusable="false"><rect class="${toneOf(bar.step?.status)}" x="${start}%" width="${width}%" height="100%" rx="2"/></svg>
+<span class="number quiet">${length(bar)}</span></li>`;
+  })}</ol></section>`;
+}
+
+function toneOf(status: string | undefined): string {
+  switch (status) {
+    case undefined:
+      return "wait";
+    case "succeeded":
+      return "good";
+    case "cancelled":
+    case "stopped":
+    case "skipped":
+    case "not-reached":
+      return "still";
+    case "running":
+      return "busy";
+    default:
+      return "bad";
+  }
+}
+
+function stepsView({ logs }: ReportedRun, run: Run, id: string, now: number): Html {
+  const { steps = [], artifacts = [] } = run;
+  if (steps.length === 0) return html`<section><h3>Steps</h3><p class="quiet">No step began.</p></section>`;
+  const told = toldFailure(run)?.index;
+  const items = steps.map((step, index) => {
+    const kept = artifacts.filter(({ stepIndex }) => stepIndex === index).map(({ name }) => name);
+    return html`<li id="${id}-step-${index}" class="step">
+<div class="title">
+<h4><bdi>${step.name}</bdi> <span class="quiet">${[step.type, ...stepNotes(step)].join(", ")}</span></h4>
+<div class="state"><span class="quiet">${tookView(step, now)}</span>${statusView(step.status)}</div>
+</div>
+${step.message === undefined || told === index ? "" : html`<p class="message">${messageView(step.message)}</p>`}
+${logView(step, logs.get(index), told === index)}
+${kept.length === 0 ? "" : html`<p class="message quiet">Kept at the service: <bdi>${kept.join(", ")}</bdi></p>`}
+</li>`;
+  });
+  const where =
+    artifacts.length === 0
+      ? ""
+      : html`<p class="quiet">What steps kept is not in this file: ${marked("`pipeline page`")} shows it at the service, and ${marked(`\`pipeline runs show ${run.runId}\``)} says where it is.</p>`;
+  return html`<section><h3>Steps</h3>${where}<ol class="steps">${items}</ol></section>`;
+}
+
+/** @param isTold whether the top says already why the step failed. */
+function logView({ name, status }: RunStep, log: StepLog | undefined, isTold: boolean): Html {
+  if (log === undefined) return html``;
+  const { lines, leftOut } = log;
+  const count = lines.length === 1 ? "1 line" : `${lines.length} lines`;
+  const title = leftOut === 0 ? count : `the last ${count}; ${leftOut} before are left out`;
+  return html`<details class="log"${status === "succeeded" || isTold ? "" : raw(" open")}>
+<summary>Log <span class="quiet">${title}</span></summary>
+<div class="lines" role="group" aria-label="Log of ${name}" tabindex="0">${lines.map(({ stream, text }) => {
+    const { kind, mark } = marks[stream] ?? { kind: "other", mark: stream };
+    return html`<div class="line ${kind}"><span class="mark">${mark}</span><span class="said">${styledTexts(
+      text,
+    ).map((piece) =>
+      piece.classes === "" ? piece.text : html`<span class="${piece.classes}">${piece.text}</span>`,
+    )}</span></div>`;
+  })}</div>
+</details>`;
+}
+
+/** Streams differ by a word and not by colour alone. */
+const marks: Readonly<Record<string, { readonly kind: string; readonly mark: string }>> = {
+  stdout: { kind: "out", mark: "" },
+  stderr: { kind: "err", mark: "err" },
+  note: { kind: "note", mark: "note" },
+};

@@ -1,0 +1,167 @@
+import type { RunStep } from "../../contract/run.ts";
+import { stripEscapeSequences } from "../../text/escapeSequences.ts";
+import type { ReportedRun, StepLog } from "./reportedRuns.ts";
+
+/**
+ * Runs as JUnit XML, as Jenkins' `junit-10.xsd` has it: a suite a run and a testcase a step. A run that did not succeed has at
+ * least one failure or error, whatever its steps say: one that has none gets a testcase for the run itself.
+ */
+export function junitReport(runs: readonly ReportedRun[]): string {
+  const suites = runs.map(suiteOf);
+  const all = suites.flatMap(({ cases }) => cases);
+  const time = seconds(suites.reduce((sum, suite) => sum + suite.milliseconds, 0));
+  const { tests, failures, errors } = countsOf(all);
+  const lines = [
+    '<?xml version="1.0" encoding="UTF-8"?>',
+    `${tag("testsuites", { name: "pipeline", tests, failures, errors, time })}>`,
+    ...suites.map(({ text }) => text),
+    "</testsuites>",
+  ];
+  return lines.join("\n");
+}
+
+interface Case {
+  readonly kind: "passed" | "failure" | "error" | "skipped";
+  readonly text: string;
+}
+
+function suiteOf(reported: ReportedRun) {
+  const { pipeline: name, run, problem } = reported;
+  const takeName = distinctNames();
+  const steps = run?.steps ?? [];
+  const cases = steps.map((step, index) => stepCase(takeName(step.name), step, index, reported));
+  const isRed = cases.some(({ kind }) => kind === "failure" || kind === "error");
+  if (problem !== undefined && !isRed) {
+    cases.push(caseOf(takeName("(the run)"), 0, reported, { kind: "error", type: run?.status, problem }));
+  }
+  const milliseconds = between(run?.createdAt, run?.stoppedAt);
+  const timestamp = run?.createdAt && new Date(run.createdAt).toISOString().slice(0, 19);
+  const facts = { ...countsOf(cases), time: seconds(milliseconds), timestamp, hostname: run?.runner };
+  const text = [
+    `${tag("testsuite", { name, ...facts })}>`,
+    ...propertiesOf(reported),
+    ...cases.map((each) => each.text),
+    "</testsuite>",
+  ].join("\n");
+  return { cases, milliseconds, text };
+}
+
+function propertiesOf({ run }: ReportedRun): string[] {
+  if (run === undefined) return [];
+  const { runId, status, project, inputs = {}, steps = [] } = run;
+  const properties: [string, unknown][] = [
+    ["run-id", runId],
+    ["status", status],
+    ["project", project],
+    ...Object.entries(inputs).map(([name, value]): [string, unknown] => [`input.${name}`, value]),
+    ...steps.map(({ name, attempts }): [string, unknown] => [`attempts.${name}`, attempts]),
+  ];
+  const lines = properties.flatMap(([name, value]) =>
+    value === undefined ? [] : [`${tag("property", { name, value })}/>`],
+  );
+  return ["<properties>", ...lines, "</properties>"];
+}
+
+function stepCase(name: string, step: RunStep, index: number, reported: ReportedRun): Case {
+  const { status, message, startedAt, stoppedAt } = step;
+  const { run, logs, problem } = reported;
+  const milliseconds = between(startedAt, stoppedAt ?? run?.stoppedAt);
+  return caseOf(name, milliseconds, reported, endOf(status, message ?? problem ?? status), logs.get(index));
+}
+
+type CaseEnd =
+  | { readonly kind: "passed" | "skipped" }
+  | { readonly kind: "failure" | "error"; readonly type: string | undefined; readonly problem: string };
+
+/** A step that the run's end has stopped, and one of an unknown status, is an error. */
+function endOf(status: string, problem: string): CaseEnd {
+  switch (status) {
+    case "succeeded":
+      return { kind: "passed" };
+    case "skipped":
+    case "not-reached":
+      return { kind: "skipped" };
+    case "failed":
+      return { kind: "failure", type: status, problem };
+    default:
+      return { kind: "error", type: status, problem };
+  }
+}
+
+function caseOf(
+  name: string,
+  milliseconds: number,
+  { pipeline }: ReportedRun,
+  end: CaseEnd,
+  log?: StepLog,
+): Case {
+  const text = [
+    `${tag("testcase", { classname: pipeline, name, time: seconds(milliseconds) })}>`,
+    ...endLines(end),
+    ...(log === undefined ? [] : [`<system-out>${escapeText(logText(log))}</system-out>`]),
+    "</testcase>",
+  ].join("\n");
+  return { kind: end.kind, text };
+}
+
+/** The whole text is the element's too: GitLab shows that, and no attribute; it takes `<skipped/>` with neither. */
+function endLines(end: CaseEnd): string[] {
+  if (!("problem" in end)) return end.kind === "skipped" ? ["<skipped/>"] : [];
+  const { kind, type, problem } = end;
+  const [message = ""] = problem.split("\n");
+  return [`${tag(kind, { message, type: type ?? "no-result" })}>${escapeText(problem)}</${kind}>`];
+}
+
+function logText({ lines, leftOut }: StepLog): string {
+  const texts = lines.map(
+    ({ stream, text }) => `${stream === "note" ? "# " : ""}${stripEscapeSequences(text)}`,
+  );
+  return [...(leftOut === 0 ? [] : [`# ${leftOut} lines before are left out`]), ...texts].join("\n");
+}
+
+/** GitLab takes two testcases of one name for the same. */
+function distinctNames(): (name: string) => string {
+  const taken = new Set<string>();
+  return (name) => {
+    let free = name;
+    for (let count = 2; taken.has(free); count += 1) free = `${name} (${count})`;
+    taken.add(free);
+    return free;
+  };
+}
+
+function countsOf(cases: readonly Case[]) {
+  const of = (kind: Case["kind"]) => cases.filter((each) => each.kind === kind).length;
+  return { tests: cases.length, failures: of("failure"), errors: of("error"), skipped: of("skipped") };
+}
+
+function between(from: string | undefined, to: string | undefined): number {
+  return from === undefined || to === undefined ? 0 : Math.max(0, Date.parse(to) - Date.parse(from));
+}
+
+function seconds(milliseconds: number): string {
+  return (milliseconds / 1000).toFixed(3);
+}
+
+/** A tag's beginning, without its end. */
+function tag(name: string, attributes: Readonly<Record<string, unknown>>): string {
+  const given = Object.entries(attributes).filter(([, value]) => value !== undefined);
+  return `<${name}${given.map(([key, value]) => ` ${key}="${escapeAttribute(String(value))}"`).join("")}`;
+}
+
+/** What XML 1.0 has no place for, not even escaped. */
+const forbidden = /[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu;
+
+/** `>` too, for `]]>`. A parser would drop a carriage return. */
+function escapeText(text: string): string {
+  return text.replace(forbidden, "\ufffd").replace(/[&<>\r]/g, reference);
+}
+
+/** A parser would make spaces of line breaks and tabs. */
+function escapeAttribute(text: string): string {
+  return escapeText(text).replace(/["\n\t]/g, reference);
+}
+
+function reference(character: string): string {
+  return `&#${character.charCodeAt(0)};`;
+}

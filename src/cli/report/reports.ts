@@ -1,0 +1,133 @@
+import { open, readFile, realpath, rename, rm, stat } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { describeError, PipelineError } from "../../contract/errors.ts";
+import { systemClock } from "../../machine/clock.ts";
+import { codeOf, freshName } from "../../machine/privateFile.ts";
+import type { Tool } from "../tool.ts";
+import type { ReportedRun } from "./reportedRuns.ts";
+
+/** The reports that a command line asks for: a file each, or `-` for standard output. */
+export interface WantedReports {
+  readonly junit?: string | undefined;
+  readonly html?: string | undefined;
+}
+
+interface Report {
+  readonly kind: keyof WantedReports;
+  /** Undefined for standard output. */
+  readonly path: string | undefined;
+}
+
+/** The reports of one command, to files that were found writable. */
+export class Reports {
+  readonly #tool: Tool;
+  readonly #reports: readonly Report[];
+
+  private constructor(tool: Tool, reports: readonly Report[]) {
+    this.#tool = tool;
+    this.#reports = reports;
+  }
+
+  /**
+   * @param canPrint whether standard output is free for a report.
+   * @returns undefined when none is wanted.
+   * @throws PipelineError `usage` for a report that can't be written.
+   */
+  static async open(tool: Tool, wanted: WantedReports, canPrint: boolean): Promise<Reports | undefined> {
+    const reports: Report[] = [];
+    for (const kind of ["junit", "html"] as const) {
+      const named = wanted[kind];
+      if (named === undefined) continue;
+      if (named === "-" && (!canPrint || tool.output.json)) {
+        throw new PipelineError("usage", `--${kind} - would mix with the result on standard output.`, {
+          next: `Name a file, as in --${kind} report.${kind === "junit" ? "xml" : "html"}.`,
+        });
+      }
+      const path = named === "-" ? undefined : await writablePath(resolve(tool.folder, named), kind);
+      if (reports.some((other) => other.path === path)) {
+        throw new PipelineError("usage", "--junit and --html can't be written to the same place.", {
+          next: "Name a file for each.",
+        });
+      }
+      reports.push({ kind, path });
+    }
+    return reports.length === 0 ? undefined : new Reports(tool, reports);
+  }
+
+  /** Whether a report takes the place of the result on standard output. */
+  get isPrinted(): boolean {
+    return this.#reports.some(({ path }) => path === undefined);
+  }
+
+  /** Writes each report. @returns whether all are written; a warning says why one isn't. */
+  async write(runs: readonly ReportedRun[]): Promise<boolean> {
+    const { output } = this.#tool;
+    let isDone = true;
+    for (const { kind, path } of this.#reports) {
+      try {
+        const text = await this.#text(kind, runs);
+        if (path === undefined) output.line(text);
+        else await replaceFile(path, `${text}\n`);
+      } catch (error) {
+        isDone = false;
+        output.warn(`the report ${path ?? "on standard output"} can't be written: ${describeError(error)}`);
+      }
+    }
+    return isDone;
+  }
+
+  async #text(kind: Report["kind"], runs: readonly ReportedRun[]): Promise<string> {
+    if (kind === "junit") {
+      const { junitReport } = await import("./junit.ts");
+      return junitReport(runs);
+    }
+    const { htmlReport } = await import("./html.ts");
+    const style = await readFile(join(this.#tool.pageFolder, "page.css"), "utf8");
+    return htmlReport(runs, { style, now: systemClock.now() });
+  }
+}
+
+/**
+ * The path to write to; a link of that name stays and leads to the report.
+ * @throws PipelineError `usage` where no file can be written, or where there is something else.
+ */
+async function writablePath(named: string, kind: Report["kind"]): Promise<string> {
+  try {
+    const path = await realpath(named).catch(() => named);
+    const found = await stat(path).catch(() => undefined);
+    if (found?.isFile() === false) throw new Error("it is there and is no file");
+    const fresh = freshName(path);
+    const file = await open(fresh, "wx");
+    await file.close();
+    await rm(fresh);
+    return path;
+  } catch (cause) {
+    throw new PipelineError("usage", `--${kind}: ${named} can't be written: ${reasonOf(cause)}.`, {
+      cause,
+      next: "Name a file in a folder that you may write to.",
+    });
+  }
+}
+
+/** A reader finds the old file or the new one. */
+async function replaceFile(path: string, text: string): Promise<void> {
+  const fresh = freshName(path);
+  try {
+    const file = await open(fresh, "wx");
+    try {
+      await file.writeFile(text);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(fresh, path);
+  } catch (error) {
+    await rm(fresh, { force: true }).catch(() => undefined);
+    throw error;
+  }
+}
+
+function reasonOf(error: unknown): string {
+  const code = codeOf(error);
+  return code === "ENOENT" ? "its folder doesn't exist" : (code ?? describeError(error));
+}
