@@ -86,6 +86,7 @@ function readFile(
   const cleanupMilliseconds = cleanupOf(outline, planned.cleanup.length > 0, timeLimitSeconds, problems);
   return {
     name: nameOf(outline.name, fileName, problems),
+    ...(outline.tags && { tags: outline.tags }),
     timeLimitSeconds,
     envFile: envFileOf(outline["env-file"], problems),
     ...(outline.unmasked && { unmasked: outline.unmasked }),

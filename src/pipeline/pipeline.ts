@@ -52,6 +52,8 @@ const partSchema = z.object({
  */
 export const pipelineSchema = z.object({
   name: z.string(),
+  /** By which `pipeline run --tag` finds it. */
+  tags: z.optional(z.array(z.string())),
   timeLimitSeconds: z.int().check(z.positive(), z.maximum(timeLimit.atMost)),
   /** A file of variables, relative to the project's folder. The runner reads it. */
   envFile: z.optional(z.string()),
@@ -87,7 +89,7 @@ export type ParsedPipeline =
 const namePattern = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
 const longestName = 200;
 
-/** Whether a text can be the name of a pipeline or a resource: at most 200 letters, digits, `.`, `_` and `-`. */
+/** Whether a text can be a tag, or the name of a pipeline or a resource: at most 200 letters, digits, `.`, `_` and `-`. */
 export function isName(text: string): boolean {
   return text.length <= longestName && namePattern.test(text);
 }

@@ -161,6 +161,7 @@ describe("what is suggested in a pipeline file", () => {
       "at the top",
       `${resources}|`,
       "name",
+      "tags",
       "time-limit",
       "env-file",
       "unmasked",
