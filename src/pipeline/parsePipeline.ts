@@ -4,6 +4,7 @@ import { readDeclarations } from "./declaredInputs.ts";
 import { checkShape, isMap } from "./file/checkShape.ts";
 import { parseDuration } from "./file/duration.ts";
 import { ProblemList } from "./file/problemList.ts";
+import { problemOfSize } from "./file/size.ts";
 import { readYaml, type YamlSource } from "./file/yamlSource.ts";
 import { knownNames } from "./knownNames.ts";
 import { inOrder, type Place, type Problem, quoted } from "./mistakes/problem.ts";
@@ -12,12 +13,6 @@ import { isName, type ParsedPipeline, type Pipeline } from "./pipeline.ts";
 import { isField, outlineSchema } from "./pipelineFile.ts";
 import { readResources } from "./readResources.ts";
 import { PlannedSteps } from "./readSteps.ts";
-
-/**
- * In UTF-16 units, some 1500 lines. The YAML library needs up to a second for a text of this size, and the service reads
- * files of cloned repositories, which may be hostile.
- */
-export const largestFile = 64 * 1024;
 
 /**
  * Parses a pipeline file with its parts, or returns all its problems. Never throws.
@@ -35,9 +30,9 @@ export function parsePipeline(
 }
 
 function parseFile(text: string, fileName: string, files: PartFiles): ParsedFile {
-  if (text.length > largestFile) {
-    const message = `the file is larger than ${largestFile / 1024} KiB, the most that is read`;
-    return { parsed: invalid([{ message, line: 1, column: 1 }]), source: undefined };
+  const problem = problemOfSize(text);
+  if (problem !== undefined) {
+    return { parsed: invalid([{ message: `the file ${problem}`, line: 1, column: 1 }]), source: undefined };
   }
   // Editors don't count a byte-order mark as a column.
   const source = readYaml(text.replace(/^\uFEFF/, ""), isField);

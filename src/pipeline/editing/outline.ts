@@ -1,6 +1,6 @@
+import { problemOfSize } from "../file/size.ts";
 import { everyStep } from "../file/values.ts";
 import { quoted, type Span } from "../mistakes/problem.ts";
-import { largestFile } from "../parsePipeline.ts";
 import type { ReadPart } from "../partFiles.ts";
 import { type Input, inputTypes, type ParsedPipeline, type Pipeline } from "../pipeline.ts";
 import { type ResourceTypeName, resourceTypeNames } from "../types/resourceTypes.ts";
@@ -68,7 +68,7 @@ export const stepLists = ["steps", "finally"] as const;
 
 /** Never throws. The outline of a text that is too large to be parsed is empty. */
 export function outlineOf(text: string, readPart?: ReadPart): Outline {
-  const tree = text.length > largestFile ? undefined : readTree(text);
+  const tree = problemOfSize(text) !== undefined ? undefined : readTree(text);
   return outlineOfTree(tree, readPart);
 }
 

@@ -7,7 +7,8 @@ import { durationInWords, hoverAt } from "../../../src/pipeline/editing/hover.ts
 import { namedAt, problemOfNewName, renameAll } from "../../../src/pipeline/editing/named.ts";
 import { findStep, outlineOf } from "../../../src/pipeline/editing/outline.ts";
 import { fixOf, problemSpan } from "../../../src/pipeline/editing/problemSpan.ts";
-import { largestFile, parsePipeline } from "../../../src/pipeline/parsePipeline.ts";
+import { largestFile } from "../../../src/pipeline/file/size.ts";
+import { parsePipeline } from "../../../src/pipeline/parsePipeline.ts";
 
 const folder = join(import.meta.dirname, "../../../samples/pipelines");
 const samples = readdirSync(folder).map((name) => readFileSync(join(folder, name), "utf8"));

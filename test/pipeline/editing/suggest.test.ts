@@ -6,7 +6,8 @@ import fc from "fast-check";
 import { parseDocument } from "yaml";
 import { suggest } from "../../../src/pipeline/editing/suggest.ts";
 import type { Suggestion } from "../../../src/pipeline/editing/suggestion.ts";
-import { largestFile, parsePipeline } from "../../../src/pipeline/parsePipeline.ts";
+import { largestFile } from "../../../src/pipeline/file/size.ts";
+import { parsePipeline } from "../../../src/pipeline/parsePipeline.ts";
 import { shownPipelines } from "../shownPipelines.ts";
 
 const folder = join(import.meta.dirname, "../../../samples/pipelines");
