@@ -1,10 +1,10 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: braces as pipeline files write them.
 import { type Expression, type Reference, references } from "./expression/expression.ts";
 import type { ContextName } from "./expression/names.ts";
-import { parseExpression, parseText } from "./expression/parseExpression.ts";
+import { parseExpression } from "./expression/parseExpression.ts";
 import { isMap } from "./file/checkShape.ts";
 import type { ProblemList } from "./file/problemList.ts";
-import { hasExpression } from "./file/textPieces.ts";
+import { hasExpression, splitText } from "./file/textPieces.ts";
 import type { Path } from "./file/yamlSource.ts";
 import type { KnownNames, KnownStep } from "./knownNames.ts";
 import { quoted, suggestion } from "./mistakes/problem.ts";
@@ -68,6 +68,12 @@ export function placeOf(path: Path, step?: Pick<KnownStep, "type" | "isEach">): 
   }
 }
 
+/** Whether a path leads into the JSON that a step sends or expects. */
+function isJson([list, , field, part]: Path): boolean {
+  const isOfStep = list === "steps" || list === "finally";
+  return isOfStep && (field === "json" || (field === "expect" && part === "json"));
+}
+
 /** A problem in a text, and the character at which it begins. */
 interface Found {
   readonly at: number;
@@ -92,8 +98,7 @@ class Check {
       for (const [name, item] of Object.entries(value)) {
         const at = [...path, name];
         // Outside JSON, it would be dropped silently where names are arbitrary.
-        if (name === "__proto__" && !path.includes("json"))
-          this.#problems.add(at, "`__proto__` can't be a name");
+        if (name === "__proto__" && !isJson(path)) this.#problems.add(at, "`__proto__` can't be a name");
         this.#text(name, at, placeOf(at), step, true);
         this.texts(item, at, placeOf, step);
       }
@@ -102,7 +107,7 @@ class Check {
 
   #text(text: string, path: Path, place: Place, step: KnownStep | undefined, isName: boolean): void {
     // Neither programs nor HTTP accept it; in JSON it is escaped.
-    if (!isName && text.includes("\0") && !path.includes("json"))
+    if (!isName && text.includes("\0") && !isJson(path))
       this.#problems.add(path, "this holds a NUL character");
     const found =
       place.kind === "expression" && !isName
@@ -131,17 +136,19 @@ class Check {
 
   #inText(text: string, place: Place, step: KnownStep | undefined): readonly Found[] {
     if (place.kind === "fixed") return [{ at: 0, problem: "nothing can be filled in here" }];
-    // A scope is ours to write: see `marked`.
-    const mark = text.search(/(?<!\$)\$\{\{@/);
-    if (mark !== -1) return [{ at: mark, problem: "`@` can't stand here" }];
-    const parsed = parseText(text, place.contexts);
-    if (parsed.kind === "invalid") {
-      const instead = place.kind === "text" ? place.instead : undefined;
-      return [{ at: parsed.at, problem: problemOfText(parsed.problem, instead) }];
-    }
-    return parsed.pieces.flatMap((piece) =>
-      piece.kind === "expression" ? this.#inReferences(piece.expression, piece.at, step) : [],
-    );
+    const instead = place.kind === "text" ? place.instead : undefined;
+    const split = splitText(text);
+    if (split.kind === "invalid") return [split];
+    return split.pieces.flatMap((piece) => {
+      if (piece.kind !== "source") return [];
+      const { source, at, scope } = piece;
+      // A scope is ours to write: see `marked`.
+      if (scope !== undefined) return [{ at, problem: "`@` can't stand here" }];
+      const parsed = parseExpression(source, place.contexts);
+      return parsed.kind === "invalid"
+        ? [{ at: at + parsed.at, problem: problemOfText(parsed.problem, instead) }]
+        : this.#inReferences(parsed.expression, at, step);
+    });
   }
 
   #inReferences(expression: Expression, from: number, step: KnownStep | undefined): readonly Found[] {
@@ -179,13 +186,13 @@ class Check {
         if (asked === undefined || eachFields.some((known) => known === asked)) return undefined;
         return unknown(`\`each\` has no \`${quoted(asked)}\``, eachFields, "");
       case "this":
-        return step === undefined ? undefined : problemOfField(step, path, "this");
+        return step === undefined ? undefined : problemOfField(step, path, "this", ownResultFields);
       case "steps": {
         if (asked === undefined) return undefined;
         const known = this.#names.steps.filter(({ id }) => id !== undefined);
         const found = known.find(({ id }) => id === asked);
         if (found === undefined) {
-          const ids = known.flatMap(({ id }) => id ?? []);
+          const ids = [...new Set(known.flatMap(({ id }) => id ?? []))];
           return unknown(`no step has the id \`${quoted(asked)}\``, ids, "; no step has an `id`");
         }
         if (step === found)
@@ -198,6 +205,11 @@ class Check {
             at: first?.at ?? at,
             problem: `the step \`${asked}\` comes later, so it has no result yet`,
           };
+        if (step === undefined && found.list === "finally")
+          return {
+            at: first?.at ?? at,
+            problem: `\`outputs\` are taken before \`finally\`, so the step \`${asked}\` has no result yet`,
+          };
         return problemOfResult(found, rest, `steps.${asked}`);
       }
       default:
@@ -208,6 +220,8 @@ class Check {
 
 export const runFields = ["id", "pipeline", "project", "started-at"];
 export const eachFields = ["value", "index"];
+/** What `this` has, whatever the type: the step isn't over yet. */
+export const ownResultFields: readonly string[] = everyResultField.filter((name) => name !== "outcome");
 
 type Names = Reference["path"];
 
@@ -227,13 +241,14 @@ function problemOfField(
   { type, outputs }: KnownStep,
   [field, member]: Names,
   shown: string,
+  every: readonly string[] = everyResultField,
 ): Found | undefined {
   if (field === undefined) return undefined;
   const name = String(field.name);
   const own = type === undefined ? outputs : resultFields[type];
   // A part that can't be read, or a resource that isn't known.
   if (own === undefined) return undefined;
-  const known = [...own, ...everyResultField];
+  const known = [...own, ...every];
   if (!known.includes(name)) {
     const near = suggestion(name, known);
     return {
@@ -256,6 +271,7 @@ const byVariable =
 function placeInStep(path: Path, { type, isEach }: Pick<KnownStep, "type" | "isEach">): Place {
   const [field, part, more] = path;
   const own: readonly ContextName[] = isEach ? [...inside, "each"] : inside;
+  if (type === "browser" && path.at(-1) === "css") return fixed;
   switch (field) {
     case undefined:
       return { kind: "text", contexts: own };

@@ -27,7 +27,7 @@ function problems(text: string, files?: Files): readonly string[] {
 }
 
 const resources =
-  'resources: { sh: { type: cli }, shop: { type: http, base-url: "http://h.test" }, db: { type: sql, url: "sqlite::memory:" } }';
+  'resources: { sh: { type: cli }, shop: { type: http, base-url: "http://h.test" }, db: { type: sql, url: "sqlite::memory:" }, page: { type: browser, base-url: "http://h.test" } }';
 const steps = (...lines: readonly string[]) =>
   `${resources}\nsteps:\n${lines.map((line) => `  - ${line}\n`).join("")}`;
 const fine = '{ use: sh, run: "true" }';
@@ -108,7 +108,7 @@ steps:
   - { use: db, query: select ?, params: ["\${{ steps.two.json }}"], expect: { rows: [{ n: "\${{ steps.two.json.n }}" }] } }
 finally:
   - { id: last, use: sh, run: ["\${{ steps.two.text }}"] }
-outputs: { all: "\${{ steps.last.stdout }}" }`);
+outputs: { all: "\${{ steps.two.text }}" }`);
   });
 
   for (const [why, step, ...told] of [
@@ -192,10 +192,50 @@ outputs: { all: "\${{ steps.last.stdout }}" }`);
       "{ id: 'a${{ run.id }}', use: sh, run: x }",
       "3:11: an `id` begins with a letter or `_` and goes on with letters, digits, `_` and `-`",
     ],
-    ["a mark of its own", '{ use: sh, run: ["${{@0 run.id }}"] }', "3:22: `@` can't stand here"],
+    ["a mark of its own", '{ use: sh, run: ["${{@0 run.id }}"] }', "3:26: `@` can't stand here"],
+    [
+      "how its own step ends, which is known only then",
+      "{ use: sh, run: x, expect: { that: this.outcome == 'succeeded' } }",
+      "3:45: `this` has no `outcome`; it has `exit-code`, `output`, `stdout`, `stderr`, `json`, `time`, `attempts`",
+    ],
+    [
+      "a value in a CSS selector",
+      "{ use: page, goto: /, actions: [{ click: { css: '#${{ run.id }}' } }], expect: { elements: [{ css: '${{ env.A }}', text: '${{ run.id }}' }] } }",
+      "3:53: nothing can be filled in here",
+      "3:104: nothing can be filled in here",
+    ],
+    [
+      "a step that isn't there, in each place of a text",
+      '{ use: sh, run: ["${{ steps.a }}, ${{ inputs.b }} and ${{ lenght(1) }}"] }',
+      "3:33: no step has the id `a`; no step has an `id`",
+      "3:50: there is no input `b`; the file has no `inputs`",
+      "3:63: there is no function `lenght`; did you mean `length`?",
+    ],
   ] as const) {
     it(`can't have ${why}`, () => assert.deepEqual(problems(steps(step)), told));
   }
+
+  it("of `outputs` can't have what a step of `finally` gives, which runs later", () => {
+    assert.deepEqual(
+      problems(
+        `${steps(fine)}finally: [{ id: last, use: sh, run: x }]\noutputs: { all: "\${{ steps.last.stdout }}" }`,
+      ),
+      ["5:28: `outputs` are taken before `finally`, so the step `last` has no result yet"],
+    );
+  });
+
+  it("lists each id once that there is, also one that is there twice", () => {
+    assert.equal(
+      problems(
+        steps(
+          "{ id: aa, use: sh, run: x }",
+          "{ id: aa, use: sh, run: x }",
+          "{ use: sh, if: steps.zz, run: x }",
+        ),
+      )[1],
+      "5:26: no step has the id `zz`; there is `aa`",
+    );
+  });
 
   it("needs quotes where a comma would end it, and says so", () => {
     assert.deepEqual(
@@ -481,6 +521,18 @@ describe("a run that begins with a later step", () => {
   it("is refused where one from there on uses what it would skip", () => {
     assert.equal(skippedUse(file, 1), "`c` uses the result of the step `a`, which would be skipped");
     assert.equal(skippedUse(file, 0), undefined);
+  });
+
+  it("reads only a step's own `if` and `that` as expressions", () => {
+    const pipeline = valid(
+      steps(
+        "{ id: a, use: sh, run: x }",
+        "{ use: shop, post: /, json: { that: steps.a.stdout, if: \"steps.a.stdout == 'x'\" } }",
+        "{ name: c, use: shop, get: /, expect: { that: this.text == steps.a.stdout } }",
+      ),
+    );
+    assert.equal(skippedUse({ ...pipeline, steps: pipeline.steps.slice(0, 2) }, 1), undefined);
+    assert.equal(skippedUse(pipeline, 1), "`c` uses the result of the step `a`, which would be skipped");
   });
 
   it("does without what only the cleanup uses", () => {
