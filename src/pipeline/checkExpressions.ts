@@ -26,6 +26,9 @@ const fixed: Place = { kind: "fixed" };
 const outside = ["env", "inputs", "run"] as const;
 const inside = ["env", "inputs", "steps", "run"] as const;
 
+/** What of a step decides what may stand in its texts. */
+type Around = Pick<KnownStep, "type" | "isEach" | "scripts">;
+
 /** Checks every text of the file that has expressions, or must have none. */
 export function checkExpressions(
   value: Readonly<Record<string, unknown>>,
@@ -51,7 +54,7 @@ export function checkExpressions(
  * What may stand in the text at a path of the file.
  * @param step the step in which it is.
  */
-export function placeOf(path: Path, step?: Pick<KnownStep, "type" | "isEach">): Place {
+export function placeOf(path: Path, step?: Around): Place {
   const [top, , field] = path;
   switch (top) {
     case "inputs":
@@ -267,8 +270,11 @@ const byParam = "give it as a param, so that it can't change the statement";
 const byVariable =
   'pass it by `env: { NAME: … }` and write `"$NAME"`, so that it can\'t become a part of the script; a list of a program and its arguments takes it too';
 
+const behindShell =
+  'pass it by `env: { NAME: … }` and let the script read the variable, such as `"$NAME"`, so that it can\'t become a part of the script';
+
 /** What may stand at a path within a step. */
-function placeInStep(path: Path, { type, isEach }: Pick<KnownStep, "type" | "isEach">): Place {
+function placeInStep(path: Path, { type, isEach, scripts }: Around): Place {
   const [field, part, more] = path;
   const own: readonly ContextName[] = isEach ? [...inside, "each"] : inside;
   if (type === "browser" && path.at(-1) === "css") return fixed;
@@ -291,6 +297,8 @@ function placeInStep(path: Path, { type, isEach }: Pick<KnownStep, "type" | "isE
     case "run":
       if (type === "cli" && part === undefined)
         return { kind: "text", contexts: ["env"], instead: byVariable };
+      if (type === "cli" && scripts.some((index) => index === part))
+        return { kind: "text", contexts: ["env"], instead: behindShell };
       break;
     case "query":
       if (type === "sql") return { kind: "text", contexts: ["env"], instead: byParam };

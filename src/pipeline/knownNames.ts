@@ -2,6 +2,7 @@ import { isMap } from "./file/checkShape.ts";
 import type { ProblemList } from "./file/problemList.ts";
 import { quoted } from "./mistakes/problem.ts";
 import type { PartFiles } from "./partFiles.ts";
+import { scriptItems } from "./scriptItems.ts";
 import { findResourceType, type ResourceTypeName } from "./types/resourceTypes.ts";
 
 /** A step as expressions know it, also one that is invalid elsewhere. */
@@ -12,6 +13,8 @@ export interface KnownStep {
   readonly order: number;
   readonly id: string | undefined;
   readonly isEach: boolean;
+  /** The items of its `run` that are scripts for a shell. */
+  readonly scripts: readonly number[];
   /** Undefined for a part, and where it isn't known. */
   readonly type: ResourceTypeName | undefined;
   /** What a part gives; undefined where that isn't known. */
@@ -36,7 +39,7 @@ export function knownNames(
     const entries: readonly unknown[] = Array.isArray(value[list]) ? value[list] : [];
     return entries.flatMap((entry, index) => {
       if (!isMap(entry)) return [];
-      const { id, use, include, each } = entry;
+      const { id, use, include, each, run } = entry;
       if (typeof id === "string") {
         if (ids.has(id))
           problems.add([list, index, "id"], `another step has the id \`${quoted(id)}\` already`);
@@ -50,6 +53,7 @@ export function knownNames(
         order: before + index,
         id: typeof id === "string" ? id : undefined,
         isEach: each !== undefined,
+        scripts: Array.isArray(run) ? scriptItems(run) : [],
         type: isMap(resource) ? findResourceType(resource["type"])?.type : undefined,
         outputs: part?.kind === "file" ? Object.keys(part.parsed.pipeline.outputs ?? {}) : undefined,
       };

@@ -215,6 +215,36 @@ outputs: { all: "\${{ steps.two.text }}" }`);
     it(`can't have ${why}`, () => assert.deepEqual(problems(steps(step)), told));
   }
 
+  for (const run of [
+    "[sh, -c, 'echo ${{ inputs.x }}']",
+    "[/bin/bash, -ec, 'echo ${{ env.A }} ${{ inputs.x }}']",
+    "[bash, -o, pipefail, -c, 'echo ${{ inputs.x }}', bash, '${{ inputs.x }}']",
+    "[bash, -c, -e, '${{ inputs.x }}']",
+    "[sudo, env, A=1, zsh, -lc, '${{ inputs.x }}']",
+    "['C:\\x\\CMD.EXE', /d, /c, echo, '${{ inputs.x }}']",
+    "[pwsh, -NoProfile, -Command, Get-Item, '${{ inputs.x }}']",
+  ]) {
+    it(`can't be a part of what a shell runs: ${run}`, () => {
+      const file = `inputs: { x: y }\n${steps(`{ use: sh, run: ${run} }`)}`;
+      const column = (file.split("\n")[3]?.indexOf("inputs.x") ?? 0) + 1;
+      assert.deepEqual(problems(file), [
+        `4:${column}: \`inputs\` can't be used here: pass it by \`env: { NAME: … }\` and let the script read the variable, such as \`"$NAME"\`, so that it can't become a part of the script`,
+      ]);
+    });
+  }
+
+  for (const run of [
+    "[sh, -c, 'echo \"$1\" ${{ env.A }}', sh, '${{ inputs.x }}']",
+    "[bash, deploy.sh, -c, '${{ inputs.x }}']",
+    "[sh, -e, deploy.sh, '${{ inputs.x }}']",
+    "[pwsh, -File, deploy.ps1, '${{ inputs.x }}']",
+    "[echo, -c, '${{ inputs.x }}']",
+  ]) {
+    it(`may be a value beside a script: ${run}`, () => {
+      valid(`inputs: { x: y }\n${steps(`{ use: sh, run: ${run} }`)}`);
+    });
+  }
+
   it("of `outputs` can't have what a step of `finally` gives, which runs later", () => {
     assert.deepEqual(
       problems(

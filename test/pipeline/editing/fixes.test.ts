@@ -80,6 +80,15 @@ describe("a value that would become a part of a script or a statement", () => {
       "  - { use: sh, env: {}, run: 'a ${{ inputs.path }}' }\n",
       `  - { use: sh, env: { INPUTS_PATH: "\${{ inputs.path }}" }, run: 'a "$INPUTS_PATH"' }\n`,
     ],
+    [
+      "  - { use: sh, run: [bash, -c, 'deploy ${{ inputs.region }}'] }\n",
+      `  - { use: sh, env: { REGION: "\${{ inputs.region }}" }, run: [bash, -c, 'deploy "$REGION"'] }\n`,
+    ],
+    [
+      "  - use: sh\n    run:\n      - bash\n      - -c\n      - deploy ${{ inputs.region }} now\n",
+      '  - use: sh\n    env: { REGION: "${{ inputs.region }}" }\n    run:\n      - bash\n      - -c\n      - deploy "$REGION" now\n',
+    ],
+    ["  - { use: sh, run: [cmd, /c, 'deploy ${{ inputs.region }}'] }\n", undefined],
     ["  - use: sh\n    run: echo 'to ${{ inputs.region }}'\n", undefined],
     ["  - use: sh\n    run: |\n      #!/usr/bin/env python3\n      print(${{ inputs.region }})\n", undefined],
     [

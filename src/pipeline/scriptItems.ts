@@ -1,0 +1,44 @@
+const shells = /^(?:ba|da|z|k|a|fi)?sh$/;
+/** They take all that follows for their script. */
+const windowsShells: Readonly<Record<string, RegExp>> = {
+  cmd: /^\/[ck]/i,
+  powershell: /^[-/]c/i,
+  pwsh: /^[-/]c/i,
+};
+
+/**
+ * The items of a list to run that a shell takes for its script: of `[env, sh, -ec, 'echo "$1"', sh, a]` the fourth. Those behind it
+ * are values for the script, which can't become a part of it.
+ */
+export function scriptItems(run: readonly unknown[]): readonly number[] {
+  return run.flatMap((word, at) => {
+    const program = programOf(word);
+    if (shells.test(program)) return scriptBehind(run, at);
+    if (!isWindowsShell(word)) return [];
+    const flag = run.findIndex((item, index) => index > at && windowsShells[program]?.test(String(item)));
+    return flag === -1 ? [] : [...run.keys()].slice(flag + 1);
+  });
+}
+
+/** Whether it is one whose scripts don't read a variable by `$NAME`. */
+export function isWindowsShell(word: unknown): boolean {
+  return Object.hasOwn(windowsShells, programOf(word));
+}
+
+function programOf(word: unknown): string {
+  const name = String(word).split(/[/\\]/).at(-1) ?? "";
+  return name.toLowerCase().replace(/\.exe$/, "");
+}
+
+/** @param at the shell's own place. */
+function scriptBehind(run: readonly unknown[], at: number): readonly number[] {
+  let isCommand = false;
+  for (let index = at + 1; index < run.length; index += 1) {
+    const word = String(run[index]);
+    if (!/^[-+]./.test(word)) return isCommand ? [index] : [];
+    isCommand ||= /^-[A-Za-z]*c/.test(word);
+    // `-o pipefail` is one option.
+    if (/^[-+][A-Za-z]*[oO]$/.test(word)) index += 1;
+  }
+  return [];
+}
