@@ -4,6 +4,7 @@ import { readDeclarations } from "./declaredInputs.ts";
 import { checkShape, isMap } from "./file/checkShape.ts";
 import { parseDuration } from "./file/duration.ts";
 import { ProblemList } from "./file/problemList.ts";
+import { checkNumbers } from "./file/readValues.ts";
 import { readYaml, type YamlSource } from "./file/yamlSource.ts";
 import { knownNames } from "./knownNames.ts";
 import { inOrder, type Place, type Problem, quoted } from "./mistakes/problem.ts";
@@ -70,11 +71,12 @@ function readFile(
     return undefined;
   }
   const outline = checkShape({ schema: outlineSchema, noun: "a pipeline" }, value, [], problems);
-  const inputs = readDeclarations(value["inputs"], problems);
+  const inputs = readDeclarations(value["inputs"], { source, problems });
   const resources = readResources(value["resources"], problems);
   const planned = new PlannedSteps(files);
   planned.readFile(value, { source, problems, resources, depth: 0 });
-  checkExpressions(value, knownNames(value, files, problems), problems);
+  checkNumbers(value["outputs"], ["outputs"], { source, problems });
+  checkExpressions(value, knownNames(value, inputs, files, problems), problems);
   if (outline === undefined) return undefined;
   const timeLimitSeconds = timeLimitOf(outline["time-limit"], problems);
   const own = [...(resources?.values() ?? [])].flatMap((resource) =>
@@ -116,10 +118,11 @@ function cleanupOf(
   const milliseconds = written === undefined ? cleanupByDefault : (parseDuration(written) ?? 0);
   if (milliseconds < 1 || milliseconds >= timeLimitSeconds * 1000) {
     const limit = `${timeLimitSeconds}s`;
+    // The default time limit is long enough, so this one is written.
     problems.add(
-      written === undefined ? ["finally"] : ["finally-limit"],
+      written === undefined ? ["time-limit"] : ["finally-limit"],
       written === undefined
-        ? `\`finally\` takes ${cleanupByDefault / 1000}s of the time limit, which is ${limit}: set \`finally-limit\``
+        ? `\`finally\`, here or in a part, takes ${cleanupByDefault / 1000}s of the time limit, which is ${limit}: set \`finally-limit\``
         : `\`finally-limit\` is a part of the time limit, so it is shorter than ${limit}`,
     );
   }
