@@ -1,5 +1,5 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: braces as pipeline files write them.
-import { type Expression, type Reference, references } from "./expression/expression.ts";
+import { type Expression, type Node, type Reference, references } from "./expression/expression.ts";
 import type { ContextName } from "./expression/names.ts";
 import { parseExpression } from "./expression/parseExpression.ts";
 import { isMap } from "./file/checkShape.ts";
@@ -7,7 +7,9 @@ import type { ProblemList } from "./file/problemList.ts";
 import { hasExpression, splitText } from "./file/textPieces.ts";
 import type { Path } from "./file/yamlSource.ts";
 import type { KnownNames, KnownStep } from "./knownNames.ts";
+import { inQuotes } from "./mistakes/lines.ts";
 import { quoted, suggestion } from "./mistakes/problem.ts";
+import type { Input } from "./pipeline.ts";
 import { everyResultField, resultFields } from "./types/resultFields.ts";
 
 /** What may stand in a text of the file. */
@@ -20,6 +22,8 @@ export type Place =
       readonly contexts: readonly ContextName[];
       /** What to do with a context that isn't one of these, as the end of a sentence. */
       readonly instead?: string;
+      /** The text is one expression, whose value is a list. */
+      readonly isList?: true;
     };
 
 const fixed: Place = { kind: "fixed" };
@@ -83,6 +87,8 @@ interface Found {
   readonly problem: string;
 }
 
+const described = { text: "a text", number: "a number", boolean: "true or false" } as const;
+
 class Check {
   readonly #names: KnownNames;
   readonly #problems: ProblemList;
@@ -123,6 +129,61 @@ class Check {
       else if (at === 0) this.#problems.add(path, problem);
       else this.#problems.addIn(path, at, problem);
     }
+    if (found.length === 0 && !isName && place.kind === "text" && place.isList)
+      this.#checkList(text, path, place.contexts);
+  }
+
+  /** Checks a text that stands for a list: what is no expression alone, and what is certainly no list. */
+  #checkList(text: string, path: Path, contexts: readonly ContextName[]): void {
+    const split = splitText(text);
+    const [only, more] = split.kind === "valid" ? split.pieces : [];
+    if (only === undefined || only.kind === "words" || more !== undefined) {
+      const bare = parseExpression(text, contexts);
+      const isBare = bare.kind === "valid" && references(bare.expression).length > 0;
+      const example = isBare ? text : "steps.a.json.items";
+      this.#problems.add(
+        path,
+        `this takes a list, or one expression that is one: \`\${{ ${quoted(example)} }}\``,
+        isBare ? inQuotes(`\${{ ${text} }}`) : undefined,
+      );
+      return;
+    }
+    const source = only.kind === "variable" ? `env.${only.name}` : only.source;
+    const parsed = parseExpression(source, contexts);
+    const type = parsed.kind === "valid" ? this.#typeOf(parsed.expression.root) : undefined;
+    if (type === undefined) return;
+    const name = quoted(source.trim());
+    this.#problems.addIn(
+      path,
+      only.at + text.slice(only.at).search(/\S/),
+      `\`each\` takes a list, and \`${name}\` is ${described[type]}${type === "text" ? `; one that is written as JSON is read by \`fromJSON(${name})\`` : ""}`,
+    );
+  }
+
+  /** Of an input or a variable alone; undefined where only a run knows it. */
+  #typeOf(node: Node): Input["type"] | undefined {
+    if (node.kind !== "member" || node.of.kind !== "context" || node.key.kind !== "literal") return undefined;
+    return node.of.name === "env"
+      ? "text"
+      : node.of.name === "inputs"
+        ? this.#names.inputs.get(String(node.key.value))
+        : undefined;
+  }
+
+  /** What is certainly neither true nor false in a condition. */
+  #inCondition(node: Node, text: string): readonly Found[] {
+    if (node.kind === "not") return this.#inCondition(node.operand, text);
+    if (node.kind === "logical") return node.operands.flatMap((operand) => this.#inCondition(operand, text));
+    const type = this.#typeOf(node);
+    if (type === undefined || type === "boolean") return [];
+    const name = quoted(text.slice(node.at, node.at + node.length));
+    const example = type === "text" ? `${name} == '…'` : `${name} > 0`;
+    return [
+      {
+        at: node.at,
+        problem: `a condition is true or false, and \`${name}\` is ${described[type]}: compare it, such as \`${example}\``,
+      },
+    ];
   }
 
   #inExpression(
@@ -134,7 +195,9 @@ class Check {
       return [{ at: 0, problem: "this is an expression already: leave out the `${{` and the `}}`" }];
     }
     const parsed = parseExpression(text, contexts);
-    return parsed.kind === "invalid" ? [parsed] : this.#inReferences(parsed.expression, 0, step);
+    if (parsed.kind === "invalid") return [parsed];
+    const { expression } = parsed;
+    return [...this.#inReferences(expression, 0, step), ...this.#inCondition(expression.root, text)];
   }
 
   #inText(text: string, place: Place, step: KnownStep | undefined): readonly Found[] {
@@ -178,7 +241,7 @@ class Check {
             }
           : undefined;
       case "inputs": {
-        const known = this.#names.inputs;
+        const known = [...this.#names.inputs.keys()];
         if (asked === undefined || known.includes(asked)) return undefined;
         return unknown(`there is no input \`${quoted(asked)}\``, known, "; the file has no `inputs`");
       }
@@ -290,7 +353,7 @@ function placeInStep(path: Path, { type, isEach, scripts }: Around): Place {
     case "if":
       return { kind: "expression", contexts: inside };
     case "each":
-      return { kind: "text", contexts: inside };
+      return { kind: "text", contexts: inside, ...(part === undefined && { isList: true }) };
     case "expect":
       if (part === "that") return { kind: "expression", contexts: [...own, "this"] };
       break;

@@ -2,6 +2,7 @@ import { isMap } from "./file/checkShape.ts";
 import type { ProblemList } from "./file/problemList.ts";
 import { quoted } from "./mistakes/problem.ts";
 import type { PartFiles } from "./partFiles.ts";
+import type { Input } from "./pipeline.ts";
 import { scriptItems } from "./scriptItems.ts";
 import { findResourceType, type ResourceTypeName } from "./types/resourceTypes.ts";
 
@@ -23,13 +24,18 @@ export interface KnownStep {
 
 /** What the expressions of a file can name. */
 export interface KnownNames {
-  readonly inputs: readonly string[];
+  /** With their types, where these are known. */
+  readonly inputs: ReadonlyMap<string, Input["type"] | undefined>;
   readonly steps: readonly KnownStep[];
 }
 
-/** Finds the names in the file as it is written. An id that is there twice is a problem of the second. */
+/**
+ * Finds the names in the file as it is written. An id that is there twice is a problem of the second.
+ * @param declared the inputs that are valid.
+ */
 export function knownNames(
   value: Readonly<Record<string, unknown>>,
+  declared: readonly Input[],
   files: PartFiles,
   problems: ProblemList,
 ): KnownNames {
@@ -60,6 +66,7 @@ export function knownNames(
     });
   };
   const steps = stepsOf("steps", 0);
-  const inputs = isMap(value["inputs"]) ? Object.keys(value["inputs"]) : [];
+  const names = isMap(value["inputs"]) ? Object.keys(value["inputs"]) : [];
+  const inputs = new Map(names.map((name) => [name, declared.find((input) => input.name === name)?.type]));
   return { inputs, steps: [...steps, ...stepsOf("finally", steps.length + 1)] };
 }

@@ -85,6 +85,22 @@ describe("the inputs that a pipeline file declares", () => {
       "2:3: an input's name begins with a letter or `_` and goes on with letters, digits, `_` and `-`",
     ],
     [
+      "a number whose digits are lost",
+      "  a: 02142",
+      '2:6: this is read as the number 2142; as a text it keeps what is written: "02142"',
+    ],
+    [
+      "a number that may be a version",
+      "  a: 1.10\n  b: { options: [1.9, 2.10] }",
+      '2:6: this is read as the number 1.1; as a text it keeps what is written: "1.10"',
+      '3:23: this is read as the number 2.1; as a text it keeps what is written: "2.10"',
+    ],
+    [
+      "a number beyond what numbers hold",
+      "  a: { type: number, default: 9007199254740993 }\n  b: { type: number, default: 1.50 }",
+      '2:31: this is read as the number 9007199254740992; as a text it keeps what is written: "9007199254740993"',
+    ],
+    [
       "another input in a default",
       '  a: 1\n  b: "${{ inputs.a }}"',
       "3:11: `inputs` can't be used here; env, run can",
@@ -245,6 +261,48 @@ outputs: { all: "\${{ steps.two.text }}" }`);
     });
   }
 
+  for (const [why, step, ...told] of [
+    [
+      "a text as a condition",
+      "{ if: inputs.x, use: sh, run: x }",
+      "4:11: a condition is true or false, and `inputs.x` is a text: compare it, such as `inputs.x == '…'`",
+    ],
+    [
+      "a number and a variable in one",
+      "{ if: '!inputs.n || inputs.b && env.CI', use: sh, run: x }",
+      "4:13: a condition is true or false, and `inputs.n` is a number: compare it, such as `inputs.n > 0`",
+      "4:37: a condition is true or false, and `env.CI` is a text: compare it, such as `env.CI == '…'`",
+    ],
+    [
+      "a text in `that`",
+      "{ use: sh, run: x, expect: { that: [inputs.b, inputs.x] } }",
+      "4:51: a condition is true or false, and `inputs.x` is a text: compare it, such as `inputs.x == '…'`",
+    ],
+    [
+      "a list without braces",
+      "{ each: steps.a.json, use: sh, run: x }",
+      "4:13: this takes a list, or one expression that is one: `${{ steps.a.json }}`",
+    ],
+    [
+      "a list with more beside it",
+      "{ each: ' ${{ fromJSON(inputs.x) }}', use: sh, run: x }",
+      "4:13: this takes a list, or one expression that is one: `${{ steps.a.json.items }}`",
+    ],
+    [
+      "an input as a list",
+      "{ each: '${{ inputs.x }}', use: sh, run: x }",
+      "4:18: `each` takes a list, and `inputs.x` is a text; one that is written as JSON is read by `fromJSON(inputs.x)`",
+    ],
+    [
+      "a variable as a list",
+      "{ each: '${{ env.LIST }}', use: sh, run: x }",
+      "4:18: `each` takes a list, and `env.LIST` is a text; one that is written as JSON is read by `fromJSON(env.LIST)`",
+    ],
+  ] as const) {
+    it(`can't have ${why}`, () =>
+      assert.deepEqual(problems(`inputs: { x: y, n: 1, b: true }\n${steps(step)}`), told));
+  }
+
   it("of `outputs` can't have what a step of `finally` gives, which runs later", () => {
     assert.deepEqual(
       problems(
@@ -356,8 +414,14 @@ describe("what is done around a step", () => {
     );
     assert.equal(pipeline.cleanupMilliseconds, 2000);
     assert.deepEqual(problems(`time-limit: 5s\n${resources}\nsteps: [${fine}]\nfinally: [${fine}]`), [
-      "4:10: `finally` takes 5s of the time limit, which is 5s: set `finally-limit`",
+      "1:13: `finally`, here or in a part, takes 5s of the time limit, which is 5s: set `finally-limit`",
     ]);
+    assert.deepEqual(
+      problems(`time-limit: 5s\nsteps: [{ include: a.yaml }]`, {
+        "a.yaml": `${resources}\nsteps: [${fine}]\nfinally: [${fine}]`,
+      }),
+      ["1:13: `finally`, here or in a part, takes 5s of the time limit, which is 5s: set `finally-limit`"],
+    );
     assert.deepEqual(problems(`finally-limit: 5s\n${resources}\nsteps: [${fine}]`), [
       "1:1: there is no `finally` that it could limit",
     ]);

@@ -42,7 +42,7 @@ describe("a name in an expression that there isn't", () => {
     ["statsu", "status", "get: /${{ steps.order.statsu }}"],
     ["lenght", "length", "get: /${{ lenght(env.A) }}"],
     ["input", "inputs", "get: /${{ input.region }}"],
-    ["inputs.regoin", "inputs.region", "get: /\n    if: inputs.regoin"],
+    ["inputs.regoin", "inputs.region", "get: /\n    if: inputs.regoin == 'eu'"],
   ];
   for (const [wrong, meant, text] of cases) {
     it(`is underlined alone, and corrected: ${text}`, () => {
@@ -52,6 +52,15 @@ describe("a name in an expression that there isn't", () => {
       });
     });
   }
+});
+
+describe("a list without its braces", () => {
+  it("gets them", () => {
+    assert.equal(
+      mended("  - { each: steps.order.json.items, use: sh, run: x }\n").after,
+      "  - { each: \"${{ steps.order.json.items }}\", use: sh, run: x }\n",
+    );
+  });
 });
 
 describe("a value that would become a part of a script or a statement", () => {
