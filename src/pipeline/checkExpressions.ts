@@ -7,6 +7,7 @@ import type { ProblemList } from "./file/problemList.ts";
 import { hasExpression, splitText } from "./file/textPieces.ts";
 import type { Path } from "./file/yamlSource.ts";
 import type { KnownNames, KnownStep } from "./knownNames.ts";
+import { foreignMember } from "./mistakes/foreignWords.ts";
 import { inQuotes } from "./mistakes/lines.ts";
 import { quoted, suggestion } from "./mistakes/problem.ts";
 import type { Input } from "./pipeline.ts";
@@ -163,7 +164,7 @@ class Check {
   /** Of an input or a variable alone; undefined where only a run knows it. */
   #typeOf(node: Node): Input["type"] | undefined {
     if (node.kind !== "member" || node.of.kind !== "context" || node.key.kind !== "literal") return undefined;
-    return node.of.name === "env"
+    return node.of.name === "env" || node.of.name === "run"
       ? "text"
       : node.of.name === "inputs"
         ? this.#names.inputs.get(String(node.key.value))
@@ -316,7 +317,13 @@ function problemOfField(
   if (own === undefined) return undefined;
   const known = [...own, ...every];
   if (!known.includes(name)) {
-    const near = suggestion(name, known);
+    const foreign = foreignMember(name, known);
+    const near = foreign === undefined ? suggestion(name, known) : `; did you mean \`${foreign}\`?`;
+    if (type === undefined && name === "outputs" && member !== undefined)
+      return {
+        at: field.at,
+        problem: `\`${shown}\` has the part's \`outputs\` itself: \`${shown}.${quoted(String(member.name))}\``,
+      };
     return {
       at: field.at,
       problem: `\`${shown}\` has no \`${quoted(name)}\`${near || `; it has ${known.map((one) => `\`${one}\``).join(", ")}`}`,
