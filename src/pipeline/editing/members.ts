@@ -78,7 +78,8 @@ function idText({ id, label, type, include, isEach }: OutlinedStep): MemberText[
   ];
 }
 
-function fieldsOf(
+/** What the result of a step has. */
+export function fieldsOf(
   { type, include }: OutlinedStep,
   outline: Outline,
   every: readonly string[] = everyResultField,
