@@ -1,7 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: braces as pipeline files write them.
 import { type Expression, type Node, type Reference, references } from "./expression/expression.ts";
 import type { ContextName } from "./expression/names.ts";
-import { parseExpression } from "./expression/parseExpression.ts";
+import { parseExpression, parseText } from "./expression/parseExpression.ts";
 import { isMap } from "./file/checkShape.ts";
 import type { ProblemList } from "./file/problemList.ts";
 import { hasExpression, splitText } from "./file/textPieces.ts";
@@ -34,13 +34,17 @@ const inside = ["env", "inputs", "steps", "run"] as const;
 /** What of a step decides what may stand in its texts. */
 type Around = Pick<KnownStep, "type" | "isEach" | "scripts">;
 
-/** Checks every text of the file that has expressions, or must have none. */
+/**
+ * Checks every text of the file that has expressions, or must have none.
+ * @param warnings gets what works but is likely a mistake.
+ */
 export function checkExpressions(
   value: Readonly<Record<string, unknown>>,
   names: KnownNames,
   problems: ProblemList,
+  warnings: ProblemList,
 ): void {
-  const check = new Check(names, problems);
+  const check = new Check(names, problems, warnings);
   for (const top of ["env-file", "inputs", "resources", "outputs"]) {
     check.texts(value[top], [top], (path) => placeOf(path));
   }
@@ -82,6 +86,15 @@ function isJson([list, , field, part]: Path): boolean {
   return isOfStep && (field === "json" || (field === "expect" && part === "json"));
 }
 
+/** The fields of steps and resources by which a value gets out. */
+const sent: readonly unknown[] = ["form", "multipart", "json", "headers", "query", "cookies", "auth", "env"];
+
+/** The name at or above a path whose value is likely a secret. */
+function secretIn([top, , field, ...names]: Path): string | undefined {
+  if (top === "inputs" || top === "outputs" || !sent.includes(field)) return undefined;
+  return names.map(String).find((name) => /(?:password|token|secret|authorization)$/i.test(name));
+}
+
 /** A problem in a text, and the character at which it begins. */
 interface Found {
   readonly at: number;
@@ -93,10 +106,12 @@ const described = { text: "a text", number: "a number", boolean: "true or false"
 class Check {
   readonly #names: KnownNames;
   readonly #problems: ProblemList;
+  readonly #warnings: ProblemList;
 
-  constructor(names: KnownNames, problems: ProblemList) {
+  constructor(names: KnownNames, problems: ProblemList, warnings: ProblemList) {
     this.#names = names;
     this.#problems = problems;
+    this.#warnings = warnings;
   }
 
   /** @param step the step that the value belongs to; it can't read its own result, nor that of a later one. */
@@ -132,6 +147,28 @@ class Check {
     }
     if (found.length === 0 && !isName && place.kind === "text" && place.isList)
       this.#checkList(text, path, place.contexts);
+    if (!isName && place.kind === "text") this.#checkSecret(text, path, place.contexts);
+  }
+
+  /** Warns of an input in a field whose name says that it is a secret. */
+  #checkSecret(text: string, path: Path, contexts: readonly ContextName[]): void {
+    const name = secretIn(path);
+    if (name === undefined) return;
+    const parsed = parseText(text, contexts);
+    for (const piece of parsed.kind === "valid" ? parsed.pieces : []) {
+      const used = piece.kind === "expression" ? references(piece.expression) : [];
+      const input = used.find(
+        ({ context, path: [first] }) =>
+          context === "inputs" && this.#names.inputs.get(String(first?.name)) === "text",
+      );
+      if (piece.kind !== "expression" || input === undefined) continue;
+      const variable = name.toUpperCase().replace(/\W+/g, "_");
+      this.#warnings.addIn(
+        path,
+        piece.at + input.at,
+        `an input is shown and kept with the run, and \`${quoted(name)}\` sounds like a secret: a variable is masked, such as \`\${{ env.${quoted(variable)} }}\``,
+      );
+    }
   }
 
   /** Checks a text that stands for a list: what is no expression alone, and what is certainly no list. */

@@ -44,12 +44,13 @@ function parseFile(text: string, fileName: string, files: PartFiles): ParsedFile
   const source = readYaml(text.replace(/^\uFEFF/, ""), isField);
   if (source.kind === "invalid") return { parsed: invalid(source.problems), source: undefined };
   const problems = new ProblemList(source);
-  const pipeline = readFile(source, fileName, files, problems);
+  const warnings = new ProblemList(source);
+  const pipeline = readFile(source, fileName, files, { problems, warnings });
   if (pipeline === undefined || problems.sorted().length > 0)
     return { parsed: invalid(problems.sorted()), source };
   const parts = new Map(files.texts);
   const places = { nameAt: fieldAt("name", source), envFileAt: fieldAt("env-file", source) };
-  return { parsed: { kind: "valid", pipeline, parts, ...places }, source };
+  return { parsed: { kind: "valid", pipeline, warnings: warnings.sorted(), parts, ...places }, source };
 }
 
 function fieldAt(name: string, { value, place }: YamlSource): Place {
@@ -60,7 +61,7 @@ function readFile(
   source: YamlSource,
   fileName: string,
   files: PartFiles,
-  problems: ProblemList,
+  { problems, warnings }: Readonly<Record<"problems" | "warnings", ProblemList>>,
 ): Pipeline | undefined {
   const { value } = source;
   if (!isMap(value)) {
@@ -76,7 +77,7 @@ function readFile(
   const planned = new PlannedSteps(files);
   planned.readFile(value, { source, problems, resources, depth: 0 });
   checkNumbers(value["outputs"], ["outputs"], { source, problems });
-  checkExpressions(value, knownNames(value, inputs, files, problems), problems);
+  checkExpressions(value, knownNames(value, inputs, files, problems), problems, warnings);
   if (outline === undefined) return undefined;
   const timeLimitSeconds = timeLimitOf(outline["time-limit"], problems);
   const own = [...(resources?.values() ?? [])].flatMap((resource) =>

@@ -303,6 +303,27 @@ outputs: { all: "\${{ steps.two.text }}" }`);
       assert.deepEqual(problems(`inputs: { x: y, n: 1, b: true }\n${steps(step)}`), told));
   }
 
+  it("is warned of where an input goes into what is called a secret", () => {
+    const parsed = parse(`inputs: { key: a, n: 1 }
+resources: { shop: { type: http, base-url: "http://h.test", headers: { Authorization: "Bearer \${{ inputs.key }}" } }, sh: { type: cli } }
+steps:
+  - { use: shop, post: /, headers: { x-password: "\${{ inputs.key }}" }, expect: { headers: { x-token: "\${{ inputs.key }}" } } }
+  - { use: shop, post: /, json: { a: { client_secret: ["\${{ upper(inputs.key) }}"], tokens: "\${{ inputs.key }}" } } }
+  - { use: sh, run: x, env: { API_TOKEN: "\${{ inputs.n }}", B_TOKEN: "\${{ env.B }}" } }
+`);
+    assert.equal(parsed.kind, "valid", JSON.stringify(parsed));
+    const told = (name: string, variable: string) =>
+      `an input is shown and kept with the run, and \`${name}\` sounds like a secret: a variable is masked, such as \`\${{ env.${variable} }}\``;
+    assert.deepEqual(
+      parsed.warnings.map(({ line, column, message }) => [line, column, message]),
+      [
+        [2, 99, told("Authorization", "AUTHORIZATION")],
+        [4, 55, told("x-password", "X_PASSWORD")],
+        [5, 67, told("client_secret", "CLIENT_SECRET")],
+      ],
+    );
+  });
+
   it("of `outputs` can't have what a step of `finally` gives, which runs later", () => {
     assert.deepEqual(
       problems(

@@ -295,12 +295,10 @@ export function showProblems(
 ): void {
   collection.set(
     uri,
-    problems.map(({ message, from, to }) => {
-      const diagnostic = new vscode.Diagnostic(
-        rangeBetween(from, to),
-        message,
-        vscode.DiagnosticSeverity.Error,
-      );
+    problems.map(({ message, isWarning, from, to }) => {
+      const { Error: problem, Warning: warning } = vscode.DiagnosticSeverity;
+      const severity = isWarning === true ? warning : problem;
+      const diagnostic = new vscode.Diagnostic(rangeBetween(from, to), message, severity);
       diagnostic.source = source;
       return diagnostic;
     }),
