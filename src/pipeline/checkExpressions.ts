@@ -404,7 +404,7 @@ function placeInStep(path: Path, { type, isEach, scripts }: Around): Place {
     case "run":
       if (type === "cli" && part === undefined)
         return { kind: "text", contexts: ["env"], instead: byVariable };
-      if (type === "cli" && scripts.some((index) => index === part))
+      if (type === "cli" && typeof part === "number" && scripts.has(part))
         return { kind: "text", contexts: ["env"], instead: behindShell };
       break;
     case "query":

@@ -15,7 +15,7 @@ export interface KnownStep {
   readonly id: string | undefined;
   readonly isEach: boolean;
   /** The items of its `run` that are scripts for a shell. */
-  readonly scripts: readonly number[];
+  readonly scripts: ReadonlySet<number>;
   /** Undefined for a part, and where it isn't known. */
   readonly type: ResourceTypeName | undefined;
   /** What a part gives; undefined where that isn't known. */
@@ -59,7 +59,7 @@ export function knownNames(
         order: before + index,
         id: typeof id === "string" ? id : undefined,
         isEach: each !== undefined,
-        scripts: Array.isArray(run) ? scriptItems(run) : [],
+        scripts: scriptItems(Array.isArray(run) ? run : []),
         type: isMap(resource) ? findResourceType(resource["type"])?.type : undefined,
         outputs: part?.kind === "file" ? Object.keys(part.parsed.pipeline.outputs ?? {}) : undefined,
       };

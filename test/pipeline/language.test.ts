@@ -253,7 +253,7 @@ outputs: { all: "\${{ steps.two.text }}" }`);
     "[sh, -c, 'echo \"$1\" ${{ env.A }}', sh, '${{ inputs.x }}']",
     "[bash, deploy.sh, -c, '${{ inputs.x }}']",
     "[sh, -e, deploy.sh, '${{ inputs.x }}']",
-    "[pwsh, -File, deploy.ps1, '${{ inputs.x }}']",
+    "[pwsh, -File, deploy.ps1, -Config, '${{ inputs.x }}']",
     "[echo, -c, '${{ inputs.x }}']",
   ]) {
     it(`may be a value beside a script: ${run}`, () => {

@@ -62,7 +62,7 @@ export interface OutlinedStep {
   readonly type: ResourceTypeName | undefined;
   readonly isEach: boolean;
   /** The items of its `run` that are scripts for a shell. */
-  readonly scripts: readonly number[];
+  readonly scripts: ReadonlySet<number>;
   /** The path of the part that it is. */
   readonly include: TextTree | undefined;
 }
