@@ -54,9 +54,10 @@ function report<T>(
       for (const name of issue.keys) {
         if (problems.full) return;
         const word = foreignWord(name, namesInside(shape.schema.def.shape, issue.path));
-        const isTrue = valueAt(value, [...issue.path, name]) === true;
-        const message = unknownName(shape, name, issue.path, word);
-        problems.addToName([...at, name], message, isTrue ? word?.entry : undefined);
+        const map = valueAt(value, issue.path);
+        const message = unknownName(shape, name, map, issue.path, word);
+        const isSame = isMap(map) && map[name] === true && word !== undefined && !(word.field in map);
+        problems.addToName([...at, name], message, isSame ? word.entry : undefined);
       }
       return;
     case "invalid_key":
@@ -112,17 +113,25 @@ function unknownIn<T>(map: unknown, { schema }: Shape<T>, path: Path): readonly 
   return isMap(map) ? Object.keys(map).filter((name) => !known.includes(name)) : [];
 }
 
-function unknownName<T>(shape: Shape<T>, name: string, inside: Path, word: ForeignWord | undefined): string {
+function unknownName<T>(
+  shape: Shape<T>,
+  name: string,
+  map: unknown,
+  inside: Path,
+  word: ForeignWord | undefined,
+): string {
   const parent = inside.at(-1);
   const more = parent === undefined && word === undefined ? shape.foreign?.(name) : undefined;
   if (more !== undefined) return more;
   const noun = parent === undefined ? shape.noun : `\`${String(parent)}\``;
   const near = suggestion(name, namesInside(shape.schema.def.shape, inside));
-  return `${noun} has no \`${quoted(name)}\`${word === undefined ? near : hintOf(word)}`;
+  return `${noun} has no \`${quoted(name)}\`${word === undefined ? near : hintOf(word, map)}`;
 }
 
-function hintOf({ field, entry, how }: ForeignWord): string {
+function hintOf({ field, entry, how }: ForeignWord, map: unknown): string {
   if (how !== undefined) return `; ${how}`;
+  // A name twice would be the next problem.
+  if (entry === undefined && isMap(map) && field in map) return `; that is \`${field}\` here`;
   return entry === undefined ? `; did you mean \`${field}\`?` : `; write \`${entry}\``;
 }
 

@@ -101,6 +101,16 @@ describe("a word of another tool", () => {
       "there is no `vars`; did you mean `inputs`?",
       "  - { use: shop, get: '/${{ inputs.region }}' }\n",
     ],
+    [
+      "  - { use: shop, get: /, retry: { times: 3, attempts: 3 } }\n",
+      "`retry` has no `attempts`; that is `times` here",
+      undefined,
+    ],
+    [
+      "  - { use: shop, get: /, on-failure: continue, force: true }\n",
+      "an http step has no `force`; write `on-failure: continue`",
+      undefined,
+    ],
     ["  - { use: shop, script: x }\n", "an http step has no `script`", undefined],
   ];
   for (const [before, told, after] of cases) {
