@@ -4,6 +4,7 @@ import { readDeclarations } from "./declaredInputs.ts";
 import { checkShape, isMap } from "./file/checkShape.ts";
 import { parseDuration } from "./file/duration.ts";
 import { ProblemList } from "./file/problemList.ts";
+import { checkNumbers } from "./file/readValues.ts";
 import { problemOfSize } from "./file/size.ts";
 import { readYaml, type YamlSource } from "./file/yamlSource.ts";
 import { knownNames } from "./knownNames.ts";
@@ -38,12 +39,13 @@ function parseFile(text: string, fileName: string, files: PartFiles): ParsedFile
   const source = readYaml(text.replace(/^\uFEFF/, ""), isField);
   if (source.kind === "invalid") return { parsed: invalid(source.problems), source: undefined };
   const problems = new ProblemList(source);
-  const pipeline = readFile(source, fileName, files, problems);
+  const warnings = new ProblemList(source);
+  const pipeline = readFile(source, fileName, files, { problems, warnings });
   if (pipeline === undefined || problems.sorted().length > 0)
     return { parsed: invalid(problems.sorted()), source };
   const parts = new Map(files.texts);
   const places = { nameAt: fieldAt("name", source), envFileAt: fieldAt("env-file", source) };
-  return { parsed: { kind: "valid", pipeline, parts, ...places }, source };
+  return { parsed: { kind: "valid", pipeline, warnings: warnings.sorted(), parts, ...places }, source };
 }
 
 function fieldAt(name: string, { value, place }: YamlSource): Place {
@@ -54,7 +56,7 @@ function readFile(
   source: YamlSource,
   fileName: string,
   files: PartFiles,
-  problems: ProblemList,
+  { problems, warnings }: Readonly<Record<"problems" | "warnings", ProblemList>>,
 ): Pipeline | undefined {
   const { value } = source;
   if (!isMap(value)) {
@@ -65,11 +67,12 @@ function readFile(
     return undefined;
   }
   const outline = checkShape({ schema: outlineSchema, noun: "a pipeline" }, value, [], problems);
-  const inputs = readDeclarations(value["inputs"], problems);
+  const inputs = readDeclarations(value["inputs"], { source, problems });
   const resources = readResources(value["resources"], problems);
   const planned = new PlannedSteps(files);
   planned.readFile(value, { source, problems, resources, depth: 0 });
-  checkExpressions(value, knownNames(value, files, problems), problems);
+  checkNumbers(value["outputs"], ["outputs"], { source, problems });
+  checkExpressions(value, knownNames(value, inputs, files, problems), problems, warnings);
   if (outline === undefined) return undefined;
   const timeLimitSeconds = timeLimitOf(outline["time-limit"], problems);
   const own = [...(resources?.values() ?? [])].flatMap((resource) =>
@@ -112,10 +115,11 @@ function cleanupOf(
   const milliseconds = written === undefined ? cleanupByDefault : (parseDuration(written) ?? 0);
   if (milliseconds < 1 || milliseconds >= timeLimitSeconds * 1000) {
     const limit = `${timeLimitSeconds}s`;
+    // The default time limit is long enough, so this one is written.
     problems.add(
-      written === undefined ? ["finally"] : ["finally-limit"],
+      written === undefined ? ["time-limit"] : ["finally-limit"],
       written === undefined
-        ? `\`finally\` takes ${cleanupByDefault / 1000}s of the time limit, which is ${limit}: set \`finally-limit\``
+        ? `\`finally\`, here or in a part, takes ${cleanupByDefault / 1000}s of the time limit, which is ${limit}: set \`finally-limit\``
         : `\`finally-limit\` is a part of the time limit, so it is shorter than ${limit}`,
     );
   }

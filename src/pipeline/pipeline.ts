@@ -77,6 +77,8 @@ export type ParsedPipeline =
   | {
       readonly kind: "valid";
       readonly pipeline: Pipeline;
+      /** What runs but is likely a mistake. */
+      readonly warnings: readonly Problem[];
       /** The texts of its parts, by their paths in the project's folder. */
       readonly parts: ReadonlyMap<string, string>;
       /** The position of its name; the file's beginning when the file has none. */

@@ -50,7 +50,7 @@ const stepsSchema = z
 /** The whole file, for the JSON Schema. */
 export const wholeFileSchema = z.strictObject({
   ...top,
-  resources: z.record(z.string(), z.union(types.map(({ file }) => file.resource))),
+  resources: z.optional(z.record(z.string(), z.union(types.map(({ file }) => file.resource)))),
   inputs: z.optional(inputsFileSchema),
   steps: stepsSchema,
   finally: z.optional(stepsSchema),

@@ -2,6 +2,7 @@ import * as z from "zod/mini";
 import { checkShape, isMap } from "./file/checkShape.ts";
 import { parseDuration } from "./file/duration.ts";
 import { ProblemList } from "./file/problemList.ts";
+import { checkNumbers } from "./file/readValues.ts";
 import { marked } from "./file/textPieces.ts";
 import { everyControl, nonEmpty, type Plan } from "./file/values.ts";
 import type { Path, YamlSource } from "./file/yamlSource.ts";
@@ -114,7 +115,7 @@ export class PlannedSteps {
     if (found.kind === "unusable") problems.add(at, found.problem);
     if (found.kind !== "file") return;
     const { pipeline } = found.parsed;
-    checkGiven(file.inputs ?? {}, pipeline.inputs ?? [], path, problems);
+    checkGiven(file.inputs ?? {}, pipeline.inputs ?? [], path, reading);
     const index =
       this.parts.push({
         name: file.name ?? quoted(file.include),
@@ -223,11 +224,12 @@ const planSchema = z.object({
   expect: z.optional(z.object({ that: z.optional(z.unknown()) })),
 });
 
-function planOf(entry: unknown, path: Path, { problems }: StepsReading): Plan {
+function planOf(entry: unknown, path: Path, { problems, source }: StepsReading): Plan {
   const { data: file } = planSchema.safeParse(entry);
   if (file === undefined) return {};
   const { each, retry, mask } = file;
   const { that } = file.expect ?? {};
+  checkNumbers(each, [...path, "each"], { problems, source });
   if (retry !== undefined && retry.for === undefined && retry.times === undefined)
     problems.add(
       [...path, "retry"],
@@ -266,7 +268,7 @@ function checkGiven(
   given: Readonly<Record<string, unknown>>,
   inputs: readonly Input[],
   path: Path,
-  problems: ProblemList,
+  { problems, source }: Pick<StepsReading, "problems" | "source">,
 ): void {
   const names = inputs.map(({ name }) => name);
   for (const [name, value] of Object.entries(given)) {
@@ -277,7 +279,8 @@ function checkGiven(
       problems.addToName(at, `the part has no input \`${quoted(name)}\`${near || listed(names)}`);
     } else {
       const problem = problemOfValue(input, value);
-      if (problem !== undefined) problems.add(at, problem);
+      if (problem === undefined) checkNumbers(value, at, { problems, source });
+      else problems.add(at, problem);
     }
   }
   const missing = inputs.filter(

@@ -224,7 +224,7 @@ steps:
   - { use: c, goto: /lamps }`),
       [
         "3:63: expected a number of pixels from 100 to 4096",
-        "3:74: expected a number",
+        "3:74: expected a number of pixels from 100 to 4096",
         "3:94: a browser resource has no `headless`",
         "4:33: `localhost` is no address: it begins with http:// or https://",
         "4:53: a timeout is at least 1ms and at most 1h",

@@ -93,10 +93,11 @@ export class FileProblems implements Disposable {
   }
 
   #showAll(uri: string, analysis: Analysis, parsed: Analysis["parsed"]): void {
-    const problems = parsed.kind === "valid" ? [] : parsed.problems;
+    const isWarning = parsed.kind === "valid";
+    const problems = isWarning ? parsed.warnings : parsed.problems;
     this.#showOf(
       uri,
-      problems.map((problem) => shownProblem(analysis, problem)),
+      problems.map((problem) => ({ ...shownProblem(analysis, problem), ...(isWarning && { isWarning }) })),
     );
   }
 

@@ -147,11 +147,22 @@ export class PipelineFileSupport implements vscode.Disposable {
       );
       this.#partChanged(uri);
     };
+    // Parts may lie anywhere in the project.
+    const all = new vscode.RelativePattern(project.root, "**/*.yaml");
+    const parts = vscode.workspace.createFileSystemWatcher(all);
+    const checked = (isThere: boolean) => (uri: vscode.Uri) => {
+      const path = pathIn(project.root, uri) ?? "";
+      if (isIncludable.test(path) || this.#included(project).has(path)) this.#partChanged(uri, isThere);
+    };
     return [
       watcher,
       watcher.onDidCreate(read),
       watcher.onDidChange(read),
       watcher.onDidDelete((uri) => this.#enqueue(() => this.#forget(uri))),
+      parts,
+      parts.onDidCreate(checked(true)),
+      parts.onDidChange(checked(true)),
+      parts.onDidDelete(checked(false)),
     ];
   }
 
@@ -262,12 +273,13 @@ export class PipelineFileSupport implements vscode.Disposable {
   }
 
   /** Checks the files anew that may include the one that has changed. */
-  #partChanged(uri: vscode.Uri): void {
+  #partChanged(uri: vscode.Uri, isThere = true): void {
     const project = this.#projects.projectAround(uri);
     if (project === undefined || !uri.path.endsWith(".yaml")) return;
     const root = project.root.toString();
     const path = pathIn(project.root, uri) ?? "";
-    if (isIncludable.test(path)) this.#includable.get(root)?.add(path);
+    if (!isThere) this.#includable.get(root)?.delete(path);
+    else if (isIncludable.test(path)) this.#includable.get(root)?.add(path);
     this.#analyses.forget();
     for (const [address, { project: own, analysis }] of this.#problems.files) {
       const includes = analysis.outline.steps.some(({ include }) => include !== undefined);

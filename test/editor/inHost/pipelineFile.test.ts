@@ -63,6 +63,26 @@ describe("a pipeline file, inside the editor's host", () => {
     await until(() => vscode.languages.getDiagnostics(vscode.Uri.file(path)).length === 0);
   });
 
+  it("has the problems of a part that is changed on the disk or gone, wherever in the project that lies", async () => {
+    const part = join(root, "shared", "part.yaml");
+    const problems = () => vscode.languages.getDiagnostics(uriOf("whole.yaml")).map(({ message }) => message);
+    await mkdir(join(root, "shared"));
+    await writeFile(part, text);
+    await writeFile(
+      join(root, "pipelines", "whole.yaml"),
+      "steps: [{ include: shared/part.yaml, inputs: { a: b } }]\n",
+    );
+    await until(() => problems()[0]?.startsWith("the part has no input `a`") === true);
+    await until(() => {
+      writeFileSync(part, `inputs: { a: c }\n${text}`);
+      return problems().length === 0;
+    });
+    await rm(part);
+    await until(() => problems()[0]?.startsWith("`shared/part.yaml` can't be read") === true);
+    await rm(join(root, "pipelines", "whole.yaml"));
+    await rm(join(root, "shared"), { recursive: true });
+  });
+
   it("has no problems any more once its folder as a whole is gone or has another name, and has them again as it comes back", async () => {
     const folder = join(root, "pipelines");
     const path = join(folder, "broken.yaml");

@@ -41,12 +41,12 @@ describe("what is done around a step", function () {
           use: "sh",
           run: "echo b",
         },
-        { name: "c", if: "inputs.who", use: "sh", run: "echo c" },
+        { name: "c", if: "upper(inputs.who)", use: "sh", run: "echo c" },
         { name: "d", use: "sh", run: "echo d" },
       ],
     });
     const { run, end } = await ran(pipeline);
-    const message = "`if` takes true or false, and `inputs.who` is a text";
+    const message = "`if` takes true or false, and `upper(inputs.who)` is a text";
     assert.deepEqual(end, { kind: "failed", message: `c: ${message}` });
     assert.deepEqual(endsOf(run), [
       ["a", "skipped"],
