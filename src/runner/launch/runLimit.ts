@@ -12,9 +12,6 @@ interface RunLimitDeps {
   readonly onReached: () => void;
 }
 
-/** Within so many milliseconds a double click, or a request that is sent again, is one stop. */
-export const sameStop = 500;
-
 /** How much of a time limit is the cleanup's. A start may set a shorter limit than the file, of which half is left for the steps. */
 export function cleanupPart(limitMilliseconds: number, cleanupMilliseconds = 0): number {
   return Math.min(cleanupMilliseconds, limitMilliseconds / 2);
@@ -26,8 +23,7 @@ export class RunLimit implements Disposable {
   readonly #endsAt: number;
   readonly #cleanupMilliseconds: number;
   #cancelTimer: () => void;
-  /** When the run was first stopped. */
-  #stoppedAt: number | undefined;
+  #isStopped = false;
 
   constructor(deps: RunLimitDeps) {
     const { clock, limitMilliseconds, cleanupMilliseconds } = deps;
@@ -39,7 +35,7 @@ export class RunLimit implements Disposable {
 
   /** The run cleans up by itself, for which it has the rest of its time. */
   cleaningUp(): void {
-    if (this.#stoppedAt !== undefined) return;
+    if (this.#isStopped) return;
     this.#cancelTimer();
     const { clock, onReached } = this.#deps;
     this.#cancelTimer = clock.after(this.#endsAt - clock.monotonic(), onReached);
@@ -48,11 +44,10 @@ export class RunLimit implements Disposable {
   /** Ends the steps and lets the run clean up, as far as there is time; called again, ends it. */
   stop(): void {
     const { clock, job } = this.#deps;
-    const now = clock.monotonic();
-    if (this.#stoppedAt !== undefined && now - this.#stoppedAt < sameStop) return;
-    const time = this.#stoppedAt === undefined ? Math.min(this.#cleanupMilliseconds, this.#endsAt - now) : 0;
+    const rest = this.#endsAt - clock.monotonic();
+    const time = this.#isStopped ? 0 : Math.min(this.#cleanupMilliseconds, rest);
     this.#cancelTimer();
-    this.#stoppedAt ??= now;
+    this.#isStopped = true;
     if (time <= 0) {
       job.stop();
       return;

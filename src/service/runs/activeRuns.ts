@@ -14,7 +14,7 @@ import type { Write } from "../store/tables.ts";
 import type { Writer } from "../store/writer.ts";
 import { endOf, stoppedEnd } from "./runEnd.ts";
 import type { RunRecord } from "./runRecord.ts";
-import type { LocalWork, Runs, Work } from "./runs.ts";
+import { type LocalWork, type Runs, sameCancel, type Work } from "./runs.ts";
 
 export interface ActiveRunsDeps {
   readonly writer: Writer;
@@ -45,6 +45,8 @@ interface ActiveRun {
   /** Of the job. */
   limit: RunLimit | undefined;
   stopReason: StopReason | undefined;
+  /** When it was first cancelled, on the monotonic clock; something else may have stopped it before. */
+  cancelledAt: number | undefined;
   /** The name of the running step. */
   step: string | undefined;
   /** Settles when the end is in the database and the slot is released; undefined until there is an end to write. */
@@ -100,6 +102,7 @@ export class ActiveRuns implements Runs {
       isWithdrawn: false,
       limit: undefined,
       stopReason: undefined,
+      cancelledAt: undefined,
       step: undefined,
       ended: undefined,
       cancelTimer,
@@ -227,16 +230,19 @@ export class ActiveRuns implements Runs {
   }
 
   /**
-   * Begins to end a run, which keeps its slot until its processes are gone. The first reason to stop stays, and another cancel ends
-   * what cleans up; an ended run is left as it is. Where `cancelling` can't be written, `upToDate` says it until the end is written.
+   * Begins to end a run, which keeps its slot until its processes are gone. The first reason to stop stays, and a cancel behind
+   * another ends what cleans up; an ended run is left as it is. Where `cancelling` can't be written, `upToDate` says it until the end is written.
    * @throws PipelineError when it can't be written for a run that isn't active: then nothing has begun.
    */
   async cancel(orgId: string, runId: string, by: string): Promise<void> {
     const active = this.#runs.get(runId);
-    if (active !== undefined && !this.#stop(runId, { kind: "cancelled", by })) {
-      active.limit?.stop();
+    const now = this.#deps.clock.monotonic();
+    if (active?.cancelledAt !== undefined) {
+      if (now - active.cancelledAt >= sameCancel) active.limit?.stop();
       return;
     }
+    if (active !== undefined) active.cancelledAt = now;
+    this.#stop(runId, { kind: "cancelled", by });
     try {
       await this.#deps.writer.write((tx) => markCancelling(tx, runId));
       this.#emitRun(orgId, runId);
@@ -249,7 +255,7 @@ export class ActiveRuns implements Runs {
 
   /** The run as its row has it, and `cancelling` even where the row does not say so yet. */
   upToDate<R extends ServedRun>(run: R): R {
-    const isAhead = run.status === "running" && this.#runs.get(run.runId)?.stopReason?.kind === "cancelled";
+    const isAhead = run.status === "running" && this.#runs.get(run.runId)?.cancelledAt !== undefined;
     return isAhead ? { ...run, status: "cancelling" } : run;
   }
 

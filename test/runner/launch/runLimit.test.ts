@@ -52,12 +52,10 @@ describe("a run's time limit", () => {
     assert.deepEqual(asked, ["20000: clean 30000", "50000: stop"]);
   });
 
-  it("ends a cleanup when it is stopped again, but for a double click", () => {
+  it("ends a cleanup when it is stopped again", () => {
     const { clock, limit, asked } = limited(5000);
     limit.stop();
-    clock.advance(499);
-    limit.stop();
-    clock.advance(501);
+    clock.advance(1000);
     limit.stop();
     clock.advance(60_000);
     assert.deepEqual(asked, ["0: clean 5000", "1000: stop"]);
