@@ -1,4 +1,5 @@
 import type { Clock } from "../../machine/clock.ts";
+import type { Pipeline } from "../../pipeline/pipeline.ts";
 import type { RunningJob } from "./launch.ts";
 
 interface RunLimitDeps {
@@ -6,22 +7,25 @@ interface RunLimitDeps {
   readonly job: Pick<RunningJob, "stop">;
   /** Of the whole run. */
   readonly limitMilliseconds: number;
-  /** The cleanup's part of it, half at most; undefined for a run that cleans nothing up. */
-  readonly cleanupMilliseconds: number | undefined;
+  /** The cleanup's part of it. */
+  readonly cleanupMilliseconds: number;
   /** Called when the run has to stop by its limit: its owner says why, and calls `stop`. */
   readonly onReached: () => void;
 }
 
-/** How much of a time limit is the cleanup's. A start may set a shorter limit than the file, of which half is left for the steps. */
-export function cleanupPart(limitMilliseconds: number, cleanupMilliseconds = 0): number {
-  return Math.min(cleanupMilliseconds, limitMilliseconds / 2);
+/** How much of a run's time limit is the cleanup's: of one that is shorter than the file's half at most, the rest is the steps'. */
+export function cleanupPart(
+  limitMilliseconds: number,
+  { timeLimitSeconds, cleanupMilliseconds = 0 }: Pick<Pipeline, "timeLimitSeconds" | "cleanupMilliseconds">,
+): number {
+  const isShorter = limitMilliseconds < timeLimitSeconds * 1000;
+  return isShorter ? Math.min(cleanupMilliseconds, limitMilliseconds / 2) : cleanupMilliseconds;
 }
 
 /** Keeps a run's time limit, and stops it in order: its steps, then what cleans up. Disposed when the run is over. */
 export class RunLimit implements Disposable {
   readonly #deps: RunLimitDeps;
   readonly #endsAt: number;
-  readonly #cleanupMilliseconds: number;
   #cancelTimer: () => void;
   #isStopped = false;
 
@@ -29,8 +33,7 @@ export class RunLimit implements Disposable {
     const { clock, limitMilliseconds, cleanupMilliseconds } = deps;
     this.#deps = deps;
     this.#endsAt = clock.monotonic() + limitMilliseconds;
-    this.#cleanupMilliseconds = cleanupPart(limitMilliseconds, cleanupMilliseconds);
-    this.#cancelTimer = clock.after(limitMilliseconds - this.#cleanupMilliseconds, deps.onReached);
+    this.#cancelTimer = clock.after(limitMilliseconds - cleanupMilliseconds, deps.onReached);
   }
 
   /** The run cleans up by itself, for which it has the rest of its time. */
@@ -43,9 +46,9 @@ export class RunLimit implements Disposable {
 
   /** Ends the steps and lets the run clean up, as far as there is time; called again, ends it. */
   stop(): void {
-    const { clock, job } = this.#deps;
+    const { clock, job, cleanupMilliseconds } = this.#deps;
     const rest = this.#endsAt - clock.monotonic();
-    const time = this.#isStopped ? 0 : Math.min(this.#cleanupMilliseconds, rest);
+    const time = this.#isStopped ? 0 : Math.min(cleanupMilliseconds, rest);
     this.#cancelTimer();
     this.#isStopped = true;
     if (time <= 0) {

@@ -4,7 +4,7 @@ import type { Clock } from "../../machine/clock.ts";
 import type { Log } from "../../machine/log.ts";
 import type { RunningJob } from "../../runner/launch/launch.ts";
 import type { RunValues } from "../../runner/launch/protocol.ts";
-import { RunLimit } from "../../runner/launch/runLimit.ts";
+import { cleanupPart, RunLimit } from "../../runner/launch/runLimit.ts";
 import type { EventBus } from "../store/eventBus.ts";
 import { setRunner } from "../store/leases.ts";
 import { touchRun } from "../store/runChanges.ts";
@@ -193,9 +193,10 @@ export class ActiveRuns implements Runs {
     void write((tx) => touchRun(tx, runId)).then(() => this.#emitRun(active.orgId, runId));
     void job.identity.then((runner) => runner && write((tx) => setRunner(tx, runId, runner)));
     const origin = seconds === active.work.pipeline.timeLimitSeconds ? "file" : "start";
+    const limitMilliseconds = seconds * 1000;
     const limit = new RunLimit({
-      ...{ clock: this.#deps.clock, job, limitMilliseconds: seconds * 1000 },
-      cleanupMilliseconds: active.work.pipeline.cleanupMilliseconds,
+      ...{ clock: this.#deps.clock, job, limitMilliseconds },
+      cleanupMilliseconds: cleanupPart(limitMilliseconds, active.work.pipeline),
       onReached: () => {
         const reason = { kind: "timed-out", seconds, origin, step: active.step } as const;
         if (!this.#stop(runId, reason)) limit.stop();

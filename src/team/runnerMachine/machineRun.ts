@@ -194,7 +194,7 @@ export class MachineRun {
     }
     const { pipeline } = parsed;
     const limitMilliseconds = timeLimitSeconds * 1000;
-    const { cleanupMilliseconds } = pipeline;
+    const cleanupMilliseconds = cleanupPart(limitMilliseconds, pipeline);
     using limit = new RunLimit({
       ...{ clock, limitMilliseconds, cleanupMilliseconds },
       job: {
@@ -211,11 +211,7 @@ export class MachineRun {
       },
     });
     this.#limit = limit;
-    const cleanUpAt =
-      machineMilliseconds() +
-      limitMilliseconds -
-      cleanupPart(limitMilliseconds, cleanupMilliseconds) +
-      processMilliseconds;
+    const cleanUpAt = machineMilliseconds() + limitMilliseconds - cleanupMilliseconds + processMilliseconds;
     const root = join(this.#folder, "files");
     await mkdir(root, { recursive: true, mode: 0o700 });
     const { signal } = this.#ending;
