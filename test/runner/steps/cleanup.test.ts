@@ -127,6 +127,29 @@ describe("what cleans up", function () {
     }
   });
 
+  it("finds a list as stopped that had items left, although the last one that ran succeeded", async () => {
+    const pipeline = pipelineOf({
+      resources,
+      steps: [
+        {
+          ...{ id: "list", name: "list", each: [1, 2], use: "sh" },
+          run: "trap 'exit 0' TERM; echo up; while :; do sleep 0.1; done",
+        },
+      ],
+      finally: [
+        {
+          ...{ name: "tidy", use: "sh", run: ["true"] },
+          expect: { that: "length(steps.list) == 1 && steps.list[0].outcome == 'succeeded'" },
+        },
+      ],
+    });
+    const run: TestRun = launchTestRun(folder.path, pipeline, {
+      onOutput: ({ text }) => void (text.includes("up\n") && run.job.stop(minute)),
+    });
+    await run.job.ended;
+    assert.deepEqual(endsOf(run), ["list stopped", "tidy succeeded"]);
+  });
+
   it("is ended by another stop, and at the end of its time", async () => {
     const pipelineWith = (limit: string) =>
       pipelineOf({
