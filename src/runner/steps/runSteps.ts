@@ -71,11 +71,10 @@ class RunOfSteps {
     if (this.#isDone(() => takeInputs(this.#job, this.#deps))) {
       const end = await this.#runMain();
       if (signal.aborted) return;
-      if (end === "done" && this.#failure === undefined)
-        this.#isDone(() => giveOutputs(this.#job, this.#deps));
       await this.#cleanUp();
       // Whoever has stopped the steps knows the end.
       if (signal.aborted || end === "stopped") return;
+      if (this.#failure === undefined) this.#isDone(() => giveOutputs(this.#job, this.#deps));
     }
     const message = this.#failure;
     this.#deps.send(
