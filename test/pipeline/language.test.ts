@@ -493,6 +493,10 @@ describe("a run that begins with a later step", () => {
     assert.equal(skippedUse(other, 1), undefined);
   });
 
+  it("is refused with a step that cleans up", () => {
+    assert.equal(skippedUse(file, 3), "it is a step of `finally`, which runs in the end of every run");
+  });
+
   it("is refused in the middle of a part, and where a part uses what it would skip", () => {
     const part = `inputs: { t: }\n${steps(fine, fine)}`;
     const pipeline = valid(

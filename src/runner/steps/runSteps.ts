@@ -167,7 +167,7 @@ class RunOfSteps {
     for (const [index, step] of steps) {
       if (signal.aborted) break;
       // What a part cleans up is there only once the part has begun.
-      if (index < this.#first || !scopes.has(step.part)) this.#skip(index);
+      if (!scopes.has(step.part)) this.#skip(index);
       else await this.#runStep(index, step, signal);
     }
     clearTimeout(timer);
