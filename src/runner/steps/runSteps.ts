@@ -177,6 +177,8 @@ class RunOfSteps {
 
   async #runStep(index: number, step: Step, signal: AbortSignal): Promise<PhaseEnd> {
     const { mask, signal: ended } = this.#deps.stepContext;
+    /** The result of a step that isn't tried. */
+    const untried = (outcome: string) => (step.each === undefined ? { outcome, time: 0, attempts: 0 } : []);
     let isSkipped = false;
     let problem: string | undefined;
     try {
@@ -187,15 +189,14 @@ class RunOfSteps {
     }
     if (isSkipped) {
       this.#skip(index);
-      const nothing = step.each === undefined ? { outcome: "skipped", time: 0, attempts: 0 } : [];
-      this.#deps.scopes.add(step.part, step.id, nothing);
+      this.#deps.scopes.add(step.part, step.id, untried("skipped"));
       return "done";
     }
     this.#started(index);
     const performed =
       problem === undefined
         ? await this.#perform(index, step, signal)
-        : { outcome: failed(problem), attempts: 1, result: { outcome: "failed", time: 0, attempts: 0 } };
+        : { outcome: failed(problem), attempts: 1, result: untried("failed") };
     if (ended.aborted) return "stopped";
     const attempts = step.retry === undefined ? {} : { attempts: performed?.attempts ?? 1 };
     if (performed !== undefined) this.#deps.scopes.add(step.part, step.id, performed.result);

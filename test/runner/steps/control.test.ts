@@ -104,6 +104,27 @@ describe("what is done around a step", function () {
     }
   });
 
+  it("gives a list for `each`, empty where the step is skipped, or fails before its first item", async () => {
+    const list = { each: [1], use: "sh", run: "true", "on-failure": "continue" };
+    const pipeline = pipelineOf({
+      inputs: { no: false },
+      resources,
+      steps: [
+        { ...list, id: "skipped", if: "inputs.no" },
+        { ...list, id: "failed", if: "fromJSON('1')" },
+        { ...list, id: "none", each: "${{ fromJSON('1') }}" },
+        {
+          ...{ name: "all", use: "sh", run: ["true"] },
+          expect: {
+            that: ["steps.skipped", "steps.failed", "steps.none"].map((each) => `toJSON(${each}) == '[]'`),
+          },
+        },
+      ],
+    });
+    const { run } = await ran(pipeline);
+    assert.deepEqual(endsOf(run).at(-1), ["all", "succeeded"]);
+  });
+
   it("tries it again until it succeeds, and keeps what the last attempt left", async () => {
     let count = 0;
     using shop = await openShop((_, response) => json(response, { count: ++count }));
