@@ -9,8 +9,11 @@ interface RunLimitDeps {
   readonly limitMilliseconds: number;
   /** The cleanup's part of it. */
   readonly cleanupMilliseconds: number;
-  /** Called when the run has to stop by its limit: its owner says why, and calls `stop`. */
-  readonly onReached: () => void;
+  /**
+   * Called when the run has to stop by its limit: its owner says why, and calls `stop`.
+   * @param stepsMilliseconds what the steps had of the limit; undefined where they had all of it, or are over.
+   */
+  readonly onReached: (stepsMilliseconds?: number) => void;
 }
 
 /** How much of a run's time limit is the cleanup's: of one that is shorter than the file's half at most, the rest is the steps'. */
@@ -33,7 +36,8 @@ export class RunLimit implements Disposable {
     const { clock, limitMilliseconds, cleanupMilliseconds } = deps;
     this.#deps = deps;
     this.#endsAt = clock.monotonic() + limitMilliseconds;
-    this.#cancelTimer = clock.after(limitMilliseconds - cleanupMilliseconds, deps.onReached);
+    const steps = limitMilliseconds - cleanupMilliseconds;
+    this.#cancelTimer = clock.after(steps, () => deps.onReached(cleanupMilliseconds > 0 ? steps : undefined));
   }
 
   /** The run cleans up by itself, for which it has the rest of its time. */
@@ -41,7 +45,7 @@ export class RunLimit implements Disposable {
     if (this.#isStopped) return;
     this.#cancelTimer();
     const { clock, onReached } = this.#deps;
-    this.#cancelTimer = clock.after(this.#endsAt - clock.monotonic(), onReached);
+    this.#cancelTimer = clock.after(this.#endsAt - clock.monotonic(), () => onReached());
   }
 
   /** Ends the steps and lets the run clean up, as far as there is time; called again, ends it. */

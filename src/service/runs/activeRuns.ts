@@ -197,8 +197,9 @@ export class ActiveRuns implements Runs {
     const limit = new RunLimit({
       ...{ clock: this.#deps.clock, job, limitMilliseconds },
       cleanupMilliseconds: cleanupPart(limitMilliseconds, active.work.pipeline),
-      onReached: () => {
-        const reason = { kind: "timed-out", seconds, origin, step: active.step } as const;
+      onReached: (stepsMilliseconds) => {
+        const { step } = active;
+        const reason = { kind: "timed-out", seconds, stepsMilliseconds, origin, step } as const;
         if (!this.#stop(runId, reason)) limit.stop();
       },
     });

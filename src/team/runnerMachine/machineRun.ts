@@ -203,9 +203,10 @@ export class MachineRun {
           else this.#job.stop(cleaning);
         },
       },
-      onReached: () => {
+      onReached: (stepsMilliseconds) => {
         const origin = timeLimitSeconds === pipeline.timeLimitSeconds ? "file" : "start";
-        const reason = { kind: "timed-out", seconds: timeLimitSeconds, origin, step: this.#step } as const;
+        const limits = { seconds: timeLimitSeconds, stepsMilliseconds };
+        const reason = { kind: "timed-out", ...limits, origin, step: this.#step } as const;
         if (this.#stopReason === undefined) this.stop(reason);
         else limit.stop();
       },

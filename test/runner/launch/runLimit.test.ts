@@ -16,8 +16,8 @@ describe("a run's time limit", () => {
         ...(ofFile !== undefined && { cleanupMilliseconds: ofFile }),
       }),
       job: { stop: (cleaning) => void say(cleaning === undefined ? "stop" : `clean ${cleaning}`) },
-      onReached: () => {
-        say("reached");
+      onReached: (stepsMilliseconds) => {
+        say(stepsMilliseconds === undefined ? "reached" : `reached ${stepsMilliseconds}`);
         limit.stop();
       },
     });
@@ -38,18 +38,18 @@ describe("a run's time limit", () => {
     assert.deepEqual(asked, []);
     clock.advance(1);
     clock.advance(5000);
-    assert.deepEqual(asked, ["55000: reached", "55000: clean 5000", "60000: stop"]);
+    assert.deepEqual(asked, ["55000: reached 55000", "55000: clean 5000", "60000: stop"]);
   });
 
   it("gives the cleanup what the file says, and half at most of a start's own limit that is shorter", () => {
     const { clock, asked } = limited(50_000);
     clock.advance(10_000);
     clock.advance(50_000);
-    assert.deepEqual(asked, ["10000: reached", "10000: clean 50000", "60000: stop"]);
+    assert.deepEqual(asked, ["10000: reached 10000", "10000: clean 50000", "60000: stop"]);
     const short = limited(5000, 2000);
     short.clock.advance(1000);
     short.clock.advance(1000);
-    assert.deepEqual(short.asked, ["1000: reached", "1000: clean 1000", "2000: stop"]);
+    assert.deepEqual(short.asked, ["1000: reached 1000", "1000: clean 1000", "2000: stop"]);
   });
 
   it("bounds a cleanup that has begun by itself before the run is stopped", () => {
