@@ -442,11 +442,19 @@ finally: [{ use: shop, get: /end }]
     it(`${why} is refused`, () => assert.deepEqual(problems(including(line), files), told));
   }
 
-  it("can't stand in `finally`", () => {
-    const text = steps(fine).replace("steps:", "finally: [{ include: a.yaml }]\nsteps:");
-    assert.deepEqual(problems(text, { "a.yaml": steps(fine) }), [
-      "2:22: a part can't stand in `finally`: write its steps there, or let a part clean up by its own",
-    ]);
+  it("may stand in `finally`, where its own cleanup follows its steps", () => {
+    const text = steps(fine, "{ include: b.yaml }").replace(
+      "steps:",
+      "finally: [{ include: a.yaml }, { use: sh, run: z }]\nsteps:",
+    );
+    const part = (name: string) =>
+      steps(`{ name: ${name}, use: sh, run: x }`).replace(
+        "steps:",
+        `finally: [{ name: end ${name}, use: sh, run: y }]\nsteps:`,
+      );
+    const pipeline = valid(text, { "a.yaml": part("a"), "b.yaml": part("b") });
+    const cleanup = pipeline.steps.filter(({ isCleanup }) => isCleanup).map(({ name }) => name);
+    assert.deepEqual(cleanup, ["a", "end a", "z", "end b"]);
   });
 
   it("has at most 500 steps together with others, however they multiply", () => {

@@ -133,7 +133,7 @@ class RunOfSteps {
       case "inside": {
         const end = await this.#runStep(index, step, signal);
         if (end !== "failed") return end;
-        if (step.goesOn === true) {
+        if (step.goesOn === true || step.isCleanup === true) {
           this.#parts.mar(step.part);
           return "done";
         }
@@ -156,7 +156,7 @@ class RunOfSteps {
   /** Runs what cleans up, all of it: a step that fails doesn't keep the next one from its part. */
   async #cleanUp(): Promise<void> {
     const { pipeline } = this.#job;
-    const { cleanUpUntil, scopes, stepContext } = this.#deps;
+    const { cleanUpUntil, stepContext } = this.#deps;
     const steps = [...pipeline.steps.entries()].filter(([, { isCleanup }]) => isCleanup === true);
     const { cleanupMilliseconds } = pipeline;
     if (steps.length === 0 || cleanupMilliseconds === undefined) return;
@@ -164,12 +164,12 @@ class RunOfSteps {
     const rest = Math.min(cleanupMilliseconds, cleanUpUntil() - machineMilliseconds());
     const timer = setTimeout(() => over.abort(), Math.max(0, rest));
     const signal = AbortSignal.any([stepContext.signal, over.signal]);
+    this.#parts.cleanUp();
     for (const [index, step] of steps) {
       if (signal.aborted) break;
-      // What a part cleans up is there only once the part has begun.
-      if (!scopes.has(step.part)) this.#skip(index);
-      else await this.#runStep(index, step, signal);
+      await this.#goThrough(index, step, signal);
     }
+    if (!signal.aborted) this.#leaveParts(undefined);
     clearTimeout(timer);
     if (over.signal.aborted)
       this.#fail(`what cleans up wasn't over within ${duration(cleanupMilliseconds)}, its \`finally-limit\``);

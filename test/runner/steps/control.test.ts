@@ -234,10 +234,15 @@ describe("what is done around a step", function () {
   });
 
   describe("that is in a part", () => {
-    function withPart(main: object, part: object): Pipeline {
-      const parsed = parsePipeline(JSON.stringify(main), "main.yaml", (path) =>
-        path === "part.yaml" ? { kind: "read", text: JSON.stringify(part) } : undefined,
-      );
+    function withPart(main: object, part: object, more: object = {}): Pipeline {
+      const files = new Map([
+        ["part.yaml", part],
+        ["more.yaml", more],
+      ]);
+      const parsed = parsePipeline(JSON.stringify(main), "main.yaml", (path) => {
+        const file = files.get(path);
+        return file && { kind: "read", text: JSON.stringify(file) };
+      });
       if (parsed.kind === "invalid") assert.fail(JSON.stringify(parsed.problems));
       return parsed.pipeline;
     }
@@ -322,6 +327,74 @@ describe("what is done around a step", function () {
       assert.deepEqual(
         endsOf(run).map(([name, status]) => `${name} ${status}`),
         ["two failed", "one skipped", "last succeeded", "tidy failed"],
+      );
+    });
+
+    it("cleans up in `finally`, all of it, with inputs, outputs and a cleanup of its own", async () => {
+      const pipeline = withPart(
+        {
+          inputs: { no: false },
+          resources,
+          steps: [
+            { id: "made", name: "made", use: "sh", run: "echo 7" },
+            { name: "fails", use: "sh", run: "exit 1" },
+          ],
+          finally: [
+            { id: "bad", include: "part.yaml", inputs: { who: "bad" } },
+            { id: "a", include: "part.yaml", inputs: { who: "${{ steps.made.stdout }}" } },
+            { if: "inputs.no", include: "part.yaml", inputs: { who: "x" } },
+            { include: "part.yaml", inputs: { who: "x", times: "${{ steps.made.stdout }}" } },
+            {
+              ...{ name: "last", use: "sh", run: ["true"] },
+              expect: {
+                that: "steps.a.said == '7 x1' && steps.bad.outcome == 'failed' && steps.bad.said == 'bad x1'",
+              },
+            },
+          ],
+        },
+        greeting,
+      );
+      const { run, end } = await ran(pipeline);
+      assert.equal(end.kind, "failed");
+      assert.deepEqual(
+        endsOf(run).map(([name, status]) => `${name} ${status}`),
+        [
+          ...["made succeeded", "fails failed"],
+          ...["one succeeded", "two failed", "tidy succeeded"],
+          ...["one succeeded", "two succeeded", "tidy succeeded"],
+          ...["one skipped", "two skipped", "tidy skipped"],
+          ...["one failed", "two skipped", "tidy skipped"],
+          "last succeeded",
+        ],
+      );
+    });
+
+    it("cleans up by another part only where it has begun", async () => {
+      const including = {
+        ...greeting,
+        finally: [{ include: "more.yaml", inputs: { who: "${{ steps.one.stdout }}" } }],
+      };
+      const { finally: _, ...more } = { ...greeting, steps: greeting.steps.slice(0, 1) };
+      const pipeline = withPart(
+        {
+          inputs: { no: false },
+          resources,
+          steps: [
+            { include: "part.yaml", inputs: { who: "bad" } },
+            { if: "inputs.no", include: "part.yaml", inputs: { who: "x" } },
+          ],
+        },
+        including,
+        more,
+      );
+      const { run } = await ran(pipeline);
+      assert.ok(logOf(run).includes("bad x1 x1\n"));
+      assert.deepEqual(
+        endsOf(run).map(([name, status]) => `${name} ${status}`),
+        [
+          ...["one succeeded", "two failed", "one skipped", "one succeeded"],
+          ...["one not-reached", "two not-reached"],
+        ],
       );
     });
 
