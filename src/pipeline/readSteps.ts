@@ -75,7 +75,7 @@ export class PlannedSteps {
         to.push({
           ...step,
           ...planOf(entry, at, reading),
-          ...(part !== undefined && { part }),
+          ...(part !== undefined && { part, name: `${this.parts[part]?.name}: ${step.name}` }),
           ...(to === this.cleanup && { isCleanup: true }),
         });
       }
@@ -109,7 +109,7 @@ export class PlannedSteps {
     checkGiven(file.inputs ?? {}, pipeline.inputs ?? [], path, problems);
     const index =
       this.parts.push({
-        name: file.name ?? quoted(file.include),
+        name: file.name ?? file.id ?? quoted(file.include),
         ...(reading.part !== undefined && { parent: reading.part }),
         ...controlOf(file),
         ...(to === this.cleanup && { isCleanup: true, goesOn: true }),

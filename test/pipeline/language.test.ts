@@ -323,15 +323,15 @@ finally: [{ use: shop, get: /end }]
         step.type === "http" ? step.address.base : "",
       ]),
       [
-        ["POST /login", 0, undefined, "http://${{@0  inputs.host }}"],
+        ["login: POST /login", 0, undefined, "http://${{@0  inputs.host }}"],
         ["GET /${{ steps.login.token }}", undefined, undefined, "http://${{ inputs.host }}"],
         ["GET /end", undefined, true, "http://${{ inputs.host }}"],
-        ["logout", 0, true, ""],
+        ["login: logout", 0, true, ""],
       ],
     );
     assert.deepEqual(pipeline.parts, [
       {
-        name: "parts/login.yaml",
+        name: "login",
         id: "login",
         given: { user: "${{ run.id }}" },
         inputs: [{ name: "user", type: "text" }],
@@ -454,7 +454,7 @@ finally: [{ use: shop, get: /end }]
       );
     const pipeline = valid(text, { "a.yaml": part("a"), "b.yaml": part("b") });
     const cleanup = pipeline.steps.filter(({ isCleanup }) => isCleanup).map(({ name }) => name);
-    assert.deepEqual(cleanup, ["a", "end a", "z", "end b"]);
+    assert.deepEqual(cleanup, ["a.yaml: a", "a.yaml: end a", "z", "b.yaml: end b"]);
   });
 
   it("has at most 500 steps together with others, however they multiply", () => {

@@ -295,10 +295,10 @@ describe("what is done around a step", function () {
       const { run, end } = await ran(pipeline);
       assert.deepEqual(end, { kind: "succeeded" });
       assert.deepEqual(endsOf(run), [
-        ["one", "skipped"],
-        ["two", "skipped"],
+        ["a: one", "skipped"],
+        ["a: two", "skipped"],
         ["last", "succeeded"],
-        ["tidy", "skipped"],
+        ["a: tidy", "skipped"],
       ]);
     });
 
@@ -322,11 +322,11 @@ describe("what is done around a step", function () {
       const { run, end } = await ran(pipeline);
       assert.deepEqual(end, {
         kind: "failed",
-        message: "two: exited with 1, expected 0; it printed nothing",
+        message: "a: two: exited with 1, expected 0; it printed nothing",
       });
       assert.deepEqual(
         endsOf(run).map(([name, status]) => `${name} ${status}`),
-        ["two failed", "one skipped", "last succeeded", "tidy failed"],
+        ["a: two failed", "a: one skipped", "last succeeded", "a: tidy failed"],
       );
     });
 
@@ -360,10 +360,10 @@ describe("what is done around a step", function () {
         endsOf(run).map(([name, status]) => `${name} ${status}`),
         [
           ...["made succeeded", "fails failed"],
-          ...["one succeeded", "two failed", "tidy succeeded"],
-          ...["one succeeded", "two succeeded", "tidy succeeded"],
-          ...["one skipped", "two skipped", "tidy skipped"],
-          ...["one failed", "two skipped", "tidy skipped"],
+          ...["bad: one succeeded", "bad: two failed", "bad: tidy succeeded"],
+          ...["a: one succeeded", "a: two succeeded", "a: tidy succeeded"],
+          ...["part.yaml: one skipped", "part.yaml: two skipped", "part.yaml: tidy skipped"],
+          ...["part.yaml: one failed", "part.yaml: two skipped", "part.yaml: tidy skipped"],
           "last succeeded",
         ],
       );
@@ -392,8 +392,9 @@ describe("what is done around a step", function () {
       assert.deepEqual(
         endsOf(run).map(([name, status]) => `${name} ${status}`),
         [
-          ...["one succeeded", "two failed", "one skipped", "one succeeded"],
-          ...["one not-reached", "two not-reached"],
+          ...["part.yaml: one succeeded", "part.yaml: two failed"],
+          ...["more.yaml: one skipped", "more.yaml: one succeeded"],
+          ...["part.yaml: one not-reached", "part.yaml: two not-reached"],
         ],
       );
     });
@@ -411,11 +412,11 @@ describe("what is done around a step", function () {
       );
       const { run, end } = await ran(pipeline);
       const message = "the input `times` takes a number, and it is given a text";
-      assert.deepEqual(end, { kind: "failed", message: `one: ${message}` });
+      assert.deepEqual(end, { kind: "failed", message: `part.yaml: one: ${message}` });
       assert.deepEqual(endsOf(run), [
-        ["one", "failed", message],
-        ["tidy", "skipped"],
-        ["two", "not-reached"],
+        ["part.yaml: one", "failed", message],
+        ["part.yaml: tidy", "skipped"],
+        ["part.yaml: two", "not-reached"],
         ["last", "not-reached"],
       ]);
     });
