@@ -284,7 +284,6 @@ function withoutNul<T extends object>(words: T): T {
   return { ...words, ...Object.fromEntries(entries) };
 }
 
-/** Why a run was stopped: what somebody has asked for goes before what its runner did by itself. */
 /** The first reason stays. */
 function reasonAfter(before: string | null, reason: StopReason, now: number): StopReason {
   if (before === null) return reason;
@@ -293,12 +292,13 @@ function reasonAfter(before: string | null, reason: StopReason, now: number): St
   return isAnother ? { ...first, again: true } : first;
 }
 
+/** Why a run was stopped. Its runner says what it did by itself only where that came before what somebody has asked for. */
 function stopReasonOf(
   { stopReason }: HeldRun,
   message: Extract<RunnerMessage, { kind: "ended" }>,
 ): StopReason | undefined {
-  if (stopReason !== null) return stopReasonSchema.parse(JSON.parse(stopReason));
-  return message.stopReason && withoutNul(message.stopReason);
+  if (message.stopReason !== undefined) return withoutNul(message.stopReason);
+  return stopReason === null ? undefined : stopReasonSchema.parse(JSON.parse(stopReason));
 }
 
 function notHeld(): PipelineError {
