@@ -38,6 +38,8 @@ const partSchema = z.object({
   id: z.optional(z.string()),
   if: z.optional(z.string()),
   goesOn: z.optional(z.literal(true)),
+  /** It stands in `finally`. */
+  isCleanup: z.optional(z.literal(true)),
   /** What the includer gives for its inputs. */
   given: written,
   inputs: z.array(inputSchema),

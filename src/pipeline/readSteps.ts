@@ -47,7 +47,7 @@ export class PlannedSteps {
   readonly #files: PartFiles;
   /** The resources of type browser that have a page. */
   readonly #opened = new Set<string>();
-  /** The cleanup of the parts, the last included first. */
+  /** The cleanup of the parts among the steps, the last included first. */
   readonly #partCleanups: (() => void)[] = [];
   #partSteps = 0;
 
@@ -76,7 +76,7 @@ export class PlannedSteps {
         to.push({
           ...step,
           ...planOf(entry, at, reading),
-          ...(part !== undefined && { part }),
+          ...(part !== undefined && { part, name: `${this.parts[part]?.name}: ${step.name}` }),
           ...(to === this.cleanup && { isCleanup: true }),
         });
       }
@@ -103,14 +103,6 @@ export class PlannedSteps {
     const file = checkShape(shape, entry, path, problems);
     if (file === undefined) return;
     const at = [...path, "include"];
-    // The runner enters parts only among the steps before the cleanup.
-    if (to === this.cleanup) {
-      problems.add(
-        at,
-        "a part can't stand in `finally`: write its steps there, or let a part clean up by its own",
-      );
-      return;
-    }
     const found = this.#partOf(file.include, reading);
     if (found.kind === "unusable") problems.add(at, found.problem);
     if (found.kind !== "file") return;
@@ -118,9 +110,10 @@ export class PlannedSteps {
     checkGiven(file.inputs ?? {}, pipeline.inputs ?? [], path, reading);
     const index =
       this.parts.push({
-        name: file.name ?? quoted(file.include),
+        name: file.name ?? file.id ?? quoted(file.include),
         ...(reading.part !== undefined && { parent: reading.part }),
         ...controlOf(file),
+        ...(to === this.cleanup && { isCleanup: true, goesOn: true }),
         given: file.inputs ?? {},
         inputs: pipeline.inputs ?? [],
         outputs: pipeline.outputs ?? {},
@@ -135,7 +128,9 @@ export class PlannedSteps {
       depth: reading.depth + 1,
     };
     this.#readAll(value["steps"], ["steps"], part, to);
-    this.#partCleanups.unshift(() => this.#readAll(value["finally"], ["finally"], part, this.cleanup));
+    const readCleanup = () => this.#readAll(value["finally"], ["finally"], part, this.cleanup);
+    if (to === this.cleanup) readCleanup();
+    else this.#partCleanups.unshift(readCleanup);
     const [first] = inside.sorted();
     if (first !== undefined)
       problems.add(

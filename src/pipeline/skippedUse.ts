@@ -7,8 +7,8 @@ import type { Pipeline } from "./pipeline.ts";
 const contexts: readonly ContextName[] = ["env", "inputs", "steps", "run", "each", "this"];
 
 /**
- * Why a run can't begin with a later step: one from there on uses the result of a step before. What runs in `finally` looks first
- * whether it is there.
+ * Why a run can't begin with a step: it cleans up, is in the middle of a part, or one from there on uses the result of a step
+ * before. What runs in `finally` looks first whether it is there.
  *
  * @param first the index of the step that the run begins with.
  * @returns undefined where nothing stands in its way.
@@ -23,7 +23,8 @@ export function skippedUse(pipeline: Pipeline, first: number): string | undefine
   const before = steps.slice(0, first).map(({ id, part }) => ({ id, part: outermost(part) }));
   const kept = steps.slice(first).filter(({ isCleanup }) => isCleanup !== true);
   const [begin] = kept;
-  const within = begin === undefined ? undefined : outermost(begin.part);
+  if (begin === undefined) return "it is a step of `finally`, which runs in the end of every run";
+  const within = outermost(begin.part);
   if (within !== undefined && before.some(({ part }) => part === within)) {
     return `it is a step of \`${parts[within]?.name}\`, which begins with its first step`;
   }

@@ -478,15 +478,15 @@ finally: [{ use: shop, get: /end }]
         step.type === "http" ? step.address.base : "",
       ]),
       [
-        ["POST /login", 0, undefined, "http://${{@0  inputs.host }}"],
+        ["login: POST /login", 0, undefined, "http://${{@0  inputs.host }}"],
         ["GET /${{ steps.login.token }}", undefined, undefined, "http://${{ inputs.host }}"],
         ["GET /end", undefined, true, "http://${{ inputs.host }}"],
-        ["logout", 0, true, ""],
+        ["login: logout", 0, true, ""],
       ],
     );
     assert.deepEqual(pipeline.parts, [
       {
-        name: "parts/login.yaml",
+        name: "login",
         id: "login",
         given: { user: "${{ run.id }}" },
         inputs: [{ name: "user", type: "text" }],
@@ -597,11 +597,19 @@ finally: [{ use: shop, get: /end }]
     it(`${why} is refused`, () => assert.deepEqual(problems(including(line), files), told));
   }
 
-  it("can't stand in `finally`", () => {
-    const text = steps(fine).replace("steps:", "finally: [{ include: a.yaml }]\nsteps:");
-    assert.deepEqual(problems(text, { "a.yaml": steps(fine) }), [
-      "2:22: a part can't stand in `finally`: write its steps there, or let a part clean up by its own",
-    ]);
+  it("may stand in `finally`, where its own cleanup follows its steps", () => {
+    const text = steps(fine, "{ include: b.yaml }").replace(
+      "steps:",
+      "finally: [{ include: a.yaml }, { use: sh, run: z }]\nsteps:",
+    );
+    const part = (name: string) =>
+      steps(`{ name: ${name}, use: sh, run: x }`).replace(
+        "steps:",
+        `finally: [{ name: end ${name}, use: sh, run: y }]\nsteps:`,
+      );
+    const pipeline = valid(text, { "a.yaml": part("a"), "b.yaml": part("b") });
+    const cleanup = pipeline.steps.filter(({ isCleanup }) => isCleanup).map(({ name }) => name);
+    assert.deepEqual(cleanup, ["a.yaml: a", "a.yaml: end a", "z", "b.yaml: end b"]);
   });
 
   it("has at most 500 steps together with others, however they multiply", () => {
@@ -658,6 +666,10 @@ describe("a run that begins with a later step", () => {
       ),
     );
     assert.equal(skippedUse(other, 1), undefined);
+  });
+
+  it("is refused with a step that cleans up", () => {
+    assert.equal(skippedUse(file, 3), "it is a step of `finally`, which runs in the end of every run");
   });
 
   it("is refused in the middle of a part, and where a part uses what it would skip", () => {
