@@ -8,7 +8,7 @@ import type { ProjectNames } from "../session/projectNames.ts";
 import type { RunList } from "../session/runList.ts";
 import type { Session } from "../session/session.ts";
 import { Emitter } from "../window/observable.ts";
-import type { WindowFiles } from "../window/windowFiles.ts";
+import { secondLookTime, type WindowFiles } from "../window/windowFiles.ts";
 import { fileTooltip, type PipelineNode, PipelineTree, pipelineViewRow } from "./pipelineTree.ts";
 import { type RowContext, type RowItems, rowContext } from "./runRow.ts";
 import { type ContextKeys, pipelinesWelcome } from "./welcome.ts";
@@ -38,6 +38,9 @@ export class PipelinesView implements TreeDataProvider<PipelineNode>, Disposable
   readonly #subscriptions: Disposable[];
   #retained: Disposable | undefined;
   #reads = 0;
+  /** What was found at the last reading. */
+  #found = "";
+  #cancelSecondLook = () => {};
   #projects: readonly LocalProject[] = [];
 
   constructor(deps: PipelinesViewDeps) {
@@ -72,6 +75,7 @@ export class PipelinesView implements TreeDataProvider<PipelineNode>, Disposable
 
   dispose(): void {
     this.#reads += 1;
+    this.#cancelSecondLook();
     for (const subscription of this.#subscriptions) subscription.dispose();
     this.#retained?.dispose();
   }
@@ -109,11 +113,26 @@ export class PipelinesView implements TreeDataProvider<PipelineNode>, Disposable
     );
     // A later read has overtaken this one.
     if (read !== this.#reads) return;
+    this.#lookAgain(found);
     this.#tree.update(found);
     this.#tree.takeRuns(this.#runs(), this.#deps.projectNames.current);
     this.#changed.emit(undefined);
     contexts.set("pipelineRuns.pipelinesWelcome", pipelinesWelcome(value));
     this.#updateNames();
+  }
+
+  /** Reads the files once more a moment later if they have changed. */
+  #lookAgain(read: Parameters<PipelineTree["update"]>[0]): void {
+    const found = JSON.stringify(
+      read.map(({ project, files }) => [
+        project.root,
+        files.map(({ path, parsed }) => [path, parsed.kind === "invalid" ? parsed.problems : []]),
+      ]),
+    );
+    if (found === this.#found) return;
+    this.#found = found;
+    this.#cancelSecondLook();
+    this.#cancelSecondLook = this.#deps.clock.after(secondLookTime, () => void this.#deps.files.refresh());
   }
 
   #parse(text: string, path: string): ParsedPipeline {
