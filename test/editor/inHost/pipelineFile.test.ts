@@ -311,7 +311,8 @@ describe("a pipeline file, inside the editor's host", () => {
     assert.equal(run?.command?.command, "pipelineRuns.run");
     assert.deepEqual(run?.command?.arguments?.[0]?.pipeline, "right");
     await settings().update("codeLens", false, vscode.ConfigurationTarget.Global);
-    assert.deepEqual(await lenses(), []);
+    // A setting comes to the extension in the editor's own time.
+    while ((await lenses()).length > 0);
     await settings().update("codeLens", undefined, vscode.ConfigurationTarget.Global);
     await mkdir(join(root, "other", "pipelines"), { recursive: true });
     const uri = vscode.Uri.file(join(root, "other", "pipelines", "foreign.yaml"));
