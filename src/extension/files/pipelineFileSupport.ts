@@ -50,6 +50,8 @@ export class PipelineFileSupport implements vscode.Disposable {
   /** The files in `pipelines/` and `parts/`, by the project's root. A file elsewhere is offered once another includes it. */
   readonly #includable = new Map<string, Set<string>>();
   #reading = Promise.resolve();
+  /** The projects whose files will be read anew. */
+  readonly #due = new Set<FileProject>();
   /** How often the shown problems of a file have changed. */
   #changes = 0;
   #secondLook: NodeJS.Timeout | undefined;
@@ -170,7 +172,10 @@ export class PipelineFileSupport implements vscode.Disposable {
    * came and went.
    */
   #survey(project: FileProject): void {
+    if (this.#due.has(project)) return;
+    this.#due.add(project);
     this.#enqueue(async () => {
+      this.#due.delete(project);
       const before = this.#changes;
       await this.#readFiles(project);
       if (this.#changes === before) return;

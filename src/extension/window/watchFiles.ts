@@ -1,12 +1,12 @@
 import * as vscode from "vscode";
 
 /** In milliseconds: a checkout changes many files at once. */
-const debounceTime = 150;
+const gatherTime = 150;
 
 /** Called, once for changes that come together, when the window's folders, its trust or its pipeline files change. */
 export function watchWindowFiles(onChange: () => void): vscode.Disposable {
   const { workspace } = vscode;
-  const calmly = debounced(onChange);
+  const calmly = gathered(onChange);
   return vscode.Disposable.from(
     calmly,
     workspace.onDidChangeWorkspaceFolders(calmly.tell),
@@ -24,36 +24,39 @@ export function watchWindowFiles(onChange: () => void): vscode.Disposable {
 
 /** The same for one project's files, wherever they are. */
 export function watchProjectFiles(root: vscode.Uri, onChange: () => void): vscode.Disposable {
-  const calmly = debounced(onChange);
+  const calmly = gathered(onChange);
   const watcher = vscode.workspace.createFileSystemWatcher(new vscode.RelativePattern(root, "**"));
   return vscode.Disposable.from(calmly, watching(watcher, calmly.tell));
 }
 
-/**
- * Whether it is a pipeline file or one that another may include, or may be a folder of some: for a folder that comes or goes as
- * a whole the editor may report nothing but the folder.
- */
+/** Whether it is a pipeline file, one that another may include, or a folder where such files are expected. */
 function mayConcern({ path }: vscode.Uri): boolean {
-  return /\.yaml$|\/[^/.]+$|\/(?:pipelines|parts)\//.test(path);
+  return /\.yaml$|\/(?:pipelines|parts)(?:\/|$)/.test(path);
 }
 
 function watching(watcher: vscode.FileSystemWatcher, onChange: () => void): vscode.Disposable {
-  const tell = (uri: vscode.Uri) => {
-    if (mayConcern(uri)) onChange();
+  // For a folder that comes or goes as a whole the editor may report nothing but the folder, whose name may be any.
+  const comeOrGone = (uri: vscode.Uri) => {
+    if (mayConcern(uri) || /\/[^/.]+$/.test(uri.path)) onChange();
   };
   return vscode.Disposable.from(
     watcher,
-    watcher.onDidCreate(tell),
-    watcher.onDidChange(tell),
-    watcher.onDidDelete(tell),
+    watcher.onDidCreate(comeOrGone),
+    watcher.onDidDelete(comeOrGone),
+    watcher.onDidChange((uri) => {
+      if (mayConcern(uri)) onChange();
+    }),
   );
 }
 
-function debounced(onChange: () => void) {
+/** Calls once for what is told within the time, also while changes go on. */
+function gathered(onChange: () => void) {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const tell = () => {
-    clearTimeout(timer);
-    timer = setTimeout(onChange, debounceTime);
+    timer ??= setTimeout(() => {
+      timer = undefined;
+      onChange();
+    }, gatherTime);
   };
   return { tell, dispose: () => clearTimeout(timer) };
 }
