@@ -123,7 +123,8 @@ export async function readPipelineFile(
     return { text: read.text, parsed: parse(read.text, path) };
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    const isGone = error instanceof Error && "code" in error && error.code === "ENOENT";
+    const code = error instanceof Error && "code" in error ? error.code : undefined;
+    const isGone = code === "ENOENT" || code === "ENOTDIR";
     return { ...unreadable({ message: `the file can't be read: ${why}` }), ...(isGone ? { isGone } : {}) };
   }
 }

@@ -42,13 +42,11 @@ export class FileProblems implements Disposable {
 
   /** A file as it is now. */
   put(uri: string, project: string, analysis: Analysis, isPart = false): void {
-    this.#forgetTyping(uri);
     this.#files.set(uri, { project, analysis, isPart });
     this.#showProject(project);
   }
 
   remove(uri: string): void {
-    this.#forgetTyping(uri);
     const project = this.#files.get(uri)?.project;
     this.#files.delete(uri);
     this.#showOf(uri, []);
@@ -108,11 +106,6 @@ export class FileProblems implements Disposable {
     if (problems.length === 0) this.#shown.delete(uri);
     else this.#shown.set(uri, told);
     this.#deps.show(uri, problems);
-  }
-
-  #forgetTyping(uri: string): void {
-    this.#typing.get(uri)?.dispose();
-    this.#typing.delete(uri);
   }
 }
 

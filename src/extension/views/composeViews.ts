@@ -43,7 +43,7 @@ export function composeViews(deps: ComposeViewsDeps): Trees {
       },
       isTrusted: () => workspace.isTrusted,
       watch: watchWindowFiles,
-      watchRoot: watchProjectFiles,
+      watchRoot: (root, onChange) => watchProjectFiles(vscode.Uri.file(root), onChange),
     }),
   );
   const shared = {

@@ -66,7 +66,16 @@ describe("the problems of pipeline files", () => {
     assert.equal(later.length, 1);
     later[0]?.();
     assert.equal(told.length, 1);
-    assert.equal(later.length, 0);
+  });
+
+  it("are read after the pause also when the file was read for another reason meanwhile", () => {
+    using looked = look();
+    const { problems, told, later } = looked;
+    problems.typed(uri("a.yaml"), () => problems.put(uri("a.yaml"), root, analyse(good, "a.yaml")));
+    problems.put(uri("a.yaml"), root, analyse("x", "a.yaml"));
+    problems.remove(uri("b.yaml"));
+    later[0]?.();
+    assert.deepEqual(told.at(-1), ["a.yaml"]);
   });
 
   it("are forgotten with the project that leaves the window", () => {

@@ -67,11 +67,9 @@ export function views(at: OwnService): void {
       assert.match(said, /fails\s*failed\s*only: exited with 3, expected 0.*run_\w+/);
       assert.match(said, /only\s+█+\s+\d+/);
       await at.window.page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
-      await runs.choose(/^failsfailed/, "Copy Run ID");
-      await at.window.page
-        .locator(".statusbar")
-        .getByText(/Copied run_/)
-        .waitFor();
+      // It is said for three seconds only.
+      const told = at.window.page.locator(".statusbar").getByText(/Copied run_/);
+      await Promise.all([told.waitFor(), runs.choose(/^failsfailed/, "Copy Run ID")]);
       const copied = await at.window.page.evaluate<string>("navigator.clipboard.readText()");
       assert.equal(JSON.parse((await at.tool.run(["runs", "show", copied, "--json"])).stdout).ok, true);
     });
