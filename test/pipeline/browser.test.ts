@@ -25,7 +25,7 @@ steps:
       - check: { label: /stock$/i }
       - uncheck: { css: "#sale", text: Sale }
       - click: { role: button, name: Go }
-      - wait-for: { text: 3 results, count: 1 }
+      - wait-for: { text: 3 results, count: 1, frame: { title: List, name: /^l/, test-id: 7, css: iframe } }
     expect:
       status: 2xx
       url: lamps
@@ -55,7 +55,20 @@ steps:
           },
           { kind: "uncheck", target: { kind: "css", selector: "#sale", text: text("Sale") } },
           { kind: "click", target: { kind: "role", role: "button", name: text("Go") } },
-          { kind: "wait-for", target: { kind: "text", text: text("3 results") }, count: 1 },
+          {
+            kind: "wait-for",
+            target: {
+              kind: "text",
+              text: text("3 results"),
+              frame: {
+                title: text("List"),
+                name: { kind: "matches", source: "^l", flags: "" },
+                testId: "7",
+                css: "iframe",
+              },
+            },
+            count: 1,
+          },
         ],
         timeoutMilliseconds: 5000,
         expect: {
@@ -142,6 +155,14 @@ steps:
       "3:72: an element is said in one way, and this one already has `label`",
       "3:95: `name` stands beside a `role`",
       "3:129: `text` can't stand beside `label`",
+    ],
+    [
+      "with a frame that is none, or in which there is no element",
+      "  - { use: web, goto: /, actions: [{ click: { text: a, frame: {} } }, { click: { text: a, frame: { titel: b } } }, { press: { key: a, frame: { title: b } } }, { click: { text: a, frame: pay } }] }",
+      "3:63: this names no frame; it needs one of title, name, test-id, css",
+      "3:100: `frame` has no `titel`; did you mean `title`?",
+      "3:125: this names no element; it needs one of role, label, placeholder, test-id, css, text",
+      "3:187: expected a map of names and values",
     ],
     [
       "with a misspelt part of an element",

@@ -63,6 +63,16 @@ const targetTexts: FieldTexts = {
   text: {
     meaning: `The innermost element that holds this text; beside \`role\`, \`test-id\` or \`css\`, the one of those that does: ${expectedText}.`,
   },
+  frame: {
+    meaning: "The `iframe` that the element is in, at any depth.",
+    byDefault: "none: it is in the page itself",
+  },
+  ...inside("frame", {
+    title: { meaning: `The frame's \`title\`: ${expectedText}.` },
+    name: { meaning: `The frame's \`name\`: ${expectedText}.` },
+    "test-id": { meaning: "The frame's `data-testid`." },
+    css: { meaning: "A CSS selector that selects the frame's element." },
+  }),
 };
 
 const count: FieldText = {

@@ -11,7 +11,7 @@ import {
   seenElementsFileSchema,
   type TargetFile,
 } from "./browserFile.ts";
-import type { Action, ElementTarget, SeenElements } from "./browserStep.ts";
+import type { Action, ElementTarget, FrameTarget, SeenElements } from "./browserStep.ts";
 
 const actionNames = Object.keys(actionFileSchemas);
 
@@ -117,11 +117,31 @@ const ways = ["role", "label", "placeholder", "test-id", "css"] as const;
 
 /** Whether any element is named. */
 function namesTarget(file: TargetFile): boolean {
-  return file.text !== undefined || file.name !== undefined || ways.some((way) => file[way] !== undefined);
+  const named = ["text", "name", "frame", ...ways] as const;
+  return named.some((way) => file[way] !== undefined);
+}
+
+function readTarget(file: TargetFile, path: Path, reading: StepReading): ElementTarget | undefined {
+  const target = readElement(file, path, reading);
+  const frame = file.frame && readFrame(file.frame, [...path, "frame"], reading);
+  return target && frame ? { ...target, frame } : target;
+}
+
+function readFrame(file: NonNullable<TargetFile["frame"]>, path: Path, reading: StepReading): FrameTarget {
+  const { title, name, css } = file;
+  const testId = file["test-id"];
+  if (Object.keys(file).length === 0)
+    reading.problems.add(path, "this names no frame; it needs one of title, name, test-id, css");
+  return {
+    title: title === undefined ? undefined : readExpected(title, [...path, "title"], reading),
+    name: name === undefined ? undefined : readExpected(name, [...path, "name"], reading),
+    testId: testId === undefined ? undefined : writtenText(testId, [...path, "test-id"], reading.source),
+    css,
+  };
 }
 
 /** @returns undefined unless the element is named in exactly one way. */
-function readTarget(file: TargetFile, path: Path, reading: StepReading): ElementTarget | undefined {
+function readElement(file: TargetFile, path: Path, reading: StepReading): ElementTarget | undefined {
   const { problems, source } = reading;
   const [way, ...others] = ways.filter((name) => file[name] !== undefined);
   for (const other of others) {

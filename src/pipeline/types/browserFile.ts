@@ -26,6 +26,13 @@ const role = z.enum(roles, {
   },
 });
 
+const frame = z.strictObject({
+  title: z.optional(filledWords),
+  name: z.optional(filledWords),
+  "test-id": z.optional(filledWords),
+  css: z.optional(nonEmpty),
+});
+
 const target = {
   role: z.optional(role),
   name: z.optional(filledWords),
@@ -34,6 +41,7 @@ const target = {
   "test-id": z.optional(filledWords),
   css: z.optional(z.string().check(z.minLength(1, emptyText))),
   text: z.optional(filledWords),
+  frame: z.optional(frame),
 };
 
 const targetFileSchema = z.strictObject(target);

@@ -89,21 +89,49 @@ export const roles = [
 
 const text = z.optional(textExpectationSchema);
 
+/** A frame of a page, at any depth. All that is said of it fits. */
+const frameSchema = z.object({
+  title: text,
+  name: text,
+  testId: z.optional(z.string()),
+  css: z.optional(z.string()),
+});
+
+export type FrameTarget = DeepReadonly<z.infer<typeof frameSchema>>;
+
+/** Without it, the element is in the page itself. */
+const inFrame = { frame: z.optional(frameSchema) };
+
 /** How an element of a page is found. `text` beside another way narrows it to elements that contain the text. */
 const targetSchema = z.discriminatedUnion("kind", [
-  z.object({ kind: z.literal("role"), role: z.enum(roles), name: z.optional(textExpectationSchema), text }),
-  z.object({ kind: z.literal("label"), label: textExpectationSchema }),
-  z.object({ kind: z.literal("placeholder"), placeholder: textExpectationSchema }),
-  z.object({ kind: z.literal("test-id"), testId: z.string(), text }),
-  z.object({ kind: z.literal("css"), selector: z.string(), text }),
+  z.object({ kind: z.literal("role"), role: z.enum(roles), name: text, text, ...inFrame }),
+  z.object({ kind: z.literal("label"), label: textExpectationSchema, ...inFrame }),
+  z.object({ kind: z.literal("placeholder"), placeholder: textExpectationSchema, ...inFrame }),
+  z.object({ kind: z.literal("test-id"), testId: z.string(), text, ...inFrame }),
+  z.object({ kind: z.literal("css"), selector: z.string(), text, ...inFrame }),
   /** The innermost element that contains it. */
-  z.object({ kind: z.literal("text"), text: textExpectationSchema }),
+  z.object({ kind: z.literal("text"), text: textExpectationSchema, ...inFrame }),
 ]);
 
 export type ElementTarget = DeepReadonly<z.infer<typeof targetSchema>>;
 
 /** The element, for messages: "the button `Go`". */
 function describeTarget(target: ElementTarget): string {
+  return `${describeElement(target)}${target.frame === undefined ? "" : ` in ${describeFrame(target.frame)}`}`;
+}
+
+/** The frame, for messages: "the frame with the title `Payment`". */
+function describeFrame({ title, name, testId, css }: FrameTarget): string {
+  const ways = [
+    ...(title === undefined ? [] : [`the title ${describeExpectation(title)}`]),
+    ...(name === undefined ? [] : [`the name ${describeExpectation(name)}`]),
+    ...(testId === undefined ? [] : [`the test id \`${testId}\``]),
+    ...(css === undefined ? [] : [`the selector \`${css}\``]),
+  ];
+  return `the frame with ${ways.join(" and ")}`;
+}
+
+function describeElement(target: ElementTarget): string {
   switch (target.kind) {
     case "role": {
       const name = target.name === undefined ? "" : ` ${describeExpectation(target.name)}`;
