@@ -26,6 +26,9 @@ steps:
       - uncheck: { css: "#sale", text: Sale }
       - click: { role: button, name: Go }
       - wait-for: { text: 3 results, count: 1, frame: { title: List, name: /^l/, test-id: 7, css: iframe } }
+      - dialog: dismiss
+      - dialog: { text: 7 }
+      - tab: { title: /^L/, url: lamps }
     expect:
       status: 2xx
       url: lamps
@@ -69,6 +72,9 @@ steps:
             },
             count: 1,
           },
+          { kind: "dialog", answer: "dismiss" },
+          { kind: "dialog", answer: "accept", text: "7" },
+          { kind: "tab", title: { kind: "matches", source: "^L", flags: "" }, url: text("lamps") },
         ],
         timeoutMilliseconds: 5000,
         expect: {
@@ -132,14 +138,14 @@ steps:
       "with an action that there isn't",
       "  - { use: web, goto: /, actions: [{ clik: { text: x } }, { dance: 1 }] }",
       "3:38: there is no action `clik`; did you mean `click`?",
-      "3:61: there is no action `dance`; the actions are click, fill, press, select, check, uncheck, wait-for",
+      "3:61: there is no action `dance`; the actions are click, fill, press, select, check, uncheck, wait-for, dialog, tab",
     ],
     [
       "with two actions in one entry, or none",
       "  - { use: web, goto: /, actions: [{ click: { text: x }, press: Tab }, go, {}] }",
       "3:58: an entry of `actions` is one action, and this one already has `click`",
-      "3:72: an action is a map such as `click: { role: button, name: Go }`; the actions are click, fill, press, select, check, uncheck, wait-for",
-      "3:76: an action is a map such as `click: { role: button, name: Go }`; the actions are click, fill, press, select, check, uncheck, wait-for",
+      "3:72: an action is a map such as `click: { role: button, name: Go }`; the actions are click, fill, press, select, check, uncheck, wait-for, dialog, tab",
+      "3:76: an action is a map such as `click: { role: button, name: Go }`; the actions are click, fill, press, select, check, uncheck, wait-for, dialog, tab",
     ],
     [
       "with a role that there isn't",
@@ -184,6 +190,15 @@ steps:
       "3:62: `Ctrl` can't be held while another key is pressed; these can: Shift, Control, Alt, Meta, ControlOrMeta",
       "3:88: `Cotrol` can't be held while another key is pressed; did you mean `Control`?",
       "3:111: expected a key such as Enter, or a map such as `{ key: Enter, label: Search }`",
+    ],
+    [
+      "with an answer to a dialog, or a tab, that is none",
+      "  - { use: web, goto: /, actions: [{ dialog: yes }, { dialog: { txt: a } }, { tab: {} }, { tab: 1 }, { tab: { url: /a/b } }] }",
+      "3:46: expected `accept`, `dismiss`, or a map such as `{ text: Ada }`, which accepts with a text",
+      "3:65: `dialog` has no `txt`; did you mean `text`?",
+      "3:84: this names no tab; it needs `title` or `url`",
+      "3:97: expected a map of names and values",
+      "3:116: a regular expression takes the flags i and u, not `b`; to find a path, leave out its first slash: `a/b`",
     ],
     [
       "with a count that is none",

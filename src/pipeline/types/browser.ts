@@ -11,18 +11,19 @@ import {
   timeoutValues,
 } from "../file/fieldTexts.ts";
 import type { StepReading } from "../file/readValues.ts";
-import { problemOfUrl, readAllExpected, readExpected, readTimeout, writtenText } from "../file/readValues.ts";
+import { problemOfUrl, readAllExpected, readExpected, readTimeout } from "../file/readValues.ts";
 import { hasExpression } from "../file/textPieces.ts";
-import { readStatus, readTextExpectation, type TextExpectation } from "../file/values.ts";
+import { readStatus } from "../file/values.ts";
 import type { Path } from "../file/yamlSource.ts";
 import { quoted } from "../mistakes/problem.ts";
-import { keyNames, readAction, readSeenElements } from "./browserActions.ts";
+import { keyNames, readAction, readSeenElements, readUrlExpectation } from "./browserActions.ts";
 import {
   type BrowserResourceFile,
   type BrowserStepFile,
   browserResourceSchema,
   browserStepFileSchema,
   browserStepOutlineSchema,
+  dialogAnswers,
 } from "./browserFile.ts";
 import { type Action, type BrowserStep, describeAction, type SeenElements } from "./browserStep.ts";
 import type { ResourceType } from "./resourceType.ts";
@@ -108,6 +109,20 @@ const actions: FieldTexts = {
     meaning: "Waits until an element can be seen, or as many as `count` says; with 0, until it is gone.",
   },
   ...inside("wait-for", { ...targetTexts, count }),
+  dialog: {
+    meaning:
+      "How the page's next dialog (`alert`, `confirm` or `prompt`) is answered; stands before the action that opens it. The step waits for the dialog. Any other one is dismissed.",
+    values: dialogAnswers,
+  },
+  "dialog.text": { meaning: "The text that a `prompt` is accepted with. It is never shown in the log." },
+  tab: {
+    meaning:
+      "Goes on in the tab that fits, of several in the one opened last, until it closes or another is chosen.",
+  },
+  "tab.title": { meaning: `What the title of the tab's page holds: ${expectedText}.` },
+  "tab.url": {
+    meaning: `What the address of the tab's page holds: ${expectedText}. Leave out the first slash of a path.`,
+  },
 };
 
 /** A step that uses such a resource. */
@@ -275,20 +290,6 @@ function readExpect(file: BrowserStepFile, reading: StepReading): Omit<BrowserSt
     title: title === undefined ? undefined : readExpected(title, [...at, "title"], reading),
     text: text === undefined ? undefined : readAllExpected(text, [...at, "text"], reading),
   };
-}
-
-/** Adds a hint to a problem: a path of two parts looks like a regular expression with unknown flags. */
-function readUrlExpectation(
-  value: string | number | boolean,
-  path: Path,
-  reading: StepReading,
-): TextExpectation | undefined {
-  const text = writtenText(value, path, reading.source);
-  const read = readTextExpectation(text);
-  if (read.kind === "valid") return readExpected(value, path, reading);
-  const instead = quoted(text.replace(/^\//, ""));
-  reading.problems.add(path, `${read.problem}; to find a path, leave out its first slash: \`${instead}\``);
-  return undefined;
 }
 
 /** The lists of a browser step. */

@@ -2,18 +2,19 @@ import { checkShape, isMap } from "../file/checkShape.ts";
 import type { StepReading } from "../file/readValues.ts";
 import { readExpected, writtenText } from "../file/readValues.ts";
 import { hasExpression } from "../file/textPieces.ts";
-import type { TextExpectation } from "../file/values.ts";
+import { readTextExpectation, type TextExpectation } from "../file/values.ts";
 import type { Path } from "../file/yamlSource.ts";
 import { quoted, suggestion } from "../mistakes/problem.ts";
 import {
   type ActionName,
   actionFileSchemas,
+  actionNames,
+  dialogAnswers,
+  isActionName,
   seenElementsFileSchema,
   type TargetFile,
 } from "./browserFile.ts";
 import type { Action, ElementTarget, FrameTarget, SeenElements } from "./browserStep.ts";
-
-const actionNames = Object.keys(actionFileSchemas);
 
 /** Reads an action of a step. @returns undefined when it is invalid. */
 export function readAction(entry: unknown, path: Path, reading: StepReading): Action | undefined {
@@ -51,10 +52,6 @@ export function readSeenElements(
   return target && { target, count: file.count };
 }
 
-function isActionName(name: string): name is ActionName {
-  return Object.hasOwn(actionFileSchemas, name);
-}
-
 function readNamed(name: ActionName, value: unknown, path: Path, reading: StepReading): Action | undefined {
   const { problems, source } = reading;
   const noun = `\`${name}\``;
@@ -84,9 +81,55 @@ function readNamed(name: ActionName, value: unknown, path: Path, reading: StepRe
       const seen = readSeenElements(value, noun, path, reading);
       return seen && { kind: "wait-for", ...seen };
     }
+    case "dialog":
+      return readDialog(value, path, reading);
+    case "tab": {
+      const file = checkShape({ schema: actionFileSchemas.tab, noun }, value, path, problems);
+      if (file === undefined) return undefined;
+      const { title, url } = file;
+      if (title === undefined && url === undefined)
+        problems.add(path, "this names no tab; it needs `title` or `url`");
+      return {
+        kind: "tab",
+        title: title === undefined ? undefined : readExpected(title, [...path, "title"], reading),
+        url: url === undefined ? undefined : readUrlExpectation(url, [...path, "url"], reading),
+      };
+    }
     default:
       return name satisfies never;
   }
+}
+
+/** Adds a hint to a problem: a path of two parts looks like a regular expression with unknown flags. */
+export function readUrlExpectation(
+  value: string | number | boolean,
+  path: Path,
+  reading: StepReading,
+): TextExpectation | undefined {
+  const text = writtenText(value, path, reading.source);
+  const read = readTextExpectation(text);
+  if (read.kind === "valid") return readExpected(value, path, reading);
+  const instead = quoted(text.replace(/^\//, ""));
+  reading.problems.add(path, `${read.problem}; to find a path, leave out its first slash: \`${instead}\``);
+  return undefined;
+}
+
+/** `dialog: accept` answers any dialog, `dialog: { text: Ada }` one that asks for a text. */
+function readDialog(value: unknown, path: Path, reading: StepReading): Action | undefined {
+  const { problems, source } = reading;
+  const answer = dialogAnswers.find((known) => known === value);
+  if (answer !== undefined) return { kind: "dialog", answer };
+  if (!isMap(value)) {
+    problems.add(
+      path,
+      "expected `accept`, `dismiss`, or a map such as `{ text: Ada }`, which accepts with a text",
+    );
+    return undefined;
+  }
+  const file = checkShape({ schema: actionFileSchemas.dialog, noun: "`dialog`" }, value, path, problems);
+  return (
+    file && { kind: "dialog", answer: "accept", text: writtenText(file.text, [...path, "text"], source) }
+  );
 }
 
 /** `press: Enter` is sent to the focused element, `press: { key: Enter, label: Search }` to the field. */

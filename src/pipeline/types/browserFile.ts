@@ -73,9 +73,18 @@ export const actionFileSchemas = {
   check: targetFileSchema,
   uncheck: targetFileSchema,
   "wait-for": seenElementsFileSchema,
+  dialog: z.strictObject({ text: words }),
+  tab: z.strictObject({ title: z.optional(filledWords), url: z.optional(filledWords) }),
 } as const;
 
 export type ActionName = keyof typeof actionFileSchemas;
+export const actionNames = Object.keys(actionFileSchemas).filter(isActionName);
+
+export function isActionName(name: string): name is ActionName {
+  return Object.hasOwn(actionFileSchemas, name);
+}
+
+export const dialogAnswers = ["accept", "dismiss"] as const;
 
 const screenshot = z
   .string()
@@ -110,11 +119,19 @@ export const browserStepOutlineSchema = z.strictObject({
   ),
 });
 
-const { press, ...plainActions } = actionFileSchemas;
-const actionSchema = z.union([
-  ...Object.entries(plainActions).map(([name, schema]) => z.strictObject({ [name]: schema })),
-  z.strictObject({ press: z.union([nonEmpty, press]) }),
-]);
+/** What some of them can be instead of a map. */
+const shortActions: { readonly [Name in ActionName]?: z.ZodMiniType } = {
+  press: nonEmpty,
+  dialog: z.enum(dialogAnswers),
+};
+
+const actionSchema = z.union(
+  actionNames.map((name) => {
+    const short = shortActions[name];
+    const schema = actionFileSchemas[name];
+    return z.strictObject({ [name]: short === undefined ? schema : z.union([short, schema]) });
+  }),
+);
 
 /** The whole step, for the JSON Schema. */
 export const browserStepFileSchema = z.strictObject({

@@ -122,13 +122,16 @@ function describeTarget(target: ElementTarget): string {
 
 /** The frame, for messages: "the frame with the title `Payment`". */
 function describeFrame({ title, name, testId, css }: FrameTarget): string {
-  const ways = [
-    ...(title === undefined ? [] : [`the title ${describeExpectation(title)}`]),
-    ...(name === undefined ? [] : [`the name ${describeExpectation(name)}`]),
-    ...(testId === undefined ? [] : [`the test id \`${testId}\``]),
-    ...(css === undefined ? [] : [`the selector \`${css}\``]),
-  ];
-  return `the frame with ${ways.join(" and ")}`;
+  return `the frame with ${inWords([
+    title && `the title ${describeExpectation(title)}`,
+    name && `the name ${describeExpectation(name)}`,
+    testId && `the test id \`${testId}\``,
+    css && `the selector \`${css}\``,
+  ])}`;
+}
+
+function inWords(ways: readonly (string | undefined)[]): string {
+  return ways.filter((way) => way !== undefined).join(" and ");
 }
 
 function describeElement(target: ElementTarget): string {
@@ -159,6 +162,12 @@ function holding(text: z.infer<typeof textExpectationSchema> | undefined): strin
 /** Elements that have to be visible: `count` of them, or at least one. */
 const seenElementsSchema = z.object({ target: targetSchema, count: z.optional(z.int()) });
 
+/** The answer to a dialog that comes later in the step; with a text for a prompt. */
+const dialogAnswerSchema = z.object({ answer: z.enum(["accept", "dismiss"]), text: z.optional(z.string()) });
+
+/** A tab that fits all that is said of it. */
+const tabSchema = z.object({ title: text, url: text });
+
 const actionSchema = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("click"), target: targetSchema }),
   z.object({ kind: z.literal("fill"), target: targetSchema, with: z.string() }),
@@ -168,9 +177,13 @@ const actionSchema = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("check"), target: targetSchema }),
   z.object({ kind: z.literal("uncheck"), target: targetSchema }),
   z.object({ kind: z.literal("wait-for"), ...seenElementsSchema.shape }),
+  z.object({ kind: z.literal("dialog"), ...dialogAnswerSchema.shape }),
+  z.object({ kind: z.literal("tab"), ...tabSchema.shape }),
 ]);
 
 export type SeenElements = DeepReadonly<z.infer<typeof seenElementsSchema>>;
+export type DialogAnswer = DeepReadonly<z.infer<typeof dialogAnswerSchema>>;
+export type TabTarget = DeepReadonly<z.infer<typeof tabSchema>>;
 export type Action = DeepReadonly<z.infer<typeof actionSchema>>;
 
 /** The action, for logs: "click the button `Go`". The text that a field is filled with is left out. */
@@ -189,6 +202,15 @@ export function describeAction(action: Action): string {
       return `select \`${action.option}\` in ${describeTarget(action.target)}`;
     case "wait-for":
       return `wait for ${describeSeen(action)}`;
+    case "dialog":
+      return `${action.answer} the next dialog`;
+    case "tab": {
+      const { title, url } = action;
+      return `go to the tab with ${inWords([
+        title && `the title ${describeExpectation(title)}`,
+        url && `the address ${describeExpectation(url)}`,
+      ])}`;
+    }
     default:
       return action satisfies never;
   }

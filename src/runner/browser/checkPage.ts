@@ -39,6 +39,7 @@ export function checkPage(
           `${what}: ${await expectation.describe(...args)}`,
       };
     }),
+    ...(browser.hasAnswered ? [] : [expectAnswered(browser)]),
   ];
   return awaitExpectations(expectations, browser, deadline, mask);
 }
@@ -84,6 +85,15 @@ export function seen(expected: SeenElements): Expectation {
       if (count === 0) return `it was still there ${deadline.describeEnd()}`;
       return `there ${there === 1 ? "was 1" : `were ${there}`} ${deadline.describeEnd()}`;
     },
+  };
+}
+
+/** Expects that each `dialog` of the step has answered one. */
+function expectAnswered(browser: OpenBrowser): Expectation {
+  return {
+    holds: async () => browser.hasAnswered,
+    describe: async (_, deadline) =>
+      `the page opened no dialog that \`dialog\` could answer ${deadline.describe()}`,
   };
 }
 

@@ -1,5 +1,5 @@
 import type { BrowserContext, ConsoleMessage, Dialog, Download, Page } from "playwright-core";
-import type { BrowserStep } from "../../pipeline/types/browserStep.ts";
+import type { BrowserStep, DialogAnswer } from "../../pipeline/types/browserStep.ts";
 import type { Mask } from "../mask/mask.ts";
 import type { StepContext, StepLog } from "../step/stepContext.ts";
 import { shorten } from "./pageContent.ts";
@@ -12,6 +12,8 @@ export class OpenBrowser implements AsyncDisposable {
   readonly #tabs: Page[] = [];
   readonly #broken = new AbortController();
   #notes: StepNotes | undefined;
+  #chosen: Page | undefined;
+  #answers: DialogAnswer[] = [];
   #isEnding = false;
 
   constructor(started: StartedBrowser) {
@@ -26,9 +28,32 @@ export class OpenBrowser implements AsyncDisposable {
     return new OpenBrowser(await startBrowser(browser, stepContext));
   }
 
-  /** The tab in front: the last one opened that is still open. */
+  /** The tab in front: the one that was chosen, else the last one opened, as long as it is open. */
   get page(): Page | undefined {
-    return this.#tabs.at(-1);
+    return this.#chosen ?? this.#tabs.at(-1);
+  }
+
+  get tabs(): readonly Page[] {
+    return this.#tabs;
+  }
+
+  /**
+   * Goes on in this tab until it closes or another one is chosen. One that opens meanwhile doesn't take its place: an earlier
+   * action may have opened it.
+   */
+  async choose(tab: Page): Promise<void> {
+    this.#chosen = tab;
+    await tab.bringToFront();
+  }
+
+  /** Answers the next dialog of this step so. */
+  answerNext(answer: DialogAnswer): void {
+    this.#answers.push(answer);
+  }
+
+  /** Whether all answers of this step have found their dialogs. */
+  get hasAnswered(): boolean {
+    return this.#answers.length === 0;
   }
 
   /** Aborted when the browser or its page ends unexpectedly; the reason is a sentence. */
@@ -42,6 +67,7 @@ export class OpenBrowser implements AsyncDisposable {
     return {
       [Symbol.dispose]: () => {
         this.#notes = undefined;
+        this.#answers = [];
       },
     };
   }
@@ -59,7 +85,7 @@ export class OpenBrowser implements AsyncDisposable {
   #listen(context: BrowserContext): void {
     context.on("page", (page) => {
       this.#add(page);
-      this.#notes?.add("a new tab was opened; the step goes on in it");
+      this.#notes?.add(`a new tab was opened${this.page === page ? "; the step goes on in it" : ""}`);
     });
     context.on("dialog", (dialog) => void this.#answer(dialog));
     context.on("console", (message) => this.#noteConsole(message));
@@ -73,6 +99,7 @@ export class OpenBrowser implements AsyncDisposable {
     page.on("crash", () => this.#break("the page crashed"));
     page.on("download", (download) => this.#noteDownload(download));
     page.on("close", () => {
+      if (this.#chosen === page) this.#chosen = undefined;
       const index = this.#tabs.indexOf(page);
       if (index !== -1) this.#tabs.splice(index, 1);
     });
@@ -82,12 +109,14 @@ export class OpenBrowser implements AsyncDisposable {
     if (!this.#isEnding) this.#broken.abort(reason);
   }
 
-  /** Answers a dialog: a `beforeunload` is accepted, since the step wants to leave; others are dismissed. */
+  /** Answers a dialog as the step says: a `beforeunload` is accepted, since the step wants to leave; others are dismissed. */
   async #answer(dialog: Dialog): Promise<void> {
     const isLeaving = dialog.type() === "beforeunload";
-    if (!isLeaving) this.#notes?.add(`the page's ${dialog.type()} was dismissed:`, dialog.message());
+    const { answer, text } = (isLeaving ? undefined : this.#answers.shift()) ?? { answer: "dismiss" };
+    const how = answer === "accept" ? "accepted" : "dismissed";
+    if (!isLeaving) this.#notes?.add(`the page's ${dialog.type()} was ${how}:`, dialog.message());
     try {
-      await (isLeaving ? dialog.accept() : dialog.dismiss());
+      await (isLeaving || answer === "accept" ? dialog.accept(text) : dialog.dismiss());
     } catch {
       // Ignored: the page was closed with its dialog.
     }

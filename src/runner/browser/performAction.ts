@@ -1,10 +1,16 @@
 import type { Locator, Page } from "playwright-core";
-import { type Action, describeAction, type ElementTarget } from "../../pipeline/types/browserStep.ts";
+import {
+  type Action,
+  describeAction,
+  type ElementTarget,
+  type TabTarget,
+} from "../../pipeline/types/browserStep.ts";
 import { duration } from "../../text/time.ts";
 import type { Mask } from "../mask/mask.ts";
+import { searchFor } from "../output/textSearch.ts";
 import type { StepContext } from "../step/stepContext.ts";
 import { awaitExpectations, seen } from "./checkPage.ts";
-import { DeadlineExceeded, isTimeout, type StepDeadline } from "./deadline.ts";
+import { DeadlineExceeded, isTimeout, poll, type StepDeadline } from "./deadline.ts";
 import { findElement } from "./findElement.ts";
 import type { OpenBrowser } from "./openBrowser.ts";
 import { shorten } from "./pageContent.ts";
@@ -47,6 +53,11 @@ function perform(
       return on(action.target, (element, options) => element.check(options));
     case "uncheck":
       return on(action.target, (element, options) => element.uncheck(options));
+    case "dialog":
+      browser.answerNext(action);
+      return Promise.resolve(undefined);
+    case "tab":
+      return chooseTab(action, browser, deadline, stepContext.mask);
     case "wait-for":
       return awaitExpectations([seen(action)], browser, deadline, stepContext.mask);
     default:
@@ -97,6 +108,29 @@ async function pressOnPage(
     if (error instanceof Error && /Unknown key/.test(error.message)) return `there is no key \`${key}\``;
     throw error;
   }
+}
+
+/** Waits for a tab that fits; of several it takes the one opened last. */
+async function chooseTab(
+  { title, url }: TabTarget,
+  browser: OpenBrowser,
+  deadline: StepDeadline,
+  mask: Mask,
+): Promise<string | undefined> {
+  const isTitle = title && searchFor(title);
+  const isUrl = url && searchFor(url);
+  const found = await poll(deadline, async () => {
+    for (const tab of browser.tabs.toReversed()) {
+      if (isUrl?.(tab.url()) !== false && isTitle?.(await tab.title()) !== false) return tab;
+    }
+    return undefined;
+  });
+  if (found === undefined) {
+    const tabs = browser.tabs.map((tab) => shorten(mask.hide(tab.url()), longestWords)).join(", ");
+    return `there was none ${deadline.describe()}; the tabs are at: ${tabs}`;
+  }
+  await deadline.within(browser.choose(found));
+  return undefined;
 }
 
 /** Whether an action closed its tab and others are open: the tab may be gone before the library hears that it was done. */
