@@ -26,6 +26,9 @@ steps:
       - uncheck: { css: "#sale", text: Sale }
       - click: { role: button, name: Go }
       - wait-for: { text: 3 results, count: 1, frame: { title: List, name: /^l/, test-id: 7, css: iframe } }
+      - upload: { label: Picture, file: parts/a.png }
+      - upload: { css: input, file: [a.png, "\${{ env.B }}"] }
+      - download: { text: Data, as: data.csv }
       - dialog: dismiss
       - dialog: { text: 7 }
       - tab: { title: /^L/, url: lamps }
@@ -72,6 +75,9 @@ steps:
             },
             count: 1,
           },
+          { kind: "upload", target: { kind: "label", label: text("Picture") }, files: ["parts/a.png"] },
+          { kind: "upload", target: { kind: "css", selector: "input" }, files: ["a.png", "${{ env.B }}"] },
+          { kind: "download", target: { kind: "text", text: text("Data") }, as: "data.csv" },
           { kind: "dialog", answer: "dismiss" },
           { kind: "dialog", answer: "accept", text: "7" },
           { kind: "tab", title: { kind: "matches", source: "^L", flags: "" }, url: text("lamps") },
@@ -138,14 +144,14 @@ steps:
       "with an action that there isn't",
       "  - { use: web, goto: /, actions: [{ clik: { text: x } }, { dance: 1 }] }",
       "3:38: there is no action `clik`; did you mean `click`?",
-      "3:61: there is no action `dance`; the actions are click, fill, press, select, check, uncheck, wait-for, dialog, tab",
+      "3:61: there is no action `dance`; the actions are click, fill, press, select, check, uncheck, wait-for, upload, download, dialog, tab",
     ],
     [
       "with two actions in one entry, or none",
       "  - { use: web, goto: /, actions: [{ click: { text: x }, press: Tab }, go, {}] }",
       "3:58: an entry of `actions` is one action, and this one already has `click`",
-      "3:72: an action is a map such as `click: { role: button, name: Go }`; the actions are click, fill, press, select, check, uncheck, wait-for, dialog, tab",
-      "3:76: an action is a map such as `click: { role: button, name: Go }`; the actions are click, fill, press, select, check, uncheck, wait-for, dialog, tab",
+      "3:72: an action is a map such as `click: { role: button, name: Go }`; the actions are click, fill, press, select, check, uncheck, wait-for, upload, download, dialog, tab",
+      "3:76: an action is a map such as `click: { role: button, name: Go }`; the actions are click, fill, press, select, check, uncheck, wait-for, upload, download, dialog, tab",
     ],
     [
       "with a role that there isn't",
@@ -190,6 +196,15 @@ steps:
       "3:62: `Ctrl` can't be held while another key is pressed; these can: Shift, Control, Alt, Meta, ControlOrMeta",
       "3:88: `Cotrol` can't be held while another key is pressed; did you mean `Control`?",
       "3:111: expected a key such as Enter, or a map such as `{ key: Enter, label: Search }`",
+    ],
+    [
+      "with a file that can't be one of the project",
+      "  - { use: web, goto: /, actions: [{ upload: { label: a } }, { upload: { label: a, file: ../b } }, { upload: { label: a, file: [b, /c] } }, { upload: { label: a, file: 1 } }, { download: { text: a, as: ../b } }] }",
+      "3:46: `upload` needs `file`",
+      "3:90: this leads out of the project's folder; name a file by its path from there",
+      "3:132: this leads out of the project's folder; name a file by its path from there",
+      "3:169: expected a file's path, or a list of them",
+      "3:203: expected a file's name, of letters, digits, spaces, `.`, `_` and `-`",
     ],
     [
       "with an answer to a dialog, or a tab, that is none",

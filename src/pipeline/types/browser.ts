@@ -109,6 +109,22 @@ const actions: FieldTexts = {
     meaning: "Waits until an element can be seen, or as many as `count` says; with 0, until it is gone.",
   },
   ...inside("wait-for", { ...targetTexts, count }),
+  upload: { meaning: "Puts files of the project into a field for files, also one that can't be seen." },
+  ...inside("upload", {
+    ...targetTexts,
+    file: { meaning: "The file, by its path from the project's folder; or a list of files." },
+  }),
+  download: {
+    meaning: "Clicks an element that causes a download, which is kept with the run.",
+  },
+  ...inside("download", {
+    ...targetTexts,
+    as: {
+      meaning: "The name under which it is kept.",
+      byDefault: "the name that it has",
+      bounds: "a file's name, of letters, digits, spaces, `.`, `_` and `-`",
+    },
+  }),
   dialog: {
     meaning:
       "How the page's next dialog (`alert`, `confirm` or `prompt`) is answered; stands before the action that opens it. The step waits for the dialog. Any other one is dismissed.",

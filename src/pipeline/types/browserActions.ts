@@ -1,6 +1,6 @@
 import { checkShape, isMap } from "../file/checkShape.ts";
 import type { StepReading } from "../file/readValues.ts";
-import { readExpected, writtenText } from "../file/readValues.ts";
+import { checkFilePath, readExpected, writtenText } from "../file/readValues.ts";
 import { hasExpression } from "../file/textPieces.ts";
 import { readTextExpectation, type TextExpectation } from "../file/values.ts";
 import type { Path } from "../file/yamlSource.ts";
@@ -80,6 +80,18 @@ function readNamed(name: ActionName, value: unknown, path: Path, reading: StepRe
     case "wait-for": {
       const seen = readSeenElements(value, noun, path, reading);
       return seen && { kind: "wait-for", ...seen };
+    }
+    case "upload": {
+      const file = checkShape({ schema: actionFileSchemas.upload, noun }, value, path, problems);
+      const target = file && readTarget(file, path, reading);
+      for (const [index, one] of [file?.file ?? []].flat().entries())
+        checkFilePath(one, [...path, "file", ...(file?.file === one ? [] : [index])], problems);
+      return target && { kind: "upload", target, files: [file.file].flat() };
+    }
+    case "download": {
+      const file = checkShape({ schema: actionFileSchemas.download, noun }, value, path, problems);
+      const target = file && readTarget(file, path, reading);
+      return target && { kind: "download", target, as: file.as };
     }
     case "dialog":
       return readDialog(value, path, reading);

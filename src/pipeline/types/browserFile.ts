@@ -48,6 +48,15 @@ const targetFileSchema = z.strictObject(target);
 
 export type TargetFile = z.infer<typeof targetFileSchema>;
 
+const fileName = z
+  .string()
+  .check(
+    z.regex(
+      /^[A-Za-z0-9][A-Za-z0-9 ._-]{0,99}$/,
+      "expected a file's name, of letters, digits, spaces, `.`, `_` and `-`",
+    ),
+  );
+
 const aSize = "expected a number of pixels from 100 to 4096";
 const pixels = z.int(aSize).check(z.minimum(100, aSize), z.maximum(4096, aSize));
 
@@ -73,6 +82,14 @@ export const actionFileSchemas = {
   check: targetFileSchema,
   uncheck: targetFileSchema,
   "wait-for": seenElementsFileSchema,
+  upload: z.strictObject({
+    ...target,
+    file: z.union(
+      [nonEmpty, z.array(nonEmpty).check(z.minLength(1))],
+      "expected a file's path, or a list of them",
+    ),
+  }),
+  download: z.strictObject({ ...target, as: z.optional(fileName) }),
   dialog: z.strictObject({ text: words }),
   tab: z.strictObject({ title: z.optional(filledWords), url: z.optional(filledWords) }),
 } as const;

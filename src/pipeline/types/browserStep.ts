@@ -177,6 +177,10 @@ const actionSchema = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("check"), target: targetSchema }),
   z.object({ kind: z.literal("uncheck"), target: targetSchema }),
   z.object({ kind: z.literal("wait-for"), ...seenElementsSchema.shape }),
+  /** Paths relative to the project's folder. */
+  z.object({ kind: z.literal("upload"), target: targetSchema, files: z.array(z.string()) }),
+  /** Clicks what causes the download, which is kept under this name, by default its own. */
+  z.object({ kind: z.literal("download"), target: targetSchema, as: z.optional(z.string()) }),
   z.object({ kind: z.literal("dialog"), ...dialogAnswerSchema.shape }),
   z.object({ kind: z.literal("tab"), ...tabSchema.shape }),
 ]);
@@ -202,6 +206,10 @@ export function describeAction(action: Action): string {
       return `select \`${action.option}\` in ${describeTarget(action.target)}`;
     case "wait-for":
       return `wait for ${describeSeen(action)}`;
+    case "upload":
+      return `upload ${action.files.map((file) => `\`${file}\``).join(", ")} to ${describeTarget(action.target)}`;
+    case "download":
+      return `download by ${describeTarget(action.target)}`;
     case "dialog":
       return `${action.answer} the next dialog`;
     case "tab": {

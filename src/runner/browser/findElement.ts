@@ -12,18 +12,22 @@ type FoundElement =
   | { readonly kind: "found"; readonly element: Locator }
   | { readonly kind: "problem"; readonly problem: string };
 
-/** Waits until the page shows the element. Several matches are a problem at once. */
+/**
+ * Waits until the page shows the element. Several matches are a problem at once.
+ * @param isHidden whether it may also be one that can't be seen.
+ */
 export async function findElement(
   browser: OpenBrowser,
   target: ElementTarget,
   deadline: StepDeadline,
   mask: Mask,
+  isHidden = false,
 ): Promise<FoundElement> {
   const found = await poll(deadline, async (): Promise<FoundElement | undefined> => {
     const { page } = browser;
     if (page === undefined) return undefined;
     const located = (await framesOf(page, target)).map((frame) => locate(frame, target));
-    const all = await counted(located.map((place) => place.all));
+    const all = await counted(located.map(({ all, hiddenToo }) => (isHidden ? hiddenToo : all)));
     if (all.first === undefined) return undefined;
     if (all.count === 1) return { kind: "found", element: all.first };
     const exact = await counted(located.flatMap((place) => place.exact ?? []));

@@ -13,6 +13,7 @@ export class OpenBrowser implements AsyncDisposable {
   readonly #broken = new AbortController();
   #notes: StepNotes | undefined;
   #chosen: Page | undefined;
+  #wantsDownload: ((download: Download) => void) | undefined;
   #answers: DialogAnswer[] = [];
   #isEnding = false;
 
@@ -97,7 +98,7 @@ export class OpenBrowser implements AsyncDisposable {
     if (this.#tabs.includes(page)) return;
     this.#tabs.push(page);
     page.on("crash", () => this.#break("the page crashed"));
-    page.on("download", (download) => this.#noteDownload(download));
+    page.on("download", (download) => this.#takeDownload(download));
     page.on("close", () => {
       if (this.#chosen === page) this.#chosen = undefined;
       const index = this.#tabs.indexOf(page);
@@ -130,8 +131,29 @@ export class OpenBrowser implements AsyncDisposable {
     this.#notes?.add("console error:", url === "" ? message.text() : `${message.text()} (${url})`);
   }
 
-  #noteDownload(download: Download): void {
+  /** The next download, whichever tab it comes from, until disposed; another one isn't taken. */
+  nextDownload(): Disposable & { readonly download: Promise<Download> } {
+    const { promise, resolve } = Promise.withResolvers<Download>();
+    this.#wantsDownload = resolve;
+    return {
+      download: promise,
+      [Symbol.dispose]: () => {
+        this.#wantsDownload = undefined;
+      },
+    };
+  }
+
+  #takeDownload(download: Download): void {
+    const take = this.#wantsDownload;
+    this.#wantsDownload = undefined;
+    if (take !== undefined) {
+      take(download);
+      return;
+    }
     this.#notes?.add("a download was not taken:", download.suggestedFilename());
+    void download.cancel().catch(() => {
+      // Ignored: it is over already, or the browser is.
+    });
   }
 }
 

@@ -1,10 +1,12 @@
-import type { Locator, Page } from "playwright-core";
+import type { Download, Locator, Page } from "playwright-core";
+import { describeError } from "../../contract/errors.ts";
 import {
   type Action,
   describeAction,
   type ElementTarget,
   type TabTarget,
 } from "../../pipeline/types/browserStep.ts";
+import { findProjectFile } from "../../project/projectFile.ts";
 import { duration } from "../../text/time.ts";
 import type { Mask } from "../mask/mask.ts";
 import { searchFor } from "../output/textSearch.ts";
@@ -15,15 +17,22 @@ import { findElement } from "./findElement.ts";
 import type { OpenBrowser } from "./openBrowser.ts";
 import { shorten } from "./pageContent.ts";
 
+/** What the actions of a step find for later. */
+export interface FoundInStep {
+  /** Files that the browser has until it ends. */
+  readonly downloads: { readonly name: string; readonly path: string }[];
+}
+
 /** Performs an action as a person would. @returns the problem; undefined if there is none. */
 export async function performAction(
   action: Action,
   browser: OpenBrowser,
   deadline: StepDeadline,
   stepContext: StepContext,
+  found: FoundInStep,
 ): Promise<string | undefined> {
   const began = performance.now();
-  const problem = await perform(action, browser, deadline, stepContext);
+  const problem = await perform(action, browser, deadline, stepContext, found);
   const what = describeAction(action);
   if (problem !== undefined) return `${what}: ${problem}`;
   stepContext.log.note(`${what} → done in ${duration(performance.now() - began)}`);
@@ -35,9 +44,10 @@ function perform(
   browser: OpenBrowser,
   deadline: StepDeadline,
   stepContext: StepContext,
+  found: FoundInStep,
 ): Promise<string | undefined> {
-  const on = (target: ElementTarget, act: (element: Locator, options: Options) => Promise<unknown>) =>
-    actOn(target, act, browser, deadline, stepContext);
+  const on: ActOn = (target, act, isHidden) =>
+    actOn({ target, act, isHidden }, browser, deadline, stepContext.mask);
   switch (action.kind) {
     case "click":
       return on(action.target, (element, options) => element.click(options));
@@ -53,6 +63,10 @@ function perform(
       return on(action.target, (element, options) => element.check(options));
     case "uncheck":
       return on(action.target, (element, options) => element.uncheck(options));
+    case "upload":
+      return upload(action, on, stepContext.root);
+    case "download":
+      return download(action, on, { browser, deadline, found });
     case "dialog":
       browser.answerNext(action);
       return Promise.resolve(undefined);
@@ -73,14 +87,23 @@ interface Options {
 /** How far past the deadline to wait for the library's own timeout error, which says what it waited for. */
 const timeoutGraceMilliseconds = 1000;
 
+interface Act {
+  readonly target: ElementTarget;
+  readonly act: (element: Locator, options: Options) => Promise<unknown>;
+  /** Whether the element may also be one that can't be seen. */
+  readonly isHidden?: boolean | undefined;
+}
+
+/** Waits for an element and acts on it. @returns the problem. */
+type ActOn = (target: Act["target"], act: Act["act"], isHidden?: boolean) => Promise<string | undefined>;
+
 async function actOn(
-  target: ElementTarget,
-  act: (element: Locator, options: Options) => Promise<unknown>,
+  { target, act, isHidden }: Act,
   browser: OpenBrowser,
   deadline: StepDeadline,
-  { mask }: StepContext,
+  mask: Mask,
 ): Promise<string | undefined> {
-  const found = await findElement(browser, target, deadline, mask);
+  const found = await findElement(browser, target, deadline, mask, isHidden);
   if (found.kind === "problem") return found.problem;
   try {
     await deadline.within(act(found.element, { timeout: deadline.left }), timeoutGraceMilliseconds);
@@ -107,6 +130,51 @@ async function pressOnPage(
     if (hasClosedItsPage(page)) return undefined;
     if (error instanceof Error && /Unknown key/.test(error.message)) return `there is no key \`${key}\``;
     throw error;
+  }
+}
+
+async function upload(
+  { target, files }: Extract<Action, { kind: "upload" }>,
+  on: ActOn,
+  root: string,
+): Promise<string | undefined> {
+  let places: string[];
+  try {
+    places = await Promise.all(files.map((file) => findProjectFile(root, file)));
+  } catch (error) {
+    return describeError(error);
+  }
+  // The field itself is often hidden behind a button.
+  const put = async (element: Locator, options: Options) => {
+    // The library would try again and again.
+    if ((await element.getAttribute("type", options))?.toLowerCase() !== "file")
+      throw new Error("Node is not an HTMLInputElement");
+    await element.setInputFiles(places, options);
+  };
+  return on(target, put, true);
+}
+
+async function download(
+  { target, as }: Extract<Action, { kind: "download" }>,
+  on: ActOn,
+  { browser, deadline, found }: { browser: OpenBrowser; deadline: StepDeadline; found: FoundInStep },
+): Promise<string | undefined> {
+  using next = browser.nextDownload();
+  const problem = await on(target, (element, options) => element.click(options));
+  if (problem !== undefined) return problem;
+  let taken: Download | undefined;
+  try {
+    taken = await deadline.within(next.download);
+    const path = await deadline.within(taken.path());
+    found.downloads.push({ name: as ?? taken.suggestedFilename(), path });
+    return undefined;
+  } catch (error) {
+    if (taken === undefined) return `it caused no download ${deadline.describe()}`;
+    // Not awaited: it may wait for a page that hangs.
+    void taken.cancel().catch(() => {});
+    return error instanceof DeadlineExceeded
+      ? `the download wasn't complete ${deadline.describe()}`
+      : "the download broke off";
   }
 }
 
@@ -152,6 +220,8 @@ async function describeActionProblem(
   const end = deadline.describeEnd();
   if (/Unknown key: "(.*)"/.test(message))
     return `there is no key \`${/Unknown key: "(.*)"/.exec(message)?.[1]}\``;
+  if (/Node is not an HTMLInputElement/i.test(message)) return "it is no field for files";
+  if (/Non-multiple file input/i.test(message)) return "it takes one file only";
   if (/Element is not a <select>/i.test(message)) return "it is no list to select from";
   if (/Not a checkbox or radio button/i.test(message)) return "it is no checkbox, radio button or switch";
   if (/Cannot uncheck radio button/i.test(message))

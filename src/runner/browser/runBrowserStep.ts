@@ -1,8 +1,11 @@
+import { readFile, stat } from "node:fs/promises";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Page } from "playwright-core";
 import { describeError } from "../../contract/errors.ts";
+import { largestArtifact } from "../../contract/limits.ts";
 import { joinAddress } from "../../pipeline/file/address.ts";
 import type { BrowserStep } from "../../pipeline/types/browserStep.ts";
+import { readUtf8 } from "../../project/utf8.ts";
 import type { Mask } from "../mask/mask.ts";
 import { failed, type StepContext, type StepOutcome, succeeded } from "../step/stepContext.ts";
 import { largestResult, type StepResult, tooLarge } from "../step/stepResult.ts";
@@ -11,9 +14,11 @@ import { isTimeout, StepDeadline } from "./deadline.ts";
 import { goTo } from "./goTo.ts";
 import { OpenBrowser } from "./openBrowser.ts";
 import { shorten, textOf } from "./pageContent.ts";
-import { performAction } from "./performAction.ts";
+import { type FoundInStep, performAction } from "./performAction.ts";
 
 const longestWords = 300;
+/** Of a download, in characters. */
+const longestName = 100;
 const stopLoadingAfterMilliseconds = 1000;
 const wasEnded = failed("the run was ended before this step was over");
 
@@ -34,7 +39,8 @@ export async function runBrowserStep(step: BrowserStep, stepContext: StepContext
     step.timeoutMilliseconds,
     AbortSignal.any([stepContext.signal, browser.broken]),
   );
-  const problem = await problemOf(step, browser, deadline, stepContext).catch((error: unknown) =>
+  const found: FoundInStep = { downloads: [] };
+  const problem = await problemOf(step, browser, deadline, stepContext, found).catch((error: unknown) =>
     describeUnexpected(error, stepContext.mask),
   );
   if (stepContext.signal.aborted) return wasEnded;
@@ -47,6 +53,8 @@ export async function runBrowserStep(step: BrowserStep, stepContext: StepContext
     const result = await browserResult(browser, deadline.forDiagnosis());
     results.take(() => result);
   }
+  // Not before what is secret is known.
+  for (const download of found.downloads) await saveDownload(download, stepContext);
   const lines = [problem ?? [], results.problems()].flat();
   if (lines.length === 0) return succeeded;
   await saveFailure(browser, deadline, stepContext);
@@ -72,6 +80,7 @@ async function problemOf(
   browser: OpenBrowser,
   deadline: StepDeadline,
   stepContext: StepContext,
+  found: FoundInStep,
 ): Promise<string | undefined> {
   if (step.goto !== undefined) {
     const problem = await goTo(
@@ -86,7 +95,7 @@ async function problemOf(
     return "no page is open: a step before this one has to `goto` one";
   }
   for (const action of step.actions) {
-    const problem = await performAction(action, browser, deadline, stepContext);
+    const problem = await performAction(action, browser, deadline, stepContext, found);
     if (problem !== undefined) return problem;
   }
   const problem = await checkPage(step.expect, browser, deadline, stepContext.mask);
@@ -123,6 +132,26 @@ async function saveFailure(
   const problem = await saveScreenshot("failure.png", page, deadline.forScreenshot(), stepContext);
   clearTimeout(stop);
   if (problem !== undefined) stepContext.log.note(problem);
+}
+
+/** Saves a download as an artifact, masked if it is a text. */
+async function saveDownload(
+  { name, path }: FoundInStep["downloads"][number],
+  { mask, saveArtifact, log }: StepContext,
+): Promise<void> {
+  // The page may have chosen the name.
+  const shown = name.replace(/[^\p{L}\p{N} ._-]/gu, "_").slice(0, longestName);
+  const { size } = await stat(path);
+  if (size > largestArtifact) {
+    log.note(`${shown} isn't saved: it has ${size} bytes, and at most ${largestArtifact} are saved of one`);
+    return;
+  }
+  const bytes = await readFile(path);
+  const read = readUtf8(bytes);
+  const masked = read.kind === "text" ? mask.hide(read.text) : undefined;
+  const content = masked === undefined || (read.kind === "text" && masked === read.text) ? bytes : masked;
+  await saveArtifact({ name: shown, mediaType: "application/octet-stream", content });
+  log.note(`downloaded ${shown}, ${size} bytes`);
 }
 
 const retryMilliseconds = 50;

@@ -44,7 +44,7 @@ export async function startBrowser(
       env: environmentIn(scratch, stepContext),
       viewport,
       timeout: launchMilliseconds,
-      acceptDownloads: false,
+      acceptDownloads: true,
       chromiumSandbox: !isRoot(stepContext.platform),
       // The runner handles signals itself.
       handleSIGINT: false,

@@ -1,5 +1,9 @@
 import assert from "node:assert/strict";
+import { mkdir, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { Mask } from "../../../src/runner/mask/mask.ts";
 import { LoopbackService } from "../../client/loopbackService.ts";
+import { TemporaryFolder } from "../../temporaryFolder.ts";
 import { BrowserSteps, pages } from "./browserSteps.ts";
 
 const shop = `<title>The shop</title><button>Pay</button>
@@ -10,12 +14,23 @@ const asks = `<title>Asks</title><p id=said></p>
 <button onclick="said.textContent = prompt('Your name?') + ', ' + confirm('Sure?') + ', ' + confirm('Again?')">Ask</button>
 <button onclick="setTimeout(() => { said.textContent = confirm('Late?'); }, 300)">Ask later</button>
 <a href="/more" target="_blank">More</a>`;
+const files = `<title>Files</title><label>Picture <input type=file hidden onchange="show(this)"></label>
+<label>Papers <input type=file multiple onchange="show(this)"></label><label>Name <input></label><ol id=seen></ol>
+<a href="/data.csv">Data</a> <a href="/data.csv" target="_blank">Data in a tab</a> <a href="/huge">Huge</a>
+<a href="/unending">Unending</a> <button>Nothing</button>
+<script>
+  async function show(field) {
+    seen.textContent = "";
+    for (const file of field.files) seen.innerHTML += "<li>" + file.name + ": " + await file.text() + "</li>";
+  }
+</script>`;
 
 describe("the actions of a browser step", function () {
   this.timeout(60_000);
   const steps = BrowserSteps.forThisFile();
   let server: LoopbackService;
   let base: string;
+  let folder: TemporaryFolder;
 
   before(async () => {
     server = await LoopbackService.listen(
@@ -25,12 +40,36 @@ describe("the actions of a browser step", function () {
         "/pay": pay,
         "/code": code,
         "/asks": asks,
+        "/files": files,
+        "/data.csv": (_request, response) =>
+          response
+            .setHeader("content-disposition", "attachment; filename*=UTF-8''d%C3%A4%2Fta%E2%80%AE.csv")
+            .end("token,word-of-ours"),
+        "/huge": (_request, response) =>
+          response
+            .setHeader("content-disposition", "attachment; filename=huge.bin")
+            .end(Buffer.alloc(9 * 1024 * 1024)),
+        "/unending": (_request, response) =>
+          response
+            .setHeader("content-disposition", "attachment; filename=unending.bin")
+            .setHeader("content-type", "application/octet-stream")
+            .write(Buffer.alloc(4096)),
         "/more": "<title>More lamps</title>",
       }),
     );
     base = server.origin;
+    folder = await TemporaryFolder.make();
+    await mkdir(join(folder.path, "project/parts"), { recursive: true });
+    await writeFile(join(folder.path, "outside.txt"), "secret");
+    await writeFile(join(folder.path, "project/parts/a.txt"), "first");
+    await writeFile(join(folder.path, "project/b.txt"), "second");
+    await symlink("../outside.txt", join(folder.path, "project/link.txt"));
+    steps.inFolder(join(folder.path, "project"));
   });
-  after(() => server[Symbol.asyncDispose]());
+  after(async () => {
+    await server[Symbol.asyncDispose]();
+    await folder[Symbol.asyncDispose]();
+  });
 
   it("find an element in a frame by its title, name, test id or selector, also in a frame within it", async () => {
     const { log } = await steps.succeed(base, {
@@ -103,6 +142,79 @@ describe("the actions of a browser step", function () {
       expect: { text: "false" },
     });
     assert.match(log, /confirm was dismissed: Late\?/);
+  });
+
+  it("upload files of the project, also into a field that is hidden", async () => {
+    const { log } = await steps.succeed(base, {
+      goto: "/files",
+      actions: [{ upload: { label: "Picture", file: "parts/a.txt" } }],
+      expect: { elements: [{ role: "listitem", text: "a.txt: first", count: 1 }] },
+    });
+    assert.match(log, /^# upload `parts\/a\.txt` to the field labelled `Picture` → done in /m);
+    await steps.succeed(base, {
+      actions: [{ upload: { label: "Papers", file: ["b.txt", "parts/a.txt"] } }],
+      expect: { elements: [{ text: "b.txt: second" }, { text: "a.txt: first" }] },
+    });
+  });
+
+  it("upload nothing that isn't a file of the project, and only into a field for files", async () => {
+    const uploading = (file: unknown, label = "Picture") =>
+      steps.fail(base, { goto: "/files", timeout: "2s", actions: [{ upload: { label, file } }] });
+    const root = join(folder.path, "project");
+    assert.match(await uploading("c.txt"), /: `c\.txt` isn't in the project's folder, /);
+    assert.ok(
+      (await uploading("link.txt")).endsWith(`\`link.txt\` leads out of the project's folder, ${root}`),
+    );
+    assert.match(await uploading("parts"), /: `parts` is no plain file$/);
+    assert.match(await uploading(["b.txt", "parts/a.txt"]), /: it takes one file only$/);
+    assert.match(await uploading("b.txt", "Name"), /: it is no field for files$/);
+  });
+
+  it("keep what they download, masked, under a name that is safe", async () => {
+    const { kept, log } = await steps.run(
+      base,
+      {
+        goto: "/files",
+        actions: [
+          { download: { role: "link", name: "/^Data$/" } },
+          { download: { role: "link", name: "Data in a tab", as: "data 2.csv" } },
+        ],
+        expect: { title: "Files" },
+      },
+      { mask: new Mask(["word-of-ours"]) },
+    );
+    assert.deepEqual(
+      kept.map(({ name, mediaType, content }) => [name, mediaType, content]),
+      [
+        ["dä_ta_.csv", "application/octet-stream", "token,***"],
+        ["data 2.csv", "application/octet-stream", "token,***"],
+      ],
+    );
+    assert.match(log, /^# download by the link \/\^Data\$\/ → done in /m);
+    assert.match(log, /^# downloaded data 2\.csv, 18 bytes$/m);
+    assert.doesNotMatch(log, /not taken/);
+  });
+
+  it("keep no download that is too large, and fail for one that doesn't come or end", async () => {
+    const downloading = (element: object) => ({
+      goto: "/files",
+      timeout: "2s",
+      actions: [{ download: element }],
+    });
+    const { outcome, kept, log } = await steps.run(base, downloading({ role: "link", name: "Huge" }));
+    assert.deepEqual([outcome.kind, kept], ["succeeded", []]);
+    assert.match(
+      log,
+      /^# huge\.bin isn't saved: it has 9437184 bytes, and at most 8388608 are saved of one$/m,
+    );
+    assert.equal(
+      await steps.fail(base, downloading({ role: "button", name: "Nothing" })),
+      "download by the button `Nothing`: it caused no download within 2 s, the step's `timeout`",
+    );
+    assert.equal(
+      await steps.fail(base, downloading({ role: "link", name: "Unending" })),
+      "download by the link `Unending`: the download wasn't complete within 2 s, the step's `timeout`",
+    );
   });
 
   it("go on in another tab, by its title or address", async () => {

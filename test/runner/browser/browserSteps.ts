@@ -38,6 +38,7 @@ export interface Ran {
 /** Runs steps, one after the other, in one real browser that all tests of a file share. */
 export class BrowserSteps {
   readonly #shared = new SharedResources();
+  #root = tmpdir();
   #executable: string | undefined;
 
   /** To be called where the tests of a file are described. */
@@ -51,9 +52,14 @@ export class BrowserSteps {
     return steps;
   }
 
+  /** Runs the steps that follow in this folder. */
+  inFolder(root: string): void {
+    this.#root = root;
+  }
+
   /** A step as it would stand in a file; one without a `goto` goes on where the last one left. */
   async run(base: string, file: StepFile, changes: Partial<StepContext> = {}): Promise<Ran> {
-    const test = stepContextFor(tmpdir(), { shared: this.#shared, ...changes });
+    const test = stepContextFor(this.#root, { shared: this.#shared, ...changes });
     const resources = {
       web: {
         type: "browser",
