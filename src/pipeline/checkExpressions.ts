@@ -224,7 +224,7 @@ function problemOfResult(step: KnownStep, path: Names, shown: string): Found | u
 }
 
 function problemOfField(
-  { type, outputs }: KnownStep,
+  { type, outputs, read }: KnownStep,
   [field, member]: Names,
   shown: string,
 ): Found | undefined {
@@ -233,7 +233,7 @@ function problemOfField(
   const own = type === undefined ? outputs : resultFields[type];
   // A part that can't be read, or a resource that isn't known.
   if (own === undefined) return undefined;
-  const known = [...own, ...everyResultField];
+  const known = [...own, ...read, ...everyResultField];
   if (!known.includes(name)) {
     const near = suggestion(name, known);
     return {
@@ -252,9 +252,12 @@ const byParam = "give it as a param, so that it can't change the statement";
 const byVariable =
   'pass it by `env: { NAME: … }` and write `"$NAME"`, so that it can\'t become a part of the script; a list of a program and its arguments takes it too';
 
+const byWith =
+  "pass it by `with: { name: … }` and write `name`, so that it can't become a part of the script";
+
 /** What may stand at a path within a step. */
 function placeInStep(path: Path, { type, isEach }: Pick<KnownStep, "type" | "isEach">): Place {
-  const [field, part, more] = path;
+  const [field, part, more, beside] = path;
   const own: readonly ContextName[] = isEach ? [...inside, "each"] : inside;
   switch (field) {
     case undefined:
@@ -275,6 +278,11 @@ function placeInStep(path: Path, { type, isEach }: Pick<KnownStep, "type" | "isE
     case "run":
       if (type === "cli" && part === undefined)
         return { kind: "text", contexts: ["env"], instead: byVariable };
+      break;
+    case "actions":
+    case "read":
+      if (type === "browser" && more === "evaluate" && (beside === undefined || beside === "script"))
+        return { kind: "text", contexts: ["env"], instead: byWith };
       break;
     case "query":
       if (type === "sql") return { kind: "text", contexts: ["env"], instead: byParam };

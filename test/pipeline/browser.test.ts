@@ -29,6 +29,8 @@ steps:
       - upload: { label: Picture, file: parts/a.png }
       - upload: { css: input, file: [a.png, "\${{ env.B }}"] }
       - download: { text: Data, as: data.csv }
+      - evaluate: "document.title = '\${{ env.T }}';"
+      - evaluate: { script: return lamps, with: { lamps: [1, "\${{ run.id }}"] } }
       - dialog: dismiss
       - dialog: { text: 7 }
       - tab: { title: /^L/, url: lamps }
@@ -38,6 +40,9 @@ steps:
       title: /^Lamps/
       text: 3 results
       elements: [{ role: listitem, text: lamp, count: 3 }, { role: heading }]
+    read:
+      total: { test-id: total, frame: { name: sums } }
+      count: { evaluate: document.links.length }
     screenshot: results.png
 `);
     const text = (words: string) => ({ kind: "contains", text: words });
@@ -78,6 +83,8 @@ steps:
           { kind: "upload", target: { kind: "label", label: text("Picture") }, files: ["parts/a.png"] },
           { kind: "upload", target: { kind: "css", selector: "input" }, files: ["a.png", "${{ env.B }}"] },
           { kind: "download", target: { kind: "text", text: text("Data") }, as: "data.csv" },
+          { kind: "evaluate", script: "document.title = '${{ env.T }}';", variables: {} },
+          { kind: "evaluate", script: "return lamps", variables: { lamps: [1, "${{ run.id }}"] } },
           { kind: "dialog", answer: "dismiss" },
           { kind: "dialog", answer: "accept", text: "7" },
           { kind: "tab", title: { kind: "matches", source: "^L", flags: "" }, url: text("lamps") },
@@ -93,6 +100,10 @@ steps:
             { target: { kind: "role", role: "heading" } },
           ],
         },
+        read: [
+          { name: "total", target: { kind: "test-id", testId: "total", frame: { name: text("sums") } } },
+          { name: "count", evaluate: { script: "document.links.length", variables: {} } },
+        ],
         screenshot: "results.png",
       },
     ]);
@@ -132,26 +143,26 @@ steps:
     [
       "that does nothing",
       "  - { use: web }",
-      "3:5: this step does nothing; a browser step has one or more of goto, actions, expect, screenshot",
+      "3:5: this step does nothing; a browser step has one or more of goto, actions, expect, read, screenshot",
     ],
     [
       "with the action of another type",
       "  - { use: web, goto: /, get: /, run: x }",
-      "3:26: `get` belongs to a step of type http, but `web` is of type browser, whose steps have goto, actions, expect, screenshot",
-      "3:34: `run` belongs to a step of type cli, but `web` is of type browser, whose steps have goto, actions, expect, screenshot",
+      "3:26: `get` belongs to a step of type http, but `web` is of type browser, whose steps have goto, actions, expect, read, screenshot",
+      "3:34: `run` belongs to a step of type cli, but `web` is of type browser, whose steps have goto, actions, expect, read, screenshot",
     ],
     [
       "with an action that there isn't",
       "  - { use: web, goto: /, actions: [{ clik: { text: x } }, { dance: 1 }] }",
       "3:38: there is no action `clik`; did you mean `click`?",
-      "3:61: there is no action `dance`; the actions are click, fill, press, select, check, uncheck, wait-for, upload, download, dialog, tab",
+      "3:61: there is no action `dance`; the actions are click, fill, press, select, check, uncheck, wait-for, evaluate, upload, download, dialog, tab",
     ],
     [
       "with two actions in one entry, or none",
       "  - { use: web, goto: /, actions: [{ click: { text: x }, press: Tab }, go, {}] }",
       "3:58: an entry of `actions` is one action, and this one already has `click`",
-      "3:72: an action is a map such as `click: { role: button, name: Go }`; the actions are click, fill, press, select, check, uncheck, wait-for, upload, download, dialog, tab",
-      "3:76: an action is a map such as `click: { role: button, name: Go }`; the actions are click, fill, press, select, check, uncheck, wait-for, upload, download, dialog, tab",
+      "3:72: an action is a map such as `click: { role: button, name: Go }`; the actions are click, fill, press, select, check, uncheck, wait-for, evaluate, upload, download, dialog, tab",
+      "3:76: an action is a map such as `click: { role: button, name: Go }`; the actions are click, fill, press, select, check, uncheck, wait-for, evaluate, upload, download, dialog, tab",
     ],
     [
       "with a role that there isn't",
@@ -205,6 +216,35 @@ steps:
       "3:132: this leads out of the project's folder; name a file by its path from there",
       "3:169: expected a file's path, or a list of them",
       "3:203: expected a file's name, of letters, digits, spaces, `.`, `_` and `-`",
+    ],
+    [
+      "with a script that is none, or that an expression would become a part of",
+      "  - { use: web, goto: /, actions: [{ evaluate: a b }, { evaluate: { script: 'if (' } }, { evaluate: { script: 'a', with: { a-b: 1 } } }, { evaluate: [] }, { evaluate: { scrip: a } }, { evaluate: 'a(${{ run.id }})' }, { evaluate: { script: '${{ run.id }}', with: { script: '${{ run.id }}', run: 02 } } }] }",
+      "3:48: this is no JavaScript: Unexpected identifier 'b'",
+      "3:77: this is no JavaScript: Unexpected token '}'",
+      "3:124: this can't name a variable of a script",
+      "3:150: expected a script such as `document.title`, or a map such as `{ script: …, with: { … } }`",
+      "3:170: `evaluate` has no `scrip`; did you mean `script`?",
+      "3:203: `run` can't be used here: pass it by `with: { name: … }` and write `name`, so that it can't become a part of the script",
+      "3:245: `run` can't be used here: pass it by `with: { name: … }` and write `name`, so that it can't become a part of the script",
+      '3:295: this is read as the number 2; as a text it keeps what is written: "02"',
+    ],
+    [
+      "with something to read that can't be",
+      "  - { use: web, goto: /, read: { text: { label: a }, a b: { label: c }, c: {}, d: { label: e, evaluate: f }, e: { evaluat: f }, f: 1, g: { evaluate: 1 }, h: { evaluate: 'a(${{ run.id }})' } } }",
+      "3:34: the result of a step has its own `text`",
+      "3:54: such a name begins with a letter or `_` and goes on with letters, digits, `_` and `-`",
+      "3:76: this names no element; it needs one of role, label, placeholder, test-id, css, text",
+      "3:83: this is an element or `evaluate`, not both",
+      "3:115: `e` has no `evaluat`; did you mean `evaluate`?",
+      "3:132: expected a map of names and values",
+      "3:150: expected a script",
+      "3:177: `run` can't be used here: pass it by `with: { name: … }` and write `name`, so that it can't become a part of the script",
+    ],
+    [
+      "after one that reads something by another name",
+      "  - { id: page, use: web, goto: /, read: { total: { css: b } } }\n  - { use: web, goto: '/${{ steps.page.totl }}' }",
+      "4:40: `steps.page` has no `totl`; did you mean `total`?",
     ],
     [
       "with an answer to a dialog, or a tab, that is none",

@@ -16,7 +16,13 @@ import { hasExpression } from "../file/textPieces.ts";
 import { readStatus } from "../file/values.ts";
 import type { Path } from "../file/yamlSource.ts";
 import { quoted } from "../mistakes/problem.ts";
-import { keyNames, readAction, readSeenElements, readUrlExpectation } from "./browserActions.ts";
+import {
+  keyNames,
+  readAction,
+  readNamedValue,
+  readSeenElements,
+  readUrlExpectation,
+} from "./browserActions.ts";
 import {
   type BrowserResourceFile,
   type BrowserStepFile,
@@ -83,6 +89,19 @@ const count: FieldText = {
   values: ["0", "1"],
 };
 
+/** A script in the page. */
+const scripts: FieldTexts = {
+  evaluate: {
+    meaning:
+      "JavaScript that is evaluated in the page: an expression, or statements that `return` a value. `await` can stand in it.",
+    values: ["document.title"],
+  },
+  ...inside("evaluate", {
+    script: { meaning: "The script. Of expressions, only the environment can stand in it." },
+    with: { meaning: "The values of variables of the script, by their names." },
+  }),
+};
+
 const actions: FieldTexts = {
   click: { meaning: "Clicks an element." },
   ...inside("click", targetTexts),
@@ -109,6 +128,7 @@ const actions: FieldTexts = {
     meaning: "Waits until an element can be seen, or as many as `count` says; with 0, until it is gone.",
   },
   ...inside("wait-for", { ...targetTexts, count }),
+  ...scripts,
   upload: { meaning: "Puts files of the project into a field for files, also one that can't be seen." },
   ...inside("upload", {
     ...targetTexts,
@@ -178,6 +198,12 @@ const stepTexts: FieldTexts = {
     byDefault: "none",
   },
   ...inside("expect.elements", { ...targetTexts, count }),
+  read: {
+    meaning:
+      "What expressions can read of the step by these names, as `steps.<id>.<name>`, once all that is expected holds: the text of an element, the value of a field, whether a box is checked, or the value of a script.",
+    byDefault: "none",
+  },
+  ...inside("read", { ...targetTexts, ...scripts }),
   screenshot: {
     meaning: "The name under which a picture of what can be seen is kept when the step succeeds.",
     byDefault: "none",
@@ -186,10 +212,13 @@ const stepTexts: FieldTexts = {
   },
 };
 
+/** The fields of which a step has at least one. */
+const doing = ["goto", "actions", "expect", "read", "screenshot"] as const;
+
 export const browserType: ResourceType<BrowserStep> = {
   type: "browser",
   meaning: "Uses a page as a person would, in a real browser, and looks at what is on it.",
-  actions: "goto, actions, expect, screenshot",
+  actions: doing.join(", "),
   file: { resource: browserResourceSchema, step: browserStepFileSchema },
   texts: { resource: resourceTexts, step: stepTexts },
   snippets: {
@@ -233,17 +262,14 @@ const insteadOfPassword = "fill them in where the page asks for them";
 /** Resolves a step against its resource. @returns undefined when it does nothing. */
 function readBrowserStep(
   file: BrowserStepFile,
-  { actions, elements }: StepLists,
+  { actions, elements, read }: StepLists,
   resource: BrowserResource,
   reading: StepReading,
 ): BrowserStep | undefined {
   const { path, problems } = reading;
-  const { goto, expect, screenshot } = file;
-  if (goto === undefined && file.actions === undefined && expect === undefined && screenshot === undefined) {
-    problems.add(
-      path,
-      "this step does nothing; a browser step has one or more of goto, actions, expect, screenshot",
-    );
+  const { goto, screenshot } = file;
+  if (doing.every((name) => file[name] === undefined)) {
+    problems.add(path, `this step does nothing; a browser step has one or more of ${doing.join(", ")}`);
     return undefined;
   }
   if (goto === undefined && !reading.opened.has(nameOf(resource))) {
@@ -264,6 +290,7 @@ function readBrowserStep(
     actions,
     timeoutMilliseconds: readTimeout({ file, path }, resource, problems),
     expect: { ...readExpect(file, reading), elements },
+    read,
     screenshot,
   };
 }
@@ -312,12 +339,14 @@ function readExpect(file: BrowserStepFile, reading: StepReading): Omit<BrowserSt
 interface StepLists {
   readonly actions: readonly Action[];
   readonly elements: readonly SeenElements[];
+  readonly read: BrowserStep["read"];
 }
 
 /** Reads the valid entries of a step's lists, also of a step that is invalid elsewhere. */
 function readLists(step: unknown, reading: StepReading): StepLists {
   const { path } = reading;
   const expect = part(step, "expect");
+  const read = part(step, "read");
   return {
     actions: listOf(part(step, "actions")).flatMap(
       (entry, index) => readAction(entry, [...path, "actions", index], reading) ?? [],
@@ -326,6 +355,11 @@ function readLists(step: unknown, reading: StepReading): StepLists {
       (entry, index) =>
         readSeenElements(entry, "an element", [...path, "expect", "elements", index], reading) ?? [],
     ),
+    read: isMap(read)
+      ? Object.entries(read).flatMap(
+          ([name, entry]) => readNamedValue(name, entry, [...path, "read", name], reading) ?? [],
+        )
+      : undefined,
   };
 }
 

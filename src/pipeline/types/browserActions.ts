@@ -1,6 +1,6 @@
 import { checkShape, isMap } from "../file/checkShape.ts";
 import type { StepReading } from "../file/readValues.ts";
-import { checkFilePath, readExpected, writtenText } from "../file/readValues.ts";
+import { checkFilePath, checkNumbers, readExpected, writtenText } from "../file/readValues.ts";
 import { hasExpression } from "../file/textPieces.ts";
 import { readTextExpectation, type TextExpectation } from "../file/values.ts";
 import type { Path } from "../file/yamlSource.ts";
@@ -11,10 +11,22 @@ import {
   actionNames,
   dialogAnswers,
   isActionName,
+  readFileSchema,
   seenElementsFileSchema,
   type TargetFile,
 } from "./browserFile.ts";
-import type { Action, ElementTarget, FrameTarget, SeenElements } from "./browserStep.ts";
+import {
+  type Action,
+  type BrowserStep,
+  type ElementTarget,
+  type FrameTarget,
+  functionOf,
+  type Script,
+  type SeenElements,
+} from "./browserStep.ts";
+import { everyResultField, resultFields } from "./resultFields.ts";
+
+const resultNames: readonly string[] = [...resultFields.browser, ...everyResultField];
 
 /** Reads an action of a step. @returns undefined when it is invalid. */
 export function readAction(entry: unknown, path: Path, reading: StepReading): Action | undefined {
@@ -81,6 +93,10 @@ function readNamed(name: ActionName, value: unknown, path: Path, reading: StepRe
       const seen = readSeenElements(value, noun, path, reading);
       return seen && { kind: "wait-for", ...seen };
     }
+    case "evaluate": {
+      const script = readScript(value, path, reading);
+      return script && { kind: "evaluate", ...script };
+    }
     case "upload": {
       const file = checkShape({ schema: actionFileSchemas.upload, noun }, value, path, problems);
       const target = file && readTarget(file, path, reading);
@@ -124,6 +140,47 @@ export function readUrlExpectation(
   const instead = quoted(text.replace(/^\//, ""));
   reading.problems.add(path, `${read.problem}; to find a path, leave out its first slash: \`${instead}\``);
   return undefined;
+}
+
+/** Reads what a step's `read` names. @returns undefined when it is invalid. */
+export function readNamedValue(
+  name: string,
+  entry: unknown,
+  path: Path,
+  reading: StepReading,
+): NonNullable<BrowserStep["read"]>[number] | undefined {
+  const { problems } = reading;
+  if (resultNames.includes(name)) problems.addToName(path, `the result of a step has its own \`${name}\``);
+  const file = checkShape({ schema: readFileSchema, noun: `\`${quoted(name)}\`` }, entry, path, problems);
+  if (file === undefined) return undefined;
+  if (file.evaluate === undefined) {
+    const target = readTarget(file, path, reading);
+    return target && { name, target };
+  }
+  if (namesTarget(file)) problems.add(path, "this is an element or `evaluate`, not both");
+  const evaluate = readScript(file.evaluate, [...path, "evaluate"], reading);
+  return evaluate && { name, evaluate };
+}
+
+/** `evaluate: document.title` is a script by itself, `evaluate: { script: …, with: … }` one with variables. */
+function readScript(value: unknown, path: Path, reading: StepReading): Script | undefined {
+  const { problems } = reading;
+  if (typeof value !== "string" && !isMap(value)) {
+    problems.add(
+      path,
+      "expected a script such as `document.title`, or a map such as `{ script: …, with: { … } }`",
+    );
+    return undefined;
+  }
+  const entry = isMap(value) ? value : { script: value };
+  const file = checkShape({ schema: actionFileSchemas.evaluate, noun: "`evaluate`" }, entry, path, problems);
+  if (file === undefined) return undefined;
+  const { script, with: variables = {} } = file;
+  checkNumbers(variables, [...path, "with"], reading);
+  const made = hasExpression(script) ? undefined : functionOf(script, Object.keys(variables));
+  if (made?.kind === "invalid")
+    problems.add(isMap(value) ? [...path, "script"] : path, `this is no JavaScript: ${made.problem}`);
+  return { script, variables };
 }
 
 /** `dialog: accept` answers any dialog, `dialog: { text: Ada }` one that asks for a text. */

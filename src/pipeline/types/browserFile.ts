@@ -3,6 +3,7 @@ import {
   duration,
   everyStep,
   expectedWords,
+  idPattern,
   nonEmpty,
   statusFileSchema,
   that,
@@ -73,6 +74,31 @@ export const seenElementsFileSchema = z.strictObject({
   count: z.optional(z.int().check(z.nonnegative("a count is 0 or more"))),
 });
 
+const evaluateFileSchema = z.strictObject({
+  script: nonEmpty,
+  with: z.optional(
+    z.record(
+      z.string().check(z.regex(/^[A-Za-z_$][\w$]*$/, "this can't name a variable of a script")),
+      z.unknown(),
+    ),
+  ),
+});
+
+/** What is read of a page: an element, or the value of a script. */
+export const readFileSchema = z.strictObject({
+  ...target,
+  evaluate: z.optional(z.union([nonEmpty, evaluateFileSchema], "expected a script")),
+});
+
+const readName = z
+  .string()
+  .check(
+    z.regex(
+      idPattern,
+      "such a name begins with a letter or `_` and goes on with letters, digits, `_` and `-`",
+    ),
+  );
+
 /** The fields of each action. */
 export const actionFileSchemas = {
   click: targetFileSchema,
@@ -82,6 +108,7 @@ export const actionFileSchemas = {
   check: targetFileSchema,
   uncheck: targetFileSchema,
   "wait-for": seenElementsFileSchema,
+  evaluate: evaluateFileSchema,
   upload: z.strictObject({
     ...target,
     file: z.union(
@@ -134,11 +161,13 @@ export const browserStepOutlineSchema = z.strictObject({
   expect: z.optional(
     z.strictObject({ ...expected, elements: z.optional(z.array(z.unknown()).check(z.minLength(1))) }),
   ),
+  read: z.optional(z.record(readName, z.unknown())),
 });
 
 /** What some of them can be instead of a map. */
 const shortActions: { readonly [Name in ActionName]?: z.ZodMiniType } = {
   press: nonEmpty,
+  evaluate: nonEmpty,
   dialog: z.enum(dialogAnswers),
 };
 
@@ -160,6 +189,7 @@ export const browserStepFileSchema = z.strictObject({
       elements: z.optional(z.array(seenElementsFileSchema).check(z.minLength(1))),
     }),
   ),
+  read: z.optional(z.record(readName, readFileSchema)),
 });
 
 export type BrowserResourceFile = z.infer<typeof browserResourceSchema>;

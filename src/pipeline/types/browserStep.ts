@@ -115,8 +115,33 @@ const targetSchema = z.discriminatedUnion("kind", [
 
 export type ElementTarget = DeepReadonly<z.infer<typeof targetSchema>>;
 
+/**
+ * The source of the function that a script of the file is, of an object with the values of its variables.
+ * @returns why it is no JavaScript, where it isn't.
+ */
+export function functionOf(
+  script: string,
+  variables: readonly string[],
+):
+  | { readonly kind: "valid"; readonly source: string }
+  | { readonly kind: "invalid"; readonly problem: string } {
+  const head = `async ({ ${variables.join(", ")} }) =>`;
+  let problem = "";
+  for (const body of [`(${script.replace(/[\s;]+$/, "")}\n)`, `{ ${script}\n}`]) {
+    const source = `(${head} ${body})`;
+    try {
+      // Compiled, and never run here.
+      new Function(`return ${source}`);
+      return { kind: "valid", source };
+    } catch (error) {
+      problem = error instanceof Error ? error.message : String(error);
+    }
+  }
+  return { kind: "invalid", problem };
+}
+
 /** The element, for messages: "the button `Go`". */
-function describeTarget(target: ElementTarget): string {
+export function describeTarget(target: ElementTarget): string {
   return `${describeElement(target)}${target.frame === undefined ? "" : ` in ${describeFrame(target.frame)}`}`;
 }
 
@@ -162,6 +187,9 @@ function holding(text: z.infer<typeof textExpectationSchema> | undefined): strin
 /** Elements that have to be visible: `count` of them, or at least one. */
 const seenElementsSchema = z.object({ target: targetSchema, count: z.optional(z.int()) });
 
+/** JavaScript, an expression or statements, with the values of its variables. */
+const scriptSchema = z.object({ script: z.string(), variables: z.record(z.string(), z.unknown()) });
+
 /** The answer to a dialog that comes later in the step; with a text for a prompt. */
 const dialogAnswerSchema = z.object({ answer: z.enum(["accept", "dismiss"]), text: z.optional(z.string()) });
 
@@ -177,6 +205,7 @@ const actionSchema = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("check"), target: targetSchema }),
   z.object({ kind: z.literal("uncheck"), target: targetSchema }),
   z.object({ kind: z.literal("wait-for"), ...seenElementsSchema.shape }),
+  z.object({ kind: z.literal("evaluate"), ...scriptSchema.shape }),
   /** Paths relative to the project's folder. */
   z.object({ kind: z.literal("upload"), target: targetSchema, files: z.array(z.string()) }),
   /** Clicks what causes the download, which is kept under this name, by default its own. */
@@ -186,6 +215,7 @@ const actionSchema = z.discriminatedUnion("kind", [
 ]);
 
 export type SeenElements = DeepReadonly<z.infer<typeof seenElementsSchema>>;
+export type Script = DeepReadonly<z.infer<typeof scriptSchema>>;
 export type DialogAnswer = DeepReadonly<z.infer<typeof dialogAnswerSchema>>;
 export type TabTarget = DeepReadonly<z.infer<typeof tabSchema>>;
 export type Action = DeepReadonly<z.infer<typeof actionSchema>>;
@@ -206,6 +236,8 @@ export function describeAction(action: Action): string {
       return `select \`${action.option}\` in ${describeTarget(action.target)}`;
     case "wait-for":
       return `wait for ${describeSeen(action)}`;
+    case "evaluate":
+      return "evaluate a script";
     case "upload":
       return `upload ${action.files.map((file) => `\`${file}\``).join(", ")} to ${describeTarget(action.target)}`;
     case "download":
@@ -252,6 +284,12 @@ export const browserStepSchema = z.object({
     text: z.optional(textExpectationsSchema),
     elements: z.array(seenElementsSchema),
   }),
+  /** What the step gives to expressions by these names: an element's text or value, or a script's value. */
+  read: z.optional(
+    z.array(
+      z.object({ name: z.string(), target: z.optional(targetSchema), evaluate: z.optional(scriptSchema) }),
+    ),
+  ),
   /** The name of the screenshot that is saved when the step succeeds. */
   screenshot: z.optional(z.string()),
 });

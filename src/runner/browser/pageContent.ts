@@ -129,7 +129,11 @@ const longestExcerpt = 500;
 /** The visible text of the page, with white space collapsed in each line. */
 export async function textOf(page: Pick<Frame, "locator">, timeout: number): Promise<string> {
   // biome-ignore lint/performance/useDomNodeTextContent: hidden text doesn't count.
-  const text = await page.locator("body").innerText({ timeout });
+  return asRead(await page.locator("body").innerText({ timeout }));
+}
+
+/** A text as a person reads it, with white space collapsed in each line. */
+export function asRead(text: string): string {
   return text
     .split("\n")
     .map((line) => line.replace(/\s+/g, " ").trim())

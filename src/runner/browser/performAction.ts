@@ -1,5 +1,6 @@
 import type { Download, Locator, Page } from "playwright-core";
 import { describeError } from "../../contract/errors.ts";
+import type { Json } from "../../pipeline/expression/value.ts";
 import {
   type Action,
   describeAction,
@@ -16,9 +17,12 @@ import { DeadlineExceeded, isTimeout, poll, type StepDeadline } from "./deadline
 import { findElement } from "./findElement.ts";
 import type { OpenBrowser } from "./openBrowser.ts";
 import { shorten } from "./pageContent.ts";
+import { evaluateScript } from "./readPage.ts";
 
-/** What the actions of a step find for later. */
+/** What a step finds for later. */
 export interface FoundInStep {
+  /** What its `read` names. */
+  readonly values: Record<string, Json>;
   /** Files that the browser has until it ends. */
   readonly downloads: { readonly name: string; readonly path: string }[];
 }
@@ -63,6 +67,10 @@ function perform(
       return on(action.target, (element, options) => element.check(options));
     case "uncheck":
       return on(action.target, (element, options) => element.uncheck(options));
+    case "evaluate":
+      return evaluateScript(action, browser, deadline, stepContext.mask).then((read) =>
+        read.kind === "problem" ? read.problem : undefined,
+      );
     case "upload":
       return upload(action, on, stepContext.root);
     case "download":

@@ -7,6 +7,7 @@ import { joinAddress } from "../../pipeline/file/address.ts";
 import type { BrowserStep } from "../../pipeline/types/browserStep.ts";
 import { readUtf8 } from "../../project/utf8.ts";
 import type { Mask } from "../mask/mask.ts";
+import { asJson } from "../step/jsonMismatches.ts";
 import { failed, type StepContext, type StepOutcome, succeeded } from "../step/stepContext.ts";
 import { largestResult, type StepResult, tooLarge } from "../step/stepResult.ts";
 import { checkPage } from "./checkPage.ts";
@@ -15,6 +16,7 @@ import { goTo } from "./goTo.ts";
 import { OpenBrowser } from "./openBrowser.ts";
 import { shorten, textOf } from "./pageContent.ts";
 import { type FoundInStep, performAction } from "./performAction.ts";
+import { readNamed } from "./readPage.ts";
 
 const longestWords = 300;
 /** Of a download, in characters. */
@@ -39,7 +41,7 @@ export async function runBrowserStep(step: BrowserStep, stepContext: StepContext
     step.timeoutMilliseconds,
     AbortSignal.any([stepContext.signal, browser.broken]),
   );
-  const found: FoundInStep = { downloads: [] };
+  const found: FoundInStep = { values: {}, downloads: [] };
   const problem = await problemOf(step, browser, deadline, stepContext, found).catch((error: unknown) =>
     describeUnexpected(error, stepContext.mask),
   );
@@ -50,7 +52,7 @@ export async function runBrowserStep(step: BrowserStep, stepContext: StepContext
   }
   const { results } = stepContext;
   if (results.isNeeded) {
-    const result = await browserResult(browser, deadline.forDiagnosis());
+    const result = await browserResult(browser, found.values, deadline.forDiagnosis());
     results.take(() => result);
   }
   // Not before what is secret is known.
@@ -62,16 +64,21 @@ export async function runBrowserStep(step: BrowserStep, stepContext: StepContext
 }
 
 /** What a browser step gives to expressions. A page that doesn't respond has no more than its address. */
-async function browserResult({ page }: OpenBrowser, deadline: StepDeadline): Promise<StepResult> {
-  if (page === undefined) return { values: {}, size: 0 };
+async function browserResult(
+  { page }: OpenBrowser,
+  read: FoundInStep["values"],
+  deadline: StepDeadline,
+): Promise<StepResult> {
+  const size = asJson(read).length;
+  if (page === undefined) return { values: read, size };
   const url = page.url();
   try {
     const [title, text] = await deadline.within(Promise.all([page.title(), textOf(page, deadline.left)]));
     return text.length > largestResult
-      ? { values: { url, title }, missing: { text: tooLarge }, size: 0 }
-      : { values: { url, title, text }, size: text.length };
+      ? { values: { ...read, url, title }, missing: { text: tooLarge }, size }
+      : { values: { ...read, url, title, text }, size: size + text.length };
   } catch {
-    return { values: { url }, size: 0 };
+    return { values: { ...read, url }, size };
   }
 }
 
@@ -99,7 +106,13 @@ async function problemOf(
     if (problem !== undefined) return problem;
   }
   const problem = await checkPage(step.expect, browser, deadline, stepContext.mask);
-  if (problem !== undefined || step.screenshot === undefined) return problem;
+  if (problem !== undefined) return problem;
+  for (const named of step.read ?? []) {
+    const read = await readNamed(named, browser, deadline, stepContext.mask);
+    if (read.kind === "problem") return read.problem;
+    if (read.value !== undefined) found.values[named.name] = read.value;
+  }
+  if (step.screenshot === undefined) return undefined;
   const { page } = browser;
   if (page === undefined) return "the page was closed before its screenshot could be taken";
   return saveScreenshot(step.screenshot, page, deadline.forScreenshot(), stepContext);

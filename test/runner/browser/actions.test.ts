@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { Mask } from "../../../src/runner/mask/mask.ts";
 import { LoopbackService } from "../../client/loopbackService.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
-import { BrowserSteps, pages } from "./browserSteps.ts";
+import { BrowserSteps, html, pages } from "./browserSteps.ts";
 
 const shop = `<title>The shop</title><button>Pay</button>
 <iframe title="Advertisement" src="/ads"></iframe><iframe title="Payment" name="pay-1" data-testid="pay" src="/pay"></iframe>`;
@@ -14,6 +14,9 @@ const asks = `<title>Asks</title><p id=said></p>
 <button onclick="said.textContent = prompt('Your name?') + ', ' + confirm('Sure?') + ', ' + confirm('Again?')">Ask</button>
 <button onclick="setTimeout(() => { said.textContent = confirm('Late?'); }, 300)">Ask later</button>
 <a href="/more" target="_blank">More</a>`;
+const strict = `<title>Strict</title><p id=shown></p><div data-testid=total>12.50   €<br>in all</div>
+<label>Name <input></label><input type=checkbox checked><a href="#a">a</a><a href="#b">b</a>`;
+
 const files = `<title>Files</title><label>Picture <input type=file hidden onchange="show(this)"></label>
 <label>Papers <input type=file multiple onchange="show(this)"></label><label>Name <input></label><ol id=seen></ol>
 <a href="/data.csv">Data</a> <a href="/data.csv" target="_blank">Data in a tab</a> <a href="/huge">Huge</a>
@@ -41,6 +44,11 @@ describe("the actions of a browser step", function () {
         "/code": code,
         "/asks": asks,
         "/files": files,
+        "/strict": (_request, response) =>
+          response
+            .setHeader("content-security-policy", "default-src 'none'")
+            .setHeader("content-type", html)
+            .end(strict),
         "/data.csv": (_request, response) =>
           response
             .setHeader("content-disposition", "attachment; filename*=UTF-8''d%C3%A4%2Fta%E2%80%AE.csv")
@@ -142,6 +150,83 @@ describe("the actions of a browser step", function () {
       expect: { text: "false" },
     });
     assert.match(log, /confirm was dismissed: Late\?/);
+  });
+
+  it("evaluate a script with its variables, an expression or statements, also where the page forbids it", async () => {
+    const quote = "'); document.title = 'taken'; ('";
+    const { log } = await steps.succeed(base, {
+      goto: "/strict",
+      actions: [
+        { evaluate: "document.title = 'changed';" },
+        {
+          evaluate: {
+            script: "if (n === 2) { await null; shown.textContent = word; }",
+            with: { n: 2, word: quote },
+          },
+        },
+      ],
+      expect: { title: "changed", text: quote },
+    });
+    assert.match(log, /^# evaluate a script → done in /m);
+    await steps.succeed(base, {
+      actions: [{ evaluate: "location.href = '/more'" }],
+      expect: { title: "More" },
+    });
+  });
+
+  it("say what is wrong with a script", async () => {
+    const evaluating = (evaluate: string) =>
+      steps.fail(base, { goto: "/strict", timeout: "1s", actions: [{ evaluate }] });
+    assert.equal(
+      await evaluating("nothing.at.all"),
+      "evaluate a script: ReferenceError: nothing is not defined",
+    );
+    assert.equal(await evaluating("throw new Error('no lamps')"), "evaluate a script: no lamps");
+    assert.equal(
+      await evaluating("new Promise(() => {})"),
+      "evaluate a script: it wasn't over within 1 s, the step's `timeout`",
+    );
+    assert.equal(
+      await evaluating("'x'.repeat(11 * 1024 * 1024)"),
+      "evaluate a script: its value can't be read: it is larger than 10 MB, the most that is kept of one",
+    );
+  });
+
+  it("leave what is read of the page to expressions", async () => {
+    const { result } = await steps.succeed(base, {
+      goto: "/strict",
+      actions: [{ fill: { label: "Name", with: "Ada" } }],
+      read: {
+        total: { "test-id": "total" },
+        name: { label: "Name" },
+        sure: { role: "checkbox" },
+        links: {
+          evaluate: {
+            script: "return [...document.links].map((link) => link[what])",
+            with: { what: "hash" },
+          },
+        },
+        nothing: { evaluate: "undefined" },
+      },
+    });
+    assert.deepEqual(result?.values, {
+      url: `${base}/strict`,
+      title: "Strict",
+      text: result?.values["text"],
+      total: "12.50 €\nin all",
+      name: "Ada",
+      sure: true,
+      links: ["#a", "#b"],
+    });
+    const failing = (read: object) => steps.fail(base, { goto: "/strict", timeout: "1s", read });
+    assert.match(
+      await failing({ total: { "test-id": "sum" } }),
+      /^read `total`: the element with the test id `sum`: there was none within 1 s, .*the test ids are: `total`$/,
+    );
+    assert.equal(
+      await failing({ total: { evaluate: "none" } }),
+      "read `total`: ReferenceError: none is not defined",
+    );
   });
 
   it("upload files of the project, also into a field that is hidden", async () => {

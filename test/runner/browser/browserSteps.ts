@@ -9,6 +9,7 @@ import {
   type StepContext,
   type StepOutcome,
 } from "../../../src/runner/step/stepContext.ts";
+import type { ResultTaker, StepResult } from "../../../src/runner/step/stepResult.ts";
 import type { Answer } from "../../client/loopbackService.ts";
 import { pipelineOf } from "../launch/launchTestRun.ts";
 import { stepContextFor } from "../step/stepContextFor.ts";
@@ -33,6 +34,8 @@ export interface Ran {
   readonly outcome: StepOutcome;
   readonly log: string;
   readonly kept: readonly NewArtifact[];
+  /** What the step gave to expressions; undefined unless it came so far. */
+  readonly result: StepResult | undefined;
 }
 
 /** Runs steps, one after the other, in one real browser that all tests of a file share. */
@@ -59,7 +62,16 @@ export class BrowserSteps {
 
   /** A step as it would stand in a file; one without a `goto` goes on where the last one left. */
   async run(base: string, file: StepFile, changes: Partial<StepContext> = {}): Promise<Ran> {
-    const test = stepContextFor(this.#root, { shared: this.#shared, ...changes });
+    let result: StepResult | undefined;
+    const results: ResultTaker = {
+      isNeeded: true,
+      isSecret: false,
+      take: (make) => {
+        result = make();
+      },
+      problems: () => [],
+    };
+    const test = stepContextFor(this.#root, { results, shared: this.#shared, ...changes });
     const resources = {
       web: {
         type: "browser",
@@ -78,7 +90,7 @@ export class BrowserSteps {
     }).steps.at(-1);
     assert.ok(step?.type === "browser");
     const outcome = await runBrowserStep(step, test.stepContext);
-    return { outcome, log: test.logged(), kept: test.kept };
+    return { outcome, log: test.logged(), kept: test.kept, result };
   }
 
   /** Runs a step that has to succeed. */
