@@ -11,7 +11,7 @@ describe("a browser step of a pipeline file", () => {
   it("is settled against its resource", () => {
     const pipeline = valid(`
 resources:
-  web: { type: browser, base-url: http://127.0.0.1:8080/app/, executable: tools/chrome, viewport: { width: 390, height: 844 }, timeout: 2s }
+  web: { type: browser, base-url: http://127.0.0.1:8080/app/, executable: tools/chrome, device: Pixel 8, viewport: { width: 390, height: 844 }, storage: in.json, timeout: 2s }
 steps:
   - name: search
     use: web
@@ -44,6 +44,7 @@ steps:
       total: { test-id: total, frame: { name: sums } }
       count: { evaluate: document.links.length }
     screenshot: results.png
+    storage: logins/\${{ env.WHO }}.json
 `);
     const text = (words: string) => ({ kind: "contains", text: words });
     assert.deepEqual(pipeline.resources, [{ name: "web", type: "browser" }]);
@@ -53,7 +54,12 @@ steps:
         type: "browser",
         name: "search",
         use: "web",
-        browser: { executable: "tools/chrome", viewport: { width: 390, height: 844 } },
+        browser: {
+          executable: "tools/chrome",
+          device: "Pixel 8",
+          viewport: { width: 390, height: 844 },
+          storage: "in.json",
+        },
         goto: { base: "http://127.0.0.1:8080/app/", target: "/lamps" },
         actions: [
           { kind: "fill", target: { kind: "label", label: text("Search") }, with: "1.50" },
@@ -105,6 +111,7 @@ steps:
           { name: "count", evaluate: { script: "document.links.length", variables: {} } },
         ],
         screenshot: "results.png",
+        storage: "logins/${{ env.WHO }}.json",
       },
     ]);
     assert.ok(pipelineSchema.safeParse(JSON.parse(JSON.stringify(pipeline))).success);
@@ -143,13 +150,13 @@ steps:
     [
       "that does nothing",
       "  - { use: web }",
-      "3:5: this step does nothing; a browser step has one or more of goto, actions, expect, read, screenshot",
+      "3:5: this step does nothing; a browser step has one or more of goto, actions, expect, read, screenshot, storage",
     ],
     [
       "with the action of another type",
       "  - { use: web, goto: /, get: /, run: x }",
-      "3:26: `get` belongs to a step of type http, but `web` is of type browser, whose steps have goto, actions, expect, read, screenshot",
-      "3:34: `run` belongs to a step of type cli, but `web` is of type browser, whose steps have goto, actions, expect, read, screenshot",
+      "3:26: `get` belongs to a step of type http, but `web` is of type browser, whose steps have goto, actions, expect, read, screenshot, storage",
+      "3:34: `run` belongs to a step of type cli, but `web` is of type browser, whose steps have goto, actions, expect, read, screenshot, storage",
     ],
     [
       "with an action that there isn't",
@@ -310,7 +317,12 @@ steps:
   a: { type: browser }
   b: { type: browser, base-url: localhost, viewport: { width: 1, height: big }, timeout: 2h, headless: true }
   c: { type: browser, base-url: localhost, timeout: 2h }
+  d: { type: browser, device: iPhone15 }
+  e: { type: browser, device: Nokia 3310 }
+  f: { type: browser, device: 15 }
+  g: { type: browser, storage: ../a.json }
 steps:
+  - { use: d, goto: "http://h.test", storage: /a.json }
   - { use: a, goto: /lamps }
   - { use: c, goto: /lamps }`),
       [
@@ -319,7 +331,12 @@ steps:
         "3:94: a browser resource has no `headless`",
         "4:33: `localhost` is no address: it begins with http:// or https://",
         "4:53: a timeout is at least 1ms and at most 1h",
-        "6:21: `a` has no `base-url`, so this must be a whole address, beginning with http:// or https://",
+        "5:31: there is no device `iPhone15`; did you mean `iPhone 15`?",
+        "6:31: there is no device `Nokia 3310`; such as there are: iPhone 15, Pixel 8, iPad Mini landscape",
+        "7:31: expected a device's name, such as iPhone 15",
+        "8:32: this leads out of the project's folder; name a file by its path from there",
+        "10:47: this leads out of the project's folder; name a file by its path from there",
+        "11:21: `a` has no `base-url`, so this must be a whole address, beginning with http:// or https://",
       ],
     );
   });

@@ -11,7 +11,13 @@ import {
   timeoutValues,
 } from "../file/fieldTexts.ts";
 import type { StepReading } from "../file/readValues.ts";
-import { problemOfUrl, readAllExpected, readExpected, readTimeout } from "../file/readValues.ts";
+import {
+  checkFilePath,
+  problemOfUrl,
+  readAllExpected,
+  readExpected,
+  readTimeout,
+} from "../file/readValues.ts";
 import { hasExpression } from "../file/textPieces.ts";
 import { readStatus } from "../file/values.ts";
 import type { Path } from "../file/yamlSource.ts";
@@ -48,9 +54,21 @@ const resourceTexts: FieldTexts = {
     bounds: "begins with `http://` or `https://`",
     values: ["http://127.0.0.1:8080"],
   },
-  viewport: { meaning: "The page's size.", byDefault: "1280 by 720 pixels" },
+  device: {
+    meaning:
+      "The device that the browser stands for, by Playwright's name of it: its page's size, touch, and what it says it is.",
+    byDefault: "none: a desktop browser",
+    values: ["iPhone 15", "Pixel 8", "iPad Mini"],
+  },
+  viewport: { meaning: "The page's size.", byDefault: "that of the `device`, else 1280 by 720 pixels" },
   "viewport.width": { meaning: "The page's width.", ...size, values: ["1280", "390"] },
   "viewport.height": { meaning: "The page's height.", ...size, values: ["720", "844"] },
+  storage: {
+    meaning:
+      "A file of the project with cookies and local storage, which the browser begins with; a step's `storage` saves it.",
+    byDefault: "none: the browser begins empty",
+    values: ["login.json"],
+  },
   timeout: {
     meaning: "How long each step may take as a whole, once the browser has started.",
     byDefault: "`10s`",
@@ -210,10 +228,16 @@ const stepTexts: FieldTexts = {
     bounds: "a file's name that ends in `.png`, of letters, digits, spaces, `.`, `_` and `-`",
     values: ["page.png"],
   },
+  storage: {
+    meaning:
+      "A file of the project into which the browser's cookies and local storage are saved when the step succeeds, so that a resource's `storage` begins with them. Whoever has it is logged in: keep it out of git.",
+    byDefault: "none",
+    values: ["login.json"],
+  },
 };
 
 /** The fields of which a step has at least one. */
-const doing = ["goto", "actions", "expect", "read", "screenshot"] as const;
+const doing = ["goto", "actions", "expect", "read", "screenshot", "storage"] as const;
 
 export const browserType: ResourceType<BrowserStep> = {
   type: "browser",
@@ -234,6 +258,7 @@ export const browserType: ResourceType<BrowserStep> = {
     const problem =
       base === undefined || hasExpression(base) ? undefined : problemOfUrl(base, insteadOfPassword);
     if (problem !== undefined) problems.add([...path, "base-url"], problem);
+    if (resource.storage !== undefined) checkFilePath(resource.storage, [...path, "storage"], problems);
     return (step, reading) => {
       const stepShape = {
         schema: browserStepOutlineSchema,
@@ -267,7 +292,7 @@ function readBrowserStep(
   reading: StepReading,
 ): BrowserStep | undefined {
   const { path, problems } = reading;
-  const { goto, screenshot } = file;
+  const { goto, screenshot, storage } = file;
   if (doing.every((name) => file[name] === undefined)) {
     problems.add(path, `this step does nothing; a browser step has one or more of ${doing.join(", ")}`);
     return undefined;
@@ -278,13 +303,17 @@ function readBrowserStep(
       `no page is open yet in \`${nameOf(resource)}\`: the first step that uses it has a \`goto\``,
     );
   }
+  if (storage !== undefined) checkFilePath(storage, [...path, "storage"], problems);
+  const { executable, device } = resource.file;
   return {
     type: "browser",
     name: file.name ?? quoted(nameStep(goto, actions[0])),
     use: file.use,
     browser: {
-      executable: resource.file.executable,
-      viewport: resource.file.viewport ?? viewportByDefault,
+      executable,
+      device,
+      viewport: resource.file.viewport ?? (device === undefined ? viewportByDefault : undefined),
+      storage: resource.file.storage,
     },
     goto: goto === undefined ? undefined : readAddress(goto, resource, reading),
     actions,
@@ -292,6 +321,7 @@ function readBrowserStep(
     expect: { ...readExpect(file, reading), elements },
     read,
     screenshot,
+    storage,
   };
 }
 

@@ -11,6 +11,7 @@ import {
 } from "../file/values.ts";
 import { quoted, suggestion } from "../mistakes/problem.ts";
 import { roles } from "./browserStep.ts";
+import { deviceNames } from "./deviceNames.ts";
 
 /** The browser resource, its steps and their elements as a pipeline file writes them. */
 
@@ -58,6 +59,14 @@ const fileName = z
     ),
   );
 
+const device = z.enum(deviceNames, {
+  error: ({ input }) => {
+    if (typeof input !== "string") return "expected a device's name, such as iPhone 15";
+    const near = suggestion(input, deviceNames);
+    return `there is no device \`${quoted(input)}\`${near || "; such as there are: iPhone 15, Pixel 8, iPad Mini landscape"}`;
+  },
+});
+
 const aSize = "expected a number of pixels from 100 to 4096";
 const pixels = z.int(aSize).check(z.minimum(100, aSize), z.maximum(4096, aSize));
 
@@ -65,7 +74,9 @@ export const browserResourceSchema = z.strictObject({
   type: z.literal("browser"),
   executable: z.optional(nonEmpty),
   "base-url": z.optional(nonEmpty),
+  device: z.optional(device),
   viewport: z.optional(z.strictObject({ width: pixels, height: pixels })),
+  storage: z.optional(nonEmpty),
   timeout: z.optional(duration),
 });
 
@@ -152,6 +163,7 @@ const step = {
   goto: z.optional(nonEmpty),
   timeout: z.optional(duration),
   screenshot: z.optional(screenshot),
+  storage: z.optional(nonEmpty),
 };
 
 /** The step's outermost level. Actions and elements are checked one by one, so that problems name them. */

@@ -269,8 +269,12 @@ export const browserStepSchema = z.object({
   browser: z.object({
     /** A path relative to the project's folder, or a program on the PATH. By default a browser of this machine. */
     executable: z.optional(z.string()),
-    /** In CSS pixels. */
-    viewport: z.object({ width: z.int(), height: z.int() }),
+    /** A device that it stands for, by Playwright's name of it. */
+    device: z.optional(z.string()),
+    /** In CSS pixels; by default the device's. */
+    viewport: z.optional(z.object({ width: z.int(), height: z.int() })),
+    /** A file of the project with the cookies and local storage that it begins with. */
+    storage: z.optional(z.string()),
   }),
   /** The resource's base URL with the step's path. Without it the step continues on the current page. */
   goto: z.optional(addressSchema),
@@ -292,6 +296,8 @@ export const browserStepSchema = z.object({
   ),
   /** The name of the screenshot that is saved when the step succeeds. */
   screenshot: z.optional(z.string()),
+  /** The file of the project into which cookies and local storage are saved when the step succeeds. */
+  storage: z.optional(z.string()),
 });
 
 export type BrowserStep = DeepReadonly<z.infer<typeof browserStepSchema>>;

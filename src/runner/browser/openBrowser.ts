@@ -4,6 +4,7 @@ import type { Mask } from "../mask/mask.ts";
 import type { StepContext, StepLog } from "../step/stepContext.ts";
 import { shorten } from "./pageContent.ts";
 import { type StartedBrowser, startBrowser } from "./startBrowser.ts";
+import { loadStorage, saveStorage } from "./storage.ts";
 
 /** The browser that the steps of a resource share until the run ends, with its tabs. */
 export class OpenBrowser implements AsyncDisposable {
@@ -26,7 +27,11 @@ export class OpenBrowser implements AsyncDisposable {
 
   /** @throws Error whose message tells a person why there is no browser. */
   static async start(browser: BrowserStep["browser"], stepContext: StepContext): Promise<OpenBrowser> {
-    return new OpenBrowser(await startBrowser(browser, stepContext));
+    await using held = new AsyncDisposableStack();
+    const started = held.use(await startBrowser(browser, stepContext));
+    if (browser.storage !== undefined) await loadStorage(started.context, stepContext.root, browser.storage);
+    held.move();
+    return new OpenBrowser(started);
   }
 
   /** The tab in front: the one that was chosen, else the last one opened, as long as it is open. */
@@ -76,6 +81,11 @@ export class OpenBrowser implements AsyncDisposable {
   /** The tab to navigate in; a new one if none is open. */
   async pageToGo(): Promise<Page> {
     return this.page ?? (await this.#started.context.newPage());
+  }
+
+  /** Saves its cookies and local storage in a file of the project. @throws Error */
+  saveStorage(root: string, file: string): Promise<void> {
+    return saveStorage(this.#started.context, root, file);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -58,6 +58,8 @@ export async function runBrowserStep(step: BrowserStep, stepContext: StepContext
   // Not before what is secret is known.
   for (const download of found.downloads) await saveDownload(download, stepContext);
   const lines = [problem ?? [], results.problems()].flat();
+  if (step.storage !== undefined && lines.length === 0)
+    lines.push(...(await saveStorage(step.storage, browser, stepContext)));
   if (lines.length === 0) return succeeded;
   await saveFailure(browser, deadline, stepContext);
   return failed(lines.join("\n"));
@@ -145,6 +147,21 @@ async function saveFailure(
   const problem = await saveScreenshot("failure.png", page, deadline.forScreenshot(), stepContext);
   clearTimeout(stop);
   if (problem !== undefined) stepContext.log.note(problem);
+}
+
+/** Saves cookies and local storage. @returns the problem, if there is one. */
+async function saveStorage(
+  file: string,
+  browser: OpenBrowser,
+  { root, log }: StepContext,
+): Promise<string[]> {
+  try {
+    await browser.saveStorage(root, file);
+    log.note(`saved cookies and local storage in ${file}`);
+    return [];
+  } catch (error) {
+    return [`cookies and local storage can't be saved in \`${file}\`: ${describeError(error)}`];
+  }
 }
 
 /** Saves a download as an artifact, masked if it is a text. */

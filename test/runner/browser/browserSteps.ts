@@ -41,6 +41,7 @@ export interface Ran {
 /** Runs steps, one after the other, in one real browser that all tests of a file share. */
 export class BrowserSteps {
   readonly #shared = new SharedResources();
+  readonly #resources: Record<string, StepFile> = {};
   #root = tmpdir();
   #executable: string | undefined;
 
@@ -53,6 +54,11 @@ export class BrowserSteps {
     });
     after(() => steps.#shared[Symbol.asyncDispose]());
     return steps;
+  }
+
+  /** Adds a resource beside `web`, which has a page of 800 by 600 pixels; another name is another browser. */
+  addResource(name: string, fields: StepFile): void {
+    this.#resources[name] = fields;
   }
 
   /** Runs the steps that follow in this folder. */
@@ -72,20 +78,19 @@ export class BrowserSteps {
       problems: () => [],
     };
     const test = stepContextFor(this.#root, { results, shared: this.#shared, ...changes });
-    const resources = {
-      web: {
-        type: "browser",
-        "base-url": base,
-        viewport: { width: 800, height: 600 },
-        timeout: "20s",
-        ...(this.#executable === undefined ? {} : { executable: this.#executable }),
-      },
+    const resource = {
+      type: "browser",
+      "base-url": base,
+      timeout: "20s",
+      ...(this.#executable === undefined ? {} : { executable: this.#executable }),
     };
+    const { use = "web" } = file;
+    const own = this.#resources[String(use)] ?? { viewport: { width: 800, height: 600 } };
     const step = pipelineOf({
-      resources,
+      resources: { [String(use)]: { ...resource, ...own } },
       steps: [
-        { use: "web", goto: "/" },
-        { use: "web", ...file },
+        { use, goto: "/" },
+        { use, ...file },
       ],
     }).steps.at(-1);
     assert.ok(step?.type === "browser");
