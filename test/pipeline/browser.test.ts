@@ -11,7 +11,7 @@ describe("a browser step of a pipeline file", () => {
   it("is settled against its resource", () => {
     const pipeline = valid(`
 resources:
-  web: { type: browser, base-url: http://127.0.0.1:8080/app/, executable: tools/chrome, device: Pixel 8, viewport: { width: 390, height: 844 }, storage: in.json, timeout: 2s }
+  web: { type: browser, base-url: http://127.0.0.1:8080/app/, executable: tools/chrome, device: Pixel 8, viewport: { width: 390, height: 844 }, storage: in.json, trace: on-failure, timeout: 2s }
 steps:
   - name: search
     use: web
@@ -59,6 +59,7 @@ steps:
           device: "Pixel 8",
           viewport: { width: 390, height: 844 },
           storage: "in.json",
+          isTraced: true,
         },
         goto: { base: "http://127.0.0.1:8080/app/", target: "/lamps" },
         actions: [
@@ -321,6 +322,7 @@ steps:
   e: { type: browser, device: Nokia 3310 }
   f: { type: browser, device: 15 }
   g: { type: browser, storage: ../a.json }
+  h: { type: browser, trace: always }
 steps:
   - { use: d, goto: "http://h.test", storage: /a.json }
   - { use: a, goto: /lamps }
@@ -335,8 +337,9 @@ steps:
         "6:31: there is no device `Nokia 3310`; such as there are: iPhone 15, Pixel 8, iPad Mini landscape",
         "7:31: expected a device's name, such as iPhone 15",
         "8:32: this leads out of the project's folder; name a file by its path from there",
-        "10:47: this leads out of the project's folder; name a file by its path from there",
-        "11:21: `a` has no `base-url`, so this must be a whole address, beginning with http:// or https://",
+        "9:30: expected `on-failure`; without it, no trace is kept",
+        "11:47: this leads out of the project's folder; name a file by its path from there",
+        "12:21: `a` has no `base-url`, so this must be a whole address, beginning with http:// or https://",
       ],
     );
   });

@@ -69,6 +69,11 @@ const resourceTexts: FieldTexts = {
     byDefault: "none: the browser begins empty",
     values: ["login.json"],
   },
+  trace: {
+    meaning:
+      "Keeps a trace of a step that fails, for Playwright's trace viewer: what was done, the page before and after it, and what went over the network. Texts in it are masked, pictures aren't.",
+    byDefault: "none",
+  },
   timeout: {
     meaning: "How long each step may take as a whole, once the browser has started.",
     byDefault: "`10s`",
@@ -314,6 +319,7 @@ function readBrowserStep(
       device,
       viewport: resource.file.viewport ?? (device === undefined ? viewportByDefault : undefined),
       storage: resource.file.storage,
+      isTraced: resource.file.trace === undefined ? undefined : true,
     },
     goto: goto === undefined ? undefined : readAddress(goto, resource, reading),
     actions,

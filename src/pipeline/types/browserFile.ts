@@ -77,6 +77,7 @@ export const browserResourceSchema = z.strictObject({
   device: z.optional(device),
   viewport: z.optional(z.strictObject({ width: pixels, height: pixels })),
   storage: z.optional(nonEmpty),
+  trace: z.optional(z.literal("on-failure", "expected `on-failure`; without it, no trace is kept")),
   timeout: z.optional(duration),
 });
 

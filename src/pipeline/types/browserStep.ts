@@ -275,6 +275,8 @@ export const browserStepSchema = z.object({
     viewport: z.optional(z.object({ width: z.int(), height: z.int() })),
     /** A file of the project with the cookies and local storage that it begins with. */
     storage: z.optional(z.string()),
+    /** Whether a trace of a step that fails is kept. */
+    isTraced: z.optional(z.literal(true)),
   }),
   /** The resource's base URL with the step's path. Without it the step continues on the current page. */
   goto: z.optional(addressSchema),

@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import type { BrowserContext, ConsoleMessage, Dialog, Download, Page } from "playwright-core";
 import type { BrowserStep, DialogAnswer } from "../../pipeline/types/browserStep.ts";
 import type { Mask } from "../mask/mask.ts";
@@ -30,6 +31,8 @@ export class OpenBrowser implements AsyncDisposable {
     await using held = new AsyncDisposableStack();
     const started = held.use(await startBrowser(browser, stepContext));
     if (browser.storage !== undefined) await loadStorage(started.context, stepContext.root, browser.storage);
+    if (browser.isTraced === true)
+      await started.context.tracing.start({ screenshots: true, snapshots: true });
     held.move();
     return new OpenBrowser(started);
   }
@@ -81,6 +84,18 @@ export class OpenBrowser implements AsyncDisposable {
   /** The tab to navigate in; a new one if none is open. */
   async pageToGo(): Promise<Page> {
     return this.page ?? (await this.#started.context.newPage());
+  }
+
+  /** Begins the trace of a step, instead of one that wasn't kept. */
+  async beginTrace(title: string): Promise<void> {
+    await this.#started.context.tracing.startChunk({ title });
+  }
+
+  /** Ends the trace of a step. @returns the file that it is in. */
+  async endTrace(): Promise<string> {
+    const path = join(this.#started.folder, "trace.zip");
+    await this.#started.context.tracing.stopChunk({ path });
+    return path;
   }
 
   /** Saves its cookies and local storage in a file of the project. @throws Error */

@@ -11,12 +11,13 @@ import { asJson } from "../step/jsonMismatches.ts";
 import { failed, type StepContext, type StepOutcome, succeeded } from "../step/stepContext.ts";
 import { largestResult, type StepResult, tooLarge } from "../step/stepResult.ts";
 import { checkPage } from "./checkPage.ts";
-import { isTimeout, StepDeadline } from "./deadline.ts";
+import { DeadlineExceeded, isTimeout, StepDeadline } from "./deadline.ts";
 import { goTo } from "./goTo.ts";
 import { OpenBrowser } from "./openBrowser.ts";
 import { shorten, textOf } from "./pageContent.ts";
 import { type FoundInStep, performAction } from "./performAction.ts";
 import { readNamed } from "./readPage.ts";
+import { readTrace } from "./trace.ts";
 
 const longestWords = 300;
 /** Of a download, in characters. */
@@ -41,6 +42,7 @@ export async function runBrowserStep(step: BrowserStep, stepContext: StepContext
     step.timeoutMilliseconds,
     AbortSignal.any([stepContext.signal, browser.broken]),
   );
+  if (step.browser.isTraced === true) await browser.beginTrace(step.name);
   const found: FoundInStep = { values: {}, downloads: [] };
   const problem = await problemOf(step, browser, deadline, stepContext, found).catch((error: unknown) =>
     describeUnexpected(error, stepContext.mask),
@@ -62,6 +64,7 @@ export async function runBrowserStep(step: BrowserStep, stepContext: StepContext
     lines.push(...(await saveStorage(step.storage, browser, stepContext)));
   if (lines.length === 0) return succeeded;
   await saveFailure(browser, deadline, stepContext);
+  if (step.browser.isTraced === true) await saveTrace(browser, deadline, stepContext);
   return failed(lines.join("\n"));
 }
 
@@ -147,6 +150,24 @@ async function saveFailure(
   const problem = await saveScreenshot("failure.png", page, deadline.forScreenshot(), stepContext);
   clearTimeout(stop);
   if (problem !== undefined) stepContext.log.note(problem);
+}
+
+/** Saves the trace of a step that failed. */
+async function saveTrace(
+  browser: OpenBrowser,
+  deadline: StepDeadline,
+  { mask, saveArtifact, log }: StepContext,
+): Promise<void> {
+  const name = "trace.zip";
+  try {
+    const content = await readTrace(await deadline.forScreenshot().within(browser.endTrace()), mask);
+    if (typeof content === "string") log.note(`${name} isn't saved: ${content}`);
+    else await saveArtifact({ name, mediaType: "application/zip", content });
+  } catch (error) {
+    log.note(
+      `${name} isn't saved: ${error instanceof DeadlineExceeded ? "the browser didn't respond" : describeError(error)}`,
+    );
+  }
 }
 
 /** Saves cookies and local storage. @returns the problem, if there is one. */

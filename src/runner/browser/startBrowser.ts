@@ -15,6 +15,8 @@ import { shorten } from "./pageContent.ts";
 /** A browser with a temporary profile, which is removed with it. */
 export interface StartedBrowser extends AsyncDisposable {
   readonly context: BrowserContext;
+  /** The browser's own, removed with it. */
+  readonly folder: string;
 }
 
 /** How long the browser may take to start. */
@@ -41,6 +43,7 @@ export async function startBrowser(
     const emulated = devices[device];
     const context = await chromium.launchPersistentContext(join(folder, "profile"), {
       executablePath: found.path,
+      tracesDir: join(folder, "traces"),
       artifactsDir: join(folder, "artifacts"),
       env: environmentIn(scratch, stepContext),
       ...emulated,
@@ -56,6 +59,7 @@ export async function startBrowser(
     stepContext.log.note(`started ${found.path}`);
     return {
       context,
+      folder,
       [Symbol.asyncDispose]: async () => {
         await endBrowser(context, browser);
         await removeFolder(folder);

@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
 import { mkdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { strFromU8, unzipSync } from "fflate";
 import { devices } from "playwright-core";
 import { deviceNames } from "../../../src/pipeline/types/deviceNames.ts";
+import { Mask } from "../../../src/runner/mask/mask.ts";
 import { LoopbackService } from "../../client/loopbackService.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
 import { BrowserSteps, html, pages } from "./browserSteps.ts";
@@ -28,6 +31,24 @@ describe("the browser that a resource is", function () {
             .setHeader("set-cookie", ["id=cookie-of-ours; Path=/", "key=key-of-ours; Path=/; HttpOnly"])
             .setHeader("content-type", html)
             .end("<title>Login</title><script>localStorage.setItem('lamp', 'desk');</script>"),
+        "/echo": ({ path }, response) => {
+          const word = decodeURIComponent(path.split("?")[1] ?? "");
+          response
+            .setHeader("x-echo", encodeURIComponent(word))
+            .setHeader("content-type", html)
+            .end(
+              `<label>Password <input></label><button onclick="fetch('/said', { method: 'POST', body: document.querySelector('input').value })">Pay</button><p>${word}</p>`,
+            );
+        },
+        "/said": ({ body }, response) =>
+          response
+            .setHeader("content-type", "text/plain; charset=iso-8859-1")
+            .end(Buffer.from(body, "latin1")),
+        "/large": `<title>Large</title>${[1, 2, 3, 4].map((n) => `<link rel=stylesheet href="/noise.css?${n}">`).join("")}`,
+        "/noise.css": (_request, response) =>
+          response
+            .setHeader("content-type", "text/css")
+            .end(`"${randomBytes(3 * 1024 * 1024).toString("base64")}"`),
         "/private": ({ headers }, response) =>
           response
             .writeHead(headers.cookie?.includes("key-of-ours") === true ? 200 : 403, { "content-type": html })
@@ -91,6 +112,73 @@ describe("the browser that a resource is", function () {
     );
     await symlink("../outside.json", join(root, "out.json"));
     assert.match(await starting("out", "out.json"), /^`out\.json` leads out of the project's folder, /);
+  });
+
+  it("keeps a trace of a step that fails, in which secrets are masked, and of no other", async () => {
+    const secret = "wörd/of ours";
+    const mask = new Mask([secret]);
+    steps.addResource("traced", { trace: "on-failure" });
+    const passed = await steps.run(base, { use: "traced", goto: "/echo?begin" }, { mask });
+    assert.deepEqual(passed.kept, []);
+    const { kept } = await steps.run(
+      base,
+      {
+        use: "traced",
+        goto: `/echo?${encodeURIComponent(secret)}`,
+        timeout: "3s",
+        actions: [{ fill: { label: "Password", with: secret } }, { click: { role: "button", name: "Pay" } }],
+        expect: { title: "Paid" },
+      },
+      { mask },
+    );
+    assert.deepEqual(
+      kept.map(({ name, mediaType }) => [name, mediaType]),
+      [
+        ["failure.png", "image/png"],
+        ["trace.zip", "application/zip"],
+      ],
+    );
+    const content = kept[1]?.content;
+    assert.ok(content instanceof Uint8Array);
+    const entries = Object.entries(unzipSync(content));
+    const texts = entries.map(([, bytes]) => `${Buffer.from(bytes)}${Buffer.from(bytes).toString("latin1")}`);
+    const all = texts.join("\n");
+    for (const form of [
+      "of ours",
+      "of%20ours",
+      "of+ours",
+      Buffer.from(secret).toString("base64").slice(4, -4),
+    ])
+      assert.ok(!all.includes(form), form);
+    const trace = strFromU8(entries.find(([name]) => name.endsWith("trace.trace"))?.[1] ?? new Uint8Array());
+    const events = trace
+      .trim()
+      .split("\n")
+      .map((line): unknown => JSON.parse(line));
+    assert.ok(events.length > 10);
+    assert.match(trace, /"method":"fill".*"value":"\*\*\*"/);
+    assert.equal(trace.match(/"method":"goto"/g)?.length, 1);
+    const network = strFromU8(
+      entries.find(([name]) => name.endsWith("trace.network"))?.[1] ?? new Uint8Array(),
+    );
+    assert.match(network, /"x-echo","value":"\*\*\*"/);
+    assert.ok(!entries.some(([name]) => name.endsWith(".stacks")));
+    assert.ok(entries.some(([name]) => /^screencast\/.*\.jpeg$/.test(name)));
+  });
+
+  it("keeps no trace that is too large", async () => {
+    steps.addResource("large", { trace: "on-failure" });
+    const { kept, log } = await steps.run(base, {
+      use: "large",
+      goto: "/large",
+      timeout: "3s",
+      expect: { title: "Paid" },
+    });
+    assert.deepEqual(
+      kept.map(({ name }) => name),
+      ["failure.png"],
+    );
+    assert.match(log, /^# trace\.zip isn't saved: it has \d+ bytes, and at most 8388608 are saved of one$/m);
   });
 
   it("stands for a device", async () => {
