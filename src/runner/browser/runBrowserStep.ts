@@ -162,7 +162,10 @@ async function saveTrace(
   try {
     const content = await readTrace(await deadline.forScreenshot().within(browser.endTrace()), mask);
     if (typeof content === "string") log.note(`${name} isn't saved: ${content}`);
-    else await saveArtifact({ name, mediaType: "application/zip", content });
+    else {
+      await saveArtifact({ name, mediaType: "application/zip", content });
+      log.note(`trace ${name}`);
+    }
   } catch (error) {
     log.note(
       `${name} isn't saved: ${error instanceof DeadlineExceeded ? "the browser didn't respond" : describeError(error)}`,
