@@ -1,15 +1,14 @@
-import { join } from "node:path";
 import type { BrowserContext, ConsoleMessage, Dialog, Download, Page } from "playwright-core";
 import type { BrowserStep, DialogAnswer } from "../../pipeline/types/browserStep.ts";
 import type { Mask } from "../mask/mask.ts";
 import type { StepContext, StepLog } from "../step/stepContext.ts";
 import { shorten } from "./pageContent.ts";
 import { type StartedBrowser, startBrowser } from "./startBrowser.ts";
-import { loadStorage, saveStorage } from "./storage.ts";
+import { loadStorage } from "./storage.ts";
 
 /** The browser that the steps of a resource share until the run ends, with its tabs. */
 export class OpenBrowser implements AsyncDisposable {
-  readonly #started: StartedBrowser;
+  readonly started: StartedBrowser;
   /** In opening order. */
   readonly #tabs: Page[] = [];
   readonly #broken = new AbortController();
@@ -20,7 +19,7 @@ export class OpenBrowser implements AsyncDisposable {
   #isEnding = false;
 
   constructor(started: StartedBrowser) {
-    this.#started = started;
+    this.started = started;
     const { context } = started;
     for (const page of context.pages()) this.#add(page);
     this.#listen(context);
@@ -83,29 +82,12 @@ export class OpenBrowser implements AsyncDisposable {
 
   /** The tab to navigate in; a new one if none is open. */
   async pageToGo(): Promise<Page> {
-    return this.page ?? (await this.#started.context.newPage());
-  }
-
-  /** Begins the trace of a step, instead of one that wasn't kept. */
-  async beginTrace(title: string): Promise<void> {
-    await this.#started.context.tracing.startChunk({ title });
-  }
-
-  /** Ends the trace of a step. @returns the file that it is in. */
-  async endTrace(): Promise<string> {
-    const path = join(this.#started.folder, "trace.zip");
-    await this.#started.context.tracing.stopChunk({ path });
-    return path;
-  }
-
-  /** Saves its cookies and local storage in a file of the project. @throws Error */
-  saveStorage(root: string, file: string): Promise<void> {
-    return saveStorage(this.#started.context, root, file);
+    return this.page ?? (await this.started.context.newPage());
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isEnding = true;
-    await this.#started[Symbol.asyncDispose]();
+    await this.started[Symbol.asyncDispose]();
   }
 
   #listen(context: BrowserContext): void {

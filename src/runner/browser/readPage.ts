@@ -8,7 +8,7 @@ import {
 import type { Mask } from "../mask/mask.ts";
 import { asJson } from "../step/jsonMismatches.ts";
 import { largestResult, tooLarge } from "../step/stepResult.ts";
-import { DeadlineExceeded, isNavigating, type StepDeadline } from "./deadline.ts";
+import { DeadlineExceeded, isNavigating, poll, type StepDeadline } from "./deadline.ts";
 import { findElement } from "./findElement.ts";
 import type { OpenBrowser } from "./openBrowser.ts";
 import { asRead, shorten } from "./pageContent.ts";
@@ -20,7 +20,7 @@ type ReadValue =
 const longestWords = 300;
 
 /** Reads an element or evaluates a script for a step's `read`. */
-export async function readNamed(
+export async function readFromPage(
   { name, target, evaluate }: NonNullable<BrowserStep["read"]>[number],
   browser: OpenBrowser,
   deadline: StepDeadline,
@@ -34,8 +34,8 @@ export async function readNamed(
   if (target === undefined) return problem("it names nothing");
   const found = await findElement(browser, target, deadline, mask);
   if (found.kind === "problem") return problem(`${describeTarget(target)}: ${found.problem}`);
-  const value: unknown = await deadline.within(
-    found.element.evaluate(
+  const read = await poll(deadline, async ({ left }) => {
+    const value: unknown = await found.element.evaluate(
       // Runs in the page, where nothing else of this program is.
       (element) =>
         element.matches("input[type=checkbox], input[type=radio]")
@@ -45,12 +45,12 @@ export async function readNamed(
             : // biome-ignore lint/performance/useDomNodeTextContent: hidden text doesn't count.
               (element.innerText ?? element.textContent),
       undefined,
-      { timeout: deadline.left },
-    ),
-  );
-  if (typeof value === "boolean") return { kind: "read", value };
-  const text = asRead(String(value));
-  return text.length > largestResult ? problem(tooLarge) : { kind: "read", value: text };
+      { timeout: left },
+    );
+    return { value: typeof value === "boolean" ? value : asRead(String(value)) };
+  });
+  if (read === undefined) return problem(`the page didn't respond ${deadline.describe()}`);
+  return String(read.value).length > largestResult ? problem(tooLarge) : { kind: "read", value: read.value };
 }
 
 /** Evaluates a script in the page. Its value is undefined for one that has none, or that JSON can't say. */

@@ -16,8 +16,9 @@ import { goTo } from "./goTo.ts";
 import { OpenBrowser } from "./openBrowser.ts";
 import { shorten, textOf } from "./pageContent.ts";
 import { type FoundInStep, performAction } from "./performAction.ts";
-import { readNamed } from "./readPage.ts";
-import { readTrace } from "./trace.ts";
+import { readFromPage } from "./readPage.ts";
+import { saveStorage } from "./storage.ts";
+import { saveTrace } from "./trace.ts";
 
 const longestWords = 300;
 /** Of a download, in characters. */
@@ -42,10 +43,11 @@ export async function runBrowserStep(step: BrowserStep, stepContext: StepContext
     step.timeoutMilliseconds,
     AbortSignal.any([stepContext.signal, browser.broken]),
   );
-  if (step.browser.isTraced === true) await browser.beginTrace(step.name);
   const found: FoundInStep = { values: {}, downloads: [] };
   const problem = await problemOf(step, browser, deadline, stepContext, found).catch((error: unknown) =>
-    describeUnexpected(error, stepContext.mask),
+    error instanceof DeadlineExceeded
+      ? `the page didn't respond ${deadline.describe()}`
+      : describeUnexpected(error, stepContext.mask),
   );
   if (stepContext.signal.aborted) return wasEnded;
   if (browser.broken.aborted) {
@@ -61,10 +63,10 @@ export async function runBrowserStep(step: BrowserStep, stepContext: StepContext
   for (const download of found.downloads) await saveDownload(download, stepContext);
   const lines = [problem ?? [], results.problems()].flat();
   if (step.storage !== undefined && lines.length === 0)
-    lines.push(...(await saveStorage(step.storage, browser, stepContext)));
+    lines.push(...(await saveStorage(step.storage, browser.started, deadline, stepContext)));
   if (lines.length === 0) return succeeded;
   await saveFailure(browser, deadline, stepContext);
-  if (step.browser.isTraced === true) await saveTrace(browser, deadline, stepContext);
+  if (step.browser.isTraced === true) await saveTrace(browser.started, deadline, stepContext);
   return failed(lines.join("\n"));
 }
 
@@ -94,6 +96,8 @@ async function problemOf(
   stepContext: StepContext,
   found: FoundInStep,
 ): Promise<string | undefined> {
+  if (step.browser.isTraced === true)
+    await deadline.within(browser.started.context.tracing.startChunk({ title: step.name }));
   if (step.goto !== undefined) {
     const problem = await goTo(
       await browser.pageToGo(),
@@ -113,7 +117,7 @@ async function problemOf(
   const problem = await checkPage(step.expect, browser, deadline, stepContext.mask);
   if (problem !== undefined) return problem;
   for (const named of step.read ?? []) {
-    const read = await readNamed(named, browser, deadline, stepContext.mask);
+    const read = await readFromPage(named, browser, deadline, stepContext.mask);
     if (read.kind === "problem") return read.problem;
     if (read.value !== undefined) found.values[named.name] = read.value;
   }
@@ -150,42 +154,6 @@ async function saveFailure(
   const problem = await saveScreenshot("failure.png", page, deadline.forScreenshot(), stepContext);
   clearTimeout(stop);
   if (problem !== undefined) stepContext.log.note(problem);
-}
-
-/** Saves the trace of a step that failed. */
-async function saveTrace(
-  browser: OpenBrowser,
-  deadline: StepDeadline,
-  { mask, saveArtifact, log }: StepContext,
-): Promise<void> {
-  const name = "trace.zip";
-  try {
-    const content = await readTrace(await deadline.forScreenshot().within(browser.endTrace()), mask);
-    if (typeof content === "string") log.note(`${name} isn't saved: ${content}`);
-    else {
-      await saveArtifact({ name, mediaType: "application/zip", content });
-      log.note(`trace ${name}`);
-    }
-  } catch (error) {
-    log.note(
-      `${name} isn't saved: ${error instanceof DeadlineExceeded ? "the browser didn't respond" : describeError(error)}`,
-    );
-  }
-}
-
-/** Saves cookies and local storage. @returns the problem, if there is one. */
-async function saveStorage(
-  file: string,
-  browser: OpenBrowser,
-  { root, log }: StepContext,
-): Promise<string[]> {
-  try {
-    await browser.saveStorage(root, file);
-    log.note(`saved cookies and local storage in ${file}`);
-    return [];
-  } catch (error) {
-    return [`cookies and local storage can't be saved in \`${file}\`: ${describeError(error)}`];
-  }
 }
 
 /** Saves a download as an artifact, masked if it is a text. */
