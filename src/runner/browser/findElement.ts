@@ -14,20 +14,20 @@ type FoundElement =
 
 /**
  * Waits until the page shows the element. Several matches are a problem at once.
- * @param isHidden whether it may also be one that can't be seen.
+ * @param mayBeHidden whether it may be one that can't be seen.
  */
 export async function findElement(
   browser: OpenBrowser,
   target: ElementTarget,
   deadline: StepDeadline,
   mask: Mask,
-  isHidden = false,
+  mayBeHidden = false,
 ): Promise<FoundElement> {
   const found = await poll(deadline, async (): Promise<FoundElement | undefined> => {
     const { page } = browser;
     if (page === undefined) return undefined;
     const located = (await framesOf(page, target)).map((frame) => locate(frame, target));
-    const all = await counted(located.map(({ all, hiddenToo }) => (isHidden ? hiddenToo : all)));
+    const all = await counted(located.map(({ all, hiddenToo }) => (mayBeHidden ? hiddenToo : all)));
     if (all.first === undefined) return undefined;
     if (all.count === 1) return { kind: "found", element: all.first };
     const exact = await counted(located.flatMap((place) => place.exact ?? []));

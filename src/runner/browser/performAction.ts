@@ -50,8 +50,7 @@ function perform(
   stepContext: StepContext,
   found: FoundInStep,
 ): Promise<string | undefined> {
-  const on: ActOn = (target, act, isHidden) =>
-    actOn({ target, act, isHidden }, browser, deadline, stepContext.mask);
+  const on: ActOn = (...args) => actOn(args, browser, deadline, stepContext.mask);
   switch (action.kind) {
     case "click":
       return on(action.target, (element, options) => element.click(options));
@@ -95,23 +94,20 @@ interface Options {
 /** How far past the deadline to wait for the library's own timeout error, which says what it waited for. */
 const timeoutGraceMilliseconds = 1000;
 
-interface Act {
-  readonly target: ElementTarget;
-  readonly act: (element: Locator, options: Options) => Promise<unknown>;
-  /** Whether the element may also be one that can't be seen. */
-  readonly isHidden?: boolean | undefined;
-}
-
-/** Waits for an element and acts on it. @returns the problem. */
-type ActOn = (target: Act["target"], act: Act["act"], isHidden?: boolean) => Promise<string | undefined>;
+/** Waits for an element, also for one that can't be seen where it may be hidden, and acts on it. @returns the problem. */
+type ActOn = (
+  target: ElementTarget,
+  act: (element: Locator, options: Options) => Promise<unknown>,
+  mayBeHidden?: boolean,
+) => Promise<string | undefined>;
 
 async function actOn(
-  { target, act, isHidden }: Act,
+  [target, act, mayBeHidden]: Parameters<ActOn>,
   browser: OpenBrowser,
   deadline: StepDeadline,
   mask: Mask,
 ): Promise<string | undefined> {
-  const found = await findElement(browser, target, deadline, mask, isHidden);
+  const found = await findElement(browser, target, deadline, mask, mayBeHidden);
   if (found.kind === "problem") return found.problem;
   try {
     await deadline.within(act(found.element, { timeout: deadline.left }), timeoutGraceMilliseconds);
