@@ -342,7 +342,7 @@ function problemOfResult(step: KnownStep, path: Names, shown: string): Found | u
 }
 
 function problemOfField(
-  { type, outputs }: KnownStep,
+  { type, outputs, read }: KnownStep,
   [field, member]: Names,
   shown: string,
   every: readonly string[] = everyResultField,
@@ -352,7 +352,7 @@ function problemOfField(
   const own = type === undefined ? outputs : resultFields[type];
   // A part that can't be read, or a resource that isn't known.
   if (own === undefined) return undefined;
-  const known = [...own, ...every];
+  const known = [...own, ...read, ...every];
   if (!known.includes(name)) {
     const foreign = foreignMember(name, known);
     const near = foreign === undefined ? suggestion(name, known) : `; did you mean \`${foreign}\`?`;
@@ -380,9 +380,12 @@ const byVariable =
 const behindShell =
   'pass it by `env: { NAME: … }` and let the script read the variable, such as `"$NAME"`, so that it can\'t become a part of the script';
 
+const byWith =
+  "pass it by `with: { name: … }` and write `name`, so that it can't become a part of the script";
+
 /** What may stand at a path within a step. */
 function placeInStep(path: Path, { type, isEach, scripts }: Around): Place {
-  const [field, part, more] = path;
+  const [field, part, more, beside] = path;
   const own: readonly ContextName[] = isEach ? [...inside, "each"] : inside;
   if (type === "browser" && path.at(-1) === "css") return fixed;
   switch (field) {
@@ -406,6 +409,11 @@ function placeInStep(path: Path, { type, isEach, scripts }: Around): Place {
         return { kind: "text", contexts: ["env"], instead: byVariable };
       if (type === "cli" && typeof part === "number" && scripts.has(part))
         return { kind: "text", contexts: ["env"], instead: behindShell };
+      break;
+    case "actions":
+    case "read":
+      if (type === "browser" && more === "evaluate" && (beside === undefined || beside === "script"))
+        return { kind: "text", contexts: ["env"], instead: byWith };
       break;
     case "query":
       if (type === "sql") return { kind: "text", contexts: ["env"], instead: byParam };

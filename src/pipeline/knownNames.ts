@@ -20,6 +20,8 @@ export interface KnownStep {
   readonly type: ResourceTypeName | undefined;
   /** What a part gives; undefined where that isn't known. */
   readonly outputs: readonly string[] | undefined;
+  /** What a step names by `read`. */
+  readonly read: readonly string[];
 }
 
 /** What the expressions of a file can name. */
@@ -45,7 +47,7 @@ export function knownNames(
     const entries: readonly unknown[] = Array.isArray(value[list]) ? value[list] : [];
     return entries.flatMap((entry, index) => {
       if (!isMap(entry)) return [];
-      const { id, use, include, each, run } = entry;
+      const { id, use, include, each, run, read } = entry;
       if (typeof id === "string") {
         if (ids.has(id))
           problems.add([list, index, "id"], `another step has the id \`${quoted(id)}\` already`);
@@ -62,6 +64,7 @@ export function knownNames(
         scripts: scriptItems(Array.isArray(run) ? run : []),
         type: isMap(resource) ? findResourceType(resource["type"])?.type : undefined,
         outputs: part?.kind === "file" ? Object.keys(part.parsed.pipeline.outputs ?? {}) : undefined,
+        read: isMap(read) ? Object.keys(read) : [],
       };
     });
   };

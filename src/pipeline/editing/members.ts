@@ -3,6 +3,7 @@ import { type ContextName, contexts, isContextName } from "../expression/names.t
 import { splitText } from "../file/textPieces.ts";
 import { everyResultField, resultFields } from "../types/resultFields.ts";
 import type { Outline, OutlinedInput, OutlinedStep } from "./outline.ts";
+import { entriesOf, entryOf } from "./tree.ts";
 
 /** A name that an expression can read, with its documentation for hover and completion. */
 export interface MemberText {
@@ -80,7 +81,7 @@ function idText({ id, label, type, include, isEach }: OutlinedStep): MemberText[
 
 /** What the result of a step has. */
 export function fieldsOf(
-  { type, include }: OutlinedStep,
+  { type, include, tree }: OutlinedStep,
   outline: Outline,
   every: readonly string[] = everyResultField,
 ): readonly MemberText[] {
@@ -89,6 +90,11 @@ export function fieldsOf(
     ...(outputs ?? []).map(({ text }) => ({
       name: text,
       meaning: "What the part gives as this of its `outputs`.",
+    })),
+    ...entriesOf(entryOf(tree, "read")?.value).map(({ name }) => ({
+      name: name.text,
+      detail: "read",
+      meaning: "What the step reads of the page by this name.",
     })),
     ...[...(type === undefined ? [] : resultFields[type]), ...every].map((name) => ({
       name,
