@@ -84,7 +84,12 @@ describe("what is suggested in a pipeline file", () => {
     [
       "in a get request, which has no body",
       `${resources}steps:\n  - { use: shop, get: /, name: x, | }`,
+      "query",
       "headers",
+      "auth",
+      "cookies",
+      "redirects",
+      "keep",
       "timeout",
       "expect",
       ...around,

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { createServer, type IncomingMessage, type RequestListener, type Server } from "node:http";
 import { createServer as createTcpServer, type Socket, type Server as TcpServer } from "node:net";
+import { straight } from "../../../src/runner/http/connection.ts";
 import { HttpSession } from "../../../src/runner/http/httpSession.ts";
 import { runHttpStep } from "../../../src/runner/http/runHttpStep.ts";
 import { describeConnectionProblem, sendRequest } from "../../../src/runner/http/sendRequest.ts";
@@ -52,6 +53,9 @@ describe("an http step", function () {
       { patch: "/" },
       { delete: "/" },
       { head: "/" },
+      { options: "/" },
+      { request: { method: "purge", path: "/" } },
+      { request: { method: "GET", path: "/" }, body: "with a body" },
     ]) {
       assert.deepEqual(await run(base, step), { kind: "succeeded" });
     }
@@ -62,6 +66,9 @@ describe("an http step", function () {
       ["PATCH", ""],
       ["DELETE", ""],
       ["HEAD", ""],
+      ["OPTIONS", ""],
+      ["PURGE", ""],
+      ["GET", "with a body"],
     ]);
   });
 
@@ -260,6 +267,7 @@ describe("an http step", function () {
       "the certificate of shop.test was made for another host",
     );
     assert.match(told("DEPTH_ZERO_SELF_SIGNED_CERT"), /isn't from an authority that this machine trusts/);
+    assert.match(told("ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED"), /refused TLS .* `cert` and `key`/);
     assert.equal(told("EODD"), "the request to shop.test failed: inner (EODD)");
   });
 
@@ -451,13 +459,15 @@ describe("an http step", function () {
     const pieces: string[] = [];
     const signal = new AbortController().signal;
     await sendRequest(
-      { method: "GET", url: new URL(base), headers: {}, body: undefined, followRedirects: true },
+      { method: "GET", url: new URL(base), headers: {}, body: undefined, redirects: 10 },
       {
+        connection: straight,
         session: new HttpSession(),
         onRedirect: () => {},
         isEnough: (piece) => pieces.push(piece) < 0,
         timeout: signal,
         late: undefined,
+        hashes: false,
       },
       signal,
     );
