@@ -78,7 +78,7 @@ async function runRequest(
     const isLooked =
       reply.broken === undefined || /^text\/event-stream\b/.test(reply.headers.get("content-type") ?? "");
     const lines = [...(isLooked ? [...check(reply), ...results.problems()] : []), ...broken];
-    await saveBody(reply, lines.length > 0, stepContext);
+    if (step.keep) await saveBody(reply, lines.length > 0, stepContext);
     return lines.length === 0 ? succeeded : failed(lines.join("\n"));
   } catch (error) {
     if (signal.aborted) return failed("the run was ended before the reply came");
