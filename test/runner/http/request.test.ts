@@ -136,6 +136,25 @@ describe("what an http step sends", function () {
     assert.equal(server.asked.length, 0);
   });
 
+  it("says that a server closed the connection in the middle of a body, and takes a reply that comes before its end", async () => {
+    writeFileSync(join(folder.path, "big.bin"), "x".repeat(10_000_000));
+    const server = createServer((request, response) => {
+      if (request.url === "/die") request.once("data", () => request.socket.destroy());
+      else response.writeHead(413).end("too much");
+    });
+    await using held = await Listening.of(server);
+    const [died, refused] = await messagesOf(
+      { "base-url": held.origin },
+      [
+        { put: "/die", file: "big.bin" },
+        { put: "/", file: "big.bin", expect: { status: 413, text: "too much" } },
+      ],
+      { root: folder.path },
+    );
+    assert.equal(died, `${held.host} closed the connection before its reply was complete`);
+    assert.equal(refused, undefined);
+  });
+
   it("has a header as often as it has values", async () => {
     const seen: unknown[] = [];
     const server = createServer(({ rawHeaders, headers }, response) => {
