@@ -107,6 +107,15 @@ const noBody = "Not with `get` or `head`, nor beside another body.";
 const orPem = "a file of the project, or the text of it (`-----BEGIN …`) out of the environment";
 const falseAlone = { byDefault: "true", values: ["false"] };
 
+const basicTexts: FieldTexts = {
+  "auth.basic": { meaning: "A user and password, sent as an `authorization` header." },
+  "auth.basic.user": { meaning: "The user's name, without a colon." },
+  "auth.basic.password": {
+    meaning: "The password, out of the environment.",
+    values: ['"${{ env.SHOP_PASSWORD }}"'],
+  },
+};
+
 /** A resource of type http. */
 export const httpResourceTexts: FieldTexts = {
   "base-url": {
@@ -124,12 +133,7 @@ export const httpResourceTexts: FieldTexts = {
     meaning: "Who asks, sent with each request to the origin of `base-url`. A step's own wins.",
     byDefault: "none",
   },
-  "auth.basic": { meaning: "A user and password, sent as an `authorization` header." },
-  "auth.basic.user": { meaning: "The user's name, without a colon." },
-  "auth.basic.password": {
-    meaning: "The password, out of the environment.",
-    values: ['"${{ env.SHOP_PASSWORD }}"'],
-  },
+  ...basicTexts,
   cookies: {
     meaning: "Whether the cookies that replies set are sent with the redirects and steps that follow.",
     ...falseAlone,
@@ -198,12 +202,7 @@ export const httpStepTexts: FieldTexts = {
     byDefault: "the resource's",
   },
   auth: { meaning: "Who asks.", byDefault: "the resource's" },
-  "auth.basic": { meaning: "A user and password, sent as an `authorization` header." },
-  "auth.basic.user": { meaning: "The user's name, without a colon." },
-  "auth.basic.password": {
-    meaning: "The password, out of the environment or of an earlier step.",
-    values: ['"${{ env.SHOP_PASSWORD }}"'],
-  },
+  ...basicTexts,
   body: { meaning: `The request's body as text. ${noBody}`, byDefault: "none" },
   json: {
     meaning: `The request's body: any value, sent as JSON with \`content-type: application/json\`. ${noBody}`,

@@ -108,14 +108,6 @@ function describe(error: ErrorObject, root: unknown, mask: Mask): string {
       return expected(`one of ${showValue(schema, mask)}`);
     case "const":
       return expected(showValue(schema, mask));
-    case "format":
-      return expected(`the format ${String(schema)}`);
-    case "pattern":
-      return expected(`a text that matches /${String(schema)}/`);
-    case "anyOf":
-      return `${at}: fits none of the schemas of \`anyOf\``;
-    case "oneOf":
-      return `${at}: has to fit one of the schemas of \`oneOf\`, and fits ${params["passingSchemas"] === null ? "none" : "several"}`;
     default:
       return `${at}: ${message.replace(/^must NOT /, "must not ")}, got ${got}`;
   }

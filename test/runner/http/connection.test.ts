@@ -221,6 +221,10 @@ describe("how an http step reaches its server", function () {
         ["2.0", "HEAD", authorityName, undefined],
       ],
     );
+    await using proxy = await ConnectProxy.listen(held.port);
+    const proxied = { ...resource, "connect-to": undefined, proxy: proxy.origin };
+    assert.deepEqual(await ask(proxied, { post: "/", body: "x" }), [undefined]);
+    assert.deepEqual(asked.splice(0), [["2.0", "POST", authorityName, undefined, 1]]);
     const [died, reset, away] = await ask(resource, { get: "/die" }, { get: "/reset" }, { get: "/away" });
     assert.match(died ?? "", /replied with 200, and 5 bytes came; then .* closed the connection before/);
     assert.match(reset ?? "", /replied with 200, and 5 bytes came; then .* closed the connection before/);

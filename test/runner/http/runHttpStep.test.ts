@@ -323,6 +323,21 @@ describe("an http step", function () {
     );
     const said = message(await runHttpStep({ ...step, headers: { "x-a": "hidden\nvalue" } }, stepContext));
     assert.equal(said, "the header `x-a` has a line break in its value, which HTTP can't carry");
+    for (const [changes, told] of [
+      [{ headers: { "x-a": ["fine", "hidden\nvalue"] } }, /^the header `x-a` has a line break/],
+      [{ method: "GET / HTTP/1.1\r\nx-evil: 1" }, /this is no HTTP method/],
+      [{ method: "connect" }, /CONNECT asks a proxy/],
+      [{ auth: { user: "a:b", password: "c" } }, /can't contain a colon/],
+      [{ connection: { ...step.connection, proxy: "http://h.test/a" } }, /^`proxy` is no address of a proxy/],
+      [{ connection: { ...step.connection, connectTo: { "h.test": "a b" } } }, /an address stands here/],
+      [
+        { connection: { ...step.connection, tls: { verify: true, ca: "../a" } } },
+        /isn't in the project's folder/,
+      ],
+      [{ expect: { ...step.expect, jsonSchema: "../a" } }, /isn't in the project's folder/],
+    ] as const) {
+      assert.match(message(await runHttpStep({ ...step, ...changes }, stepContext)), told);
+    }
   });
 
   it("sends every header as it is written, in UTF-8, also a host", async () => {
