@@ -54,6 +54,8 @@ describe("what an http step of a pipeline file says", () => {
       "",
       `get: /, keep: false, expect: { json-schema: a.json, sha256: ${"aB".repeat(32)} }`,
     ],
+    ["an OpenAPI document", ", openapi: docs/api.yaml", "get: /, openapi: reply"],
+    ["no OpenAPI document for once", ", openapi: docs/api.yaml", "get: /, openapi: false"],
     ["a hash that only the run knows", "", `get: /, expect: { sha256: "${value}" }`],
   ] as const) {
     it(`can be ${what}`, () => {
@@ -152,6 +154,13 @@ describe("what an http step of a pipeline file says", () => {
       `get: /, expect: { json-schema: "${value}" }`,
       "5:46: nothing can be filled in here",
     ],
+    [
+      "an OpenAPI document from elsewhere",
+      ", openapi: ../api.yaml",
+      "get: /",
+      "3:56: this leads out of the project's folder; name a file by its path from there",
+    ],
+    ["an OpenAPI document of a step", "", "get: /, openapi: api.yaml", "5:32: expected `reply` or `false`"],
     [
       "what the same header says",
       ", auth: { basic: { user: a, password: b } }, headers: { Authorization: c }",

@@ -69,6 +69,7 @@ steps:
       cookies: true,
       redirects: 10,
       connection: { tls: { verify: true }, proxy: undefined, connectTo: {} },
+      openApi: undefined,
       keep: true,
     };
     assert.deepEqual(pipeline.steps, [

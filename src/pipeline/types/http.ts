@@ -88,6 +88,8 @@ export const httpStepSchema = z.object({
     proxy: z.optional(z.string()),
     connectTo: z.record(z.string(), z.string()),
   }),
+  /** A path of the project, and whether the request is looked at too. */
+  openApi: z.optional(z.object({ path: z.string(), checksRequest: z.boolean() })),
   /** Whether the reply may be shown and kept. */
   keep: z.boolean(),
   timeoutMilliseconds: z.number(),
@@ -215,6 +217,10 @@ function readHttpStep(
       proxy: resource.file.proxy,
       connectTo: resource.file["connect-to"] ?? {},
     },
+    openApi:
+      resource.file.openapi === undefined || file.openapi === false
+        ? undefined
+        : { path: resource.file.openapi, checksRequest: file.openapi !== "reply" },
     keep: file.keep ?? true,
     timeoutMilliseconds: readTimeout({ file, path }, resource, problems),
     expect: readExpect(file, reading),
@@ -319,7 +325,8 @@ function checkHeaders(
 export const userWithColon = "the user of `auth` can't contain a colon, which ends it";
 
 function checkConnection(file: HttpResourceFile, path: Path, problems: ProblemList): void {
-  const { tls = {}, proxy, "connect-to": connectTo } = file;
+  const { tls = {}, proxy, "connect-to": connectTo, openapi } = file;
+  if (openapi !== undefined) checkPath(openapi, [...path, "openapi"], problems);
   for (const name of ["ca", "cert", "key"] as const) {
     const written = tls[name];
     if (written !== undefined && !isPem(written)) checkPath(written, [...path, "tls", name], problems);

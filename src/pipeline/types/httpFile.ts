@@ -53,6 +53,7 @@ export const httpResourceSchema = z.strictObject({
   ),
   proxy: z.optional(nonEmpty),
   "connect-to": z.optional(z.record(z.string(), nonEmpty)),
+  openapi: z.optional(nonEmpty),
   timeout: z.optional(duration),
 });
 
@@ -76,6 +77,7 @@ export const httpStepFileSchema = z.strictObject({
   file: z.optional(nonEmpty),
   cookies: z.optional(z.boolean()),
   redirects: z.optional(redirects),
+  openapi: z.optional(z.literal([false, "reply"], "expected `reply` or `false`")),
   keep: z.optional(z.boolean()),
   timeout: z.optional(duration),
   expect: z.optional(
@@ -171,6 +173,12 @@ export const httpResourceTexts: FieldTexts = {
     byDefault: "none",
     bounds: "`host`, `host:port` or `unix:/path/of.sock`; the first that fits counts",
   },
+  openapi: {
+    meaning:
+      "The OpenAPI document that each request to `base-url` has to fit before it is sent, and each reply: a file of the project, by its path from there.",
+    byDefault: "none",
+    bounds: "OpenAPI 3.0 or 3.1, or Swagger 2.0",
+  },
   timeout: {
     meaning: "How long each request, its redirects and its reply may take together.",
     byDefault: "`10s`",
@@ -233,6 +241,12 @@ export const httpStepTexts: FieldTexts = {
     byDefault: "the resource's, else 10; 0 where `expect.status` is a 3xx",
     bounds: "0 to 20",
     values: ["0"],
+  },
+  openapi: {
+    meaning:
+      "With `reply` the request may be other than the resource's OpenAPI document says, as when it is to be refused; with `false` the reply too.",
+    byDefault: "both have to fit",
+    values: ["reply", "false"],
   },
   keep: {
     meaning:

@@ -13,7 +13,7 @@ import { StepFault } from "../step/stepContext.ts";
 /** Says in which ways a text of JSON doesn't fit a schema, a line each. */
 export type SchemaCheck = (json: string, mask: Mask) => readonly string[];
 
-const options: Options = { allErrors: true, verbose: true, strict: false, logger: false };
+export const schemaOptions: Options = { allErrors: true, verbose: true, strict: false, logger: false };
 
 /** By what a schema's `$schema` names. */
 const drafts: readonly (readonly [RegExp, (options: Options) => AnyAjv])[] = [
@@ -35,7 +35,7 @@ export async function schemaCheck(root: string, path: string): Promise<SchemaChe
   const make = drafts.find(([name]) => name.test(draft))?.[1];
   if (make === undefined)
     throw new StepFault(`\`${path}\` names a draft that isn't known: it is 07, 2019-09 or 2020-12`);
-  const ajv = make(options);
+  const ajv = make(schemaOptions);
   addFormats.default(ajv);
   try {
     ajv.addSchema(schema, origin + path);
@@ -83,11 +83,20 @@ function checkBy(validate: NonNullable<ReturnType<AnyAjv["getSchema"]>>, path: s
           : `the reply can't be checked by \`${path}\`: ${describeError(error)}`,
       );
     }
-    const errors = validate.errors ?? [];
-    const lines = errors.slice(0, mostMismatches).map((error) => describe(error, value, mask));
-    const more = errors.length - lines.length;
-    return more > 0 ? [...lines, `and ${more} more by \`${path}\``] : lines;
+    return describeErrors(validate.errors ?? [], value, mask, path);
   };
+}
+
+/** The first ways in which a value doesn't fit, a line each. @param path the file that says so. */
+export function describeErrors(
+  errors: readonly ErrorObject[],
+  value: unknown,
+  mask: Mask,
+  path: string,
+): readonly string[] {
+  const lines = errors.slice(0, mostMismatches).map((error) => describe(error, value, mask));
+  const more = errors.length - lines.length;
+  return more > 0 ? [...lines, `and ${more} more by \`${path}\``] : lines;
 }
 
 /** The place in the reply, and the rule that isn't kept there, in words. */

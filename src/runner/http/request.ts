@@ -24,6 +24,8 @@ type Headers = Readonly<Record<string, string | readonly string[]>>;
 interface RequestBody {
   /** Undefined where it goes with the boundary that is sent. */
   readonly type: string | undefined;
+  /** The whole, where it is text. */
+  readonly text?: string;
   /** In bytes; undefined where only the sender knows it. */
   readonly length: number | undefined;
   /** Its content from the beginning, which a redirect may send again. */
@@ -140,5 +142,5 @@ async function bodyOf(body: HttpStep["body"], root: string): Promise<RequestBody
 export const unknownType = "application/octet-stream";
 
 function textBody(text: string, type: string): RequestBody {
-  return { type, length: Buffer.byteLength(text), open: () => text };
+  return { type, text, length: Buffer.byteLength(text), open: () => text };
 }

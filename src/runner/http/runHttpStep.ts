@@ -12,7 +12,7 @@ import { connectionOf } from "./connection.ts";
 import { httpResult } from "./httpResult.ts";
 import { HttpSession } from "./httpSession.ts";
 import type { SchemaCheck } from "./jsonSchema.ts";
-import { type HttpRequest, requestOf, unknownType } from "./request.ts";
+import { type HttpRequest, isOwnOrigin, requestOf, unknownType } from "./request.ts";
 import { type HttpReply, largestReply, type SendDeps, sendRequest } from "./sendRequest.ts";
 
 /** Sends the step's request and checks its reply. */
@@ -34,6 +34,9 @@ async function runRequest(
   const { log, mask, results, shared, signal, root } = stepContext;
   const connection = await connectionOf(step, root);
   const schema = await schemaOf(step, root);
+  const api = await apiOf(step, request, stepContext);
+  const base = step.address.base ?? "";
+  let last = request;
   const session = step.cookies
     ? await shared.get(HttpSession, step.use, async () => new HttpSession())
     : new HttpSession(false);
@@ -41,6 +44,10 @@ async function runRequest(
   const inTime = `within ${duration(step.timeoutMilliseconds)}, the step's \`timeout\``;
   const began = performance.now();
   let asked = shownFirst(request, step, mask);
+  if (api !== undefined && step.openApi?.checksRequest) {
+    const lines = api.ofRequest({ ...request, base }, mask);
+    if (lines.length > 0) return failed(lines.join("\n"));
+  }
   if (!step.keep) mask.hideAll();
   const { withinMilliseconds: within } = step.expect;
   const mayBeEnough = streamCheck(step.expect, mask);
@@ -56,6 +63,7 @@ async function runRequest(
         onRedirect: ({ status, next }) => {
           log.note(`${describe(asked)} → ${status}, a redirect`);
           asked = shownNext(next, mask);
+          last = next;
         },
         isEnough: (piece, soFar) =>
           mayBeEnough(piece, soFar) &&
@@ -77,7 +85,8 @@ async function runRequest(
     // Of a stream that goes on, what hasn't come is the reason.
     const isLooked =
       reply.broken === undefined || /^text\/event-stream\b/.test(reply.headers.get("content-type") ?? "");
-    const lines = [...(isLooked ? [...check(reply), ...results.problems()] : []), ...broken];
+    const ofApi = reply.isCut ? [] : (api?.ofReply(reply, { ...last, base }, mask) ?? []);
+    const lines = [...(isLooked ? [...check(reply), ...ofApi, ...results.problems()] : []), ...broken];
     if (step.keep) await saveBody(reply, lines.length > 0, stepContext);
     return lines.length === 0 ? succeeded : failed(lines.join("\n"));
   } catch (error) {
@@ -96,6 +105,14 @@ async function schemaOf(
   // It is large, and few steps need it.
   const { schemaCheck } = await import("./jsonSchema.ts");
   return schemaCheck(root, jsonSchema);
+}
+
+/** The OpenAPI document of a request to the resource's own address, read once in a run. */
+async function apiOf({ openApi, address: { base } }: HttpStep, { url }: HttpRequest, context: StepContext) {
+  if (openApi === undefined || base === undefined || !isOwnOrigin(base, url)) return undefined;
+  const { ApiCheck } = await import("./openApi.ts");
+  const { path } = openApi;
+  return context.shared.get(ApiCheck, path, () => ApiCheck.of(context.root, path));
 }
 
 /** What came of a reply that didn't end. */

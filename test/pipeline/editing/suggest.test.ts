@@ -89,6 +89,7 @@ describe("what is suggested in a pipeline file", () => {
       "auth",
       "cookies",
       "redirects",
+      "openapi",
       "keep",
       "timeout",
       "expect",
