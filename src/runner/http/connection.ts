@@ -5,7 +5,7 @@ import { checkServerIdentity, createSecureContext, getCACertificates, type PeerC
 import { Agent, buildConnector, type Dispatcher, ProxyAgent } from "undici";
 import { describeError } from "../../contract/errors.ts";
 import { type ConnectTarget, connectTarget, problemOfConnect } from "../../pipeline/types/connectTo.ts";
-import { type HttpStep, isPem, problemOfProxy } from "../../pipeline/types/http.ts";
+import { type HttpStep, isPem, problemOfProxy } from "../../pipeline/types/httpStep.ts";
 import type { Peer } from "../step/networkProblem.ts";
 import { projectFile } from "../step/projectFile.ts";
 import { StepFault } from "../step/stepContext.ts";

@@ -4,7 +4,12 @@ import { Readable } from "node:stream";
 import { FormData } from "undici";
 import { asText, type Json } from "../../pipeline/expression/value.ts";
 import { joinAddress } from "../../pipeline/file/address.ts";
-import { type HttpStep, problemOfHeader, problemOfMethod, userWithColon } from "../../pipeline/types/http.ts";
+import {
+  type HttpStep,
+  problemOfHeader,
+  problemOfMethod,
+  userWithColon,
+} from "../../pipeline/types/httpStep.ts";
 import { asJson } from "../step/jsonMismatches.ts";
 import { projectFile } from "../step/projectFile.ts";
 import { StepFault } from "../step/stepContext.ts";
