@@ -123,7 +123,7 @@ export class ApiCheck implements AsyncDisposable {
   ): readonly string[] {
     const content = place && this.#document.at(`${place.at}/content`);
     if (body === undefined)
-      return place?.fields["required"] === true ? [`${what}: expected a body, got nothing`] : [];
+      return place?.fields["required"] === true ? [this.#says(`${what}: expected a body, got nothing`)] : [];
     if (content === undefined) return [];
     const known = Object.keys(content.fields);
     const [essence = ""] = body.type.toLowerCase().split(/\s*;/);
@@ -132,13 +132,13 @@ export class ApiCheck implements AsyncDisposable {
       .find((one) => one !== undefined);
     if (name === undefined)
       return [
-        `${what}: \`${this.#document.path}\` has no body of type ${essence || "unknown"}; it has ${known.join(", ")}`,
+        this.#says(`${what}: no body of type ${essence || "unknown"} is known; it is ${known.join(" or ")}`),
       ];
     const { at, fields } = this.#document.at(`${content.at}/${pointed(name)}`) ?? content;
     if (body.text === undefined || !/[/+]json$/.test(essence) || !isMap(fields["schema"])) return [];
     const json = parsed(body.text);
     return json === undefined
-      ? [`${what}: expected JSON, as its type says`]
+      ? [this.#says(`${what}: expected JSON, as its type says`)]
       : this.#lines(what, "json", refer(`${at}/schema`), json.value, mask);
   }
 
@@ -161,7 +161,12 @@ export class ApiCheck implements AsyncDisposable {
         `the ${what} can't be checked by \`${this.#document.path}\`: ${describeError(error)}`,
       );
     }
-    return describeErrors(errors, value, mask, this.#document.path).map((line) => line.replace(/^\$/, what));
+    const lines = describeErrors(errors, value, mask, this.#document.path);
+    return lines.map((line) => this.#says(line.replace(/^\$/, what)));
+  }
+
+  #says(line: string): string {
+    return `\`${this.#document.path}\`: ${line}`;
   }
 }
 

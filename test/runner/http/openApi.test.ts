@@ -112,22 +112,22 @@ describe("an http step of a resource with an OpenAPI document", function () {
       );
       assert.deepEqual(said, [
         [
-          'request.path.id: expected an integer, got "x"',
-          "request.query.more: this member isn't allowed",
-          'request.query.sort: expected one of ["price","name"], got "size"',
-          'request.query.tag[0]: must not have more than 3 characters, got "long"',
-          'request.header["x-shop"]: expected a value, got nothing',
+          '`api.yaml`: request.path.id: expected an integer, got "x"',
+          "`api.yaml`: request.query.more: this member isn't allowed",
+          '`api.yaml`: request.query.sort: expected one of ["price","name"], got "size"',
+          '`api.yaml`: request.query.tag[0]: must not have more than 3 characters, got "long"',
+          '`api.yaml`: request.header["x-shop"]: expected a value, got nothing',
         ].join("\n"),
         [
-          "request.name: expected a value, got nothing",
-          "request.price: must be > 0, got 0",
-          "request.others[0].name: expected a string or null, got 1",
+          "`api.yaml`: request.name: expected a value, got nothing",
+          "`api.yaml`: request.price: must be > 0, got 0",
+          "`api.yaml`: request.others[0].name: expected a string or null, got 1",
         ].join("\n"),
-        "request: expected a body, got nothing",
+        "`api.yaml`: request: expected a body, got nothing",
         "`api.yaml` has no POST /staging/prices",
         "`api.yaml` has no DELETE /staging/lamps",
-        "request: expected JSON, as its type says",
-        "request: `api.yaml` has no body of type application/x-www-form-urlencoded; it has application/json",
+        "`api.yaml`: request: expected JSON, as its type says",
+        "`api.yaml`: request: no body of type application/x-www-form-urlencoded is known; it is application/json",
       ]);
       assert.equal(asked.asked.length, 0);
       const expect = { status: 400 };
@@ -147,19 +147,29 @@ describe("an http step of a resource with an OpenAPI document", function () {
     it(`names what of a reply doesn't fit it: ${document.openapi}`, async () => {
       const step = { get: "/lamps/7", headers: { "x-shop": "a" }, openapi: "reply" };
       for (const [status, body, type, told] of [
-        [200, { name: 1 }, "application/json", /^reply\.name: expected a string or null, got 1$/],
+        [
+          200,
+          { name: 1 },
+          "application/json",
+          /^`api\.yaml`: reply\.name: expected a string or null, got 1$/,
+        ],
         [
           200,
           { name: "x", others: [{}] },
           "application/json; charset=utf-8",
-          /^reply\.others\[0\]\.name: expected a value/,
+          /^`api\.yaml`: reply\.others\[0\]\.name: expected a value/,
         ],
-        [418, { detail: "" }, "application/problem+json", /^reply\.title: expected a value, got nothing$/],
+        [
+          418,
+          { detail: "" },
+          "application/problem+json",
+          /^`api\.yaml`: reply\.title: expected a value, got nothing$/,
+        ],
         [
           200,
           "<p>",
           "text/html",
-          /^reply: `api\.yaml` has no body of type text\/html; it has application\/json$/,
+          /^`api\.yaml`: reply: no body of type text\/html is known; it is application\/json$/,
         ],
         [204, "", "text/plain", /^`api\.yaml` has no status 204 of GET \/lamps\/\{id\}; it has 200, 4XX$/],
       ] as const) {
@@ -196,7 +206,10 @@ describe("an http step of a resource with an OpenAPI document", function () {
         { post: "/lamps", json: { price: "2" } },
         { post: "/lamps", json: { price: 2 } },
       ),
-      ['request.price: expected a number, got "2"', 'reply.price: expected a number, got "1"'],
+      [
+        '`api.yaml`: request.price: expected a number, got "2"',
+        '`api.yaml`: reply.price: expected a number, got "1"',
+      ],
     );
   });
 
