@@ -17,7 +17,7 @@ export const sizeLimits: readonly SizeLimit[] = [
   {
     name: "the extension's package",
     pattern: "pipeline-runs.vsix",
-    atMostBytes: 3200 * kilobyte,
+    atMostBytes: 3400 * kilobyte,
   },
   { name: "the package for npm", pattern: "dist-npm/*.tgz", atMostBytes: 2300 * kilobyte },
   { name: "the tool's entry", pattern: "dist/cli.js", atMostBytes: 2 * kilobyte },

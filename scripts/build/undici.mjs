@@ -24,7 +24,7 @@ export async function buildUndici({ outdir, ...moduleOptions }, noting) {
     ...moduleOptions,
     stdin: {
       contents:
-        'export { Agent, buildConnector, EnvHttpProxyAgent, errors, fetch, Headers, interceptors, Pool, request } from "undici";',
+        'export { Agent, buildConnector, EnvHttpProxyAgent, errors, fetch, FormData, Headers, interceptors, Pool, ProxyAgent, request } from "undici";',
       resolveDir: import.meta.dirname,
     },
     splitting: false,

@@ -401,7 +401,13 @@ function placeInStep(path: Path, { type, isEach, scripts }: Around): Place {
       return { kind: "expression", contexts: inside };
     case "each":
       return { kind: "text", contexts: inside, ...(part === undefined && { isList: true }) };
+    case "file":
+      return fixed;
+    case "multipart":
+      if (path.length > 2 && path.at(-1) === "file") return fixed;
+      break;
     case "expect":
+      if (part === "json-schema") return fixed;
       if (part === "that") return { kind: "expression", contexts: [...own, "this"] };
       break;
     case "run":

@@ -26,6 +26,8 @@ describe("the JSON Schema for editors", () => {
       "exit-code",
       "run",
       "patch",
+      "options",
+      "multipart",
       "timeout",
       "cwd",
     ]) {

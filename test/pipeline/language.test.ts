@@ -509,7 +509,7 @@ finally: [{ use: shop, get: /end }]
     ).steps;
     assert.ok(step?.type === "http");
     assert.deepEqual(
-      [step.address.base, step.resourceHeaders, step.timeoutMilliseconds],
+      [step.address.base, step.ofResource.headers, step.timeoutMilliseconds],
       ["http://outer.test", { a: "1", b: "3" }, 1000],
     );
   });

@@ -62,21 +62,33 @@ steps:
     expect: { status: 201, headers: { Location: /orders/ }, json: null, text: lamp, time: 500ms }
   - { name: elsewhere, use: shop, get: "https://example.test/x", timeout: 5, expect: { status: 3xx } }
 `);
+    const asByDefault = {
+      query: {},
+      auth: undefined,
+      ofResource: { headers: { accept: "text/plain", "x-shop": "1.10" }, auth: undefined },
+      cookies: true,
+      redirects: 10,
+      connection: { tls: { verify: true }, proxy: undefined, connectTo: {} },
+      openApi: undefined,
+      keep: true,
+    };
     assert.deepEqual(pipeline.steps, [
       {
         type: "http",
         name: "POST /orders",
         use: "shop",
-        method: "post",
+        method: "POST",
         address: { base: "http://127.0.0.1:8080/api/", target: "/orders" },
+        ...asByDefault,
         headers: { accept: "application/json" },
-        resourceHeaders: { accept: "text/plain", "x-shop": "1.10" },
         body: { kind: "json", value: { lamp: 1, note: null } },
         timeoutMilliseconds: 2000,
         expect: {
           status: { from: 201, to: 201 },
           headers: { location: [{ kind: "matches", source: "orders", flags: "" }] },
           json: { value: null },
+          jsonSchema: undefined,
+          sha256: undefined,
           text: [{ kind: "contains", text: "lamp" }],
           withinMilliseconds: 500,
         },
@@ -85,16 +97,19 @@ steps:
         type: "http",
         name: "elsewhere",
         use: "shop",
-        method: "get",
+        method: "GET",
         address: { base: "http://127.0.0.1:8080/api/", target: "https://example.test/x" },
+        ...asByDefault,
         headers: {},
-        resourceHeaders: { accept: "text/plain", "x-shop": "1.10" },
+        redirects: 0,
         body: { kind: "none" },
         timeoutMilliseconds: 5000,
         expect: {
           status: { from: 300, to: 399 },
           headers: {},
           json: undefined,
+          jsonSchema: undefined,
+          sha256: undefined,
           text: undefined,
           withinMilliseconds: undefined,
         },
@@ -290,7 +305,7 @@ describe("a broken pipeline file", () => {
     [
       "with a body where none can be",
       "resources: { s: { type: http, base-url: 'http://h.test' } }\nsteps:\n  - { use: s, get: /, body: x }",
-      "3:23: a get request has no body",
+      "3:23: a get request has no body; `request` sends one with any method",
     ],
     [
       "with a base URL that is none",
@@ -305,7 +320,7 @@ describe("a broken pipeline file", () => {
     [
       "with a password in an address",
       "resources: { s: { type: http } }\nsteps:\n  - { use: s, get: 'http://me:secret@h.test/' }",
-      "3:20: an address holds no user and password; send them in an `authorization` header",
+      "3:20: an address holds no user and password; send them by `auth`",
     ],
     ["with too long a limit", `time-limit: 2h\n${oneStep}`, "1:13: a run may take at most 1h (3600 seconds)"],
     [

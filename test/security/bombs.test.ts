@@ -5,6 +5,7 @@ import type { AddressInfo } from "node:net";
 import { brotliCompressSync, gzipSync } from "node:zlib";
 import { eventStream } from "../../src/client/follow/events.ts";
 import { ServiceClient } from "../../src/client/service/client.ts";
+import { straight } from "../../src/runner/http/connection.ts";
 import { HttpSession } from "../../src/runner/http/httpSession.ts";
 import { largestReply, sendRequest } from "../../src/runner/http/sendRequest.ts";
 
@@ -45,12 +46,14 @@ describe("an answer that unpacks to far more than was sent", function () {
       const request = { method: "GET", url: server.url, headers: {}, body: undefined };
       const before = process.memoryUsage.rss();
       const sent = await sendRequest(
-        { ...request, followRedirects: true },
+        { ...request, redirects: 10 },
         {
+          connection: straight,
           session: new HttpSession(),
           onRedirect: () => {},
           isEnough: () => false,
           late: undefined,
+          hashes: false,
           timeout: never,
         },
         never,

@@ -1,6 +1,7 @@
 import { describeField } from "../file/fieldTexts.ts";
 import { everyStep } from "../file/values.ts";
 import type { ReadPart } from "../partFiles.ts";
+import { bodyFields, httpMethods } from "../types/httpFile.ts";
 import { type Caret, caretAt } from "./caret.ts";
 import { type Field, isStepList, type Shape, shapeAt } from "./shape.ts";
 import { suggestExpressions } from "./suggestExpressions.ts";
@@ -114,8 +115,8 @@ interface FieldPlace {
 
 /** A map has at most one of each group. */
 const alternatives: readonly (readonly string[])[] = [
-  ["get", "post", "put", "patch", "delete", "head"],
-  ["body", "json"],
+  [...httpMethods, "request"],
+  bodyFields,
   ["query", "statements"],
   ["role", "label", "placeholder", "test-id", "css"],
   ["use", "include"],
@@ -123,7 +124,7 @@ const alternatives: readonly (readonly string[])[] = [
 
 /** Pairs that exclude each other. */
 const exclusivePairs: readonly (readonly [string, string])[] = [
-  ...["get", "head"].flatMap((method) => [[method, "body"] as const, [method, "json"] as const]),
+  ...["get", "head"].flatMap((method) => bodyFields.map((body) => [method, body] as const)),
   ["statements", "params"],
   ["label", "text"],
   ["placeholder", "text"],

@@ -182,6 +182,8 @@ function kindOf(expected: string): string {
       return "a map of names and values";
     case "array":
       return "a list";
+    case "boolean":
+      return "true or false";
     case "int":
       return "a whole number";
     default:

@@ -4,6 +4,7 @@ import { isAbsolute } from "./address.ts";
 import { isMap } from "./checkShape.ts";
 import { parseDuration } from "./duration.ts";
 import type { ProblemList } from "./problemList.ts";
+import { leadsOut } from "./projectPath.ts";
 import { hasExpression } from "./textPieces.ts";
 import { readTextExpectation, type TextExpectation } from "./values.ts";
 import type { Path, YamlSource } from "./yamlSource.ts";
@@ -86,11 +87,6 @@ export function readTimeout(step: Timed, resource: Timed, problems: ProblemList)
 export function checkFilePath(path: string, at: Path, problems: ProblemList): void {
   if (!hasExpression(path) && leadsOut(path))
     problems.add(at, "this leads out of the project's folder; name a file by its path from there");
-}
-
-/** Whether a path leads out of the folder that it starts from, as far as can be read. */
-export function leadsOut(path: string): boolean {
-  return /^(?:[/\\]|[A-Za-z]:)/.test(path) || path.split(/[/\\]/).includes("..");
 }
 
 /**

@@ -1,211 +1,52 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: snippets.
-import * as z from "zod/mini";
-import { addressSchema, isAbsolute, joinAddress } from "../file/address.ts";
+import { isAbsolute, joinAddress } from "../file/address.ts";
 import { checkShape } from "../file/checkShape.ts";
 import { parseDuration } from "../file/duration.ts";
-import type { FieldTexts } from "../file/fieldTexts.ts";
-import { expectedText, timeoutBounds, timeoutValues } from "../file/fieldTexts.ts";
 import type { ProblemList } from "../file/problemList.ts";
 import type { StepReading } from "../file/readValues.ts";
 import {
+  checkFilePath,
   checkNumbers,
   problemOfUrl,
   readAllExpected,
-  readTexts,
   readTimeout,
   writtenText,
 } from "../file/readValues.ts";
 import { hasExpression } from "../file/textPieces.ts";
-import {
-  type DeepReadonly,
-  duration,
-  everyStep,
-  expectedWords,
-  nonEmpty,
-  plannedStep,
-  readStatus,
-  statusFileSchema,
-  statusRangeSchema,
-  textExpectationsSchema,
-  that,
-  words,
-} from "../file/values.ts";
+import { readStatus } from "../file/values.ts";
 import type { Path } from "../file/yamlSource.ts";
 import { quoted } from "../mistakes/problem.ts";
+import { problemOfConnect } from "./connectTo.ts";
+import {
+  bodyFields,
+  type HttpResourceFile,
+  type HttpStepFile,
+  httpMethods,
+  httpResourceSchema,
+  httpResourceTexts,
+  httpStepFileSchema,
+  httpStepTexts,
+} from "./httpFile.ts";
+import {
+  type HttpStep,
+  isPem,
+  isSha256,
+  notSha256,
+  problemOfHeader,
+  problemOfMethod,
+  problemOfProxy,
+  userWithColon,
+} from "./httpStep.ts";
 import type { ResourceType } from "./resourceType.ts";
 
-const httpMethods = ["get", "post", "put", "patch", "delete", "head"] as const;
-
-/** A step that sends a request and checks its reply, resolved against its resource and ready to run. */
-export const httpStepSchema = z.object({
-  type: z.literal("http"),
-  ...plannedStep,
-  method: z.enum(httpMethods),
-  address: addressSchema,
-  /** By their names in lower case. */
-  headers: z.record(z.string(), z.string()),
-  /** Those of the resource, which are for the origin of its `base-url` alone; for every address where there is none. */
-  resourceHeaders: z.record(z.string(), z.string()),
-  body: z.discriminatedUnion("kind", [
-    z.object({ kind: z.literal("none") }),
-    z.object({ kind: z.literal("text"), text: z.string() }),
-    z.object({ kind: z.literal("json"), value: z.unknown() }),
-  ]),
-  timeoutMilliseconds: z.number(),
-  expect: z.object({
-    status: statusRangeSchema,
-    headers: z.record(z.string(), textExpectationsSchema),
-    /** In an object, to tell an expected `null` from no expectation. */
-    json: z.optional(z.object({ value: z.unknown() })),
-    text: z.optional(textExpectationsSchema),
-    withinMilliseconds: z.optional(z.number()),
-  }),
-});
-
-export type HttpStep = DeepReadonly<z.infer<typeof httpStepSchema>>;
-
-/** The http resource and its steps as a pipeline file writes them. */
-
-const headerName = z
-  .string()
-  .check(z.regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, "this can't name an HTTP header"));
-const headers = z.record(headerName, words);
-
-const httpResourceSchema = z.strictObject({
-  type: z.literal("http"),
-  "base-url": z.optional(nonEmpty),
-  headers: z.optional(headers),
-  timeout: z.optional(duration),
-});
-
-const httpStepFileSchema = z.strictObject({
-  ...everyStep,
-  get: z.optional(nonEmpty),
-  post: z.optional(nonEmpty),
-  put: z.optional(nonEmpty),
-  patch: z.optional(nonEmpty),
-  delete: z.optional(nonEmpty),
-  head: z.optional(nonEmpty),
-  headers: z.optional(headers),
-  body: z.optional(words),
-  json: z.optional(z.unknown()),
-  timeout: z.optional(duration),
-  expect: z.optional(
-    z.strictObject({
-      status: z.optional(statusFileSchema),
-      headers: z.optional(z.record(headerName, expectedWords)),
-      json: z.optional(z.unknown()),
-      text: z.optional(expectedWords),
-      time: z.optional(duration),
-      that,
-    }),
-  ),
-});
-
-type HttpResourceFile = z.infer<typeof httpResourceSchema>;
-type HttpStepFile = z.infer<typeof httpStepFileSchema>;
-
-const target =
-  "a path, put behind the resource's `base-url` with one slash between, or a whole address that begins with `http://` or `https://`";
-
-const request = (method: string) => ({
-  meaning: `Sends a ${method} request to this address: ${target}.`,
-  values: ["/"],
-});
-
-/** A resource of type http. */
-const resourceTexts: FieldTexts = {
-  "base-url": {
-    meaning: "The address that is put before each step's path.",
-    byDefault: "none: then each step has a whole address",
-    bounds: "begins with `http://` or `https://`",
-    values: ["http://127.0.0.1:8080"],
-  },
-  headers: {
-    meaning: "Headers that are sent with each request. A step's own header of the same name wins.",
-    byDefault: "none",
-  },
-  timeout: {
-    meaning: "How long each request, its redirects and its reply may take together.",
-    byDefault: "`10s`",
-    bounds: timeoutBounds,
-    values: timeoutValues,
-  },
-};
-
-/** A step that uses such a resource. */
-const stepTexts: FieldTexts = {
-  get: request("GET"),
-  post: request("POST"),
-  put: request("PUT"),
-  patch: request("PATCH"),
-  delete: request("DELETE"),
-  head: request("HEAD"),
-  headers: {
-    meaning: "Headers of this request. They win over the resource's of the same name.",
-    byDefault: "the resource's",
-  },
-  body: {
-    meaning: "The request's body as text. Not with `get` or `head`, nor beside `json`.",
-    byDefault: "none",
-  },
-  json: {
-    meaning:
-      "The request's body: any value, sent as JSON with `content-type: application/json`. Not with `get` or `head`, nor beside `body`.",
-    byDefault: "none",
-  },
-  timeout: {
-    meaning: "How long this request, its redirects and its reply may take together.",
-    byDefault: "the resource's, else `10s`",
-    bounds: timeoutBounds,
-    values: timeoutValues,
-  },
-  expect: {
-    meaning: "What the reply has to be like; otherwise the step fails.",
-    byDefault: "a status of `2xx`",
-  },
-  "expect.status": {
-    meaning: "The reply's status. Redirects are followed, unless a 3xx is expected.",
-    byDefault: "`2xx`",
-    bounds: "a number from 100 to 599, or `1xx` to `5xx`",
-    values: [
-      "2xx",
-      "200",
-      "201",
-      "202",
-      "204",
-      "301",
-      "304",
-      "400",
-      "401",
-      "403",
-      "404",
-      "409",
-      "422",
-      "5xx",
-    ],
-  },
-  "expect.headers": { meaning: `What each header of the reply holds: ${expectedText}.`, byDefault: "none" },
-  "expect.json": {
-    meaning:
-      "A value that the reply's JSON has to match: objects may hold more than is written, lists have to be as long, all else has to be equal.",
-    byDefault: "none",
-  },
-  "expect.text": { meaning: `What the reply holds: ${expectedText}.`, byDefault: "none" },
-  "expect.time": {
-    meaning: "The longest that the reply may take.",
-    byDefault: "none",
-    bounds: "a length of time",
-    values: ["500ms", "1s", "2s", "5s"],
-  },
-};
+const actions = `${httpMethods.join(", ")}, request`;
 
 export const httpType: ResourceType<HttpStep> = {
   type: "http",
   meaning: "Sends a request and looks at the reply.",
-  actions: `one of ${httpMethods.join(", ")}`,
+  actions: `one of ${actions}`,
   file: { resource: httpResourceSchema, step: httpStepFileSchema },
-  texts: { resource: resourceTexts, step: stepTexts },
+  texts: { resource: httpResourceTexts, step: httpStepTexts },
   snippets: {
     resource: { name: "shop", fields: ', base-url: "${2:http://127.0.0.1:8080}"' },
     step: { name: "it answers", lines: ["get: ${2:/}", "expect: { status: ${3:200} }"] },
@@ -219,7 +60,8 @@ export const httpType: ResourceType<HttpStep> = {
     const problem =
       base === undefined || hasExpression(base) ? undefined : problemOfUrl(base, insteadOfPassword);
     if (problem !== undefined) problems.add([...path, "base-url"], problem);
-    checkHeaders(resource.headers, [...path, "headers"], problems);
+    checkHeaders(resource, path, problems);
+    checkConnection(resource, path, problems);
     return (step, reading) => {
       const stepShape = { schema: httpStepFileSchema, noun: "an http step", foreign: reading.foreignName };
       const file = checkShape(stepShape, step, reading.path, reading.problems);
@@ -234,7 +76,7 @@ interface HttpResource {
 }
 
 /** Where a user and password belong instead of the address. */
-const insteadOfPassword = "send them in an `authorization` header";
+const insteadOfPassword = "send them by `auth`";
 
 /** Resolves a step against its resource. @returns undefined when it has no request. */
 function readHttpStep(
@@ -243,28 +85,43 @@ function readHttpStep(
   reading: StepReading,
 ): HttpStep | undefined {
   const { path, problems, source } = reading;
-  const [request, ...others] = httpMethods.flatMap((method) => {
-    const target = file[method];
-    return target === undefined ? [] : [{ method, target }];
-  });
+  const [request, ...others] = [
+    ...httpMethods.flatMap((method) => {
+      const target = file[method];
+      return target === undefined ? [] : [{ field: method, method, target, at: [method] }];
+    }),
+    ...(file.request === undefined
+      ? []
+      : [
+          {
+            field: "request",
+            method: file.request.method,
+            target: file.request.path,
+            at: ["request", "path"],
+          },
+        ]),
+  ];
   if (request === undefined) {
-    problems.add(path, `this step does nothing; an http step has one of ${httpMethods.join(", ")}`);
+    problems.add(path, `this step does nothing; an http step has one of ${actions}`);
     return undefined;
   }
-  for (const { method } of others) {
+  for (const { field } of others) {
     problems.addToName(
-      [...path, method],
-      `a step sends one request, and this one already has \`${request.method}\``,
+      [...path, field],
+      `a step sends one request, and this one already has \`${request.field}\``,
     );
   }
-  checkHeaders(file.headers, [...path, "headers"], problems);
-  const { method, target } = request;
+  const ofMethod = hasExpression(request.method) ? undefined : problemOfMethod(request.method);
+  if (ofMethod !== undefined) problems.add([...path, "request", "method"], ofMethod);
+  checkHeaders(file, path, problems);
+  const { target } = request;
+  const method = hasExpression(request.method) ? request.method : request.method.toUpperCase();
   const address = { base: resource.file["base-url"], target };
   const url = joinAddress(address);
   const problem = hasExpression(url) ? undefined : problemOfUrl(url, insteadOfPassword);
   if (problem !== undefined && (resource.file["base-url"] === undefined || isAbsolute(target))) {
     problems.add(
-      [...path, method],
+      [...path, ...request.at],
       isAbsolute(target)
         ? problem
         : `\`${quoted(resource.path.map(String).at(-1) ?? "")}\` has no \`base-url\`, so this must be a whole address, beginning with http:// or https://`,
@@ -272,16 +129,59 @@ function readHttpStep(
   }
   return {
     type: "http",
-    name: file.name ?? quoted(`${method.toUpperCase()} ${target}`),
+    name: file.name ?? quoted(`${method} ${target}`),
     use: file.use,
     method,
     address,
+    query: readFields(file.query, [...path, "query"], source),
     headers: readHeaders(file, path, source),
-    resourceHeaders: readHeaders(resource.file, resource.path, source),
-    body: readBody(file, method, reading),
+    auth: readAuth(file, path, source),
+    ofResource: {
+      headers: readHeaders(resource.file, resource.path, source),
+      auth: readAuth(resource.file, resource.path, source),
+    },
+    body: readBody(file, request.field, reading),
+    cookies: file.cookies ?? resource.file.cookies ?? true,
+    redirects: isRedirect(file) ? 0 : (file.redirects ?? resource.file.redirects ?? redirectsByDefault),
+    connection: {
+      tls: { ...resource.file.tls, verify: resource.file.tls?.verify ?? true },
+      proxy: resource.file.proxy,
+      connectTo: resource.file["connect-to"] ?? {},
+    },
+    openApi:
+      resource.file.openapi === undefined || file.openapi === false
+        ? undefined
+        : { path: resource.file.openapi, checksRequest: file.openapi !== "reply" },
+    keep: file.keep ?? true,
     timeoutMilliseconds: readTimeout({ file, path }, resource, problems),
     expect: readExpect(file, reading),
   };
+}
+
+const redirectsByDefault = 10;
+
+function isRedirect({ expect }: HttpStepFile): boolean {
+  const { from } = readStatus(expect?.status ?? "2xx");
+  return from >= 300 && from < 400;
+}
+
+type Words = string | number | boolean;
+
+/** A text, or a list of them. */
+function textsOf(value: Words | readonly Words[], path: Path, source: StepReading["source"]) {
+  return typeof value === "object"
+    ? value.map((item, index) => writtenText(item, [...path, index], source))
+    : writtenText(value, path, source);
+}
+
+function readFields(
+  fields: HttpStepFile["query"],
+  path: Path,
+  source: StepReading["source"],
+): Record<string, string | string[]> {
+  return Object.fromEntries(
+    Object.entries(fields ?? {}).map(([name, value]) => [name, textsOf(value, [...path, name], source)]),
+  );
 }
 
 /** By their names in lower case. */
@@ -289,56 +189,131 @@ function readHeaders(
   file: { readonly headers?: HttpResourceFile["headers"] },
   path: Path,
   source: StepReading["source"],
-): Record<string, string> {
-  const texts = Object.entries(readTexts(file.headers, [...path, "headers"], source));
+): Record<string, string | string[]> {
+  const texts = Object.entries(readFields(file.headers, [...path, "headers"], source));
   return Object.fromEntries(texts.map(([name, value]) => [name.toLowerCase(), value]));
 }
 
-/** What is wrong with a header's value, as the end of a sentence; its spaces at both ends aren't sent. */
-export function problemOfHeader(value: string): string | undefined {
-  return /[\r\n]/.test(value.trim())
-    ? "has a line break in its value, which HTTP can't carry"
-    : /[^\t\P{Cc}]/u.test(value.trim())
-      ? "has a value that HTTP can't carry: it holds a control character"
-      : undefined;
+function readAuth(
+  { auth }: { readonly auth?: HttpResourceFile["auth"] },
+  path: Path,
+  source: StepReading["source"],
+): HttpStep["auth"] {
+  if (auth === undefined) return undefined;
+  const at = [...path, "auth", "basic"];
+  return {
+    user: writtenText(auth.basic.user, [...at, "user"], source),
+    password: writtenText(auth.basic.password, [...at, "password"], source),
+  };
 }
 
 /** Headers of the connection, which a request can't choose. */
 const ofConnection = new Set(["expect", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade"]);
 
-function checkHeaders(headers: HttpResourceFile["headers"], path: Path, problems: ProblemList): void {
-  for (const [name, value] of Object.entries(headers ?? {})) {
+function checkHeaders(
+  { headers = {}, auth }: Pick<HttpResourceFile, "headers" | "auth">,
+  path: Path,
+  problems: ProblemList,
+): void {
+  for (const [name, value] of Object.entries(headers)) {
+    const at = [...path, "headers", name];
     if (ofConnection.has(name.toLowerCase())) {
       problems.addToName(
-        [...path, name],
+        at,
         `\`${name}\` is between the connection's two ends and can't be sent: leave it out`,
       );
     }
-    const problem = typeof value === "string" ? problemOfHeader(value) : undefined;
-    if (problem !== undefined) problems.add([...path, name], `this header ${problem}`);
+    if (auth !== undefined && name.toLowerCase() === "authorization")
+      problems.addToName(at, "this header is what `auth` sends: write one of them");
+    for (const [index, item] of [value].flat().entries()) {
+      const problem = typeof item === "string" ? problemOfHeader(item) : undefined;
+      if (problem !== undefined)
+        problems.add(Array.isArray(value) ? [...at, index] : at, `this header ${problem}`);
+    }
+  }
+  const user = auth?.basic.user;
+  if (typeof user === "string" && user.includes(":") && !hasExpression(user))
+    problems.add([...path, "auth", "basic", "user"], userWithColon);
+}
+
+function checkConnection(file: HttpResourceFile, path: Path, problems: ProblemList): void {
+  const { tls = {}, proxy, "connect-to": connectTo, openapi } = file;
+  if (openapi !== undefined) checkFilePath(openapi, [...path, "openapi"], problems);
+  for (const name of ["ca", "cert", "key"] as const) {
+    const written = tls[name];
+    if (written !== undefined && !isPem(written)) checkFilePath(written, [...path, "tls", name], problems);
+  }
+  if ((tls.cert === undefined) !== (tls.key === undefined))
+    problems.add([...path, "tls"], "a certificate has a key: write both, `cert` and `key`");
+  const ofProxy = proxy === undefined || hasExpression(proxy) ? undefined : problemOfProxy(proxy);
+  if (ofProxy !== undefined) problems.add([...path, "proxy"], ofProxy);
+  if (proxy !== undefined && connectTo !== undefined)
+    problems.addToName(
+      [...path, "connect-to"],
+      "with a `proxy` all connections go there: it says itself where it connects to",
+    );
+  for (const [from, to] of Object.entries(connectTo ?? {})) {
+    const problem = hasExpression(from) || hasExpression(to) ? undefined : problemOfConnect(from, to);
+    if (problem !== undefined) problems.add([...path, "connect-to", from], problem);
   }
 }
 
-function readBody(file: HttpStepFile, method: HttpStep["method"], reading: StepReading): HttpStep["body"] {
+function readBody(file: HttpStepFile, method: string, reading: StepReading): HttpStep["body"] {
   const { path, problems, source } = reading;
-  const hasJson = Object.hasOwn(file, "json");
-  if (hasJson && file.body !== undefined) {
-    problems.addToName([...path, "json"], "a request has one body: `body` or `json`, not both");
-  }
-  if ((hasJson || file.body !== undefined) && (method === "get" || method === "head")) {
-    problems.addToName([...path, hasJson ? "json" : "body"], `a ${method} request has no body`);
+  const [first, ...others] = bodyFields.filter((name) => Object.hasOwn(file, name));
+  if (first === undefined) return { kind: "none" };
+  const at = [...path, first];
+  for (const name of others)
+    problems.addToName([...path, name], `a request has one body: \`${first}\` or \`${name}\`, not both`);
+  if (method === "get" || method === "head") {
+    problems.addToName(at, `a ${method} request has no body; \`request\` sends one with any method`);
   }
   checkNumbers(file.json, [...path, "json"], reading);
-  if (hasJson) return { kind: "json", value: file.json };
-  if (file.body === undefined) return { kind: "none" };
-  return { kind: "text", text: writtenText(file.body, [...path, "body"], source) };
+  if (Object.hasOwn(file, "json")) return { kind: "json", value: file.json };
+  if (file.form !== undefined) return { kind: "form", fields: readFields(file.form, at, source) };
+  if (file.multipart !== undefined) {
+    for (const name of Object.keys(file.headers ?? {}))
+      if (name.toLowerCase() === "content-type")
+        problems.addToName(
+          [...path, "headers", name],
+          "leave this header out: `multipart` sends its own, with what is between the parts",
+        );
+    return { kind: "multipart", parts: readParts(file.multipart, at, reading) };
+  }
+  if (file.file !== undefined) {
+    checkFilePath(file.file, at, problems);
+    return { kind: "file", path: file.file };
+  }
+  return file.body === undefined
+    ? { kind: "none" }
+    : { kind: "text", text: writtenText(file.body, at, source) };
+}
+
+function readParts(
+  parts: NonNullable<HttpStepFile["multipart"]>,
+  path: Path,
+  { problems, source }: StepReading,
+): Extract<HttpStep["body"], { kind: "multipart" }>["parts"] {
+  return Object.entries(parts).flatMap(([name, written]) =>
+    [written].flat().map((part, index) => {
+      const at = Array.isArray(written) ? [...path, name, index] : [...path, name];
+      if (typeof part !== "object")
+        return { name, content: { kind: "text", text: writtenText(part, at, source) } } as const;
+      checkFilePath(part.file, [...at, "file"], problems);
+      const { file, type, filename } = part;
+      return { name, content: { kind: "file", path: file, type, filename } } as const;
+    }),
+  );
 }
 
 function readExpect(file: HttpStepFile, reading: StepReading): HttpStep["expect"] {
-  const { path } = reading;
-  const { status, headers, text, time } = file.expect ?? {};
+  const { path, problems } = reading;
+  const { status, headers, "json-schema": jsonSchema, text, sha256, time } = file.expect ?? {};
   const at = [...path, "expect"];
   checkNumbers(file.expect?.json, [...at, "json"], reading);
+  if (jsonSchema !== undefined) checkFilePath(jsonSchema, [...at, "json-schema"], problems);
+  if (sha256 !== undefined && !hasExpression(sha256) && !isSha256(sha256))
+    problems.add([...at, "sha256"], notSha256);
   return {
     status: readStatus(status ?? "2xx"),
     headers: Object.fromEntries(
@@ -351,7 +326,9 @@ function readExpect(file: HttpStepFile, reading: StepReading): HttpStep["expect"
       file.expect !== undefined && Object.hasOwn(file.expect, "json")
         ? { value: file.expect.json }
         : undefined,
+    jsonSchema,
     text: text === undefined ? undefined : readAllExpected(text, [...at, "text"], reading),
+    sha256,
     withinMilliseconds: time === undefined ? undefined : parseDuration(time),
   };
 }

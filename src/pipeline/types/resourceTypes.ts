@@ -3,7 +3,8 @@ import type { DeepReadonly } from "../file/values.ts";
 import { browserType } from "./browser.ts";
 import { browserStepSchema } from "./browserStep.ts";
 import { cliStepSchema, cliType } from "./cli.ts";
-import { httpStepSchema, httpType } from "./http.ts";
+import { httpType } from "./http.ts";
+import { httpStepSchema } from "./httpStep.ts";
 import type { ResourceType } from "./resourceType.ts";
 import { sqlStepSchema, sqlType } from "./sql.ts";
 

@@ -2,7 +2,12 @@ import type { CookieJar } from "tough-cookie";
 
 /** What the steps of an http resource share in a run, as the pages of a browser do: its cookies. */
 export class HttpSession implements AsyncDisposable {
+  readonly #keepsCookies: boolean;
   #jar: CookieJar | undefined;
+
+  constructor(keepsCookies = true) {
+    this.#keepsCookies = keepsCookies;
+  }
 
   /** @param written the cookies that a step sends itself: one of the same name isn't sent beside it. */
   async cookiesFor(url: URL, written = ""): Promise<string> {
@@ -22,6 +27,7 @@ export class HttpSession implements AsyncDisposable {
 
   /** Keeps the cookies that a reply sets. One that isn't allowed to is left out, as a browser does. */
   async keep(cookies: readonly string[], url: URL): Promise<void> {
+    if (!this.#keepsCookies) return;
     if (this.#jar === undefined) {
       // It is large, and most runs need none.
       const { CookieJar } = await import("tough-cookie");

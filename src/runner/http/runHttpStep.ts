@@ -1,46 +1,75 @@
 import { parseJson } from "../../pipeline/expression/value.ts";
 import { joinAddress } from "../../pipeline/file/address.ts";
 import { describeExpectation, describeStatus, type TextExpectation } from "../../pipeline/file/values.ts";
-import { type HttpStep, problemOfHeader } from "../../pipeline/types/http.ts";
+import { type HttpStep, isSha256, notSha256 } from "../../pipeline/types/httpStep.ts";
 import { duration } from "../../text/time.ts";
 import type { Mask } from "../mask/mask.ts";
 import { maskedValue } from "../mask/maskedValue.ts";
 import { searchFor } from "../output/textSearch.ts";
 import { asJson, describeMismatches, showValue } from "../step/jsonMismatches.ts";
-import { failed, type StepContext, type StepOutcome, succeeded } from "../step/stepContext.ts";
+import { failed, type StepContext, StepFault, type StepOutcome, succeeded } from "../step/stepContext.ts";
+import { connectionOf } from "./connection.ts";
 import { httpResult } from "./httpResult.ts";
 import { HttpSession } from "./httpSession.ts";
-import { type HttpReply, type HttpRequest, largestReply, type SendDeps, sendRequest } from "./sendRequest.ts";
+import type { SchemaCheck } from "./jsonSchema.ts";
+import { type HttpRequest, isOwnOrigin, requestOf, unknownType } from "./request.ts";
+import { type HttpReply, largestReply, type SendDeps, sendRequest } from "./sendRequest.ts";
 
 /** Sends the step's request and checks its reply. */
 export async function runHttpStep(step: HttpStep, stepContext: StepContext): Promise<StepOutcome> {
-  const read = requestOf(step);
-  if (read.kind === "invalid") return failed(read.problem);
-  const { request } = read;
-  const { log, mask, results, shared, signal } = stepContext;
-  const session = await shared.get(HttpSession, step.use, async () => new HttpSession());
+  try {
+    return await runRequest(step, stepContext, await requestOf(step, stepContext.root));
+  } catch (error) {
+    if (error instanceof StepFault) return failed(error.message);
+    throw error;
+  }
+}
+
+/** @throws StepFault when the request can't be sent. */
+async function runRequest(
+  step: HttpStep,
+  stepContext: StepContext,
+  request: HttpRequest,
+): Promise<StepOutcome> {
+  const { log, mask, results, shared, signal, root } = stepContext;
+  const connection = await connectionOf(step, root);
+  const schema = await schemaOf(step, root);
+  const api = await apiOf(step, request, stepContext);
+  const base = step.address.base ?? "";
+  let last = request;
+  const session = step.cookies
+    ? await shared.get(HttpSession, step.use, async () => new HttpSession())
+    : new HttpSession(false);
   const timeout = AbortSignal.timeout(step.timeoutMilliseconds);
   const inTime = `within ${duration(step.timeoutMilliseconds)}, the step's \`timeout\``;
   const began = performance.now();
   let asked = shownFirst(request, step, mask);
+  if (api !== undefined && step.openApi?.checksRequest) {
+    const lines = api.ofRequest({ ...request, base }, mask);
+    if (lines.length > 0) return failed(lines.join("\n"));
+  }
+  if (!step.keep) mask.hideAll();
   const { withinMilliseconds: within } = step.expect;
   const mayBeEnough = streamCheck(step.expect, mask);
   const check = (reply: HttpReply) =>
-    checkReply(step.expect, { ...reply, address: asked.address }, performance.now() - began, mask);
+    checkReply(step.expect, { ...reply, address: asked.address, schema }, performance.now() - began, mask);
   try {
     const sent = await sendRequest(
       request,
       {
+        connection,
         session,
         timeout,
         onRedirect: ({ status, next }) => {
           log.note(`${describe(asked)} → ${status}, a redirect`);
-          asked = shownNext(next);
+          asked = shownNext(next, mask);
+          last = next;
         },
         isEnough: (piece, soFar) =>
           mayBeEnough(piece, soFar) &&
           [...check(soFar()), ...results.problems(() => httpResult(soFar(), session))].length === 0,
         late: within === undefined ? undefined : AbortSignal.timeout(within),
+        hashes: step.expect.sha256 !== undefined,
       },
       signal,
     );
@@ -50,14 +79,15 @@ export async function runHttpStep(step: HttpStep, stepContext: StepContext): Pro
     }
     const { reply } = sent;
     results.take(() => httpResult(reply, session));
-    const came = `${reply.bytes.length}${reply.isCut ? " or more" : ""} bytes`;
+    const came = `${reply.size}${reply.isCut && reply.sha256 === undefined ? " or more" : ""} bytes`;
     log.note(`${describe(asked)} → ${reply.status} in ${duration(performance.now() - began)}, ${came}`);
     const broken = reply.broken === undefined ? [] : [describeBreak(reply, reply.broken, inTime)];
     // Of a stream that goes on, what hasn't come is the reason.
     const isLooked =
       reply.broken === undefined || /^text\/event-stream\b/.test(reply.headers.get("content-type") ?? "");
-    const lines = [...(isLooked ? [...check(reply), ...results.problems()] : []), ...broken];
-    await saveBody(reply, lines.length > 0, stepContext);
+    const ofApi = reply.isCut ? [] : (api?.ofReply(reply, { ...last, base }, mask) ?? []);
+    const lines = [...(isLooked ? [...check(reply), ...ofApi, ...results.problems()] : []), ...broken];
+    if (step.keep) await saveBody(reply, lines.length > 0, stepContext);
     return lines.length === 0 ? succeeded : failed(lines.join("\n"));
   } catch (error) {
     if (signal.aborted) return failed("the run was ended before the reply came");
@@ -67,9 +97,27 @@ export async function runHttpStep(step: HttpStep, stepContext: StepContext): Pro
   }
 }
 
+async function schemaOf(
+  { expect: { jsonSchema } }: HttpStep,
+  root: string,
+): Promise<SchemaCheck | undefined> {
+  if (jsonSchema === undefined) return undefined;
+  // It is large, and few steps need it.
+  const { schemaCheck } = await import("./jsonSchema.ts");
+  return schemaCheck(root, jsonSchema);
+}
+
+/** The OpenAPI document of a request to the resource's own address, read once in a run. */
+async function apiOf({ openApi, address: { base } }: HttpStep, { url }: HttpRequest, context: StepContext) {
+  if (openApi === undefined || base === undefined || !isOwnOrigin(base, url)) return undefined;
+  const { ApiCheck } = await import("./openApi.ts");
+  const { path } = openApi;
+  return context.shared.get(ApiCheck, path, () => ApiCheck.of(context.root, path));
+}
+
 /** What came of a reply that didn't end. */
-function describeBreak({ url, status, bytes }: HttpReply, why: string, inTime: string): string {
-  const began = `${url.host} replied with ${status}, and ${bytes.length} bytes came`;
+function describeBreak({ url, status, size }: HttpReply, why: string, inTime: string): string {
+  const began = `${url.host} replied with ${status}, and ${size} bytes came`;
   return why === "in time" ? `${began}, but the reply didn't end ${inTime}` : `${began}; then ${why}`;
 }
 
@@ -84,83 +132,30 @@ interface ShownRequest {
  * The step's own request. Masked before it is split: a value of the environment may be spread over several parts of an
  * address, each escaped differently.
  */
-function shownFirst({ method }: HttpRequest, { address: written }: HttpStep, mask: Mask): ShownRequest {
+function shownFirst({ method, url }: HttpRequest, { address: written }: HttpStep, mask: Mask): ShownRequest {
   const [whole = ""] = mask.hide(joinAddress(written)).split("#", 1);
-  const [address = "", ...query] = whole.split("?");
-  return { method, address, hasQuery: query.length > 0 };
+  const [address = ""] = whole.split("?", 1);
+  return { method: mask.hide(method), address, hasQuery: url.search !== "" };
 }
 
 /** A request after a redirect. */
-function shownNext({ method, url }: HttpRequest): ShownRequest {
-  return { method, address: `${url.origin}${url.pathname}`, hasQuery: url.search !== "" };
+function shownNext({ method, url }: HttpRequest, mask: Mask): ShownRequest {
+  return { method, address: mask.hide(`${url.origin}${url.pathname}`), hasQuery: url.search !== "" };
 }
 
 function describe({ method, address, hasQuery }: ShownRequest): string {
   return `${method} ${address}${hasQuery ? "?…" : ""}`;
 }
 
-type ReadRequest =
-  | { readonly kind: "valid"; readonly request: HttpRequest }
-  | { readonly kind: "invalid"; readonly problem: string };
-
-/** The step now contains the environment's values, so its address is checked again. */
-function requestOf(step: HttpStep): ReadRequest {
-  const address = joinAddress(step.address);
-  const url = URL.parse(address);
-  if (url === null || !/^https?:$/.test(url.protocol)) {
-    return { kind: "invalid", problem: `\`${address}\` is no address that begins with http:// or https://` };
-  }
-  if (url.username !== "" || url.password !== "") {
-    const problem = "an address holds no user and password; send them in an `authorization` header";
-    return { kind: "invalid", problem };
-  }
-  const isOwn = step.address.base === undefined || URL.parse(step.address.base)?.origin === url.origin;
-  const headers = { ...(isOwn ? step.resourceHeaders : {}), ...step.headers };
-  const wrong = Object.entries(headers).find(([, value]) => problemOfHeader(value) !== undefined);
-  if (wrong !== undefined) {
-    return { kind: "invalid", problem: `the header \`${wrong[0]}\` ${problemOfHeader(wrong[1])}` };
-  }
-  const body = bodyOf(step.body);
-  const length = headers["content-length"];
-  if (length !== undefined && length.trim() !== String(Buffer.byteLength(body ?? ""))) {
-    const problem =
-      "the header `content-length` isn't the length of the body; leave it out, and the right one is sent";
-    return { kind: "invalid", problem };
-  }
-  return {
-    kind: "valid",
-    request: {
-      method: step.method.toUpperCase(),
-      url,
-      headers: {
-        ...(step.body.kind === "json" ? { "content-type": "application/json" } : {}),
-        ...headers,
-      },
-      body,
-      followRedirects: step.expect.status.from < 300 || step.expect.status.from > 399,
-    },
-  };
-}
-
-function bodyOf(body: HttpStep["body"]): string | undefined {
-  switch (body.kind) {
-    case "none":
-      return undefined;
-    case "text":
-      return body.text;
-    case "json":
-      return asJson(body.value);
-    default:
-      return body satisfies never;
-  }
-}
-
 const longestExcerpt = 500;
 /** How much of a reply an excerpt is made from: more than it shows, since white space is collapsed. */
 const longestStart = 64 * 1024;
 
-/** A reply with its address as it may be shown. */
-type CheckedReply = HttpReply & { readonly address: string };
+/** A reply with its address as it may be shown, and the schema that is expected. */
+interface CheckedReply extends HttpReply {
+  readonly address: string;
+  readonly schema: SchemaCheck | undefined;
+}
 
 /** The ways in which a reply is not as expected, a line each. */
 function checkReply(
@@ -173,6 +168,7 @@ function checkReply(
     ...checkStatus(expect, reply, mask),
     ...checkHeaders(expect, reply, mask),
     ...checkBody(expect, reply, mask),
+    ...checkHash(expect, reply, mask),
     ...checkTime(expect, tookMilliseconds),
   ];
 }
@@ -183,8 +179,10 @@ function streamCheck(expect: HttpStep["expect"], mask: Mask): SendDeps["isEnough
   let isHeadRight: boolean | undefined;
   return (piece, soFar) => {
     isHeadRight ??=
-      [...checkStatus(expect, { ...soFar(), address: "" }, mask), ...checkHeaders(expect, soFar(), mask)]
-        .length === 0;
+      [
+        ...checkStatus(expect, { ...soFar(), address: "", schema: undefined }, mask),
+        ...checkHeaders(expect, soFar(), mask),
+      ].length === 0;
     return isHeadRight && searches.filter((search) => !search(piece)).length === 0;
   };
 }
@@ -228,25 +226,37 @@ function checkHeaders(expect: HttpStep["expect"], reply: HttpReply, mask: Mask):
   });
 }
 
-function checkBody(expect: HttpStep["expect"], reply: HttpReply, mask: Mask): string[] {
-  if (expect.json === undefined && expect.text === undefined) return [];
+function checkBody(expect: HttpStep["expect"], reply: CheckedReply, mask: Mask): string[] {
+  const { json, jsonSchema, text } = expect;
+  if (json === undefined && jsonSchema === undefined && text === undefined) return [];
   if (reply.isCut)
     return [`the reply is larger than ${largestReply / 1024 / 1024} MB, the most that is looked at`];
   const lines: string[] = [];
-  const missing = (expect.text ?? []).filter((expected) => !searchFor(expected)(reply.text));
+  const missing = (text ?? []).filter((expected) => !searchFor(expected)(reply.text));
   if (missing.length > 0) {
     const all = missing.map(describeExpectation).join(" and ");
     lines.push(`expected ${all} in the reply, which says: ${excerptOf(reply, mask)}`);
   }
-  if (expect.json !== undefined) {
+  if (json !== undefined || jsonSchema !== undefined) {
     const parsed = parseJson(reply.text);
     if (parsed === undefined) {
       lines.push(`expected JSON, got: ${excerptOf(reply, mask)}`);
     } else {
-      lines.push(...describeMismatches(expect.json.value, parsed.value, mask));
+      if (json !== undefined) lines.push(...describeMismatches(json.value, parsed.value, mask));
+      lines.push(...(reply.schema?.(reply.text, mask) ?? []));
     }
   }
   return lines;
+}
+
+function checkHash(
+  { sha256: expected }: HttpStep["expect"],
+  { sha256, size }: HttpReply,
+  mask: Mask,
+): string[] {
+  if (expected === undefined || expected.toLowerCase() === sha256) return [];
+  if (!isSha256(expected)) return [`\`sha256\` is ${showValue(expected, mask)}; ${notSha256}`];
+  return [`expected the SHA-256 ${expected}, got ${mask.hide(sha256 ?? "none")} of ${size} bytes`];
 }
 
 function checkTime(expect: HttpStep["expect"], took: number): string[] {
@@ -271,8 +281,6 @@ const most = { asExpected: 64 * 1024, otherwise: 1024 * 1024 } as const;
 
 /** In characters. Masking reads this much further, so that no part of a secret is left at the cut. */
 const longestSecret = 128 * 1024;
-
-const unknownType = "application/octet-stream";
 
 const extensions: Readonly<Record<string, string>> = {
   "application/json": "json",

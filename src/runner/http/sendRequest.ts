@@ -1,18 +1,11 @@
-import { Agent, type Dispatcher, errors, interceptors, request as send } from "undici";
+import { createHash } from "node:crypto";
+import { type Dispatcher, errors, interceptors, request as send } from "undici";
 import { PatternFault } from "../output/textSearch.ts";
-import { describeNetworkProblem } from "../step/networkProblem.ts";
+import { describeNetworkProblem, type Peer } from "../step/networkProblem.ts";
+import { type Connection, unlimited } from "./connection.ts";
 import { decoderFor, decodeText, headerBytes, headerText } from "./decodeText.ts";
 import type { HttpSession } from "./httpSession.ts";
-
-export interface HttpRequest {
-  readonly method: string;
-  readonly url: URL;
-  /** By their names in lower case. */
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string | undefined;
-  /** Whether a redirect is followed, or is the reply itself. */
-  readonly followRedirects: boolean;
-}
+import type { HttpRequest } from "./request.ts";
 
 export interface HttpReply {
   readonly url: URL;
@@ -25,6 +18,10 @@ export interface HttpReply {
   readonly bytes: Uint8Array;
   readonly text: string;
   readonly isCut: boolean;
+  /** How many bytes came. */
+  readonly size: number;
+  /** Of all bytes, also beyond the cut; undefined where none is asked for. */
+  readonly sha256: string | undefined;
   /** Why a reply that has begun didn't end: the time was over, or a sentence; undefined for one that did. */
   readonly broken: "in time" | string | undefined;
 }
@@ -41,6 +38,7 @@ type Sent =
   | { readonly kind: "none"; readonly problem: string };
 
 export interface SendDeps {
+  readonly connection: Connection;
   readonly session: Pick<HttpSession, "cookiesFor" | "keep">;
   /** Called for each redirect that is followed. */
   readonly onRedirect: (redirect: Redirect) => void;
@@ -53,16 +51,14 @@ export interface SendDeps {
   readonly timeout: AbortSignal;
   /** A reply that may never end can no longer be as expected; undefined where that is no matter of time. */
   readonly late: AbortSignal | undefined;
+  /** Whether the reply's SHA-256 is wanted, for which all of it is read. */
+  readonly hashes: boolean;
 }
 
-/** In bytes, after decompression. No more of a reply is read, since it may be endless. */
+/** In bytes, after decompression. No more of a reply is kept, and unless it is hashed no more is read, since it may be endless. */
 export const largestReply = 10 * 1024 * 1024;
-const mostRedirects = 10;
 /** How much of a redirect's body is read, in bytes, and for how long, in milliseconds, so that its connection can be used again. */
 const mostOfRedirect = { bytes: 64 * 1024, milliseconds: 200 } as const;
-
-/** Only the step's own timeout applies. */
-const unlimited = { connectTimeout: 0, headersTimeout: 0, bodyTimeout: 0 };
 
 /**
  * Sends a request and reads its reply. Of the step's own headers, none but the body's type goes to another origin after a
@@ -71,44 +67,58 @@ const unlimited = { connectTimeout: 0, headersTimeout: 0, bodyTimeout: 0 };
  * @throws what `timeout` was aborted with before a reply began, and what `signal` was aborted with.
  */
 export async function sendRequest(first: HttpRequest, deps: SendDeps, signal: AbortSignal): Promise<Sent> {
-  const agent = new Agent({ ...unlimited, allowH2: false });
+  const dispatchers = new Map<string, Dispatcher>();
+  const dispatcherFor = (url: URL) => {
+    const found = dispatchers.get(url.origin) ?? deps.connection.dispatcherFor(url);
+    dispatchers.set(url.origin, found);
+    return found;
+  };
   try {
-    return await follow(first, agent, deps, signal);
+    return await follow(first, dispatcherFor, deps, signal);
   } finally {
     // Also aborts connections that are still being opened.
-    void agent.destroy();
+    for (const dispatcher of dispatchers.values()) void dispatcher.destroy();
   }
 }
 
-async function follow(first: HttpRequest, agent: Agent, deps: SendDeps, signal: AbortSignal): Promise<Sent> {
+async function follow(
+  first: HttpRequest,
+  dispatcherFor: Connection["dispatcherFor"],
+  deps: SendDeps,
+  signal: AbortSignal,
+): Promise<Sent> {
   const ending = AbortSignal.any([deps.timeout, signal]);
   let request = first;
   for (let redirects = 0; ; redirects += 1) {
     const { url, method } = request;
+    const dispatcher = dispatcherFor(url);
+    const peer = deps.connection.peerOf(url);
     let response: Dispatcher.ResponseData;
     try {
       response = await send(url.href, {
         method,
         headers: await headersOf(request, deps.session),
-        body: request.body ?? null,
+        body: request.body?.open() ?? null,
         dispatcher:
-          method === "HEAD" ? agent : agent.compose(interceptors.decompress({ skipErrorResponses: false })),
+          method === "HEAD"
+            ? dispatcher
+            : dispatcher.compose(interceptors.decompress({ skipErrorResponses: false })),
         signal: ending,
         ...unlimited,
       });
     } catch (error) {
       ending.throwIfAborted();
-      return { kind: "none", problem: describeConnectionProblem(url, error) };
+      return { kind: "none", problem: describeConnectionProblem(url, error, peer) };
     }
     const cookies = response.headers["set-cookie"];
     if (cookies !== undefined) await deps.session.keep([cookies].flat(), url);
     const { statusCode: status } = response;
-    const location = request.followRedirects ? redirectTarget(response) : undefined;
+    const location = request.redirects > 0 ? redirectTarget(response) : undefined;
     if (location === undefined) return { kind: "reply", reply: await readReply(url, response, deps, signal) };
     const patience = AbortSignal.timeout(mostOfRedirect.milliseconds);
     await response.body.dump({ limit: mostOfRedirect.bytes, signal: patience }).catch(() => {});
-    if (redirects === mostRedirects) {
-      const problem = `${first.url.host} redirects without end (${mostRedirects} times followed)`;
+    if (redirects === request.redirects) {
+      const problem = `${first.url.host} redirects without end (${request.redirects} times followed)`;
       return { kind: "none", problem };
     }
     const next = URL.parse(location, url.href);
@@ -124,19 +134,23 @@ async function follow(first: HttpRequest, agent: Agent, deps: SendDeps, signal: 
 async function headersOf(
   { headers, url, body }: HttpRequest,
   session: SendDeps["session"],
-): Promise<Record<string, string>> {
-  const cookies = [headers["cookie"], await session.cookiesFor(url, headers["cookie"])]
-    .filter(Boolean)
-    .join("; ");
-  const all = {
+): Promise<Record<string, string | string[]>> {
+  const written = [headers["cookie"] ?? []].flat();
+  const cookies = [...written, await session.cookiesFor(url, written.join("; "))].filter(Boolean).join("; ");
+  const all: HttpRequest["headers"] = {
     accept: "*/*",
     "accept-encoding": "gzip, deflate, br, zstd",
     "user-agent": "pipeline-runs",
-    ...(body === undefined ? {} : { "content-type": "text/plain;charset=UTF-8" }),
+    ...(body?.length === undefined ? {} : { "content-length": String(body.length) }),
     ...headers,
     ...(cookies === "" ? {} : { cookie: cookies }),
   };
-  return Object.fromEntries(Object.entries(all).map(([name, value]) => [name, headerBytes(value)]));
+  return Object.fromEntries(
+    Object.entries(all).map(([name, value]) => [
+      name,
+      typeof value === "string" ? headerBytes(value) : value.map(headerBytes),
+    ]),
+  );
 }
 
 function redirectTarget({ statusCode, headers }: Dispatcher.ResponseData): string | undefined {
@@ -164,7 +178,7 @@ function redirected(request: HttpRequest, status: number, url: URL): HttpRequest
 async function readReply(
   url: URL,
   response: Dispatcher.ResponseData,
-  { isEnough, timeout, late }: SendDeps,
+  { isEnough, timeout, late, hashes }: SendDeps,
   signal: AbortSignal,
 ): Promise<HttpReply> {
   const headerValues = new Map(
@@ -179,10 +193,13 @@ async function readReply(
   const pieces: Uint8Array[] = [];
   let size = 0;
   let isCut = false;
+  const hash = hashes ? createHash("sha256") : undefined;
   const soFar = (broken?: string): HttpReply => {
     const bytes = Buffer.concat(pieces);
     const text = decodeText(bytes, headers.get("content-type"));
-    return { url, status: response.statusCode, headers, headerValues, bytes, text, isCut, broken };
+    const sha256 = hash?.copy().digest("hex");
+    const { statusCode: status } = response;
+    return { url, status, headers, headerValues, bytes, text, isCut, size, sha256, broken };
   };
   const stop = () => response.body.destroy();
   if (isStream) late?.addEventListener("abort", stop);
@@ -190,11 +207,16 @@ async function readReply(
     if (isStream && isEnough("", soFar)) return soFar();
     for await (const piece of response.body) {
       const bytes: Uint8Array = piece;
-      const room = largestReply - size;
-      isCut = bytes.length > room;
+      const room = Math.max(0, largestReply - size);
+      isCut ||= bytes.length > room;
       size += bytes.length;
-      pieces.push(bytes.subarray(0, room));
-      if (isCut || (isStream && isEnough(decoder.decode(bytes, { stream: true }), soFar))) return soFar();
+      hash?.update(bytes);
+      if (room > 0) pieces.push(bytes.subarray(0, room));
+      if (
+        (isCut && hash === undefined) ||
+        (isStream && isEnough(decoder.decode(bytes, { stream: true }), soFar))
+      )
+        return soFar();
     }
     return soFar();
   } catch (error) {
@@ -209,19 +231,30 @@ async function readReply(
   }
 }
 
-/** Why no reply came, in a sentence. */
-export function describeConnectionProblem(url: URL, error: unknown): string {
+const authorities =
+  "`ca` of the resource's `tls`, or the file named by NODE_EXTRA_CA_CERTS where the run is started, can name more";
+
+/** Why no reply came, in a sentence. @param peer what was connected to. */
+export function describeConnectionProblem(url: URL, error: unknown, peer: Peer = url): string {
   const { code, message } = causeOf(error);
-  const problem = describeNetworkProblem(url, code);
+  // A certificate is always the host's own.
+  const problem = describeNetworkProblem(/^E(?!RR_)/.test(code ?? "") ? peer : url, code, authorities);
   if (problem !== undefined) return problem;
   switch (code) {
     case "ECONNRESET":
     case "EPIPE":
     case "UND_ERR_SOCKET":
+    case "ERR_HTTP2_STREAM_ERROR":
+    case "ERR_HTTP2_SESSION_ERROR":
       // The library takes no such reply that wasn't asked for.
       if (/^bad (?:response|upgrade)$/.test(message))
         return `${url.host} sent 100 Continue or 101 Switching Protocols, which nobody asked for`;
       return `${url.host} closed the connection before its reply was complete`;
+    case "ENOENT":
+      return `nothing listens at ${peer.host} (no such socket)`;
+    case "ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED":
+    case "ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE":
+      return `${url.host} refused TLS (${code}); where it wants a certificate, \`cert\` and \`key\` of the resource's \`tls\` name one`;
     case "UND_ERR_CONNECT_TIMEOUT":
       return `${url.host} can't be reached (${code})`;
     case "EPROTO":
@@ -233,6 +266,8 @@ export function describeConnectionProblem(url: URL, error: unknown): string {
     case "UND_ERR_HEADERS_OVERFLOW":
       return `the headers of the reply of ${url.host} are longer than 16 KiB`;
     default:
+      if (message.startsWith("Proxy "))
+        return `the way to ${url.host} was refused by ${peer.host} (${/\d{3}/.exec(message)?.[0] ?? message})`;
       if (error instanceof errors.HTTPParserError) return describeFault(url, message);
       return `the request to ${url.host} failed: ${message}${code === undefined ? "" : ` (${code})`}`;
   }

@@ -36,27 +36,20 @@ export function firstMatch(pattern: RegExp, text: string): RegExpExecArray | nul
   return searchLines(pattern, String(pattern))(text);
 }
 
-/**
- * A pattern with catastrophic backtracking would block the process, so it runs as a script of `node:vm`, which V8 can
- * interrupt within a match.
- */
 function searchLines(pattern: RegExp, written: string): (text: string) => RegExpExecArray | null {
-  const script = new Script("search()");
   let lines = "";
   let found: RegExpExecArray | null = null;
-  const context = createContext({
-    search: () => {
-      lines.split(/\r?\n/).some((line) => {
-        found = pattern.exec(line);
-        return found !== null;
-      });
-    },
+  const search = interruptible(() => {
+    lines.split(/\r?\n/).some((line) => {
+      found = pattern.exec(line);
+      return found !== null;
+    });
   });
   return (text) => {
     lines = text;
     found = null;
     try {
-      script.runInContext(context, { timeout: mostMilliseconds });
+      search();
       return found;
     } catch (error) {
       throw faultOf(written, error);
@@ -64,8 +57,18 @@ function searchLines(pattern: RegExp, written: string): (text: string) => RegExp
   };
 }
 
+/**
+ * A pattern with catastrophic backtracking would block the process, so what matches one runs as a script of `node:vm`, which V8
+ * can interrupt within a match. The function throws what `wasInterrupted` knows when the work takes longer than a second.
+ */
+export function interruptible(work: () => void): () => void {
+  const script = new Script("work()");
+  const context = createContext({ work });
+  return () => script.runInContext(context, { timeout: mostMilliseconds });
+}
+
 /** Not by `instanceof`: the script's context has its own `Error` class. */
-function wasInterrupted(error: unknown): boolean {
+export function wasInterrupted(error: unknown): boolean {
   return (
     typeof error === "object" &&
     error !== null &&

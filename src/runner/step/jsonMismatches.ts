@@ -7,7 +7,7 @@ declare global {
   }
 }
 
-const mostMismatches = 10;
+export const mostMismatches = 10;
 const longestValue = 200;
 
 /** The differences between a JSON value and what is expected, a line each: `$.items[0].price: expected 3, got 4`. */
@@ -73,7 +73,8 @@ function jsonMismatches(expected: unknown, got: unknown, path: string): readonly
   return expected === got ? [] : [{ path, expected, got: { value: got } }];
 }
 
-function member(name: string): string {
+/** How a member's name stands in a path. */
+export function member(name: string): string {
   return /^[A-Za-z_$][\w$]*$/.test(name) ? `.${name}` : `[${JSON.stringify(name)}]`;
 }
 

@@ -5,10 +5,11 @@ export interface Peer {
   readonly hostname: string;
 }
 
-/** Why there is no connection, in a sentence. @returns undefined for codes that each protocol words itself. */
+/** Why there is no connection, in a sentence. @param more where authorities are named that are trusted. @returns undefined for codes that each protocol words itself. */
 export function describeNetworkProblem(
   { host, hostname }: Peer,
   code: string | undefined,
+  more = "the file named by NODE_EXTRA_CA_CERTS where the run is started can name more",
 ): string | undefined {
   switch (code) {
     case "ECONNREFUSED":
@@ -29,7 +30,7 @@ export function describeNetworkProblem(
     case "UNABLE_TO_VERIFY_LEAF_SIGNATURE":
     case "UNABLE_TO_GET_ISSUER_CERT":
     case "UNABLE_TO_GET_ISSUER_CERT_LOCALLY":
-      return `the certificate of ${host} isn't from an authority that this machine trusts (${code}); the file named by NODE_EXTRA_CA_CERTS where the run is started can name more`;
+      return `the certificate of ${host} isn't from an authority that this machine trusts (${code}); ${more}`;
     default:
       return undefined;
   }

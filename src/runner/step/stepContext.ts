@@ -13,6 +13,11 @@ export function failed(message: string): StepOutcome {
   return { kind: "failed", message };
 }
 
+/** Thrown by what a step is made of where it can't be run. The message is for people, and may contain secrets: mask it. */
+export class StepFault extends Error {
+  override readonly name = "StepFault";
+}
+
 /** What a step needs to run, whatever its type. */
 export interface StepContext {
   /** The project's folder. */

@@ -85,7 +85,13 @@ describe("what is suggested in a pipeline file", () => {
     [
       "in a get request, which has no body",
       `${resources}steps:\n  - { use: shop, get: /, name: x, | }`,
+      "query",
       "headers",
+      "auth",
+      "cookies",
+      "redirects",
+      "openapi",
+      "keep",
       "timeout",
       "expect",
       ...around,

@@ -66,6 +66,7 @@ describe("the scenarios of other tools", function () {
     const env = {
       ...process.env,
       PEERS_URL: service.origin,
+      PEERS_HOST: service.host,
       PEERS_TOKEN: secret,
       PEERS_PLACE: "floor",
       PEERS_WORD: "from the environment",

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { createServer, type IncomingMessage, type RequestListener, type Server } from "node:http";
 import { createServer as createTcpServer, type Socket, type Server as TcpServer } from "node:net";
+import { straight } from "../../../src/runner/http/connection.ts";
 import { HttpSession } from "../../../src/runner/http/httpSession.ts";
 import { runHttpStep } from "../../../src/runner/http/runHttpStep.ts";
 import { describeConnectionProblem, sendRequest } from "../../../src/runner/http/sendRequest.ts";
@@ -52,6 +53,9 @@ describe("an http step", function () {
       { patch: "/" },
       { delete: "/" },
       { head: "/" },
+      { options: "/" },
+      { request: { method: "purge", path: "/" } },
+      { request: { method: "GET", path: "/" }, body: "with a body" },
     ]) {
       assert.deepEqual(await run(base, step), { kind: "succeeded" });
     }
@@ -62,6 +66,9 @@ describe("an http step", function () {
       ["PATCH", ""],
       ["DELETE", ""],
       ["HEAD", ""],
+      ["OPTIONS", ""],
+      ["PURGE", ""],
+      ["GET", "with a body"],
     ]);
   });
 
@@ -260,6 +267,7 @@ describe("an http step", function () {
       "the certificate of shop.test was made for another host",
     );
     assert.match(told("DEPTH_ZERO_SELF_SIGNED_CERT"), /isn't from an authority that this machine trusts/);
+    assert.match(told("ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED"), /refused TLS .* `cert` and `key`/);
     assert.equal(told("EODD"), "the request to shop.test failed: inner (EODD)");
   });
 
@@ -315,6 +323,21 @@ describe("an http step", function () {
     );
     const said = message(await runHttpStep({ ...step, headers: { "x-a": "hidden\nvalue" } }, stepContext));
     assert.equal(said, "the header `x-a` has a line break in its value, which HTTP can't carry");
+    for (const [changes, told] of [
+      [{ headers: { "x-a": ["fine", "hidden\nvalue"] } }, /^the header `x-a` has a line break/],
+      [{ method: "GET / HTTP/1.1\r\nx-evil: 1" }, /this is no HTTP method/],
+      [{ method: "connect" }, /CONNECT asks a proxy/],
+      [{ auth: { user: "a:b", password: "c" } }, /can't contain a colon/],
+      [{ connection: { ...step.connection, proxy: "http://h.test/a" } }, /^`proxy` is no address of a proxy/],
+      [{ connection: { ...step.connection, connectTo: { "h.test": "a b" } } }, /an address stands here/],
+      [
+        { connection: { ...step.connection, tls: { verify: true, ca: "../a" } } },
+        /isn't in the project's folder/,
+      ],
+      [{ expect: { ...step.expect, jsonSchema: "../a" } }, /isn't in the project's folder/],
+    ] as const) {
+      assert.match(message(await runHttpStep({ ...step, ...changes }, stepContext)), told);
+    }
   });
 
   it("sends every header as it is written, in UTF-8, also a host", async () => {
@@ -451,13 +474,15 @@ describe("an http step", function () {
     const pieces: string[] = [];
     const signal = new AbortController().signal;
     await sendRequest(
-      { method: "GET", url: new URL(base), headers: {}, body: undefined, followRedirects: true },
+      { method: "GET", url: new URL(base), headers: {}, body: undefined, redirects: 10 },
       {
+        connection: straight,
         session: new HttpSession(),
         onRedirect: () => {},
         isEnough: (piece) => pieces.push(piece) < 0,
         timeout: signal,
         late: undefined,
+        hashes: false,
       },
       signal,
     );

@@ -51,6 +51,30 @@ describe("filling in", () => {
     assert.deepEqual(second.step.body, { kind: "text", text });
   });
 
+  it("keeps the type of a value of a query and a form, and makes text of what else is sent", () => {
+    const id = "${{ inputs.id }}";
+    const { steps } = pipelineOf({
+      inputs: { id: 1 },
+      resources: { shop: { ...http.shop, auth: { basic: { user: id, password: id } } } },
+      steps: [
+        { use: "shop", post: "/", query: { a: id, b: ["x", id], [id]: `no. ${id}` }, form: { c: id } },
+        { use: "shop", request: { method: id, path: "/" }, multipart: { [id]: id }, headers: { d: [id] } },
+      ],
+    });
+    const [first, second] = steps.map((step) => fillIn(step, filling({ "inputs.id": [1, null] })));
+    const text = "[1,null]";
+    assert.ok(first?.kind === "filled" && first.step.type === "http");
+    assert.deepEqual(first.step.query, { a: [1, null], b: ["x", [1, null]], [text]: `no. ${text}` });
+    assert.deepEqual(first.step.body, { kind: "form", fields: { c: [1, null] } });
+    assert.deepEqual(first.step.ofResource.auth, { user: text, password: text });
+    assert.ok(second?.kind === "filled" && second.step.type === "http");
+    assert.deepEqual(second.step.body, {
+      kind: "multipart",
+      parts: [{ name: text, content: { kind: "text", text } }],
+    });
+    assert.deepEqual([second.step.method, second.step.headers], [text, { d: [text] }]);
+  });
+
   it("encodes a value within an address as one piece, and refuses one that would lead elsewhere", () => {
     const { steps } = pipelineOf({
       inputs: { id: "" },

@@ -1,0 +1,118 @@
+import { X509Certificate } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import { checkServerIdentity, createSecureContext, getCACertificates, type PeerCertificate } from "node:tls";
+import { Agent, buildConnector, type Dispatcher, ProxyAgent } from "undici";
+import { describeError } from "../../contract/errors.ts";
+import { type ConnectTarget, connectTarget, problemOfConnect } from "../../pipeline/types/connectTo.ts";
+import { type HttpStep, isPem, problemOfProxy } from "../../pipeline/types/httpStep.ts";
+import type { Peer } from "../step/networkProblem.ts";
+import { projectFile } from "../step/projectFile.ts";
+import { StepFault } from "../step/stepContext.ts";
+import { isOwnOrigin } from "./request.ts";
+
+/** Only the step's own timeout applies. */
+export const unlimited = { connectTimeout: 0, headersTimeout: 0, bodyTimeout: 0 };
+
+/** How the servers of a step are reached. */
+export interface Connection {
+  /** Makes what sends to an origin. Its caller destroys it. */
+  readonly dispatcherFor: (url: URL) => Dispatcher;
+  /** What is connected to, for a message: the host, a proxy, or where `connect-to` leads. */
+  readonly peerOf: (url: URL) => Peer;
+}
+
+/** Any server, straight. */
+export const straight: Connection = {
+  dispatcherFor: () => new Agent({ ...unlimited, allowH2: true }),
+  peerOf: (url) => url,
+};
+
+/**
+ * Reads what a step's connections need of the project's files.
+ * @throws StepFault when a file or an address can't be used.
+ */
+export async function connectionOf({ connection, address }: HttpStep, root: string): Promise<Connection> {
+  const { proxy, connectTo } = connection;
+  const tls = await readTls(connection.tls, root);
+  const optionsFor = (url: URL) => ({ ...tls.all, ...(isOwnOrigin(address.base, url) ? tls.own : {}) });
+  if (proxy !== undefined) {
+    if (problemOfProxy(proxy) !== undefined)
+      throw new StepFault("`proxy` is no address of a proxy, such as `http://127.0.0.1:3128`");
+    const { host, hostname } = new URL(proxy);
+    return {
+      dispatcherFor: (url) =>
+        new ProxyAgent({
+          ...unlimited,
+          uri: proxy,
+          allowH2: true,
+          requestTls: optionsFor(url),
+          proxyTls: tls.all,
+        }),
+      peerOf: () => ({ host: `${host}, the resource's \`proxy\``, hostname }),
+    };
+  }
+  for (const entry of Object.entries(connectTo)) {
+    const problem = problemOfConnect(...entry);
+    if (problem !== undefined) throw new StepFault(`\`connect-to\` has \`${entry.join(": ")}\`; ${problem}`);
+  }
+  return {
+    dispatcherFor: (url) =>
+      new Agent({
+        ...unlimited,
+        connect: connectorTo(connectTarget(connectTo, url), url, optionsFor(url), root),
+      }),
+    peerOf: (url) => {
+      const target = connectTarget(connectTo, url);
+      if (target === undefined) return url;
+      const hostname = target.kind === "socket" ? target.path : target.hostname;
+      const port = target.kind === "socket" || target.port === undefined ? "" : `:${target.port}`;
+      return { host: `${hostname}${port}, where \`connect-to\` leads ${url.host}`, hostname };
+    },
+  };
+}
+
+/** @returns what goes for all servers, and what proves to the resource's own who asks. */
+async function readTls({ ca, cert, key, verify }: HttpStep["connection"]["tls"], root: string) {
+  const read = async (value: string) =>
+    isPem(value) ? value : readFile(await projectFile(root, value), "utf8");
+  const own = cert === undefined || key === undefined ? {} : { cert: await read(cert), key: await read(key) };
+  const authority = ca === undefined ? undefined : await read(ca);
+  try {
+    if (authority !== undefined) new X509Certificate(authority);
+    createSecureContext(own);
+  } catch (error) {
+    throw new StepFault(`what \`tls\` names can't be used: ${describeError(error)}`);
+  }
+  return {
+    own,
+    all: {
+      ...(authority !== undefined && { ca: [...getCACertificates("default"), authority] }),
+      // Node's default heeds the environment.
+      ...(!verify && { rejectUnauthorized: false }),
+    },
+  };
+}
+
+/** Connects to the target instead of the host of the request, whose certificate is expected all the same. */
+function connectorTo(
+  target: ConnectTarget | undefined,
+  { hostname: wanted }: URL,
+  tls: object,
+  root: string,
+): buildConnector.connector {
+  const connect = buildConnector({
+    ...tls,
+    timeout: 0,
+    allowH2: true,
+    ...(target?.kind === "socket" && { socketPath: resolve(root, target.path) }),
+    // An address has no name that TLS could send, and then checks the host that it connects to.
+    ...(target?.kind === "host" && {
+      checkServerIdentity: (name: string, certificate: PeerCertificate) =>
+        checkServerIdentity(name === target.hostname ? wanted.replace(/^\[|\]$/g, "") : name, certificate),
+    }),
+  });
+  if (target?.kind !== "host") return connect;
+  const { hostname, port } = target;
+  return (options, callback) => connect({ ...options, hostname, port: port ?? options.port }, callback);
+}

@@ -1,0 +1,139 @@
+import { readFile } from "node:fs/promises";
+import { Ajv, type Ajv as AnyAjv, type ErrorObject, MissingRefError, type Options } from "ajv";
+import { Ajv2019 } from "ajv/dist/2019.js";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import addFormats from "ajv-formats";
+import { describeError } from "../../contract/errors.ts";
+import type { Mask } from "../mask/mask.ts";
+import { interruptible, wasInterrupted } from "../output/textSearch.ts";
+import { member, mostMismatches, showValue } from "../step/jsonMismatches.ts";
+import { projectFile } from "../step/projectFile.ts";
+import { StepFault } from "../step/stepContext.ts";
+
+/** Says in which ways a text of JSON doesn't fit a schema, a line each. */
+export type SchemaCheck = (json: string, mask: Mask) => readonly string[];
+
+export const schemaOptions: Options = { allErrors: true, verbose: true, strict: false, logger: false };
+
+/** By what a schema's `$schema` names. */
+const drafts: readonly (readonly [RegExp, (options: Options) => AnyAjv])[] = [
+  [/\/draft-07\//, (options) => new Ajv(options)],
+  [/\/2019-09\//, (options) => new Ajv2019(options)],
+  [/\/2020-12\/|^$/, (options) => new Ajv2020(options)],
+];
+
+/** Before the path of a schema in the project, against which it resolves its `$ref`s. */
+const origin = "project:/";
+
+/**
+ * Reads a JSON Schema of the project, with those that it refers to by their paths.
+ * @throws StepFault when a file can't be read or is no schema.
+ */
+export async function schemaCheck(root: string, path: string): Promise<SchemaCheck> {
+  const schema = await readSchema(root, path);
+  const draft = typeof schema === "object" && "$schema" in schema ? String(schema.$schema) : "";
+  const make = drafts.find(([name]) => name.test(draft))?.[1];
+  if (make === undefined)
+    throw new StepFault(`\`${path}\` names a draft that isn't known: it is 07, 2019-09 or 2020-12`);
+  const ajv = make(schemaOptions);
+  addFormats.default(ajv);
+  try {
+    ajv.addSchema(schema, origin + path);
+    return checkBy(await compiled(ajv, path, root), path);
+  } catch (error) {
+    if (error instanceof StepFault) throw error;
+    throw new StepFault(`\`${path}\` is no JSON Schema that can be used: ${describeError(error)}`);
+  }
+}
+
+async function compiled(ajv: AnyAjv, path: string, root: string) {
+  for (;;) {
+    try {
+      const validate = ajv.getSchema(origin + path);
+      if (validate === undefined || "$async" in validate) throw new Error("it has no rules of its own");
+      return validate;
+    } catch (error) {
+      if (!(error instanceof MissingRefError) || !error.missingSchema.startsWith(origin)) throw error;
+      const other = decodeURIComponent(error.missingSchema.slice(origin.length));
+      ajv.addSchema(await readSchema(root, other), error.missingSchema);
+    }
+  }
+}
+
+async function readSchema(root: string, path: string): Promise<object | boolean> {
+  const file = await projectFile(root, path);
+  try {
+    const schema: unknown = JSON.parse((await readFile(file, "utf8")).replace(/^\uFEFF/, ""));
+    if (typeof schema === "boolean" || (typeof schema === "object" && schema !== null)) return schema;
+  } catch (error) {
+    throw new StepFault(`\`${path}\` is no JSON: ${describeError(error)}`);
+  }
+  throw new StepFault(`\`${path}\` is no JSON Schema, which is a map, true or false`);
+}
+
+function checkBy(validate: NonNullable<ReturnType<AnyAjv["getSchema"]>>, path: string): SchemaCheck {
+  return (json, mask) => {
+    const value: unknown = JSON.parse(json);
+    try {
+      interruptible(() => void validate(value))();
+    } catch (error) {
+      throw new StepFault(
+        wasInterrupted(error)
+          ? `the reply can't be checked by \`${path}\` within a second; write its patterns without repetition within repetition`
+          : `the reply can't be checked by \`${path}\`: ${describeError(error)}`,
+      );
+    }
+    return describeErrors(validate.errors ?? [], value, mask, path);
+  };
+}
+
+/** The first ways in which a value doesn't fit, a line each. @param path the file that says so. */
+export function describeErrors(
+  errors: readonly ErrorObject[],
+  value: unknown,
+  mask: Mask,
+  path: string,
+): readonly string[] {
+  const lines = errors.slice(0, mostMismatches).map((error) => describe(error, value, mask));
+  const more = errors.length - lines.length;
+  return more > 0 ? [...lines, `and ${more} more by \`${path}\``] : lines;
+}
+
+/** The place in the reply, and the rule that isn't kept there, in words. */
+function describe(error: ErrorObject, root: unknown, mask: Mask): string {
+  const { keyword, params, data, schema, message = keyword } = error;
+  const [at, got] = [pathOf(error.instancePath, root), showValue(data, mask)];
+  const expected = (what: string) => `${at}: expected ${what}, got ${got}`;
+  switch (keyword) {
+    case "type":
+      return expected([schema].flat().map(String).map(withArticle).join(" or "));
+    case "required":
+    case "dependentRequired":
+      return `${at}${member(String(params["missingProperty"]))}: expected a value, got nothing`;
+    case "additionalProperties":
+    case "unevaluatedProperties":
+      return `${at}${member(String(params["additionalProperty"] ?? params["unevaluatedProperty"]))}: this member isn't allowed`;
+    case "enum":
+      return expected(`one of ${showValue(schema, mask)}`);
+    case "const":
+      return expected(showValue(schema, mask));
+    default:
+      return `${at}: ${message.replace(/^must NOT /, "must not ")}, got ${got}`;
+  }
+}
+
+function withArticle(type: string): string {
+  return type === "null" ? type : `${/^[aio]/.test(type) ? "an" : "a"} ${type}`;
+}
+
+/** A JSON pointer as messages write a path: `$.items[0].price`. */
+function pathOf(pointer: string, root: unknown): string {
+  let value = root;
+  const names = pointer.split("/").slice(1);
+  return names.reduce((path, escaped) => {
+    const name = escaped.replaceAll("~1", "/").replaceAll("~0", "~");
+    const isList = Array.isArray(value);
+    value = new Map<string, unknown>(Object.entries(value ?? {})).get(name);
+    return isList ? `${path}[${name}]` : path + member(name);
+  }, "$");
+}

@@ -1,0 +1,231 @@
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { stringify } from "yaml";
+import { LoopbackService } from "../../client/loopbackService.ts";
+import { temporaryFolder } from "../../temporaryFolder.ts";
+import { messagesOf } from "./httpSteps.ts";
+
+const json = (schema: object) => ({ content: { "application/json": { schema } } });
+const lamp = { $ref: "#/components/schemas/Lamp" };
+const shared = { info: { title: "Shop", version: "1" }, servers: [{ url: "https://shop.example/v1/" }] };
+const paths = {
+  "/lamps/{id}": {
+    parameters: [{ name: "id", in: "path", required: true, schema: { type: "integer" } }],
+    get: {
+      parameters: [
+        { name: "sort", in: "query", schema: { type: "string", enum: ["price", "name"] } },
+        { name: "tag", in: "query", schema: { type: "array", items: { type: "string", maxLength: 3 } } },
+        { name: "X-Shop", in: "header", required: true, schema: { type: "string" } },
+        { name: "session", in: "cookie", required: true, schema: { type: "string" } },
+      ],
+      responses: {
+        200: { description: "", headers: { "X-Count": { schema: { type: "integer" } } }, ...json(lamp) },
+        "4XX": {
+          description: "",
+          content: { "application/problem+json": { schema: { type: "object", required: ["title"] } } },
+        },
+      },
+    },
+  },
+  "/lamps": {
+    post: {
+      requestBody: { required: true, ...json(lamp) },
+      responses: { 201: { description: "" }, 400: { description: "" } },
+    },
+    put: {
+      requestBody: { required: true, content: { "multipart/form-data": { schema: { type: "object" } } } },
+      responses: { default: { description: "" } },
+    },
+  },
+};
+/** The same document in both versions: a lamp has a name or none, a price above 0, and other lamps. */
+const documents = [
+  {
+    openapi: "3.0.3",
+    properties: {
+      name: { type: "string", nullable: true },
+      price: { type: "number", format: "double", minimum: 0, exclusiveMinimum: true },
+    },
+  },
+  {
+    openapi: "3.1.0",
+    properties: {
+      name: { type: ["string", "null"] },
+      price: { type: "number", format: "double", exclusiveMinimum: 0 },
+    },
+  },
+].map(({ openapi, properties }) => {
+  const others = { type: "array", items: lamp };
+  const schema = { type: "object", required: ["name"], properties: { ...properties, others } };
+  return { openapi, ...shared, paths, components: { schemas: { Lamp: schema } } };
+});
+
+describe("an http step of a resource with an OpenAPI document", function () {
+  this.timeout(30_000);
+  const folder = temporaryFolder();
+  const server = (status: number, body: unknown, type = "application/json") =>
+    LoopbackService.listen((_, response) =>
+      response.writeHead(status, { "content-type": type, "x-count": "7" }).end(JSON.stringify(body)),
+    );
+
+  /** @returns what is said of each step, and how many requests were sent. */
+  async function ask(asked: LoopbackService, document: unknown, ...steps: object[]) {
+    writeFileSync(
+      join(folder.path, "api.yaml"),
+      typeof document === "string" ? document : stringify(document),
+    );
+    const resource = { "base-url": `${asked.origin}/staging`, openapi: "api.yaml" };
+    return messagesOf(resource, steps, { root: folder.path });
+  }
+
+  for (const document of documents) {
+    it(`sends what fits it, and takes what fits it: ${document.openapi}`, async () => {
+      await using asked = await server(200, { name: null, price: 1.5, others: [{ name: "x" }] });
+      const headers = { "x-shop": "a" };
+      const said = await ask(
+        asked,
+        document,
+        { get: "/lamps/7", query: { sort: "name", tag: ["a", "b"] }, headers },
+        { get: "/lamps/7?tag=a", headers },
+        { get: `${asked.origin}/v1/lamps/7`, headers },
+        { put: "/lamps", multipart: { a: "b" } },
+      );
+      assert.deepEqual(said, [undefined, undefined, undefined, undefined]);
+      await using other = await server(201, "");
+      const json = { name: null, others: [{ name: "x", price: 1 }] };
+      assert.deepEqual(await ask(other, document, { post: "/lamps", json }), [undefined]);
+    });
+
+    it(`sends nothing that doesn't fit it, unless the step says so: ${document.openapi}`, async () => {
+      await using asked = await server(400, "");
+      const said = await ask(
+        asked,
+        document,
+        { get: "/lamps/x?sort=size&tag=long&more=1" },
+        { post: "/lamps", json: { price: 0, others: [{ name: 1 }] } },
+        { post: "/lamps" },
+        { post: "/prices" },
+        { delete: "/lamps" },
+        { post: "/lamps", body: "{", headers: { "content-type": "application/json" } },
+        { post: "/lamps", form: { name: "x" } },
+      );
+      assert.deepEqual(said, [
+        [
+          '`api.yaml`: request.path.id: expected an integer, got "x"',
+          "`api.yaml`: request.query.more: this member isn't allowed",
+          '`api.yaml`: request.query.sort: expected one of ["price","name"], got "size"',
+          '`api.yaml`: request.query.tag[0]: must not have more than 3 characters, got "long"',
+          '`api.yaml`: request.header["x-shop"]: expected a value, got nothing',
+        ].join("\n"),
+        [
+          "`api.yaml`: request.name: expected a value, got nothing",
+          "`api.yaml`: request.price: must be > 0, got 0",
+          "`api.yaml`: request.others[0].name: expected a string or null, got 1",
+        ].join("\n"),
+        "`api.yaml`: request: expected a body, got nothing",
+        "`api.yaml` has no POST /staging/prices",
+        "`api.yaml` has no DELETE /staging/lamps",
+        "`api.yaml`: request: expected JSON, as its type says",
+        "`api.yaml`: request: no body of type application/x-www-form-urlencoded is known; it is application/json",
+      ]);
+      assert.equal(asked.asked.length, 0);
+      const expect = { status: 400 };
+      const asItIs = { post: "/lamps", json: { price: 0 }, expect };
+      assert.deepEqual(
+        await ask(
+          asked,
+          document,
+          { ...asItIs, openapi: "reply" },
+          { post: "/prices", expect, openapi: false },
+          { get: `${asked.origin.replace("127.0.0.1", "localhost")}/prices`, expect },
+        ),
+        [undefined, undefined, undefined],
+      );
+    });
+
+    it(`names what of a reply doesn't fit it: ${document.openapi}`, async () => {
+      const step = { get: "/lamps/7", headers: { "x-shop": "a" }, openapi: "reply" };
+      for (const [status, body, type, told] of [
+        [
+          200,
+          { name: 1 },
+          "application/json",
+          /^`api\.yaml`: reply\.name: expected a string or null, got 1$/,
+        ],
+        [
+          200,
+          { name: "x", others: [{}] },
+          "application/json; charset=utf-8",
+          /^`api\.yaml`: reply\.others\[0\]\.name: expected a value/,
+        ],
+        [
+          418,
+          { detail: "" },
+          "application/problem+json",
+          /^`api\.yaml`: reply\.title: expected a value, got nothing$/,
+        ],
+        [
+          200,
+          "<p>",
+          "text/html",
+          /^`api\.yaml`: reply: no body of type text\/html is known; it is application\/json$/,
+        ],
+        [204, "", "text/plain", /^`api\.yaml` has no status 204 of GET \/lamps\/\{id\}; it has 200, 4XX$/],
+      ] as const) {
+        await using asked = await server(status, body, type);
+        const [said] = await ask(asked, document, { ...step, expect: { status } });
+        assert.match(said ?? "", told);
+      }
+    });
+  }
+
+  it("may have one of Swagger 2.0, in JSON", async () => {
+    const swagger = {
+      swagger: "2.0",
+      info: { title: "Shop", version: "1" },
+      basePath: "/v1",
+      paths: {
+        "/lamps": {
+          post: {
+            consumes: ["application/json"],
+            parameters: [
+              { in: "body", name: "lamp", required: true, schema: { $ref: "#/definitions/Lamp" } },
+            ],
+            responses: { 200: { description: "", schema: { $ref: "#/definitions/Lamp" } } },
+          },
+        },
+      },
+      definitions: { Lamp: { type: "object", properties: { price: { type: "number" } } } },
+    };
+    await using asked = await server(200, { price: "1" });
+    assert.deepEqual(
+      await ask(
+        asked,
+        JSON.stringify(swagger),
+        { post: "/lamps", json: { price: "2" } },
+        { post: "/lamps", json: { price: 2 } },
+      ),
+      [
+        '`api.yaml`: request.price: expected a number, got "2"',
+        '`api.yaml`: reply.price: expected a number, got "1"',
+      ],
+    );
+  });
+
+  it("is told of a document that can't be used", async () => {
+    await using asked = await server(200, {});
+    for (const [document, told] of [
+      ["a: [", /^`api\.yaml` is no OpenAPI document that can be used: /],
+      ["- a", /it is no map$/],
+      ["openapi: 3.1.0", /it has no `paths`$/],
+      [
+        { ...documents[0], paths: { "/a": { get: { responses: { 200: { $ref: "../b.yaml#/c" } } } } } },
+        /it refers to `\.\.\/b\.yaml#\/c`; only references within the file are followed$/,
+      ],
+    ] as const) {
+      const [said] = await ask(asked, document, { get: "/lamps/7" });
+      assert.match(said ?? "", told);
+    }
+  });
+});
