@@ -25,7 +25,7 @@ describe("a pipeline file that can be run", () => {
         run: "echo hi",
         cwd: ".",
         env: {},
-        expect: { exitCode: 0, output: undefined },
+        expect: { exitCode: 0, output: undefined, stdout: undefined, stderr: undefined },
       },
     ]);
   });
@@ -169,6 +169,36 @@ steps:
     ]);
   });
 
+  it("settles what a cli step is given, how long it may take, and when it is ready", () => {
+    const pipeline = valid(`resources: { sh: { type: cli, timeout: 1m } }
+steps:
+  - { id: first, use: sh, run: a, stdin: 1.50, expect: { stdout: [a, /b/], stderr: c } }
+  - { use: sh, run: a, timeout: 2s, stdin: "\${{ steps.first.json }}" }
+  - { use: sh, run: a, background: true, ready: { port: 8080, output: up, http: "http://h.test/", within: 5s } }
+  - { use: sh, run: a, background: true }`);
+    const steps = pipeline.steps.map((step) => (step.type === "cli" ? step : assert.fail(step.type)));
+    const text = (said: string) => ({ kind: "contains", text: said });
+    assert.deepEqual(
+      steps.map(({ stdin, timeoutMilliseconds, background }) => [stdin, timeoutMilliseconds, background]),
+      [
+        ["1.50", 60_000, undefined],
+        ["${{ steps.first.json }}", 2000, undefined],
+        [
+          undefined,
+          undefined,
+          { port: "8080", output: [text("up")], http: "http://h.test/", withinMilliseconds: 5000 },
+        ],
+        [undefined, undefined, { withinMilliseconds: 30_000 }],
+      ],
+    );
+    assert.deepEqual(steps[0]?.expect, {
+      exitCode: 0,
+      output: undefined,
+      stdout: [text("a"), { kind: "matches", source: "b", flags: "" }],
+      stderr: [text("c")],
+    });
+  });
+
   it("settles a cli step against its resource, and keeps numbers as they were written", () => {
     const pipeline = valid(`
 resources:
@@ -184,7 +214,12 @@ steps:
         run: ["sleep", "1.50", "true"],
         cwd: "app",
         env: { A: "1", B: "3.10" },
-        expect: { exitCode: 7, output: [{ kind: "matches", source: "done", flags: "i" }] },
+        expect: {
+          exitCode: 7,
+          output: [{ kind: "matches", source: "done", flags: "i" }],
+          stdout: undefined,
+          stderr: undefined,
+        },
       },
     ]);
   });
@@ -281,6 +316,34 @@ describe("a broken pipeline file", () => {
       "with a step that does nothing",
       "resources: { sh: { type: cli } }\nsteps:\n  - use: sh",
       "3:5: this step does nothing; a cli step has `run`",
+    ],
+    [
+      "with a program in the background whose end is waited for",
+      "resources: { sh: { type: cli } }\nsteps:\n  - { use: sh, run: a, background: true, timeout: 1s, expect: { exit-code: 0, output: a, stdout: b, stderr: c } }",
+      "3:42: a program in the background goes on until the run ends; `ready.within` says how soon it has to be ready",
+      "3:65: a program in the background hasn't ended when its step has; `ready` says what is waited for",
+      "3:79: a program in the background hasn't ended when its step has; `ready` says what is waited for",
+      "3:90: a program in the background hasn't ended when its step has; `ready` says what is waited for",
+      "3:101: a program in the background hasn't ended when its step has; `ready` says what is waited for",
+    ],
+    [
+      "with a readiness that can't be looked at",
+      "resources: { sh: { type: cli } }\nsteps:\n  - { use: sh, run: a, background: true, ready: { port: 70000, http: 'localhost:80', output: '/(/', within: 2h } }\n  - { use: sh, run: a, background: true, ready: { within: 1s } }\n  - { use: sh, run: a, ready: { prot: 1 } }\n  - { use: sh, run: a, background: false, ready: { port: 1 } }\n  - { use: sh, run: a, background: \"true\" }",
+      "3:57: a port is a whole number from 1 to 65535",
+      "3:70: `localhost:80` is no address: it begins with http:// or https://",
+      "3:94: invalid regular expression: /(/: Unterminated group",
+      "3:109: a timeout is at least 1ms and at most 1h",
+      "4:49: `ready` needs `port`, `output` or `http`",
+      "5:33: `ready` has no `prot`; did you mean `port`?",
+      "6:43: only a program with `background: true` is waited for like this",
+      "7:36: expected a boolean",
+    ],
+    [
+      "with an input that is no text, and a shell's time that is none",
+      "resources: { sh: { type: cli, timeout: 0 } }\nsteps:\n  - { use: sh, run: a, stdin: [a] }\n  - { use: sh, run: a }\n  - { use: sh, run: a, timeout: 5 sec }",
+      "1:40: a timeout is at least 1ms and at most 1h",
+      "3:31: expected text",
+      "5:33: expected a length of time such as 500ms, 60s, 5m or 1h, or a number of seconds",
     ],
     [
       "with two requests in a step",

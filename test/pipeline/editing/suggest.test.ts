@@ -97,6 +97,10 @@ describe("what is suggested in a pipeline file", () => {
       "shell",
       "cwd",
       "env",
+      "stdin",
+      "timeout",
+      "background",
+      "ready",
       "expect",
       ...around,
     ],
@@ -115,6 +119,8 @@ describe("what is suggested in a pipeline file", () => {
       `${resources}steps:\n  - use: sh\n    expect:\n      |`,
       "exit-code",
       "output",
+      "stdout",
+      "stderr",
       "that",
     ],
     [
@@ -122,6 +128,8 @@ describe("what is suggested in a pipeline file", () => {
       `${resources}steps:\n  - use: sh\n    expect: |`,
       "exit-code",
       "output",
+      "stdout",
+      "stderr",
       "that",
     ],
     [
@@ -148,7 +156,7 @@ describe("what is suggested in a pipeline file", () => {
     ],
     ["behind a resource's `type`", "resources: { a: { type: | } }", "http", "sql", "browser", "cli"],
     ["in a resource without a type", "resources:\n  a:\n    |", "type"],
-    ["in a resource", "resources:\n  a:\n    type: cli\n    |", "shell", "cwd", "env"],
+    ["in a resource", "resources:\n  a:\n    type: cli\n    |", "shell", "cwd", "env", "timeout"],
     [
       "among the resources",
       "resources:\n  |",
