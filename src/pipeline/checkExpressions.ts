@@ -264,6 +264,7 @@ function placeInStep(path: Path, { type, isEach }: Pick<KnownStep, "type" | "isE
     case "mask":
     case "retry":
     case "on-failure":
+    case "keep":
       return fixed;
     case "if":
       return { kind: "expression", contexts: inside };

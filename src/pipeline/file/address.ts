@@ -5,6 +5,11 @@ export const addressSchema = z.object({ base: z.optional(z.string()), target: z.
 
 export type Address = Readonly<z.infer<typeof addressSchema>>;
 
+/** Whether a path of a file isn't within the folder that it stands for. */
+export function leadsOut(path: string): boolean {
+  return /^(?:[/\\]|[A-Za-z]:)/.test(path) || path.split(/[/\\]/).includes("..");
+}
+
 /** Whether a target is a whole address; otherwise it is a path. */
 export function isAbsolute(target: string): boolean {
   return /^https?:\/\//i.test(target);

@@ -1,5 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: snippets.
 import * as z from "zod/mini";
+import { leadsOut } from "../file/address.ts";
 import { checkShape } from "../file/checkShape.ts";
 import type { FieldTexts } from "../file/fieldTexts.ts";
 import { expectedText, timeoutBounds, timeoutValues } from "../file/fieldTexts.ts";
@@ -52,6 +53,9 @@ const cliStepFileSchema = z.strictObject({
   stdin: z.optional(words),
   timeout: z.optional(duration),
   ...backgroundFile,
+  keep: z.optional(
+    z.union([nonEmpty, z.array(nonEmpty).check(z.minLength(1))], "expected a file's path, or a list of them"),
+  ),
   expect: z.optional(
     z.strictObject({
       "exit-code": z.optional(z.int().check(z.nonnegative())),
@@ -123,6 +127,12 @@ const stepTexts: FieldTexts = {
     values: timeoutValues,
   },
   ...backgroundTexts,
+  keep: {
+    meaning:
+      "Files that the program leaves, kept with the run whether it succeeds or fails: paths or patterns such as `reports/**/*.xml`, from the folder in which it runs. Texts are masked.",
+    byDefault: "none",
+    bounds: "within the project's folder; 100 files of at most 8 MiB",
+  },
   expect: {
     meaning: "How the program has to end; otherwise the step fails.",
     byDefault: "an exit code of `0`",
@@ -185,6 +195,15 @@ function readCliStep(file: CliStepFile, resource: CliResource, reading: StepRead
   }
   const background = readBackground(file, reading);
   if (background !== undefined) refuseEnd(file, reading);
+  const keep = [file.keep ?? []].flat();
+  for (const [index, pattern] of keep.entries()) {
+    if (leadsOut(pattern)) {
+      problems.add(
+        [...path, "keep", ...(typeof file.keep === "string" ? [] : [index])],
+        "this leads out of the folder; what is kept is within it, such as `reports/*.xml`",
+      );
+    }
+  }
   const timeout = background === undefined ? writtenTimeout({ file, path }, resource, problems) : undefined;
   const expected = (output: (typeof outputs)[number]) => {
     const written = file.expect?.[output];
@@ -204,6 +223,7 @@ function readCliStep(file: CliStepFile, resource: CliResource, reading: StepRead
     ...(file.stdin !== undefined && { stdin: writtenText(file.stdin, [...path, "stdin"], source) }),
     ...(timeout !== undefined && { timeoutMilliseconds: timeout }),
     ...(background && { background }),
+    ...(keep.length > 0 && { keep }),
     expect: {
       exitCode: file.expect?.["exit-code"] ?? 0,
       output: expected("output"),
@@ -219,6 +239,12 @@ function refuseEnd(file: CliStepFile, { path, problems }: StepReading): void {
     problems.addToName(
       [...path, "timeout"],
       "a program in the background goes on until the run ends; `ready.within` says how soon it has to be ready",
+    );
+  }
+  if (file.keep !== undefined) {
+    problems.addToName(
+      [...path, "keep"],
+      "a program in the background hasn't left its files yet when its step ends; a later step can keep them, in `finally` too",
     );
   }
   for (const field of ["exit-code", ...outputs] as const) {
@@ -250,6 +276,8 @@ export const cliStepSchema = z.object({
   timeoutMilliseconds: z.optional(z.number()),
   /** Undefined for a program whose end the step waits for. */
   background: z.optional(backgroundSchema),
+  /** Patterns of files that are saved as artifacts. */
+  keep: z.optional(z.array(z.string())),
   expect: z.object({
     exitCode: z.int(),
     output: z.optional(textExpectationsSchema),

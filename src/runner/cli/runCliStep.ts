@@ -11,6 +11,7 @@ import { failed, type StepContext, type StepOutcome, succeeded } from "../step/s
 import { onPath } from "../step/stepEnvironment.ts";
 import { type Command, commandOf, problemOfScript } from "./command.ts";
 import { CommandOutput, type ExpectedOutput } from "./commandOutput.ts";
+import { keepFiles } from "./keepFiles.ts";
 import { type Child, endProgram, howItEnded, isRunning, type Program, problemOfTime } from "./program.ts";
 import { Readiness } from "./readiness.ts";
 
@@ -98,6 +99,7 @@ export async function runCliStep(step: CliStep, stepContext: StepContext): Promi
       [],
     results.problems(),
   ].flat();
+  if (step.keep !== undefined && !stepContext.signal.aborted) await keepFiles(step.keep, folder, stepContext);
   const how = () => howItEnded(child);
   if (lines.length === 0 && readiness !== undefined) stepContext.onBackground(exited.then(how, how));
   else await endProgram(program);

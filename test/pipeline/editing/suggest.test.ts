@@ -101,6 +101,7 @@ describe("what is suggested in a pipeline file", () => {
       "timeout",
       "background",
       "ready",
+      "keep",
       "expect",
       ...around,
     ],
