@@ -188,7 +188,7 @@ steps:
           undefined,
           { port: "8080", output: [text("up")], http: "http://h.test/", withinMilliseconds: 5000 },
         ],
-        [undefined, undefined, { withinMilliseconds: 30_000 }],
+        [undefined, undefined, { withinMilliseconds: 20_000 }],
       ],
     );
     assert.deepEqual(steps[0]?.expect, {

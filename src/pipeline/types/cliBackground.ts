@@ -59,7 +59,7 @@ export const backgroundTexts: FieldTexts = {
   },
   "ready.within": {
     meaning: "How long it may take to be ready. After that it is ended, and the step fails.",
-    byDefault: "`30s`",
+    byDefault: "`20s`",
     bounds: timeoutBounds,
     values: timeoutValues,
   },
@@ -75,7 +75,8 @@ export const backgroundSchema = z.object({
 
 export type Background = DeepReadonly<z.infer<typeof backgroundSchema>>;
 
-const readyByDefault = 30_000;
+/** Shorter than a run's time limit, so that the message says what is missing. */
+const readyByDefault = 20_000;
 
 /** @returns undefined for a step that waits for its program's end. */
 export function readBackground(
