@@ -31,7 +31,7 @@ export async function downloadFiles(
   const { output, interrupted } = tool;
   const client = await tool.connect();
   const run = await client.run(await namedOrLatest(client, named, interrupted), interrupted);
-  const folder = resolve(tool.folder, to ?? asFileName(run.runId));
+  const folder = resolve(tool.folder, to ?? (asFileName(run.runId) || "run"));
   const files = placed(wanted(run, name)).map(({ artifact, path }) => ({
     artifact,
     path: join(folder, path),
