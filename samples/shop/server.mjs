@@ -96,12 +96,13 @@ const server = createServer(async (request, response) => {
 const patience = Date.now() + 15_000;
 server.on("error", (error) => {
   if (error.code !== "EADDRINUSE" || Date.now() > patience) {
-    process.send?.({ problem: `the shop can't use port ${port}: ${error.message}` }, () => process.exit(1));
+    console.error(`the shop can't use port ${port}: ${error.message}`);
+    process.exit(1);
   } else {
     setTimeout(() => server.listen(port, "127.0.0.1"), 200);
   }
 });
-server.on("listening", () => process.send?.({ listening: port }));
+server.on("listening", () => console.log(`the shop is open on port ${port}`));
 server.listen(port, "127.0.0.1");
 
 // A run ends its processes itself. On a system where this one got lost, it closes when no run can need it any more.

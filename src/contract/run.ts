@@ -20,7 +20,7 @@ const stepSchema = z.object({
 });
 
 /** A file that a step kept: `GET /api/runs/{id}/artifacts/{file}`. */
-const artifactSchema = z.object({
+export const artifactSchema = z.object({
   /** For people. */
   name: z.string(),
   file: z.string(),

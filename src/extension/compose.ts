@@ -1,6 +1,9 @@
 import { t, config as useTranslation } from "@vscode/l10n";
 import * as vscode from "vscode";
+import { findProject } from "../client/project.ts";
 import { describeError } from "../contract/errors.ts";
+import type { fromFailedStep } from "../contract/fromStep.ts";
+import type { Run } from "../contract/run.ts";
 import { systemClock } from "../machine/clock.ts";
 import { composeAnnouncements } from "./announce/composeAnnouncements.ts";
 import { type NoticeDeps, showProblem } from "./announce/problemNotice.ts";
@@ -96,6 +99,7 @@ export function composeWindow(
     signal,
     isTrusted,
     folders: localFolders,
+    goOnAt,
   };
   const starting = {
     ...shared,
@@ -196,6 +200,13 @@ function once<T>(load: () => Promise<T>): () => Promise<T> {
 
 function cliPath(): string | undefined {
   return String(settings().get("cliPath") ?? "").trim() || undefined;
+}
+
+/** Loaded when it is needed, since the reader of pipeline files is large. */
+async function goOnAt(run: Run): Promise<ReturnType<typeof fromFailedStep>> {
+  const found = isTrusted() ? await Promise.all(localFolders().map((folder) => findProject(folder))) : [];
+  const own = found.filter((project) => project !== undefined);
+  return (await import("./files/goOnAt.ts")).goOnAt(run, own);
 }
 
 function isTrusted(): boolean {

@@ -396,6 +396,7 @@ function placeInStep(path: Path, { type, isEach, scripts }: Around): Place {
     case "mask":
     case "retry":
     case "on-failure":
+    case "keep":
       return fixed;
     case "if":
       return { kind: "expression", contexts: inside };

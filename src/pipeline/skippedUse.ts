@@ -7,8 +7,8 @@ import type { Pipeline } from "./pipeline.ts";
 const contexts: readonly ContextName[] = ["env", "inputs", "steps", "run", "each", "this"];
 
 /**
- * Why a run can't begin with a step: it cleans up, is in the middle of a part, or one from there on uses the result of a step
- * before. What runs in `finally` looks first whether it is there.
+ * Why a run can't begin with a step: it cleans up, is in the middle of a part, one from there on uses the result of a step before, or
+ * one before starts a program that goes on in the background. What runs in `finally` looks first whether it is there.
  *
  * @param first the index of the step that the run begins with.
  * @returns undefined where nothing stands in its way.
@@ -28,6 +28,10 @@ export function skippedUse(pipeline: Pipeline, first: number): string | undefine
   if (within !== undefined && before.some(({ part }) => part === within)) {
     return `it is a step of \`${parts[within]?.name}\`, which begins with its first step`;
   }
+  const server = steps
+    .slice(0, first)
+    .find((step) => step.type === "cli" && step.isCleanup !== true && step.background !== undefined);
+  if (server !== undefined) return `\`${server.name}\`, whose program later steps may need, would be skipped`;
   const skipped = new Set(before.map(({ id, part }) => (part === undefined ? id : parts[part]?.id)));
   const users = kept.map((step) => {
     const part = outermost(step.part);

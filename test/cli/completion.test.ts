@@ -122,6 +122,18 @@ describe("what may stand at the cursor", () => {
     assert.match(runs[0] ?? "", /^run_\w+\tlong, running$/);
   });
 
+  it("is a file that the run has kept, behind the run's id", async () => {
+    await using tool = await servedToolbox();
+    const write = [process.execPath, "-e", "require('node:fs').writeFileSync('report.xml', '')"];
+    const steps = [{ use: "sh", run: write, keep: "report.xml" }];
+    await tool.write("tests", JSON.stringify({ resources: { sh: { type: "cli" } }, steps }));
+    const [run] = JSON.parse((await tool.call(["run", "tests", "--json"])).stdout).runs;
+    assert.deepEqual(await offered(tool, "fish", "runs", "download", run["run-id"], ""), [
+      "report.xml\ttext/plain",
+    ]);
+    assert.deepEqual(await offered(tool, "fish", "runs", "download", "run_none", ""), []);
+  });
+
   it("is only what goes on from the word in bash, quoted as the word is", async () => {
     await using tool = await toolbox();
     for (const org of [oddOrg, "we:ird=x", "Ümläut"]) {

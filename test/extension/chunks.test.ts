@@ -145,4 +145,5 @@ const allowedTwice = [
   "src/extension/log/runUri.ts",
   "src/extension/window/storedState.ts",
   "src/text/controlCharacters.ts",
+  "src/text/fileName.ts",
 ];

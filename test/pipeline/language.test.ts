@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { parsePipeline } from "../../src/pipeline/parsePipeline.ts";
 import { skippedUse } from "../../src/pipeline/skippedUse.ts";
+import { stepToGoOnAt } from "../../src/pipeline/stepToGoOnAt.ts";
 
 type Files = Readonly<Record<string, string>>;
 
@@ -656,6 +657,23 @@ describe("a run that begins with a later step", () => {
     );
     assert.equal(skippedUse({ ...pipeline, steps: pipeline.steps.slice(0, 2) }, 1), undefined);
     assert.equal(skippedUse(pipeline, 1), "`c` uses the result of the step `a`, which would be skipped");
+  });
+
+  it("is refused behind a program in the background, which ends with its run", () => {
+    const shop = "{ name: shop, use: sh, run: x, background: true }";
+    const refused = "`shop`, whose program later steps may need, would be skipped";
+    const behind = valid(steps(fine, shop, fine));
+    assert.deepEqual(
+      [0, 1, 2].map((first) => skippedUse(behind, first)),
+      [undefined, undefined, refused],
+    );
+    const run = { status: "failed", stoppedAt: "2026-03-03T10:00:00Z" };
+    const ran = (...statuses: string[]) => statuses.map((status, index) => ({ name: `${index}`, status }));
+    assert.equal(stepToGoOnAt({ ...run, steps: ran("succeeded", "failed") }, behind)?.index, 1);
+    const failed = { ...run, steps: ran("succeeded", "succeeded", "failed") };
+    assert.equal(stepToGoOnAt(failed, behind), undefined);
+    assert.equal(stepToGoOnAt(failed, valid(steps(fine, "{ use: sh, run: x & }", fine))), undefined);
+    assert.equal(stepToGoOnAt(failed, valid(steps(fine, fine, fine)))?.index, 2);
   });
 
   it("does without what only the cleanup uses", () => {

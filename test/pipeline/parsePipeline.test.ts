@@ -25,7 +25,7 @@ describe("a pipeline file that can be run", () => {
         run: "echo hi",
         cwd: ".",
         env: {},
-        expect: { exitCode: 0, output: undefined },
+        expect: { exitCode: 0, output: undefined, stdout: undefined, stderr: undefined },
       },
     ]);
   });
@@ -184,6 +184,36 @@ steps:
     ]);
   });
 
+  it("settles what a cli step is given, how long it may take, and when it is ready", () => {
+    const pipeline = valid(`resources: { sh: { type: cli, timeout: 1m } }
+steps:
+  - { id: first, use: sh, run: a, stdin: 1.50, expect: { stdout: [a, /b/], stderr: c } }
+  - { use: sh, run: a, timeout: 2s, stdin: "\${{ steps.first.json }}" }
+  - { use: sh, run: a, background: true, ready: { port: 8080, output: up, http: "http://h.test/", within: 5s } }
+  - { use: sh, run: a, background: true }`);
+    const steps = pipeline.steps.map((step) => (step.type === "cli" ? step : assert.fail(step.type)));
+    const text = (said: string) => ({ kind: "contains", text: said });
+    assert.deepEqual(
+      steps.map(({ stdin, timeoutMilliseconds, background }) => [stdin, timeoutMilliseconds, background]),
+      [
+        ["1.50", 60_000, undefined],
+        ["${{ steps.first.json }}", 2000, undefined],
+        [
+          undefined,
+          undefined,
+          { port: "8080", output: [text("up")], http: "http://h.test/", withinMilliseconds: 5000 },
+        ],
+        [undefined, undefined, { withinMilliseconds: 20_000 }],
+      ],
+    );
+    assert.deepEqual(steps[0]?.expect, {
+      exitCode: 0,
+      output: undefined,
+      stdout: [text("a"), { kind: "matches", source: "b", flags: "" }],
+      stderr: [text("c")],
+    });
+  });
+
   it("settles a cli step against its resource, and keeps numbers as they were written", () => {
     const pipeline = valid(`
 resources:
@@ -199,7 +229,12 @@ steps:
         run: ["sleep", "1.50", "true"],
         cwd: "app",
         env: { A: "1", B: "3.10" },
-        expect: { exitCode: 7, output: [{ kind: "matches", source: "done", flags: "i" }] },
+        expect: {
+          exitCode: 7,
+          output: [{ kind: "matches", source: "done", flags: "i" }],
+          stdout: undefined,
+          stderr: undefined,
+        },
       },
     ]);
   });
@@ -296,6 +331,47 @@ describe("a broken pipeline file", () => {
       "with a step that does nothing",
       "resources: { sh: { type: cli } }\nsteps:\n  - use: sh",
       "3:5: this step does nothing; a cli step has `run`",
+    ],
+    [
+      "with a program in the background whose end is waited for",
+      "resources: { sh: { type: cli } }\nsteps:\n  - { use: sh, run: a, background: true, timeout: 1s, expect: { exit-code: 0, output: a, stdout: b, stderr: c } }",
+      "3:42: a program in the background goes on until the run ends; `ready.within` says how soon it has to be ready",
+      "3:65: a program in the background hasn't ended when its step has; `ready` says what is waited for",
+      "3:79: a program in the background hasn't ended when its step has; `ready` says what is waited for",
+      "3:90: a program in the background hasn't ended when its step has; `ready` says what is waited for",
+      "3:101: a program in the background hasn't ended when its step has; `ready` says what is waited for",
+    ],
+    [
+      "with a readiness that can't be looked at",
+      "resources: { sh: { type: cli } }\nsteps:\n  - { use: sh, run: a, background: true, ready: { port: 70000, http: 'localhost:80', output: '/(/', within: 2h } }\n  - { use: sh, run: a, background: true, ready: { within: 1s } }\n  - { use: sh, run: a, ready: { prot: 1 } }\n  - { use: sh, run: a, background: false, ready: { port: 1 } }\n  - { use: sh, run: a, background: \"true\" }",
+      "3:57: a port is a whole number from 1 to 65535",
+      "3:70: `localhost:80` is no address: it begins with http:// or https://",
+      "3:94: invalid regular expression: /(/: Unterminated group",
+      "3:109: a timeout is at least 1ms and at most 1h",
+      "4:49: `ready` needs `port`, `output` or `http`",
+      "5:33: `ready` has no `prot`; did you mean `port`?",
+      "6:43: only a program with `background: true` is waited for like this",
+      "7:36: expected a boolean",
+    ],
+    [
+      "with an input that is no text, and a shell's time that is none",
+      "resources: { sh: { type: cli, timeout: 0 } }\nsteps:\n  - { use: sh, run: a, stdin: [a] }\n  - { use: sh, run: a }\n  - { use: sh, run: a, timeout: 5 sec }",
+      "1:40: a timeout is at least 1ms and at most 1h",
+      "3:31: expected text",
+      "5:33: expected a length of time such as 500ms, 60s, 5m or 1h, or a number of seconds",
+    ],
+    [
+      "that keeps what is outside of its folder, what an expression names, or files that aren't there yet",
+      "resources: { sh: { type: cli } }\nsteps:\n  - { use: sh, run: a, keep: ../x }\n  - { use: sh, run: a, keep: [ok/**, /etc/passwd, 'C:\\x', a/../b, \"${{ env.A }}\", 'a\\..\\b'] }\n  - { use: sh, run: a, background: true, keep: x }\n  - { use: sh, run: a, keep: [] }\n  - { use: sh, run: a, keep: 3 }",
+      "3:30: this leads out of the folder; what is kept is within it, such as `reports/*.xml`",
+      "4:38: this leads out of the folder; what is kept is within it, such as `reports/*.xml`",
+      "4:51: this leads out of the folder; what is kept is within it, such as `reports/*.xml`",
+      "4:59: this leads out of the folder; what is kept is within it, such as `reports/*.xml`",
+      "4:67: nothing can be filled in here",
+      "4:83: this leads out of the folder; what is kept is within it, such as `reports/*.xml`",
+      "5:42: a program in the background hasn't left its files yet when its step ends; a later step can keep them, in `finally` too",
+      "6:30: this list is empty",
+      "7:30: expected a file's path, or a list of them",
     ],
     [
       "with two requests in a step",

@@ -11,6 +11,7 @@ export function addRunsWords(program: ToolCommand): void {
   addList(runs);
   addShow(runs);
   addLog(runs);
+  addDownload(runs);
   addCancel(runs);
 }
 
@@ -134,6 +135,30 @@ function addLog(runs: ToolCommand): void {
     );
 }
 
+function addDownload(runs: ToolCommand): void {
+  runs
+    .add("download", {
+      summary: "save the files that a run's steps kept",
+      description:
+        "Save the files that a run's steps kept, such as screenshots, replies and reports; without an ID, those of the newest run that your key started. They go into a folder named after the run, or the one that --to names. Nothing that is there already is replaced without --overwrite.",
+      examples: [
+        ["pipeline runs download", "all of your newest run"],
+        [
+          "pipeline runs download run_01kjpzv280ymxxabs8wt3h616h reports/junit.xml --to .",
+          "one of them, here",
+        ],
+      ],
+    })
+    .argument("[id]", "id of a run", name)
+    .argument("[name]", "only the files of this name, as `pipeline runs show` lists them", name)
+    .option("--to <folder>", "where they go (else a folder named after the run)", name)
+    .option("--overwrite", "replace files that are there already")
+    .does(async (tool, { overwrite = false, to }: DownloadFlags, id?: string, file?: string) => {
+      const { downloadFiles } = await import("../runs/downloadFiles.ts");
+      return downloadFiles(tool, id, { name: file, to, overwrite });
+    });
+}
+
 function addCancel(runs: ToolCommand): void {
   runs
     .add("cancel", {
@@ -217,6 +242,11 @@ interface LogFlags {
   readonly raw?: boolean;
   readonly ndjson?: boolean;
   readonly exitStatus?: boolean;
+}
+
+interface DownloadFlags {
+  readonly to?: string;
+  readonly overwrite?: boolean;
 }
 
 interface CancelFlags {

@@ -86,6 +86,7 @@ async function candidates(
     service: () => service(signal),
     typed: current.slice(lead.length),
     pipelines: [...args, ...(options.get("pipeline") === undefined ? [] : [options.get("pipeline") ?? ""])],
+    run: args[0],
     keys: () => keysIn(options.get("data-dir") ?? dataFolder(env)),
   });
   // The protocol is line-based, so names with control characters are left out.
@@ -136,6 +137,8 @@ interface LiveValuesDeps {
   readonly typed: string;
   /** The pipelines that the line names. */
   readonly pipelines: readonly string[];
+  /** The run that it names. */
+  readonly run: string | undefined;
 }
 
 interface KnownKey {
@@ -161,6 +164,8 @@ async function liveValues(
       return (await runs({ limit: 50 }, deps)).map(asCandidate);
     case "run-in-work":
       return (await runs({ active: true, limit: 100 }, deps)).filter(isActive).map(asCandidate);
+    case "artifact":
+      return artifacts(deps);
     case "input":
       return inputs(project, deps);
     case "tag":
@@ -235,6 +240,12 @@ async function runs(
   { service, signal }: LiveValuesDeps,
 ): Promise<readonly Run[]> {
   return (await (await service())?.runs(query, signal))?.runs ?? [];
+}
+
+/** The files that the run has kept. */
+async function artifacts({ service, run, signal }: LiveValuesDeps): Promise<Candidate[]> {
+  const kept = run === undefined ? undefined : (await (await service())?.run(run, signal))?.artifacts;
+  return unique((kept ?? []).map(({ name, mediaType }) => ({ word: name, meaning: mediaType })));
 }
 
 function asCandidate({ runId, pipeline, status }: Run): Candidate {

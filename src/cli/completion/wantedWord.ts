@@ -157,6 +157,7 @@ export type ValueKind =
   | "key"
   | "run"
   | "run-in-work"
+  | "artifact"
   | "status"
   | "input"
   | "tag"
@@ -181,6 +182,7 @@ const optionKinds: Readonly<Record<string, ValueKind>> = {
   input: "input",
   tag: "tag",
   "data-dir": "folder",
+  to: "folder",
   "stdin-name": "file",
   junit: "file",
   html: "file",
@@ -191,6 +193,8 @@ const argumentKinds: Readonly<Record<string, ValueKind>> = {
   "runs cancel id": "run-in-work",
   "runs show id": "run",
   "runs log id": "run",
+  "runs download id": "run",
+  "runs download name": "artifact",
   "validate file": "pipeline-or-file",
   "keys revoke id": "key",
   "backup file": "file",

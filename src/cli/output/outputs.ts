@@ -4,7 +4,7 @@ import { logEntrySchema } from "../../contract/log.ts";
 import { orgSchema } from "../../contract/org.ts";
 import { pipelineListSchema } from "../../contract/pipelines.ts";
 import { roles } from "../../contract/roles.ts";
-import { runSchema } from "../../contract/run.ts";
+import { artifactSchema, runSchema } from "../../contract/run.ts";
 
 const role = z.enum(roles);
 
@@ -34,6 +34,11 @@ export const outputs = {
     runId: z.string(),
     status: z.optional(z.string()),
     entries: z.array(logEntrySchema),
+  }),
+  "runs download": z.object({
+    runId: z.string(),
+    folder: z.string(),
+    files: z.array(z.extend(artifactSchema, { path: z.string() })),
   }),
   "runs cancel": z.object({ runs: z.array(z.object({ runId: z.string(), status: z.string() })) }),
   /** `runsInWork` is absent where the service lists no runs, and `resetsAt` where it sends no time. */

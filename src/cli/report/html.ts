@@ -1,4 +1,5 @@
 import { html, raw } from "hono/html";
+import { runCommand } from "../../contract/refusal.ts";
 import { type Run, type RunStep, toldFailure } from "../../contract/run.ts";
 import { type Html, marked } from "../../service/page/layout.ts";
 import { styledTexts } from "../../service/page/pageLog.ts";
@@ -178,7 +179,7 @@ ${kept.length === 0 ? "" : html`<p class="message quiet">Kept at the service: <b
   const where =
     artifacts.length === 0
       ? ""
-      : html`<p class="quiet">What steps kept is not in this file: ${marked("`pipeline page`")} shows it at the service, and ${marked(`\`pipeline runs show ${run.runId}\``)} says where it is.</p>`;
+      : html`<p class="quiet">What steps kept is not in this file: ${marked("`pipeline page`")} shows it at the service, and ${marked(`\`${runCommand("download", run.runId)}\``)} saves it.</p>`;
   return html`<section><h3>Steps</h3>${where}<ol class="steps">${items}</ol></section>`;
 }
 

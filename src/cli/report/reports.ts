@@ -1,8 +1,9 @@
-import { open, readFile, realpath, rename, rm, stat } from "node:fs/promises";
+import { open, readFile, realpath, rm, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { describeError, PipelineError } from "../../contract/errors.ts";
 import { systemClock } from "../../machine/clock.ts";
 import { codeOf, freshName } from "../../machine/privateFile.ts";
+import { replaceFile } from "../output/replaceFile.ts";
 import type { Tool } from "../tool.ts";
 import type { ReportedRun } from "./reportedRuns.ts";
 
@@ -106,24 +107,6 @@ async function writablePath(named: string, kind: Report["kind"]): Promise<string
       cause,
       next: "Name a file in a folder that you may write to.",
     });
-  }
-}
-
-/** A reader finds the old file or the new one. */
-async function replaceFile(path: string, text: string): Promise<void> {
-  const fresh = freshName(path);
-  try {
-    const file = await open(fresh, "wx");
-    try {
-      await file.writeFile(text);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
-    await rename(fresh, path);
-  } catch (error) {
-    await rm(fresh, { force: true }).catch(() => undefined);
-    throw error;
   }
 }
 

@@ -139,8 +139,7 @@ class RunSheet {
         this.#client.baseUrl,
       ).href,
     ]);
-    const how =
-      "  `pipeline page` opens the page, which shows them; a program gets them with the key in `x-api-key`.";
+    const how = `  \`${runCommand("download", runId)}\` saves them, \`pipeline page\` opens the page that shows them; the addresses need the key in \`x-api-key\`.`;
     return `${table(rows)}\n${this.#terminal.style.dim(how)}`;
   }
 }

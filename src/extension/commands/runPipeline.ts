@@ -1,7 +1,8 @@
 import { t } from "@vscode/l10n";
 import { describeError } from "../../contract/errors.ts";
-import { fromFailedStep } from "../../contract/fromStep.ts";
+import type { fromFailedStep } from "../../contract/fromStep.ts";
 import { inputsAgain } from "../../contract/inputs.ts";
+import type { Run } from "../../contract/run.ts";
 import { showProblem } from "../announce/problemNotice.ts";
 import type { AskedInputs } from "../start/askInputs.ts";
 import { type ChooseStartDeps, type ChosenStart, chooseStart } from "../start/chooseStart.ts";
@@ -42,6 +43,8 @@ export async function startChosen(start: ChosenStart, deps: RunPipelineDeps): Pr
 
 export interface RunAgainDeps extends RecentRunDeps {
   readonly executeCommand: (command: string, ...parameters: unknown[]) => Thenable<unknown>;
+  /** See `stepToGoOnAt`. */
+  readonly goOnAt: (run: Run) => Promise<ReturnType<typeof fromFailedStep>>;
 }
 
 /** “Run Again…”: starts a run's pipeline again, as its file is now, with the run's inputs. */
@@ -66,7 +69,7 @@ export async function runFromStep(deps: RunAgainDeps, argument?: unknown): Promi
     picked.steps === undefined
       ? await (await deps.session.connect(deps.signal)).run(runId, deps.signal)
       : picked;
-  const failed = fromFailedStep(run);
+  const failed = await deps.goOnAt(run);
   if (failed === undefined) {
     void deps.window.showInformationMessage(t("This run failed at no step that a new one could begin with."));
     return;

@@ -1,9 +1,6 @@
 import { t } from "@vscode/l10n";
 import type { ServiceClient } from "../../client/service/client.ts";
-import { Deadline } from "../../client/service/deadline.ts";
-import { asPipelineError, readWhole, send } from "../../client/service/exchange.ts";
-import { replyError } from "../../client/service/replyErrors.ts";
-import { type Service, type ServiceCall, segment } from "../../client/service/request.ts";
+import { readArtifact } from "../../client/service/readArtifact.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import type { Artifact, Run } from "../../contract/run.ts";
 import { stepName, toOneLine } from "./ownLines.ts";
@@ -79,44 +76,4 @@ function sizeText(bytes: number): string {
 
 function rounded(value: number): string {
   return value < 10 ? value.toFixed(1) : String(Math.round(value));
-}
-
-/** This project's service keeps at most 8 MiB. */
-const largestMebibytes = 32;
-const longestSilenceSeconds = 20;
-
-/**
- * The bytes of an artifact (`GET /api/runs/{id}/artifacts/{file}`), which are not to be trusted.
- * @throws PipelineError `not-found` for no such file, or one that was removed; `AbsentEndpoint` from a service that keeps
- * none; `breaks-contract` for more than 32 MiB; as `ServiceClient` says.
- */
-async function readArtifact(
-  service: Service,
-  runId: string,
-  file: string,
-  signal: AbortSignal,
-): Promise<Uint8Array> {
-  const path = `api/runs/${segment("id of a run", runId)}/artifacts/${segment("name of a kept file", file)}`;
-  const call: ServiceCall = { method: "GET", path, headers: { accept: "*/*" } };
-  using deadline = new Deadline(service.clock, signal);
-  deadline.arm(longestSilenceSeconds);
-  const response = await send(service, call, deadline.signal, signal);
-  if (response.status >= 400) {
-    throw replyError(service, call, await readWhole(service, call, response, signal), "own, of something");
-  }
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  try {
-    for await (const chunk of response.body ?? []) {
-      deadline.arm(longestSilenceSeconds);
-      size += chunk.byteLength;
-      if (size > largestMebibytes * 1024 * 1024) {
-        throw new PipelineError("breaks-contract", t("The file is larger than {0} MiB.", largestMebibytes));
-      }
-      chunks.push(chunk);
-    }
-  } catch (error) {
-    throw asPipelineError(service, error, signal);
-  }
-  return Buffer.concat(chunks, size);
 }

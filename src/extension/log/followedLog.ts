@@ -4,6 +4,7 @@ import { followLog } from "../../client/follow/followLog.ts";
 import type { ServiceClient } from "../../client/service/client.ts";
 import { growingPauses } from "../../client/service/retry.ts";
 import { describeError, PipelineError } from "../../contract/errors.ts";
+import type { fromFailedStep } from "../../contract/fromStep.ts";
 import type { LogEntry } from "../../contract/log.ts";
 import type { Run } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
@@ -22,6 +23,8 @@ export interface FollowedLogDeps {
   readonly origin: () => string | undefined;
   readonly clock: Clock;
   readonly timeText: (instant: string) => string;
+  /** See `stepToGoOnAt`. */
+  readonly goOnAt: (run: Run) => Promise<ReturnType<typeof fromFailedStep>>;
   /** Called when the document changes, no faster than an editor reads it. */
   readonly onChange: () => void;
 }
@@ -182,7 +185,9 @@ export class FollowedLog implements Disposable {
     // everything.
     await this.#changes.shown();
     // The service may have restarted, with another token.
-    text.setRun(await (await this.#connect(signal)).run(this.runId, signal), undefined);
+    const ended = await (await this.#connect(signal)).run(this.runId, signal);
+    text.setRun(ended, undefined);
+    text.setGoOnAt((await this.#deps.goOnAt(ended))?.index);
     this.#ready.resolve();
   }
 

@@ -1,6 +1,7 @@
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
 import { findProject } from "../../client/project.ts";
+import type { fromFailedStep } from "../../contract/fromStep.ts";
 import { nameOf, type Run } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
 import type { Clock } from "../../machine/clock.ts";
@@ -28,6 +29,8 @@ export interface LogDocumentsDeps {
   /** The window's folders on this machine. */
   readonly folders: () => readonly string[];
   readonly isTrusted: () => boolean;
+  /** See `stepToGoOnAt`. */
+  readonly goOnAt: (run: Run) => Promise<ReturnType<typeof fromFailedStep>>;
 }
 
 /** The documents of runs' logs in this window: their text, colours, folding and links. */
@@ -43,13 +46,14 @@ export class LogDocuments implements vscode.Disposable {
 
   constructor(deps: LogDocumentsDeps) {
     this.#deps = deps;
-    const { session, clock } = deps;
+    const { session, clock, goOnAt } = deps;
     this.#logs = new OpenLogs({
       connect: (signal) => session.connectAnew(signal),
       isOwn: () => session.isOwn,
       origin: () => session.origin,
       clock,
       timeText,
+      goOnAt,
       onChange: (runId) => this.#changed.fire(runId),
       isShown: (runId) => vscode.workspace.textDocuments.some(({ uri }) => runIdOf(uri) === runId),
     });

@@ -1,5 +1,4 @@
 import { t } from "@vscode/l10n";
-import { fromFailedStep } from "../../contract/fromStep.ts";
 import { LineAssembler, type LogEntry, type LogLine } from "../../contract/log.ts";
 import type { Run } from "../../contract/run.ts";
 import { failedStep } from "../../contract/runStatus.ts";
@@ -76,6 +75,7 @@ export class LogText {
   readonly #steps = new Map<number, Section>();
   #run: Run;
   #me: string | undefined;
+  #goOnAt: number | undefined;
   #size = 0;
   #notice: string | undefined;
 
@@ -100,6 +100,11 @@ export class LogText {
     // An event's run may lack the steps' results.
     this.#run = { ...this.#run, ...run };
     this.#me = me ?? this.#me;
+  }
+
+  /** Offers to begin a new run with the step of this index. */
+  setGoOnAt(index: number | undefined): void {
+    this.#goOnAt = index;
   }
 
   /** Sets the last line of the document, such as that the service is away; undefined removes it. */
@@ -153,8 +158,7 @@ export class LogText {
       putPart(
         { kind: "failed", name: t("Failed step: {0}", failed.step.name), detail: stepDetail(failed.step) },
         failedStepLines(failed.step, last, {
-          // The first one is where each run begins.
-          mayBegin: failed.index > 0 && fromFailedStep(this.#run) !== undefined,
+          mayBegin: failed.index === this.#goOnAt,
           // The output of the only step follows at once.
           isOutputNext: this.#stepIndexes().length === 1,
         }),

@@ -1,4 +1,4 @@
-import { controlCharacters } from "../../text/controlCharacters.ts";
+import { asFileName } from "../../text/fileName.ts";
 
 /** The schemes of runs' logs and of the files that steps kept. */
 export const logScheme = "pipeline-run-log";
@@ -15,7 +15,7 @@ export interface UriParts {
  * manifest's language finds these documents by `/log`.
  */
 export function logUri(runId: string, pipeline: string): UriParts {
-  const name = `${inName(pipeline) || "run"}-${inName(runId).slice(-6).toWellFormed()}.log`;
+  const name = `${asFileName(pipeline, longestName) || "run"}-${asFileName(runId, longestName).slice(-6).toWellFormed()}.log`;
   return { scheme: logScheme, path: `/${logScheme}/${encodeURIComponent(runId)}/${name}` };
 }
 
@@ -58,23 +58,11 @@ function artifactFileName(name: string, mediaType: string): string {
   const kind = mediaType.split(";", 1)[0]?.trim().toLowerCase() ?? "";
   // The media type may be any word, also `constructor`.
   const allowed = (Object.hasOwn(endings, kind) ? endings[kind] : undefined) ?? [".txt"];
-  const plain = inName(name) || "file";
+  const plain = asFileName(name, longestName) || "file";
   return allowed.some((ending) => plain.toLowerCase().endsWith(ending)) ? plain : `${plain}${allowed[0]}`;
 }
 
 const longestName = 60;
-/** In characters: enough of an endless name. */
-const mostLookedAt = 600;
-const notInName = new RegExp(`[${controlCharacters}\\s/\\\\:*?"<>|%#]+`, "gu");
-
-function inName(text: string): string {
-  return text
-    .slice(0, mostLookedAt)
-    .replace(notInName, "-")
-    .replace(/^[-.]+|-+$/g, "")
-    .slice(0, longestName)
-    .toWellFormed();
-}
 
 function decoded(part: string | undefined): string | undefined {
   if (part === undefined || part === "") return undefined;

@@ -3,16 +3,13 @@ import type { Disposable, LogOutputChannel, TreeDataProvider, TreeItem, TreeView
 import { AbsentEndpoint } from "../../client/service/replyErrors.ts";
 import { secondsToReset } from "../../contract/day.ts";
 import { describeError } from "../../contract/errors.ts";
-import { fromFailedStep } from "../../contract/fromStep.ts";
 import { quotaLevel, quotaText } from "../../contract/limits.ts";
 import { nameOf, type Run } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
 import type { Clock } from "../../machine/clock.ts";
-import type { Pipeline } from "../../pipeline/pipeline.ts";
-import { stepToGoOnAt } from "../../pipeline/stepToGoOnAt.ts";
-import { projectFiles } from "../../project/pipelineFiles.ts";
 import { localReset } from "../../text/refusalText.ts";
 import { elapsed } from "../../text/time.ts";
+import { goOnAt } from "../files/goOnAt.ts";
 import type { RunList } from "../session/runList.ts";
 import type { Session } from "../session/session.ts";
 import { Emitter, type ObservableValue } from "../window/observable.ts";
@@ -256,7 +253,9 @@ export class RunsView implements TreeDataProvider<RunNode>, Disposable {
     const steps = node.run.steps;
     if (steps === undefined || steps.length === 0) return [this.#nothing(node.run)];
     const { run } = node;
-    const first = fromFailedStep(run) && stepToGoOnAt(run, await this.#pipelineOf(run))?.index;
+    const { value } = this.#deps.files.state;
+    const projects = value.kind === "pipelines" ? value.projects : [];
+    const first = (await goOnAt(run, projects))?.index;
     const before = this.#steps.get(runId) ?? [];
     const nodes = steps.map((step, index): StepNode => {
       const mayBegin = index === first;
@@ -265,15 +264,6 @@ export class RunsView implements TreeDataProvider<RunNode>, Disposable {
     });
     this.#steps.set(runId, nodes);
     return nodes;
-  }
-
-  /** A run's pipeline as its file is now; undefined where that isn't in this window or has problems. */
-  async #pipelineOf({ pipeline, project }: Run): Promise<Pipeline | undefined> {
-    const { value } = this.#deps.files.state;
-    const own = value.kind === "pipelines" ? value.projects.find(({ name }) => name === project) : undefined;
-    const files = own === undefined ? [] : await projectFiles(own.root);
-    const parsed = files.find(({ name }) => name === pipeline)?.parsed;
-    return parsed?.kind === "valid" ? parsed.pipeline : undefined;
   }
 
   /** Reads a run's steps, unless they are known. @returns a note in place of steps that can't be read. */

@@ -74,11 +74,20 @@ const timeoutByDefault = 10_000;
 
 /** The step's timeout, else its resource's, else 10 s; in milliseconds. */
 export function readTimeout(step: Timed, resource: Timed, problems: ProblemList): number {
+  return writtenTimeout(step, resource, problems) ?? timeoutByDefault;
+}
+
+/** The same where nothing has one by itself. */
+export function writtenTimeout(step: Timed, resource: Timed, problems: ProblemList): number | undefined {
   const { file, path } = step.file.timeout === undefined ? resource : step;
-  if (file.timeout === undefined) return timeoutByDefault;
-  const milliseconds = parseDuration(file.timeout) ?? 0;
+  return file.timeout === undefined ? undefined : readTimeLimit(file.timeout, [...path, "timeout"], problems);
+}
+
+/** How long something may take, in milliseconds. */
+export function readTimeLimit(written: string | number, path: Path, problems: ProblemList): number {
+  const milliseconds = parseDuration(written) ?? 0;
   if (milliseconds < 1 || milliseconds > timeLimit.atMost * 1000) {
-    problems.add([...path, "timeout"], "a timeout is at least 1ms and at most 1h");
+    problems.add(path, "a timeout is at least 1ms and at most 1h");
   }
   return milliseconds;
 }

@@ -2,11 +2,13 @@
 import * as z from "zod/mini";
 import { checkShape } from "../file/checkShape.ts";
 import type { FieldTexts } from "../file/fieldTexts.ts";
-import { expectedText } from "../file/fieldTexts.ts";
+import { expectedText, timeoutBounds, timeoutValues } from "../file/fieldTexts.ts";
+import { leadsOut } from "../file/projectPath.ts";
 import type { StepReading } from "../file/readValues.ts";
-import { readAllExpected, readTexts, writtenText } from "../file/readValues.ts";
+import { readAllExpected, readTexts, writtenText, writtenTimeout } from "../file/readValues.ts";
 import {
   type DeepReadonly,
+  duration,
   everyStep,
   expectedWords,
   nonEmpty,
@@ -18,6 +20,7 @@ import {
 } from "../file/values.ts";
 import type { Path } from "../file/yamlSource.ts";
 import { quoted } from "../mistakes/problem.ts";
+import { backgroundFile, backgroundSchema, backgroundTexts, readBackground } from "./cliBackground.ts";
 import type { ResourceType } from "./resourceType.ts";
 
 /** The cli resource and its steps as a pipeline file writes them. */
@@ -28,6 +31,9 @@ const environment = z.record(variableName, words);
 const shells = ["bash", "sh"] as const;
 const shell = z.optional(z.enum(shells, "expected bash or sh"));
 
+/** What `expect` finds texts in; `output` is both of the others. */
+export const outputs = ["output", "stdout", "stderr"] as const;
+
 const aCommand = "expected a line for the shell, or a list of a program and its arguments";
 
 const cliResourceSchema = z.strictObject({
@@ -35,6 +41,7 @@ const cliResourceSchema = z.strictObject({
   shell,
   cwd: z.optional(nonEmpty),
   env: z.optional(environment),
+  timeout: z.optional(duration),
 });
 
 const cliStepFileSchema = z.strictObject({
@@ -43,10 +50,18 @@ const cliStepFileSchema = z.strictObject({
   shell,
   cwd: z.optional(nonEmpty),
   env: z.optional(environment),
+  stdin: z.optional(words),
+  timeout: z.optional(duration),
+  ...backgroundFile,
+  keep: z.optional(
+    z.union([nonEmpty, z.array(nonEmpty).check(z.minLength(1))], "expected a file's path, or a list of them"),
+  ),
   expect: z.optional(
     z.strictObject({
       "exit-code": z.optional(z.int().check(z.nonnegative())),
       output: z.optional(expectedWords),
+      stdout: z.optional(expectedWords),
+      stderr: z.optional(expectedWords),
       that,
     }),
   ),
@@ -75,6 +90,12 @@ const resourceTexts: FieldTexts = {
     meaning: "Environment variables of the programs. A step's own of the same name wins.",
     byDefault: "none",
   },
+  timeout: {
+    meaning: "How long each program may take. Those in the background may take until the run ends.",
+    byDefault: "the run's time limit alone",
+    bounds: timeoutBounds,
+    values: timeoutValues,
+  },
 };
 
 /** A step that uses such a resource. */
@@ -98,6 +119,20 @@ const stepTexts: FieldTexts = {
     meaning: "Environment variables of the program. They win over the resource's of the same name.",
     byDefault: "the resource's",
   },
+  stdin: { meaning: "The text that the program reads from its standard input.", byDefault: "no input" },
+  timeout: {
+    meaning: "How long the program may take. After that it is ended, and the step fails.",
+    byDefault: "the resource's, else the run's time limit alone",
+    bounds: timeoutBounds,
+    values: timeoutValues,
+  },
+  ...backgroundTexts,
+  keep: {
+    meaning:
+      "Files that the program leaves, kept with the run whether it succeeds or fails: paths or patterns such as `reports/**/*.xml`, from the folder in which it runs. Texts are masked.",
+    byDefault: "none",
+    bounds: "within the project's folder; 100 files of at most 8 MiB",
+  },
   expect: {
     meaning: "How the program has to end; otherwise the step fails.",
     byDefault: "an exit code of `0`",
@@ -112,6 +147,8 @@ const stepTexts: FieldTexts = {
     meaning: `What standard output or standard error holds: ${expectedText}.`,
     byDefault: "none",
   },
+  "expect.stdout": { meaning: `What standard output holds: ${expectedText}.`, byDefault: "none" },
+  "expect.stderr": { meaning: `What standard error holds: ${expectedText}.`, byDefault: "none" },
 };
 
 export const cliType: ResourceType<CliStep> = {
@@ -156,7 +193,22 @@ function readCliStep(file: CliStepFile, resource: CliResource, reading: StepRead
   if (file.shell !== undefined && typeof run !== "string") {
     problems.addToName([...path, "shell"], "a list is run without a shell; write `run` as a text");
   }
-  const output = file.expect?.output;
+  const background = readBackground(file, reading);
+  if (background !== undefined) refuseEnd(file, reading);
+  const keep = [file.keep ?? []].flat();
+  for (const [index, pattern] of keep.entries()) {
+    if (leadsOut(pattern)) {
+      problems.add(
+        [...path, "keep", ...(typeof file.keep === "string" ? [] : [index])],
+        "this leads out of the folder; what is kept is within it, such as `reports/*.xml`",
+      );
+    }
+  }
+  const timeout = background === undefined ? writtenTimeout({ file, path }, resource, problems) : undefined;
+  const expected = (output: (typeof outputs)[number]) => {
+    const written = file.expect?.[output];
+    return written === undefined ? undefined : readAllExpected(written, [...path, "expect", output], reading);
+  };
   return {
     type: "cli",
     name: file.name ?? quoted(typeof run === "string" ? firstLine(run) : run.join(" ")),
@@ -168,12 +220,40 @@ function readCliStep(file: CliStepFile, resource: CliResource, reading: StepRead
       ...readTexts(resource.file.env, [...resource.path, "env"], source),
       ...readTexts(file.env, [...path, "env"], source),
     },
+    ...(file.stdin !== undefined && { stdin: writtenText(file.stdin, [...path, "stdin"], source) }),
+    ...(timeout !== undefined && { timeoutMilliseconds: timeout }),
+    ...(background && { background }),
+    ...(keep.length > 0 && { keep }),
     expect: {
       exitCode: file.expect?.["exit-code"] ?? 0,
-      output:
-        output === undefined ? undefined : readAllExpected(output, [...path, "expect", "output"], reading),
+      output: expected("output"),
+      stdout: expected("stdout"),
+      stderr: expected("stderr"),
     },
   };
+}
+
+/** Reports what a step says about its program's end that doesn't wait for it. */
+function refuseEnd(file: CliStepFile, { path, problems }: StepReading): void {
+  if (file.timeout !== undefined) {
+    problems.addToName(
+      [...path, "timeout"],
+      "a program in the background goes on until the run ends; `ready.within` says how soon it has to be ready",
+    );
+  }
+  if (file.keep !== undefined) {
+    problems.addToName(
+      [...path, "keep"],
+      "a program in the background hasn't left its files yet when its step ends; a later step can keep them, in `finally` too",
+    );
+  }
+  for (const field of ["exit-code", ...outputs] as const) {
+    if (file.expect?.[field] === undefined) continue;
+    problems.addToName(
+      [...path, "expect", field],
+      "a program in the background hasn't ended when its step has; `ready` says what is waited for",
+    );
+  }
 }
 
 function firstLine(text: string): string {
@@ -191,7 +271,19 @@ export const cliStepSchema = z.object({
   /** Relative to the project's folder. */
   cwd: z.string(),
   env: z.record(z.string(), z.string()),
-  expect: z.object({ exitCode: z.int(), output: z.optional(textExpectationsSchema) }),
+  stdin: z.optional(z.string()),
+  /** Undefined for one that has only the run's time limit. */
+  timeoutMilliseconds: z.optional(z.number()),
+  /** Undefined for a program whose end the step waits for. */
+  background: z.optional(backgroundSchema),
+  /** Patterns of files that are saved as artifacts. */
+  keep: z.optional(z.array(z.string())),
+  expect: z.object({
+    exitCode: z.int(),
+    output: z.optional(textExpectationsSchema),
+    stdout: z.optional(textExpectationsSchema),
+    stderr: z.optional(textExpectationsSchema),
+  }),
 });
 
 export type CliStep = DeepReadonly<z.infer<typeof cliStepSchema>>;

@@ -3,6 +3,7 @@ import { finished } from "node:stream/promises";
 import { setImmediate as nextTurn, setTimeout as pause } from "node:timers/promises";
 import { type Json, parseJson } from "../../pipeline/expression/value.ts";
 import type { TextExpectation } from "../../pipeline/file/values.ts";
+import type { outputs } from "../../pipeline/types/cli.ts";
 import type { Mask } from "../mask/mask.ts";
 import { OutputSearch } from "../output/outputSearch.ts";
 import { OutputTail } from "../output/outputTail.ts";
@@ -16,6 +17,12 @@ interface Printed {
   readonly text: string;
 }
 
+/** A text that one of the outputs has to hold, or either. */
+export interface ExpectedOutput {
+  readonly where: (typeof outputs)[number];
+  readonly expectation: TextExpectation;
+}
+
 /** How long both pipes have to be silent, and how often a background program may interrupt that. */
 const silenceMilliseconds = 50;
 const mostInterruptions = 20;
@@ -25,7 +32,7 @@ interface OutputDeps {
   readonly log: StepLog;
   readonly results: Pick<ResultTaker, "isNeeded" | "isSecret">;
   /** What the output has to contain. */
-  readonly expected: readonly TextExpectation[] | undefined;
+  readonly expected: readonly ExpectedOutput[];
 }
 
 /**
@@ -51,7 +58,7 @@ export class CommandOutput {
         masked: mask.stream(),
         write: (masked) => log.write(stream, masked),
         tail: this.#tail,
-        expected,
+        expected: expected.filter(({ where }) => where === "output" || where === stream),
         isHeld: results.isSecret,
         keep: (text) => this.#keep({ stream, text }),
       });
@@ -110,9 +117,14 @@ export class CommandOutput {
     }
   }
 
-  /** Whether the output of one of the pipes has the expectation of this index. */
-  isAsExpected(index: number): boolean {
-    return Object.values(this.#pipes).some((pipe) => pipe.isAsExpected(index));
+  /** Whether the output, now that it is over, is as expected. @throws PatternFault */
+  isAsExpected(expected: ExpectedOutput): boolean {
+    return Object.values(this.#pipes).some((pipe) => pipe.search(expected)?.end());
+  }
+
+  /** Whether that is so already. @throws PatternFault */
+  isAsExpectedSoFar(expected: ExpectedOutput): boolean {
+    return Object.values(this.#pipes).some((pipe) => pipe.search(expected)?.soFar());
   }
 
   /** The end of the output, masked. */
@@ -130,7 +142,7 @@ interface PipeDeps {
   /** Takes the output, masked. */
   readonly write: (masked: string) => void;
   readonly tail: OutputTail;
-  readonly expected: readonly TextExpectation[] | undefined;
+  readonly expected: readonly ExpectedOutput[];
   /** Whether nothing is passed on before it is released. */
   readonly isHeld: boolean;
   /** Takes the output as it is. */
@@ -144,7 +156,7 @@ class OutputPipe {
   pieces = 0;
   readonly #deps: PipeDeps;
   readonly #decoder = new TextDecoder();
-  readonly #searches: readonly OutputSearch[];
+  readonly #searches: ReadonlyMap<ExpectedOutput, OutputSearch>;
   #isClosed = false;
   #isHeld: boolean;
   #isOver = false;
@@ -152,7 +164,7 @@ class OutputPipe {
   constructor(pipe: Readable, deps: PipeDeps) {
     this.#deps = deps;
     this.#isHeld = deps.isHeld;
-    this.#searches = (deps.expected ?? []).map((expected) => new OutputSearch(expected));
+    this.#searches = new Map(deps.expected.map((one) => [one, new OutputSearch(one.expectation)]));
     pipe.on("data", (bytes: Uint8Array) => {
       this.pieces += 1;
       this.#add(this.#decoder.decode(bytes, { stream: true }));
@@ -184,14 +196,14 @@ class OutputPipe {
     this.#isClosed = true;
   }
 
-  isAsExpected(index: number): boolean {
-    return this.#searches[index]?.end() ?? true;
+  search(expected: ExpectedOutput): OutputSearch | undefined {
+    return this.#searches.get(expected);
   }
 
   #add(text: string): void {
     if (!this.#isHeld) this.#pass(this.#deps.masked.write(text));
     this.#deps.keep(text);
-    if (!this.#isClosed) for (const search of this.#searches) search.write(text);
+    if (!this.#isClosed) for (const search of this.#searches.values()) search.write(text);
   }
 
   #pass(masked: string): void {

@@ -1,21 +1,23 @@
-import type { ChildProcessByStdio } from "node:child_process";
 import { once } from "node:events";
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
-import type { Readable } from "node:stream";
 import { spawn } from "cross-spawn";
 import { describeExpectation } from "../../pipeline/file/values.ts";
-import type { CliStep } from "../../pipeline/types/cli.ts";
+import { type CliStep, outputs } from "../../pipeline/types/cli.ts";
 import { duration } from "../../text/time.ts";
+import { PatternFault } from "../output/textSearch.ts";
 import { runMarker } from "../processes/processTable.ts";
 import { failed, type StepContext, type StepOutcome, succeeded } from "../step/stepContext.ts";
 import { onPath } from "../step/stepEnvironment.ts";
 import { type Command, commandOf, problemOfScript } from "./command.ts";
-import { CommandOutput } from "./commandOutput.ts";
+import { CommandOutput, type ExpectedOutput } from "./commandOutput.ts";
+import { keepFiles } from "./keepFiles.ts";
+import { type Child, endProgram, howItEnded, isRunning, type Program, problemOfTime } from "./program.ts";
+import { Readiness } from "./readiness.ts";
 
 /**
- * Runs the step's program and waits for its exit. Programs that it leaves in the background may serve later steps, and
- * are ended with the run.
+ * Runs the step's program and waits for its exit; with `background` until it is ready. Programs that go on behind that may serve
+ * later steps, and are ended with the run.
  */
 export async function runCliStep(step: CliStep, stepContext: StepContext): Promise<StepOutcome> {
   const folder = resolve(stepContext.root, step.cwd);
@@ -30,6 +32,9 @@ export async function runCliStep(step: CliStep, stepContext: StepContext): Promi
     ...step.env,
     ...(marker === undefined ? {} : { [runMarker]: marker }),
   };
+  const readiness = step.background && new Readiness(step.background);
+  const hindrance = await readiness?.hindrance(stepContext.signal);
+  if (hindrance !== undefined) return failed(hindrance);
   const command = await commandOf(step, { ...stepContext, environment });
   const problemOfMissing = async (program: string): Promise<string | undefined> => {
     const path = /[/\\]/.test(program) ? program : onPath(program, environment, stepContext.platform);
@@ -43,39 +48,66 @@ export async function runCliStep(step: CliStep, stepContext: StepContext): Promi
         (isMissing(error) ? await problemOfMissing(command.file) : undefined) ??
         describeStartProblem(command, error),
     );
-  let child: ChildProcessByStdio<null, Readable, Readable>;
+  const options = {
+    shell: command.isLine,
+    ...(command.name === undefined ? {} : { argv0: command.name }),
+    cwd: folder,
+    env: environment,
+    // A process group of its own, so that a script that signals its group doesn't end the runner.
+    detached: stepContext.platform !== "win32",
+    windowsHide: true,
+  };
+  let child: Child;
   try {
-    child = spawn(command.file, command.words, {
-      shell: command.isLine,
-      ...(command.name === undefined ? {} : { argv0: command.name }),
-      cwd: folder,
-      env: environment,
-      stdio: ["ignore", "pipe", "pipe"],
-      // A process group of its own, so that a script that signals its group doesn't end the runner.
-      detached: stepContext.platform !== "win32",
-      windowsHide: true,
-    });
+    child =
+      step.stdin === undefined
+        ? spawn(command.file, command.words, { ...options, stdio: ["ignore", "pipe", "pipe"] })
+        : spawn(command.file, command.words, { ...options, stdio: ["pipe", "pipe", "pipe"] });
   } catch (error) {
     return unstarted(error);
   }
   const exited = once(child, "exit");
   if (child.pid === undefined) return exited.then(unstarted, unstarted);
   stepContext.onSpawned(child.pid);
+  // Ignored: a program needn't read all that it is given, or anything of it.
+  child.stdin?.on("error", () => {}).end(step.stdin);
   const { mask, log, results } = stepContext;
-  const output = new CommandOutput(child, { mask, log, results, expected: step.expect.output });
+  const expected = readiness?.expected ?? expectedOf(step);
+  const output = new CommandOutput(child, { mask, log, results, expected });
+  const program: Program = { child, exited };
+  let problem: string | undefined;
   // On Windows, a program that isn't there is known only now.
   try {
-    await exited;
+    problem =
+      readiness === undefined
+        ? await problemOfTime(program, step.timeoutMilliseconds)
+        : await readiness.problem(program, { output, signal: stepContext.signal });
   } catch (error) {
-    return unstarted(error);
+    if (!(error instanceof PatternFault)) return unstarted(error);
+    await endProgram(program);
+    throw error;
   }
-  await output.drained();
+  const isOver = !isRunning(child);
+  if (isOver) await output.drained();
   results.take(() => output.result(child.exitCode));
   output.close();
-  log.note(`${howItEnded(child)} after ${duration(performance.now() - began)}`);
-  const outcome = judge(step, child, output);
-  const lines = [outcome.kind === "failed" ? outcome.message : [], results.problems()].flat();
+  const time = duration(performance.now() - began);
+  log.note(isOver ? `${howItEnded(child)} after ${time}` : `ready after ${time}`);
+  const lines = [
+    (problem === undefined ? undefined : withTail(problem, output)) ??
+      (readiness === undefined ? judge(step, child, { output, expected }) : undefined) ??
+      [],
+    results.problems(),
+  ].flat();
+  if (step.keep !== undefined && !stepContext.signal.aborted) await keepFiles(step.keep, folder, stepContext);
+  const how = () => howItEnded(child);
+  if (lines.length === 0 && readiness !== undefined) stepContext.onBackground(exited.then(how, how));
+  else await endProgram(program);
   return lines.length === 0 ? succeeded : failed(lines.join("\n"));
+}
+
+function expectedOf({ expect }: CliStep): readonly ExpectedOutput[] {
+  return outputs.flatMap((where) => (expect[where] ?? []).map((expectation) => ({ where, expectation })));
 }
 
 /** Whether the system says that the program isn't there. */
@@ -88,31 +120,31 @@ const exitOfClosedPipe = 141;
 const closedPipe =
   "a program before a pipe was ended, since the next one read no further, as `head` does; with `shell: sh` only the last one counts";
 
-interface End {
-  readonly exitCode: number | null;
-  readonly signalCode: NodeJS.Signals | null;
-}
-
-function howItEnded({ exitCode, signalCode }: End): string {
-  return signalCode === null ? `exited with ${exitCode}` : `was ended by ${signalCode}`;
-}
-
-function judge(step: CliStep, end: End, output: CommandOutput): StepOutcome {
-  const { exitCode, output: expected } = step.expect;
+/** @returns what is wrong with how the program ended and what it printed. */
+function judge(
+  step: CliStep,
+  end: Child,
+  { output, expected }: { readonly output: CommandOutput; readonly expected: readonly ExpectedOutput[] },
+): string | undefined {
+  const { exitCode } = step.expect;
   const how = howItEnded(end);
-  if (end.signalCode !== null) return failed(withTail(how, output));
+  if (end.signalCode !== null) return withTail(how, output);
   if (end.exitCode !== exitCode) {
     const mayBePipe = typeof step.run === "string" && step.shell !== "sh" && step.run.includes("|");
     const inPipe = mayBePipe && end.exitCode === exitOfClosedPipe ? ` (${closedPipe})` : "";
-    return failed(withTail(`${how}, expected ${exitCode}${inPipe}`, output));
+    return withTail(`${how}, expected ${exitCode}${inPipe}`, output);
   }
-  const missing = (expected ?? []).filter((_, index) => !output.isAsExpected(index));
-  if (missing.length > 0) {
-    const all = missing.map(describeExpectation).join(" and ");
-    return failed(withTail(`${how}, but expected ${all} in the output`, output));
-  }
-  return succeeded;
+  const missing = expected.filter((one) => !output.isAsExpected(one));
+  if (missing.length === 0) return undefined;
+  const lacks = outputs.flatMap((where) => {
+    const there = missing.filter((one) => one.where === where);
+    const all = there.map(({ expectation }) => describeExpectation(expectation)).join(" and ");
+    return there.length === 0 ? [] : `${all} in ${names[where]}`;
+  });
+  return withTail(`${how}, but expected ${lacks.join(", and ")}`, output);
 }
+
+const names = { output: "the output", stdout: "standard output", stderr: "standard error" } as const;
 
 function withTail(sentence: string, output: CommandOutput): string {
   const tail = output.tail();

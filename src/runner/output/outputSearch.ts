@@ -45,6 +45,15 @@ export class OutputSearch {
     return this.#found;
   }
 
+  /**
+   * Whether it was found so far, the line that has begun included.
+   * @throws PatternFault
+   */
+  soFar(): boolean {
+    if (this.#found instanceof PatternFault) throw this.#found;
+    return this.#found || this.#isIn(this.#before + readableText(this.#pieces.join("")));
+  }
+
   /** What was overwritten already is let go. */
   #shorten(): void {
     const whole = this.#pieces.join("");

@@ -132,7 +132,7 @@ function piecesOf(text: string): readonly TextPiece[] {
 /** The places in a step that hold values of any type, and those of an address. */
 const anyValue =
   /^\/(?:actions\/\d+\/variables|read\/\d+\/evaluate\/variables|query|body\/(?:value|fields)|expect\/(?:json\/value|rows)|statements\/\d+\/params)$/;
-const anAddress = /^\/(?:address|goto)(?:\/|$)/;
+const anAddress = /^\/(?:address|goto|background\/http)(?:\/|$)/;
 
 /** @param path where the value is in its step: `/expect/json`. */
 function mapTexts<T>(value: T, path: string, texts: Texts): T;

@@ -92,8 +92,8 @@ export class RunOutput {
   }
 
   #problemOf(bytes: number): string | undefined {
-    if (bytes > largestArtifact)
-      return `it has ${bytes} bytes, and at most ${largestArtifact} are saved of one`;
+    const problem = problemOfSize(bytes);
+    if (problem !== undefined) return problem;
     if (this.#artifactBytes + bytes > mostArtifactBytes)
       return `a run's artifacts have at most ${mostArtifactBytes} bytes`;
     return undefined;
@@ -103,6 +103,13 @@ export class RunOutput {
     await mkdir(this.#deps.artifactsFolder, { recursive: true, mode: 0o700 });
     await writeFile(join(this.#deps.artifactsFolder, file), bytes, { mode: 0o600 });
   }
+}
+
+/** Why an artifact of so many bytes can't be saved. */
+export function problemOfSize(bytes: number): string | undefined {
+  return bytes > largestArtifact
+    ? `it has ${bytes} bytes, and at most ${largestArtifact} are saved of one`
+    : undefined;
 }
 
 const KiB = 1024;

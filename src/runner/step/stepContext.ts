@@ -40,6 +40,8 @@ export interface StepContext {
   readonly signal: AbortSignal;
   /** Called with the id of each program started; on Linux and macOS also the id of its process group. */
   readonly onSpawned: (pid: number) => void;
+  /** Called with a program that goes on behind its step; settles with how it ended: `exited with 1`. Never rejects. */
+  readonly onBackground: (ended: Promise<string>) => void;
 }
 
 export interface StepLog {

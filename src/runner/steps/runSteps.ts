@@ -1,6 +1,7 @@
+import { setTimeout as pause } from "node:timers/promises";
 import { meantSteps } from "../../contract/fromStep.ts";
 import { ExpressionFault } from "../../pipeline/expression/value.ts";
-import { startsInBackground } from "../../pipeline/startsInBackground.ts";
+import { startsByAmpersand } from "../../pipeline/startsInBackground.ts";
 import type { Step } from "../../pipeline/types/resourceTypes.ts";
 import { duration } from "../../text/time.ts";
 import { type Job, type Message, machineMilliseconds } from "../launch/protocol.ts";
@@ -14,7 +15,7 @@ import { giveOutputs, takeInputs } from "./runValues.ts";
 import { isTrue, type Scopes } from "./scopes.ts";
 
 interface RunDeps {
-  readonly stepContext: PerformDeps["stepContext"];
+  readonly stepContext: Omit<PerformDeps["stepContext"], "onBackground">;
   readonly output: RunOutput;
   readonly scopes: Scopes;
   /** Whether an expression refers to this id. */
@@ -45,6 +46,17 @@ const longestStop = 2000;
 /** How a phase of the run ended: all its steps are done with, one that failed ended it, or it was stopped. */
 type PhaseEnd = "done" | "failed" | "stopped";
 
+/** A program that goes on behind its step. */
+interface BackgroundProgram {
+  readonly step: string;
+  readonly ended: Promise<void>;
+  /** How it ended; undefined while it runs. */
+  end: string | undefined;
+}
+
+/** How much later a program's end may be heard of than that its connections are closed, in milliseconds. */
+const endMilliseconds = 100;
+
 class RunOfSteps {
   readonly #job: Job;
   readonly #deps: RunDeps;
@@ -55,6 +67,10 @@ class RunOfSteps {
   #agent: string | undefined;
   /** Why the run fails: its first failure. */
   #failure: string | undefined;
+  /** The programs in the background. */
+  readonly #background: BackgroundProgram[] = [];
+  /** Whether such a program may end. */
+  #isOver = false;
 
   constructor(job: Job, deps: RunDeps) {
     const { pipeline, fromStep, agent } = job;
@@ -72,6 +88,7 @@ class RunOfSteps {
       const end = await this.#runMain();
       if (signal.aborted) return;
       await this.#cleanUp();
+      this.#isOver = true;
       // Whoever has stopped the steps knows the end.
       if (signal.aborted || end === "stopped") return;
       if (this.#failure === undefined) this.#isDone(() => giveOutputs(this.#job, this.#deps));
@@ -237,9 +254,21 @@ class RunOfSteps {
       if (step.type === "cli") programs.push(pid);
       if (signal.aborted) stop();
     };
+    const onBackground = (ended: Promise<string>) => {
+      const program: BackgroundProgram = {
+        step: step.name,
+        end: undefined,
+        ended: ended.then((end) => {
+          if (this.#isOver || stepContext.signal.aborted) return;
+          program.end = end;
+          outputs.log.note(`the program ${end} before the run was over`);
+        }),
+      };
+      this.#background.push(program);
+    };
     signal.addEventListener("abort", stop, { once: true });
     const performing = performStep(step, {
-      stepContext: { ...stepContext, signal, onSpawned },
+      stepContext: { ...stepContext, signal, onSpawned, onBackground },
       outputs,
       scopes,
       memory: this.#memory,
@@ -252,12 +281,20 @@ class RunOfSteps {
     return performed;
   }
 
-  /** A line for a step that found nothing to connect to, where what an earlier step started in the background has ended. */
+  /** A line for a step that failed where what an earlier step started in the background has ended. */
   async #goneProgram(message: string, index: number): Promise<string> {
-    const starter = this.#job.pipeline.steps.slice(this.#first, index).findLast(startsInBackground);
+    const where = "that step's log has what it wrote";
+    if (this.#background.length > 0) {
+      const ended = this.#background.map((program) => program.ended);
+      await Promise.race([...ended, pause(endMilliseconds, undefined, { ref: false })]);
+    }
+    const gone = this.#background.find(({ end }) => end !== undefined);
+    if (gone !== undefined)
+      return `\nwhat the step \`${gone.step}\` started in the background ${gone.end}; ${where}`;
+    const starter = this.#job.pipeline.steps.slice(this.#first, index).findLast(startsByAmpersand);
     if (starter === undefined || !/connection refused|ECONNREFUSED/i.test(message)) return "";
     if (await this.#deps.isAnythingRunning()) return "";
-    return `\nwhat the step \`${starter.name}\` started in the background has ended; that step's log has what it wrote`;
+    return `\nwhat the step \`${starter.name}\` started in the background has ended; ${where}`;
   }
 
   #shown(message: string): string {

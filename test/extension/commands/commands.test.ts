@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { ServiceClient } from "../../../src/client/service/client.ts";
+import { fromFailedStep } from "../../../src/contract/fromStep.ts";
+import type { Run } from "../../../src/contract/run.ts";
 import { cancelMyRuns, cancelRun } from "../../../src/extension/commands/cancelRun.ts";
 import { runIdOf } from "../../../src/extension/commands/pickRun.ts";
-import { runAgain } from "../../../src/extension/commands/runPipeline.ts";
+import { runAgain, runFromStep } from "../../../src/extension/commands/runPipeline.ts";
 import {
   copyRunId,
   openInBrowser,
@@ -215,9 +217,20 @@ describe("the commands of the views", () => {
     assert.equal(copied[1], "run_9");
     const executed: unknown[] = [];
     const executeCommand = async (...call: unknown[]) => void executed.push(call);
-    await runAgain({ session, runs, window, executeCommand, signal: never }, { runId: run.runId });
+    let isBehindServer = false;
+    const goOnAt = async (failed: Run) => (isBehindServer ? undefined : fromFailedStep(failed));
+    const deps = { session, runs, window, executeCommand, goOnAt, signal: never };
+    await runAgain(deps, { runId: run.runId });
     const wish = { pipeline: "hello", project: service.project.name, inputs: {} };
     assert.deepEqual(executed, [["pipelineRuns.run", wish]]);
+    await service.write("hello", programPipeline("process.exit(1)"));
+    const failed = await ended(client, await started(client, "hello"));
+    await runFromStep(deps, { runId: failed.runId });
+    assert.deepEqual(executed[1], ["pipelineRuns.run", { ...wish, fromStep: "only" }]);
+    isBehindServer = true;
+    await runFromStep(deps, { runId: failed.runId });
+    assert.equal(told.at(-1), "This run failed at no step that a new one could begin with.");
+    assert.equal(executed.length, 2);
   });
 
   it("say so when there is no run to pick from", async () => {

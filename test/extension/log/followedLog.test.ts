@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { ServiceClient } from "../../../src/client/service/client.ts";
 import { PipelineError } from "../../../src/contract/errors.ts";
+import { fromFailedStep } from "../../../src/contract/fromStep.ts";
 import { FollowedLog, type FollowedLogDeps } from "../../../src/extension/log/followedLog.ts";
 import { systemClock } from "../../../src/machine/clock.ts";
 import { LoopbackService, orgOnWire, runOnWire, sendError, sendJson } from "../../client/loopbackService.ts";
@@ -17,6 +18,7 @@ function followed(runId: string, deps: Partial<FollowedLogDeps> & Pick<FollowedL
     origin: () => "http://service.test",
     clock: systemClock,
     timeText: (instant) => instant,
+    goOnAt: async () => undefined,
     onChange: () => {
       text = Buffer.from(log.snapshot().bytes).toString();
       for (const watcher of [...watchers]) watcher();
@@ -55,7 +57,10 @@ describe("a run's log that is followed", () => {
       ),
     );
     const run = await started(client, "lamps");
-    using log = followed(run.runId, { connect: async () => client });
+    using log = followed(run.runId, {
+      connect: async () => client,
+      goOnAt: async (failed) => fromFailedStep(failed),
+    });
     await log.until(/^first$/m);
     assert.match(log.text(), /^● lamps running$/m);
     assert.match(log.text(), /^● only · cli · running$/m);
@@ -64,7 +69,7 @@ describe("a run's log that is followed", () => {
     await log.until(/^✗ lamps failed/m);
     assert.match(
       log.text(),
-      /^✗ lamps failed[\s\S]*^✗ Failed step: only[\s\S]*^ {2}exited with 3[\s\S]*^✗ only · cli · failed/m,
+      /^✗ lamps failed[\s\S]*^✗ Failed step: only[\s\S]*^ {2}exited with 3[\s\S]*^ {2}Run From Failed Step[\s\S]*^✗ only · cli · failed/m,
     );
     assert.match(log.text(), /by you$/m);
     assert.equal(log.isComplete, true);

@@ -4,6 +4,7 @@ import type { LogEntry } from "../../../src/contract/log.ts";
 import type { Run } from "../../../src/contract/run.ts";
 import { LogText } from "../../../src/extension/log/logText.ts";
 import type { TextLine } from "../../../src/extension/log/textLine.ts";
+import { stepToGoOnAt } from "../../../src/pipeline/stepToGoOnAt.ts";
 
 const at = "2026-03-03T10:00:00Z";
 const esc = "\u001b";
@@ -44,7 +45,10 @@ const failed: Run = {
 };
 
 function textOf(run: Run, options: { most?: number } = {}) {
-  return new LogText(run, { apiKeys: new Set([apiKey]), timeText: (instant) => `at ${instant}`, ...options });
+  const timeText = (instant: string) => `at ${instant}`;
+  const text = new LogText(run, { apiKeys: new Set([apiKey]), timeText, ...options });
+  text.setGoOnAt(stepToGoOnAt(run, undefined)?.index);
+  return text;
 }
 
 let sequence = 0;

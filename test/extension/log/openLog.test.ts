@@ -20,6 +20,7 @@ async function desk(service: LoopbackService, person: { readonly picks?: RegExp 
     origin: () => "http://service.test",
     clock,
     timeText: (instant) => instant,
+    goOnAt: async () => undefined,
     onChange: () => {},
     isShown: (runId) => shown.has(runId),
   });

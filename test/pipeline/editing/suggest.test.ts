@@ -104,6 +104,11 @@ describe("what is suggested in a pipeline file", () => {
       "shell",
       "cwd",
       "env",
+      "stdin",
+      "timeout",
+      "background",
+      "ready",
+      "keep",
       "expect",
       ...around,
     ],
@@ -122,6 +127,8 @@ describe("what is suggested in a pipeline file", () => {
       `${resources}steps:\n  - use: sh\n    expect:\n      |`,
       "exit-code",
       "output",
+      "stdout",
+      "stderr",
       "that",
     ],
     [
@@ -129,6 +136,8 @@ describe("what is suggested in a pipeline file", () => {
       `${resources}steps:\n  - use: sh\n    expect: |`,
       "exit-code",
       "output",
+      "stdout",
+      "stderr",
       "that",
     ],
     [
@@ -173,7 +182,7 @@ describe("what is suggested in a pipeline file", () => {
     ],
     ["behind a resource's `type`", "resources: { a: { type: | } }", "http", "sql", "browser", "cli"],
     ["in a resource without a type", "resources:\n  a:\n    |", "type"],
-    ["in a resource", "resources:\n  a:\n    type: cli\n    |", "shell", "cwd", "env"],
+    ["in a resource", "resources:\n  a:\n    type: cli\n    |", "shell", "cwd", "env", "timeout"],
     [
       "among the resources",
       "resources:\n  |",

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { CliStep } from "../../../src/pipeline/types/cli.ts";
 import { commandOf } from "../../../src/runner/cli/command.ts";
@@ -274,6 +274,57 @@ describe("a cli step", function () {
     await end();
   });
 
+  it("gives a program its input, whatever that reads of it", async () => {
+    const secret = "$(touch hacked) `touch hacked` '; touch hacked";
+    assert.deepEqual(
+      await run({ run: "cat", stdin: `${secret}\nä`, expect: { stdout: [secret, "/^ä$/"] } }),
+      { kind: "succeeded" },
+    );
+    assert.equal(existsSync(join(folder.path, "hacked")), false);
+    assert.deepEqual(await run({ run: ["wc", "-c"], stdin: 1.5, expect: { stdout: "/^ *3$/" } }), {
+      kind: "succeeded",
+    });
+    // An expression may give more than a pipeline file can hold.
+    const huge = (file: object) => runCliStep({ ...stepOf(file), stdin: "x".repeat(20_000_000) }, context());
+    for (const file of [
+      { run: ["wc", "-c"], expect: { stdout: "20000000" } },
+      { run: "true" },
+      { run: "exec <&-; sleep 0.1" },
+    ]) {
+      assert.deepEqual(await huge(file), { kind: "succeeded" });
+    }
+    assert.equal(
+      message(await huge({ run: ["head", "-c", "3"], expect: { "exit-code": 1 } })),
+      "exited with 0, expected 1:\nxxx",
+    );
+  });
+
+  it("tells standard output from standard error", async () => {
+    const run_ = "echo one; echo two >&2";
+    assert.deepEqual(
+      await run({ run: run_, expect: { stdout: "one", stderr: "two", output: ["one", "two"] } }),
+      {
+        kind: "succeeded",
+      },
+    );
+    assert.match(
+      message(await run({ run: run_, expect: { stdout: ["two", "/^o/"], stderr: "one", output: "three" } })),
+      /^exited with 0, but expected `three` in the output, and `two` in standard output, and `one` in standard error:\n/,
+    );
+  });
+
+  it("is ended with its programs when it takes longer than its `timeout`", async () => {
+    const beacon = makeBeacon(folder.path, "slow");
+    const script = `trap '' TERM\n${holdBeacon(beacon)}\necho begun\nsleep 1000 & wait\nsleep 1000`;
+    assert.equal(
+      message(await run({ run: script, timeout: "300ms" })),
+      "wasn't over within 300 ms, its `timeout`:\nbegun",
+    );
+    await beacon.dark;
+    assert.deepEqual(await run({ run: "true", timeout: "1h" }), { kind: "succeeded" });
+    assert.match(message(await run({ run: "exit 3", timeout: "1h" })), /^exited with 3, expected 0/);
+  });
+
   it("says in plain words why a program can't be started", async () => {
     writeFileSync(join(folder.path, "plain.txt"), "");
     mkdirSync(join(folder.path, "folder"));
@@ -307,7 +358,11 @@ describe("a cli step", function () {
   });
 
   async function run(file: object, changes: Partial<StepContext> = {}): Promise<StepOutcome> {
-    return runCliStep(stepOf(file), stepContextFor(folder.path, changes).stepContext);
+    return runCliStep(stepOf(file), context(changes));
+  }
+
+  function context(changes: Partial<StepContext> = {}): StepContext {
+    return stepContextFor(folder.path, changes).stepContext;
   }
 
   function stepOf(file: object): CliStep {

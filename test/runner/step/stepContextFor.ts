@@ -57,6 +57,7 @@ export function stepContextFor(root: string, changes: Partial<StepContext> = {})
       shared,
       signal: new AbortController().signal,
       onSpawned: () => {},
+      onBackground: () => {},
       ...changes,
     },
     end: async () => {

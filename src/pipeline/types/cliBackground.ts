@@ -1,0 +1,124 @@
+import * as z from "zod/mini";
+import { expectedText, type FieldTexts, timeoutBounds, timeoutValues } from "../file/fieldTexts.ts";
+import {
+  problemOfUrl,
+  readAllExpected,
+  readTimeLimit,
+  type StepReading,
+  writtenText,
+} from "../file/readValues.ts";
+import { hasExpression } from "../file/textPieces.ts";
+import {
+  type DeepReadonly,
+  duration,
+  expectedWords,
+  nonEmpty,
+  textExpectationsSchema,
+  words,
+} from "../file/values.ts";
+
+/** What a cli step says of a program that goes on while later steps run. */
+
+export const backgroundFile = {
+  background: z.optional(z.boolean()),
+  ready: z.optional(
+    z.strictObject({
+      port: z.optional(words),
+      output: z.optional(expectedWords),
+      http: z.optional(nonEmpty),
+      within: z.optional(duration),
+    }),
+  ),
+};
+
+const fileSchema = z.object(backgroundFile);
+
+export const backgroundTexts: FieldTexts = {
+  background: {
+    meaning:
+      "Whether the program goes on while later steps run, as a server does: the step succeeds once it is `ready`, and the program is ended with the run.",
+    byDefault: "`false`",
+    values: ["true"],
+  },
+  ready: {
+    meaning: "What shows that a program in the background is ready: all that stands here.",
+    byDefault: "that it has started",
+  },
+  "ready.port": {
+    meaning: "It takes connections on this port of this machine.",
+    byDefault: "none",
+    bounds: "from `1` to `65535`",
+    values: ["8080"],
+  },
+  "ready.output": { meaning: `What it has printed: ${expectedText}.`, byDefault: "none" },
+  "ready.http": {
+    meaning: "This address answers with a status from 200 to 299.",
+    byDefault: "none",
+    bounds: "begins with `http://` or `https://`",
+    values: ["http://127.0.0.1:8080/health"],
+  },
+  "ready.within": {
+    meaning: "How long it may take to be ready. After that it is ended, and the step fails.",
+    byDefault: "`20s`",
+    bounds: timeoutBounds,
+    values: timeoutValues,
+  },
+};
+
+/** A program in the background, and what shows that it is ready; all of it has to. */
+export const backgroundSchema = z.object({
+  port: z.optional(z.string()),
+  output: z.optional(textExpectationsSchema),
+  http: z.optional(z.string()),
+  withinMilliseconds: z.number(),
+});
+
+export type Background = DeepReadonly<z.infer<typeof backgroundSchema>>;
+
+/** Shorter than a run's time limit, so that the message says what is missing. */
+const readyByDefault = 20_000;
+
+/** @returns undefined for a step that waits for its program's end. */
+export function readBackground(
+  { background, ready }: z.infer<typeof fileSchema>,
+  reading: StepReading,
+): Background | undefined {
+  const { path, problems, source } = reading;
+  if (background !== true) {
+    if (ready !== undefined) {
+      problems.addToName(
+        [...path, "ready"],
+        "only a program with `background: true` is waited for like this",
+      );
+    }
+    return undefined;
+  }
+  const { port, output, http, within } = ready ?? {};
+  if (ready !== undefined && port === undefined && output === undefined && http === undefined) {
+    problems.add([...path, "ready"], "`ready` needs `port`, `output` or `http`");
+  }
+  const at = (field: keyof NonNullable<typeof ready>) => [...path, "ready", field];
+  const check = (field: "port" | "http", text: string | undefined, problemOf: typeof problemOfPort) => {
+    const problem = text === undefined || hasExpression(text) ? undefined : problemOf(text);
+    if (problem !== undefined) problems.add(at(field), problem);
+  };
+  const portText = port === undefined ? undefined : writtenText(port, at("port"), source);
+  check("port", portText, problemOfPort);
+  check("http", http, problemOfReadyAddress);
+  return {
+    ...(portText !== undefined && { port: portText }),
+    ...(output !== undefined && { output: readAllExpected(output, at("output"), reading) }),
+    ...(http !== undefined && { http }),
+    withinMilliseconds: within === undefined ? readyByDefault : readTimeLimit(within, at("within"), problems),
+  };
+}
+
+export function problemOfPort(port: string): string | undefined {
+  return /^\d{1,5}$/.test(port) && Number(port) >= 1 && Number(port) <= 65_535
+    ? undefined
+    : "a port is a whole number from 1 to 65535";
+}
+
+export function problemOfReadyAddress(address: string): string | undefined {
+  return problemOfUrl(address, "`ready` takes one that answers without them");
+}

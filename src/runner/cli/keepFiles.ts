@@ -1,0 +1,131 @@
+import { constants } from "node:fs";
+import { glob, open, realpath } from "node:fs/promises";
+import { basename, extname, relative, resolve } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { describeError } from "../../contract/errors.ts";
+import { largestArtifact } from "../../contract/limits.ts";
+import { leadsOut } from "../../pipeline/file/projectPath.ts";
+import { duration } from "../../text/time.ts";
+import { problemOfSize } from "../step/runOutput.ts";
+import type { NewArtifact, StepContext } from "../step/stepContext.ts";
+
+/** How many files of a step are kept, and how many are looked at. */
+const most = { kept: 100, found: 1000 } as const;
+/** For one pattern: a link may lead to all that is on the disk. */
+const lookMilliseconds = 10_000;
+
+type KeepDeps = Pick<StepContext, "root" | "mask" | "log" | "saveArtifact">;
+
+/**
+ * Saves the files that a step's program has left, as artifacts named by their paths in the project's folder. What can't be kept is
+ * told in the step's log.
+ * @param folder in which the patterns are looked for.
+ */
+export async function keepFiles(patterns: readonly string[], folder: string, deps: KeepDeps): Promise<void> {
+  const { log, saveArtifact, root } = deps;
+  const found = new Set<string>();
+  for (const pattern of patterns) {
+    const paths = await filesOf(pattern, folder, log);
+    if (paths.length === 0) log.note(`there is nothing to keep at ${pattern}`);
+    for (const path of paths) found.add(path);
+  }
+  let kept = 0;
+  for (const path of [...found].sort()) {
+    if (kept === most.kept) {
+      log.note(`no more files are kept: ${most.kept} of a step are the most`);
+      return;
+    }
+    const name = relative(root, resolve(folder, path)).replaceAll("\\", "/");
+    const file = await readFile(path, folder, deps);
+    if (file.kind === "folder" && patterns.includes(path))
+      log.note(`${name} is a folder: \`${path}/**\` keeps what is in it`);
+    if (file.kind === "unfit") log.note(`${name} isn't kept: ${file.problem}`);
+    if (file.kind !== "read") continue;
+    kept += 1;
+    await saveArtifact({ name, ...file.content });
+  }
+}
+
+/** The paths that match. */
+async function filesOf(pattern: string, folder: string, log: StepContext["log"]): Promise<string[]> {
+  const paths: string[] = [];
+  const walk = glob(pattern, { cwd: folder, exclude: (path) => isLeftOut(basename(path), pattern) });
+  const late = pause(lookMilliseconds, undefined, { ref: false });
+  for (;;) {
+    const next = await Promise.race([walk.next(), late]);
+    if (next === undefined) {
+      log.note(`${pattern} was looked for no longer than ${duration(lookMilliseconds)}`);
+      return paths;
+    }
+    if (next.done === true) return paths;
+    paths.push(next.value);
+    if (paths.length === most.found) return paths;
+  }
+}
+
+/** Large folders that nobody means by `**`. */
+function isLeftOut(name: string, pattern: string): boolean {
+  return (name === "node_modules" || name === ".git") && !pattern.includes(name);
+}
+
+type ReadFile =
+  | { readonly kind: "read"; readonly content: Pick<NewArtifact, "mediaType" | "content"> }
+  | { readonly kind: "folder" }
+  | { readonly kind: "unfit"; readonly problem: string };
+
+async function readFile(path: string, folder: string, { root, mask }: KeepDeps): Promise<ReadFile> {
+  try {
+    const [real, realRoot] = await Promise.all([realpath(resolve(folder, path)), realpath(root)]);
+    if (leadsOut(relative(realRoot, real)))
+      return { kind: "unfit", problem: "it is outside of the project's folder" };
+    // A named pipe would be waited for, and where a link stands now none was before.
+    const { O_RDONLY, O_NONBLOCK = 0, O_NOFOLLOW = 0 } = constants;
+    await using file = await open(real, O_RDONLY | O_NONBLOCK | O_NOFOLLOW);
+    const stat = await file.stat();
+    if (stat.isDirectory()) return { kind: "folder" };
+    if (!stat.isFile()) return { kind: "unfit", problem: "it is no file" };
+    const problem = problemOfSize(stat.size);
+    if (problem !== undefined) return { kind: "unfit", problem };
+    // It may grow meanwhile.
+    const bytes = Buffer.alloc(Math.min(stat.size, largestArtifact));
+    const { bytesRead } = await file.read(bytes, 0, bytes.length, 0);
+    return { kind: "read", content: contentOf(bytes.subarray(0, bytesRead), path, mask.hide.bind(mask)) };
+  } catch (error) {
+    return { kind: "unfit", problem: describeError(error) };
+  }
+}
+
+/** A file's bytes; where a secret is in a text, that text masked. */
+function contentOf(
+  bytes: Buffer,
+  path: string,
+  hide: (text: string) => string,
+): Pick<NewArtifact, "mediaType" | "content"> {
+  const text = textOf(bytes);
+  const type = types[extname(path).toLowerCase()];
+  if (text === undefined) return { mediaType: type ?? "application/octet-stream", content: bytes };
+  const masked = hide(text);
+  const mediaType = type === "application/json" ? type : "text/plain";
+  return { mediaType, content: masked === text ? bytes : masked };
+}
+
+/** What a browser shows of what isn't text, and JSON. */
+const types: Readonly<Record<string, string>> = {
+  ".png": "image/png",
+  ".jpg": "image/jpeg",
+  ".jpeg": "image/jpeg",
+  ".json": "application/json",
+};
+
+/** @returns undefined for what is no text: bytes that are no UTF-8, among which is NUL. */
+function textOf(bytes: Buffer): string | undefined {
+  const decode = (encoding: string, fatal = false) =>
+    new TextDecoder(encoding, { fatal, ignoreBOM: true }).decode(bytes);
+  if (bytes[0] === 0xff && bytes[1] === 0xfe) return decode("utf-16le");
+  if (bytes[0] === 0xfe && bytes[1] === 0xff) return decode("utf-16be");
+  try {
+    return decode("utf-8", true);
+  } catch {
+    return bytes.includes(0) ? undefined : decode("utf-8");
+  }
+}
