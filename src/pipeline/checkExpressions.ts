@@ -276,6 +276,9 @@ function placeInStep(path: Path, { type, isEach }: Pick<KnownStep, "type" | "isE
       if (type === "cli" && part === undefined)
         return { kind: "text", contexts: ["env"], instead: byVariable };
       break;
+    case "file":
+      if (type === "sql") return fixed;
+      break;
     case "query":
       if (type === "sql") return { kind: "text", contexts: ["env"], instead: byParam };
       break;

@@ -4,6 +4,7 @@ import { readDeclarations } from "./declaredInputs.ts";
 import { checkShape, isMap } from "./file/checkShape.ts";
 import { parseDuration } from "./file/duration.ts";
 import { ProblemList } from "./file/problemList.ts";
+import { leadsOut } from "./file/readValues.ts";
 import { readYaml, type YamlSource } from "./file/yamlSource.ts";
 import { knownNames } from "./knownNames.ts";
 import { inOrder, type Place, type Problem, quoted } from "./mistakes/problem.ts";
@@ -154,8 +155,7 @@ function timeLimitOf(written: string | number | undefined, problems: ProblemList
 
 function envFileOf(written: string | undefined, problems: ProblemList): string | undefined {
   if (written === undefined) return undefined;
-  const isAbsolute = /^(?:[/\\]|[A-Za-z]:)/.test(written);
-  if (isAbsolute || written.split(/[/\\]/).includes("..")) {
+  if (leadsOut(written)) {
     problems.add(
       ["env-file"],
       "this leads out of the project's folder; name a file inside it, such as `.env`",

@@ -2,6 +2,7 @@ import * as z from "zod/mini";
 import { checkShape, isMap } from "./file/checkShape.ts";
 import { parseDuration } from "./file/duration.ts";
 import { ProblemList } from "./file/problemList.ts";
+import { leadsOut } from "./file/readValues.ts";
 import { marked } from "./file/textPieces.ts";
 import { everyControl, nonEmpty, type Plan } from "./file/values.ts";
 import type { Path, YamlSource } from "./file/yamlSource.ts";
@@ -256,7 +257,7 @@ function notOfInclude(name: string): string | undefined {
 
 function problemOfPath(path: string): string | undefined {
   if (/\$\{\{/.test(path)) return "a part's path is fixed, so that its steps are known before the run";
-  if (/^(?:[/\\]|[A-Za-z]:)/.test(path) || path.split(/[/\\]/).includes(".."))
+  if (leadsOut(path))
     return "this leads out of the project's folder; name a file by its path from there, such as `parts/login.yaml`";
   return path.endsWith(".yaml") ? undefined : "a part is a pipeline file, whose name ends in `.yaml`";
 }

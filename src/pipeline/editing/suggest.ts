@@ -116,7 +116,7 @@ interface FieldPlace {
 const alternatives: readonly (readonly string[])[] = [
   ["get", "post", "put", "patch", "delete", "head"],
   ["body", "json"],
-  ["query", "statements"],
+  ["query", "statements", "file"],
   ["role", "label", "placeholder", "test-id", "css"],
   ["use", "include"],
 ];
@@ -125,6 +125,7 @@ const alternatives: readonly (readonly string[])[] = [
 const exclusivePairs: readonly (readonly [string, string])[] = [
   ...["get", "head"].flatMap((method) => [[method, "body"] as const, [method, "json"] as const]),
   ["statements", "params"],
+  ["file", "params"],
   ["label", "text"],
   ["placeholder", "text"],
 ];

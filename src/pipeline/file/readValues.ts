@@ -62,6 +62,11 @@ export function readAllExpected(
     : [readExpected(value, path, reading) ?? []].flat();
 }
 
+/** Whether a path leads out of the project's folder as it is written, whatever its system. */
+export function leadsOut(path: string): boolean {
+  return /^(?:[/\\]|[A-Za-z]:)/.test(path) || path.split(/[/\\]/).includes("..");
+}
+
 /** A part of the file that may have a `timeout`. */
 interface Timed {
   readonly file: { readonly timeout?: string | number | undefined };

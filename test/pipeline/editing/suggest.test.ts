@@ -68,6 +68,7 @@ describe("what is suggested in a pipeline file", () => {
       "query",
       "params",
       "statements",
+      "file",
       "timeout",
       "expect",
       ...around,

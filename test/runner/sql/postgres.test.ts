@@ -254,8 +254,8 @@ describe("an sql step on PostgreSQL", function () {
       [postgres().url({ query: "?sslmode=verify-full&sslrootcert=gone.pem" }), "there is no file gone.pem"],
       [
         "${{ env.PASSWORD }}",
-        "a database is reached by sqlite: or postgres://, not by `mysql:`",
-        "mysql://a:secret@b",
+        "a database is reached by sqlite:, postgres:// or mysql://, not by `mongodb:`",
+        "mongodb://a:secret@b",
       ],
     ] as const) {
       await using steps = new TestSteps(url, folder.path, {}, { PASSWORD: given ?? password });

@@ -1,0 +1,86 @@
+import type { MysqlAddress } from "../../pipeline/types/databaseUrl.ts";
+import { type DatabaseServer, databaseServer, describeReachProblem, detailsOf } from "./databaseServer.ts";
+import { severalStatements } from "./sqlConnection.ts";
+
+/** A MySQL or MariaDB server. */
+export interface MysqlServer extends DatabaseServer {
+  /** Empty for none. */
+  readonly database: string;
+}
+
+/**
+ * Completes an address with its defaults.
+ *
+ * @throws NoConnection
+ */
+export async function mysqlServer(address: MysqlAddress, root: string): Promise<MysqlServer> {
+  return { ...(await databaseServer(address, root)), database: address.database };
+}
+
+/** Why there is no connection, in a sentence. */
+export function describeConnectionProblem(server: MysqlServer, error: unknown): string {
+  const details = detailsOf(error);
+  const { code, message } = details;
+  const { database, host, user, password } = server;
+  const problem = describeReachProblem(server, details);
+  if (problem !== undefined) return problem;
+  switch (code) {
+    case "ENOENT":
+      return `nothing listens at ${host}`;
+    case "ER_ACCESS_DENIED_ERROR":
+    case "ER_ACCESS_DENIED_NO_PASSWORD_ERROR":
+      return password === ""
+        ? `${host} refuses the user ${user}, and the address has no password`
+        : `${host} refuses the user ${user}: the password is wrong, or the user may not connect from here${server.tls ? "" : " or without TLS (`ssl-mode`)"}`;
+    case "ER_DBACCESS_DENIED_ERROR":
+      return `${host} refuses the user ${user} the database ${database}`;
+    case "ER_BAD_DB_ERROR":
+      return `${host} has no database ${database}`;
+    case "ER_CON_COUNT_ERROR":
+    case "ER_TOO_MANY_USER_CONNECTIONS":
+    case "ER_USER_LIMIT_REACHED":
+      return `${host} has too many connections already (${message})`;
+    case "ER_SECURE_TRANSPORT_REQUIRED":
+      return `${host} takes connections with TLS only; put \`ssl-mode\` into the address`;
+    case "HANDSHAKE_NO_SSL_SUPPORT":
+      return `${host} doesn't do TLS, which \`ssl-mode\` asks for`;
+    case "HANDSHAKE_SSL_ERROR":
+      return `${host} and this program don't agree on TLS: ${message}`;
+  }
+  if (isLoss(code)) return `${host} closed the connection; is it a MySQL server?`;
+  return `${host} can't be used: ${message}${code === undefined ? "" : ` (${code})`}`;
+}
+
+/** Whether a server has refused a connection since it has no TLS. */
+export function isWithoutTls(error: unknown): boolean {
+  return detailsOf(error).code === "HANDSHAKE_NO_SSL_SUPPORT";
+}
+
+/**
+ * The server's error about a statement; it names the line itself.
+ *
+ * @param done of a file: how many of its statements were done before.
+ */
+export function describeStatementError(
+  { host }: MysqlServer,
+  error: unknown,
+  text: string,
+  done?: number,
+): string {
+  const { code, message } = detailsOf(error);
+  if (isLoss(code)) return `${host} closed the connection before the statement was over`;
+  if (code === "ER_SERVER_SHUTDOWN" || code === "ER_CONNECTION_KILLED")
+    return `${host} ended the connection: ${message}`;
+  if (done !== undefined) return `statement ${done + 1}: ${message}`;
+  return code === "ER_PARSE_ERROR" && goesOn(text, message) ? severalStatements : message;
+}
+
+/** Whether what the server can't read stands behind the end of a statement. */
+function goesOn(text: string, message: string): boolean {
+  const [, near = ""] = /near '([\s\S]*)' at line \d+$/.exec(message) ?? [];
+  return near !== "" && /;\s*$/.test(text.slice(0, text.indexOf(near)));
+}
+
+function isLoss(code: string | undefined): boolean {
+  return code === "ECONNRESET" || code === "EPIPE" || code === "PROTOCOL_CONNECTION_LOST";
+}
