@@ -24,23 +24,25 @@ export function describeConnectionProblem(server: MysqlServer, error: unknown): 
   const { database, host, user, password } = server;
   const problem = describeReachProblem(server, details);
   if (problem !== undefined) return problem;
-  switch (code) {
+  switch (errnoOf(error) ?? code) {
     case "ENOENT":
       return `nothing listens at ${host}`;
-    case "ER_ACCESS_DENIED_ERROR":
-    case "ER_ACCESS_DENIED_NO_PASSWORD_ERROR":
+    case errors.accessDenied:
+    case errors.accessDeniedWithoutPassword: {
+      const withoutTls = server.tls ? "" : " or without TLS (`ssl-mode`)";
       return password === ""
         ? `${host} refuses the user ${user}, and the address has no password`
-        : `${host} refuses the user ${user}: the password is wrong, or the user may not connect from here${server.tls ? "" : " or without TLS (`ssl-mode`)"}`;
-    case "ER_DBACCESS_DENIED_ERROR":
+        : `${host} refuses the user ${user}: the password is wrong, or the user may not connect from here${withoutTls}`;
+    }
+    case errors.databaseDenied:
       return `${host} refuses the user ${user} the database ${database}`;
-    case "ER_BAD_DB_ERROR":
+    case errors.noDatabase:
       return `${host} has no database ${database}`;
-    case "ER_CON_COUNT_ERROR":
-    case "ER_TOO_MANY_USER_CONNECTIONS":
-    case "ER_USER_LIMIT_REACHED":
+    case errors.tooManyConnections:
+    case errors.tooManyConnectionsOfUser:
+    case errors.tooManyUses:
       return `${host} has too many connections already (${message})`;
-    case "ER_SECURE_TRANSPORT_REQUIRED":
+    case errors.onlyWithTls:
       return `${host} takes connections with TLS only; put \`ssl-mode\` into the address`;
     case "HANDSHAKE_NO_SSL_SUPPORT":
       return `${host} doesn't do TLS, which \`ssl-mode\` asks for`;
@@ -48,7 +50,34 @@ export function describeConnectionProblem(server: MysqlServer, error: unknown): 
       return `${host} and this program don't agree on TLS: ${message}`;
   }
   if (isLoss(code)) return `${host} closed the connection; is it a MySQL server?`;
-  return `${host} can't be used: ${message}${code === undefined ? "" : ` (${code})`}`;
+  return `${host} can't be used: ${message}`;
+}
+
+/** The server's own numbers: dev.mysql.com/doc/mysql-errors/en/server-error-reference.html. Its library's names for them aren't bundled. */
+const errors = {
+  tooManyConnections: 1040,
+  databaseDenied: 1044,
+  accessDenied: 1045,
+  noDatabase: 1049,
+  shutdown: 1053,
+  syntax: 1064,
+  tooManyConnectionsOfUser: 1203,
+  tooManyUses: 1226,
+  notPreparable: 1295,
+  accessDeniedWithoutPassword: 1698,
+  killed: 1927,
+  onlyWithTls: 3159,
+};
+
+function errnoOf(error: unknown): number | undefined {
+  return error instanceof Error && "errno" in error && typeof error.errno === "number" && error.errno > 0
+    ? error.errno
+    : undefined;
+}
+
+/** Whether a server refuses to prepare a statement, such as `begin` and `create trigger`. Nothing is returned by them. */
+export function isNotPreparable(error: unknown): boolean {
+  return errnoOf(error) === errors.notPreparable;
 }
 
 /** Whether a server has refused a connection since it has no TLS. */
@@ -68,11 +97,11 @@ export function describeStatementError(
   done?: number,
 ): string {
   const { code, message } = detailsOf(error);
+  const errno = errnoOf(error);
   if (isLoss(code)) return `${host} closed the connection before the statement was over`;
-  if (code === "ER_SERVER_SHUTDOWN" || code === "ER_CONNECTION_KILLED")
-    return `${host} ended the connection: ${message}`;
+  if (errno === errors.shutdown || errno === errors.killed) return `${host} ended the connection: ${message}`;
   if (done !== undefined) return `statement ${done + 1}: ${message}`;
-  return code === "ER_PARSE_ERROR" && goesOn(text, message) ? severalStatements : message;
+  return errno === errors.syntax && goesOn(text, message) ? severalStatements : message;
 }
 
 /** Whether what the server can't read stands behind the end of a statement. */

@@ -10,10 +10,11 @@ import mysql, {
 import * as z from "zod/mini";
 import type { MysqlAddress } from "../../pipeline/types/databaseUrl.ts";
 import type { StepContext } from "../step/stepContext.ts";
-import { detailsOf, isSocket, withoutTls } from "./databaseServer.ts";
+import { isSocket, withoutTls } from "./databaseServer.ts";
 import {
   describeConnectionProblem,
   describeStatementError,
+  isNotPreparable,
   isWithoutTls,
   type MysqlServer,
   mysqlServer,
@@ -66,8 +67,7 @@ export class MysqlSession implements Session {
   async statement({ params, text }: Statement, note: (line: string) => void): Promise<ReadRows> {
     const client = this.#client;
     const prepared = await prepare(client, text).catch((error: unknown) => {
-      // Such as `begin` and `create trigger`. Nothing is returned by them.
-      if (detailsOf(error).code === "ER_UNSUPPORTED_PS" && params.length === 0) return undefined;
+      if (isNotPreparable(error) && params.length === 0) return undefined;
       throw error;
     });
     if (prepared === undefined) return this.#taken(await readResults(client, () => client.query(text)), note);
