@@ -1,5 +1,11 @@
 import type { MysqlAddress } from "../../pipeline/types/databaseUrl.ts";
-import { type DatabaseServer, databaseServer, describeReachProblem, detailsOf } from "./databaseServer.ts";
+import {
+  type DatabaseServer,
+  databaseServer,
+  describeReachProblem,
+  detailsOf,
+  type ErrorDetails,
+} from "./databaseServer.ts";
 import { severalStatements } from "./sqlConnection.ts";
 
 /** A MySQL or MariaDB server. */
@@ -49,7 +55,7 @@ export function describeConnectionProblem(server: MysqlServer, error: unknown): 
     case "HANDSHAKE_SSL_ERROR":
       return `${host} and this program don't agree on TLS: ${message}`;
   }
-  if (isLoss(code)) return `${host} closed the connection; is it a MySQL server?`;
+  if (isLoss(details)) return `${host} closed the connection; is it a MySQL server?`;
   return `${host} can't be used: ${message}`;
 }
 
@@ -96,9 +102,10 @@ export function describeStatementError(
   text: string,
   done?: number,
 ): string {
-  const { code, message } = detailsOf(error);
+  const details = detailsOf(error);
+  const { message } = details;
   const errno = errnoOf(error);
-  if (isLoss(code)) return `${host} closed the connection before the statement was over`;
+  if (isLoss(details)) return `${host} closed the connection before the statement was over`;
   if (errno === errors.shutdown || errno === errors.killed) return `${host} ended the connection: ${message}`;
   if (done !== undefined) return `statement ${done + 1}: ${message}`;
   return errno === errors.syntax && goesOn(text, message) ? severalStatements : message;
@@ -110,6 +117,11 @@ function goesOn(text: string, message: string): boolean {
   return near !== "" && /;\s*$/.test(text.slice(0, text.indexOf(near)));
 }
 
-function isLoss(code: string | undefined): boolean {
-  return code === "ECONNRESET" || code === "EPIPE" || code === "PROTOCOL_CONNECTION_LOST";
+function isLoss({ code, message }: ErrorDetails): boolean {
+  return (
+    code === "ECONNRESET" ||
+    code === "EPIPE" ||
+    code === "PROTOCOL_CONNECTION_LOST" ||
+    /in closed state$/.test(message)
+  );
 }

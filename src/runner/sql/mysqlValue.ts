@@ -17,8 +17,16 @@ export function mysqlToJson(value: unknown, column: FieldPacket | undefined): un
   if (typeof value === "number") return type === float ? shortest(value) : value;
   if (typeof value !== "string") return value;
   if (type === decimal || type === newDecimal) return exactNumber(value);
+  if (type === dateTime || type === time || type === timestamp)
+    return withFraction(value, column?.decimals ?? 0);
   // MariaDB has no type of its own for JSON, but names the format.
   return type === json || column?.extendedFormat === "json" ? parseExactly(value) : value;
+}
+
+/** A time with as many digits of a second as its column has; a server leaves zeros out. */
+function withFraction(time: string, digits: number): string {
+  const [whole, fraction = ""] = time.split(".");
+  return digits >= 1 && digits <= 6 ? `${whole}.${fraction.padEnd(digits, "0").slice(0, digits)}` : time;
 }
 
 /** The shortest number that is the same in 32 bits. */
@@ -53,3 +61,4 @@ function wholeNumber(value: bigint): ExecuteValues {
 }
 
 const { BIT: bit, DECIMAL: decimal, FLOAT: float, JSON: json, NEWDECIMAL: newDecimal } = mysql.Types;
+const { DATETIME: dateTime, TIME: time, TIMESTAMP: timestamp } = mysql.Types;
