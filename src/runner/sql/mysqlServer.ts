@@ -35,10 +35,9 @@ export function describeConnectionProblem(server: MysqlServer, error: unknown): 
       return `nothing listens at ${host}`;
     case errors.accessDenied:
     case errors.accessDeniedWithoutPassword: {
+      const cause = password === "" ? "the address has no password" : "the password is wrong";
       const withoutTls = server.tls ? "" : " or without TLS (`ssl-mode`)";
-      return password === ""
-        ? `${host} refuses the user ${user}, and the address has no password`
-        : `${host} refuses the user ${user}: the password is wrong, or the user may not connect from here${withoutTls}`;
+      return `${host} refuses the user ${user}: ${cause}, or the user may not connect from here${withoutTls}`;
     }
     case errors.databaseDenied:
       return `${host} refuses the user ${user} the database ${database}`;

@@ -84,8 +84,12 @@ export class MysqlSession implements Session {
     }
   }
 
-  async script(text: string, note: (line: string) => void, onDone: () => void): Promise<ReadRows> {
-    const results = await readResults(this.#client, () => this.#client.query(text), onDone);
+  async script(
+    text: string,
+    note: (line: string) => void,
+    tellDone: (count: number) => void,
+  ): Promise<ReadRows> {
+    const results = await readResults(this.#client, () => this.#client.query(text), tellDone);
     return this.#taken({ ...results, table: undefined }, note);
   }
 
@@ -93,10 +97,13 @@ export class MysqlSession implements Session {
     return (this.#status & inTransaction) === 0;
   }
 
+  /** Ends the whole session: behind a statement that is cancelled alone, a file's next ones would run. */
   async cancel(signal: AbortSignal): Promise<void> {
     const { client, socket } = await connect(this.#server, signal);
+    const give = () => socket.destroy();
+    signal.addEventListener("abort", give, { once: true });
     try {
-      await readResults(client, () => client.query(`kill query ${this.#client.threadId}`));
+      await readResults(client, () => client.query(`kill ${this.#client.threadId}`));
     } finally {
       socket.destroy();
     }
@@ -227,6 +234,11 @@ function prepare(client: Connection, text: string): Promise<PrepareStatementInfo
   return promise;
 }
 
+/** How many results of a command are over, which only the library knows. */
+function resultsOf(command: object): number {
+  return "_resultIndex" in command && typeof command._resultIndex === "number" ? command._resultIndex : 0;
+}
+
 /** The library has them, but its types don't. */
 function parametersOf(statement: PrepareStatementInfo): number {
   return "parameters" in statement && Array.isArray(statement.parameters) ? statement.parameters.length : 0;
@@ -250,13 +262,13 @@ const headerSchema = z.object({
 /**
  * Reads what a command returns, row by row as the server sends them.
  *
- * @param onDone called when one of its statements is done.
+ * @param tellDone called before it throws, with how many of its statements are done.
  * @throws what the server says of it.
  */
 async function readResults(
   client: Connection,
   start: () => Query,
-  onDone: () => void = () => {},
+  tellDone: (count: number) => void = () => {},
 ): Promise<Results> {
   let results: Results = { last: new RowReader().end(0), table: undefined, header: undefined };
   let columns: readonly FieldPacket[] = [];
@@ -266,14 +278,13 @@ async function readResults(
     const table = reader.end(0);
     results = { ...results, last: table, table };
     reader = undefined;
-    onDone();
   };
   const { promise, resolve, reject } = Promise.withResolvers<Results>();
   // A lost connection tells only itself.
   client.on("error", reject);
   const command = start();
   command.on("error", (error: unknown) => {
-    reader = undefined;
+    tellDone(resultsOf(command));
     reject(error);
   });
   command.on("fields", (fields: readonly FieldPacket[] | undefined) => {
@@ -290,7 +301,6 @@ async function readResults(
     }
     const header = headerSchema.parse(result);
     results = { ...results, last: new RowReader().end(header.affectedRows), header };
-    onDone();
   });
   command.on("end", () => {
     endTable();

@@ -107,14 +107,23 @@ export class PostgresSession implements Session {
     return readRows(this.#client, config);
   }
 
-  async script(text: string, note: (line: string) => void, onDone: () => void): Promise<ReadRows> {
+  async script(
+    text: string,
+    note: (line: string) => void,
+    tellDone: (count: number) => void,
+  ): Promise<ReadRows> {
     this.#note = note;
     const { connection } = this.#client;
-    connection.on("commandComplete", onDone);
+    let done = 0;
+    const count = () => {
+      done += 1;
+      tellDone(done);
+    };
+    connection.on("commandComplete", count);
     try {
       return await readRows(this.#client, { text });
     } finally {
-      connection.off("commandComplete", onDone);
+      connection.off("commandComplete", count);
     }
   }
 

@@ -25,10 +25,10 @@ export interface Session {
   /**
    * Runs a text of many statements. @returns what the last one returned.
    *
-   * @param onDone called when one of them is done.
+   * @param tellDone called with how many of them are done, at the latest before it throws.
    * @throws what the server says of one of them.
    */
-  script(text: string, note: (line: string) => void, onDone: () => void): Promise<ReadRows>;
+  script(text: string, note: (line: string) => void, tellDone: (count: number) => void): Promise<ReadRows>;
   /** Whether a transaction that was begun is open no longer, since a statement committed it. */
   hasCommitted(): boolean;
   /** Has the server cancel what runs, over a connection of its own. @throws when it can't be told. */
@@ -89,7 +89,7 @@ export class ServerConnection implements SqlConnection {
       if (isTransaction) await session.command(text);
       isOpen = isTransaction;
       for (const statement of statements) {
-        // A server may end a cancelled statement as if it had succeeded.
+        // The request to cancel may have come between two of them.
         if (this.#stopping !== undefined) throw new Error("it was cancelled");
         text = statement.text;
         rows = await session.statement(statement, note);
@@ -120,11 +120,11 @@ export class ServerConnection implements SqlConnection {
   ): Promise<SqlOutcome> {
     const session = this.#session;
     let done = 0;
-    const onDone = () => {
-      done += 1;
-    };
     try {
-      return { kind: "done", rows: await session.script(text, note, onDone) };
+      const tellDone = (count: number) => {
+        done = count;
+      };
+      return { kind: "done", rows: await session.script(text, note, tellDone) };
     } catch (error) {
       const problem = `${name}: ${session.describe(error, text, done)}`;
       // What the file has begun. Ignored: if the connection is lost, the server rolls back.

@@ -1,7 +1,9 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the references that pipeline files are written with.
 import assert from "node:assert/strict";
 import { once } from "node:events";
+import { writeFile } from "node:fs/promises";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
+import { join } from "node:path";
 import { isAlive } from "../../isAlive.ts";
 import { mysqlPrograms } from "../../mysql/mysqlPrograms.ts";
 import { mysqlForSuite } from "../../mysql/startedMysql.ts";
@@ -235,6 +237,50 @@ for (const programs of mysqlPrograms()) {
       await steps.succeeds({ query: "drop table t" });
     });
 
+    it("runs a file of statements one by one, and returns what the last one does", async () => {
+      await using steps = stepsOn();
+      await steps.succeedsWithFile(
+        `/*!40101 set names utf8mb4 */;
+create table t (a int unique, b text) engine = innodb;
+insert into t values (1, '\${{ env.PASSWORD }}'), (2, 'a;b'); # two
+create trigger r before insert on t for each row begin set new.b = concat(new.b, '!'); set @n = 1; end;
+insert into t values (3, 'ä😀');
+select * from t order by a /* the end */;`,
+        {
+          rows: [
+            { a: 1, b: "$${{ env.PASSWORD }}" },
+            { a: 2, b: "a;b" },
+            { a: 3, b: "ä😀!" },
+          ],
+        },
+      );
+      await steps.succeedsWithFile("select * from t; delete from t where a > 1", {
+        rows: [],
+        "row-count": 2,
+      });
+      assert.equal(
+        await steps.failsWithFile(
+          "insert into t values (2, '');\nselect 1;\ninsert into t values (1, ''); select 2",
+        ),
+        "statements.sql: statement 3: Duplicate entry '1' for key 'a'",
+      );
+      assert.match(
+        await steps.failsWithFile("begin;\ninsert into t values (3, '');\n\nselec 1;\ncommit"),
+        /^statements\.sql: statement 3: You have an error in your SQL syntax; .* near 'selec 1/,
+      );
+      await steps.succeeds({ query: "select a from t", expect: { rows: [{ a: 1 }, { a: 2 }] } });
+      await steps.succeeds({ query: "drop table t" });
+      await writeFile(
+        join(folder.path, "slow.sql"),
+        "select 1; select sleep(3600); create table late (a int)",
+      );
+      assert.equal(
+        await steps.fails({ file: "slow.sql", timeout: "300ms" }),
+        "the statement wasn't over within 300 ms, the step's `timeout`; it was cancelled",
+      );
+      await steps.succeeds({ query: "show tables", expect: { rows: [] } });
+    });
+
     it("ends its session with the run, and what wasn't committed is undone", async () => {
       await using steps = stepsOn();
       await steps.succeeds({ query: "create table t (a int) engine = innodb" });
@@ -284,7 +330,10 @@ for (const programs of mysqlPrograms()) {
           `${host} refuses the user app: the password is wrong, or the user may not connect from here or without TLS (\`ssl-mode\`)`,
           "wrong",
         ],
-        [mysql().url({ user: "app" }), `${host} refuses the user app, and the address has no password`],
+        [
+          mysql().url({ user: "app" }),
+          `${host} refuses the user app: the address has no password, or the user may not connect from here or without TLS (\`ssl-mode\`)`,
+        ],
         [mysql().url({ database: "gone" }), `${host} has no database gone`],
         ["mysql://app@127.0.0.1:1/shop", "nothing listens at 127.0.0.1:1 (connection refused)"],
         ["mysql://app@h/shop?socket=/gone.sock", "nothing listens at /gone.sock"],
