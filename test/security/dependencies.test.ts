@@ -30,7 +30,13 @@ function lockedIn(folder: string) {
 }
 
 /** The project's own, and those of the programs that tests install when they need them. */
-const folders = ["", "test/long/cli/inspector/", "test/editor/host/", "test/postgres/programs/"] as const;
+const folders = [
+  "",
+  "test/long/cli/inspector/",
+  "test/editor/host/",
+  "test/postgres/programs/",
+  "test/mysql/programs/",
+] as const;
 
 describe("the packages of others", function () {
   this.timeout(120_000);
