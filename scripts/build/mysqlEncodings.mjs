@@ -2,11 +2,9 @@
  * What the library for MySQL asks of `iconv-lite`, done by Node: nearly all that it decodes is UTF-8, which it does itself. The rest are
  * the texts of servers that begin with another character set, and those of sessions that have been told to use one.
  */
-export default { getDecoder, getEncoder };
-
-function getDecoder(encoding) {
+export function getDecoder(encoding) {
   return {
-    write: (bytes) => (isAscii(bytes) ? bytes.toString("latin1") : decode(bytes, encoding)),
+    write: (bytes) => (isPlain(bytes, encoding) ? bytes.toString("latin1") : decode(bytes, encoding)),
     end() {},
   };
 }
@@ -30,16 +28,17 @@ const nodeNames = new Map([
   ["utf16", "utf-16be"],
 ]);
 
-function getEncoder(encoding) {
+export function getEncoder(encoding) {
   return { write: (text) => encode(text, encoding), end() {} };
 }
 
 function encode(text, encoding) {
   const bytes = Buffer.from(text);
-  if (encoding === "cesu8" || (isAscii(bytes) && !encoding.startsWith("utf"))) return bytes;
+  if (encoding === "cesu8" || isPlain(bytes, encoding)) return bytes;
   throw new Error(`no text can be sent in ${encoding}: leave the session's character set at utf8mb4`);
 }
 
-function isAscii(bytes) {
-  return bytes.every((byte) => byte < 0x80);
+/** Whether they are letters of ASCII, which are the same in all that isn't wider. */
+function isPlain(bytes, encoding) {
+  return !encoding.startsWith("utf") && bytes.every((byte) => byte < 0x80);
 }

@@ -29,15 +29,11 @@ export class MysqlSession implements Session {
   readonly #socket: Socket;
   readonly #server: MysqlServer;
   #status = 0;
-  #isLost = false;
 
   constructor({ client, socket }: Connected, server: MysqlServer) {
     this.#client = client;
     this.#socket = socket;
     this.#server = server;
-    socket.on("close", () => {
-      this.#isLost = true;
-    });
   }
 
   /** @throws NoConnection */
@@ -57,7 +53,7 @@ export class MysqlSession implements Session {
   }
 
   get isLost(): boolean {
-    return this.#isLost;
+    return !this.#socket.writable;
   }
 
   async command(text: string): Promise<void> {

@@ -20,7 +20,16 @@ export function mysqlToJson(value: unknown, column: FieldPacket | undefined): un
   if (type === dateTime || type === time || type === timestamp)
     return withFraction(value, column?.decimals ?? 0);
   // MariaDB has no type of its own for JSON, but names the format.
-  return type === json || column?.extendedFormat === "json" ? parseExactly(value) : value;
+  return type === json || column?.extendedFormat === "json" ? jsonOrText(value) : value;
+}
+
+/** MariaDB can be told not to check what is called JSON. */
+function jsonOrText(text: string): unknown {
+  try {
+    return parseExactly(text);
+  } catch {
+    return text;
+  }
 }
 
 /** A time with as many digits of a second as its column has; a server leaves zeros out. */
