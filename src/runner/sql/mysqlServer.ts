@@ -67,12 +67,18 @@ const errors = {
   shutdown: 1053,
   syntax: 1064,
   tooManyConnectionsOfUser: 1203,
+  deadlock: 1213,
   tooManyUses: 1226,
   notPreparable: 1295,
   accessDeniedWithoutPassword: 1698,
   killed: 1927,
   onlyWithTls: 3159,
 };
+
+/** Whether a server has undone the whole transaction with a statement of it. */
+export function isUndone(error: unknown): boolean {
+  return errnoOf(error) === errors.deadlock;
+}
 
 function errnoOf(error: unknown): number | undefined {
   return error instanceof Error && "errno" in error && typeof error.errno === "number" && error.errno > 0

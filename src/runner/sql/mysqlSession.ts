@@ -15,6 +15,7 @@ import {
   describeConnectionProblem,
   describeStatementError,
   isNotPreparable,
+  isUndone,
   isWithoutTls,
   type MysqlServer,
   mysqlServer,
@@ -56,8 +57,24 @@ export class MysqlSession implements Session {
     return !this.#socket.writable;
   }
 
-  async command(text: string): Promise<void> {
-    this.#take(await readResults(this.#client, () => this.#client.query(text)));
+  /** What commits by itself takes the savepoint away, even when it fails. */
+  async begin(): Promise<void> {
+    await this.#query("begin");
+    await this.#query(`savepoint ${savepoint}`);
+  }
+
+  async commit(): Promise<void> {
+    await this.#query("commit");
+  }
+
+  async undo(error: unknown): Promise<boolean> {
+    const hasSavepoint = await this.#query(`rollback to savepoint ${savepoint}`).then(
+      () => true,
+      () => false,
+    );
+    // Ignored: if the connection is lost, the server rolls back.
+    await this.#query("rollback").catch(() => {});
+    return hasSavepoint || this.isLost || isUndone(error);
   }
 
   async statement({ params, text }: Statement, note: (line: string) => void): Promise<ReadRows> {
@@ -66,7 +83,7 @@ export class MysqlSession implements Session {
       if (isNotPreparable(error) && params.length === 0) return undefined;
       throw error;
     });
-    if (prepared === undefined) return this.#taken(await readResults(client, () => client.query(text)), note);
+    if (prepared === undefined) return this.#noted(await this.#query(text), note);
     try {
       const wanted = parametersOf(prepared);
       if (wanted !== params.length) {
@@ -74,7 +91,7 @@ export class MysqlSession implements Session {
         throw new Error(`the statement takes ${values}, and \`params\` holds ${params.length}`);
       }
       const values = params.map(jsonToMysql);
-      return await this.#taken(await readResults(client, () => prepared.execute(values)), note);
+      return await this.#noted(await this.#read(() => prepared.execute(values)), note);
     } finally {
       client.unprepare(text);
     }
@@ -85,8 +102,7 @@ export class MysqlSession implements Session {
     note: (line: string) => void,
     tellDone: (count: number) => void,
   ): Promise<ReadRows> {
-    const results = await readResults(this.#client, () => this.#client.query(text), tellDone);
-    return this.#taken({ ...results, table: undefined }, note);
+    return this.#noted({ ...(await this.#query(text, tellDone)), table: undefined }, note);
   }
 
   hasCommitted(): boolean {
@@ -123,17 +139,21 @@ export class MysqlSession implements Session {
     return describeConnectionProblem(this.#server, error);
   }
 
-  #take({ header }: Results): void {
-    if (header !== undefined) this.#status = header.serverStatus;
+  #query(text: string, tellDone?: (count: number) => void): Promise<Results> {
+    return this.#read(() => this.#client.query(text), tellDone);
+  }
+
+  async #read(start: () => Query, tellDone?: (count: number) => void): Promise<Results> {
+    const results = await readResults(this.#client, start, tellDone);
+    if (results.header !== undefined) this.#status = results.header.serverStatus;
+    return results;
   }
 
   /** Notes the server's warnings. What a procedure returns comes before its end, which returns nothing. */
-  async #taken(results: Results, note: (line: string) => void): Promise<ReadRows> {
-    this.#take(results);
-    const { header, last, table } = results;
+  async #noted({ header, last, table }: Results, note: (line: string) => void): Promise<ReadRows> {
     // Only what returns no rows says how many warnings there are.
     if (header?.warningStatus !== 0) {
-      const warnings = await readResults(this.#client, () => this.#client.query("show warnings"));
+      const warnings = await this.#query("show warnings");
       for (const row of warnings.last.rows) {
         const { Level, Message } = warningSchema.parse(JSON.parse(row));
         note(`${Level.toUpperCase()}: ${Message}`);
@@ -144,6 +164,8 @@ export class MysqlSession implements Session {
 }
 
 const warningSchema = z.object({ Level: z.string(), Message: z.string() });
+
+const savepoint = "pipeline_runs_begun";
 
 /** Of a server's status: whether a transaction is open. */
 const inTransaction = 1;

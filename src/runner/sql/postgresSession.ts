@@ -93,8 +93,18 @@ export class PostgresSession implements Session {
     return this.#isLost;
   }
 
-  async command(text: string): Promise<void> {
-    await this.#client.query(text);
+  async begin(): Promise<void> {
+    await this.#client.query("begin");
+  }
+
+  async commit(): Promise<void> {
+    await this.#client.query("commit");
+  }
+
+  async undo(): Promise<boolean> {
+    // Ignored: if the connection is lost, the server rolls back.
+    await this.#client.query("rollback").catch(() => {});
+    return true;
   }
 
   async statement(statement: Statement, note: (line: string) => void): Promise<ReadRows> {

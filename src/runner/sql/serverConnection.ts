@@ -18,8 +18,12 @@ const closingMilliseconds = 2000;
 /** What differs between the servers of databases: a session, by the library for it. One call at a time, but for those that end it. */
 export interface Session {
   readonly isLost: boolean;
-  /** Runs a statement without a result, such as `begin`. @throws what the server says of it. */
-  command(text: string): Promise<void>;
+  /** Begins a transaction. @throws what the server says of it. */
+  begin(): Promise<void>;
+  /** @throws what the server says of it. */
+  commit(): Promise<void>;
+  /** Undoes a transaction, if one is open. @param error the error for which it is undone. @returns whether nothing of it was committed. Never rejects. */
+  undo(error: unknown): Promise<boolean>;
   /** @throws what the server says of it. */
   statement(statement: Statement, note: (line: string) => void): Promise<ReadRows>;
   /**
@@ -29,7 +33,7 @@ export interface Session {
    * @throws what the server says of one of them.
    */
   script(text: string, note: (line: string) => void, tellDone: (count: number) => void): Promise<ReadRows>;
-  /** Whether a transaction that was begun is open no longer, since a statement committed it. */
+  /** Whether the last statement has committed the transaction. */
   hasCommitted(): boolean;
   /** Has the server cancel what runs, over a connection of its own. @throws when it can't be told. */
   cancel(signal: AbortSignal): Promise<void>;
@@ -86,7 +90,7 @@ export class ServerConnection implements SqlConnection {
     let isOpen = false;
     let committed: number | undefined;
     try {
-      if (isTransaction) await session.command(text);
+      if (isTransaction) await session.begin();
       isOpen = isTransaction;
       for (const statement of statements) {
         // The request to cancel may have come between two of them.
@@ -95,17 +99,16 @@ export class ServerConnection implements SqlConnection {
         rows = await session.statement(statement, note);
         if (isTransaction && session.hasCommitted()) {
           committed = index;
-          await session.command("begin");
+          await session.begin();
         }
         index += 1;
       }
       text = "commit";
-      if (isTransaction) await session.command(text);
+      if (isTransaction) await session.commit();
       return { kind: "done", rows };
     } catch (error) {
       const problem = session.describe(error, text);
-      // Ignored: if the connection is lost, the server rolls back.
-      if (isOpen) await session.command("rollback").catch(() => {});
+      if (isOpen && !(await session.undo(error))) committed = index;
       return {
         kind: "failed",
         problem:
@@ -127,8 +130,8 @@ export class ServerConnection implements SqlConnection {
       return { kind: "done", rows: await session.script(text, note, tellDone) };
     } catch (error) {
       const problem = `${name}: ${session.describe(error, text, done)}`;
-      // What the file has begun. Ignored: if the connection is lost, the server rolls back.
-      await session.command("rollback").catch(() => {});
+      // What the file has begun.
+      await session.undo(error);
       return { kind: "failed", problem };
     }
   }

@@ -248,6 +248,11 @@ for (const programs of mysqlPrograms()) {
         "statement 4 of 4: Duplicate entry '1' for key 'a'\nthe transaction was undone, but for what statement 2 has committed",
       );
       await steps.succeeds({ query: "select * from t", expect: { rows: [{ a: 1, b: null }] } });
+      assert.equal(
+        await steps.fails({ statements: ["insert into t values (5, 5)", "create table t (a int)"] }),
+        "statement 2 of 2: Table 't' already exists\nthe transaction was undone, but for what statement 2 has committed",
+      );
+      await steps.succeeds({ query: "select count(*) as n from t", expect: { rows: [{ n: 2 }] } });
       await steps.succeeds({ query: "drop table t" });
     });
 
@@ -293,6 +298,24 @@ select * from t order by a /* the end */;`,
         "the statement wasn't over within 300 ms, the step's `timeout`; it was cancelled",
       );
       await steps.succeeds({ query: "show tables", expect: { rows: [] } });
+    });
+
+    it("says that a transaction is undone which the server gives up for another one", async () => {
+      await using steps = stepsOn();
+      await using others = stepsOn();
+      await steps.succeeds({ query: "create table t (a int primary key, b int) engine = innodb" });
+      await steps.succeeds({ query: "insert into t values (1, 0), (2, 0), (3, 0)" });
+      await others.succeeds({ query: "begin" });
+      // Of two, the server gives up the one that has changed less.
+      await others.succeeds({ query: "update t set b = 1 where a in (1, 3)" });
+      const undone = steps.fails({
+        statements: ["update t set b = 2 where a = 2", "update t set b = 2 where a = 1"],
+      });
+      await untilRunning(others, "update t set b = 2 where a = 1");
+      await others.succeeds({ query: "update t set b = 1 where a = 2" });
+      assert.match(await undone, /^statement 2 of 2: Deadlock found .*\nthe transaction was undone$/);
+      await others.succeeds({ query: "commit" });
+      await steps.succeeds({ query: "drop table t" });
     });
 
     it("ends its session with the run, and what wasn't committed is undone", async () => {
