@@ -15,7 +15,7 @@ export interface MysqlPrograms {
   readonly make: (folder: string, signal: AbortSignal) => Promise<ServerProgram>;
 }
 
-export interface ServerProgram {
+interface ServerProgram {
   readonly command: string;
   readonly words: readonly string[];
   readonly env?: NodeJS.ProcessEnv;
@@ -73,7 +73,7 @@ interface Mariadb {
 function findMariadb(): Mariadb | undefined {
   const folders = [...(process.env["PATH"] ?? "").split(":"), "/usr/sbin"];
   const find = (name: string) => folders.map((folder) => join(folder, name)).find((file) => existsSync(file));
-  const [server, make] = [find("mariadbd"), find("mariadb-install-db")];
+  const [server, make] = [find("mariadbd"), find("my_print_defaults") && find("mariadb-install-db")];
   return server === undefined || make === undefined ? undefined : { server, make };
 }
 
@@ -88,7 +88,8 @@ async function installMariadb(signal: AbortSignal): Promise<Mariadb> {
   const found = findMariadb();
   if (found !== undefined) return found;
   sayToStandardError("Installing MariaDB for the tests with apt-get, once…");
-  const next = "Install mariadb-server by hand, then do this again.";
-  await aptInstall("mariadb-server", next, signal);
-  return findMariadb() ?? Promise.reject(new Error("mariadb-server was installed, but there is no mariadbd"));
+  // What the package `mariadb-server` adds to these is a service of the machine's own.
+  const names = ["mariadb-server-core", "mariadb-client-core"];
+  await aptInstall(names, `Install ${names.join(" and ")} by hand, then do this again.`, signal);
+  return findMariadb() ?? Promise.reject(new Error("MariaDB was installed, but there is no mariadbd"));
 }
