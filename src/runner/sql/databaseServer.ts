@@ -11,6 +11,8 @@ export interface DatabaseServer extends Peer {
   readonly port: number;
   readonly user: string;
   readonly password: string;
+  /** Empty for none. */
+  readonly database: string;
   /** False for a connection without TLS. */
   readonly tls: false | ConnectionOptions;
   /** Whether it may do without TLS if it has none. */
@@ -23,7 +25,7 @@ export interface DatabaseServer extends Peer {
  * @throws NoConnection
  */
 export async function databaseServer(address: ServerAddress, root: string): Promise<DatabaseServer> {
-  const { host, parameters, password } = address;
+  const { database, host, parameters, password } = address;
   const port = Number(address.port);
   if (!/^\d+$/.test(address.port) || port < 1 || port > 65_535) {
     throw new NoConnection("the port of a database's address is a number from 1 to 65535");
@@ -34,6 +36,7 @@ export async function databaseServer(address: ServerAddress, root: string): Prom
     port,
     user: address.user || userInfo().username,
     password,
+    database,
     tls: isSocket(host) ? false : await tlsOf(parameters, root),
     isTlsOptional: ["allow", "prefer"].includes(parameters.sslmode ?? ""),
   };

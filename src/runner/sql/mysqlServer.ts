@@ -1,30 +1,8 @@
-import type { MysqlAddress } from "../../pipeline/types/databaseUrl.ts";
-import {
-  type DatabaseServer,
-  databaseServer,
-  describeReachProblem,
-  detailsOf,
-  type ErrorDetails,
-} from "./databaseServer.ts";
+import { type DatabaseServer, describeReachProblem, detailsOf, type ErrorDetails } from "./databaseServer.ts";
 import { severalStatements } from "./sqlConnection.ts";
 
-/** A MySQL or MariaDB server. */
-export interface MysqlServer extends DatabaseServer {
-  /** Empty for none. */
-  readonly database: string;
-}
-
-/**
- * Completes an address with its defaults.
- *
- * @throws NoConnection
- */
-export async function mysqlServer(address: MysqlAddress, root: string): Promise<MysqlServer> {
-  return { ...(await databaseServer(address, root)), database: address.database };
-}
-
 /** Why there is no connection, in a sentence. */
-export function describeConnectionProblem(server: MysqlServer, error: unknown): string {
+export function describeConnectionProblem(server: DatabaseServer, error: unknown): string {
   const details = detailsOf(error);
   const { code, message } = details;
   const { database, host, user, password } = server;
@@ -102,7 +80,7 @@ export function isWithoutTls(error: unknown): boolean {
  * @param done of a file: how many of its statements were done before.
  */
 export function describeStatementError(
-  { host }: MysqlServer,
+  { host }: DatabaseServer,
   error: unknown,
   text: string,
   done?: number,

@@ -10,15 +10,13 @@ import mysql, {
 import * as z from "zod/mini";
 import type { MysqlAddress } from "../../pipeline/types/databaseUrl.ts";
 import type { StepContext } from "../step/stepContext.ts";
-import { isSocket, withoutTls } from "./databaseServer.ts";
+import { type DatabaseServer, databaseServer, isSocket, withoutTls } from "./databaseServer.ts";
 import {
   describeConnectionProblem,
   describeStatementError,
   isNotPreparable,
   isUndone,
   isWithoutTls,
-  type MysqlServer,
-  mysqlServer,
 } from "./mysqlServer.ts";
 import { jsonToMysql, mysqlToJson } from "./mysqlValue.ts";
 import type { Session } from "./serverConnection.ts";
@@ -28,13 +26,15 @@ import { NoConnection, type ReadRows, RowReader, type Statement } from "./sqlCon
 export class MysqlSession implements Session {
   readonly #client: Connection;
   readonly #socket: Socket;
-  readonly #server: MysqlServer;
+  readonly #server: DatabaseServer;
+  readonly #machine: string;
   #status = 0;
 
-  constructor({ client, socket }: Connected, server: MysqlServer) {
+  private constructor({ client, socket }: Connected, server: DatabaseServer, machine: string) {
     this.#client = client;
     this.#socket = socket;
     this.#server = server;
+    this.#machine = machine;
   }
 
   /** @throws NoConnection */
@@ -43,9 +43,11 @@ export class MysqlSession implements Session {
     { root }: Pick<StepContext, "root">,
     signal: AbortSignal,
   ): Promise<MysqlSession> {
-    const server = await mysqlServer(address, root);
+    const server = await databaseServer(address, root);
     try {
-      return new MysqlSession(await connect(server, signal), server);
+      const connected = await connect(server, signal);
+      const machine = await whileWanted(connected.socket, signal, () => machineOf(connected.client));
+      return new MysqlSession(connected, server, machine);
     } catch (error) {
       const isPlain = server.isTlsOptional && isWithoutTls(error);
       if (isPlain) return await MysqlSession.open(withoutTls(address), { root }, signal);
@@ -112,10 +114,13 @@ export class MysqlSession implements Session {
   /** Ends the whole session: behind a statement that is cancelled alone, a file's next ones would run. */
   async cancel(signal: AbortSignal): Promise<void> {
     const { client, socket } = await connect(this.#server, signal);
-    const give = () => socket.destroy();
-    signal.addEventListener("abort", give, { once: true });
     try {
-      await readResults(client, () => client.query(`kill ${this.#client.threadId}`));
+      await whileWanted(socket, signal, async () => {
+        // Each of the servers behind an address counts its sessions by itself.
+        if ((await machineOf(client)) !== this.#machine)
+          throw new NoConnection("another server answers there");
+        await readResults(client, () => client.query(`kill ${this.#client.threadId}`));
+      });
     } finally {
       socket.destroy();
     }
@@ -136,7 +141,7 @@ export class MysqlSession implements Session {
   }
 
   describeUnreachable(error: unknown): string {
-    return describeConnectionProblem(this.#server, error);
+    return error instanceof NoConnection ? error.message : describeConnectionProblem(this.#server, error);
   }
 
   #query(text: string, tellDone?: (count: number) => void): Promise<Results> {
@@ -176,7 +181,7 @@ interface Connected {
 }
 
 /** @throws what the server or the system says; the signal's reason. */
-async function connect(server: MysqlServer, signal: AbortSignal): Promise<Connected> {
+async function connect(server: DatabaseServer, signal: AbortSignal): Promise<Connected> {
   const { database, hostname, password, port, user } = server;
   signal.throwIfAborted();
   const isLocal = isSocket(hostname);
@@ -209,16 +214,34 @@ async function connect(server: MysqlServer, signal: AbortSignal): Promise<Connec
   });
   // Ignored: whatever waits for the server is told, and the next statement reports a lost connection.
   client.on("error", () => {});
-  const give = () => socket.destroy();
-  signal.addEventListener("abort", give, { once: true });
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   client.connect((error) => (error === null ? resolve() : reject(withTlsCode(error, client))));
   try {
-    await promise;
+    await whileWanted(socket, signal, () => promise);
     return { client, socket };
   } catch (error) {
     socket.destroy();
     throw error;
+  }
+}
+
+/** Which of the servers behind an address this is, as it says itself; empty where it doesn't. */
+async function machineOf(client: Connection): Promise<string> {
+  try {
+    const { last } = await readResults(client, () => client.query("select @@hostname, @@port"));
+    return last.rows.join();
+  } catch {
+    return "";
+  }
+}
+
+/** Closes a connection when the signal is aborted before the work is over. @throws what the work throws; the signal's reason. */
+async function whileWanted<T>(socket: Socket, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  signal.throwIfAborted();
+  const give = () => socket.destroy();
+  signal.addEventListener("abort", give, { once: true });
+  try {
+    return await work();
   } finally {
     signal.removeEventListener("abort", give);
   }
@@ -230,7 +253,7 @@ function tlsOf({
   checkServerIdentity,
   key,
   rejectUnauthorized = true,
-}: Exclude<MysqlServer["tls"], false>): SslOptions {
+}: Exclude<DatabaseServer["tls"], false>): SslOptions {
   const files = Object.entries({ ca, cert, key }).filter(([, text]) => typeof text === "string");
   return {
     ...Object.fromEntries(files),

@@ -2,9 +2,7 @@ import type { PostgresAddress } from "../../pipeline/types/databaseUrl.ts";
 import { type DatabaseServer, databaseServer, describeReachProblem, detailsOf } from "./databaseServer.ts";
 import { severalStatements } from "./sqlConnection.ts";
 
-/** A PostgreSQL server with user and database. */
 export interface PostgresServer extends DatabaseServer {
-  readonly database: string;
   readonly hasChannelBinding: boolean;
   /** Where names without a schema are looked for, if not where the server says. */
   readonly schema: string | undefined;
@@ -24,7 +22,7 @@ export async function postgresServer(address: PostgresAddress, root: string): Pr
   const server = await databaseServer(address, root);
   return {
     ...server,
-    database: address.database || server.user,
+    database: server.database || server.user,
     hasChannelBinding: ["prefer", "require"].includes(parameters.channel_binding ?? ""),
     schema: parameters.schema,
     writes: writing[parameters.target_session_attrs ?? ""],

@@ -6,7 +6,7 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import { join } from "node:path";
 import { isAlive } from "../../isAlive.ts";
 import { mysqlPrograms } from "../../mysql/mysqlPrograms.ts";
-import { mysqlForSuite } from "../../mysql/startedMysql.ts";
+import { mysqlForSuite, StartedMysql } from "../../mysql/startedMysql.ts";
 import { temporaryFolder } from "../../temporaryFolder.ts";
 import { launchTestRun, pipelineOf } from "../launch/launchTestRun.ts";
 import { TestSteps } from "./runTestSteps.ts";
@@ -468,6 +468,32 @@ select * from t order by a /* the end */;`,
         await steps.fails({ query: "select sleep(3600)", timeout: "1s" }),
         `the statement wasn't over within 1 s, the step's \`timeout\`; it may still run on the server, which couldn't be told to cancel it: nothing listens at 127.0.0.1:${port} (connection refused)`,
       );
+      await using watcher = stepsOn();
+      await watcher.succeeds({
+        query: "kill query ?",
+        params: [await untilRunning(watcher, "select sleep(3600)")],
+      });
+    });
+
+    it("ends no session of another server behind the same address", async () => {
+      await using other = await StartedMysql.start(programs, AbortSignal.timeout(50_000));
+      const ports = [mysql().port, other.port];
+      const door = createServer((inside) => {
+        const outside = connect(ports.shift() ?? 0, "127.0.0.1");
+        inside
+          .on("error", () => {})
+          .pipe(outside.on("error", () => {}))
+          .pipe(inside);
+      });
+      const { port } = await listening(door);
+      const url = `mysql://app:\${{ env.PASSWORD }}@127.0.0.1:${port}/shop`;
+      await using steps = new TestSteps(url, folder.path, {}, { PASSWORD: mysql().password });
+      await steps.succeeds({ query: "select 1" });
+      assert.equal(
+        await steps.fails({ query: "select sleep(3600)", timeout: "1s" }),
+        "the statement wasn't over within 1 s, the step's `timeout`; it may still run on the server, which couldn't be told to cancel it: another server answers there",
+      );
+      door.close();
       await using watcher = stepsOn();
       await watcher.succeeds({
         query: "kill query ?",
