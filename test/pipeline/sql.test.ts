@@ -232,6 +232,8 @@ describe("the address of a database", () => {
         "mysql://app@h/d?schema=a",
         /an address has no `schema`; it can have socket, sslcert, sslkey, sslmode, ssl/,
       ],
+      ["mysql://app@h/d?sslmode=constructor", /`sslmode` is one of .*, not `constructor`/],
+      ["mysql://app@h/d?constructor=a", /an address has no `constructor`/],
       ["mysql://app@h/d?ssl-mode=VERIFY", /`ssl-mode` is one of disable, allow, .*, not `VERIFY`/],
       ["sqlit:a.db", /not by `sqlit:`; did you mean `sqlite:`\?$/],
       ["sqlite:///a.db", /write the path right behind `sqlite:`, with no `\/\/`/],

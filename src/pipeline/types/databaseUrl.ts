@@ -17,15 +17,15 @@ const postgresParameters = [
 type Parameter = (typeof postgresParameters)[number];
 
 /** Other names of these, in lower case and without `-` and `_`: MySQL's own, and those of Prisma and of other libraries. */
-const otherNames: Readonly<Record<string, Parameter | "host">> = {
-  ssl: "sslmode",
-  sslaccept: "sslmode",
-  tls: "sslmode",
-  usessl: "sslmode",
-  sslca: "sslrootcert",
-  socket: "host",
-  unixsocket: "host",
-};
+const otherNames: ReadonlyMap<string, Parameter | "host"> = new Map([
+  ["ssl", "sslmode"],
+  ["sslaccept", "sslmode"],
+  ["tls", "sslmode"],
+  ["usessl", "sslmode"],
+  ["sslca", "sslrootcert"],
+  ["socket", "host"],
+  ["unixsocket", "host"],
+] as const);
 
 /**
  * What is for pools, for sessions that last, and for how a library shows values, in addresses of providers, Prisma, libpq and JDBC; named
@@ -71,23 +71,23 @@ const choices: Readonly<Partial<Record<Parameter, readonly string[]>>> = {
   target_session_attrs: ["any", "read-write", "read-only", "primary", "standby"],
 };
 /** The same in MySQL's words, and in those of Prisma and of other libraries. */
-const otherModes: Readonly<Record<string, string>> = {
-  "0": "disable",
-  false: "disable",
-  disabled: "disable",
-  preferred: "prefer",
-  accept_invalid_certs: "require",
-  "no-verify": "require",
-  required: "require",
-  "skip-verify": "require",
-  '{"rejectunauthorized":false}': "require",
-  verify_ca: "verify-ca",
-  "1": "verify-full",
-  strict: "verify-full",
-  true: "verify-full",
-  verify_identity: "verify-full",
-  '{"rejectunauthorized":true}': "verify-full",
-};
+const otherModes: ReadonlyMap<string, string> = new Map([
+  ["0", "disable"],
+  ["false", "disable"],
+  ["disabled", "disable"],
+  ["preferred", "prefer"],
+  ["accept_invalid_certs", "require"],
+  ["no-verify", "require"],
+  ["required", "require"],
+  ["skip-verify", "require"],
+  ['{"rejectunauthorized":false}', "require"],
+  ["verify_ca", "verify-ca"],
+  ["1", "verify-full"],
+  ["strict", "verify-full"],
+  ["true", "verify-full"],
+  ["verify_identity", "verify-full"],
+  ['{"rejectunauthorized":true}', "verify-full"],
+]);
 
 const server = {
   /** A name, an address, or the path of a socket; with PostgreSQL of its folder. */
@@ -232,7 +232,7 @@ function readParameters(
     const plain = written.toLowerCase().replace(/[-_]/g, "");
     if (withoutEffect.has(plain)) continue;
     const chosen = restored(value);
-    const meant = otherNames[plain] ?? plain;
+    const meant = otherNames.get(plain) ?? plain;
     if (meant === "host") {
       socket = chosen;
       continue;
@@ -244,7 +244,7 @@ function readParameters(
       return invalid(`an address has no \`${quoted(written)}\`${near || `; it can have ${all.join(", ")}`}`);
     }
     const known = choices[name];
-    const mode = name === "sslmode" ? otherModes[chosen.toLowerCase().replace(/\s/g, "")] : undefined;
+    const mode = name === "sslmode" ? otherModes.get(chosen.toLowerCase().replace(/\s/g, "")) : undefined;
     const put = mode ?? chosen;
     if (known !== undefined && !hasExpression(put) && !known.includes(put)) {
       const near = suggestion(chosen, known);
