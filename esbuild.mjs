@@ -7,6 +7,7 @@ import { noteBundledPackages } from "./scripts/build/bundledPackages.mjs";
 import { buildExtension } from "./scripts/build/extension.mjs";
 import { buildOutputsSchema, buildPipelineSchema } from "./scripts/build/jsonSchema.mjs";
 import { buildMcp } from "./scripts/build/mcp.mjs";
+import { trimMysql } from "./scripts/build/mysql.mjs";
 import { lazyNodeModules } from "./scripts/build/nodeModules.mjs";
 import { buildNotices } from "./scripts/build/notices.mjs";
 import { buildPlaywright, importPlaywright } from "./scripts/build/playwright.mjs";
@@ -51,7 +52,7 @@ const programs = await build({
     runner: "src/runner/main.ts",
     playwright: "playwright-core",
   },
-  plugins: [lazyNodeModules, importPlaywright, importUndici, bundled.plugin],
+  plugins: [lazyNodeModules, importPlaywright, importUndici, trimMysql, bundled.plugin],
   chunkNames: "chunks/[name]-[hash]",
 });
 const tool = await buildTool(moduleOptions, bundled.plugin);

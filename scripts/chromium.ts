@@ -34,7 +34,11 @@ export async function ensureChromium(say: Say, signal: AbortSignal): Promise<str
   if (found !== undefined) return found;
   if (await canInstall()) {
     say("Installing Chromium with apt-get, once…");
-    await aptInstall("chromium", "Install Chromium by hand, or put a browser's path in CHROME_PATH.", signal);
+    await aptInstall(
+      ["chromium"],
+      "Install Chromium by hand, or put a browser's path in CHROME_PATH.",
+      signal,
+    );
     const installed = await findChromium(process.env);
     if (installed !== undefined) return installed;
   }

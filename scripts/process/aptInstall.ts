@@ -7,12 +7,12 @@ export async function canInstall(): Promise<boolean> {
   return process.getuid?.() === 0 && (await isExecutable("/usr/bin/apt-get"));
 }
 
-/** Installs a Debian package. @throws Problem when that fails. @param next what a person can do about it. */
-export async function aptInstall(name: string, next: string, signal: AbortSignal): Promise<void> {
+/** Installs Debian packages. @throws Problem when that fails. @param next what a person can do about it. */
+export async function aptInstall(names: readonly string[], next: string, signal: AbortSignal): Promise<void> {
   const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
   // Another install may be under way.
   const patience = ["-o", "DPkg::Lock::Timeout=120"];
-  for (const step of [["update"], ["install", "--yes", "--no-install-recommends", name]]) {
+  for (const step of [["update"], ["install", "--yes", "--no-install-recommends", ...names]]) {
     const args = ["--quiet", ...patience, ...step];
     const { exitCode, output } = await runProgram("apt-get", args, { env }, signal);
     if (exitCode === 0) continue;

@@ -1,7 +1,9 @@
+import { closeSync, constants, fstatSync, openSync, readSync, realpathSync } from "node:fs";
 import { realpath, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { describeError } from "../contract/errors.ts";
 import { isInside } from "./envFile.ts";
+import { readUtf8 } from "./utf8.ts";
 
 /**
  * The place of a plain file of the project, through links that stay within it.
@@ -28,4 +30,48 @@ export async function realPlace(root: string, path: string): Promise<string> {
   if (!isInside(await realpath(root), place))
     throw new Error(`\`${path}\` leads out of the project's folder, ${root}`);
   return place;
+}
+
+type ReadProjectFile =
+  | { readonly kind: "read"; readonly text: string; readonly isWhole: boolean }
+  | { readonly kind: "unreadable"; readonly problem: string };
+
+/**
+ * Reads a plain file of the project. Never throws.
+ *
+ * @param path relative to the project's folder.
+ * @param most in bytes; a longer file is cut there.
+ */
+export function readProjectFile(root: string, path: string, most: number): ReadProjectFile {
+  const unreadable = (problem: string) => ({ kind: "unreadable", problem }) as const;
+  try {
+    const file = realpathSync(join(root, path));
+    if (!isInside(realpathSync(root), file)) return unreadable("it is a link out of the project's folder");
+    const bytes = readPlainFile(file, most);
+    if (bytes === undefined) return unreadable("it is no plain file");
+    const isWhole = bytes.length <= most;
+    const read = readUtf8(bytes.subarray(0, most), isWhole);
+    return read.kind === "text" ? { kind: "read", text: read.text, isWhole } : unreadable(read.problem);
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? error.code : undefined;
+    const isMissing = code === "ENOENT" || code === "ENOTDIR";
+    return unreadable(isMissing ? `it isn't in the project's folder, ${root}` : describeError(error));
+  }
+}
+
+/**
+ * Reads a plain file; a named pipe would block, and a device would never end. Checked once open, so that none can take the
+ * file's place in between. @returns one byte more of a longer file, undefined for anything else.
+ */
+function readPlainFile(path: string, most: number): Uint8Array | undefined {
+  // Windows has neither the flag nor named pipes in folders.
+  const file = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+  try {
+    const stats = fstatSync(file);
+    if (!stats.isFile()) return undefined;
+    const buffer = Buffer.allocUnsafe(Math.min(stats.size, most + 1));
+    return buffer.subarray(0, readSync(file, buffer, 0, buffer.length, 0));
+  } finally {
+    closeSync(file);
+  }
 }

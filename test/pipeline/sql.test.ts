@@ -19,8 +19,11 @@ describe("an sql step of a pipeline file", () => {
         name: "select ?",
         use: "db",
         database: { kind: "sqlite-file", path: "orders.db", mode: "rw" },
-        statements: [{ text: "select ?", params: [1, "a", null, true, { a: [1] }] }],
-        isTransaction: false,
+        work: {
+          kind: "statements",
+          statements: [{ text: "select ?", params: [1, "a", null, true, { a: [1] }] }],
+          isTransaction: false,
+        },
         timeoutMilliseconds: 2000,
         expect: { rows: [{ n: 3 }], rowCount: 1 },
       },
@@ -41,14 +44,34 @@ describe("an sql step of a pipeline file", () => {
       - rollback to s`,
     );
     assert.equal(read.name, "delete from a (and 3 more)");
-    assert.equal(read.isTransaction, true);
+    assert.ok(read.work.kind === "statements" && read.work.isTransaction);
     assert.equal(read.timeoutMilliseconds, 500);
-    assert.deepEqual(read.statements[1], { text: "insert into a values (?)", params: [2] });
+    assert.deepEqual(read.work.statements[1], { text: "insert into a values (?)", params: [2] });
+  });
+
+  it("may name a file of statements, by a fixed path within the project", () => {
+    const { name, work } = step(`${orders}steps: [{ use: db, file: db/fixtures.sql }]`);
+    assert.equal(name, "db/fixtures.sql");
+    assert.deepEqual(work, { kind: "file", path: "db/fixtures.sql" });
+    for (const path of ["../a.sql", "db/../../a.sql", "/etc/a.sql", "C:a.sql", "..\\a.sql"]) {
+      assert.deepEqual(problems(`${orders}steps: [{ use: db, file: '${path}' }]`), [
+        "2:26: this leads out of the project's folder; name a file by its path from there",
+      ]);
+    }
+    assert.deepEqual(problems(`${orders}steps: [{ use: db, file: "\${{ env.A }}.sql" }]`), [
+      "2:26: nothing can be filled in here",
+    ]);
+    assert.deepEqual(problems(`${orders}steps: [{ use: db, file: a.sql, query: select 1 }]`), [
+      "2:20: a step has `query` or `file`, not both",
+    ]);
+    assert.deepEqual(problems(`${orders}steps: [{ use: db, file: a.sql, params: [1] }]`), [
+      "2:33: `params` go with a `query`; nothing is filled in within a file",
+    ]);
   });
 
   it("says in which line what is wrong", () => {
     assert.deepEqual(problems(`${orders}steps: [{ use: db }]`), [
-      "2:9: this step does nothing; an sql step has `query` or `statements`",
+      "2:9: this step does nothing; an sql step has `query`, `statements` or `file`",
     ]);
     assert.deepEqual(problems(`${orders}steps: [{ use: db, qery: select 1 }]`), [
       "2:20: an sql step has no `qery`; did you mean `query`?",
@@ -70,7 +93,7 @@ describe("an sql step of a pipeline file", () => {
       "2:54: expected a map of names and values",
     ]);
     assert.deepEqual(problems(`${orders}steps: [{ use: db, get: / }]`), [
-      "2:20: `get` belongs to a step of type http, but `db` is of type sql, whose steps have `query` or `statements`",
+      "2:20: `get` belongs to a step of type http, but `db` is of type sql, whose steps have `query`, `statements` or `file`",
     ]);
     assert.deepEqual(problems(`${orders}steps: [{ use: db, query: select 1, timeout: 2h }]`), [
       "2:46: a timeout is at least 1ms and at most 1h",
@@ -134,6 +157,55 @@ describe("the address of a database", () => {
         }),
       ],
       [
+        "postgresql://h/d?sslmode=require&channel_binding=require&supa=base-pooler.x&options=endpoint%3Da",
+        postgres({
+          host: "h",
+          database: "d",
+          parameters: { sslmode: "require", channel_binding: "require", options: "endpoint=a" },
+        }),
+      ],
+      [
+        "postgres://h/d?sslmode=no-verify",
+        postgres({ host: "h", database: "d", parameters: { sslmode: "require" } }),
+      ],
+      [
+        "postgres://h/d?ssl=true",
+        postgres({ host: "h", database: "d", parameters: { sslmode: "verify-full" } }),
+      ],
+      ["mysql://", mysql({})],
+      [
+        "mariadb://app:${{ env.A }}@[::1]:3307/shop?charset=utf8mb4&connectTimeout=10&parseTime=true",
+        mysql({ host: "::1", port: "3307", user: "app", password: "${{ env.A }}", database: "shop" }),
+      ],
+      ["mysql2://h/d?reconnect=true", mysql({ host: "h", database: "d" })],
+      [
+        "mysql+pymysql://app@/d?unix_socket=/run/mysqld/mysqld.sock",
+        mysql({ host: "/run/mysqld/mysqld.sock", user: "app", database: "d" }),
+      ],
+      [
+        "mysql://h/d?ssl-mode=VERIFY_IDENTITY&ssl-ca=ca.pem&ssl-cert=a.pem&ssl_key=b.pem",
+        mysql({
+          host: "h",
+          database: "d",
+          parameters: { sslmode: "verify-full", sslrootcert: "ca.pem", sslcert: "a.pem", sslkey: "b.pem" },
+        }),
+      ],
+      ...[
+        ["ssl-mode=REQUIRED", "require"],
+        ["sslMode=PREFERRED", "prefer"],
+        ["sslaccept=strict", "verify-full"],
+        ["sslaccept=strict&sslmode=require", "verify-full"],
+        ["sslmode=require&sslaccept=strict", "verify-full"],
+        ["tls=skip-verify", "require"],
+        ["useSSL=false", "disable"],
+        ["sslmode=${{ env.MODE }}", "${{ env.MODE }}"],
+        ['ssl={"rejectUnauthorized":true}', "verify-full"],
+        ["ssl=%7B%22rejectUnauthorized%22%3A%20false%7D", "require"],
+      ].map(
+        ([query, sslmode]) =>
+          [`mysql://h/d?${query}`, mysql({ host: "h", database: "d", parameters: { sslmode } })] as const,
+      ),
+      [
         "postgres:///shop?host=/run/postgresql&sslmode=disable&sslrootcert=${{ env.CA }}",
         postgres({
           host: "/run/postgresql",
@@ -149,7 +221,20 @@ describe("the address of a database", () => {
   it("is told what is wrong with it, with the line, and never with what may be a secret", () => {
     for (const [url, problem] of [
       ["orders.db", /^2:\d+: this is no address of a database: a `url` is `sqlite:orders.db`, /],
-      ["mysql://h/d", /: a database is reached by sqlite: or postgres:\/\/, not by `mysql:`$/],
+      ["mssql://h/d", /: a database is reached by sqlite:, postgres:\/\/ or mysql:\/\/, not by `mssql:`/],
+      ["mysq://h/d", /not by `mysq:`; did you mean `mysql:`\?$/],
+      ["mysql:h/d", /not by `mysql:`; did you mean/],
+      [
+        "mysql://app:secret@h/d",
+        /take it from the environment, such as `mysql:\/\/app:\$\{\{ env\.DB_PASSWORD/,
+      ],
+      [
+        "mysql://app@h/d?schema=a",
+        /an address has no `schema`; it can have socket, sslcert, sslkey, sslmode, ssl/,
+      ],
+      ["mysql://app@h/d?sslmode=constructor", /`sslmode` is one of .*, not `constructor`/],
+      ["mysql://app@h/d?constructor=a", /an address has no `constructor`/],
+      ["mysql://app@h/d?ssl-mode=VERIFY", /`ssl-mode` is one of disable, allow, .*, not `VERIFY`/],
       ["sqlit:a.db", /not by `sqlit:`; did you mean `sqlite:`\?$/],
       ["sqlite:///a.db", /write the path right behind `sqlite:`, with no `\/\/`/],
       ["sqlite:", /behind `sqlite:` stands the path of a file, or `:memory:`$/],
@@ -164,7 +249,7 @@ describe("the address of a database", () => {
       ["postgres://h/d?sslmod=require", /an address has no `sslmod`; did you mean `sslmode`\?$/],
       [
         "postgres://h/d?password=secret",
-        /an address has no `password`; it can have application_name, channel_binding, /,
+        /an address has no `password`; it can have application_name, channel_binding, host, /,
       ],
       [
         "postgres://h/d?sslmode=prefr",
@@ -185,6 +270,7 @@ describe("the address of a database", () => {
       fc.constantFrom(
         "sqlite:",
         "postgres://",
+        "mysql://",
         "@",
         ":",
         "/",
@@ -212,10 +298,19 @@ describe("the address of a database", () => {
 
 describe("a text in which nothing is to be run", () => {
   it("holds white space, semicolons and comments only", () => {
-    for (const text of ["", " ;\n; ", "-- select 1", "/* a */ -- b\n/* c", "/***/;/**/"]) {
+    for (const text of ["# later", "", " ;\n; ", "-- select 1", "/* a */ -- b\n/* c", "/***/;/**/"]) {
       assert.equal(isBlank(text), true, text);
     }
-    for (const text of ["select 1", "/* a */ b", "-- a\nb", "- -", "/ *", "'--'"]) {
+    for (const text of [
+      "/*!40101 set names utf8 */",
+      "/*M! select 1 */",
+      "select 1",
+      "/* a */ b",
+      "-- a\nb",
+      "- -",
+      "/ *",
+      "'--'",
+    ]) {
       assert.equal(isBlank(text), false, text);
     }
     assert.equal(isBlank("/**/".repeat(100_000)), true);
@@ -224,10 +319,16 @@ describe("a text in which nothing is to be run", () => {
 });
 
 function postgres(parts: object): object {
+  return server({ kind: "postgres", port: "5432", ...parts });
+}
+
+function mysql(parts: object): object {
+  return server({ kind: "mysql", port: "3306", ...parts });
+}
+
+function server(parts: object): object {
   return {
-    kind: "postgres",
     host: "localhost",
-    port: "5432",
     user: "",
     password: "",
     database: "",

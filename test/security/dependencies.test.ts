@@ -36,6 +36,7 @@ const folders = [
   "test/editor/host/",
   "test/postgres/programs/",
   "bench/steps/peers/",
+  "test/mysql/programs/",
 ] as const;
 
 describe("the packages of others", function () {

@@ -2,6 +2,7 @@ import { inQuotes } from "../mistakes/lines.ts";
 import type { Edit, Fix, Span } from "../mistakes/problem.ts";
 import { insertion } from "../mistakes/slip.ts";
 import { isWindowsShell } from "../scriptItems.ts";
+import { kindOfServer } from "../types/databaseUrl.ts";
 import { expressionsOf, type FoundExpression, placeAt } from "./expressionAt.ts";
 import type { Outline } from "./outline.ts";
 import {
@@ -114,7 +115,7 @@ function byParam(
 ): Fix | undefined {
   const query = found.tree.text;
   const before = query.slice(0, found.at);
-  if (openQuote(before) !== "" || /--|\/\*|\\|\?\d|\$\$|\$[A-Za-z_]+\$/.test(query)) return undefined;
+  if (openQuote(before) !== "" || /--|#|\/\*|\\|\?\d|\$\$|\$[A-Za-z_]+\$/.test(query)) return undefined;
   const use = textBehind(map, "use")?.text ?? "";
   const url = textBehind(entryOf(entryOf(outline.tree, "resources")?.value, use)?.value, "url")?.text ?? "";
   const list = entryOf(map, "params")?.value;
@@ -122,11 +123,9 @@ function byParam(
   const count = list?.items.length ?? 0;
   const marks = (part: string) => part.split("?").length - 1;
   const isNext = marks(before) === count && !query.slice(found.at + found.source.length).includes("?");
-  const sign = /^postgres(?:ql)?:/.test(url)
-    ? `$${count + 1}`
-    : /^sqlite:/.test(url) && isNext
-      ? "?"
-      : undefined;
+  const kind = url.startsWith("sqlite:") ? "sqlite" : kindOfServer(url);
+  const byOrder = kind !== undefined && isNext ? "?" : undefined;
+  const sign = kind === "postgres" ? `$${count + 1}` : byOrder;
   const replaced = sign && replacement(text, found, sign, map.isFlow);
   if (!replaced) return undefined;
   const written = inQuotes(`\${{${found.source}}}`);

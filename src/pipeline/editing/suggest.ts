@@ -117,7 +117,7 @@ interface FieldPlace {
 const alternatives: readonly (readonly string[])[] = [
   [...httpMethods, "request"],
   bodyFields,
-  ["query", "statements"],
+  ["query", "statements", "file"],
   ["role", "label", "placeholder", "test-id", "css"],
   ["use", "include"],
 ];
@@ -126,6 +126,7 @@ const alternatives: readonly (readonly string[])[] = [
 const exclusivePairs: readonly (readonly [string, string])[] = [
   ...["get", "head"].flatMap((method) => bodyFields.map((body) => [method, body] as const)),
   ["statements", "params"],
+  ["file", "params"],
   ["label", "text"],
   ["placeholder", "text"],
 ];

@@ -56,7 +56,7 @@ steps:
 resources:
   database:
     type: sql
-    url: "sqlite::memory:" # or sqlite:data.db, or postgres://user@host:5432/database
+    url: "sqlite::memory:" # or sqlite:data.db, or postgres:// or mysql://user@host/database
 
 steps:
   - name: a table with two rows

@@ -3,39 +3,99 @@ import { hasExpression, markedSource, splitText } from "../file/textPieces.ts";
 import { quoted, suggestion } from "../mistakes/problem.ts";
 
 const sqliteModes = ["ro", "rw", "rwc"] as const;
+
+/** What each kind of server can be told in the query of its address, beside `host`. The kinds of TLS are PostgreSQL's. */
+const tlsParameters = ["sslmode", "sslrootcert", "sslcert", "sslkey"] as const;
 const postgresParameters = [
+  ...tlsParameters,
   "application_name",
   "channel_binding",
-  "host",
   "options",
   "schema",
-  "sslcert",
-  "sslkey",
-  "sslmode",
-  "sslrootcert",
   "target_session_attrs",
 ] as const;
-/** What is for pools and for sessions that last, in addresses of providers, Prisma and libpq. A step has one session and its `timeout`. */
+type Parameter = (typeof postgresParameters)[number];
+
+/** Other names of these, in lower case and without `-` and `_`: MySQL's own, and those of Prisma and of other libraries. */
+const otherNames: ReadonlyMap<string, Parameter | "host"> = new Map([
+  ["ssl", "sslmode"],
+  ["sslaccept", "sslmode"],
+  ["tls", "sslmode"],
+  ["usessl", "sslmode"],
+  ["sslca", "sslrootcert"],
+  ["socket", "host"],
+  ["unixsocket", "host"],
+] as const);
+
+/**
+ * What is for pools, for sessions that last, and for how a library shows values, in addresses of providers, Prisma, libpq and JDBC; named
+ * likewise. A step has one session and its `timeout`.
+ */
 const withoutEffect = new Set([
-  "connect_timeout",
-  "connection_limit",
+  "allowpublickeyretrieval",
+  "autoreconnect",
+  "characterencoding",
+  "charset",
+  "collation",
+  "connecttimeout",
+  "connectionlimit",
+  "getserverpublickey",
   "gssencmode",
   "keepalives",
-  "keepalives_count",
-  "keepalives_idle",
-  "keepalives_interval",
+  "keepalivescount",
+  "keepalivesidle",
+  "keepalivesinterval",
+  "loc",
+  "multistatements",
+  "parsetime",
   "pgbouncer",
-  "pool_timeout",
-  "socket_timeout",
+  "pooltimeout",
+  "reconnect",
+  "servertimezone",
+  "sockettimeout",
   "sslsni",
-  "statement_cache_size",
-  "tcp_user_timeout",
+  "statementcachesize",
+  "supa",
+  "tcpusertimeout",
+  "timezone",
+  "uselibpqcompat",
+  "useunicode",
 ]);
+
+/** From the weakest to the strictest. */
+const tlsModes = ["disable", "allow", "prefer", "require", "verify-ca", "verify-full"];
 /** What some of the parameters can be. */
-const choices: Readonly<Partial<Record<(typeof postgresParameters)[number], readonly string[]>>> = {
+const choices: Readonly<Partial<Record<Parameter, readonly string[]>>> = {
   channel_binding: ["disable", "prefer", "require"],
-  sslmode: ["disable", "allow", "prefer", "require", "verify-ca", "verify-full"],
+  sslmode: tlsModes,
   target_session_attrs: ["any", "read-write", "read-only", "primary", "standby"],
+};
+/** The same in MySQL's words, and in those of Prisma and of other libraries. */
+const otherModes: ReadonlyMap<string, string> = new Map([
+  ["0", "disable"],
+  ["false", "disable"],
+  ["disabled", "disable"],
+  ["preferred", "prefer"],
+  ["accept_invalid_certs", "require"],
+  ["no-verify", "require"],
+  ["required", "require"],
+  ["skip-verify", "require"],
+  ['{"rejectunauthorized":false}', "require"],
+  ["verify_ca", "verify-ca"],
+  ["1", "verify-full"],
+  ["strict", "verify-full"],
+  ["true", "verify-full"],
+  ["verify_identity", "verify-full"],
+  ['{"rejectunauthorized":true}', "verify-full"],
+]);
+
+const server = {
+  /** A name, an address, or the path of a socket; with PostgreSQL of its folder. */
+  host: z.string(),
+  port: z.string(),
+  user: z.string(),
+  password: z.string(),
+  database: z.string(),
 };
 
 /** A parsed database address. Each part may contain `${{ env.NAME }}`, which the runner replaces. */
@@ -50,13 +110,13 @@ export const databaseSchema = z.discriminatedUnion("kind", [
   }),
   z.object({
     kind: z.literal("postgres"),
-    /** A name, an address, or the folder of a socket. */
-    host: z.string(),
-    port: z.string(),
-    user: z.string(),
-    password: z.string(),
-    database: z.string(),
+    ...server,
     parameters: z.partialRecord(z.enum(postgresParameters), z.string()),
+  }),
+  z.object({
+    kind: z.literal("mysql"),
+    ...server,
+    parameters: z.partialRecord(z.enum(tlsParameters), z.string()),
   }),
   /** The whole address comes from the environment, so only the runner can parse it. */
   z.object({ kind: z.literal("environment"), url: z.string() }),
@@ -64,12 +124,15 @@ export const databaseSchema = z.discriminatedUnion("kind", [
 
 export type DatabaseAddress = Readonly<z.infer<typeof databaseSchema>>;
 export type PostgresAddress = Extract<DatabaseAddress, { kind: "postgres" }>;
+export type MysqlAddress = Extract<DatabaseAddress, { kind: "mysql" }>;
+export type ServerAddress = PostgresAddress | MysqlAddress;
 
 type ReadUrl =
   | { readonly kind: "valid"; readonly database: DatabaseAddress }
   | { readonly kind: "invalid"; readonly problem: string };
 
-const wellFormed = "a `url` is `sqlite:orders.db`, `sqlite::memory:` or `postgres://user@host:5432/database`";
+const wellFormed =
+  "a `url` is `sqlite:orders.db`, `sqlite::memory:`, `postgres://user@host:5432/database` or `mysql://user@host:3306/database`";
 
 /**
  * Parses a database's address. It is split before the environment's values are inserted, so that a password needs no
@@ -79,13 +142,22 @@ export function readDatabaseUrl(written: string): ReadUrl {
   // A file of variables that is read by a program which knows no quotes has them in its values.
   const url = /^(["'])(.*)\1$/s.exec(written.trim())?.[2] ?? written;
   if (url.startsWith("sqlite:")) return readSqliteUrl(url.slice("sqlite:".length));
-  // SQLAlchemy names its driver too.
-  if (/^postgres(?:ql)?(?:\+\w+)?:\/\//.test(url)) return readPostgresUrl(url);
+  const kind = kindOfServer(url);
+  if (kind !== undefined) return readServerUrl(kind, url);
   if (url.trimStart().startsWith("${{")) return valid({ kind: "environment", url: url.trim() });
   const scheme = /^[A-Za-z][A-Za-z0-9+.-]*(?=:)/.exec(url)?.[0];
   if (scheme === undefined) return invalid(`this is no address of a database: ${wellFormed}`);
-  const near = suggestion(`${scheme}:`, ["sqlite:", "postgres:", "postgresql:"]);
-  return invalid(`a database is reached by sqlite: or postgres://, not by \`${quoted(scheme)}:\`${near}`);
+  const near = suggestion(`${scheme}:`, ["sqlite:", "postgres:", "postgresql:", "mysql:", "mariadb:"]);
+  return invalid(
+    `a database is reached by sqlite:, postgres:// or mysql://, not by \`${quoted(scheme)}:\`${near}`,
+  );
+}
+
+/** What an address is one of, by its beginning; undefined for one of no server. SQLAlchemy names its driver too. */
+export function kindOfServer(url: string): ServerAddress["kind"] | undefined {
+  const [, name] = /^(postgres(?:ql)?|mysql2?|mariadb)(?:\+\w+)?:\/\//.exec(url) ?? [];
+  if (name === undefined) return undefined;
+  return name.startsWith("postgres") ? "postgres" : "mysql";
 }
 
 function readSqliteUrl(rest: string): ReadUrl {
@@ -108,7 +180,7 @@ function readSqliteUrl(rest: string): ReadUrl {
   );
 }
 
-function readPostgresUrl(url: string): ReadUrl {
+function readServerUrl(kind: ServerAddress["kind"], url: string): ReadUrl {
   const { text, restored } = withoutReferences(url);
   const parts = /^[a-z0-9+_]+:\/\/(?:([^/?#]*)@)?([^/?#]*)(?:\/([^?#]*))?(?:\?([^#]*))?$/.exec(text);
   const [, who = "", where = "", database = "", query = ""] = parts ?? [];
@@ -121,50 +193,68 @@ function readPostgresUrl(url: string): ReadUrl {
   if (host === undefined || host.includes(",")) {
     return invalid("an address names one host, such as `db.example:5432`");
   }
-  const parameters = readParameters(query, restored);
+  const parameters = readParameters(kind, query, restored);
   if (parameters.kind === "invalid") return parameters;
   const colon = who.indexOf(":");
   try {
     const read = (part: string) => restored(decodeURIComponent(part));
-    const { host: socket, ...others } = parameters.values;
-    return valid({
-      kind: "postgres",
+    const { values, socket } = parameters;
+    const address = {
       host: socket ?? (read(host.replace(/^\[(.*)\]$/, "$1")) || "localhost"),
-      port: read(port ?? "") || "5432",
+      port: read(port ?? "") || (kind === "postgres" ? "5432" : "3306"),
       user: read(colon === -1 ? who : who.slice(0, colon)),
       password: colon === -1 ? "" : read(who.slice(colon + 1)),
       database: read(database),
-      parameters: others,
-    });
+    };
+    return valid({ kind, ...address, parameters: values });
   } catch {
     return invalid("a % in an address begins a character's code, such as %40; a % itself is %25");
   }
 }
 
 type Parameters =
-  | { readonly kind: "valid"; readonly values: PostgresAddress["parameters"] }
+  | {
+      readonly kind: "valid";
+      readonly values: Partial<Record<Parameter, string>>;
+      readonly socket: string | undefined;
+    }
   | { readonly kind: "invalid"; readonly problem: string };
 
-function readParameters(query: string, restored: (text: string) => string): Parameters {
-  const values: PostgresAddress["parameters"] = {};
+function readParameters(
+  kind: ServerAddress["kind"],
+  query: string,
+  restored: (text: string) => string,
+): Parameters {
+  const names = kind === "postgres" ? postgresParameters : tlsParameters;
+  const values: Partial<Record<Parameter, string>> = {};
+  let socket: string | undefined;
   for (const [written, value] of new URLSearchParams(query)) {
-    if (withoutEffect.has(written)) continue;
-    const name = postgresParameters.find((known) => known === written);
-    if (name === undefined) {
-      const near = suggestion(written, postgresParameters);
-      return invalid(
-        `an address has no \`${quoted(written)}\`${near || `; it can have ${postgresParameters.join(", ")}`}`,
-      );
-    }
+    const plain = written.toLowerCase().replace(/[-_]/g, "");
+    if (withoutEffect.has(plain)) continue;
     const chosen = restored(value);
-    const known = choices[name];
-    if (known !== undefined && !hasExpression(chosen) && !known.includes(chosen)) {
-      const near = suggestion(chosen, known);
-      return invalid(`\`${name}\` is one of ${known.join(", ")}, not \`${quoted(chosen)}\`${near}`);
+    const meant = otherNames.get(plain) ?? plain;
+    if (meant === "host") {
+      socket = chosen;
+      continue;
     }
-    values[name] = chosen;
+    const name = names.find((known) => known.replaceAll("_", "") === meant);
+    if (name === undefined) {
+      const all = [...names, kind === "postgres" ? "host" : "socket"].sort();
+      const near = suggestion(written, all);
+      return invalid(`an address has no \`${quoted(written)}\`${near || `; it can have ${all.join(", ")}`}`);
+    }
+    const known = choices[name];
+    const mode = name === "sslmode" ? otherModes.get(chosen.toLowerCase().replace(/\s/g, "")) : undefined;
+    const put = mode ?? chosen;
+    if (known !== undefined && !hasExpression(put) && !known.includes(put)) {
+      const near = suggestion(chosen, known);
+      return invalid(`\`${written}\` is one of ${known.join(", ")}, not \`${quoted(chosen)}\`${near}`);
+    }
+    // Of two names of one thing, as in `sslmode=require&sslaccept=strict`, the stricter counts.
+    const isStricter = tlsModes.indexOf(put) > tlsModes.indexOf(values[name] ?? "");
+    if (name !== "sslmode" || isStricter || hasExpression(put)) values[name] = put;
   }
-  return { kind: "valid", values };
+  return { kind: "valid", values, socket };
 }
 
 /** The text with a placeholder for each reference, and a function that restores the references in a part of it. */

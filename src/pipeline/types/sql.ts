@@ -4,7 +4,7 @@ import { checkShape } from "../file/checkShape.ts";
 import type { FieldTexts } from "../file/fieldTexts.ts";
 import { timeoutBounds, timeoutValues } from "../file/fieldTexts.ts";
 import type { StepReading } from "../file/readValues.ts";
-import { checkNumbers, readTimeout } from "../file/readValues.ts";
+import { checkFilePath, checkNumbers, readTimeout } from "../file/readValues.ts";
 import { hasExpression } from "../file/textPieces.ts";
 import { type DeepReadonly, duration, everyStep, nonEmpty, plannedStep, that } from "../file/values.ts";
 import type { Path } from "../file/yamlSource.ts";
@@ -34,6 +34,7 @@ const sqlStepFileSchema = z.strictObject({
       .array(z.union([nonEmpty, z.strictObject({ query: nonEmpty, params: z.optional(params) })], aStatement))
       .check(z.minLength(1)),
   ),
+  file: z.optional(nonEmpty),
   timeout: z.optional(duration),
   expect: z.optional(
     z.strictObject({
@@ -49,7 +50,7 @@ type SqlStepFile = z.infer<typeof sqlStepFileSchema>;
 
 const paramsText = {
   meaning:
-    "The values for the statement's parameters (`?` in SQLite, `$1` and so on in PostgreSQL), in their order.",
+    "The values for the statement's parameters (`?` in SQLite and MySQL, `$1` and so on in PostgreSQL), in their order.",
   byDefault: "none",
 };
 
@@ -59,13 +60,14 @@ const resourceTexts: FieldTexts = {
     meaning:
       "The database's address. A file is named against the project's folder. A password comes from the environment only.",
     bounds:
-      "`sqlite:<path>`, `sqlite::memory:`, `postgres://user@host:5432/database`, or one of these out of the environment",
+      "`sqlite:<path>`, `sqlite::memory:`, `postgres://user@host:5432/database`, `mysql://user@host:3306/database` (also MariaDB), or one of these out of the environment",
     values: [
       '"sqlite::memory:"',
       "sqlite:data.db",
       "sqlite:data.db?mode=rwc",
       "sqlite:data.db?mode=ro",
       '"postgres://app:${{ env.DB_PASSWORD }}@127.0.0.1:5432/shop"',
+      '"mysql://app:${{ env.DB_PASSWORD }}@127.0.0.1:3306/shop"',
       "${{ env.DATABASE_URL }}",
     ],
   },
@@ -83,10 +85,16 @@ const stepTexts: FieldTexts = {
   params: paramsText,
   statements: {
     meaning:
-      "Several statements that are one transaction: all of them or none. Each is a text, or a map with `query` and `params`.",
+      "Several statements that are one transaction: all of them or none. Each is a text, or a map with `query` and `params`. In MySQL, what changes tables commits by itself.",
   },
   "statements.query": { meaning: "One statement of the transaction." },
   "statements.params": paramsText,
+  file: {
+    meaning:
+      "A file of statements, by a fixed path against the project's folder, run as the database runs several at once: PostgreSQL as one transaction, SQLite and MySQL one by one. Nothing is filled in within it.",
+    bounds: "at most 1 MiB",
+    values: ["fixtures.sql"],
+  },
   timeout: {
     meaning: "How long this step may take as a whole.",
     byDefault: "the resource's, else `10s`",
@@ -112,8 +120,8 @@ const stepTexts: FieldTexts = {
 
 export const sqlType: ResourceType<SqlStep> = {
   type: "sql",
-  meaning: "Runs statements on SQLite or PostgreSQL and looks at what they return.",
-  actions: "`query` or `statements`",
+  meaning: "Runs statements on SQLite, PostgreSQL or MySQL and looks at what they return.",
+  actions: "`query`, `statements` or `file`",
   file: { resource: sqlResourceSchema, step: sqlStepFileSchema },
   texts: { resource: resourceTexts, step: stepTexts },
   snippets: {
@@ -131,10 +139,10 @@ export const sqlType: ResourceType<SqlStep> = {
       return undefined;
     }
     const { database } = read;
-    if (database.kind === "postgres" && database.password !== "" && !hasExpression(database.password)) {
+    if ("password" in database && database.password !== "" && !hasExpression(database.password)) {
       problems.add(
         [...path, "url"],
-        `a password doesn't belong into the file; take it from the environment, such as \`postgres://app:\${{ env.DB_PASSWORD }}@host/database\``,
+        `a password doesn't belong into the file; take it from the environment, such as \`${database.kind}://app:\${{ env.DB_PASSWORD }}@host/database\``,
       );
     }
     return (step, reading) => {
@@ -151,45 +159,55 @@ interface SqlResource {
   readonly database: DatabaseAddress;
 }
 
-type Statement = SqlStep["statements"][number];
+type Work = SqlStep["work"];
+type Statement = Extract<Work, { kind: "statements" }>["statements"][number];
 
-/** Resolves a step against its resource. @returns undefined when it has no statement. */
+/** Resolves a step against its resource. @returns undefined when it has nothing to run. */
 function readSqlStep(file: SqlStepFile, resource: SqlResource, reading: StepReading): SqlStep | undefined {
   const { path, problems } = reading;
-  const statements = readStatements(file, reading);
-  const [first] = statements;
-  if (first === undefined) {
-    problems.add(path, "this step does nothing; an sql step has `query` or `statements`");
+  const actions = (["query", "statements", "file"] as const).filter((name) => file[name] !== undefined);
+  const [action, second] = actions;
+  if (action === undefined) {
+    problems.add(path, "this step does nothing; an sql step has `query`, `statements` or `file`");
     return undefined;
   }
+  if (second !== undefined) {
+    problems.addToName([...path, second], `a step has \`${action}\` or \`${second}\`, not both`);
+  }
+  if (file.params !== undefined && action !== "query") {
+    problems.addToName([...path, "params"], withoutQuery[action]);
+  }
+  const work = readWork(file, reading);
   checkNumbers(file.expect?.rows, [...path, "expect", "rows"], reading);
   return {
     type: "sql",
-    name: file.name ?? nameOf(first, statements.length),
+    name: file.name ?? nameOf(work),
     use: file.use,
     database: resource.database,
-    statements,
-    isTransaction: file.statements !== undefined,
+    work,
     timeoutMilliseconds: readTimeout({ file, path }, resource, problems),
     expect: { rows: file.expect?.rows, rowCount: file.expect?.["row-count"] },
   };
 }
 
-function readStatements(file: SqlStepFile, reading: StepReading): readonly Statement[] {
+/** Why there are no `params` beside these. */
+const withoutQuery = {
+  statements:
+    "`params` go with a `query`; in `statements` each statement has its own: `{ query: …, params: […] }`",
+  file: "`params` go with a `query`; nothing is filled in within a file",
+};
+
+function readWork(file: SqlStepFile, reading: StepReading): Work {
   const { path, problems } = reading;
   if (file.query !== undefined) {
-    if (file.statements !== undefined) {
-      problems.addToName([...path, "statements"], "a step has `query` or `statements`, not both");
-    }
-    return [readStatement(file.query, file.params, path, [...path, "query"], reading)];
+    const statement = readStatement(file.query, file.params, path, [...path, "query"], reading);
+    return { kind: "statements", statements: [statement], isTransaction: false };
   }
-  if (file.params !== undefined) {
-    problems.addToName(
-      [...path, "params"],
-      "`params` go with a `query`; in `statements` each statement has its own: `{ query: …, params: […] }`",
-    );
+  if (file.statements === undefined) {
+    checkFilePath(file.file ?? "", [...path, "file"], problems);
+    return { kind: "file", path: file.file ?? "" };
   }
-  return (file.statements ?? []).map((entry, index) => {
+  const statements = file.statements.map((entry, index) => {
     const at = [...path, "statements", index];
     const { query, params } = typeof entry === "string" ? { query: entry, params: undefined } : entry;
     const textAt = typeof entry === "string" ? at : [...at, "query"];
@@ -199,6 +217,7 @@ function readStatements(file: SqlStepFile, reading: StepReading): readonly State
     }
     return readStatement(query, params, at, textAt, reading);
   });
+  return { kind: "statements", statements, isTransaction: true };
 }
 
 function readStatement(
@@ -213,9 +232,11 @@ function readStatement(
   return { text, params: params ?? [] };
 }
 
-function nameOf({ text }: Statement, count: number): string {
-  const line = text.trim().split("\n", 1)[0] ?? text;
-  return quoted(line) + (count > 1 ? ` (and ${count - 1} more)` : "");
+function nameOf(work: Work): string {
+  if (work.kind === "file") return quoted(work.path);
+  const [first, ...others] = work.statements;
+  const line = first?.text.trim().split("\n", 1)[0] ?? "";
+  return quoted(line) + (others.length > 0 ? ` (and ${others.length} more)` : "");
 }
 
 /** A step that runs statements and checks what the last one returns, resolved against its resource and ready to run. */
@@ -223,10 +244,17 @@ export const sqlStepSchema = z.object({
   type: z.literal("sql"),
   ...plannedStep,
   database: databaseSchema,
-  /** At least one. `params` are the values of `?` or `$1`, `$2`, …; any JSON values. */
-  statements: z.array(z.object({ text: z.string(), params: z.array(z.unknown()) })).check(z.minLength(1)),
-  /** Whether they run as one transaction. */
-  isTransaction: z.boolean(),
+  work: z.discriminatedUnion("kind", [
+    z.object({
+      kind: z.literal("statements"),
+      /** At least one. `params` are the values of `?` or `$1`, `$2`, …; any JSON values. */
+      statements: z.array(z.object({ text: z.string(), params: z.array(z.unknown()) })).check(z.minLength(1)),
+      /** Whether they run as one transaction. */
+      isTransaction: z.boolean(),
+    }),
+    /** A file of statements, against the project's folder. */
+    z.object({ kind: z.literal("file"), path: z.string() }),
+  ]),
   timeoutMilliseconds: z.number(),
   expect: z.object({
     /** Each compared by subset, see `jsonMismatches`. */

@@ -29,7 +29,7 @@ export function transactionWord(text: string): string | undefined {
 }
 
 /** Where the first statement begins. */
-function startOf(text: string): number {
+export function startOf(text: string): number {
   let start = 0;
   for (;;) {
     const end = endOfNothing(text, start);
@@ -39,8 +39,9 @@ function startOf(text: string): number {
 }
 
 function endOfNothing(text: string, start: number): number {
-  if (text.startsWith("--", start)) return behind(text, "\n", start);
-  if (text.startsWith("/*", start)) return behind(text, "*/", start + 2);
+  if (text.startsWith("--", start) || text.startsWith("#", start)) return behind(text, "\n", start);
+  // What stands in `/*! */` is run by MySQL and MariaDB.
+  if (/^\/\*(?!M?!)/.test(text.slice(start, start + 4))) return behind(text, "*/", start + 2);
   return /[\s;]/.test(text.charAt(start)) ? start + 1 : start;
 }
 

@@ -1,5 +1,6 @@
 import pg from "pg";
 import { asJson } from "../step/jsonMismatches.ts";
+import { exactNumber, parseExactly } from "./exactNumbers.ts";
 
 /**
  * A column's value for JSON. Booleans, JSON, arrays of common types, and numbers that JSON can hold exactly keep their
@@ -16,7 +17,7 @@ export function postgresToJson(value: unknown, type: number): unknown {
       return value === "t";
     case json:
     case jsonb:
-      return JSON.parse(value, exactly);
+      return parseExactly(value);
     case float4:
     case float8:
       return Number.isFinite(Number(value)) ? Number(value) : value;
@@ -40,25 +41,6 @@ export function jsonToPostgres(value: unknown, isArray: boolean): unknown {
   if (value === null) return null;
   if (isArray && Array.isArray(value)) return value.map((item) => jsonToPostgres(item, true));
   return typeof value === "string" ? value : asJson(value);
-}
-
-/** A reviver: a number that JavaScript can't hold exactly becomes its text. */
-function exactly(_: string, value: unknown, context?: { readonly source?: string }): unknown {
-  if (typeof value !== "number") return value;
-  const source = context?.source ?? String(value);
-  const isWhole = /^-?\d+$/.test(source);
-  return Number.isFinite(value) && (!isWhole || Number.isSafeInteger(value)) ? value : source;
-}
-
-/** The number if it is exact, apart from trailing zeros; otherwise the text. */
-function exactNumber(text: string): number | string {
-  const digits = text.includes(".") ? text.replace(/\.?0+$/, "") : text;
-  const point = digits.indexOf(".");
-  const decimals = point === -1 ? 0 : digits.length - point - 1;
-  const number = Number(digits);
-  const isExact =
-    decimals === 0 ? Number.isSafeInteger(number) : decimals <= 100 && number.toFixed(decimals) === digits;
-  return isExact ? number : text;
 }
 
 function itemsToJson(items: unknown, type: number): unknown {

@@ -1,23 +1,31 @@
 import { parseJson } from "../../pipeline/expression/value.ts";
 import { type DatabaseAddress, readDatabaseUrl } from "../../pipeline/types/databaseUrl.ts";
 import type { SqlStep } from "../../pipeline/types/sql.ts";
+import { isBlank } from "../../pipeline/types/statementText.ts";
+import { readProjectFile } from "../../project/projectFile.ts";
 import { duration } from "../../text/time.ts";
 import type { Mask } from "../mask/mask.ts";
 import { describeMismatches, showValue } from "../step/jsonMismatches.ts";
 import { failed, type StepContext, type StepOutcome, succeeded } from "../step/stepContext.ts";
 import { type StepResult, tooLarge } from "../step/stepResult.ts";
-import { mostText, NoConnection, type ReadRows, type SqlConnection, type Stopped } from "./sqlConnection.ts";
+import { ServerConnection, type Session } from "./serverConnection.ts";
+import {
+  mostText,
+  NoConnection,
+  type ReadRows,
+  type SqlConnection,
+  type SqlWork,
+  type Stopped,
+} from "./sqlConnection.ts";
 import { SqliteConnection } from "./sqliteConnection.ts";
 
 /** Runs the step's statements on its resource's database, and checks what the last one returned. */
 export async function runSqlStep(step: SqlStep, stepContext: StepContext): Promise<StepOutcome> {
   const found = databaseOf(step.database);
   if (found.kind === "invalid") return failed(found.problem);
-  for (const [index, { text }] of step.statements.entries()) {
-    stepContext.log.note(
-      step.isTransaction ? `${index + 1} of ${step.statements.length}: ${firstLine(text)}` : firstLine(text),
-    );
-  }
+  const read = readWork(step.work, stepContext);
+  if (read.kind === "invalid") return failed(read.problem);
+  const { work } = read;
   const timeout = AbortSignal.timeout(step.timeoutMilliseconds);
   const signal = AbortSignal.any([timeout, stepContext.signal]);
   const opened = await openConnection(step.use, found.database, stepContext, signal);
@@ -28,16 +36,8 @@ export async function runSqlStep(step: SqlStep, stepContext: StepContext): Promi
   }
   const { connection } = opened;
   const began = performance.now();
-  const outcome = await unlessAborted(signal, () =>
-    connection.run(
-      {
-        statements: step.statements,
-        isTransaction: step.isTransaction,
-        lockPatienceMilliseconds: Math.floor(step.timeoutMilliseconds / 2),
-      },
-      stepContext.log.note,
-    ),
-  );
+  const lockPatience = Math.floor(step.timeoutMilliseconds / 2);
+  const outcome = await unlessAborted(signal, () => connection.run(work, stepContext.log.note, lockPatience));
   if (outcome === undefined) return failed(await stopped(step, stepContext, connection));
   if (outcome.kind === "failed") {
     if (connection.isLost) await stepContext.shared.forget(connection);
@@ -50,6 +50,29 @@ export async function runSqlStep(step: SqlStep, stepContext: StepContext): Promi
   await saveRows(rows, stepContext);
   const lines = [...checkRows(step.expect, rows, stepContext.mask), ...stepContext.results.problems()];
   return lines.length === 0 ? succeeded : failed(lines.join("\n"));
+}
+
+type ReadWork =
+  | { readonly kind: "valid"; readonly work: SqlWork }
+  | { readonly kind: "invalid"; readonly problem: string };
+
+/** Notes what is run, and reads a file of statements. */
+function readWork(work: SqlStep["work"], { log, root }: Pick<StepContext, "log" | "root">): ReadWork {
+  if (work.kind === "statements") {
+    const { isTransaction, statements } = work;
+    for (const [index, { text }] of statements.entries()) {
+      log.note(isTransaction ? `${index + 1} of ${statements.length}: ${firstLine(text)}` : firstLine(text));
+    }
+    return { kind: "valid", work };
+  }
+  const { path } = work;
+  log.note(path);
+  const read = readProjectFile(root, path, largestFile);
+  const invalid = (problem: string): ReadWork => ({ kind: "invalid", problem: `\`${path}\` ${problem}` });
+  if (read.kind === "unreadable") return invalid(`can't be read: ${read.problem}`);
+  if (!read.isWhole) return invalid("is larger than 1 MiB, the most that is run");
+  if (isBlank(read.text)) return invalid("holds no statement");
+  return { kind: "valid", work: { kind: "script", name: path, text: read.text } };
 }
 
 /** What an sql step gives to expressions. */
@@ -145,7 +168,7 @@ function parsed(row: string): unknown {
   return JSON.parse(row);
 }
 
-/** In UTF-16 units. */
+/** Of the rows that are kept, in UTF-16 units, and of a file of statements, in bytes. */
 const largestFile = 1024 * 1024;
 
 /** Saves the rows with the run as `rows.json`, up to its limit; a note says when some are left out. */
@@ -199,18 +222,22 @@ async function connect(
   stepContext: StepContext,
   signal: AbortSignal,
 ): Promise<SqlConnection> {
+  const onServer = (open: () => Promise<Session>) =>
+    stepContext.shared.get(ServerConnection, resource, async () => new ServerConnection(await open()));
   switch (database.kind) {
     case "sqlite-memory":
     case "sqlite-file":
       return stepContext.shared.get(SqliteConnection, resource, () =>
         SqliteConnection.open(database, stepContext, signal),
       );
+    // Loaded on demand: few runs need a server's library.
     case "postgres": {
-      // Loaded on demand: few runs need the library.
-      const { PostgresConnection } = await import("./postgresConnection.ts");
-      return stepContext.shared.get(PostgresConnection, resource, () =>
-        PostgresConnection.open(database, stepContext, signal),
-      );
+      const { PostgresSession } = await import("./postgresSession.ts");
+      return onServer(() => PostgresSession.open(database, stepContext, signal));
+    }
+    case "mysql": {
+      const { MysqlSession } = await import("./mysqlSession.ts");
+      return onServer(() => MysqlSession.open(database, stepContext, signal));
     }
     default:
       return database satisfies never;

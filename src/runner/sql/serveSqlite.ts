@@ -1,6 +1,6 @@
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { describeError } from "../../contract/errors.ts";
-import { isBlank } from "../../pipeline/types/statementText.ts";
+import { isBlank, startOf } from "../../pipeline/types/statementText.ts";
 import { duration } from "../../text/time.ts";
 import { asJson } from "../step/jsonMismatches.ts";
 import {
@@ -38,7 +38,7 @@ export function serveSqlite(channel: Channel): void {
       case "run":
         return opened === undefined
           ? { kind: "failed", problem: "the database isn't open" }
-          : runStatements(opened, request);
+          : runWork(opened, request.work, request.lockPatienceMilliseconds);
       default:
         return request satisfies never;
     }
@@ -62,32 +62,44 @@ interface Opened {
   readonly isReadOnly: boolean;
 }
 
-/** Runs statements in order, as one transaction if so requested. Never throws. */
-function runStatements(opened: Opened, work: SqlWork): SqlOutcome {
-  const { database } = opened;
-  const { isTransaction, lockPatienceMilliseconds, statements } = work;
+/** Never throws. */
+function runWork(opened: Opened, work: SqlWork, lockPatienceMilliseconds: number): SqlOutcome {
+  opened.database.exec(`pragma busy_timeout = ${lockPatienceMilliseconds}`);
+  const describe = (error: unknown) =>
+    error instanceof StatementProblem
+      ? error.message
+      : describeSqliteProblem(error, { ...opened, lockPatienceMilliseconds });
+  return work.kind === "script" ? runScript(opened, work, describe) : runStatements(opened, work, describe);
+}
+
+/** Runs statements in order, as one transaction if so requested. */
+function runStatements(
+  { database, isReadOnly }: Opened,
+  work: Extract<SqlWork, { kind: "statements" }>,
+  describe: (error: unknown) => string,
+): SqlOutcome {
+  const { isTransaction, statements } = work;
   let index = 0;
   let rows: ReadRows = new RowReader().end(0);
   let isOpen = false;
   try {
-    database.exec(`pragma busy_timeout = ${lockPatienceMilliseconds}`);
     if (isTransaction) {
       // `immediate`: SQLite doesn't wait for the lock when a read transaction becomes a write transaction.
-      database.exec(opened.isReadOnly ? "begin" : "begin immediate");
+      database.exec(isReadOnly ? "begin" : "begin immediate");
       isOpen = true;
     }
     for (const { text, params } of statements) {
-      rows = runStatement(database, text, params);
+      const { rest, run } = prepare(database, text);
+      // Only the first statement is prepared; others would be ignored silently.
+      if (!isBlank(rest)) throw new StatementProblem(severalStatements);
+      rows = run(params);
       index += 1;
     }
     if (isTransaction) database.exec("commit");
     return { kind: "done", rows };
   } catch (error) {
     if (isOpen) undo(database);
-    const problem =
-      error instanceof StatementProblem
-        ? error.message
-        : describeSqliteProblem(error, { ...opened, lockPatienceMilliseconds });
+    const problem = describe(error);
     return {
       kind: "failed",
       problem: isOpen || !isTransaction ? describeStatementProblem(work, index, problem) : problem,
@@ -95,22 +107,55 @@ function runStatements(opened: Opened, work: SqlWork): SqlOutcome {
   }
 }
 
+/** Runs a file's statements one by one. */
+function runScript(
+  { database }: Opened,
+  { name, text }: Extract<SqlWork, { kind: "script" }>,
+  describe: (error: unknown) => string,
+): SqlOutcome {
+  let left = text;
+  let rows: ReadRows = new RowReader().end(0);
+  try {
+    while (!isBlank(left)) {
+      left = left.slice(startOf(left));
+      const { rest, run } = prepare(database, left);
+      rows = run([]);
+      left = rest;
+    }
+    return { kind: "done", rows };
+  } catch (error) {
+    const line = text.slice(0, text.length - left.length).split("\n").length;
+    const problem = `${name}: line ${line}: ${describe(error)}`;
+    // What the file has begun.
+    undo(database);
+    return { kind: "failed", problem };
+  }
+}
+
 class StatementProblem extends Error {}
 
-function runStatement(database: DatabaseSync, text: string, params: readonly unknown[]): ReadRows {
+/** Prepares the first statement of a text. */
+function prepare(database: DatabaseSync, text: string): Prepared {
   // Node's own error for an empty text depends on its version.
   if (isBlank(text)) throw new StatementProblem("there is no statement in this text");
   const statement = database.prepare(text);
-  // Only the first statement is prepared; others would be ignored silently.
-  if (!isBlank(text.slice(statement.sourceSQL.length))) throw new StatementProblem(severalStatements);
-  const bound = bind(text, params);
-  if (bound.kind === "invalid") throw new StatementProblem(bound.problem);
-  const reader = new RowReader();
-  const before = numberOf(database, "select total_changes() as n");
-  read(statement, bound, reader);
-  const hasChanged = numberOf(database, "select total_changes() as n") !== before;
-  // After a statement that changes no rows, such as `create table`, `changes()` still has the previous count.
-  return reader.end(hasChanged ? numberOf(database, "select changes() as n") : 0);
+  const run = (params: readonly unknown[]) => {
+    const bound = bind(statement.sourceSQL, params);
+    if (bound.kind === "invalid") throw new StatementProblem(bound.problem);
+    const reader = new RowReader();
+    const before = numberOf(database, "select total_changes() as n");
+    read(statement, bound, reader);
+    const hasChanged = numberOf(database, "select total_changes() as n") !== before;
+    // After a statement that changes no rows, such as `create table`, `changes()` still has the previous count.
+    return reader.end(hasChanged ? numberOf(database, "select changes() as n") : 0);
+  };
+  return { rest: text.slice(statement.sourceSQL.length), run };
+}
+
+interface Prepared {
+  /** What stands behind it. */
+  readonly rest: string;
+  readonly run: (params: readonly unknown[]) => ReadRows;
 }
 
 /** Runs the statement row by row. Its parameters were checked before, since Node ignores missing ones. */

@@ -5,21 +5,30 @@ export interface SqlConnection extends AsyncDisposable {
   /**
    * Runs statements in order, one call at a time. Never rejects: a problem is a sentence in the outcome.
    * @param note called with the server's notices.
+   * @param lockPatienceMilliseconds how long to wait for another program's lock, where the client decides that.
    */
-  run(work: SqlWork, note: (line: string) => void): Promise<SqlOutcome>;
+  run(work: SqlWork, note: (line: string) => void, lockPatienceMilliseconds: number): Promise<SqlOutcome>;
   /** Whether what was connected to is gone, so that no statement can run any more. */
   readonly isLost: boolean;
   /** Cancels the running statement and closes the connection. Further calls wait for the first. */
   stop(): Promise<Stopped>;
 }
 
-export interface SqlWork {
-  readonly statements: SqlStep["statements"];
-  /** Whether they are one transaction: all or nothing. */
-  readonly isTransaction: boolean;
-  /** How long to wait for another program's lock, where the client decides that. */
-  readonly lockPatienceMilliseconds: number;
-}
+export type Statement = Extract<SqlStep["work"], { kind: "statements" }>["statements"][number];
+
+export type SqlWork =
+  | {
+      readonly kind: "statements";
+      readonly statements: readonly Statement[];
+      /** Whether they are one transaction: all or nothing. */
+      readonly isTransaction: boolean;
+    }
+  | {
+      readonly kind: "script";
+      /** What the file is called in messages. */
+      readonly name: string;
+      readonly text: string;
+    };
 
 export type SqlOutcome =
   /** What the last statement returned. */
@@ -35,16 +44,23 @@ export class NoConnection extends Error {
   override readonly name = "NoConnection";
 }
 
-/** A statement's problem, and for a transaction the statement's number. @param index counts from 0. */
+/**
+ * A statement's problem, and for a transaction the statement's number.
+ *
+ * @param index counts from 0.
+ * @param committed the last statement that has committed the transaction, from 0.
+ */
 export function describeStatementProblem(
-  { isTransaction, statements }: Pick<SqlWork, "isTransaction" | "statements">,
+  { isTransaction, statements }: Extract<SqlWork, { kind: "statements" }>,
   index: number,
   problem: string,
+  committed?: number,
 ): string {
   if (!isTransaction) return problem;
   const where =
     index < statements.length ? `statement ${index + 1} of ${statements.length}` : "the transaction's end";
-  return `${where}: ${problem}\nthe transaction was undone`;
+  const kept = committed === undefined ? "" : `, but for what statement ${committed + 1} has committed`;
+  return `${where}: ${problem}\nthe transaction was undone${kept}`;
 }
 
 export const severalStatements =

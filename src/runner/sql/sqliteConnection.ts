@@ -56,8 +56,8 @@ export class SqliteConnection implements SqlConnection {
     return this.#child.exitCode !== null || this.#child.signalCode !== null;
   }
 
-  run(work: SqlWork): Promise<SqlOutcome> {
-    return this.#ask({ kind: "run", ...work });
+  run(work: SqlWork, _: unknown, lockPatienceMilliseconds: number): Promise<SqlOutcome> {
+    return this.#ask({ kind: "run", work, lockPatienceMilliseconds });
   }
 
   stop(): Promise<Stopped> {
@@ -194,8 +194,14 @@ export const sqliteRequestSchema = z.discriminatedUnion("kind", [
   }),
   z.object({
     kind: z.literal("run"),
-    statements: z.array(z.object({ text: z.string(), params: z.array(z.unknown()) })),
-    isTransaction: z.boolean(),
+    work: z.discriminatedUnion("kind", [
+      z.object({
+        kind: z.literal("statements"),
+        statements: z.array(z.object({ text: z.string(), params: z.array(z.unknown()) })),
+        isTransaction: z.boolean(),
+      }),
+      z.object({ kind: z.literal("script"), name: z.string(), text: z.string() }),
+    ]),
     lockPatienceMilliseconds: z.int(),
   }),
 ]);

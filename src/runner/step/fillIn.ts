@@ -131,7 +131,7 @@ function piecesOf(text: string): readonly TextPiece[] {
 
 /** The places in a step that hold values of any type, and those of an address. */
 const anyValue =
-  /^\/(?:actions\/\d+\/variables|read\/\d+\/evaluate\/variables|query|body\/(?:value|fields)|expect\/(?:json\/value|rows)|statements\/\d+\/params)$/;
+  /^\/(?:actions\/\d+\/variables|read\/\d+\/evaluate\/variables|query|body\/(?:value|fields)|expect\/(?:json\/value|rows)|work\/statements\/\d+\/params)$/;
 const anAddress = /^\/(?:address|goto|background\/http)(?:\/|$)/;
 
 /** @param path where the value is in its step: `/expect/json`. */

@@ -108,7 +108,7 @@ async function shellOf(name: Shell): Promise<string | undefined> {
   const found = await find(name);
   if (found !== undefined) return found;
   try {
-    if (await canInstall()) await aptInstall(name, "", AbortSignal.timeout(180_000));
+    if (await canInstall()) await aptInstall([name], "", AbortSignal.timeout(180_000));
   } catch (error) {
     console.log(error instanceof Error ? error.message : error);
   }

@@ -77,6 +77,7 @@ describe("values of steps", () => {
         like: [
           "postgres://me:s%40cr3t@[::1]:5432/db?sslmode=require&host=/run",
           `postgres://\${{ env.A }}:\${{ env.B }}@h/d`,
+          `mysql+x://a:\${{ env.B }}@h:3306/d?ssl-mode=REQUIRED&sslaccept=strict&socket=/s`,
           "sqlite:a.db?mode=ro",
           "sqlite::memory:",
           "1.5m",

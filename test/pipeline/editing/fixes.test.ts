@@ -11,6 +11,7 @@ resources:
   sh: { type: cli, env: { LEVEL: 1 } }
   db: { type: sql, url: "sqlite::memory:" }
   pg: { type: sql, url: "postgres://h.test/a" }
+  my: { type: sql, url: "mariadb://h.test/a" }
   other: { type: sql, url: "\${{ env.DB }}" }
   shop: { type: http, base-url: "http://h.test" }
 steps:
@@ -191,6 +192,11 @@ describe("a value that would become a part of a script or a statement", () => {
       "  - use: pg\n    query: |\n      select $1, ${{ inputs.region }}\n    params:\n      - 1\n",
       '  - use: pg\n    query: |\n      select $1, $2\n    params:\n      - 1\n      - "${{ inputs.region }}"\n',
     ],
+    [
+      "  - { use: my, query: 'select ?, ${{ inputs.region }}', params: [1] }\n",
+      '  - { use: my, query: "select ?, ?", params: [1, "${{ inputs.region }}"] }\n',
+    ],
+    ["  - { use: my, query: 'select ${{ inputs.region }} # or' }\n", undefined],
     ["  - use: pg\n    query: select '${{ inputs.region }}'\n", undefined],
     ["  - use: other\n    query: select ${{ inputs.region }}\n", undefined],
   ];

@@ -69,6 +69,7 @@ describe("what is suggested in a pipeline file", () => {
       "query",
       "params",
       "statements",
+      "file",
       "timeout",
       "expect",
       ...around,

@@ -9,6 +9,11 @@ import type { RunnerEnd } from "../../../src/contract/runners.ts";
 import { parsePipeline } from "../../../src/pipeline/parsePipeline.ts";
 import type { ReadPart } from "../../../src/pipeline/partFiles.ts";
 import { LoopbackService } from "../../client/loopbackService.ts";
+import { type MysqlPrograms, mysqlPrograms } from "../../mysql/mysqlPrograms.ts";
+import { StartedMysql } from "../../mysql/startedMysql.ts";
+import { postgresFolder } from "../../postgres/installPostgres.ts";
+import { postgresVariable } from "../../postgres/lentDatabases.ts";
+import { StartedPostgres } from "../../postgres/startedPostgres.ts";
 import { launchTestRun } from "../../runner/launch/launchTestRun.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
 import { peersServer } from "./server.ts";
@@ -51,15 +56,42 @@ function readPart(path: string): ReturnType<ReadPart> {
   return { kind: "read", text: readFileSync(join(folder, path), "utf8") };
 }
 
+const held = new AsyncDisposableStack();
+const [mysql] = mysqlPrograms();
+const postgres = postgresFolder();
+
+/** How the databases are started that there can be on this machine, by the variables with their addresses. */
+const databases: ReadonlyMap<string, () => Promise<string>> = new Map([
+  ...(mysql === undefined ? [] : [["PEERS_MYSQL", () => startMysql(mysql)] as const]),
+  ...(postgres === undefined ? [] : [["PEERS_POSTGRES", () => startPostgres(postgres)] as const]),
+]);
+
+async function startMysql(programs: MysqlPrograms): Promise<string> {
+  const { password, port } = held.use(await StartedMysql.start(programs, AbortSignal.timeout(290_000)));
+  return `mysql://app:${encodeURIComponent(password)}@127.0.0.1:${port}/shop`;
+}
+
+async function startPostgres(native: string): Promise<string> {
+  const start = () => StartedPostgres.start(native, AbortSignal.timeout(290_000));
+  return `${process.env[postgresVariable] ?? held.use(await start()).server}postgres`;
+}
+
+/** Where a database isn't to be had, the scenarios with it are no tests. */
+function isRunHere({ text }: Scenario): boolean {
+  const needed = /\benv\.(PEERS_(?:MYSQL|POSTGRES))\b/g;
+  return [...text.matchAll(needed)].every(([, name]) => name !== undefined && databases.has(name));
+}
+
 describe("the scenarios of other tools", function () {
   this.timeout(60_000);
   if (process.platform === "win32") return;
-  const held = new AsyncDisposableStack();
   const ran = new Map<Scenario, PromiseWithResolvers<Ran>>(
-    scenarios.map((scenario) => [scenario, Promise.withResolvers<Ran>()]),
+    scenarios.filter(isRunHere).map((scenario) => [scenario, Promise.withResolvers<Ran>()]),
   );
 
-  before(async () => {
+  before(async function () {
+    // The first time, databases come from npm.
+    this.timeout(300_000);
     const service = held.use(await LoopbackService.listen(peersServer()));
     const { path: root } = held.use(await TemporaryFolder.make());
     await cp(folder, root, { recursive: true, filter: (path) => !path.endsWith(".ts") });
@@ -70,6 +102,9 @@ describe("the scenarios of other tools", function () {
       PEERS_TOKEN: secret,
       PEERS_PLACE: "floor",
       PEERS_WORD: "from the environment",
+      ...Object.fromEntries(
+        await Promise.all([...databases].map(async ([name, start]) => [name, await start()])),
+      ),
       PIPELINE_BROWSER: await ensureChromium(sayToStandardError, new AbortController().signal),
     };
     const waiting = ran.entries();
@@ -94,7 +129,7 @@ describe("the scenarios of other tools", function () {
   });
   after(() => held.disposeAsync());
 
-  for (const scenario of scenarios) {
+  for (const scenario of ran.keys()) {
     it(`${scenario.file}${scenario.says === undefined ? "" : " fails"}`, async () => {
       const { end, output } = (await ran.get(scenario)?.promise) ?? assert.fail();
       if (scenario.says === undefined) assert.deepEqual(end, { kind: "succeeded" }, output);

@@ -74,6 +74,15 @@ export function peersServer(): Answer {
       const token = /^Bearer (.+)$/.exec(headers.authorization ?? "")?.[1];
       json(response, token === undefined ? 401 : 200, { authenticated: token !== undefined, token });
     },
+    "/login": ({ body }, response) => {
+      const { mail, password } = JSON.parse(body);
+      const isKnown = mail === "ada@example.test" && password === "lamp;light";
+      json(response, isKnown ? 200 : 401, isKnown ? { token: "of-ada" } : {});
+    },
+    "/projects": ({ headers }, response) =>
+      headers.authorization === "token of-ada"
+        ? json(response, 200, { projects: ["lamps", "desks"] })
+        : json(response, 403, {}),
     "/graphql": ({ headers, body }, response) =>
       json(response, 200, { data: { request: JSON.parse(body), user: headers["x-user"] } }),
     "/gzip": (request, response) =>

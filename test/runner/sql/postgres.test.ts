@@ -1,7 +1,9 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the references that pipeline files are written with.
 import assert from "node:assert/strict";
 import { once } from "node:events";
+import { writeFile } from "node:fs/promises";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
+import { join } from "node:path";
 import { isAlive } from "../../isAlive.ts";
 import { postgresFolder } from "../../postgres/installPostgres.ts";
 import { postgresForSuite } from "../../postgres/startedPostgres.ts";
@@ -203,6 +205,46 @@ describe("an sql step on PostgreSQL", function () {
     await steps.succeeds({ query: "drop table t" });
   });
 
+  it("runs a file of statements as one transaction, and returns what the last one does", async () => {
+    await using steps = stepsOn();
+    await steps.succeedsWithFile(
+      `create temp table t (a int unique, b text);
+create function pg_temp.twice(n int) returns int language sql as $$ select n * 2; $$;
+insert into t values (1, '\${{ env.PASSWORD }}');
+select * from t;
+select pg_temp.twice(a) as n, b from t; -- the end`,
+      { rows: [{ n: 2, b: "$${{ env.PASSWORD }}" }] },
+    );
+    await steps.succeedsWithFile("select * from t; insert into t values (2), (3)", {
+      rows: [],
+      "row-count": 2,
+    });
+    await steps.succeedsWithFile("select * from t; create temp table u (a int)", { "row-count": 0 });
+    assert.equal(
+      await steps.failsWithFile("insert into t values (4);\nselect 1;\ninsert into t values (1);\nselect 2"),
+      'statements.sql: statement 3: duplicate key value violates unique constraint "t_a_key"\nKey (a)=(1) already exists.',
+    );
+    await steps.succeeds({ query: "select count(*) as n from t", expect: { rows: [{ n: 3 }] } });
+    assert.equal(
+      await steps.failsWithFile("begin;\ninsert into t values (4);\nselect\n  nme from t;\ncommit"),
+      'statements.sql: column "nme" does not exist (line 4, column 3 of the file)',
+    );
+    await steps.succeeds({ query: "select count(*) as n from t", expect: { rows: [{ n: 3 }] } });
+    assert.equal(
+      await steps.failsWithFile("insert into t values (4);\nselec 1"),
+      'statements.sql: syntax error at or near "selec" (line 2, column 1 of the file)',
+    );
+  });
+
+  it("cancels a file of statements at its timeout", async () => {
+    await using steps = stepsOn();
+    await writeFile(join(folder.path, "slow.sql"), "select 1; select pg_sleep(3600); select 2");
+    assert.equal(
+      await steps.fails({ file: "slow.sql", timeout: "300ms" }),
+      "the statement wasn't over within 300 ms, the step's `timeout`; it was cancelled",
+    );
+  });
+
   it("ends its session with the run, and what wasn't committed is undone", async () => {
     {
       await using steps = stepsOn();
@@ -254,8 +296,8 @@ describe("an sql step on PostgreSQL", function () {
       [postgres().url({ query: "?sslmode=verify-full&sslrootcert=gone.pem" }), "there is no file gone.pem"],
       [
         "${{ env.PASSWORD }}",
-        "a database is reached by sqlite: or postgres://, not by `mysql:`",
-        "mysql://a:secret@b",
+        "a database is reached by sqlite:, postgres:// or mysql://, not by `mongodb:`",
+        "mongodb://a:secret@b",
       ],
     ] as const) {
       await using steps = new TestSteps(url, folder.path, {}, { PASSWORD: given ?? password });

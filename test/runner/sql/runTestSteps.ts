@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import type { Step } from "../../../src/pipeline/types/resourceTypes.ts";
 import { runSqlStep } from "../../../src/runner/sql/runSqlStep.ts";
 import { fillIn } from "../../../src/runner/step/fillIn.ts";
@@ -41,6 +43,21 @@ export class TestSteps implements AsyncDisposable {
   async fails(file: object): Promise<string> {
     const outcome = await this.run(file);
     return outcome.kind === "failed" ? outcome.message : assert.fail("the step succeeded");
+  }
+
+  /** Runs a file of these statements. */
+  async succeedsWithFile(text: string, expect: object = {}): Promise<void> {
+    await this.#write(text);
+    await this.succeeds({ file: "statements.sql", expect });
+  }
+
+  async failsWithFile(text: string): Promise<string> {
+    await this.#write(text);
+    return this.fails({ file: "statements.sql" });
+  }
+
+  #write(text: string): Promise<void> {
+    return writeFile(join(this.stepContextFor.stepContext.root, "statements.sql"), text);
   }
 
   /** What the last of the kept files holds. */

@@ -1,13 +1,13 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the references that pipeline files are written with.
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { Mask } from "../../../src/runner/mask/mask.ts";
 import { newTraces } from "../../../src/runner/processes/processTable.ts";
 import { processTable } from "../../../src/runner/processes/systemProcesses.ts";
 import { SqliteConnection } from "../../../src/runner/sql/sqliteConnection.ts";
-import { temporaryFolder } from "../../temporaryFolder.ts";
+import { TemporaryFolder, temporaryFolder } from "../../temporaryFolder.ts";
 import { launchTestRun, pipelineOf } from "../launch/launchTestRun.ts";
 import { TestSteps } from "./runTestSteps.ts";
 
@@ -154,6 +154,72 @@ describe("an sql step on SQLite", function () {
       "statement 2 of 3: UNIQUE constraint failed: t.a\nthe transaction was undone",
     );
     await steps.succeeds({ query: "select max(a) as a from t", expect: { rows: [{ a: 2 }] } });
+  });
+
+  it("runs a file of statements one by one, and returns what the last one does", async () => {
+    await using steps = new TestSteps("sqlite::memory:", folder.path, {}, { SECRET: "filled in" });
+    await steps.succeedsWithFile(
+      `-- The lamps; and a note.
+create table lamps (name text unique, note text);
+insert into lamps values ('a;b', '-- none'), ('\${{ env.SECRET }}', null) /* ; */;
+create trigger t after insert on lamps begin update lamps set note = 'new' where name = new.name; end;
+insert into lamps (name) values ('c');
+select name, note from lamps order by name; -- the end`,
+      {
+        rows: [
+          { name: "$${{ env.SECRET }}", note: null },
+          { name: "a;b", note: "-- none" },
+          { name: "c", note: "new" },
+        ],
+      },
+    );
+    assert.match(steps.stepContextFor.logged(), /^# statements\.sql\n# 3 rows in /);
+    await steps.succeedsWithFile("begin; delete from lamps; commit;", { "row-count": 0 });
+    await steps.succeedsWithFile("insert into lamps (name) values ('d'), ('e')", { "row-count": 2 });
+  });
+
+  it("says in which line of a file a statement fails, and undoes what the file has begun", async () => {
+    await using steps = new TestSteps("sqlite::memory:", folder.path);
+    assert.equal(
+      await steps.failsWithFile(
+        "create table t (a int unique);\ninsert into t values (1);\nbegin;\ninsert into t values (2);\n\n-- again\ninsert\n into t values (1);\ncommit;",
+      ),
+      "statements.sql: line 7: UNIQUE constraint failed: t.a",
+    );
+    await steps.succeeds({ query: "select a from t", expect: { rows: [{ a: 1 }] } });
+    assert.equal(
+      await steps.failsWithFile("select 1;\nselec 2"),
+      'statements.sql: line 2: near "selec": syntax error',
+    );
+    assert.equal(
+      await steps.failsWithFile("select ?"),
+      "statements.sql: line 1: the statement takes 1 value, and `params` holds 0",
+    );
+  });
+
+  it("runs no file that isn't a text of the project's", async () => {
+    await using steps = new TestSteps("sqlite::memory:", folder.path);
+    const path = join(folder.path, "statements.sql");
+    const why = async (file = "statements.sql") => steps.fails({ file });
+    assert.equal(
+      await why(),
+      `\`statements.sql\` can't be read: it isn't in the project's folder, ${folder.path}`,
+    );
+    writeFileSync(path, "-- later\n;\n");
+    assert.equal(await why(), "`statements.sql` holds no statement");
+    writeFileSync(path, `select 1;${" ".repeat(1024 * 1024)}`);
+    assert.equal(await why(), "`statements.sql` is larger than 1 MiB, the most that is run");
+    writeFileSync(path, Buffer.from("select 1;".padEnd(1024 * 1024)));
+    await steps.succeeds({ file: "statements.sql" });
+    writeFileSync(path, Buffer.from("select 'ä'", "latin1"));
+    assert.match(await why(), /^`statements\.sql` can't be read: this is not UTF-8/);
+    mkdirSync(join(folder.path, "folder"));
+    assert.equal(await why("folder"), "`folder` can't be read: it is no plain file");
+    if (process.platform === "win32") return;
+    await using elsewhere = await TemporaryFolder.make();
+    writeFileSync(join(elsewhere.path, "other.sql"), "select 1");
+    symlinkSync(join(elsewhere.path, "other.sql"), join(folder.path, "link.sql"));
+    assert.equal(await why("link.sql"), "`link.sql` can't be read: it is a link out of the project's folder");
   });
 
   it("undoes a transaction whose end fails", async () => {

@@ -1,10 +1,10 @@
 import { once } from "node:events";
 import { createConnection, isIP, Socket } from "node:net";
-import { setTimeout as pause } from "node:timers/promises";
 import { connect as connectTls } from "node:tls";
 import pg from "pg";
 import type { PostgresAddress } from "../../pipeline/types/databaseUrl.ts";
 import type { StepContext } from "../step/stepContext.ts";
+import { isSocket, withoutTls } from "./databaseServer.ts";
 import {
   describeConnectionProblem,
   describeStatementError,
@@ -13,32 +13,18 @@ import {
   postgresServer,
 } from "./postgresServer.ts";
 import { jsonToPostgres, postgresToJson } from "./postgresValue.ts";
-import {
-  describeStatementProblem,
-  NoConnection,
-  type ReadRows,
-  RowReader,
-  type SqlConnection,
-  type SqlOutcome,
-  type SqlWork,
-  type Stopped,
-} from "./sqlConnection.ts";
+import type { Session } from "./serverConnection.ts";
+import { NoConnection, type ReadRows, RowReader, type Statement } from "./sqlConnection.ts";
 
-/** How long a server may take to accept a cancel request, and then to cancel the statement. */
-const cancelMilliseconds = 2000;
 /** How often a server checks, during a statement, that its client is still connected. */
 const clientCheckMilliseconds = 2000;
-/** How long ending the session may take before the connection is closed. */
-const closingMilliseconds = 2000;
 
 /** A session on a PostgreSQL server. */
-export class PostgresConnection implements SqlConnection {
+export class PostgresSession implements Session {
   readonly #client: pg.Client;
   readonly #socket: Socket;
   readonly #server: PostgresServer;
-  #running: Promise<unknown> | undefined;
-  #note: ((line: string) => void) | undefined;
-  #stopping: Promise<Stopped> | undefined;
+  #note: (line: string) => void = () => {};
   #isLost = false;
 
   constructor(client: pg.Client, socket: Socket, server: PostgresServer) {
@@ -48,7 +34,7 @@ export class PostgresConnection implements SqlConnection {
     client.on("end", () => {
       this.#isLost = true;
     });
-    client.on("notice", ({ message, severity }) => this.#note?.(`${severity}: ${message}`));
+    client.on("notice", ({ message, severity }) => this.#note(`${severity}: ${message}`));
   }
 
   /** @throws NoConnection */
@@ -56,20 +42,20 @@ export class PostgresConnection implements SqlConnection {
     address: PostgresAddress,
     { root }: Pick<StepContext, "root">,
     signal: AbortSignal,
-  ): Promise<PostgresConnection> {
+  ): Promise<PostgresSession> {
     const server = await postgresServer(address, root);
     try {
-      return await PostgresConnection.#open(server, signal);
+      return await PostgresSession.#open(server, signal);
     } catch (error) {
       const isPlain = server.isTlsOptional && isWithoutTls(error);
-      if (isPlain) return await PostgresConnection.open(withoutTls(address), { root }, signal);
+      if (isPlain) return await PostgresSession.open(withoutTls(address), { root }, signal);
       throw error instanceof NoConnection
         ? error
         : new NoConnection(describeConnectionProblem(server, error));
     }
   }
 
-  static async #open(server: PostgresServer, signal: AbortSignal): Promise<PostgresConnection> {
+  static async #open(server: PostgresServer, signal: AbortSignal): Promise<PostgresSession> {
     const socket = new Socket();
     const client = new pg.Client({
       host: server.hostname,
@@ -100,96 +86,83 @@ export class PostgresConnection implements SqlConnection {
     }
     // Lets newer servers cancel the statement by themselves if this process is killed.
     await client.query(`set client_connection_check_interval = ${clientCheckMilliseconds}`).catch(() => {});
-    return new PostgresConnection(client, socket, server);
+    return new PostgresSession(client, socket, server);
   }
 
   get isLost(): boolean {
     return this.#isLost;
   }
 
-  async run(work: SqlWork, note: (line: string) => void): Promise<SqlOutcome> {
+  async begin(): Promise<void> {
+    await this.#client.query("begin");
+  }
+
+  async commit(): Promise<void> {
+    await this.#client.query("commit");
+  }
+
+  async undo(): Promise<boolean> {
+    // Ignored: if the connection is lost, the server rolls back.
+    await this.#client.query("rollback").catch(() => {});
+    return true;
+  }
+
+  async statement(statement: Statement, note: (line: string) => void): Promise<ReadRows> {
     this.#note = note;
-    const running = this.#run(work);
-    this.#running = running;
-    const outcome = await running;
-    this.#running = undefined;
-    this.#note = undefined;
-    return outcome;
+    const { params, text } = statement;
+    const arrays = await arraysOf(this.#client, statement);
+    const values = params.map((value, index) => jsonToPostgres(value, arrays.has(index)));
+    // The extended protocol accepts one statement only, with or without parameters.
+    const config = { text, values, queryMode: "extended" };
+    return readRows(this.#client, config);
   }
 
-  stop(): Promise<Stopped> {
-    this.#stopping ??= this.#stop();
-    return this.#stopping;
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.stop();
-  }
-
-  async #run(work: SqlWork): Promise<SqlOutcome> {
-    const client = this.#client;
-    const { isTransaction, statements } = work;
-    let text = "begin";
-    let index = 0;
-    let rows: ReadRows = new RowReader().end(0);
-    let isOpen = false;
+  async script(
+    text: string,
+    note: (line: string) => void,
+    tellDone: (count: number) => void,
+  ): Promise<ReadRows> {
+    this.#note = note;
+    const { connection } = this.#client;
+    let done = 0;
+    const count = () => {
+      done += 1;
+      tellDone(done);
+    };
+    connection.on("commandComplete", count);
     try {
-      if (isTransaction) await client.query(text);
-      isOpen = isTransaction;
-      for (const statement of statements) {
-        text = statement.text;
-        rows = await runStatement(client, statement, await arraysOf(client, statement));
-        index += 1;
-      }
-      text = "commit";
-      if (isTransaction) await client.query(text);
-      return { kind: "done", rows };
-    } catch (error) {
-      const problem = describeStatementError(this.#server, error, text);
-      // Ignored: if the connection is lost, the server rolls back.
-      if (isOpen) await client.query("rollback").catch(() => {});
-      return {
-        kind: "failed",
-        problem: isOpen || !isTransaction ? describeStatementProblem(work, index, problem) : problem,
-      };
+      return await readRows(this.#client, { text });
+    } finally {
+      connection.off("commandComplete", count);
     }
   }
 
-  async #stop(): Promise<Stopped> {
-    const stopped: Stopped =
-      this.#running === undefined ? { kind: "stopped" } : await this.#cancel(this.#running);
-    await within(
-      closingMilliseconds,
-      this.#client.end().catch(() => {}),
-    );
-    this.#socket.destroy();
-    return stopped;
+  /** Nothing but `commit` does that in PostgreSQL. */
+  hasCommitted(): boolean {
+    return false;
   }
 
-  async #cancel(running: Promise<unknown>): Promise<Stopped> {
+  async cancel(signal: AbortSignal): Promise<void> {
     const key = keyOf(this.#client);
-    if (key === undefined) return { kind: "unknown", problem: "it gave no key for that" };
-    const enough = AbortSignal.timeout(cancelMilliseconds);
-    try {
-      await requestCancel(this.#server, key, enough);
-    } catch (error) {
-      return {
-        kind: "unknown",
-        problem: enough.aborted ? "it doesn't answer" : describeConnectionProblem(this.#server, error),
-      };
-    }
-    const isOver = await within(
-      cancelMilliseconds,
-      running.then(() => true),
-    );
-    return isOver === true
-      ? { kind: "stopped" }
-      : { kind: "unknown", problem: "it took the request, but hasn't cancelled the statement yet" };
+    if (key === undefined) throw new NoConnection("it gave no key for that");
+    await requestCancel(this.#server, key, signal);
   }
-}
 
-function withoutTls(address: PostgresAddress): PostgresAddress {
-  return { ...address, parameters: { ...address.parameters, sslmode: "disable" } };
+  end(): Promise<void> {
+    return this.#client.end();
+  }
+
+  destroy(): void {
+    this.#socket.destroy();
+  }
+
+  describe(error: unknown, text: string, done?: number): string {
+    return describeStatementError(this.#server, error, text, done);
+  }
+
+  describeUnreachable(error: unknown): string {
+    return error instanceof NoConnection ? error.message : describeConnectionProblem(this.#server, error);
+  }
 }
 
 /** Sees to what the address says of the session. @throws NoConnection; what the server says. */
@@ -209,19 +182,6 @@ function keyOf(client: object): BackendKey | undefined {
   return typeof processId === "number" && typeof secret === "number" ? { processId, secret } : undefined;
 }
 
-/** @returns undefined when it takes longer. */
-async function within<T>(milliseconds: number, work: Promise<T>): Promise<T | undefined> {
-  const enough = new AbortController();
-  const patience = pause(milliseconds, undefined, { signal: enough.signal }).catch(() => undefined);
-  try {
-    return await Promise.race([work, patience]);
-  } finally {
-    enough.abort();
-  }
-}
-
-type SqlStatement = SqlWork["statements"][number];
-
 /** The statement is asked about under this name. The server counts positions in it from here. */
 const asked = "pipeline_runs_asked";
 const before = `prepare ${asked} as `;
@@ -230,7 +190,7 @@ const before = `prepare ${asked} as `;
  * The parameters that the statement wants as arrays, by their index: a list is one of these, and JSON elsewhere.
  * @throws what the server says of the statement.
  */
-async function arraysOf(client: pg.Client, { params, text }: SqlStatement): Promise<ReadonlySet<number>> {
+async function arraysOf(client: pg.Client, { params, text }: Statement): Promise<ReadonlySet<number>> {
   if (!params.some((value) => Array.isArray(value))) return new Set();
   try {
     // The extended protocol accepts one statement only.
@@ -252,37 +212,32 @@ async function arraysOf(client: pg.Client, { params, text }: SqlStatement): Prom
 }
 
 /**
- * Runs one statement, row by row as the server sends them.
+ * Runs a statement or several, row by row as the server sends them. @returns what the last one returned.
  *
  * @throws what the server says of it.
  */
-function runStatement(
-  client: pg.Client,
-  { params, text }: SqlStatement,
-  arrays: ReadonlySet<number>,
-): Promise<ReadRows> {
-  const reader = new RowReader();
+function readRows(client: pg.Client, config: pg.QueryConfig): Promise<ReadRows> {
+  let reader = new RowReader();
   const { promise, resolve, reject } = Promise.withResolvers<ReadRows>();
-  const config = {
-    text,
-    values: params.map((value, index) => jsonToPostgres(value, arrays.has(index))),
-    types: { getTypeParser: () => (value: string) => value },
-    rowMode: "array",
-    // The extended protocol accepts one statement only, with or without parameters.
-    queryMode: "extended",
-  };
-  const query = new pg.Query<unknown[]>(config);
-  let types: readonly number[] | undefined;
+  const raw = { types: { getTypeParser: () => (value: string) => value }, rowMode: "array" };
+  const query = new pg.Query<unknown[]>({ ...config, ...raw });
+  let types: readonly number[] = [];
+  let of: unknown;
   query.on("row", (row, result) => {
-    if (types === undefined) {
+    if (of !== result) {
+      of = result;
       const fields = result?.fields ?? [];
       types = fields.map(({ dataTypeID }) => dataTypeID);
+      reader = new RowReader();
       reader.begin(fields.map(({ name }) => name));
     }
-    reader.add(row, (value, column) => postgresToJson(value, types?.[column] ?? 0));
+    reader.add(row, (value, column) => postgresToJson(value, types[column] ?? 0));
   });
   query.on("error", reject);
-  query.on("end", ({ rowCount }) => resolve(reader.end(rowCount ?? 0)));
+  query.on("end", (results) => {
+    const last = [results].flat().at(-1);
+    resolve((last === of ? reader : new RowReader()).end(last?.rowCount ?? 0));
+  });
   client.query(query);
   return promise;
 }
@@ -303,7 +258,7 @@ const tlsCode = 80_877_103;
  * @throws when the server can't be reached, or the signal's reason.
  */
 async function requestCancel(server: PostgresServer, key: BackendKey, signal: AbortSignal): Promise<void> {
-  const plain = server.hostname.startsWith("/")
+  const plain = isSocket(server.hostname)
     ? createConnection({ path: `${server.hostname}/.s.PGSQL.${server.port}` })
     : createConnection({ host: server.hostname, port: server.port });
   const destroy = () => plain.destroy(asError(signal.reason));

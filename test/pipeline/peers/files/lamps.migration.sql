@@ -1,0 +1,2 @@
+-- A second version; with a price.
+alter table lamps add price numeric(9, 2);

@@ -1,0 +1,1 @@
+create temporary table lamps (id serial primary key, name text unique not null);
