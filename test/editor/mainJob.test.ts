@@ -122,6 +122,9 @@ describe("the main job, in VS Code", () => {
     await toast(/^long: cancelled\.$/);
     await command("Cancel My Runs");
     await toast(/^You have no active runs\.$/);
+    // What npm start says to type still leads to it first, although other commands were used since.
+    const [first] = await at.window.quickInput.commandsFor("Run Pipeline");
+    assert.equal(first, "Pipeline Runs: Run Pipeline…");
   });
 
   it("shows a used-up day as a refusal with its hint and Retry, which asks again and uses no run", async () => {
