@@ -396,7 +396,7 @@ describe("VS Code, among strangers", () => {
   });
 
   describe("a service that sends the key back", () => {
-    it("has a key in no file of the editor, no log of any level, no console and no list of processes, though its service sends it back", async () => {
+    it("[contract, The extension: API key] has it in no file of the editor, no log of any level, no console and no list of processes, and sends it to no other address, though its service sends it back", async () => {
       const key = `plk_live_${randomBytes(32).toString("base64url")}`;
       const search = new KeySearch({ "the cloud's key": key });
       let isGood = true;
@@ -421,6 +421,11 @@ describe("VS Code, among strangers", () => {
       await shown().notifications.toast(/./);
       const sent = service.asked.filter(({ headers }) => headers["x-api-key"] === key);
       assert(sent.length >= 2, `the key was used ${sent.length} times`);
+      const sentElsewhere = held.use(await LoopbackService.listen(onlyOrg()));
+      await shown().writeSettings({ "pipelineRuns.baseUrl": sentElsewhere.origin });
+      await command("Choose API Key…");
+      await shown().quickInput.dismiss();
+      assert(sentElsewhere.asked.every(({ headers }) => headers["x-api-key"] !== key));
       const { dataFolder, console, page } = shown();
       // The extension included.
       const { finds, files } = await search.inFolder(dataFolder);
