@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { gunzipSync, inflateRawSync } from "node:zlib";
+import { inflateRawSync } from "node:zlib";
+import { list } from "tar";
 import * as z from "zod/mini";
 import { projectRoot } from "../../scripts/projectRoot.ts";
 
@@ -17,7 +18,7 @@ export async function contentsOfTool(): Promise<Contents> {
   const { version } = z
     .object({ version: z.string() })
     .parse(JSON.parse(await readFile(join(projectRoot, "package.json"), "utf8")));
-  return untar(gunzipSync(await readFile(join(projectRoot, "dist-npm", `pipeline-runs-${version}.tgz`))));
+  return untar(join(projectRoot, "dist-npm", `pipeline-runs-${version}.tgz`));
 }
 
 /** By the central directory at its end (APPNOTE 4.3.12); names are UTF-8, methods are stored and deflate. */
@@ -40,18 +41,14 @@ function unzip(bytes: Buffer): Contents {
   return files;
 }
 
-/** By its headers of 512 bytes (POSIX ustar); npm writes no names longer than they hold, and nothing but files. */
-function untar(bytes: Buffer): Contents {
+async function untar(file: string): Promise<Contents> {
   const files = new Map<string, Buffer>();
-  const textAt = (from: number, length: number) =>
-    bytes.toString("utf8", from, from + length).split("\0")[0] ?? "";
-  for (let at = 0; at + 512 <= bytes.length; ) {
-    const prefix = textAt(at + 345, 155);
-    const name = `${prefix === "" ? "" : `${prefix}/`}${textAt(at, 100)}`;
-    if (name === "") break;
-    const size = Number.parseInt(textAt(at + 124, 12), 8);
-    files.set(name, bytes.subarray(at + 512, at + 512 + size));
-    at += 512 + Math.ceil(size / 512) * 512;
-  }
+  const reading: Promise<unknown>[] = [];
+  await list({
+    file,
+    onReadEntry: (entry) =>
+      reading.push(entry.concat().then((bytes) => files.set(String(entry.path), Buffer.from(bytes)))),
+  });
+  await Promise.all(reading);
   return files;
 }
