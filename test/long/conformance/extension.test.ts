@@ -11,9 +11,8 @@ import { Waits } from "../../../src/extension/start/waits.ts";
 import { readConnection } from "../../../src/machine/connectionFile.ts";
 import { CountedFetch, drive } from "../../client/drive.ts";
 import { FakeClock } from "../../clock/fakeClock.ts";
-import { givenKey, startsAnswered } from "./givenService.ts";
+import { givenKey, sendShape, startsAnswered } from "./givenService.ts";
 import { row } from "./row.ts";
-import { sendShape } from "./shapes.ts";
 import { type Told, watchedTool } from "./watchedTool.ts";
 
 const taken = { name: "org", body: '{"error":"too-many-runs","scope":"org"}' };
