@@ -6,7 +6,6 @@ import { setTimeout as pause } from "node:timers/promises";
 import { findProcesses } from "../../scripts/process/findProcesses.ts";
 import { projectRoot } from "../../scripts/projectRoot.ts";
 import { ServiceClient } from "../../src/client/service/client.ts";
-import type { Role } from "../../src/contract/roles.ts";
 import type { Connection } from "../../src/machine/connectionFile.ts";
 import { readConnection } from "../../src/machine/connectionFile.ts";
 import { runMarker } from "../../src/runner/processes/processTable.ts";
@@ -121,8 +120,12 @@ export class ChaosService implements AsyncDisposable {
   }
 
   /** A key of an org, which is made when there is none of that name. */
-  async member(orgName: string, limits: Limits, role: Role = "member") {
-    const key = await createKey(this.db, { orgName, role }, { now: Date.now, makeId: this.#makeId });
+  async member(orgName: string, limits: Limits) {
+    const key = await createKey(
+      this.db,
+      { orgName, role: "member" },
+      { now: Date.now, makeId: this.#makeId },
+    );
     await this.db
       .updateTable("orgs")
       .set({ parallel_runs: limits.parallelRuns, runs_per_day: limits.runsPerDay })

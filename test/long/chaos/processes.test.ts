@@ -74,7 +74,6 @@ const act = fc.oneof(
       milliseconds: fc.nat(1500),
     }),
   },
-  { weight: 1, arbitrary: fc.record({ act: fc.constant("revoke" as const) }) },
   { weight: 2, arbitrary: fc.record({ act: fc.constant("read log" as const), which }) },
   // Sometimes long enough for something to happen: the invariants hold at any moment.
   { weight: 3, arbitrary: fc.record({ act: fc.constant("pause" as const), milliseconds: fc.nat(500) }) },
@@ -93,7 +92,6 @@ class ProcessChaos {
   readonly #round: Round;
   readonly #members: readonly Member[];
   readonly #machine: Member;
-  readonly #owner: Member;
   readonly #startRequests: StartRequests;
   readonly #tools: ToolCalls;
   readonly #promises: Promises;
@@ -106,31 +104,18 @@ class ProcessChaos {
       await service.member("two", { parallelRuns: 2, runsPerDay: 50 }),
     ];
     const machine = await service.member("This machine", freeTier);
-    return new ProcessChaos(
-      service,
-      round,
-      members,
-      machine,
-      await service.member("one", members[0]?.limits ?? freeTier, "owner"),
-    );
+    return new ProcessChaos(service, round, members, machine);
   }
 
-  private constructor(
-    service: ChaosService,
-    round: Round,
-    members: readonly Member[],
-    machine: Member,
-    owner: Member,
-  ) {
+  private constructor(service: ChaosService, round: Round, members: readonly Member[], machine: Member) {
     this.#service = service;
     this.#round = round;
     this.#members = members;
     this.#machine = machine;
-    this.#owner = owner;
     this.#startRequests = new StartRequests(round);
     const { environment, project: folder } = service;
     this.#tools = new ToolCalls({ round, environment, folder, rows: () => service.rows() });
-    this.#promises = new Promises(service, round);
+    this.#promises = new Promises(round);
   }
 
   get #everyone(): readonly Member[] {
@@ -197,9 +182,6 @@ class ProcessChaos {
         if (pid !== undefined) this.#freeze(pid, act.milliseconds);
         break;
       }
-      case "revoke":
-        await this.#promises.revoke(this.#owner);
-        break;
       case "read log": {
         const run = pick(await service.rows(), act.which);
         const member = this.#everyone.find(({ orgId }) => orgId === run?.org_id);
