@@ -9,18 +9,12 @@ import { ServiceClient } from "../../src/client/service/client.ts";
 import type { Connection } from "../../src/machine/connectionFile.ts";
 import { readConnection } from "../../src/machine/connectionFile.ts";
 import { runMarker } from "../../src/runner/processes/processTable.ts";
-import { idMaker } from "../../src/service/store/ids.ts";
-import { createKey } from "../../src/service/store/keys.ts";
 import { openDatabase } from "../../src/service/store/openDatabase.ts";
 import { isAlive } from "../isAlive.ts";
+import { type Limits, limitedKey } from "../service/servedProcess.ts";
 import type { Round } from "./round.ts";
 
 const servicePath = join(projectRoot, "dist/service.js");
-
-export interface Limits {
-  readonly parallelRuns: number;
-  readonly runsPerDay: number;
-}
 
 /** A row of the database's runs. */
 export type Row = Awaited<ReturnType<ChaosService["rows"]>>[number];
@@ -35,7 +29,6 @@ export class ChaosService implements AsyncDisposable {
   readonly project: string;
   readonly db: Awaited<ReturnType<typeof openDatabase>>;
   readonly #round: Round;
-  readonly #makeId = idMaker(Date.now);
   /** Its last address; clients may use it while no service runs. */
   #last: Connection | undefined;
 
@@ -121,16 +114,7 @@ export class ChaosService implements AsyncDisposable {
 
   /** A key of an org, which is made when there is none of that name. */
   async member(orgName: string, limits: Limits) {
-    const key = await createKey(
-      this.db,
-      { orgName, role: "member" },
-      { now: Date.now, makeId: this.#makeId },
-    );
-    await this.db
-      .updateTable("orgs")
-      .set({ parallel_runs: limits.parallelRuns, runs_per_day: limits.runsPerDay })
-      .where("id", "=", key.orgId)
-      .execute();
+    const key = await limitedKey(this.db, orgName, limits);
     await this.db
       .insertInto("projects")
       .values({ org_id: key.orgId, name: basename(this.project), root: this.project })
