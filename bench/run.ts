@@ -15,6 +15,7 @@ import { manyServers } from "./manyServers.ts";
 import { jsonReport, loadNow, type Outcome, textReport, thisMachine } from "./report.ts";
 import { sizes } from "./sizes.ts";
 import { start } from "./start.ts";
+import { steps } from "./steps.ts";
 import { toolRun } from "./toolRun.ts";
 
 /** All that there are, in the order in which they are measured. */
@@ -26,6 +27,7 @@ const benchmarks: readonly Benchmark[] = [
   start,
   coldStart,
   toolRun,
+  steps,
   activation,
   firstMinute,
   sizes,

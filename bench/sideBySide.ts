@@ -22,13 +22,14 @@ const warmUps = 3;
  * Runs each program once a round, in an order that turns from round to round, so that whatever else the machine does falls on
  * all of them alike. Measured is the time from before the process is made until it has ended.
  * @param settleMilliseconds how long nothing happens after each of them.
+ * @returns the times of each, in milliseconds, by its name.
  * @throws Error when one of them fails.
  */
-export async function sideBySide(
-  contestants: readonly Contestant[],
+export async function timesSideBySide(
+  contestants: readonly Omit<Contestant, "beside">[],
   rounds: number,
   settleMilliseconds = 0,
-): Promise<Row[]> {
+): Promise<ReadonlyMap<string, readonly number[]>> {
   const times = new Map(contestants.map(({ name }) => [name, [] as number[]]));
   for (let round = -warmUps; round < rounds; round += 1) {
     for (let at = 0; at < contestants.length; at += 1) {
@@ -39,6 +40,16 @@ export async function sideBySide(
       await pause(settleMilliseconds);
     }
   }
+  return times;
+}
+
+/** The same as rows, each beside another. */
+export async function sideBySide(
+  contestants: readonly Contestant[],
+  rounds: number,
+  settleMilliseconds = 0,
+): Promise<Row[]> {
+  const times = await timesSideBySide(contestants, rounds, settleMilliseconds);
   const medianOf = (name: string) => median(times.get(name) ?? []);
   return contestants.map(({ name, beside, atMost }) => ({
     name,
@@ -56,7 +67,7 @@ export async function sideBySide(
   }));
 }
 
-function runOnce({ name, command = process.execPath, args, env, cwd }: Contestant): number {
+function runOnce({ name, command = process.execPath, args, env, cwd }: Omit<Contestant, "beside">): number {
   const start = performance.now();
   const { status, stderr } = spawnSync(command, args, {
     ...(cwd === undefined ? {} : { cwd }),

@@ -28,7 +28,7 @@ const files = [
  */
 export async function buildPlaywright(outdir, noting) {
   const { metafile } = await build({
-    stdin: { contents: `export { chromium } from "${name}";`, resolveDir: import.meta.dirname },
+    stdin: { contents: `export { chromium, devices } from "${name}";`, resolveDir: import.meta.dirname },
     outfile: join(outdir, program),
     bundle: true,
     format: "cjs",
@@ -61,7 +61,7 @@ export const importPlaywright = {
       external: true,
     }));
     main.onLoad({ filter: /./, namespace: "import-playwright" }, () => ({
-      contents: `export { chromium } from "./${program}";`,
+      contents: `export { chromium, devices } from "./${program}";`,
     }));
   },
 };

@@ -10,6 +10,8 @@ const servedEntrySchema = z.object({
   resourceTypes: z.array(z.string()),
   /** What its runs are given; none for a broken file. */
   inputs: z.array(declaredInputSchema),
+  /** By which `pipeline run --tag` finds it; none for a broken file. */
+  tags: z.array(z.string()),
   problem: z.optional(z.string()),
 });
 
@@ -22,6 +24,7 @@ const pipelineEntrySchema = z.object({
   path: lenient(shape.path),
   resourceTypes: lenient(shape.resourceTypes),
   inputs: lenient(shape.inputs),
+  tags: lenient(shape.tags),
   problem: lenient(shape.problem),
 } satisfies Record<keyof typeof shape, unknown>);
 

@@ -43,6 +43,8 @@ export const workReplySchema = z.object({
 const timedOutSchema = z.object({
   kind: z.literal("timed-out"),
   seconds: z.int().check(z.positive()),
+  /** What its steps had of it, where they had to end for what cleans up. */
+  stepsMilliseconds: z.optional(z.number().check(z.positive())),
   /** What set the limit: the pipeline file or the start request. */
   origin: z.enum(["file", "start"]),
   /** The running step; undefined between two steps. */

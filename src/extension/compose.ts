@@ -23,6 +23,7 @@ import { composeStatus } from "./status/composeStatus.ts";
 import { contributed } from "./status/statusActions.ts";
 import type { TaskDeps } from "./tasks/pipelineTasks.ts";
 import type { ViewFilter } from "./views/runFilter.ts";
+import type { TagFilter } from "./views/tagFilter.ts";
 import type { Trees, TreeViews } from "./views/treeViews.ts";
 import { type Claims, FileClaims } from "./window/claims.ts";
 import { ObservableValue } from "./window/observable.ts";
@@ -104,7 +105,10 @@ export function composeWindow(
     window,
     backButton: vscode.QuickInputButtons.Back,
   };
-  const runFilter = new ObservableValue<ViewFilter>({ statuses: [], pipelines: [], isMine: false });
+  const filters = {
+    runFilter: new ObservableValue<ViewFilter>({ statuses: [], pipelines: [], isMine: false }),
+    tagFilter: new ObservableValue<TagFilter>({ known: [], chosen: [] }),
+  };
   const loadLogDocuments = once(async () => {
     const { LogDocuments: Logs } = await import("./log/logDocuments.ts");
     return own(new Logs({ ...shared, runs, window, clock: systemClock }));
@@ -112,7 +116,7 @@ export function composeWindow(
   const loadTrees = once(async () => {
     const { composeViews: mountViews } = await import("./views/composeViews.ts");
     const mayFollow = () => isTrusted() || target().kind === "remote";
-    return mountViews({ views, runs, runFilter, session, projectNames, mayFollow, log, signal, own });
+    return mountViews({ views, runs, ...filters, session, projectNames, mayFollow, log, signal, own });
   });
   return {
     session,
@@ -129,7 +133,7 @@ export function composeWindow(
       notice,
       executeCommand,
       runs,
-      runFilter,
+      ...filters,
       retries,
       keys,
       choice,

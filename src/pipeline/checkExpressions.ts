@@ -1,13 +1,16 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: braces as pipeline files write them.
-import { type Expression, type Reference, references } from "./expression/expression.ts";
+import { type Expression, type Node, type Reference, references } from "./expression/expression.ts";
 import type { ContextName } from "./expression/names.ts";
 import { parseExpression, parseText } from "./expression/parseExpression.ts";
 import { isMap } from "./file/checkShape.ts";
 import type { ProblemList } from "./file/problemList.ts";
-import { hasExpression } from "./file/textPieces.ts";
+import { hasExpression, splitText } from "./file/textPieces.ts";
 import type { Path } from "./file/yamlSource.ts";
 import type { KnownNames, KnownStep } from "./knownNames.ts";
+import { foreignMember } from "./mistakes/foreignWords.ts";
+import { inQuotes } from "./mistakes/lines.ts";
 import { quoted, suggestion } from "./mistakes/problem.ts";
+import type { Input } from "./pipeline.ts";
 import { everyResultField, resultFields } from "./types/resultFields.ts";
 
 /** What may stand in a text of the file. */
@@ -20,19 +23,28 @@ export type Place =
       readonly contexts: readonly ContextName[];
       /** What to do with a context that isn't one of these, as the end of a sentence. */
       readonly instead?: string;
+      /** The text is one expression, whose value is a list. */
+      readonly isList?: true;
     };
 
 const fixed: Place = { kind: "fixed" };
 const outside = ["env", "inputs", "run"] as const;
 const inside = ["env", "inputs", "steps", "run"] as const;
 
-/** Checks every text of the file that has expressions, or must have none. */
+/** What of a step decides what may stand in its texts. */
+type Around = Pick<KnownStep, "type" | "isEach" | "scripts">;
+
+/**
+ * Checks every text of the file that has expressions, or must have none.
+ * @param warnings gets what works but is likely a mistake.
+ */
 export function checkExpressions(
   value: Readonly<Record<string, unknown>>,
   names: KnownNames,
   problems: ProblemList,
+  warnings: ProblemList,
 ): void {
-  const check = new Check(names, problems);
+  const check = new Check(names, problems, warnings);
   for (const top of ["env-file", "inputs", "resources", "outputs"]) {
     check.texts(value[top], [top], (path) => placeOf(path));
   }
@@ -51,7 +63,7 @@ export function checkExpressions(
  * What may stand in the text at a path of the file.
  * @param step the step in which it is.
  */
-export function placeOf(path: Path, step?: Pick<KnownStep, "type" | "isEach">): Place {
+export function placeOf(path: Path, step?: Around): Place {
   const [top, , field] = path;
   switch (top) {
     case "inputs":
@@ -68,19 +80,38 @@ export function placeOf(path: Path, step?: Pick<KnownStep, "type" | "isEach">): 
   }
 }
 
+/** Whether a path leads into the JSON that a step sends or expects. */
+function isJson([list, , field, part]: Path): boolean {
+  const isOfStep = list === "steps" || list === "finally";
+  return isOfStep && (field === "json" || (field === "expect" && part === "json"));
+}
+
+/** The fields of steps and resources by which a value gets out. */
+const sent: readonly unknown[] = ["form", "multipart", "json", "headers", "query", "cookies", "auth", "env"];
+
+/** The name at or above a path whose value is likely a secret. */
+function secretIn([top, , field, ...names]: Path): string | undefined {
+  if (top === "inputs" || top === "outputs" || !sent.includes(field)) return undefined;
+  return names.map(String).find((name) => /(?:password|token|secret|authorization)$/i.test(name));
+}
+
 /** A problem in a text, and the character at which it begins. */
 interface Found {
   readonly at: number;
   readonly problem: string;
 }
 
+const described = { text: "a text", number: "a number", boolean: "true or false" } as const;
+
 class Check {
   readonly #names: KnownNames;
   readonly #problems: ProblemList;
+  readonly #warnings: ProblemList;
 
-  constructor(names: KnownNames, problems: ProblemList) {
+  constructor(names: KnownNames, problems: ProblemList, warnings: ProblemList) {
     this.#names = names;
     this.#problems = problems;
+    this.#warnings = warnings;
   }
 
   /** @param step the step that the value belongs to; it can't read its own result, nor that of a later one. */
@@ -92,8 +123,7 @@ class Check {
       for (const [name, item] of Object.entries(value)) {
         const at = [...path, name];
         // Outside JSON, it would be dropped silently where names are arbitrary.
-        if (name === "__proto__" && !path.includes("json"))
-          this.#problems.add(at, "`__proto__` can't be a name");
+        if (name === "__proto__" && !isJson(path)) this.#problems.add(at, "`__proto__` can't be a name");
         this.#text(name, at, placeOf(at), step, true);
         this.texts(item, at, placeOf, step);
       }
@@ -102,7 +132,7 @@ class Check {
 
   #text(text: string, path: Path, place: Place, step: KnownStep | undefined, isName: boolean): void {
     // Neither programs nor HTTP accept it; in JSON it is escaped.
-    if (!isName && text.includes("\0") && !path.includes("json"))
+    if (!isName && text.includes("\0") && !isJson(path))
       this.#problems.add(path, "this holds a NUL character");
     const found =
       place.kind === "expression" && !isName
@@ -115,6 +145,83 @@ class Check {
       else if (at === 0) this.#problems.add(path, problem);
       else this.#problems.addIn(path, at, problem);
     }
+    if (found.length === 0 && !isName && place.kind === "text" && place.isList)
+      this.#checkList(text, path, place.contexts);
+    if (!isName && place.kind === "text") this.#checkSecret(text, path, place.contexts);
+  }
+
+  /** Warns of an input in a field whose name says that it is a secret. */
+  #checkSecret(text: string, path: Path, contexts: readonly ContextName[]): void {
+    const name = secretIn(path);
+    if (name === undefined) return;
+    const parsed = parseText(text, contexts);
+    for (const piece of parsed.kind === "valid" ? parsed.pieces : []) {
+      const used = piece.kind === "expression" ? references(piece.expression) : [];
+      const input = used.find(
+        ({ context, path: [first] }) =>
+          context === "inputs" && this.#names.inputs.get(String(first?.name)) === "text",
+      );
+      if (piece.kind !== "expression" || input === undefined) continue;
+      const variable = name.toUpperCase().replace(/\W+/g, "_");
+      this.#warnings.addIn(
+        path,
+        piece.at + input.at,
+        `an input is shown and kept with the run, and \`${quoted(name)}\` sounds like a secret: a variable is masked, such as \`\${{ env.${quoted(variable)} }}\``,
+      );
+    }
+  }
+
+  /** Checks a text that stands for a list: what is no expression alone, and what is certainly no list. */
+  #checkList(text: string, path: Path, contexts: readonly ContextName[]): void {
+    const split = splitText(text);
+    const [only, more] = split.kind === "valid" ? split.pieces : [];
+    if (only === undefined || only.kind === "words" || more !== undefined) {
+      const bare = parseExpression(text, contexts);
+      const isBare = bare.kind === "valid" && references(bare.expression).length > 0;
+      const example = isBare ? text : "steps.a.json.items";
+      this.#problems.add(
+        path,
+        `this takes a list, or one expression that is one: \`\${{ ${quoted(example)} }}\``,
+        isBare ? inQuotes(`\${{ ${text} }}`) : undefined,
+      );
+      return;
+    }
+    const source = only.kind === "variable" ? `env.${only.name}` : only.source;
+    const parsed = parseExpression(source, contexts);
+    const type = parsed.kind === "valid" ? this.#typeOf(parsed.expression.root) : undefined;
+    if (type === undefined) return;
+    const name = quoted(source.trim());
+    this.#problems.addIn(
+      path,
+      only.at + text.slice(only.at).search(/\S/),
+      `\`each\` takes a list, and \`${name}\` is ${described[type]}${type === "text" ? `; one that is written as JSON is read by \`fromJSON(${name})\`` : ""}`,
+    );
+  }
+
+  /** Of an input or a variable alone; undefined where only a run knows it. */
+  #typeOf(node: Node): Input["type"] | undefined {
+    if (node.kind !== "member" || node.of.kind !== "context" || node.key.kind !== "literal") return undefined;
+    return node.of.name === "env" || node.of.name === "run"
+      ? "text"
+      : node.of.name === "inputs"
+        ? this.#names.inputs.get(String(node.key.value))
+        : undefined;
+  }
+
+  /** What is certainly neither true nor false in a condition. */
+  #inCondition(node: Node, text: string): readonly Found[] {
+    if (node.kind === "not") return this.#inCondition(node.operand, text);
+    if (node.kind === "logical") return node.operands.flatMap((operand) => this.#inCondition(operand, text));
+    const type = this.#typeOf(node);
+    if (type === undefined || type === "boolean") return [];
+    const name = quoted(text.slice(node.at, node.at + node.length));
+    const example = type === "text" ? `${name} == '…'` : `${name} > 0`;
+    return [
+      {
+        at: node.at,
+        problem: `a condition is true or false, and \`${name}\` is ${described[type]}: compare it, such as \`${example}\``,
+      },
+    ];
   }
 
   #inExpression(
@@ -126,22 +233,26 @@ class Check {
       return [{ at: 0, problem: "this is an expression already: leave out the `${{` and the `}}`" }];
     }
     const parsed = parseExpression(text, contexts);
-    return parsed.kind === "invalid" ? [parsed] : this.#inReferences(parsed.expression, 0, step);
+    if (parsed.kind === "invalid") return [parsed];
+    const { expression } = parsed;
+    return [...this.#inReferences(expression, 0, step), ...this.#inCondition(expression.root, text)];
   }
 
   #inText(text: string, place: Place, step: KnownStep | undefined): readonly Found[] {
     if (place.kind === "fixed") return [{ at: 0, problem: "nothing can be filled in here" }];
-    // A scope is ours to write: see `marked`.
-    const mark = text.search(/(?<!\$)\$\{\{@/);
-    if (mark !== -1) return [{ at: mark, problem: "`@` can't stand here" }];
-    const parsed = parseText(text, place.contexts);
-    if (parsed.kind === "invalid") {
-      const instead = place.kind === "text" ? place.instead : undefined;
-      return [{ at: parsed.at, problem: problemOfText(parsed.problem, instead) }];
-    }
-    return parsed.pieces.flatMap((piece) =>
-      piece.kind === "expression" ? this.#inReferences(piece.expression, piece.at, step) : [],
-    );
+    const instead = place.kind === "text" ? place.instead : undefined;
+    const split = splitText(text);
+    if (split.kind === "invalid") return [split];
+    return split.pieces.flatMap((piece) => {
+      if (piece.kind !== "source") return [];
+      const { source, at, scope } = piece;
+      // A scope is ours to write: see `marked`.
+      if (scope !== undefined) return [{ at, problem: "`@` can't stand here" }];
+      const parsed = parseExpression(source, place.contexts);
+      return parsed.kind === "invalid"
+        ? [{ at: at + parsed.at, problem: problemOfText(parsed.problem, instead) }]
+        : this.#inReferences(parsed.expression, at, step);
+    });
   }
 
   #inReferences(expression: Expression, from: number, step: KnownStep | undefined): readonly Found[] {
@@ -168,7 +279,7 @@ class Check {
             }
           : undefined;
       case "inputs": {
-        const known = this.#names.inputs;
+        const known = [...this.#names.inputs.keys()];
         if (asked === undefined || known.includes(asked)) return undefined;
         return unknown(`there is no input \`${quoted(asked)}\``, known, "; the file has no `inputs`");
       }
@@ -179,13 +290,13 @@ class Check {
         if (asked === undefined || eachFields.some((known) => known === asked)) return undefined;
         return unknown(`\`each\` has no \`${quoted(asked)}\``, eachFields, "");
       case "this":
-        return step === undefined ? undefined : problemOfField(step, path, "this");
+        return step === undefined ? undefined : problemOfField(step, path, "this", ownResultFields);
       case "steps": {
         if (asked === undefined) return undefined;
         const known = this.#names.steps.filter(({ id }) => id !== undefined);
         const found = known.find(({ id }) => id === asked);
         if (found === undefined) {
-          const ids = known.flatMap(({ id }) => id ?? []);
+          const ids = [...new Set(known.flatMap(({ id }) => id ?? []))];
           return unknown(`no step has the id \`${quoted(asked)}\``, ids, "; no step has an `id`");
         }
         if (step === found)
@@ -198,6 +309,11 @@ class Check {
             at: first?.at ?? at,
             problem: `the step \`${asked}\` comes later, so it has no result yet`,
           };
+        if (step === undefined && found.list === "finally")
+          return {
+            at: first?.at ?? at,
+            problem: `\`outputs\` are taken before \`finally\`, so the step \`${asked}\` has no result yet`,
+          };
         return problemOfResult(found, rest, `steps.${asked}`);
       }
       default:
@@ -208,6 +324,8 @@ class Check {
 
 export const runFields = ["id", "pipeline", "project", "started-at"];
 export const eachFields = ["value", "index"];
+/** What `this` has, whatever the type: the step isn't over yet. */
+export const ownResultFields: readonly string[] = everyResultField.filter((name) => name !== "outcome");
 
 type Names = Reference["path"];
 
@@ -224,18 +342,25 @@ function problemOfResult(step: KnownStep, path: Names, shown: string): Found | u
 }
 
 function problemOfField(
-  { type, outputs }: KnownStep,
+  { type, outputs, read }: KnownStep,
   [field, member]: Names,
   shown: string,
+  every: readonly string[] = everyResultField,
 ): Found | undefined {
   if (field === undefined) return undefined;
   const name = String(field.name);
   const own = type === undefined ? outputs : resultFields[type];
   // A part that can't be read, or a resource that isn't known.
   if (own === undefined) return undefined;
-  const known = [...own, ...everyResultField];
+  const known = [...own, ...read, ...every];
   if (!known.includes(name)) {
-    const near = suggestion(name, known);
+    const foreign = foreignMember(name, known);
+    const near = foreign === undefined ? suggestion(name, known) : `; did you mean \`${foreign}\`?`;
+    if (type === undefined && name === "outputs" && member !== undefined)
+      return {
+        at: field.at,
+        problem: `\`${shown}\` has the part's \`outputs\` itself: \`${shown}.${quoted(String(member.name))}\``,
+      };
     return {
       at: field.at,
       problem: `\`${shown}\` has no \`${quoted(name)}\`${near || `; it has ${known.map((one) => `\`${one}\``).join(", ")}`}`,
@@ -252,10 +377,17 @@ const byParam = "give it as a param, so that it can't change the statement";
 const byVariable =
   'pass it by `env: { NAME: … }` and write `"$NAME"`, so that it can\'t become a part of the script; a list of a program and its arguments takes it too';
 
+const behindShell =
+  'pass it by `env: { NAME: … }` and let the script read the variable, such as `"$NAME"`, so that it can\'t become a part of the script';
+
+const byWith =
+  "pass it by `with: { name: … }` and write `name`, so that it can't become a part of the script";
+
 /** What may stand at a path within a step. */
-function placeInStep(path: Path, { type, isEach }: Pick<KnownStep, "type" | "isEach">): Place {
-  const [field, part, more] = path;
+function placeInStep(path: Path, { type, isEach, scripts }: Around): Place {
+  const [field, part, more, beside] = path;
   const own: readonly ContextName[] = isEach ? [...inside, "each"] : inside;
+  if (type === "browser" && path.at(-1) === "css") return fixed;
   switch (field) {
     case undefined:
       return { kind: "text", contexts: own };
@@ -268,13 +400,20 @@ function placeInStep(path: Path, { type, isEach }: Pick<KnownStep, "type" | "isE
     case "if":
       return { kind: "expression", contexts: inside };
     case "each":
-      return { kind: "text", contexts: inside };
+      return { kind: "text", contexts: inside, ...(part === undefined && { isList: true }) };
     case "expect":
       if (part === "that") return { kind: "expression", contexts: [...own, "this"] };
       break;
     case "run":
       if (type === "cli" && part === undefined)
         return { kind: "text", contexts: ["env"], instead: byVariable };
+      if (type === "cli" && typeof part === "number" && scripts.has(part))
+        return { kind: "text", contexts: ["env"], instead: behindShell };
+      break;
+    case "actions":
+    case "read":
+      if (type === "browser" && more === "evaluate" && (beside === undefined || beside === "script"))
+        return { kind: "text", contexts: ["env"], instead: byWith };
       break;
     case "query":
       if (type === "sql") return { kind: "text", contexts: ["env"], instead: byParam };

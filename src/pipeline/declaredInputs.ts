@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { checkShape, isMap } from "./file/checkShape.ts";
 import type { FieldTexts } from "./file/fieldTexts.ts";
-import type { ProblemList } from "./file/problemList.ts";
+import { checkNumbers, type StepReading } from "./file/readValues.ts";
 import { hasExpression } from "./file/textPieces.ts";
 import { idPattern } from "./file/values.ts";
 import type { Path } from "./file/yamlSource.ts";
@@ -38,18 +38,22 @@ export const inputTexts: FieldTexts = {
 
 const aName = "an input's name begins with a letter or `_` and goes on with letters, digits, `_` and `-`";
 
+type Reading = Pick<StepReading, "source" | "problems">;
+
 /** Reads what a file says of its inputs. An invalid one is left out. */
-export function readDeclarations(written: unknown, problems: ProblemList): Input[] {
+export function readDeclarations(written: unknown, reading: Reading): Input[] {
   if (!isMap(written)) return [];
   return Object.entries(written).flatMap(([name, entry]) => {
     const path = ["inputs", name];
-    if (!idPattern.test(name)) problems.addToName(path, aName);
-    return readDeclaration(name, entry, path, problems) ?? [];
+    if (!idPattern.test(name)) reading.problems.addToName(path, aName);
+    return readDeclaration(name, entry, path, reading) ?? [];
   });
 }
 
-function readDeclaration(name: string, entry: unknown, path: Path, problems: ProblemList): Input | undefined {
+function readDeclaration(name: string, entry: unknown, path: Path, reading: Reading): Input | undefined {
+  const { problems } = reading;
   if (entry === null) return { name, type: "text" };
+  if (!isMap(entry)) checkNumbers(entry, path, reading, true);
   const plain = inputValue.safeParse(entry);
   if (plain.success) return { name, type: typeOf(plain.data), default: plain.data };
   if (!isMap(entry)) {
@@ -65,6 +69,7 @@ function readDeclaration(name: string, entry: unknown, path: Path, problems: Pro
   const known = firstOption ?? (isOpen(file.default) ? undefined : file.default);
   const type = file.type ?? (known === undefined ? "text" : typeOf(known));
   const { options, default: byDefault } = file;
+  if (type === "number") checkNumbers(entry, path, reading, file.type === undefined);
   for (const [index, option] of (options ?? []).entries()) {
     if (typeOf(option) !== type) problems.addNotText([...path, "options", index], isNot(option, type));
     else if (isOpen(option)) problems.add([...path, "options", index], "nothing can be filled in here");

@@ -2,6 +2,8 @@ import { isMap } from "./file/checkShape.ts";
 import type { ProblemList } from "./file/problemList.ts";
 import { quoted } from "./mistakes/problem.ts";
 import type { PartFiles } from "./partFiles.ts";
+import type { Input } from "./pipeline.ts";
+import { scriptItems } from "./scriptItems.ts";
 import { findResourceType, type ResourceTypeName } from "./types/resourceTypes.ts";
 
 /** A step as expressions know it, also one that is invalid elsewhere. */
@@ -12,21 +14,30 @@ export interface KnownStep {
   readonly order: number;
   readonly id: string | undefined;
   readonly isEach: boolean;
+  /** The items of its `run` that are scripts for a shell. */
+  readonly scripts: ReadonlySet<number>;
   /** Undefined for a part, and where it isn't known. */
   readonly type: ResourceTypeName | undefined;
   /** What a part gives; undefined where that isn't known. */
   readonly outputs: readonly string[] | undefined;
+  /** What a step names by `read`. */
+  readonly read: readonly string[];
 }
 
 /** What the expressions of a file can name. */
 export interface KnownNames {
-  readonly inputs: readonly string[];
+  /** With their types, where these are known. */
+  readonly inputs: ReadonlyMap<string, Input["type"] | undefined>;
   readonly steps: readonly KnownStep[];
 }
 
-/** Finds the names in the file as it is written. An id that is there twice is a problem of the second. */
+/**
+ * Finds the names in the file as it is written. An id that is there twice is a problem of the second.
+ * @param declared the inputs that are valid.
+ */
 export function knownNames(
   value: Readonly<Record<string, unknown>>,
+  declared: readonly Input[],
   files: PartFiles,
   problems: ProblemList,
 ): KnownNames {
@@ -36,7 +47,7 @@ export function knownNames(
     const entries: readonly unknown[] = Array.isArray(value[list]) ? value[list] : [];
     return entries.flatMap((entry, index) => {
       if (!isMap(entry)) return [];
-      const { id, use, include, each } = entry;
+      const { id, use, include, each, run, read } = entry;
       if (typeof id === "string") {
         if (ids.has(id))
           problems.add([list, index, "id"], `another step has the id \`${quoted(id)}\` already`);
@@ -50,12 +61,15 @@ export function knownNames(
         order: before + index,
         id: typeof id === "string" ? id : undefined,
         isEach: each !== undefined,
+        scripts: scriptItems(Array.isArray(run) ? run : []),
         type: isMap(resource) ? findResourceType(resource["type"])?.type : undefined,
         outputs: part?.kind === "file" ? Object.keys(part.parsed.pipeline.outputs ?? {}) : undefined,
+        read: isMap(read) ? Object.keys(read) : [],
       };
     });
   };
   const steps = stepsOf("steps", 0);
-  const inputs = isMap(value["inputs"]) ? Object.keys(value["inputs"]) : [];
+  const names = isMap(value["inputs"]) ? Object.keys(value["inputs"]) : [];
+  const inputs = new Map(names.map((name) => [name, declared.find((input) => input.name === name)?.type]));
   return { inputs, steps: [...steps, ...stepsOf("finally", steps.length + 1)] };
 }

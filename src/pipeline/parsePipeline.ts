@@ -4,6 +4,8 @@ import { readDeclarations } from "./declaredInputs.ts";
 import { checkShape, isMap } from "./file/checkShape.ts";
 import { parseDuration } from "./file/duration.ts";
 import { ProblemList } from "./file/problemList.ts";
+import { checkNumbers, leadsOut } from "./file/readValues.ts";
+import { problemOfSize } from "./file/size.ts";
 import { readYaml, type YamlSource } from "./file/yamlSource.ts";
 import { knownNames } from "./knownNames.ts";
 import { inOrder, type Place, type Problem, quoted } from "./mistakes/problem.ts";
@@ -12,12 +14,6 @@ import { isName, type ParsedPipeline, type Pipeline } from "./pipeline.ts";
 import { isField, outlineSchema } from "./pipelineFile.ts";
 import { readResources } from "./readResources.ts";
 import { PlannedSteps } from "./readSteps.ts";
-
-/**
- * In UTF-16 units, some 1500 lines. The YAML library needs up to a second for a text of this size, and the service reads
- * files of cloned repositories, which may be hostile.
- */
-export const largestFile = 64 * 1024;
 
 /**
  * Parses a pipeline file with its parts, or returns all its problems. Never throws.
@@ -35,20 +31,21 @@ export function parsePipeline(
 }
 
 function parseFile(text: string, fileName: string, files: PartFiles): ParsedFile {
-  if (text.length > largestFile) {
-    const message = `the file is larger than ${largestFile / 1024} KiB, the most that is read`;
-    return { parsed: invalid([{ message, line: 1, column: 1 }]), source: undefined };
+  const problem = problemOfSize(text);
+  if (problem !== undefined) {
+    return { parsed: invalid([{ message: `the file ${problem}`, line: 1, column: 1 }]), source: undefined };
   }
   // Editors don't count a byte-order mark as a column.
   const source = readYaml(text.replace(/^\uFEFF/, ""), isField);
   if (source.kind === "invalid") return { parsed: invalid(source.problems), source: undefined };
   const problems = new ProblemList(source);
-  const pipeline = readFile(source, fileName, files, problems);
+  const warnings = new ProblemList(source);
+  const pipeline = readFile(source, fileName, files, { problems, warnings });
   if (pipeline === undefined || problems.sorted().length > 0)
     return { parsed: invalid(problems.sorted()), source };
   const parts = new Map(files.texts);
   const places = { nameAt: fieldAt("name", source), envFileAt: fieldAt("env-file", source) };
-  return { parsed: { kind: "valid", pipeline, parts, ...places }, source };
+  return { parsed: { kind: "valid", pipeline, warnings: warnings.sorted(), parts, ...places }, source };
 }
 
 function fieldAt(name: string, { value, place }: YamlSource): Place {
@@ -59,7 +56,7 @@ function readFile(
   source: YamlSource,
   fileName: string,
   files: PartFiles,
-  problems: ProblemList,
+  { problems, warnings }: Readonly<Record<"problems" | "warnings", ProblemList>>,
 ): Pipeline | undefined {
   const { value } = source;
   if (!isMap(value)) {
@@ -70,11 +67,12 @@ function readFile(
     return undefined;
   }
   const outline = checkShape({ schema: outlineSchema, noun: "a pipeline" }, value, [], problems);
-  const inputs = readDeclarations(value["inputs"], problems);
+  const inputs = readDeclarations(value["inputs"], { source, problems });
   const resources = readResources(value["resources"], problems);
   const planned = new PlannedSteps(files);
   planned.readFile(value, { source, problems, resources, depth: 0 });
-  checkExpressions(value, knownNames(value, files, problems), problems);
+  checkNumbers(value["outputs"], ["outputs"], { source, problems });
+  checkExpressions(value, knownNames(value, inputs, files, problems), problems, warnings);
   if (outline === undefined) return undefined;
   const timeLimitSeconds = timeLimitOf(outline["time-limit"], problems);
   const own = [...(resources?.values() ?? [])].flatMap((resource) =>
@@ -86,6 +84,7 @@ function readFile(
   const cleanupMilliseconds = cleanupOf(outline, planned.cleanup.length > 0, timeLimitSeconds, problems);
   return {
     name: nameOf(outline.name, fileName, problems),
+    ...(outline.tags && { tags: outline.tags }),
     timeLimitSeconds,
     envFile: envFileOf(outline["env-file"], problems),
     ...(outline.unmasked && { unmasked: outline.unmasked }),
@@ -116,10 +115,11 @@ function cleanupOf(
   const milliseconds = written === undefined ? cleanupByDefault : (parseDuration(written) ?? 0);
   if (milliseconds < 1 || milliseconds >= timeLimitSeconds * 1000) {
     const limit = `${timeLimitSeconds}s`;
+    // The default time limit is long enough, so this one is written.
     problems.add(
-      written === undefined ? ["finally"] : ["finally-limit"],
+      written === undefined ? ["time-limit"] : ["finally-limit"],
       written === undefined
-        ? `\`finally\` takes ${cleanupByDefault / 1000}s of the time limit, which is ${limit}: set \`finally-limit\``
+        ? `\`finally\`, here or in a part, takes ${cleanupByDefault / 1000}s of the time limit, which is ${limit}: set \`finally-limit\``
         : `\`finally-limit\` is a part of the time limit, so it is shorter than ${limit}`,
     );
   }
@@ -154,8 +154,7 @@ function timeLimitOf(written: string | number | undefined, problems: ProblemList
 
 function envFileOf(written: string | undefined, problems: ProblemList): string | undefined {
   if (written === undefined) return undefined;
-  const isAbsolute = /^(?:[/\\]|[A-Za-z]:)/.test(written);
-  if (isAbsolute || written.split(/[/\\]/).includes("..")) {
+  if (leadsOut(written)) {
     problems.add(
       ["env-file"],
       "this leads out of the project's folder; name a file inside it, such as `.env`",

@@ -38,6 +38,8 @@ const partSchema = z.object({
   id: z.optional(z.string()),
   if: z.optional(z.string()),
   goesOn: z.optional(z.literal(true)),
+  /** It stands in `finally`. */
+  isCleanup: z.optional(z.literal(true)),
   /** What the includer gives for its inputs. */
   given: written,
   inputs: z.array(inputSchema),
@@ -52,6 +54,8 @@ const partSchema = z.object({
  */
 export const pipelineSchema = z.object({
   name: z.string(),
+  /** By which `pipeline run --tag` finds it. */
+  tags: z.optional(z.array(z.string())),
   timeLimitSeconds: z.int().check(z.positive(), z.maximum(timeLimit.atMost)),
   /** A file of variables, relative to the project's folder. The runner reads it. */
   envFile: z.optional(z.string()),
@@ -75,6 +79,8 @@ export type ParsedPipeline =
   | {
       readonly kind: "valid";
       readonly pipeline: Pipeline;
+      /** What runs but is likely a mistake. */
+      readonly warnings: readonly Problem[];
       /** The texts of its parts, by their paths in the project's folder. */
       readonly parts: ReadonlyMap<string, string>;
       /** The position of its name; the file's beginning when the file has none. */
@@ -87,7 +93,7 @@ export type ParsedPipeline =
 const namePattern = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
 const longestName = 200;
 
-/** Whether a text can be the name of a pipeline or a resource: at most 200 letters, digits, `.`, `_` and `-`. */
+/** Whether a text can be a tag, or the name of a pipeline or a resource: at most 200 letters, digits, `.`, `_` and `-`. */
 export function isName(text: string): boolean {
   return text.length <= longestName && namePattern.test(text);
 }

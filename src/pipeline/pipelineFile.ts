@@ -4,8 +4,18 @@ import { timeLimit } from "../contract/limits.ts";
 import { inputsFileSchema, inputTexts } from "./declaredInputs.ts";
 import { type FieldText, type FieldTexts, inside } from "./file/fieldTexts.ts";
 import { duration, id, nonEmpty, variableName } from "./file/values.ts";
+import { isName } from "./pipeline.ts";
 import { includeFileSchema } from "./readSteps.ts";
 import { type ResourceTypeName, resourceTypeNames, resourceTypes } from "./types/resourceTypes.ts";
+
+const tag = z
+  .string()
+  .check(
+    z.refine(
+      isName,
+      "a tag begins with a letter or digit and goes on with letters, digits, `.`, `_` and `-`",
+    ),
+  );
 
 /**
  * The pipeline file as it is written. The parser checks it piece by piece, so that each problem is worded for its
@@ -14,6 +24,7 @@ import { type ResourceTypeName, resourceTypeNames, resourceTypes } from "./types
 const top = {
   $schema: z.optional(z.string()),
   name: z.optional(z.string()),
+  tags: z.optional(z.array(tag)),
   "time-limit": z.optional(duration),
   "env-file": z.optional(nonEmpty),
   unmasked: z.optional(z.array(variableName)),
@@ -39,7 +50,7 @@ const stepsSchema = z
 /** The whole file, for the JSON Schema. */
 export const wholeFileSchema = z.strictObject({
   ...top,
-  resources: z.record(z.string(), z.union(types.map(({ file }) => file.resource))),
+  resources: z.optional(z.record(z.string(), z.union(types.map(({ file }) => file.resource)))),
   inputs: z.optional(inputsFileSchema),
   steps: stepsSchema,
   finally: z.optional(stepsSchema),
@@ -53,6 +64,12 @@ export const pipelineTexts: FieldTexts = {
     meaning: "The pipeline's name, by which it is run.",
     byDefault: "the file's name without its extension",
     bounds: "a letter or digit, then letters, digits, `.`, `_` and `-`; at most 200 of them",
+  },
+  tags: {
+    meaning: "Words of your own by which `pipeline run --tag <tag>` runs all pipelines that have it.",
+    byDefault: "none",
+    bounds: "a list of words of letters, digits, `.`, `_` and `-`",
+    values: ["nightly", "smoke"],
   },
   "time-limit": {
     meaning: "How long a run may take. When it is over, the run is stopped.",

@@ -2,6 +2,7 @@ import * as z from "zod/mini";
 import { checkShape, isMap } from "./file/checkShape.ts";
 import { parseDuration } from "./file/duration.ts";
 import { ProblemList } from "./file/problemList.ts";
+import { checkNumbers, leadsOut } from "./file/readValues.ts";
 import { marked } from "./file/textPieces.ts";
 import { everyControl, nonEmpty, type Plan } from "./file/values.ts";
 import type { Path, YamlSource } from "./file/yamlSource.ts";
@@ -46,7 +47,7 @@ export class PlannedSteps {
   readonly #files: PartFiles;
   /** The resources of type browser that have a page. */
   readonly #opened = new Set<string>();
-  /** The cleanup of the parts, the last included first. */
+  /** The cleanup of the parts among the steps, the last included first. */
   readonly #partCleanups: (() => void)[] = [];
   #partSteps = 0;
 
@@ -75,7 +76,7 @@ export class PlannedSteps {
         to.push({
           ...step,
           ...planOf(entry, at, reading),
-          ...(part !== undefined && { part }),
+          ...(part !== undefined && { part, name: `${this.parts[part]?.name}: ${step.name}` }),
           ...(to === this.cleanup && { isCleanup: true }),
         });
       }
@@ -102,24 +103,17 @@ export class PlannedSteps {
     const file = checkShape(shape, entry, path, problems);
     if (file === undefined) return;
     const at = [...path, "include"];
-    // The runner enters parts only among the steps before the cleanup.
-    if (to === this.cleanup) {
-      problems.add(
-        at,
-        "a part can't stand in `finally`: write its steps there, or let a part clean up by its own",
-      );
-      return;
-    }
     const found = this.#partOf(file.include, reading);
     if (found.kind === "unusable") problems.add(at, found.problem);
     if (found.kind !== "file") return;
     const { pipeline } = found.parsed;
-    checkGiven(file.inputs ?? {}, pipeline.inputs ?? [], path, problems);
+    checkGiven(file.inputs ?? {}, pipeline.inputs ?? [], path, reading);
     const index =
       this.parts.push({
-        name: file.name ?? quoted(file.include),
+        name: file.name ?? file.id ?? quoted(file.include),
         ...(reading.part !== undefined && { parent: reading.part }),
         ...controlOf(file),
+        ...(to === this.cleanup && { isCleanup: true, goesOn: true }),
         given: file.inputs ?? {},
         inputs: pipeline.inputs ?? [],
         outputs: pipeline.outputs ?? {},
@@ -134,7 +128,9 @@ export class PlannedSteps {
       depth: reading.depth + 1,
     };
     this.#readAll(value["steps"], ["steps"], part, to);
-    this.#partCleanups.unshift(() => this.#readAll(value["finally"], ["finally"], part, this.cleanup));
+    const readCleanup = () => this.#readAll(value["finally"], ["finally"], part, this.cleanup);
+    if (to === this.cleanup) readCleanup();
+    else this.#partCleanups.unshift(readCleanup);
     const [first] = inside.sorted();
     if (first !== undefined)
       problems.add(
@@ -223,11 +219,12 @@ const planSchema = z.object({
   expect: z.optional(z.object({ that: z.optional(z.unknown()) })),
 });
 
-function planOf(entry: unknown, path: Path, { problems }: StepsReading): Plan {
+function planOf(entry: unknown, path: Path, { problems, source }: StepsReading): Plan {
   const { data: file } = planSchema.safeParse(entry);
   if (file === undefined) return {};
   const { each, retry, mask } = file;
   const { that } = file.expect ?? {};
+  checkNumbers(each, [...path, "each"], { problems, source });
   if (retry !== undefined && retry.for === undefined && retry.times === undefined)
     problems.add(
       [...path, "retry"],
@@ -256,7 +253,7 @@ function notOfInclude(name: string): string | undefined {
 
 function problemOfPath(path: string): string | undefined {
   if (/\$\{\{/.test(path)) return "a part's path is fixed, so that its steps are known before the run";
-  if (/^(?:[/\\]|[A-Za-z]:)/.test(path) || path.split(/[/\\]/).includes(".."))
+  if (leadsOut(path))
     return "this leads out of the project's folder; name a file by its path from there, such as `parts/login.yaml`";
   return path.endsWith(".yaml") ? undefined : "a part is a pipeline file, whose name ends in `.yaml`";
 }
@@ -266,7 +263,7 @@ function checkGiven(
   given: Readonly<Record<string, unknown>>,
   inputs: readonly Input[],
   path: Path,
-  problems: ProblemList,
+  { problems, source }: Pick<StepsReading, "problems" | "source">,
 ): void {
   const names = inputs.map(({ name }) => name);
   for (const [name, value] of Object.entries(given)) {
@@ -277,7 +274,8 @@ function checkGiven(
       problems.addToName(at, `the part has no input \`${quoted(name)}\`${near || listed(names)}`);
     } else {
       const problem = problemOfValue(input, value);
-      if (problem !== undefined) problems.add(at, problem);
+      if (problem === undefined) checkNumbers(value, at, { problems, source });
+      else problems.add(at, problem);
     }
   }
   const missing = inputs.filter(

@@ -1,14 +1,14 @@
-import { references } from "./expression/expression.ts";
+import { type Expression, references } from "./expression/expression.ts";
 import type { ContextName } from "./expression/names.ts";
-import { parseText } from "./expression/parseExpression.ts";
+import { parseExpression, parseText } from "./expression/parseExpression.ts";
 import { hasExpression } from "./file/textPieces.ts";
 import type { Pipeline } from "./pipeline.ts";
 
 const contexts: readonly ContextName[] = ["env", "inputs", "steps", "run", "each", "this"];
 
 /**
- * Why a run can't begin with a later step: one from there on uses the result of a step before. What runs in `finally` looks first
- * whether it is there.
+ * Why a run can't begin with a step: it cleans up, is in the middle of a part, or one from there on uses the result of a step
+ * before. What runs in `finally` looks first whether it is there.
  *
  * @param first the index of the step that the run begins with.
  * @returns undefined where nothing stands in its way.
@@ -23,7 +23,8 @@ export function skippedUse(pipeline: Pipeline, first: number): string | undefine
   const before = steps.slice(0, first).map(({ id, part }) => ({ id, part: outermost(part) }));
   const kept = steps.slice(first).filter(({ isCleanup }) => isCleanup !== true);
   const [begin] = kept;
-  const within = begin === undefined ? undefined : outermost(begin.part);
+  if (begin === undefined) return "it is a step of `finally`, which runs in the end of every run";
+  const within = outermost(begin.part);
   if (within !== undefined && before.some(({ part }) => part === within)) {
     return `it is a step of \`${parts[within]?.name}\`, which begins with its first step`;
   }
@@ -31,10 +32,14 @@ export function skippedUse(pipeline: Pipeline, first: number): string | undefine
   const users = kept.map((step) => {
     const part = outermost(step.part);
     const { name, given, if: condition } = (part === undefined ? undefined : parts[part]) ?? {};
-    return part === undefined ? { name: step.name, uses: step } : { name, uses: { given, if: condition } };
+    return part === undefined
+      ? { name: step.name, texts: step, conditions: [step.if, step.that] }
+      : { name, texts: given, conditions: [condition] };
   });
-  for (const { name, uses } of [...users, { name: "outputs", uses: outputs }]) {
-    const used = idsIn(uses).find((id) => skipped.has(id));
+  for (const { name, texts, conditions } of [...users, { name: "outputs", texts: outputs, conditions: [] }]) {
+    const used = [...idsIn(texts), ...conditions.flat().flatMap(idsInCondition)].find((id) =>
+      skipped.has(id),
+    );
     if (used !== undefined)
       return `\`${name}\` uses the result of the step \`${used}\`, which would be skipped`;
   }
@@ -46,22 +51,23 @@ function idsIn(value: unknown): readonly string[] {
   if (typeof value === "string") return idsInText(value);
   if (Array.isArray(value)) return value.flatMap(idsIn);
   if (typeof value !== "object" || value === null) return [];
-  return Object.entries(value).flatMap(([name, item]) => {
-    const isExpression = name === "if" || name === "that";
-    const texts = isExpression ? [item].flat().map((text) => `\${{ ${text} }}`) : item;
-    return [...idsInText(name), ...idsIn(texts)];
-  });
+  return Object.entries(value).flatMap(([name, item]) => [...idsInText(name), ...idsIn(item)]);
 }
 
 function idsInText(text: string): readonly string[] {
   if (!hasExpression(text)) return [];
   const parsed = parseText(text, contexts);
   if (parsed.kind === "invalid") return [];
-  return parsed.pieces.flatMap((piece) =>
-    piece.kind === "expression"
-      ? references(piece.expression).flatMap(({ context, path: [id] }) =>
-          context === "steps" && id !== undefined ? String(id.name) : [],
-        )
-      : [],
+  return parsed.pieces.flatMap((piece) => (piece.kind === "expression" ? idsOf(piece.expression) : []));
+}
+
+function idsInCondition(text: string | undefined): readonly string[] {
+  const parsed = parseExpression(text ?? "", contexts);
+  return parsed.kind === "invalid" ? [] : idsOf(parsed.expression);
+}
+
+function idsOf(expression: Expression): readonly string[] {
+  return references(expression).flatMap(({ context, path: [id] }) =>
+    context === "steps" && id !== undefined ? String(id.name) : [],
   );
 }

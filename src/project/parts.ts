@@ -1,7 +1,8 @@
 import { closeSync, constants, fstatSync, openSync, readSync, realpathSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describeError } from "../contract/errors.ts";
-import { largestFile, parsePipeline } from "../pipeline/parsePipeline.ts";
+import { largestFile } from "../pipeline/file/size.ts";
+import { parsePipeline } from "../pipeline/parsePipeline.ts";
 import type { ReadPart } from "../pipeline/partFiles.ts";
 import type { ParsedPipeline } from "../pipeline/pipeline.ts";
 import { isInside } from "./envFile.ts";

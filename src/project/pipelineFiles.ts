@@ -1,7 +1,9 @@
 import { constants } from "node:fs";
 import { open, readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { type Place, quoted } from "../pipeline/mistakes/problem.ts";
+import type { ServedPipelineEntry } from "../contract/pipelines.ts";
+import { declaredInputs } from "../pipeline/inputs.ts";
+import { formatProblem, type Place, quoted } from "../pipeline/mistakes/problem.ts";
 import type { ParsedPipeline } from "../pipeline/pipeline.ts";
 import { readEnvFile } from "./envFile.ts";
 import { mostBytesRead, parseWithParts } from "./parts.ts";
@@ -21,6 +23,15 @@ export async function checkedFiles(
 ): Promise<ProjectFile[]> {
   const files = withSharedNames(await projectFiles(root, parse));
   return Promise.all(files.map(async (file) => ({ ...file, parsed: await withEnvFile(root, file.parsed) })));
+}
+
+/** The pipeline files of a project as lists show them, broken ones too. */
+export async function listedFiles(root: string): Promise<Omit<ServedPipelineEntry, "project">[]> {
+  return (await checkedFiles(root)).map(({ name, path, parsed }) => ({
+    name,
+    path,
+    ...listedFacts(path, parsed),
+  }));
 }
 
 /** Adds a problem to a file whose `env-file` can't be read, since its run would fail before the first step. */
@@ -63,10 +74,30 @@ export function withSharedNames(files: readonly ProjectFile[]): ProjectFile[] {
   });
 }
 
-/** The resource types of a pipeline's steps, each once; none for a broken file. */
-export function resourceTypes({ parsed }: ReadPipeline): string[] {
-  return parsed.kind === "valid" ? [...new Set(parsed.pipeline.steps.map((step) => step.type))].sort() : [];
+/** What a list says of a pipeline beside its name and place; of a broken file only its problems. */
+export function listedFacts(
+  path: string,
+  parsed: ParsedPipeline,
+): Omit<ServedPipelineEntry, "name" | "project" | "path"> {
+  if (parsed.kind === "invalid") {
+    return { resourceTypes: [], inputs: [], tags: [], problem: problemsOf(path, parsed) };
+  }
+  const { pipeline } = parsed;
+  return {
+    resourceTypes: [...new Set(pipeline.steps.map((step) => step.type))].sort(),
+    inputs: declaredInputs(pipeline),
+    tags: [...(pipeline.tags ?? [])],
+  };
 }
+
+/** The first problems, each with its position, a line each. */
+export function problemsOf(path: string, { problems }: Extract<ParsedPipeline, { kind: "invalid" }>): string {
+  const shown = problems.slice(0, mostProblems).map((problem) => formatProblem(path, problem));
+  const more = problems.length > shown.length ? [`and ${problems.length - shown.length} more`] : [];
+  return [...shown, ...more].join("\n");
+}
+
+const mostProblems = 50;
 
 /** A pipeline file's content. `text` is undefined when it can't be read. */
 export interface ReadPipeline {
@@ -92,7 +123,8 @@ export async function readPipelineFile(
     return { text: read.text, parsed: parse(read.text, path) };
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    const isGone = error instanceof Error && "code" in error && error.code === "ENOENT";
+    const code = error instanceof Error && "code" in error ? error.code : undefined;
+    const isGone = code === "ENOENT" || code === "ENOTDIR";
     return { ...unreadable({ message: `the file can't be read: ${why}` }), ...(isGone ? { isGone } : {}) };
   }
 }

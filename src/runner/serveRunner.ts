@@ -1,10 +1,12 @@
 import { once } from "node:events";
 import type { Readable, Writable } from "node:stream";
 import { setTimeout as pause } from "node:timers/promises";
+import { systemClock } from "../machine/clock.ts";
 import { readEnvFile } from "../project/envFile.ts";
 import type { Environment } from "../project/environment.ts";
 import { lifeline } from "./launch/lifeline.ts";
 import { type Message, machineMilliseconds } from "./launch/protocol.ts";
+import { Outbox } from "./outbox.ts";
 import { endProcesses } from "./processes/endProcesses.ts";
 import { newTraces, type ProcessTable } from "./processes/processTable.ts";
 import { scanRepeatedly } from "./processes/scanRepeatedly.ts";
@@ -45,22 +47,20 @@ export async function serveRunner(deps: RunnerDeps): Promise<void> {
   };
   const job = await arriving;
   if (job === undefined) return removeCgroup();
-  const write = (messages: readonly Message[]): void => {
-    if (messages.length > 0)
-      deps.output.write(messages.map((message) => `${JSON.stringify(message)}\n`).join(""));
-  };
+  const outbox = new Outbox((text) => void deps.output.write(text), systemClock);
   const traces = newTraces(job.runId, deps.pid, cgroup);
   using scans = scanRepeatedly(async () => {
     const before = [...traces.groups];
     await deps.processes.scan?.(traces);
-    for (const pid of before) if (!traces.groups.has(pid)) write([{ kind: "vacated", pid }]);
+    for (const pid of before) if (!traces.groups.has(pid)) outbox.sendAhead({ kind: "vacated", pid });
   });
-  const send = (message: Message): void => {
-    write([message]);
-    if (message.kind !== "spawned") return;
-    traces.groups.add(message.pid);
+  const onSpawned = (pid: number): void => {
+    // Whoever has to end a run whose runner dies knows its programs by this.
+    outbox.sendAhead({ kind: "spawned", pid });
+    traces.groups.add(pid);
     scans.look();
   };
+  const send = (message: Message): void => outbox.send([message]);
   // Ignored: the service is gone then, and the closed input ends the run.
   deps.output.on("error", () => {});
   const own = stepEnvironment(deps.environment, job);
@@ -70,7 +70,12 @@ export async function serveRunner(deps: RunnerDeps): Promise<void> {
   const find = (name: string) => variable(variables, name, deps.platform);
   const { mask, scopes, isNeeded } = await openScopes(job, find, deps.now);
   const { artifactsFolder } = job;
-  const output = new RunOutput({ send: write, now: deps.now, mask, artifactsFolder });
+  const output = new RunOutput({
+    send: (messages) => outbox.send(messages),
+    now: deps.now,
+    mask,
+    artifactsFolder,
+  });
   const isEnded = signal.aborted ? Promise.resolve() : once(signal, "abort");
   const shared = new SharedResources();
   try {
@@ -88,7 +93,7 @@ export async function serveRunner(deps: RunnerDeps): Promise<void> {
         mask,
         shared,
         signal,
-        onSpawned: (pid) => send({ kind: "spawned", pid }),
+        onSpawned,
       },
       output,
       scopes,
@@ -117,6 +122,7 @@ export async function serveRunner(deps: RunnerDeps): Promise<void> {
       Promise.race([shared[Symbol.asyncDispose](), pause(graceMilliseconds, undefined, { ref: false })]),
     ]);
     await output.end();
+    outbox.flush();
     await Promise.all([dispose(), removeScratch(job.runId)]);
     await removeCgroup();
   }

@@ -216,7 +216,7 @@ function runProcesses(
             ...job,
             artifactsFolder: runFolder(folder, job.runId).artifacts,
             livesUntil,
-            cleanUpAt: livesUntil - cleanupPart(limit, job.pipeline.cleanupMilliseconds),
+            cleanUpAt: livesUntil - cleanupPart(limit, job.pipeline),
           },
           { runners, graceMilliseconds, processes, now, onStep, onOutput, onArtifact, onValues },
         );

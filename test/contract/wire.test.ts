@@ -153,7 +153,7 @@ describe("the wire", () => {
   });
 
   it("names the row of a list that is wrong", () => {
-    const row = { name: "a", project: "p", path: "a.yaml", "resource-types": ["http"], inputs: [] };
+    const row = { name: "a", project: "p", path: "a.yaml", "resource-types": ["http"], inputs: [], tags: [] };
     assert.equal(
       problemOf(servedPipelineListSchema, { pipelines: [row, { ...row, "resource-types": [1] }] }),
       "`pipelines.1.resource-types.0` should be a string",

@@ -11,7 +11,7 @@ describe("a browser step of a pipeline file", () => {
   it("is settled against its resource", () => {
     const pipeline = valid(`
 resources:
-  web: { type: browser, base-url: http://127.0.0.1:8080/app/, executable: tools/chrome, viewport: { width: 390, height: 844 }, timeout: 2s }
+  web: { type: browser, base-url: http://127.0.0.1:8080/app/, executable: tools/chrome, device: Pixel 8, viewport: { width: 390, height: 844 }, storage: in.json, trace: on-failure, timeout: 2s }
 steps:
   - name: search
     use: web
@@ -25,14 +25,26 @@ steps:
       - check: { label: /stock$/i }
       - uncheck: { css: "#sale", text: Sale }
       - click: { role: button, name: Go }
-      - wait-for: { text: 3 results, count: 1 }
+      - wait-for: { text: 3 results, count: 1, frame: { title: List, name: /^l/, test-id: 7, css: iframe } }
+      - upload: { label: Picture, file: parts/a.png }
+      - upload: { css: input, file: [a.png, "\${{ env.B }}"] }
+      - download: { text: Data, as: data.csv }
+      - evaluate: "document.title = '\${{ env.T }}';"
+      - evaluate: { script: return lamps, with: { lamps: [1, "\${{ run.id }}"] } }
+      - dialog: dismiss
+      - dialog: { text: 7 }
+      - tab: { title: /^L/, url: lamps }
     expect:
       status: 2xx
       url: lamps
       title: /^Lamps/
       text: 3 results
       elements: [{ role: listitem, text: lamp, count: 3 }, { role: heading }]
+    read:
+      total: { test-id: total, frame: { name: sums } }
+      count: { evaluate: document.links.length }
     screenshot: results.png
+    storage: logins/\${{ env.WHO }}.json
 `);
     const text = (words: string) => ({ kind: "contains", text: words });
     assert.deepEqual(pipeline.resources, [{ name: "web", type: "browser" }]);
@@ -42,7 +54,13 @@ steps:
         type: "browser",
         name: "search",
         use: "web",
-        browser: { executable: "tools/chrome", viewport: { width: 390, height: 844 } },
+        browser: {
+          executable: "tools/chrome",
+          device: "Pixel 8",
+          viewport: { width: 390, height: 844 },
+          storage: "in.json",
+          isTraced: true,
+        },
         goto: { base: "http://127.0.0.1:8080/app/", target: "/lamps" },
         actions: [
           { kind: "fill", target: { kind: "label", label: text("Search") }, with: "1.50" },
@@ -55,7 +73,28 @@ steps:
           },
           { kind: "uncheck", target: { kind: "css", selector: "#sale", text: text("Sale") } },
           { kind: "click", target: { kind: "role", role: "button", name: text("Go") } },
-          { kind: "wait-for", target: { kind: "text", text: text("3 results") }, count: 1 },
+          {
+            kind: "wait-for",
+            target: {
+              kind: "text",
+              text: text("3 results"),
+              frame: {
+                title: text("List"),
+                name: { kind: "matches", source: "^l", flags: "" },
+                testId: "7",
+                css: "iframe",
+              },
+            },
+            count: 1,
+          },
+          { kind: "upload", target: { kind: "label", label: text("Picture") }, files: ["parts/a.png"] },
+          { kind: "upload", target: { kind: "css", selector: "input" }, files: ["a.png", "${{ env.B }}"] },
+          { kind: "download", target: { kind: "text", text: text("Data") }, as: "data.csv" },
+          { kind: "evaluate", script: "document.title = '${{ env.T }}';", variables: {} },
+          { kind: "evaluate", script: "return lamps", variables: { lamps: [1, "${{ run.id }}"] } },
+          { kind: "dialog", answer: "dismiss" },
+          { kind: "dialog", answer: "accept", text: "7" },
+          { kind: "tab", title: { kind: "matches", source: "^L", flags: "" }, url: text("lamps") },
         ],
         timeoutMilliseconds: 5000,
         expect: {
@@ -68,7 +107,12 @@ steps:
             { target: { kind: "role", role: "heading" } },
           ],
         },
+        read: [
+          { name: "total", target: { kind: "test-id", testId: "total", frame: { name: text("sums") } } },
+          { name: "count", evaluate: { script: "document.links.length", variables: {} } },
+        ],
         screenshot: "results.png",
+        storage: "logins/${{ env.WHO }}.json",
       },
     ]);
     assert.ok(pipelineSchema.safeParse(JSON.parse(JSON.stringify(pipeline))).success);
@@ -107,26 +151,26 @@ steps:
     [
       "that does nothing",
       "  - { use: web }",
-      "3:5: this step does nothing; a browser step has one or more of goto, actions, expect, screenshot",
+      "3:5: this step does nothing; a browser step has one or more of goto, actions, expect, read, screenshot, storage",
     ],
     [
       "with the action of another type",
       "  - { use: web, goto: /, get: /, run: x }",
-      "3:26: `get` belongs to a step of type http, but `web` is of type browser, whose steps have goto, actions, expect, screenshot",
-      "3:34: `run` belongs to a step of type cli, but `web` is of type browser, whose steps have goto, actions, expect, screenshot",
+      "3:26: `get` belongs to a step of type http, but `web` is of type browser, whose steps have goto, actions, expect, read, screenshot, storage",
+      "3:34: `run` belongs to a step of type cli, but `web` is of type browser, whose steps have goto, actions, expect, read, screenshot, storage",
     ],
     [
       "with an action that there isn't",
       "  - { use: web, goto: /, actions: [{ clik: { text: x } }, { dance: 1 }] }",
       "3:38: there is no action `clik`; did you mean `click`?",
-      "3:61: there is no action `dance`; the actions are click, fill, press, select, check, uncheck, wait-for",
+      "3:61: there is no action `dance`; the actions are click, fill, press, select, check, uncheck, wait-for, evaluate, upload, download, dialog, tab",
     ],
     [
       "with two actions in one entry, or none",
       "  - { use: web, goto: /, actions: [{ click: { text: x }, press: Tab }, go, {}] }",
       "3:58: an entry of `actions` is one action, and this one already has `click`",
-      "3:72: an action is a map such as `click: { role: button, name: Go }`; the actions are click, fill, press, select, check, uncheck, wait-for",
-      "3:76: an action is a map such as `click: { role: button, name: Go }`; the actions are click, fill, press, select, check, uncheck, wait-for",
+      "3:72: an action is a map such as `click: { role: button, name: Go }`; the actions are click, fill, press, select, check, uncheck, wait-for, evaluate, upload, download, dialog, tab",
+      "3:76: an action is a map such as `click: { role: button, name: Go }`; the actions are click, fill, press, select, check, uncheck, wait-for, evaluate, upload, download, dialog, tab",
     ],
     [
       "with a role that there isn't",
@@ -142,6 +186,14 @@ steps:
       "3:72: an element is said in one way, and this one already has `label`",
       "3:95: `name` stands beside a `role`",
       "3:129: `text` can't stand beside `label`",
+    ],
+    [
+      "with a frame that is none, or in which there is no element",
+      "  - { use: web, goto: /, actions: [{ click: { text: a, frame: {} } }, { click: { text: a, frame: { titel: b } } }, { press: { key: a, frame: { title: b } } }, { click: { text: a, frame: pay } }] }",
+      "3:63: this names no frame; it needs one of title, name, test-id, css",
+      "3:100: `frame` has no `titel`; did you mean `title`?",
+      "3:125: this names no element; it needs one of role, label, placeholder, test-id, css, text",
+      "3:187: expected a map of names and values",
     ],
     [
       "with a misspelt part of an element",
@@ -163,6 +215,53 @@ steps:
       "3:62: `Ctrl` can't be held while another key is pressed; these can: Shift, Control, Alt, Meta, ControlOrMeta",
       "3:88: `Cotrol` can't be held while another key is pressed; did you mean `Control`?",
       "3:111: expected a key such as Enter, or a map such as `{ key: Enter, label: Search }`",
+    ],
+    [
+      "with a file that can't be one of the project",
+      "  - { use: web, goto: /, actions: [{ upload: { label: a } }, { upload: { label: a, file: ../b } }, { upload: { label: a, file: [b, /c] } }, { upload: { label: a, file: 1 } }, { download: { text: a, as: ../b } }] }",
+      "3:46: `upload` needs `file`",
+      "3:90: this leads out of the project's folder; name a file by its path from there",
+      "3:132: this leads out of the project's folder; name a file by its path from there",
+      "3:169: expected a file's path, or a list of them",
+      "3:203: expected a file's name, of letters, digits, spaces, `.`, `_` and `-`",
+    ],
+    [
+      "with a script that is none, or that an expression would become a part of",
+      "  - { use: web, goto: /, actions: [{ evaluate: a b }, { evaluate: { script: 'if (' } }, { evaluate: { script: 'a', with: { a-b: 1 } } }, { evaluate: [] }, { evaluate: { scrip: a } }, { evaluate: 'a(${{ run.id }})' }, { evaluate: { script: '${{ run.id }}', with: { script: '${{ run.id }}', run: 02 } } }] }",
+      "3:48: this is no JavaScript: Unexpected identifier 'b'",
+      "3:77: this is no JavaScript: Unexpected token '}'",
+      "3:124: this can't name a variable of a script",
+      "3:150: expected a script such as `document.title`, or a map such as `{ script: …, with: { … } }`",
+      "3:170: `evaluate` has no `scrip`; did you mean `script`?",
+      "3:203: `run` can't be used here: pass it by `with: { name: … }` and write `name`, so that it can't become a part of the script",
+      "3:245: `run` can't be used here: pass it by `with: { name: … }` and write `name`, so that it can't become a part of the script",
+      '3:295: this is read as the number 2; as a text it keeps what is written: "02"',
+    ],
+    [
+      "with something to read that can't be",
+      "  - { use: web, goto: /, read: { text: { label: a }, a b: { label: c }, c: {}, d: { label: e, evaluate: f }, e: { evaluat: f }, f: 1, g: { evaluate: 1 }, h: { evaluate: 'a(${{ run.id }})' } } }",
+      "3:34: the result of a step has its own `text`",
+      "3:54: such a name begins with a letter or `_` and goes on with letters, digits, `_` and `-`",
+      "3:76: this names no element; it needs one of role, label, placeholder, test-id, css, text",
+      "3:83: this is an element or `evaluate`, not both",
+      "3:115: `e` has no `evaluat`; did you mean `evaluate`?",
+      "3:132: expected a map of names and values",
+      "3:150: expected a script",
+      "3:177: `run` can't be used here: pass it by `with: { name: … }` and write `name`, so that it can't become a part of the script",
+    ],
+    [
+      "after one that reads something by another name",
+      "  - { id: page, use: web, goto: /, read: { total: { css: b } } }\n  - { use: web, goto: '/${{ steps.page.totl }}' }",
+      "4:40: `steps.page` has no `totl`; did you mean `total`?",
+    ],
+    [
+      "with an answer to a dialog, or a tab, that is none",
+      "  - { use: web, goto: /, actions: [{ dialog: yes }, { dialog: { txt: a } }, { tab: {} }, { tab: 1 }, { tab: { url: /a/b } }] }",
+      "3:46: expected `accept`, `dismiss`, or a map such as `{ text: Ada }`, which accepts with a text",
+      "3:65: `dialog` has no `txt`; did you mean `text`?",
+      "3:84: this names no tab; it needs `title` or `url`",
+      "3:97: expected a map of names and values",
+      "3:116: a regular expression takes the flags i and u, not `b`; to find a path, leave out its first slash: `a/b`",
     ],
     [
       "with a count that is none",
@@ -219,16 +318,28 @@ steps:
   a: { type: browser }
   b: { type: browser, base-url: localhost, viewport: { width: 1, height: big }, timeout: 2h, headless: true }
   c: { type: browser, base-url: localhost, timeout: 2h }
+  d: { type: browser, device: iPhone15 }
+  e: { type: browser, device: Nokia 3310 }
+  f: { type: browser, device: 15 }
+  g: { type: browser, storage: ../a.json }
+  h: { type: browser, trace: always }
 steps:
+  - { use: d, goto: "http://h.test", storage: /a.json }
   - { use: a, goto: /lamps }
   - { use: c, goto: /lamps }`),
       [
         "3:63: expected a number of pixels from 100 to 4096",
-        "3:74: expected a number",
+        "3:74: expected a number of pixels from 100 to 4096",
         "3:94: a browser resource has no `headless`",
         "4:33: `localhost` is no address: it begins with http:// or https://",
         "4:53: a timeout is at least 1ms and at most 1h",
-        "6:21: `a` has no `base-url`, so this must be a whole address, beginning with http:// or https://",
+        "5:31: there is no device `iPhone15`; did you mean `iPhone 15`?",
+        "6:31: there is no device `Nokia 3310`; such as there are: iPhone 15, Pixel 8, iPad Mini landscape",
+        "7:31: expected a device's name, such as iPhone 15",
+        "8:32: this leads out of the project's folder; name a file by its path from there",
+        "9:30: expected `on-failure`; without it, no trace is kept",
+        "11:47: this leads out of the project's folder; name a file by its path from there",
+        "12:21: `a` has no `base-url`, so this must be a whole address, beginning with http:// or https://",
       ],
     );
   });

@@ -50,6 +50,11 @@ describe("the JSON Schema for editors", () => {
     });
   }
 
+  it("accepts a file of parts alone, which has no resources", () => {
+    accepts(parse("steps: [{ include: parts/login.yaml }]"));
+    assert.deepEqual(accepts.errors ?? [], []);
+  });
+
   it("refuses what the parser refuses for its shape", () => {
     const shell = "resources: { shell: { type: cli } }";
     for (const text of [

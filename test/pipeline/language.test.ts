@@ -27,7 +27,7 @@ function problems(text: string, files?: Files): readonly string[] {
 }
 
 const resources =
-  'resources: { sh: { type: cli }, shop: { type: http, base-url: "http://h.test" }, db: { type: sql, url: "sqlite::memory:" } }';
+  'resources: { sh: { type: cli }, shop: { type: http, base-url: "http://h.test" }, db: { type: sql, url: "sqlite::memory:" }, page: { type: browser, base-url: "http://h.test" } }';
 const steps = (...lines: readonly string[]) =>
   `${resources}\nsteps:\n${lines.map((line) => `  - ${line}\n`).join("")}`;
 const fine = '{ use: sh, run: "true" }';
@@ -85,6 +85,22 @@ describe("the inputs that a pipeline file declares", () => {
       "2:3: an input's name begins with a letter or `_` and goes on with letters, digits, `_` and `-`",
     ],
     [
+      "a number whose digits are lost",
+      "  a: 02142",
+      '2:6: this is read as the number 2142; as a text it keeps what is written: "02142"',
+    ],
+    [
+      "a number that may be a version",
+      "  a: 1.10\n  b: { options: [1.9, 2.10] }",
+      '2:6: this is read as the number 1.1; as a text it keeps what is written: "1.10"',
+      '3:23: this is read as the number 2.1; as a text it keeps what is written: "2.10"',
+    ],
+    [
+      "a number beyond what numbers hold",
+      "  a: { type: number, default: 9007199254740993 }\n  b: { type: number, default: 1.50 }",
+      '2:31: this is read as the number 9007199254740992; as a text it keeps what is written: "9007199254740993"',
+    ],
+    [
       "another input in a default",
       '  a: 1\n  b: "${{ inputs.a }}"',
       "3:11: `inputs` can't be used here; env, run can",
@@ -108,7 +124,7 @@ steps:
   - { use: db, query: select ?, params: ["\${{ steps.two.json }}"], expect: { rows: [{ n: "\${{ steps.two.json.n }}" }] } }
 finally:
   - { id: last, use: sh, run: ["\${{ steps.two.text }}"] }
-outputs: { all: "\${{ steps.last.stdout }}" }`);
+outputs: { all: "\${{ steps.two.text }}" }`);
   });
 
   for (const [why, step, ...told] of [
@@ -192,10 +208,143 @@ outputs: { all: "\${{ steps.last.stdout }}" }`);
       "{ id: 'a${{ run.id }}', use: sh, run: x }",
       "3:11: an `id` begins with a letter or `_` and goes on with letters, digits, `_` and `-`",
     ],
-    ["a mark of its own", '{ use: sh, run: ["${{@0 run.id }}"] }', "3:22: `@` can't stand here"],
+    ["a mark of its own", '{ use: sh, run: ["${{@0 run.id }}"] }', "3:26: `@` can't stand here"],
+    [
+      "how its own step ends, which is known only then",
+      "{ use: sh, run: x, expect: { that: this.outcome == 'succeeded' } }",
+      "3:45: `this` has no `outcome`; it has `exit-code`, `output`, `stdout`, `stderr`, `json`, `time`, `attempts`",
+    ],
+    [
+      "a value in a CSS selector",
+      "{ use: page, goto: /, actions: [{ click: { css: '#${{ run.id }}' } }], expect: { elements: [{ css: '${{ env.A }}', text: '${{ run.id }}' }] } }",
+      "3:53: nothing can be filled in here",
+      "3:104: nothing can be filled in here",
+    ],
+    [
+      "a step that isn't there, in each place of a text",
+      '{ use: sh, run: ["${{ steps.a }}, ${{ inputs.b }} and ${{ lenght(1) }}"] }',
+      "3:33: no step has the id `a`; no step has an `id`",
+      "3:50: there is no input `b`; the file has no `inputs`",
+      "3:63: there is no function `lenght`; did you mean `length`?",
+    ],
   ] as const) {
     it(`can't have ${why}`, () => assert.deepEqual(problems(steps(step)), told));
   }
+
+  for (const run of [
+    "[sh, -c, 'echo ${{ inputs.x }}']",
+    "[/bin/bash, -ec, 'echo ${{ env.A }} ${{ inputs.x }}']",
+    "[bash, -o, pipefail, -c, 'echo ${{ inputs.x }}', bash, '${{ inputs.x }}']",
+    "[bash, -c, -e, '${{ inputs.x }}']",
+    "[sudo, env, A=1, zsh, -lc, '${{ inputs.x }}']",
+    "['C:\\x\\CMD.EXE', /d, /c, echo, '${{ inputs.x }}']",
+    "[pwsh, -NoProfile, -Command, Get-Item, '${{ inputs.x }}']",
+  ]) {
+    it(`can't be a part of what a shell runs: ${run}`, () => {
+      const file = `inputs: { x: y }\n${steps(`{ use: sh, run: ${run} }`)}`;
+      const column = (file.split("\n")[3]?.indexOf("inputs.x") ?? 0) + 1;
+      assert.deepEqual(problems(file), [
+        `4:${column}: \`inputs\` can't be used here: pass it by \`env: { NAME: … }\` and let the script read the variable, such as \`"$NAME"\`, so that it can't become a part of the script`,
+      ]);
+    });
+  }
+
+  for (const run of [
+    "[sh, -c, 'echo \"$1\" ${{ env.A }}', sh, '${{ inputs.x }}']",
+    "[bash, deploy.sh, -c, '${{ inputs.x }}']",
+    "[sh, -e, deploy.sh, '${{ inputs.x }}']",
+    "[pwsh, -File, deploy.ps1, -Config, '${{ inputs.x }}']",
+    "[echo, -c, '${{ inputs.x }}']",
+  ]) {
+    it(`may be a value beside a script: ${run}`, () => {
+      valid(`inputs: { x: y }\n${steps(`{ use: sh, run: ${run} }`)}`);
+    });
+  }
+
+  for (const [why, step, ...told] of [
+    [
+      "a text as a condition",
+      "{ if: inputs.x, use: sh, run: x }",
+      "4:11: a condition is true or false, and `inputs.x` is a text: compare it, such as `inputs.x == '…'`",
+    ],
+    [
+      "a number and a variable in one",
+      "{ if: '!inputs.n || inputs.b && env.CI', use: sh, run: x }",
+      "4:13: a condition is true or false, and `inputs.n` is a number: compare it, such as `inputs.n > 0`",
+      "4:37: a condition is true or false, and `env.CI` is a text: compare it, such as `env.CI == '…'`",
+    ],
+    [
+      "a text in `that`",
+      "{ use: sh, run: x, expect: { that: [inputs.b, inputs.x] } }",
+      "4:51: a condition is true or false, and `inputs.x` is a text: compare it, such as `inputs.x == '…'`",
+    ],
+    [
+      "a list without braces",
+      "{ each: steps.a.json, use: sh, run: x }",
+      "4:13: this takes a list, or one expression that is one: `${{ steps.a.json }}`",
+    ],
+    [
+      "a list with more beside it",
+      "{ each: ' ${{ fromJSON(inputs.x) }}', use: sh, run: x }",
+      "4:13: this takes a list, or one expression that is one: `${{ steps.a.json.items }}`",
+    ],
+    [
+      "an input as a list",
+      "{ each: '${{ inputs.x }}', use: sh, run: x }",
+      "4:18: `each` takes a list, and `inputs.x` is a text; one that is written as JSON is read by `fromJSON(inputs.x)`",
+    ],
+    [
+      "a variable as a list",
+      "{ each: '${{ env.LIST }}', use: sh, run: x }",
+      "4:18: `each` takes a list, and `env.LIST` is a text; one that is written as JSON is read by `fromJSON(env.LIST)`",
+    ],
+  ] as const) {
+    it(`can't have ${why}`, () =>
+      assert.deepEqual(problems(`inputs: { x: y, n: 1, b: true }\n${steps(step)}`), told));
+  }
+
+  it("is warned of where an input goes into what is called a secret", () => {
+    const parsed = parse(`inputs: { key: a, n: 1 }
+resources: { shop: { type: http, base-url: "http://h.test", headers: { Authorization: "Bearer \${{ inputs.key }}" } }, sh: { type: cli } }
+steps:
+  - { use: shop, post: /, headers: { x-password: "\${{ inputs.key }}" }, expect: { headers: { x-token: "\${{ inputs.key }}" } } }
+  - { use: shop, post: /, json: { a: { client_secret: ["\${{ upper(inputs.key) }}"], tokens: "\${{ inputs.key }}" } } }
+  - { use: sh, run: x, env: { API_TOKEN: "\${{ inputs.n }}", B_TOKEN: "\${{ env.B }}" } }
+`);
+    assert.equal(parsed.kind, "valid", JSON.stringify(parsed));
+    const told = (name: string, variable: string) =>
+      `an input is shown and kept with the run, and \`${name}\` sounds like a secret: a variable is masked, such as \`\${{ env.${variable} }}\``;
+    assert.deepEqual(
+      parsed.warnings.map(({ line, column, message }) => [line, column, message]),
+      [
+        [2, 99, told("Authorization", "AUTHORIZATION")],
+        [4, 55, told("x-password", "X_PASSWORD")],
+        [5, 67, told("client_secret", "CLIENT_SECRET")],
+      ],
+    );
+  });
+
+  it("of `outputs` can't have what a step of `finally` gives, which runs later", () => {
+    assert.deepEqual(
+      problems(
+        `${steps(fine)}finally: [{ id: last, use: sh, run: x }]\noutputs: { all: "\${{ steps.last.stdout }}" }`,
+      ),
+      ["5:28: `outputs` are taken before `finally`, so the step `last` has no result yet"],
+    );
+  });
+
+  it("lists each id once that there is, also one that is there twice", () => {
+    assert.equal(
+      problems(
+        steps(
+          "{ id: aa, use: sh, run: x }",
+          "{ id: aa, use: sh, run: x }",
+          "{ use: sh, if: steps.zz, run: x }",
+        ),
+      )[1],
+      "5:26: no step has the id `zz`; there is `aa`",
+    );
+  });
 
   it("needs quotes where a comma would end it, and says so", () => {
     assert.deepEqual(
@@ -286,8 +435,14 @@ describe("what is done around a step", () => {
     );
     assert.equal(pipeline.cleanupMilliseconds, 2000);
     assert.deepEqual(problems(`time-limit: 5s\n${resources}\nsteps: [${fine}]\nfinally: [${fine}]`), [
-      "4:10: `finally` takes 5s of the time limit, which is 5s: set `finally-limit`",
+      "1:13: `finally`, here or in a part, takes 5s of the time limit, which is 5s: set `finally-limit`",
     ]);
+    assert.deepEqual(
+      problems(`time-limit: 5s\nsteps: [{ include: a.yaml }]`, {
+        "a.yaml": `${resources}\nsteps: [${fine}]\nfinally: [${fine}]`,
+      }),
+      ["1:13: `finally`, here or in a part, takes 5s of the time limit, which is 5s: set `finally-limit`"],
+    );
     assert.deepEqual(problems(`finally-limit: 5s\n${resources}\nsteps: [${fine}]`), [
       "1:1: there is no `finally` that it could limit",
     ]);
@@ -323,15 +478,15 @@ finally: [{ use: shop, get: /end }]
         step.type === "http" ? step.address.base : "",
       ]),
       [
-        ["POST /login", 0, undefined, "http://${{@0  inputs.host }}"],
+        ["login: POST /login", 0, undefined, "http://${{@0  inputs.host }}"],
         ["GET /${{ steps.login.token }}", undefined, undefined, "http://${{ inputs.host }}"],
         ["GET /end", undefined, true, "http://${{ inputs.host }}"],
-        ["logout", 0, true, ""],
+        ["login: logout", 0, true, ""],
       ],
     );
     assert.deepEqual(pipeline.parts, [
       {
-        name: "parts/login.yaml",
+        name: "login",
         id: "login",
         given: { user: "${{ run.id }}" },
         inputs: [{ name: "user", type: "text" }],
@@ -442,11 +597,19 @@ finally: [{ use: shop, get: /end }]
     it(`${why} is refused`, () => assert.deepEqual(problems(including(line), files), told));
   }
 
-  it("can't stand in `finally`", () => {
-    const text = steps(fine).replace("steps:", "finally: [{ include: a.yaml }]\nsteps:");
-    assert.deepEqual(problems(text, { "a.yaml": steps(fine) }), [
-      "2:22: a part can't stand in `finally`: write its steps there, or let a part clean up by its own",
-    ]);
+  it("may stand in `finally`, where its own cleanup follows its steps", () => {
+    const text = steps(fine, "{ include: b.yaml }").replace(
+      "steps:",
+      "finally: [{ include: a.yaml }, { use: sh, run: z }]\nsteps:",
+    );
+    const part = (name: string) =>
+      steps(`{ name: ${name}, use: sh, run: x }`).replace(
+        "steps:",
+        `finally: [{ name: end ${name}, use: sh, run: y }]\nsteps:`,
+      );
+    const pipeline = valid(text, { "a.yaml": part("a"), "b.yaml": part("b") });
+    const cleanup = pipeline.steps.filter(({ isCleanup }) => isCleanup).map(({ name }) => name);
+    assert.deepEqual(cleanup, ["a.yaml: a", "a.yaml: end a", "z", "b.yaml: end b"]);
   });
 
   it("has at most 500 steps together with others, however they multiply", () => {
@@ -483,6 +646,18 @@ describe("a run that begins with a later step", () => {
     assert.equal(skippedUse(file, 0), undefined);
   });
 
+  it("reads only a step's own `if` and `that` as expressions", () => {
+    const pipeline = valid(
+      steps(
+        "{ id: a, use: sh, run: x }",
+        "{ use: shop, post: /, json: { that: steps.a.stdout, if: \"steps.a.stdout == 'x'\" } }",
+        "{ name: c, use: shop, get: /, expect: { that: this.text == steps.a.stdout } }",
+      ),
+    );
+    assert.equal(skippedUse({ ...pipeline, steps: pipeline.steps.slice(0, 2) }, 1), undefined);
+    assert.equal(skippedUse(pipeline, 1), "`c` uses the result of the step `a`, which would be skipped");
+  });
+
   it("does without what only the cleanup uses", () => {
     const other = valid(
       steps("{ id: a, use: sh, run: x }", fine).replace(
@@ -491,6 +666,10 @@ describe("a run that begins with a later step", () => {
       ),
     );
     assert.equal(skippedUse(other, 1), undefined);
+  });
+
+  it("is refused with a step that cleans up", () => {
+    assert.equal(skippedUse(file, 3), "it is a step of `finally`, which runs in the end of every run");
   });
 
   it("is refused in the middle of a part, and where a part uses what it would skip", () => {

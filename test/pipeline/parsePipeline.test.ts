@@ -482,10 +482,15 @@ steps:
 describe("a hostile pipeline file", function () {
   this.timeout(30_000);
 
-  it("larger than 64 KiB is not read", () => {
-    assert.deepEqual(invalid("#".repeat(64 * 1024 + 1)), [
-      "1:1: the file is larger than 64 KiB, the most that is read",
+  it("larger than 1 MiB is not read, nor one of very many values", () => {
+    assert.deepEqual(invalid("#".repeat(1024 * 1024 + 1)), [
+      "1:1: the file is larger than 1 MiB, the most that is read",
     ]);
+    for (const text of ["[", "- a\n", '"', "a: 1\n", "# x\n"]) {
+      assert.deepEqual(invalid(text.repeat((1024 * 1024) / text.length)), [
+        "1:1: the file has too many values to be read: put some of its steps into a part",
+      ]);
+    }
   });
 
   it("of aliases that stand for billions of values is refused", () => {

@@ -29,8 +29,14 @@ function lockedIn(folder: string) {
   return Object.entries(packages).filter(([path]) => path !== "");
 }
 
-/** The project's own, and those of the programs that tests install when they need them. */
-const folders = ["", "test/long/cli/inspector/", "test/editor/host/", "test/postgres/programs/"] as const;
+/** The project's own, and those of the programs that tests and benchmarks install when they need them. */
+const folders = [
+  "",
+  "test/long/cli/inspector/",
+  "test/editor/host/",
+  "test/postgres/programs/",
+  "bench/steps/peers/",
+] as const;
 
 describe("the packages of others", function () {
   this.timeout(120_000);

@@ -33,6 +33,19 @@ describe("a run that a runner holds", function () {
     });
   });
 
+  it("stays over its time where it is cancelled while it cleans up", async () => {
+    await using servers = await heldRun();
+    const { db, runId, core } = servers;
+    const runner = { keyId: "key_1", runnerId: "rnr_1" };
+    await db.updateTable("runs").set({ holder: "key_1/rnr_1" }).where("id", "=", runId).execute();
+    const { org_id: orgId } = await db.selectFrom("runs").select("org_id").executeTakeFirstOrThrow();
+    await core.runs.cancel(orgId, runId, "key_2");
+    const stopReason = { kind: "timed-out", seconds: 30, origin: "file" } as const;
+    await core.runs.takeIn(runner, runId, 1, [{ kind: "ended", end: { kind: "stopped" }, stopReason }]);
+    const { status } = await db.selectFrom("runs").select("status").executeTakeFirstOrThrow();
+    assert.equal(status, "timed-out");
+  });
+
   it("has its log read from any line on, some chunks at a time", async () => {
     await using servers = await heldRun();
     const { db, runId } = servers;

@@ -40,7 +40,7 @@ describe("the files that a pipeline includes, on a service of many machines", fu
     const runId = reply.headers.get("location")?.split("/").at(-1) ?? "";
     const again = await ended(client, { runId });
     for (const { status, steps } of [first, again]) {
-      assert.deepEqual([status, steps?.map(({ name }) => name)], ["succeeded", ["log in"]]);
+      assert.deepEqual([status, steps?.map(({ name }) => name)], ["succeeded", ["parts/login.yaml: log in"]]);
     }
   });
 

@@ -3,12 +3,10 @@ import { findProject, type LocalProject, misnamedFiles, registerProject } from "
 import { PipelineError } from "../../contract/errors.ts";
 import type { DeclaredInput } from "../../contract/inputs.ts";
 import type { PipelineEntry } from "../../contract/pipelines.ts";
-import { declaredInputs } from "../../pipeline/inputs.ts";
-import { formatProblem } from "../../pipeline/mistakes/problem.ts";
-import { checkedFiles, type ProjectFile, projectFiles, resourceTypes } from "../../project/pipelineFiles.ts";
+import { listedFiles, projectFiles } from "../../project/pipelineFiles.ts";
 import { replaceControlCharacters } from "../../text/controlCharacters.ts";
 import { rowsFor } from "../output/table.ts";
-import { misnamedText } from "../run/namedPipelines.ts";
+import { hasTag, knownTags, misnamedText, untoldTags } from "../run/namedPipelines.ts";
 import type { Tool } from "../tool.ts";
 
 export interface ListOptions {
@@ -16,6 +14,8 @@ export interface ListOptions {
   readonly project: string | undefined;
   /** The pipelines of all projects of the service. */
   readonly all: boolean;
+  /** Only those that have one of these; undefined for all. */
+  readonly tags?: readonly string[] | undefined;
 }
 
 /**
@@ -27,12 +27,26 @@ export async function listPipelines(tool: Tool, options: ListOptions): Promise<n
   if (options.all && options.project !== undefined) {
     throw new PipelineError("usage", "--all and --project exclude each other.");
   }
-  const pipelines = await pipelinesOf(tool, options);
+  const { tags } = options;
+  const listed = await pipelinesOf(tool, options);
+  const pipelines = tags === undefined ? listed : listed.filter((entry) => hasTag(entry, tags));
   const misnamed = await misnamedFiles(tool.folder);
   if (misnamed.length > 0) tool.output.warn(misnamedText(misnamed));
   tell(tool, pipelines);
-  if (pipelines.length === 0 && !tool.output.json) await tellWhere(tool, options.project);
+  if (tags !== undefined) tellUntold(tool, listed, pipelines);
+  else if (pipelines.length === 0 && !tool.output.json) await tellWhere(tool, options.project);
   return 0;
+}
+
+/** Says what a list of those with a tag leaves out without knowing. */
+function tellUntold(
+  { output }: Tool,
+  listed: readonly PipelineEntry[],
+  shown: readonly PipelineEntry[],
+): void {
+  const broken = listed.filter(({ problem }) => problem !== undefined);
+  if (broken.length > 0) output.warn(untoldTags(broken));
+  else if (shown.length === 0 && !output.json) output.note(knownTags(listed));
 }
 
 /** Says where no pipelines were found, and which files are here. */
@@ -58,19 +72,7 @@ export async function pipelinesOf(tool: Tool, options: ListOptions): Promise<rea
 }
 
 async function ownPipelines({ name: project, root }: LocalProject): Promise<PipelineEntry[]> {
-  return (await checkedFiles(root)).map((file) => ({
-    name: file.name,
-    project,
-    path: file.path,
-    resourceTypes: resourceTypes(file),
-    inputs: file.parsed.kind === "valid" ? declaredInputs(file.parsed.pipeline) : [],
-    ...problemOf(file),
-  }));
-}
-
-function problemOf({ path, parsed }: ProjectFile): { readonly problem?: string } {
-  if (parsed.kind === "valid") return {};
-  return { problem: parsed.problems.map((problem) => formatProblem(path, problem)).join("\n") };
+  return (await listedFiles(root)).map((file) => ({ ...file, project }));
 }
 
 async function knownPipelines(
@@ -87,14 +89,18 @@ async function knownPipelines(
 function tell({ output }: Tool, pipelines: readonly PipelineEntry[]): void {
   const { style } = output.out;
   const projects = new Set(pipelines.map(({ project }) => project));
+  const hasTags = pipelines.some(({ tags = [] }) => tags.length > 0);
   const hasInputs = pipelines.some(({ inputs = [] }) => inputs.length > 0);
-  const rows = pipelines.map(({ name, project = "", resourceTypes: types = [], inputs = [], problem }) => [
-    replaceControlCharacters(name),
-    ...(projects.size > 1 ? [replaceControlCharacters(project)] : []),
-    types.map(replaceControlCharacters).join(", "),
-    problem === undefined ? style.good("fine") : style.bad(stateOf(problem)),
-    ...(hasInputs ? [inputs.map(inputWord).map(replaceControlCharacters).join(" ")] : []),
-  ]);
+  const rows = pipelines.map(
+    ({ name, project = "", resourceTypes: types = [], tags = [], inputs = [], problem }) => [
+      replaceControlCharacters(name),
+      ...(projects.size > 1 ? [replaceControlCharacters(project)] : []),
+      types.map(replaceControlCharacters).join(", "),
+      problem === undefined ? style.good("fine") : style.bad(stateOf(problem)),
+      ...(hasInputs ? [inputs.map(inputWord).map(replaceControlCharacters).join(" ")] : []),
+      ...(hasTags ? [tags.map((tag) => `#${replaceControlCharacters(tag)}`).join(" ")] : []),
+    ],
+  );
   output.result("pipelines", { pipelines: [...pipelines] }, rowsFor(output.out, rows));
   if (output.json) return;
   if (pipelines.some(({ problem }) => problem !== undefined)) {

@@ -1,4 +1,4 @@
-import { name, type ToolCommand } from "./command.ts";
+import { name, names, type ToolCommand } from "./command.ts";
 
 /** `pipeline pipelines` and `pipeline validate`. */
 export function addPipelineWords(program: ToolCommand): void {
@@ -14,9 +14,11 @@ export function addPipelineWords(program: ToolCommand): void {
     })
     .option("--project <name>", "only those of one project", name)
     .option("--all", "those of every project that the service knows")
+    .option("--tag <tag>", "only those that have this tag; as often as needed, for any of several", names)
     .does(async (tool, options: ListFlags) => {
       const { listPipelines } = await import("./listPipelines.ts");
-      return listPipelines(tool, { project: options.project, all: options.all ?? false });
+      const { project, all = false, tag: tags } = options;
+      return listPipelines(tool, { project, all, tags });
     });
 
   program
@@ -40,6 +42,7 @@ export function addPipelineWords(program: ToolCommand): void {
 }
 
 interface ListFlags {
+  readonly tag?: readonly string[];
   readonly project?: string;
   readonly all?: true;
 }

@@ -19,6 +19,7 @@ export function addRunWords(program: ToolCommand): void {
           "pipeline run nightly --input region=eu",
           "with an input; at a terminal, missing ones are asked for",
         ],
+        ["pipeline run --tag smoke", "all pipelines that have the tag, one after the other"],
         ["pipeline run test --junit report.xml", "with a report for CI: a testcase a step"],
         ["pipeline run nightly --detach", "return as soon as the run has started"],
         ["pipeline run nightly --time-limit 5m", "stop it after five minutes, if it still runs then"],
@@ -30,6 +31,7 @@ export function addRunWords(program: ToolCommand): void {
       "how many to run at the same time; no more than the org's limit",
       wholeNumber(1, 1000),
     )
+    .option("--tag <tag>", "run the pipelines that have this tag; as often as needed", names)
     .option("--log", "print the steps' output as it comes")
     .option("--detach", "return as soon as the runs have started")
     .option("--project <name>", "the project's name, when it isn't the folder's", name)
@@ -52,18 +54,22 @@ export function addRunWords(program: ToolCommand): void {
           next: "`pipeline runs show <id> --junit <file>` writes one later.",
         });
       }
-      if (options.from !== undefined && pipelines.length > 1) {
+      if (options.tag !== undefined && pipelines.length > 0) {
+        throw new PipelineError("usage", "Name pipelines or a --tag, not both.");
+      }
+      if (options.from !== undefined && (pipelines.length > 1 || options.tag !== undefined)) {
         throw new PipelineError("usage", "--from is for a run of one pipeline.", {
           next: "Name the pipeline whose step it is alone.",
         });
       }
-      if (pipelines.length === 0) {
+      if (pipelines.length === 0 && options.tag === undefined) {
         const { noneNamed } = await import("../run/namedPipelines.ts");
         throw await noneNamed(tool, options.project);
       }
       const { runPipelines } = await import("../run/runPipelines.ts");
       const asking = { input: process.stdin, prompt: process.stderr };
       const wanted = {
+        tags: options.tag,
         parallel: options.parallel,
         detach: options.detach ?? false,
         log: options.log ?? false,
@@ -80,6 +86,7 @@ export function addRunWords(program: ToolCommand): void {
 }
 
 interface RunFlags {
+  readonly tag?: readonly string[];
   readonly parallel?: number;
   readonly detach?: true;
   readonly log?: true;

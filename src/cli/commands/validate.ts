@@ -39,6 +39,11 @@ export async function validate(
   const misnamed = args.length === 0 ? await misnamedFiles(folder) : [];
   if (misnamed.length > 0) output.warn(misnamedText(misnamed));
 
+  for (const { path, parsed } of files) {
+    for (const warning of parsed.kind === "valid" ? parsed.warnings : [])
+      output.warn(replaceControlCharacters(formatProblem(path, warning)));
+  }
+
   const facts = files.map(({ path, parsed }) => ({
     path,
     ...(parsed.kind === "valid" ? { pipeline: parsed.pipeline.name } : {}),

@@ -6,9 +6,9 @@ import type { PipelineEntry } from "../../contract/pipelines.ts";
 import type { Run } from "../../contract/run.ts";
 import { isActive, runStatuses } from "../../contract/runStatus.ts";
 import { dataFolder } from "../../machine/dataFolder.ts";
-import { declaredInputs, inputMeaning } from "../../pipeline/inputs.ts";
+import { inputMeaning } from "../../pipeline/inputs.ts";
 import type { Environment } from "../../project/environment.ts";
-import { projectFiles } from "../../project/pipelineFiles.ts";
+import { listedFiles } from "../../project/pipelineFiles.ts";
 import type { ToolCommand } from "../commands/command.ts";
 import { loadService } from "../tool.ts";
 import {
@@ -163,6 +163,12 @@ async function liveValues(
       return (await runs({ active: true, limit: 100 }, deps)).filter(isActive).map(asCandidate);
     case "input":
       return inputs(project, deps);
+    case "tag":
+      return unique(
+        (await entries(project, deps)).flatMap(({ tags = [] }) =>
+          tags.map((word) => ({ word, meaning: "" })),
+        ),
+      );
     case "org":
       return unique((await deps.keys()).map(({ orgName }) => ({ word: orgName, meaning: "" })));
     case "key":
@@ -192,11 +198,7 @@ async function pipelines(project: string | undefined, deps: LiveValuesDeps): Pro
 async function entries(project: string | undefined, deps: LiveValuesDeps): Promise<readonly PipelineEntry[]> {
   const here = (await isServiceNamed(deps.env)) ? undefined : await findProject(deps.folder);
   if (here !== undefined) {
-    return (await projectFiles(here.root)).map(({ name, path, parsed }) => ({
-      name,
-      path,
-      ...(parsed.kind === "valid" ? { inputs: declaredInputs(parsed.pipeline) } : { problem: "broken" }),
-    }));
+    return listedFiles(here.root);
   }
   return (await (await deps.service())?.pipelines(project, deps.signal))?.pipelines ?? [];
 }

@@ -159,6 +159,7 @@ export type ValueKind =
   | "run-in-work"
   | "status"
   | "input"
+  | "tag"
   | "file"
   | "folder"
   | "anything";
@@ -178,6 +179,7 @@ const optionKinds: Readonly<Record<string, ValueKind>> = {
   org: "org",
   status: "status",
   input: "input",
+  tag: "tag",
   "data-dir": "folder",
   "stdin-name": "file",
   junit: "file",

@@ -9,6 +9,7 @@ import { pipelineListSchema } from "../../contract/pipelines.ts";
 import { nameOf, type Run, toldFailure } from "../../contract/run.ts";
 import { failedStep, isActive, runStatuses } from "../../contract/runStatus.ts";
 import { inputMeaning } from "../../pipeline/inputs.ts";
+import { formatProblem } from "../../pipeline/mistakes/problem.ts";
 import { checkedFiles } from "../../project/pipelineFiles.ts";
 import { replaceControlCharacters } from "../../text/controlCharacters.ts";
 import { stepNotes } from "../../text/timeline.ts";
@@ -74,21 +75,25 @@ export const validatePipelinesTool = agentTool({
         next: "list_pipelines lists those that there are.",
       });
     }
-    const files = all
-      .filter((file) => pipelines?.some((name) => isNamed(file, name)) ?? true)
-      .map(({ path, parsed }) => ({
-        path,
-        ...(parsed.kind === "valid" ? { pipeline: parsed.pipeline.name } : {}),
-        problems: (parsed.kind === "valid" ? [] : parsed.problems).map(({ message, line, column }) => ({
-          message,
-          line,
-          column,
-        })),
-      }));
+    const asked = all.filter((file) => pipelines?.some((name) => isNamed(file, name)) ?? true);
+    const files = asked.map(({ path, parsed }) => ({
+      path,
+      ...(parsed.kind === "valid" ? { pipeline: parsed.pipeline.name } : {}),
+      problems: (parsed.kind === "valid" ? [] : parsed.problems).map(({ message, line, column }) => ({
+        message,
+        line,
+        column,
+      })),
+    }));
     const problems = files.flatMap(({ path, problems }) =>
-      problems.map((problem) => line(`${path}:${problem.line}:${problem.column}: ${problem.message}`)),
+      problems.map((problem) => line(formatProblem(path, problem))),
     );
-    const text = problems.length === 0 ? "No problem." : problems.join("\n");
+    const warnings = asked.flatMap(({ path, parsed }) =>
+      (parsed.kind === "valid" ? parsed.warnings : []).map((warning) =>
+        line(`warning: ${formatProblem(path, warning)}`),
+      ),
+    );
+    const text = [...(problems.length === 0 ? ["No problem."] : problems), ...warnings].join("\n");
     return { kind: "done", facts: { files }, text };
   },
 });

@@ -5,7 +5,6 @@ import type { ServiceClient } from "../../client/service/client.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import type { PipelineEntry } from "../../contract/pipelines.ts";
 import { shellWord } from "../../contract/refusal.ts";
-import { declaredInputs } from "../../pipeline/inputs.ts";
 import { nearestName } from "../../pipeline/mistakes/problem.ts";
 import type { Tool } from "../tool.ts";
 
@@ -127,15 +126,63 @@ export async function listedPipelines(
   }
 }
 
-/** The pipelines of the project's files, with what they declare. */
+/** The pipelines of the project's files. */
 export async function localPipelines(root: string): Promise<readonly PipelineEntry[]> {
   // The parser of pipeline files takes long to load.
-  const { projectFiles } = await import("../../project/pipelineFiles.ts");
-  return (await projectFiles(root)).map(({ name, path, parsed }) => ({
-    name,
-    path,
-    ...(parsed.kind === "valid" ? { inputs: declaredInputs(parsed.pipeline) } : {}),
-  }));
+  const { listedFiles } = await import("../../project/pipelineFiles.ts");
+  return listedFiles(root);
+}
+
+/**
+ * The names of the pipelines that have one of the tags: of the project's files, and outside of a project of those that the
+ * service knows, in their order.
+ * @throws PipelineError `not-found` where none has one, `invalid-request` where a file can't be run: its tags aren't known,
+ *   and a run of a tag should not leave out what belongs to it.
+ */
+export async function taggedPipelines(
+  client: ServiceClient,
+  tags: readonly string[],
+  { project, root }: { readonly project: string | undefined; readonly root: string | undefined },
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  const listed =
+    root === undefined ? (await client.pipelines(project, signal)).pipelines : await localPipelines(root);
+  const broken = listed.filter(({ problem }) => problem !== undefined);
+  if (broken.length > 0) {
+    const problems = broken.map(({ problem }) => problem).join("\n");
+    throw new PipelineError("invalid-request", `${untoldTags(broken)} None was started:\n${problems}`, {
+      next: "Correct what is wrong, then run them again.",
+    });
+  }
+  const untagged = tags.filter((tag) => !listed.some((entry) => hasTag(entry, [tag])));
+  if (untagged.length > 0) {
+    const which = untagged.map((tag) => `\`${tag}\``).join(", nor ");
+    throw new PipelineError("not-found", `No pipeline has the tag ${which}, so none was started.`, {
+      next: knownTags(listed),
+    });
+  }
+  return listed.filter((entry) => hasTag(entry, tags)).map(({ name }) => name);
+}
+
+/** Whether a pipeline has one of the tags. */
+export function hasTag(entry: PipelineEntry, tags: readonly string[]): boolean {
+  return tags.some((tag) => entry.tags?.includes(tag));
+}
+
+/** Which tags there are, as a sentence. */
+export function knownTags(listed: readonly PipelineEntry[]): string {
+  const tags = [...new Set(listed.flatMap((entry) => entry.tags ?? []))].sort();
+  return tags.length === 0
+    ? "No pipeline has a tag: a file gets them by `tags: [nightly]`."
+    : `The tags are: ${tags.join(", ")}.`;
+}
+
+/** That the tags of broken files aren't known, as a sentence. */
+export function untoldTags(broken: readonly PipelineEntry[]): string {
+  const [first, other] = broken.map(({ name, path = name }) => path);
+  return other === undefined
+    ? `The tags of ${first} aren't known, since it can't be run.`
+    : `The tags of ${broken.length} pipelines aren't known, since they can't be run.`;
 }
 
 function noSuchPipelines(missing: readonly string[], known: readonly string[]): PipelineError {

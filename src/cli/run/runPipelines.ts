@@ -10,12 +10,14 @@ import { LiveLines } from "../terminal/liveLines.ts";
 import type { Tool } from "../tool.ts";
 import { Batch, type Outcome } from "./batch.ts";
 import { conclude, doubtOf, lookAtRuns, OrgNumbers } from "./conclude.ts";
-import { checkPipelines, pipelineNames } from "./namedPipelines.ts";
+import { checkPipelines, pipelineNames, taggedPipelines } from "./namedPipelines.ts";
 import { OutcomeReport } from "./outcomeReport.ts";
 import type { LogDestination } from "./printLog.ts";
 import { type Asking, inputsOfRuns, inputValuesOf } from "./runInputs.ts";
 
 export interface RunOptions {
+  /** Instead of names: all pipelines that have one of them. */
+  readonly tags: readonly string[] | undefined;
   readonly parallel: number | undefined;
   readonly detach: boolean;
   readonly log: boolean;
@@ -41,7 +43,7 @@ export async function runPipelines(
     const exitCode = await runEach(tool, named, options, asking, report);
     return report.hasFailed && exitCode === exitCodes.done ? errorTypes.internal.exitCode : exitCode;
   } catch (error) {
-    await report.write(named.map((pipeline) => ({ kind: "not-started", pipeline, error })));
+    await report.write((options.tags ?? named).map((pipeline) => ({ kind: "not-started", pipeline, error })));
     throw error;
   }
 }
@@ -59,7 +61,10 @@ async function runEach(
   const client = await connectLive(tool, live);
   const began = client.clock.monotonic();
   const { project, root } = await registerLocalProject(tool, client, options.request.project);
-  const pipelines = await pipelineNames(tool, named, root);
+  const pipelines =
+    options.tags === undefined
+      ? await pipelineNames(tool, named, root)
+      : await taggedPipelines(client, options.tags, { project, root }, interrupted);
   const isOneOfSeveral = pipelines.length > 1;
   const problem = await checkPipelines(tool, client, pipelines, { project, root });
   if (problem !== undefined) {

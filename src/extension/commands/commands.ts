@@ -5,6 +5,7 @@ import type { Session } from "../session/session.ts";
 import type { AskedInputs } from "../start/askInputs.ts";
 import type { ShowMenuDeps } from "../status/statusActions.ts";
 import type { FilterRunsDeps } from "../views/runFilter.ts";
+import type { FilterPipelinesDeps } from "../views/tagFilter.ts";
 import type { CancelMineDeps } from "./cancelRun.ts";
 import type { ChooseKeyDeps } from "./keyCommands.ts";
 import type { RetryDeps, StopWaitingDeps } from "./pendingStarts.ts";
@@ -23,6 +24,7 @@ export interface CommandDeps
   extends CancelMineDeps,
     ChooseKeyDeps,
     CopyRunIdDeps,
+    FilterPipelinesDeps,
     FilterRunsDeps,
     OpenInBrowserDeps,
     OpenPipelineDeps,
@@ -53,6 +55,8 @@ export const commands: Readonly<Record<string, Command>> = {
   "pipelineRuns.cancelRetry": async (deps) => (await import("./pendingStarts.ts")).cancelRetry(deps),
   "pipelineRuns.chooseKey": async (deps) => (await import("./keyCommands.ts")).chooseKey(deps),
   "pipelineRuns.copyRunId": async (deps, run) => (await import("./viewCommands.ts")).copyRunId(deps, run),
+  "pipelineRuns.filterPipelines": async (deps) =>
+    (await import("../views/tagFilter.ts")).filterPipelines(deps),
   "pipelineRuns.filterRuns": async (deps) => (await import("../views/runFilter.ts")).filterRuns(deps),
   "pipelineRuns.loadMore": ({ runs, signal }) => runs.loadMore(signal),
   "pipelineRuns.newPipeline": async ({ window }) => (await import("./newPipeline.ts")).newPipeline(window),

@@ -61,6 +61,8 @@ export interface TextPosition {
 /** A problem of a pipeline file as the editor underlines it. */
 export interface ShownProblem {
   readonly message: string;
+  /** It runs nevertheless. */
+  readonly isWarning?: boolean;
   readonly from: TextPosition;
   readonly to: TextPosition;
 }

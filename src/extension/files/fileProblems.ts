@@ -42,13 +42,11 @@ export class FileProblems implements Disposable {
 
   /** A file as it is now. */
   put(uri: string, project: string, analysis: Analysis, isPart = false): void {
-    this.#forgetTyping(uri);
     this.#files.set(uri, { project, analysis, isPart });
     this.#showProject(project);
   }
 
   remove(uri: string): void {
-    this.#forgetTyping(uri);
     const project = this.#files.get(uri)?.project;
     this.#files.delete(uri);
     this.#showOf(uri, []);
@@ -93,10 +91,11 @@ export class FileProblems implements Disposable {
   }
 
   #showAll(uri: string, analysis: Analysis, parsed: Analysis["parsed"]): void {
-    const problems = parsed.kind === "valid" ? [] : parsed.problems;
+    const isWarning = parsed.kind === "valid";
+    const problems = isWarning ? parsed.warnings : parsed.problems;
     this.#showOf(
       uri,
-      problems.map((problem) => shownProblem(analysis, problem)),
+      problems.map((problem) => ({ ...shownProblem(analysis, problem), ...(isWarning && { isWarning }) })),
     );
   }
 
@@ -107,11 +106,6 @@ export class FileProblems implements Disposable {
     if (problems.length === 0) this.#shown.delete(uri);
     else this.#shown.set(uri, told);
     this.#deps.show(uri, problems);
-  }
-
-  #forgetTyping(uri: string): void {
-    this.#typing.get(uri)?.dispose();
-    this.#typing.delete(uri);
   }
 }
 

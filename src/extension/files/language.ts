@@ -216,11 +216,15 @@ function definitions(analyses: Analyses): vscode.DefinitionProvider {
   return {
     provideDefinition(document, position) {
       const offset = document.offsetAt(position);
-      const part = partAt(analyses.of(document).outline, offset);
+      const { text, outline } = analyses.of(document);
+      const part = partAt(text, outline, offset);
       const file = part && analyses.partOf(document.uri, part.path);
       if (part !== undefined && file !== undefined) {
-        const input = outlineOf(file.text).inputs.find(({ name }) => name.text === part.input)?.name;
-        const { line, character } = positionAt(file.text, input?.start ?? 0);
+        const { inputs, outputs } = outlineOf(file.text);
+        const named =
+          inputs.find(({ name }) => name.text === part.input)?.name ??
+          outputs.find((name) => name.text === part.output);
+        const { line, character } = positionAt(file.text, named?.start ?? 0);
         return new vscode.Location(file.uri, new vscode.Position(line, character));
       }
       const named = namedIn(document, position, analyses);
@@ -291,12 +295,10 @@ export function showProblems(
 ): void {
   collection.set(
     uri,
-    problems.map(({ message, from, to }) => {
-      const diagnostic = new vscode.Diagnostic(
-        rangeBetween(from, to),
-        message,
-        vscode.DiagnosticSeverity.Error,
-      );
+    problems.map(({ message, isWarning, from, to }) => {
+      const { Error: problem, Warning: warning } = vscode.DiagnosticSeverity;
+      const severity = isWarning === true ? warning : problem;
+      const diagnostic = new vscode.Diagnostic(rangeBetween(from, to), message, severity);
       diagnostic.source = source;
       return diagnostic;
     }),

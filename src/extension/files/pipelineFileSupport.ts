@@ -1,14 +1,17 @@
+import { existsSync } from "node:fs";
 import type { LogOutputChannel } from "vscode";
 import * as vscode from "vscode";
 import { describeError } from "../../contract/errors.ts";
 import type { ProjectAround } from "../../pipeline/editing/suggest.ts";
-import { readPart } from "../../project/parts.ts";
+import { parsePipeline } from "../../pipeline/parsePipeline.ts";
+import { mayInclude, readPart } from "../../project/parts.ts";
 import { readPipelineFile } from "../../project/pipelineFiles.ts";
 import type { ProjectNames } from "../session/projectNames.ts";
 import type { RunList } from "../session/runList.ts";
 import type { Session } from "../session/session.ts";
 import type { Waits } from "../start/waits.ts";
-import { watchPipelines } from "../window/watchFiles.ts";
+import { watchProjectFiles } from "../window/watchFiles.ts";
+import { secondLookTime } from "../window/windowFiles.ts";
 import { Analyses } from "./analyses.ts";
 import { FailedSteps, StepFingerprints } from "./failedSteps.ts";
 import { analysisOf, FileProblems } from "./fileProblems.ts";
@@ -28,9 +31,6 @@ export interface PipelineFileDeps {
 /** The number of a project's files that are read without being open. */
 const mostFiles = 200;
 
-/** Where files that others include are expected; one elsewhere is offered once a file includes it. */
-const isIncludable = /^(?:pipelines|parts)\//;
-
 /** The editor's support for pipeline files: problems, language features, code lenses and failed steps. */
 export class PipelineFileSupport implements vscode.Disposable {
   readonly #deps: PipelineFileDeps;
@@ -47,9 +47,14 @@ export class PipelineFileSupport implements vscode.Disposable {
   #ofProjects: readonly vscode.Disposable[] = [];
   /** The language features of parts that aren't in `pipelines/`, for these addresses. */
   #ofParts: { readonly uris: string; readonly offered: vscode.Disposable } | undefined;
-  /** Files that are offered to be included, by the project's root. */
+  /** The files in `pipelines/` and `parts/`, by the project's root. A file elsewhere is offered once another includes it. */
   readonly #includable = new Map<string, Set<string>>();
   #reading = Promise.resolve();
+  /** The projects whose files will be read anew. */
+  readonly #due = new Set<FileProject>();
+  /** How often the shown problems of a file have changed. */
+  #changes = 0;
+  #secondLook: NodeJS.Timeout | undefined;
   /** Retains the list of runs while a pipeline file is open. */
   #retained: vscode.Disposable | undefined;
 
@@ -66,7 +71,10 @@ export class PipelineFileSupport implements vscode.Disposable {
     const failures = this.#own(vscode.languages.createDiagnosticCollection("pipeline-runs.failures"));
     this.#problems = this.#own(
       new FileProblems({
-        show: (uri, shown) => showProblems(problems, vscode.Uri.parse(uri), shown),
+        show: (uri, shown) => {
+          this.#changes += 1;
+          showProblems(problems, vscode.Uri.parse(uri), shown);
+        },
         later: (act, milliseconds) => {
           const timer = setTimeout(act, milliseconds);
           return { dispose: () => clearTimeout(timer) };
@@ -103,16 +111,27 @@ export class PipelineFileSupport implements vscode.Disposable {
     this.#own(this.#projects.current.observe((current) => this.#begin(current)));
     this.#own(deps.runs.state.observe(() => this.#updateRuns()));
     this.#own(deps.projectNames.changed.subscribe(() => this.#updateRuns()));
-    this.#own(workspace.onDidOpenTextDocument((document) => this.#put(document)));
-    this.#own(workspace.onDidChangeTextDocument(({ document }) => this.#typed(document)));
-    this.#own(workspace.onDidCloseTextDocument(({ uri }) => this.#enqueue(() => this.#readFile(uri))));
-    this.#own(workspace.onDidSaveTextDocument(({ uri }) => this.#partChanged(uri)));
+    this.#own(workspace.onDidOpenTextDocument((document) => this.#documentChanged(document)));
+    this.#own(
+      workspace.onDidChangeTextDocument(({ document }) => {
+        if (document.uri.path.endsWith(".yaml"))
+          this.#problems.typed(document.uri.toString(), () => this.#documentChanged(document));
+      }),
+    );
+    this.#own(
+      workspace.onDidCloseTextDocument(({ uri }) => {
+        this.#enqueue(() => this.#readFile(uri));
+        this.#partChanged(uri);
+        this.#updateRuns();
+      }),
+    );
     this.#own(workspace.onDidChangeWorkspaceFolders(() => void this.#projects.refresh()));
     this.#own(workspace.onDidGrantWorkspaceTrust(() => void this.#projects.refresh()));
     void this.#projects.refresh();
   }
 
   dispose(): void {
+    clearTimeout(this.#secondLook);
     this.#retained?.dispose();
     this.#ofParts?.offered.dispose();
     for (const part of this.#ofProjects) part.dispose();
@@ -133,26 +152,10 @@ export class PipelineFileSupport implements vscode.Disposable {
     }));
     this.#ofProjects = [
       ...(patterns.length === 0 ? [] : [offerLanguage(patterns, this.#analyses, this.#lenses)]),
-      ...projects.flatMap((project) => this.#watch(project)),
+      ...projects.map((project) => watchProjectFiles(project.root, () => this.#survey(project))),
     ];
     for (const document of vscode.workspace.textDocuments) this.#put(document);
-    for (const project of projects) this.#enqueue(() => this.#survey(project));
-  }
-
-  #watch(project: FileProject): vscode.Disposable[] {
-    const watcher = watchPipelines(project.root);
-    const read = (uri: vscode.Uri) => {
-      this.#enqueue(() =>
-        this.#projects.projectOf(uri) === undefined ? this.#survey(project) : this.#readFile(uri),
-      );
-      this.#partChanged(uri);
-    };
-    return [
-      watcher,
-      watcher.onDidCreate(read),
-      watcher.onDidChange(read),
-      watcher.onDidDelete((uri) => this.#enqueue(() => this.#forget(uri))),
-    ];
+    for (const project of projects) this.#survey(project);
   }
 
   /** What is read of the disk may be costly, and the last of it has to be what is there now: one after the other. */
@@ -164,24 +167,36 @@ export class PipelineFileSupport implements vscode.Disposable {
       );
   }
 
-  /** Forgets a deleted file, or all files of a deleted folder. */
-  #forget(gone: vscode.Uri): void {
-    const address = gone.toString();
-    for (const uri of [...this.#problems.files.keys()]) {
-      if (uri === address || uri.startsWith(`${address}/`)) this.#problems.remove(uri);
-    }
+  /**
+   * Reads all files of a project anew. What changes what is shown is looked at a second time, since it may be a file that
+   * came and went.
+   */
+  #survey(project: FileProject): void {
+    if (this.#due.has(project)) return;
+    this.#due.add(project);
+    this.#enqueue(async () => {
+      this.#due.delete(project);
+      const before = this.#changes;
+      await this.#readFiles(project);
+      if (this.#changes === before) return;
+      clearTimeout(this.#secondLook);
+      this.#secondLook = setTimeout(() => {
+        for (const each of this.#projects.current.value) this.#survey(each);
+      }, secondLookTime);
+    });
   }
 
-  /** Reads all files anew: the editor may report nothing but their folder. */
-  async #survey({ root }: FileProject): Promise<void> {
-    if (root.scheme !== "file" || !this.#deps.isTrusted()) return;
-    const all = new vscode.RelativePattern(root, "{pipelines,parts}/**/*.yaml");
-    const includable = await vscode.workspace.findFiles(all, null, mostFiles);
-    this.#includable.set(root.toString(), new Set(includable.flatMap((uri) => pathIn(root, uri) ?? [])));
-    const pattern = new vscode.RelativePattern(root, "pipelines/*.yaml");
-    const found = await vscode.workspace.findFiles(pattern, null, mostFiles);
+  async #readFiles({ root }: FileProject): Promise<void> {
+    this.#analyses.forget();
     const known = [...this.#problems.files].filter(([, { project }]) => project === root.toString());
-    const uris = new Set([...known.map(([uri]) => uri), ...found.map((uri) => uri.toString())]);
+    const uris = new Set(known.map(([uri]) => uri));
+    if (root.scheme === "file" && this.#deps.isTrusted()) {
+      const all = new vscode.RelativePattern(root, "{pipelines,parts}/**/*.yaml");
+      const includable = await vscode.workspace.findFiles(all, null, mostFiles);
+      this.#includable.set(root.toString(), new Set(includable.flatMap((uri) => pathIn(root, uri) ?? [])));
+      const pattern = new vscode.RelativePattern(root, "pipelines/*.yaml");
+      for (const uri of await vscode.workspace.findFiles(pattern, null, mostFiles)) uris.add(uri.toString());
+    }
     for (const uri of uris) await this.#readFile(vscode.Uri.parse(uri));
   }
 
@@ -196,17 +211,19 @@ export class PipelineFileSupport implements vscode.Disposable {
       this.#problems.remove(uri.toString());
       return;
     }
-    this.#updateRuns();
     // Unopened files are read only in a trusted workspace, as in the Pipelines view.
     if (uri.scheme !== "file" || !this.#deps.isTrusted()) {
       this.#problems.remove(uri.toString());
       return;
     }
-    const read = await readPipelineFile(uri.fsPath);
+    const known = this.#problems.files.get(uri.toString())?.analysis;
+    const { readPart } = this.#around(uri);
+    const read = await readPipelineFile(uri.fsPath, (text, path) => parsePipeline(text, path, readPart));
     // It may have been opened meanwhile, and then its document is newer; or its project may be gone.
     if (openDocument(uri) !== undefined || this.#projects.projectOf(uri) !== project) return;
     if (read.isGone) this.#problems.remove(uri.toString());
-    else this.#problems.put(uri.toString(), project.root.toString(), analysisOf(read));
+    else if (!read.text || read.text !== known?.text || mayInclude(read.text))
+      this.#problems.put(uri.toString(), project.root.toString(), analysisOf(read));
   }
 
   #put(document: vscode.TextDocument): void {
@@ -218,10 +235,9 @@ export class PipelineFileSupport implements vscode.Disposable {
     this.#problems.put(uri.toString(), project.root.toString(), analysis, pipelineOf === undefined);
   }
 
-  #typed(document: vscode.TextDocument): void {
-    const { uri } = document;
-    if (this.#projects.projectOf(uri) === undefined && this.#projectOfPart(uri) === undefined) return;
-    this.#problems.typed(uri.toString(), () => this.#put(document));
+  #documentChanged(document: vscode.TextDocument): void {
+    this.#put(document);
+    this.#partChanged(document.uri);
   }
 
   /** The project whose files include this one. */
@@ -245,9 +261,15 @@ export class PipelineFileSupport implements vscode.Disposable {
 
   /** Offers the language features in the open parts, and shows their problems. */
   #updateParts(): void {
+    for (const [address, { isPart }] of [...this.#problems.files]) {
+      if (isPart && this.#projectOfPart(vscode.Uri.parse(address)) === undefined)
+        this.#problems.remove(address);
+    }
     const parts = vscode.workspace.textDocuments.filter(
-      ({ uri, isClosed }) =>
-        !isClosed && this.#projects.projectOf(uri) === undefined && this.#projectOfPart(uri) !== undefined,
+      (document) =>
+        this.#projects.projectOf(document.uri) === undefined &&
+        this.#projectOfPart(document.uri) !== undefined &&
+        isThere(document),
     );
     const uris = parts
       .map(({ uri }) => uri.toString())
@@ -261,19 +283,18 @@ export class PipelineFileSupport implements vscode.Disposable {
     for (const part of parts) if (!this.#problems.files.has(part.uri.toString())) this.#put(part);
   }
 
-  /** Checks the files anew that may include the one that has changed. */
+  /** Checks the files anew that may include a document whose text has changed. */
   #partChanged(uri: vscode.Uri): void {
     const project = this.#projects.projectAround(uri);
     if (project === undefined || !uri.path.endsWith(".yaml")) return;
-    const root = project.root.toString();
-    const path = pathIn(project.root, uri) ?? "";
-    if (isIncludable.test(path)) this.#includable.get(root)?.add(path);
     this.#analyses.forget();
-    for (const [address, { project: own, analysis }] of this.#problems.files) {
-      const includes = analysis.outline.steps.some(({ include }) => include !== undefined);
-      if (own === root && includes && address !== uri.toString())
-        this.#enqueue(() => this.#readFile(vscode.Uri.parse(address)));
-    }
+    this.#enqueue(async () => {
+      for (const [address, { project: own, analysis }] of [...this.#problems.files]) {
+        const includes = analysis.outline.steps.some(({ include }) => include !== undefined);
+        if (own === project.root.toString() && includes && address !== uri.toString())
+          await this.#readFile(vscode.Uri.parse(address));
+      }
+    });
   }
 
   #around(uri: vscode.Uri): ProjectAround {
@@ -337,11 +358,17 @@ export class PipelineFileSupport implements vscode.Disposable {
   }
 }
 
+/** The document of a file that is open. */
 function openDocument(uri: vscode.Uri): vscode.TextDocument | undefined {
   const address = uri.toString();
   return vscode.workspace.textDocuments.find(
-    (document) => !document.isClosed && document.uri.toString() === address,
+    (document) => document.uri.toString() === address && isThere(document),
   );
+}
+
+/** Whether a document counts: one whose file is gone stays open, but is no file of its project unless it is changed. */
+function isThere({ uri, isClosed, isDirty }: vscode.TextDocument): boolean {
+  return !isClosed && (isDirty || uri.scheme !== "file" || existsSync(uri.fsPath));
 }
 
 /** A pattern of this file alone. */

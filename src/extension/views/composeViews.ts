@@ -12,6 +12,7 @@ import { PipelinesView } from "./pipelinesView.ts";
 import type { ViewFilter } from "./runFilter.ts";
 import type { Row, TooltipLine } from "./runRow.ts";
 import { RunsView } from "./runsView.ts";
+import type { TagFilter } from "./tagFilter.ts";
 import type { Trees, TreeViews } from "./treeViews.ts";
 import { ContextKeys } from "./welcome.ts";
 
@@ -19,6 +20,7 @@ export interface ComposeViewsDeps {
   readonly views: TreeViews;
   readonly runs: RunList;
   readonly runFilter: ObservableValue<ViewFilter>;
+  readonly tagFilter: ObservableValue<TagFilter>;
   readonly session: Session;
   readonly projectNames: ProjectNames;
   readonly mayFollow: () => boolean;
@@ -29,7 +31,7 @@ export interface ComposeViewsDeps {
 
 /** Composes the views' providers. Loaded when a view is first opened. */
 export function composeViews(deps: ComposeViewsDeps): Trees {
-  const { views, runs, runFilter, session, projectNames, mayFollow, log, signal, own } = deps;
+  const { views, runs, runFilter, tagFilter, session, projectNames, mayFollow, log, signal, own } = deps;
   const { window, workspace, commands } = vscode;
   const contexts = new ContextKeys(commands.executeCommand);
   const files = own(
@@ -41,7 +43,7 @@ export function composeViews(deps: ComposeViewsDeps): Trees {
       },
       isTrusted: () => workspace.isTrusted,
       watch: watchWindowFiles,
-      watchRoot: watchProjectFiles,
+      watchRoot: (root, onChange) => watchProjectFiles(vscode.Uri.file(root), onChange),
     }),
   );
   const shared = {
@@ -76,7 +78,7 @@ export function composeViews(deps: ComposeViewsDeps): Trees {
           void window.withProgress({ location: { viewId: "pipelineRuns.runs" } }, () => until),
       }),
     ),
-    pipelines: own(new PipelinesView({ ...shared, projectNames, view: views.pipelines })),
+    pipelines: own(new PipelinesView({ ...shared, projectNames, tagFilter, view: views.pipelines })),
   };
 }
 

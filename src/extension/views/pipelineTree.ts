@@ -9,9 +9,13 @@ import { momentText, statusText } from "../window/runText.ts";
 import { type Row, type RowContext, statusIcon, type TooltipLine } from "./runRow.ts";
 
 /** A project with its files, as last read. */
-interface ReadProject {
+export interface ReadProject {
   readonly project: LocalProject;
   readonly files: readonly ProjectFile[];
+}
+
+export function tagsOf({ parsed }: ProjectFile): readonly string[] {
+  return parsed.kind === "valid" ? (parsed.pipeline.tags ?? []) : [];
 }
 
 /** The rows of the Pipelines view: projects, if there are several, their files, and the files' problems. */
@@ -86,6 +90,7 @@ export class PipelineTree {
       pipeline: file.name,
       project: project.name,
       hasInputs: false,
+      tags: [],
       problems: [],
       last: undefined,
     };
@@ -93,6 +98,7 @@ export class PipelineTree {
     node.pipeline = file.name;
     const { parsed } = file;
     node.hasInputs = parsed.kind === "valid" && (parsed.pipeline.inputs ?? []).length > 0;
+    node.tags = tagsOf(file);
     const problems = parsed.kind === "valid" ? [] : parsed.problems;
     node.problems = problems.map(
       (problem, index): ProblemNode => ({ kind: "problem", root, path, index, problem }),
@@ -121,6 +127,7 @@ interface FileNode {
   project: string;
   /** Whether its runs are given inputs. */
   hasInputs: boolean;
+  tags: readonly string[];
   problems: readonly ProblemNode[];
   /** Its last known run. */
   last: Run | undefined;
@@ -149,9 +156,10 @@ export function pipelineViewRow(node: PipelineNode, seen: RowContext): Row {
 }
 
 /** The tooltip of a pipeline file: where it is, its last result, its problems. */
-export function fileTooltip({ pipeline, path, problems, last }: FileNode): readonly TooltipLine[] {
+export function fileTooltip({ pipeline, path, tags, problems, last }: FileNode): readonly TooltipLine[] {
   return [
     { name: pipeline, text: path },
+    ...(tags.length === 0 ? [] : [{ name: t("Tags"), text: tags.join(", ") }]),
     ...(last === undefined
       ? []
       : [{ name: t("Last run"), text: `${statusText(last.status)} (${last.runId})` }]),

@@ -3,18 +3,27 @@ import type { LocalProject } from "../../client/project.ts";
 import type { Clock } from "../../machine/clock.ts";
 import type { ParsedPipeline } from "../../pipeline/pipeline.ts";
 import { mayInclude, parseWithParts } from "../../project/parts.ts";
-import { projectFiles, withSharedNames } from "../../project/pipelineFiles.ts";
+import { type ProjectFile, projectFiles, withSharedNames } from "../../project/pipelineFiles.ts";
 import type { ProjectNames } from "../session/projectNames.ts";
 import type { RunList } from "../session/runList.ts";
 import type { Session } from "../session/session.ts";
-import { Emitter } from "../window/observable.ts";
-import type { WindowFiles } from "../window/windowFiles.ts";
-import { fileTooltip, type PipelineNode, PipelineTree, pipelineViewRow } from "./pipelineTree.ts";
+import { Emitter, type ObservableValue } from "../window/observable.ts";
+import { secondLookTime, type WindowFiles } from "../window/windowFiles.ts";
+import {
+  fileTooltip,
+  type PipelineNode,
+  PipelineTree,
+  pipelineViewRow,
+  type ReadProject,
+  tagsOf,
+} from "./pipelineTree.ts";
 import { type RowContext, type RowItems, rowContext } from "./runRow.ts";
+import type { TagFilter } from "./tagFilter.ts";
 import { type ContextKeys, pipelinesWelcome } from "./welcome.ts";
 
 export interface PipelinesViewDeps {
-  readonly view: Pick<TreeView<PipelineNode>, "visible" | "onDidChangeVisibility">;
+  readonly view: Pick<TreeView<PipelineNode>, "visible" | "onDidChangeVisibility" | "description">;
+  readonly tagFilter: ObservableValue<TagFilter>;
   readonly runs: RunList;
   readonly session: Pick<Session, "state">;
   readonly projectNames: ProjectNames;
@@ -38,17 +47,23 @@ export class PipelinesView implements TreeDataProvider<PipelineNode>, Disposable
   readonly #subscriptions: Disposable[];
   #retained: Disposable | undefined;
   #reads = 0;
+  /** The files that the last reading found. */
+  #paths = "";
+  #cancelSecondLook = () => {};
   #projects: readonly LocalProject[] = [];
+  /** As last read, whatever their tags. */
+  #found: readonly ReadProject[] = [];
 
   constructor(deps: PipelinesViewDeps) {
     this.#deps = deps;
-    const { view, runs, session, projectNames, files } = deps;
+    const { view, runs, session, projectNames, files, tagFilter } = deps;
     this.#subscriptions = [
       view.onDidChangeVisibility(() => this.#onVisibility()),
       files.state.observe(() => void this.#read()),
       runs.state.observe(() => this.#takeRuns()),
       session.state.observe(() => this.#updateNames()),
       projectNames.changed.subscribe(() => this.#takeRuns()),
+      tagFilter.observe(() => this.#redraw()),
     ];
     this.#onVisibility();
   }
@@ -72,6 +87,7 @@ export class PipelinesView implements TreeDataProvider<PipelineNode>, Disposable
 
   dispose(): void {
     this.#reads += 1;
+    this.#cancelSecondLook();
     for (const subscription of this.#subscriptions) subscription.dispose();
     this.#retained?.dispose();
   }
@@ -98,7 +114,7 @@ export class PipelinesView implements TreeDataProvider<PipelineNode>, Disposable
     if (this.#retained === undefined) return;
     this.#reads += 1;
     const read = this.#reads;
-    const { files, contexts } = this.#deps;
+    const { files, contexts, tagFilter } = this.#deps;
     const { value } = files.state;
     this.#projects = value.kind === "pipelines" ? value.projects : [];
     const found = await Promise.all(
@@ -109,11 +125,38 @@ export class PipelinesView implements TreeDataProvider<PipelineNode>, Disposable
     );
     // A later read has overtaken this one.
     if (read !== this.#reads) return;
-    this.#tree.update(found);
-    this.#tree.takeRuns(this.#runs(), this.#deps.projectNames.current);
-    this.#changed.emit(undefined);
+    this.#lookAgain(found);
+    this.#found = found;
+    const known = [...new Set(found.flatMap((project) => project.files.flatMap(tagsOf)))].sort();
     contexts.set("pipelineRuns.pipelinesWelcome", pipelinesWelcome(value));
+    contexts.set("pipelineRuns.hasTags", known.length > 0);
+    tagFilter.set({ known, chosen: tagFilter.value.chosen.filter((tag) => known.includes(tag)) });
     this.#updateNames();
+  }
+
+  /** Shows the files with a chosen tag; broken ones too, since theirs aren't known. */
+  #redraw(): void {
+    const { view, tagFilter, projectNames } = this.#deps;
+    const { chosen } = tagFilter.value;
+    const isShown = (file: ProjectFile) =>
+      chosen.length === 0 ||
+      file.parsed.kind === "invalid" ||
+      tagsOf(file).some((tag) => chosen.includes(tag));
+    this.#tree.update(this.#found.map(({ project, files }) => ({ project, files: files.filter(isShown) })));
+    this.#tree.takeRuns(this.#runs(), projectNames.current);
+    this.#changed.emit(undefined);
+    view.description = chosen.join(", ");
+  }
+
+  /** Reads the files once more a moment later if some have come or gone. */
+  #lookAgain(read: readonly ReadProject[]): void {
+    const paths = JSON.stringify(
+      read.map(({ project, files }) => [project.root, files.map(({ path }) => path)]),
+    );
+    if (paths === this.#paths) return;
+    this.#paths = paths;
+    this.#cancelSecondLook();
+    this.#cancelSecondLook = this.#deps.clock.after(secondLookTime, () => void this.#deps.files.refresh());
   }
 
   #parse(text: string, path: string): ParsedPipeline {

@@ -66,6 +66,7 @@ function withoutRuns(files: WindowFilesState): RunsWelcome {
 export interface Contexts {
   readonly "pipelineRuns.runsWelcome": RunsWelcome;
   readonly "pipelineRuns.pipelinesWelcome": PipelinesWelcome;
+  readonly "pipelineRuns.hasTags": boolean;
 }
 
 /** Sets the context keys, when they change. */

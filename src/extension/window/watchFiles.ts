@@ -1,58 +1,62 @@
 import * as vscode from "vscode";
 
 /** In milliseconds: a checkout changes many files at once. */
-const debounceTime = 150;
-/** For a deleted folder the editor may report nothing but the folder. */
-const pipelinesAndFolder = "pipelines{,/*.yaml}";
+const gatherTime = 150;
 
 /** Called, once for changes that come together, when the window's folders, its trust or its pipeline files change. */
 export function watchWindowFiles(onChange: () => void): vscode.Disposable {
   const { workspace } = vscode;
-  const calmly = debounced(onChange);
+  const calmly = gathered(onChange);
   return vscode.Disposable.from(
     calmly,
     workspace.onDidChangeWorkspaceFolders(calmly.tell),
     workspace.onDidGrantWorkspaceTrust(calmly.tell),
     // Changes made in the editor are known also where files can't be watched, as on some network drives.
     workspace.onDidSaveTextDocument(({ uri }) => {
-      if (isPipelineFile(uri)) calmly.tell();
+      if (mayConcern(uri)) calmly.tell();
     }),
     workspace.onDidCreateFiles(calmly.tell),
     workspace.onDidDeleteFiles(calmly.tell),
     workspace.onDidRenameFiles(calmly.tell),
-    watching(workspace.createFileSystemWatcher(`**/${pipelinesAndFolder}`), calmly.tell),
+    watching(workspace.createFileSystemWatcher("**"), calmly.tell),
   );
 }
 
-/** The same for one project's pipeline files, wherever they are. */
-export function watchProjectFiles(root: string, onChange: () => void): vscode.Disposable {
-  const calmly = debounced(onChange);
-  return vscode.Disposable.from(calmly, watching(watchPipelines(vscode.Uri.file(root)), calmly.tell));
+/** The same for one project's files, wherever they are. */
+export function watchProjectFiles(root: vscode.Uri, onChange: () => void): vscode.Disposable {
+  const calmly = gathered(onChange);
+  const watcher = vscode.workspace.createFileSystemWatcher(new vscode.RelativePattern(root, "**"));
+  return vscode.Disposable.from(calmly, watching(watcher, calmly.tell));
 }
 
-/** Watches a project's pipeline files, and their folder, which may come or go as a whole. */
-export function watchPipelines(root: vscode.Uri): vscode.FileSystemWatcher {
-  return vscode.workspace.createFileSystemWatcher(new vscode.RelativePattern(root, pipelinesAndFolder));
-}
-
-function isPipelineFile({ path }: vscode.Uri): boolean {
-  return /\/pipelines\/[^/]+\.yaml$/.test(path);
+/** Whether it is a pipeline file, one that another may include, or a folder where such files are expected. */
+function mayConcern({ path }: vscode.Uri): boolean {
+  return /\.yaml$|\/(?:pipelines|parts)(?:\/|$)/.test(path);
 }
 
 function watching(watcher: vscode.FileSystemWatcher, onChange: () => void): vscode.Disposable {
+  // For a folder that comes or goes as a whole the editor may report nothing but the folder, whose name may be any.
+  const comeOrGone = (uri: vscode.Uri) => {
+    if (mayConcern(uri) || /\/[^/.]+$/.test(uri.path)) onChange();
+  };
   return vscode.Disposable.from(
     watcher,
-    watcher.onDidCreate(onChange),
-    watcher.onDidChange(onChange),
-    watcher.onDidDelete(onChange),
+    watcher.onDidCreate(comeOrGone),
+    watcher.onDidDelete(comeOrGone),
+    watcher.onDidChange((uri) => {
+      if (mayConcern(uri)) onChange();
+    }),
   );
 }
 
-function debounced(onChange: () => void) {
+/** Calls once for what is told within the time, also while changes go on. */
+function gathered(onChange: () => void) {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const tell = () => {
-    clearTimeout(timer);
-    timer = setTimeout(onChange, debounceTime);
+    timer ??= setTimeout(() => {
+      timer = undefined;
+      onChange();
+    }, gatherTime);
   };
   return { tell, dispose: () => clearTimeout(timer) };
 }

@@ -1,5 +1,5 @@
+import { problemOfSize } from "../file/size.ts";
 import type { Span } from "../mistakes/problem.ts";
-import { largestFile } from "../parsePipeline.ts";
 import type { ReadPart } from "../partFiles.ts";
 import { type Outline, outlineOfTree } from "./outline.ts";
 import {
@@ -60,7 +60,7 @@ const marks = mark.repeat(2);
 
 /** @returns undefined where nothing can be suggested: in a comment, in a file that is too large or can't be parsed. */
 export function caretAt(text: string, offset: number, readPart?: ReadPart): Caret | undefined {
-  if (text.length > largestFile) return undefined;
+  if (problemOfSize(text) !== undefined) return undefined;
   const wordEnd = offset + (/^[\p{L}\p{N}_$./-]*/u.exec(text.slice(offset, offset + 200))?.[0].length ?? 0);
   const before = text.slice(0, wordEnd);
   // The text before the caret alone gives the position, since the text after it may be broken.

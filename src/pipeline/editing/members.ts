@@ -1,8 +1,9 @@
-import { eachFields, runFields } from "../checkExpressions.ts";
+import { eachFields, ownResultFields, runFields } from "../checkExpressions.ts";
 import { type ContextName, contexts, isContextName } from "../expression/names.ts";
 import { splitText } from "../file/textPieces.ts";
 import { everyResultField, resultFields } from "../types/resultFields.ts";
 import type { Outline, OutlinedInput, OutlinedStep } from "./outline.ts";
+import { entriesOf, entryOf } from "./tree.ts";
 
 /** A name that an expression can read, with its documentation for hover and completion. */
 export interface MemberText {
@@ -47,7 +48,7 @@ export function membersOf(path: readonly (string | number)[], at: Surroundings):
     case "each":
       return eachFields.map((name) => ({ name, meaning: fieldTexts[`each.${name}`] ?? "" }));
     case "this":
-      return at.step === undefined ? [] : fieldsOf(at.step, at.outline);
+      return at.step === undefined ? [] : fieldsOf(at.step, at.outline, ownResultFields);
     default:
       return [];
   }
@@ -58,10 +59,10 @@ export function contextText(name: ContextName): MemberText {
   return { name, meaning: where === undefined ? meaning : `${meaning} It is there ${where}.`, goesOn: true };
 }
 
-/** Those whose results the expression can read. */
+/** Those whose results the expression can read; those of `finally` run after the outputs are taken. */
 function stepsBefore({ outline: { steps }, step }: Surroundings): readonly OutlinedStep[] {
   const at = steps.findIndex(({ list, index }) => list === step?.list && index === step.index);
-  return at === -1 ? steps : steps.slice(0, at);
+  return at === -1 ? steps.filter(({ list }) => list === "steps") : steps.slice(0, at);
 }
 
 function idText({ id, label, type, include, isEach }: OutlinedStep): MemberText[] {
@@ -78,14 +79,24 @@ function idText({ id, label, type, include, isEach }: OutlinedStep): MemberText[
   ];
 }
 
-function fieldsOf({ type, include }: OutlinedStep, outline: Outline): readonly MemberText[] {
+/** What the result of a step has. */
+export function fieldsOf(
+  { type, include, tree }: OutlinedStep,
+  outline: Outline,
+  every: readonly string[] = everyResultField,
+): readonly MemberText[] {
   const outputs = include === undefined ? undefined : outline.part(include.text)?.outputs;
   return [
     ...(outputs ?? []).map(({ text }) => ({
       name: text,
       meaning: "What the part gives as this of its `outputs`.",
     })),
-    ...[...(type === undefined ? [] : resultFields[type]), ...everyResultField].map((name) => ({
+    ...entriesOf(entryOf(tree, "read")?.value).map(({ name }) => ({
+      name: name.text,
+      detail: "read",
+      meaning: "What the step reads of the page by this name.",
+    })),
+    ...[...(type === undefined ? [] : resultFields[type]), ...every].map((name) => ({
       name,
       ...(type !== undefined && { detail: type }),
       meaning: fieldTexts[`${type}.${name}`] ?? fieldTexts[name] ?? "",

@@ -3,7 +3,7 @@ import type { Edit, Span } from "../mistakes/problem.ts";
 import { isName } from "../pipeline.ts";
 import { expressionsOf } from "./expressionAt.ts";
 import { type Outline, stepLists } from "./outline.ts";
-import { asYamlText, spotAt, touches } from "./tree.ts";
+import { asYamlText, spotAt, textBehind, touches } from "./tree.ts";
 
 /** All places where the file names one thing of its own: its definitions and its uses. */
 export interface Named {
@@ -93,20 +93,33 @@ export function renameAll({ kind, definitions, uses }: Named, name: string): rea
   ];
 }
 
-/** The part whose path stands at an offset, or whose input is given there. */
+/** The part whose path stands at an offset, whose input is given there, or whose output is read there. */
 export function partAt(
-  { tree }: Outline,
+  text: string,
+  outline: Outline,
   offset: number,
-): { readonly path: string; readonly input?: string } | undefined {
-  const spot = spotAt(tree, offset);
+): { readonly path: string; readonly input?: string; readonly output?: string } | undefined {
+  const spot = spotAt(outline.tree, offset);
   const [list, , field, name, deeper] = spot?.crumbs ?? [];
-  if (list?.kind !== "entry" || field?.kind !== "entry" || spot === undefined || deeper !== undefined)
-    return undefined;
-  if (!stepLists.some((known) => known === list.entry.name.text)) return undefined;
-  const include = field.map.entries.find((entry) => entry.name.text === "include")?.value;
-  if (include?.kind !== "text") return undefined;
-  if (field.entry.name.text === "include") return { path: include.text };
-  return field.entry.name.text === "inputs" && name?.kind === "entry" && spot.isName
-    ? { path: include.text, input: spot.text.text }
-    : undefined;
+  if (list?.kind === "entry" && field?.kind === "entry" && spot !== undefined && deeper === undefined) {
+    const include = stepLists.some((known) => known === list.entry.name.text)
+      ? textBehind(field.map, "include")
+      : undefined;
+    if (include !== undefined && field.entry.name.text === "include") return { path: include.text };
+    if (include !== undefined && field.entry.name.text === "inputs" && name?.kind === "entry" && spot.isName)
+      return { path: include.text, input: spot.text.text };
+  }
+  for (const { references, offsetOf } of expressionsOf(text, outline)) {
+    for (const {
+      context,
+      path: [id, output],
+    } of references) {
+      if (context !== "steps" || output === undefined) continue;
+      const span = { start: offsetOf(output.at), end: offsetOf(output.at + output.length - 1) + 1 };
+      if (!touches(span, offset)) continue;
+      const path = outline.steps.find((step) => step.id?.text === id?.name)?.include?.text;
+      return path === undefined ? undefined : { path, output: String(output.name) };
+    }
+  }
+  return undefined;
 }

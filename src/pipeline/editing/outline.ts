@@ -1,8 +1,9 @@
+import { problemOfSize } from "../file/size.ts";
 import { everyStep } from "../file/values.ts";
 import { quoted, type Span } from "../mistakes/problem.ts";
-import { largestFile } from "../parsePipeline.ts";
 import type { ReadPart } from "../partFiles.ts";
 import { type Input, inputTypes, type ParsedPipeline, type Pipeline } from "../pipeline.ts";
+import { scriptItems } from "../scriptItems.ts";
 import { type ResourceTypeName, resourceTypeNames } from "../types/resourceTypes.ts";
 import {
   type Entry,
@@ -60,6 +61,8 @@ export interface OutlinedStep {
   /** The type of the resource that it uses; undefined where it isn't known. */
   readonly type: ResourceTypeName | undefined;
   readonly isEach: boolean;
+  /** The items of its `run` that are scripts for a shell. */
+  readonly scripts: ReadonlySet<number>;
   /** The path of the part that it is. */
   readonly include: TextTree | undefined;
 }
@@ -68,7 +71,7 @@ export const stepLists = ["steps", "finally"] as const;
 
 /** Never throws. The outline of a text that is too large to be parsed is empty. */
 export function outlineOf(text: string, readPart?: ReadPart): Outline {
-  const tree = text.length > largestFile ? undefined : readTree(text);
+  const tree = problemOfSize(text) !== undefined ? undefined : readTree(text);
   return outlineOfTree(tree, readPart);
 }
 
@@ -123,6 +126,8 @@ function typeOf(value: TextTree | undefined): Input["type"] {
 function step(tree: Tree, resources: Outline["resources"]): Omit<OutlinedStep, "list" | "index"> {
   const name = textBehind(tree, "name");
   const use = textBehind(tree, "use");
+  const run = entryOf(tree, "run")?.value;
+  const words = run?.kind === "list" ? run.items.map((item) => (item?.kind === "text" ? item.text : "")) : [];
   return {
     span: { start: tree.start, end: tree.end },
     tree,
@@ -132,6 +137,7 @@ function step(tree: Tree, resources: Outline["resources"]): Omit<OutlinedStep, "
     use,
     type: resources.find((resource) => resource.name.text === use?.text)?.type,
     isEach: entryOf(tree, "each") !== undefined,
+    scripts: scriptItems(words),
     include: textBehind(tree, "include"),
   };
 }

@@ -1,6 +1,7 @@
 import { inQuotes } from "../mistakes/lines.ts";
 import type { Edit, Fix, Span } from "../mistakes/problem.ts";
 import { insertion } from "../mistakes/slip.ts";
+import { isWindowsShell } from "../scriptItems.ts";
 import { expressionsOf, type FoundExpression, placeAt } from "./expressionAt.ts";
 import type { Outline } from "./outline.ts";
 import {
@@ -20,14 +21,13 @@ import {
  */
 export function passFix(text: string, outline: Outline, span: Span): Fix | undefined {
   const found = expressionsOf(text, outline).find((expression) => touches(expression.span, span.start));
-  const field = found?.crumbs.at(-1);
-  if (found === undefined || field?.kind !== "entry" || found.crumbs.length !== 3) return undefined;
+  const [, , field, item, deeper] = found?.crumbs ?? [];
+  if (found === undefined || field?.kind !== "entry" || deeper !== undefined) return undefined;
   const { place } = placeAt(found.crumbs, outline);
   if (place.kind !== "text" || place.instead === undefined) return undefined;
   const { map, entry } = field;
-  return entry.name.text === "run"
-    ? byVariable(text, outline, found, map, entry)
-    : byParam(text, outline, found, map, entry);
+  if (entry.name.text === "run") return byVariable(text, outline, found, map, entry);
+  return item === undefined ? byParam(text, outline, found, map, entry) : undefined;
 }
 
 function byVariable(
@@ -52,7 +52,10 @@ function byVariable(
   ]);
   const name = namesFor(found).find((candidate) => !taken.has(candidate));
   if (name === undefined) return undefined;
-  const replaced = replacement(text, found, quote === '"' ? `\${${name}}` : `"$${name}"`, map.isFlow);
+  const list = entry.value?.kind === "list" ? entry.value : undefined;
+  if (list?.items.some((item) => item?.kind === "text" && isWindowsShell(item.text))) return undefined;
+  const isFlow = map.isFlow || list?.isFlow === true;
+  const replaced = replacement(text, found, quote === '"' ? `\${${name}}` : `"$${name}"`, isFlow);
   const written = `${name}: ${inQuotes(`\${{${found.source}}}`)}`;
   if (replaced === undefined || (env !== undefined && env.kind !== "map")) return undefined;
   const [first] = entriesOf(env);

@@ -1,7 +1,8 @@
 import type { FieldText } from "../file/fieldTexts.ts";
 import { resourceTypeNames, resourceTypes } from "../types/resourceTypes.ts";
 import type { Caret } from "./caret.ts";
-import { isStepList, type Shape, shapeAt } from "./shape.ts";
+import { fieldsOf } from "./members.ts";
+import { isStepList, type Shape, shapeAt, stepAt } from "./shape.ts";
 import { escapeSnippet, type Suggestion } from "./suggestion.ts";
 import { asYamlText, type Crumb } from "./tree.ts";
 
@@ -28,6 +29,9 @@ export function suggestValues(
       detail: type,
     }));
   }
+  const step = stepAt(crumbs, caret.outline);
+  if (crumbs.length === 4 && isStepField(crumbs.slice(0, 3), "mask") && step !== undefined)
+    return fieldsOf(step, caret.outline, []).map(({ name, meaning }) => value(caret, spot, name, meaning));
   const words = new Set([...shape.words, ...(textOf(crumbs, caret)?.values ?? [])]);
   return [...words].map((word) => value(caret, spot, word));
 }

@@ -38,7 +38,7 @@ export interface Entry {
 }
 
 /**
- * Parses a YAML text as far as possible, however invalid it is. Never throws. The text has at most `largestFile` units.
+ * Parses a YAML text as far as possible, however invalid it is. Never throws. `problemOfSize` has none with the text.
  * @returns undefined for an empty text.
  */
 export function readTree(text: string): Tree | undefined {

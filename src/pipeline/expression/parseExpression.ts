@@ -111,7 +111,10 @@ function hintOfFunction(name: string): string {
 /** What other tools call it. */
 const elsewhere: Readonly<Record<string, ContextName>> = {
   secrets: "env",
-  vars: "env",
+  vars: "inputs",
+  current: "this",
+  response: "this",
+  result: "this",
   matrix: "each",
   needs: "steps",
   github: "run",

@@ -1,5 +1,6 @@
 import type * as z from "zod/mini";
 import { noText } from "../../contract/wire.ts";
+import { type ForeignWord, foreignWord, meantValue } from "../mistakes/foreignWords.ts";
 import { nearestName, quoted, suggestion } from "../mistakes/problem.ts";
 import type { ProblemList } from "./problemList.ts";
 import type { Path } from "./yamlSource.ts";
@@ -52,14 +53,18 @@ function report<T>(
     case "unrecognized_keys":
       for (const name of issue.keys) {
         if (problems.full) return;
-        problems.addToName([...at, name], unknownName(shape, name, issue.path));
+        const word = foreignWord(name, namesInside(shape.schema.def.shape, issue.path));
+        const map = valueAt(value, issue.path);
+        const message = unknownName(shape, name, map, issue.path, word);
+        const isSame = isMap(map) && map[name] === true && word !== undefined && !(word.field in map);
+        problems.addToName([...at, name], message, isSame ? word.entry : undefined);
       }
       return;
     case "invalid_key":
       problems.addToName(at, issue.issues[0]?.message ?? "this name can't stand here");
       return;
     case "invalid_type":
-      reportType(valueAt(value, issue.path), issue.expected, at, problems);
+      reportType(valueAt(value, issue.path), issue, at, problems);
       return;
     case "too_small":
       problems.add(at, issue.origin === "array" ? "this list is empty" : tooSmall(issue));
@@ -72,8 +77,14 @@ function report<T>(
   }
 }
 
-function reportType(value: unknown, expected: string, at: Path, problems: ProblemList): void {
-  const wanted = `expected ${kindOf(expected)}`;
+function reportType(
+  value: unknown,
+  { expected, message }: z.core.$ZodIssueInvalidType,
+  at: Path,
+  problems: ProblemList,
+): void {
+  const wanted = message === "" ? `expected ${kindOf(expected)}` : message;
+  const meant = meantValue(at.at(-1), value);
   const isList = Array.isArray(value);
   if (expected === "string" && (typeof value === "number" || typeof value === "boolean")) {
     problems.addNotText(at, `expected text; put this ${typeof value} in quotes`);
@@ -82,7 +93,7 @@ function reportType(value: unknown, expected: string, at: Path, problems: Proble
   } else if (expected === "array" && isMap(value)) {
     problems.add(at, `${wanted}; begin each of its items with \`- \``);
   } else {
-    problems.add(at, wanted);
+    problems.add(at, meant === undefined || message !== "" ? wanted : `${wanted}: \`${meant}\``, meant);
   }
 }
 
@@ -98,20 +109,30 @@ function missingName(value: unknown, issue: z.core.$ZodIssue): string | undefine
 }
 
 function unknownIn<T>(map: unknown, { schema }: Shape<T>, path: Path): readonly string[] {
-  const known =
-    path.length === 1 ? Object.keys(schema.def.shape) : namesInside(schema.def.shape, path.slice(0, -1));
+  const known = namesInside(schema.def.shape, path.slice(0, -1));
   return isMap(map) ? Object.keys(map).filter((name) => !known.includes(name)) : [];
 }
 
-function unknownName<T>(shape: Shape<T>, name: string, inside: Path): string {
+function unknownName<T>(
+  shape: Shape<T>,
+  name: string,
+  map: unknown,
+  inside: Path,
+  word: ForeignWord | undefined,
+): string {
   const parent = inside.at(-1);
-  if (parent !== undefined) {
-    const known = namesInside(shape.schema.def.shape, inside);
-    return `\`${String(parent)}\` has no \`${quoted(name)}\`${suggestion(name, known)}`;
-  }
-  const more = shape.foreign?.(name);
+  const more = parent === undefined && word === undefined ? shape.foreign?.(name) : undefined;
   if (more !== undefined) return more;
-  return `${shape.noun} has no \`${quoted(name)}\`${suggestion(name, Object.keys(shape.schema.def.shape))}`;
+  const noun = parent === undefined ? shape.noun : `\`${String(parent)}\``;
+  const near = suggestion(name, namesInside(shape.schema.def.shape, inside));
+  return `${noun} has no \`${quoted(name)}\`${word === undefined ? near : hintOf(word, map)}`;
+}
+
+function hintOf({ field, entry, how }: ForeignWord, map: unknown): string {
+  if (how !== undefined) return `; ${how}`;
+  // A name twice would be the next problem.
+  if (entry === undefined && isMap(map) && field in map) return `; that is \`${field}\` here`;
+  return entry === undefined ? `; did you mean \`${field}\`?` : `; write \`${entry}\``;
 }
 
 /** The field names of an object schema inside `shape`; none if there is no such object. */

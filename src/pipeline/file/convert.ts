@@ -19,6 +19,7 @@ const mostValues = 50_000;
 const topFields: ReadonlySet<string> = new Set([
   "$schema",
   "name",
+  "tags",
   "time-limit",
   "env-file",
   "unmasked",

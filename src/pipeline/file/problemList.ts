@@ -17,14 +17,18 @@ export class ProblemList {
     return this.#problems.length >= mostProblems;
   }
 
-  /** Adds a problem of the value at a path. */
-  add(path: Path, message: string): void {
-    if (!this.full) this.#addAt(this.#source.place(path), message);
+  /**
+   * Adds a problem of the value at a path.
+   * @param instead what mends it in the place of the value.
+   */
+  add(path: Path, message: string, instead?: string): void {
+    const fix = instead === undefined ? undefined : this.#source.replacing(path, "value", instead);
+    if (!this.full) this.#addAt(this.#source.place(path), message, fix);
   }
 
   /** Adds a problem of what begins at a character of the text at a path. */
-  addIn(path: Path, at: number, message: string, fix?: Fix): void {
-    if (!this.full) this.#addAt(this.#source.placeAt(this.#source.offsetIn(path, at)), message, fix);
+  addIn(path: Path, at: number, message: string): void {
+    if (!this.full) this.#addAt(this.#source.placeAt(this.#source.offsetIn(path, at)), message);
   }
 
   /** Adds that a number or boolean should be a text. */
@@ -33,9 +37,13 @@ export class ProblemList {
     if (!this.full) this.#addAt(this.#source.place(path), message, fix);
   }
 
-  /** Adds a problem of the name of the entry at a path. */
-  addToName(path: Path, message: string): void {
-    if (!this.full) this.#addAt(this.#source.placeOfName(path), message);
+  /**
+   * Adds a problem of the name of the entry at a path.
+   * @param instead what mends it in the place of the whole entry.
+   */
+  addToName(path: Path, message: string, instead?: string): void {
+    const fix = instead === undefined ? undefined : this.#source.replacing(path, "entry", instead);
+    if (!this.full) this.#addAt(this.#source.placeOfName(path), message, fix);
   }
 
   sorted(): readonly Problem[] {

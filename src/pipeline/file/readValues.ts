@@ -82,18 +82,34 @@ export function readTimeout(step: Timed, resource: Timed, problems: ProblemList)
   return milliseconds;
 }
 
+/** Checks the path of a file of the project; one with an expression is checked when the step runs. */
+export function checkFilePath(path: string, at: Path, problems: ProblemList): void {
+  if (!hasExpression(path) && leadsOut(path))
+    problems.add(at, "this leads out of the project's folder; name a file by its path from there");
+}
+
+/** Whether a path leads out of the folder that it starts from, as far as can be read. */
+export function leadsOut(path: string): boolean {
+  return /^(?:[/\\]|[A-Za-z]:)/.test(path) || path.split(/[/\\]/).includes("..");
+}
+
 /**
  * Reports numbers that would not be sent or compared as they are written: YAML reads `02142` as 2142 and `12e5` as 1200000, and no
- * number keeps more than 15 digits for sure. `1.50` is 1.5 to everybody.
+ * number keeps more than 15 digits for sure. `1.50` is 1.5 to everybody, unless it may be meant as a text, such as a version.
  */
-export function checkNumbers(value: unknown, path: Path, reading: StepReading): void {
+export function checkNumbers(
+  value: unknown,
+  path: Path,
+  reading: Pick<StepReading, "source" | "problems">,
+  mayBeText = false,
+): void {
   if (Array.isArray(value)) {
-    for (const [index, item] of value.entries()) checkNumbers(item, [...path, index], reading);
+    for (const [index, item] of value.entries()) checkNumbers(item, [...path, index], reading, mayBeText);
   } else if (isMap(value)) {
-    for (const [name, item] of Object.entries(value)) checkNumbers(item, [...path, name], reading);
+    for (const [name, item] of Object.entries(value)) checkNumbers(item, [...path, name], reading, mayBeText);
   } else if (typeof value === "number") {
     const written = reading.source.written(path) ?? String(value);
-    if (isAsWritten(written, value)) return;
+    if (isAsWritten(written, value) && !(mayBeText && /\.\d*0$/.test(written))) return;
     const shown = quoted(written);
     reading.problems.addNotText(
       path,

@@ -1,7 +1,7 @@
 import { type Alias, isAlias, isMap, isScalar, isSeq, type Node, parseDocument } from "yaml";
 import type { Fix, Place, Problem, Span } from "../mistakes/problem.ts";
 import { edited, isMended, mostProblems, Repairs, type Troubles } from "../mistakes/repairs.ts";
-import type { Slip } from "../mistakes/slip.ts";
+import { change, type Slip } from "../mistakes/slip.ts";
 import { slipsBehind } from "../mistakes/slips.ts";
 import { blockAround } from "../mistakes/structureSlips.ts";
 import { quoteSlip } from "../mistakes/valueSlips.ts";
@@ -28,6 +28,8 @@ export interface YamlSource {
   written(path: Path): string | undefined;
   /** What makes a text of the number or boolean at a path. */
   quotesFor(path: Path): Fix | undefined;
+  /** What puts a text in the place of the scalar at a path, or of its name and itself; undefined for lists and maps. */
+  replacing(path: Path, what: "value" | "entry", text: string): Fix | undefined;
   /** Whether a problem at this place would only follow from one of those in the YAML itself. */
   isConsequence(place: Place): boolean;
 }
@@ -192,6 +194,13 @@ function sourceOf({ text, contents, converter, value }: Reading, repairs: Repair
       const [start, end] = (isScalar(node) ? node.range : undefined) ?? [];
       if (start === undefined || end === undefined || start === end) return undefined;
       return repairs.fixOf(quoteSlip(text, { start, end } satisfies Span), text);
+    },
+    replacing: (path, what, put) => {
+      const { name, node } = find(path);
+      const [, end] = (isScalar(node) ? node.range : undefined) ?? [];
+      const [start] = (what === "entry" ? name : node)?.range ?? [];
+      if (start === undefined || end === undefined || start === end) return undefined;
+      return repairs.fixOf({ message: "", start, end, fix: change("change", start, end, put) }, text);
     },
   };
 }

@@ -11,18 +11,31 @@ import {
   timeoutValues,
 } from "../file/fieldTexts.ts";
 import type { StepReading } from "../file/readValues.ts";
-import { problemOfUrl, readAllExpected, readExpected, readTimeout, writtenText } from "../file/readValues.ts";
+import {
+  checkFilePath,
+  problemOfUrl,
+  readAllExpected,
+  readExpected,
+  readTimeout,
+} from "../file/readValues.ts";
 import { hasExpression } from "../file/textPieces.ts";
-import { readStatus, readTextExpectation, type TextExpectation } from "../file/values.ts";
+import { readStatus } from "../file/values.ts";
 import type { Path } from "../file/yamlSource.ts";
 import { quoted } from "../mistakes/problem.ts";
-import { keyNames, readAction, readSeenElements } from "./browserActions.ts";
+import {
+  keyNames,
+  readAction,
+  readNamedValue,
+  readSeenElements,
+  readUrlExpectation,
+} from "./browserActions.ts";
 import {
   type BrowserResourceFile,
   type BrowserStepFile,
   browserResourceSchema,
   browserStepFileSchema,
   browserStepOutlineSchema,
+  dialogAnswers,
 } from "./browserFile.ts";
 import { type Action, type BrowserStep, describeAction, type SeenElements } from "./browserStep.ts";
 import type { ResourceType } from "./resourceType.ts";
@@ -41,9 +54,26 @@ const resourceTexts: FieldTexts = {
     bounds: "begins with `http://` or `https://`",
     values: ["http://127.0.0.1:8080"],
   },
-  viewport: { meaning: "The page's size.", byDefault: "1280 by 720 pixels" },
+  device: {
+    meaning:
+      "The device that the browser stands for, by Playwright's name of it: its page's size, touch, and what it says it is.",
+    byDefault: "none: a desktop browser",
+    values: ["iPhone 15", "Pixel 8", "iPad Mini"],
+  },
+  viewport: { meaning: "The page's size.", byDefault: "that of the `device`, else 1280 by 720 pixels" },
   "viewport.width": { meaning: "The page's width.", ...size, values: ["1280", "390"] },
   "viewport.height": { meaning: "The page's height.", ...size, values: ["720", "844"] },
+  storage: {
+    meaning:
+      "A file of the project with cookies and local storage, which the browser begins with; a step's `storage` saves it.",
+    byDefault: "none: the browser begins empty",
+    values: ["login.json"],
+  },
+  trace: {
+    meaning:
+      "Keeps a trace of a step that fails, for Playwright's trace viewer: what was done, the page before and after it, and what went over the network. Texts in it are masked, pictures aren't.",
+    byDefault: "none",
+  },
   timeout: {
     meaning: "How long each step may take as a whole, once the browser has started.",
     byDefault: "`10s`",
@@ -63,6 +93,16 @@ const targetTexts: FieldTexts = {
   text: {
     meaning: `The innermost element that holds this text; beside \`role\`, \`test-id\` or \`css\`, the one of those that does: ${expectedText}.`,
   },
+  frame: {
+    meaning: "The `iframe` that the element is in, at any depth.",
+    byDefault: "none: it is in the page itself",
+  },
+  ...inside("frame", {
+    title: { meaning: `The frame's \`title\`: ${expectedText}.` },
+    name: { meaning: `The frame's \`name\`: ${expectedText}.` },
+    "test-id": { meaning: "The frame's `data-testid`." },
+    css: { meaning: "A CSS selector that selects the frame's element." },
+  }),
 };
 
 const count: FieldText = {
@@ -70,6 +110,19 @@ const count: FieldText = {
   byDefault: "at least one",
   bounds: "a whole number, 0 or more",
   values: ["0", "1"],
+};
+
+/** A script in the page. */
+const scripts: FieldTexts = {
+  evaluate: {
+    meaning:
+      "JavaScript that is evaluated in the page: an expression, or statements that `return` a value. `await` can stand in it.",
+    values: ["document.title"],
+  },
+  ...inside("evaluate", {
+    script: { meaning: "The script. Of expressions, only the environment can stand in it." },
+    with: { meaning: "The values of variables of the script, by their names." },
+  }),
 };
 
 const actions: FieldTexts = {
@@ -98,6 +151,37 @@ const actions: FieldTexts = {
     meaning: "Waits until an element can be seen, or as many as `count` says; with 0, until it is gone.",
   },
   ...inside("wait-for", { ...targetTexts, count }),
+  ...scripts,
+  upload: { meaning: "Puts files of the project into a field for files, also one that can't be seen." },
+  ...inside("upload", {
+    ...targetTexts,
+    file: { meaning: "The file, by its path from the project's folder; or a list of files." },
+  }),
+  download: {
+    meaning: "Clicks an element that causes a download, which is kept with the run.",
+  },
+  ...inside("download", {
+    ...targetTexts,
+    as: {
+      meaning: "The name under which it is kept.",
+      byDefault: "the name that it has",
+      bounds: "a file's name, of letters, digits, spaces, `.`, `_` and `-`",
+    },
+  }),
+  dialog: {
+    meaning:
+      "How the page's next dialog (`alert`, `confirm` or `prompt`) is answered; stands before the action that opens it. The step waits for the dialog. Any other one is dismissed.",
+    values: dialogAnswers,
+  },
+  "dialog.text": { meaning: "The text that a `prompt` is accepted with. It is never shown in the log." },
+  tab: {
+    meaning:
+      "Goes on in the tab that fits, of several in the one opened last, until it closes or another is chosen.",
+  },
+  "tab.title": { meaning: `What the title of the tab's page holds: ${expectedText}.` },
+  "tab.url": {
+    meaning: `What the address of the tab's page holds: ${expectedText}. Leave out the first slash of a path.`,
+  },
 };
 
 /** A step that uses such a resource. */
@@ -137,18 +221,33 @@ const stepTexts: FieldTexts = {
     byDefault: "none",
   },
   ...inside("expect.elements", { ...targetTexts, count }),
+  read: {
+    meaning:
+      "What expressions can read of the step by these names, as `steps.<id>.<name>`, once all that is expected holds: the text of an element, the value of a field, whether a box is checked, or the value of a script.",
+    byDefault: "none",
+  },
+  ...inside("read", { ...targetTexts, ...scripts }),
   screenshot: {
     meaning: "The name under which a picture of what can be seen is kept when the step succeeds.",
     byDefault: "none",
     bounds: "a file's name that ends in `.png`, of letters, digits, spaces, `.`, `_` and `-`",
     values: ["page.png"],
   },
+  storage: {
+    meaning:
+      "A file of the project into which the browser's cookies and local storage are saved when the step succeeds, so that a resource's `storage` begins with them. Whoever has it is logged in: keep it out of git.",
+    byDefault: "none",
+    values: ["login.json"],
+  },
 };
+
+/** The fields of which a step has at least one. */
+const doing = ["goto", "actions", "expect", "read", "screenshot", "storage"] as const;
 
 export const browserType: ResourceType<BrowserStep> = {
   type: "browser",
   meaning: "Uses a page as a person would, in a real browser, and looks at what is on it.",
-  actions: "goto, actions, expect, screenshot",
+  actions: doing.join(", "),
   file: { resource: browserResourceSchema, step: browserStepFileSchema },
   texts: { resource: resourceTexts, step: stepTexts },
   snippets: {
@@ -164,6 +263,7 @@ export const browserType: ResourceType<BrowserStep> = {
     const problem =
       base === undefined || hasExpression(base) ? undefined : problemOfUrl(base, insteadOfPassword);
     if (problem !== undefined) problems.add([...path, "base-url"], problem);
+    if (resource.storage !== undefined) checkFilePath(resource.storage, [...path, "storage"], problems);
     return (step, reading) => {
       const stepShape = {
         schema: browserStepOutlineSchema,
@@ -192,17 +292,14 @@ const insteadOfPassword = "fill them in where the page asks for them";
 /** Resolves a step against its resource. @returns undefined when it does nothing. */
 function readBrowserStep(
   file: BrowserStepFile,
-  { actions, elements }: StepLists,
+  { actions, elements, read }: StepLists,
   resource: BrowserResource,
   reading: StepReading,
 ): BrowserStep | undefined {
   const { path, problems } = reading;
-  const { goto, expect, screenshot } = file;
-  if (goto === undefined && file.actions === undefined && expect === undefined && screenshot === undefined) {
-    problems.add(
-      path,
-      "this step does nothing; a browser step has one or more of goto, actions, expect, screenshot",
-    );
+  const { goto, screenshot, storage } = file;
+  if (doing.every((name) => file[name] === undefined)) {
+    problems.add(path, `this step does nothing; a browser step has one or more of ${doing.join(", ")}`);
     return undefined;
   }
   if (goto === undefined && !reading.opened.has(nameOf(resource))) {
@@ -211,19 +308,26 @@ function readBrowserStep(
       `no page is open yet in \`${nameOf(resource)}\`: the first step that uses it has a \`goto\``,
     );
   }
+  if (storage !== undefined) checkFilePath(storage, [...path, "storage"], problems);
+  const { executable, device } = resource.file;
   return {
     type: "browser",
     name: file.name ?? quoted(nameStep(goto, actions[0])),
     use: file.use,
     browser: {
-      executable: resource.file.executable,
-      viewport: resource.file.viewport ?? viewportByDefault,
+      executable,
+      device,
+      viewport: resource.file.viewport ?? (device === undefined ? viewportByDefault : undefined),
+      storage: resource.file.storage,
+      isTraced: resource.file.trace === undefined ? undefined : true,
     },
     goto: goto === undefined ? undefined : readAddress(goto, resource, reading),
     actions,
     timeoutMilliseconds: readTimeout({ file, path }, resource, problems),
     expect: { ...readExpect(file, reading), elements },
+    read,
     screenshot,
+    storage,
   };
 }
 
@@ -267,30 +371,18 @@ function readExpect(file: BrowserStepFile, reading: StepReading): Omit<BrowserSt
   };
 }
 
-/** Adds a hint to a problem: a path of two parts looks like a regular expression with unknown flags. */
-function readUrlExpectation(
-  value: string | number | boolean,
-  path: Path,
-  reading: StepReading,
-): TextExpectation | undefined {
-  const text = writtenText(value, path, reading.source);
-  const read = readTextExpectation(text);
-  if (read.kind === "valid") return readExpected(value, path, reading);
-  const instead = quoted(text.replace(/^\//, ""));
-  reading.problems.add(path, `${read.problem}; to find a path, leave out its first slash: \`${instead}\``);
-  return undefined;
-}
-
 /** The lists of a browser step. */
 interface StepLists {
   readonly actions: readonly Action[];
   readonly elements: readonly SeenElements[];
+  readonly read: BrowserStep["read"];
 }
 
 /** Reads the valid entries of a step's lists, also of a step that is invalid elsewhere. */
 function readLists(step: unknown, reading: StepReading): StepLists {
   const { path } = reading;
   const expect = part(step, "expect");
+  const read = part(step, "read");
   return {
     actions: listOf(part(step, "actions")).flatMap(
       (entry, index) => readAction(entry, [...path, "actions", index], reading) ?? [],
@@ -299,6 +391,11 @@ function readLists(step: unknown, reading: StepReading): StepLists {
       (entry, index) =>
         readSeenElements(entry, "an element", [...path, "expect", "elements", index], reading) ?? [],
     ),
+    read: isMap(read)
+      ? Object.entries(read).flatMap(
+          ([name, entry]) => readNamedValue(name, entry, [...path, "read", name], reading) ?? [],
+        )
+      : undefined,
   };
 }
 

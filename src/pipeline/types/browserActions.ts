@@ -1,19 +1,32 @@
 import { checkShape, isMap } from "../file/checkShape.ts";
 import type { StepReading } from "../file/readValues.ts";
-import { readExpected, writtenText } from "../file/readValues.ts";
+import { checkFilePath, checkNumbers, readExpected, writtenText } from "../file/readValues.ts";
 import { hasExpression } from "../file/textPieces.ts";
-import type { TextExpectation } from "../file/values.ts";
+import { readTextExpectation, type TextExpectation } from "../file/values.ts";
 import type { Path } from "../file/yamlSource.ts";
 import { quoted, suggestion } from "../mistakes/problem.ts";
 import {
   type ActionName,
   actionFileSchemas,
+  actionNames,
+  dialogAnswers,
+  isActionName,
+  readFileSchema,
   seenElementsFileSchema,
   type TargetFile,
 } from "./browserFile.ts";
-import type { Action, ElementTarget, SeenElements } from "./browserStep.ts";
+import {
+  type Action,
+  type BrowserStep,
+  type ElementTarget,
+  type FrameTarget,
+  functionOf,
+  type Script,
+  type SeenElements,
+} from "./browserStep.ts";
+import { everyResultField, resultFields } from "./resultFields.ts";
 
-const actionNames = Object.keys(actionFileSchemas);
+const resultNames: readonly string[] = [...resultFields.browser, ...everyResultField];
 
 /** Reads an action of a step. @returns undefined when it is invalid. */
 export function readAction(entry: unknown, path: Path, reading: StepReading): Action | undefined {
@@ -51,10 +64,6 @@ export function readSeenElements(
   return target && { target, count: file.count };
 }
 
-function isActionName(name: string): name is ActionName {
-  return Object.hasOwn(actionFileSchemas, name);
-}
-
 function readNamed(name: ActionName, value: unknown, path: Path, reading: StepReading): Action | undefined {
   const { problems, source } = reading;
   const noun = `\`${name}\``;
@@ -84,9 +93,112 @@ function readNamed(name: ActionName, value: unknown, path: Path, reading: StepRe
       const seen = readSeenElements(value, noun, path, reading);
       return seen && { kind: "wait-for", ...seen };
     }
+    case "evaluate": {
+      const script = readScript(value, path, reading);
+      return script && { kind: "evaluate", ...script };
+    }
+    case "upload": {
+      const file = checkShape({ schema: actionFileSchemas.upload, noun }, value, path, problems);
+      const target = file && readTarget(file, path, reading);
+      for (const [index, one] of [file?.file ?? []].flat().entries())
+        checkFilePath(one, [...path, "file", ...(file?.file === one ? [] : [index])], problems);
+      return target && { kind: "upload", target, files: [file.file].flat() };
+    }
+    case "download": {
+      const file = checkShape({ schema: actionFileSchemas.download, noun }, value, path, problems);
+      const target = file && readTarget(file, path, reading);
+      return target && { kind: "download", target, as: file.as };
+    }
+    case "dialog":
+      return readDialog(value, path, reading);
+    case "tab": {
+      const file = checkShape({ schema: actionFileSchemas.tab, noun }, value, path, problems);
+      if (file === undefined) return undefined;
+      const { title, url } = file;
+      if (title === undefined && url === undefined)
+        problems.add(path, "this names no tab; it needs `title` or `url`");
+      return {
+        kind: "tab",
+        title: title === undefined ? undefined : readExpected(title, [...path, "title"], reading),
+        url: url === undefined ? undefined : readUrlExpectation(url, [...path, "url"], reading),
+      };
+    }
     default:
       return name satisfies never;
   }
+}
+
+/** Adds a hint to a problem: a path of two parts looks like a regular expression with unknown flags. */
+export function readUrlExpectation(
+  value: string | number | boolean,
+  path: Path,
+  reading: StepReading,
+): TextExpectation | undefined {
+  const text = writtenText(value, path, reading.source);
+  const read = readTextExpectation(text);
+  if (read.kind === "valid") return readExpected(value, path, reading);
+  const instead = quoted(text.replace(/^\//, ""));
+  reading.problems.add(path, `${read.problem}; to find a path, leave out its first slash: \`${instead}\``);
+  return undefined;
+}
+
+/** Reads what a step's `read` names. @returns undefined when it is invalid. */
+export function readNamedValue(
+  name: string,
+  entry: unknown,
+  path: Path,
+  reading: StepReading,
+): NonNullable<BrowserStep["read"]>[number] | undefined {
+  const { problems } = reading;
+  if (resultNames.includes(name)) problems.addToName(path, `the result of a step has its own \`${name}\``);
+  const file = checkShape({ schema: readFileSchema, noun: `\`${quoted(name)}\`` }, entry, path, problems);
+  if (file === undefined) return undefined;
+  if (file.evaluate === undefined) {
+    const target = readTarget(file, path, reading);
+    return target && { name, target };
+  }
+  if (namesTarget(file)) problems.add(path, "this is an element or `evaluate`, not both");
+  const evaluate = readScript(file.evaluate, [...path, "evaluate"], reading);
+  return evaluate && { name, evaluate };
+}
+
+/** `evaluate: document.title` is a script by itself, `evaluate: { script: …, with: … }` one with variables. */
+function readScript(value: unknown, path: Path, reading: StepReading): Script | undefined {
+  const { problems } = reading;
+  if (typeof value !== "string" && !isMap(value)) {
+    problems.add(
+      path,
+      "expected a script such as `document.title`, or a map such as `{ script: …, with: { … } }`",
+    );
+    return undefined;
+  }
+  const entry = isMap(value) ? value : { script: value };
+  const file = checkShape({ schema: actionFileSchemas.evaluate, noun: "`evaluate`" }, entry, path, problems);
+  if (file === undefined) return undefined;
+  const { script, with: variables = {} } = file;
+  checkNumbers(variables, [...path, "with"], reading);
+  const made = hasExpression(script) ? undefined : functionOf(script, Object.keys(variables));
+  if (made?.kind === "invalid")
+    problems.add(isMap(value) ? [...path, "script"] : path, `this is no JavaScript: ${made.problem}`);
+  return { script, variables };
+}
+
+/** `dialog: accept` answers any dialog, `dialog: { text: Ada }` one that asks for a text. */
+function readDialog(value: unknown, path: Path, reading: StepReading): Action | undefined {
+  const { problems, source } = reading;
+  const answer = dialogAnswers.find((known) => known === value);
+  if (answer !== undefined) return { kind: "dialog", answer };
+  if (!isMap(value)) {
+    problems.add(
+      path,
+      "expected `accept`, `dismiss`, or a map such as `{ text: Ada }`, which accepts with a text",
+    );
+    return undefined;
+  }
+  const file = checkShape({ schema: actionFileSchemas.dialog, noun: "`dialog`" }, value, path, problems);
+  return (
+    file && { kind: "dialog", answer: "accept", text: writtenText(file.text, [...path, "text"], source) }
+  );
 }
 
 /** `press: Enter` is sent to the focused element, `press: { key: Enter, label: Search }` to the field. */
@@ -117,11 +229,31 @@ const ways = ["role", "label", "placeholder", "test-id", "css"] as const;
 
 /** Whether any element is named. */
 function namesTarget(file: TargetFile): boolean {
-  return file.text !== undefined || file.name !== undefined || ways.some((way) => file[way] !== undefined);
+  const named = ["text", "name", "frame", ...ways] as const;
+  return named.some((way) => file[way] !== undefined);
+}
+
+function readTarget(file: TargetFile, path: Path, reading: StepReading): ElementTarget | undefined {
+  const target = readElement(file, path, reading);
+  const frame = file.frame && readFrame(file.frame, [...path, "frame"], reading);
+  return target && frame ? { ...target, frame } : target;
+}
+
+function readFrame(file: NonNullable<TargetFile["frame"]>, path: Path, reading: StepReading): FrameTarget {
+  const { title, name, css } = file;
+  const testId = file["test-id"];
+  if (Object.keys(file).length === 0)
+    reading.problems.add(path, "this names no frame; it needs one of title, name, test-id, css");
+  return {
+    title: title === undefined ? undefined : readExpected(title, [...path, "title"], reading),
+    name: name === undefined ? undefined : readExpected(name, [...path, "name"], reading),
+    testId: testId === undefined ? undefined : writtenText(testId, [...path, "test-id"], reading.source),
+    css,
+  };
 }
 
 /** @returns undefined unless the element is named in exactly one way. */
-function readTarget(file: TargetFile, path: Path, reading: StepReading): ElementTarget | undefined {
+function readElement(file: TargetFile, path: Path, reading: StepReading): ElementTarget | undefined {
   const { problems, source } = reading;
   const [way, ...others] = ways.filter((name) => file[name] !== undefined);
   for (const other of others) {

@@ -1,10 +1,8 @@
-import type { ResourceTypeName } from "./resourceTypes.ts";
-
 /** What the result of every step has. */
 export const everyResultField = ["outcome", "time", "attempts"] as const;
 
 /** What the result of a step has by its type, beside that. */
-export const resultFields: Readonly<Record<ResourceTypeName, readonly string[]>> = {
+export const resultFields: Readonly<Record<"http" | "sql" | "cli" | "browser", readonly string[]>> = {
   http: ["status", "headers", "cookies", "text", "json"],
   sql: ["rows", "row-count"],
   cli: ["exit-code", "output", "stdout", "stderr", "json"],

@@ -5,6 +5,7 @@ import type { Mask } from "../mask/mask.ts";
 import { searchFor } from "../output/textSearch.ts";
 import { poll, type StepDeadline } from "./deadline.ts";
 import { describeNone } from "./findElement.ts";
+import { framesOf } from "./frames.ts";
 import type { OpenBrowser } from "./openBrowser.ts";
 import { excerptOf, locate, shorten, textOf } from "./pageContent.ts";
 
@@ -38,6 +39,7 @@ export function checkPage(
           `${what}: ${await expectation.describe(...args)}`,
       };
     }),
+    ...(browser.hasAnswered ? [] : [expectAnswered(browser)]),
   ];
   return awaitExpectations(expectations, browser, deadline, mask);
 }
@@ -66,7 +68,11 @@ export async function awaitExpectations(
 /** Expects `count` visible elements, or at least one. */
 export function seen(expected: SeenElements): Expectation {
   const { target, count } = expected;
-  const countOn = (page: Page) => locate(page, target).all.count();
+  const countOn = async (page: Page) => {
+    const frames = await framesOf(page, target);
+    const counts = await Promise.all(frames.map((frame) => locate(frame, target).all.count()));
+    return counts.reduce((sum, count) => sum + count, 0);
+  };
   return {
     holds: async (page) => {
       const there = await countOn(page);
@@ -79,6 +85,15 @@ export function seen(expected: SeenElements): Expectation {
       if (count === 0) return `it was still there ${deadline.describeEnd()}`;
       return `there ${there === 1 ? "was 1" : `were ${there}`} ${deadline.describeEnd()}`;
     },
+  };
+}
+
+/** Expects that each `dialog` of the step has answered one. */
+function expectAnswered(browser: OpenBrowser): Expectation {
+  return {
+    holds: async () => browser.hasAnswered,
+    describe: async (_, deadline) =>
+      `the page opened no dialog that \`dialog\` could answer ${deadline.describe()}`,
   };
 }
 
@@ -122,7 +137,7 @@ function expectText(expected: TextExpectation): Expectation {
     // Also as the page's source has it, where its style changes the letters: as an element is found.
     holds: async (page, deadline) =>
       isIn(await textOf(page, deadline.left)) ||
-      (await locate(page, { kind: "text", text: expected }).all.count()) > 0,
+      (await locate(page.mainFrame(), { kind: "text", text: expected }).all.count()) > 0,
     describe: async (page, deadline, mask) => {
       const excerpt = await excerptOf(page, deadline, mask);
       const says = excerpt === "" ? "which shows no text" : `which says: ${excerpt}`;

@@ -85,9 +85,13 @@ export class StepDeadline {
 
 const pauseMilliseconds = 100;
 
-/** Errors of a page that is navigating. The next poll sees the new page. */
-const isNavigating =
+/** Errors of a page or a frame that is navigating. The next poll sees the new one. */
+const navigating =
   /Execution context was destroyed|Cannot find context|Frame was detached|frame got detached|has been closed|Unable to adopt element handle|Unable to retrieve content/i;
+
+export function isNavigating(error: unknown): boolean {
+  return error instanceof Error && navigating.test(error.message);
+}
 
 /**
  * Calls `attempt` until it returns a value, and once more after the deadline: on a busy machine there may have been no time
@@ -121,7 +125,7 @@ async function pollOnce<T>(
     return await deadline.within(attempt(deadline));
   } catch (error) {
     if (error instanceof DeadlineExceeded || isTimeout(error)) return undefined;
-    if (error instanceof Error && isNavigating.test(error.message)) return undefined;
+    if (isNavigating(error)) return undefined;
     throw error;
   }
 }

@@ -1,9 +1,10 @@
-import type { Locator, Page } from "playwright-core";
+import type { Frame, Locator, Page } from "playwright-core";
 import { describeExpectation, type TextExpectation } from "../../pipeline/file/values.ts";
 import { type ElementTarget, roles } from "../../pipeline/types/browserStep.ts";
 import type { Mask } from "../mask/mask.ts";
 import { searchFor } from "../output/textSearch.ts";
 import { poll, type StepDeadline } from "./deadline.ts";
+import { frameNames, framesOf } from "./frames.ts";
 import type { OpenBrowser } from "./openBrowser.ts";
 import { excerptOf, locate, shorten } from "./pageContent.ts";
 
@@ -11,24 +12,40 @@ type FoundElement =
   | { readonly kind: "found"; readonly element: Locator }
   | { readonly kind: "problem"; readonly problem: string };
 
-/** Waits until the page shows the element. Several matches are a problem at once. */
+/**
+ * Waits until the page shows the element. Several matches are a problem at once.
+ * @param mayBeHidden whether it may be one that can't be seen.
+ */
 export async function findElement(
   browser: OpenBrowser,
   target: ElementTarget,
   deadline: StepDeadline,
   mask: Mask,
+  mayBeHidden = false,
 ): Promise<FoundElement> {
   const found = await poll(deadline, async (): Promise<FoundElement | undefined> => {
     const { page } = browser;
     if (page === undefined) return undefined;
-    const { all, exact } = locate(page, target);
-    const count = await all.count();
-    if (count === 0) return undefined;
-    if (count === 1) return { kind: "found", element: all };
-    if (exact !== undefined && (await exact.count()) === 1) return { kind: "found", element: exact };
-    return { kind: "problem", problem: await describeMany(all, count, deadline, mask) };
+    const located = (await framesOf(page, target)).map((frame) => locate(frame, target));
+    const all = await counted(located.map(({ all, hiddenToo }) => (mayBeHidden ? hiddenToo : all)));
+    if (all.first === undefined) return undefined;
+    if (all.count === 1) return { kind: "found", element: all.first };
+    const exact = await counted(located.flatMap((place) => place.exact ?? []));
+    if (exact.first !== undefined && exact.count === 1) return { kind: "found", element: exact.first };
+    return { kind: "problem", problem: await describeMany(all.first, all.count, deadline, mask) };
   });
   return found ?? { kind: "problem", problem: await describeNone(browser.page, target, deadline, mask) };
+}
+
+/** The first of the locators that finds something, and how many elements all of them find. */
+async function counted(
+  locators: readonly Locator[],
+): Promise<{ readonly first: Locator | undefined; readonly count: number }> {
+  const counts = await Promise.all(locators.map((locator) => locator.count()));
+  return {
+    first: locators.find((_, index) => counts[index] !== 0),
+    count: counts.reduce((sum, count) => sum + count, 0),
+  };
 }
 
 async function describeMany(
@@ -49,21 +66,20 @@ export async function describeNone(
   mask: Mask,
 ): Promise<string> {
   if (page === undefined) return "the page was closed";
-  const hidden = await countHidden(page, target, deadline);
-  if (hidden === "unknown") return `the page didn't respond ${deadline.describe()}`;
-  if (hidden > 0) return `it is there, but was still hidden ${deadline.describeEnd()}`;
-  return `there was none ${deadline.describe()}${await describeAlternatives(page, target, deadline, mask)}`;
-}
-
-async function countHidden(
-  page: Page,
-  target: ElementTarget,
-  deadline: StepDeadline,
-): Promise<number | "unknown"> {
+  const short = deadline.forDiagnosis();
   try {
-    return await deadline.forDiagnosis().within(locate(page, target).hiddenToo.count());
+    const frames = await short.within(framesOf(page, target));
+    const [first] = frames;
+    if (first === undefined) {
+      const names = await short.within(frameNames(page));
+      const others = list("the frames are", names.map(inQuotes), "the page has no frame", mask);
+      return `there was no such frame ${deadline.describe()}${others}`;
+    }
+    const hidden = await short.within(counted(frames.map((frame) => locate(frame, target).hiddenToo)));
+    if (hidden.count > 0) return `it is there, but was still hidden ${deadline.describeEnd()}`;
+    return `there was none ${deadline.describe()}${await describeAlternatives(first, target, deadline, mask)}`;
   } catch {
-    return "unknown";
+    return `the page didn't respond ${deadline.describe()}`;
   }
 }
 
@@ -90,7 +106,7 @@ interface AccessibleElement {
  * What the page has instead of the missing element, as the end of a sentence. Empty if the page doesn't respond.
  */
 async function describeAlternatives(
-  page: Page,
+  page: Frame,
   target: ElementTarget,
   deadline: StepDeadline,
   mask: Mask,
@@ -104,7 +120,7 @@ async function describeAlternatives(
 }
 
 async function listAlternatives(
-  page: Page,
+  page: Frame,
   target: ElementTarget,
   deadline: StepDeadline,
   mask: Mask,
@@ -160,6 +176,10 @@ function list(beginning: string, names: readonly string[], none: string, mask: M
 }
 
 function nameOf({ name }: AccessibleElement): string {
+  return inQuotes(name);
+}
+
+function inQuotes(name: string): string {
   return name === "" ? "one without a name" : `\`${name}\``;
 }
 
@@ -167,7 +187,10 @@ function plural(role: string): string {
   return /(?:x|ch|s)$/.test(role) ? `${role}es` : `${role}s`;
 }
 
-async function accessibleElements(page: Page, { left }: StepDeadline): Promise<readonly AccessibleElement[]> {
+async function accessibleElements(
+  page: Frame,
+  { left }: StepDeadline,
+): Promise<readonly AccessibleElement[]> {
   return readSnapshot(await page.locator("body").ariaSnapshot({ timeout: left }));
 }
 
@@ -186,7 +209,7 @@ function isRole(word: string): boolean {
   return roles.some((role) => role === word);
 }
 
-async function attributes(page: Page, name: string): Promise<string[]> {
+async function attributes(page: Frame, name: string): Promise<string[]> {
   const elements = await page.locator(`css=[${name}]`).filter({ visible: true }).all();
   const values = await Promise.all(elements.slice(0, mostNames).map((element) => element.getAttribute(name)));
   return values.flatMap((value) => (value === null ? [] : `\`${value}\``));

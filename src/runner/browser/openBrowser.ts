@@ -1,21 +1,25 @@
 import type { BrowserContext, ConsoleMessage, Dialog, Download, Page } from "playwright-core";
-import type { BrowserStep } from "../../pipeline/types/browserStep.ts";
+import type { BrowserStep, DialogAnswer } from "../../pipeline/types/browserStep.ts";
 import type { Mask } from "../mask/mask.ts";
 import type { StepContext, StepLog } from "../step/stepContext.ts";
 import { shorten } from "./pageContent.ts";
 import { type StartedBrowser, startBrowser } from "./startBrowser.ts";
+import { loadStorage } from "./storage.ts";
 
 /** The browser that the steps of a resource share until the run ends, with its tabs. */
 export class OpenBrowser implements AsyncDisposable {
-  readonly #started: StartedBrowser;
+  readonly started: StartedBrowser;
   /** In opening order. */
   readonly #tabs: Page[] = [];
   readonly #broken = new AbortController();
   #notes: StepNotes | undefined;
+  #chosen: Page | undefined;
+  #wantsDownload: ((download: Download) => void) | undefined;
+  #answers: DialogAnswer[] = [];
   #isEnding = false;
 
   constructor(started: StartedBrowser) {
-    this.#started = started;
+    this.started = started;
     const { context } = started;
     for (const page of context.pages()) this.#add(page);
     this.#listen(context);
@@ -23,12 +27,41 @@ export class OpenBrowser implements AsyncDisposable {
 
   /** @throws Error whose message tells a person why there is no browser. */
   static async start(browser: BrowserStep["browser"], stepContext: StepContext): Promise<OpenBrowser> {
-    return new OpenBrowser(await startBrowser(browser, stepContext));
+    await using held = new AsyncDisposableStack();
+    const started = held.use(await startBrowser(browser, stepContext));
+    if (browser.storage !== undefined) await loadStorage(started.context, stepContext.root, browser.storage);
+    if (browser.isTraced === true)
+      await started.context.tracing.start({ screenshots: true, snapshots: true });
+    held.move();
+    return new OpenBrowser(started);
   }
 
-  /** The tab in front: the last one opened that is still open. */
+  /** The tab in front: the one that was chosen, else the last one opened, as long as it is open. */
   get page(): Page | undefined {
-    return this.#tabs.at(-1);
+    return this.#chosen ?? this.#tabs.at(-1);
+  }
+
+  get tabs(): readonly Page[] {
+    return this.#tabs;
+  }
+
+  /**
+   * Goes on in this tab until it closes or another one is chosen. One that opens meanwhile doesn't take its place: an earlier
+   * action may have opened it.
+   */
+  async choose(tab: Page): Promise<void> {
+    this.#chosen = tab;
+    await tab.bringToFront();
+  }
+
+  /** Answers the next dialog of this step so. */
+  answerNext(answer: DialogAnswer): void {
+    this.#answers.push(answer);
+  }
+
+  /** Whether all answers of this step have found their dialogs. */
+  get hasAnswered(): boolean {
+    return this.#answers.length === 0;
   }
 
   /** Aborted when the browser or its page ends unexpectedly; the reason is a sentence. */
@@ -42,24 +75,25 @@ export class OpenBrowser implements AsyncDisposable {
     return {
       [Symbol.dispose]: () => {
         this.#notes = undefined;
+        this.#answers = [];
       },
     };
   }
 
   /** The tab to navigate in; a new one if none is open. */
   async pageToGo(): Promise<Page> {
-    return this.page ?? (await this.#started.context.newPage());
+    return this.page ?? (await this.started.context.newPage());
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isEnding = true;
-    await this.#started[Symbol.asyncDispose]();
+    await this.started[Symbol.asyncDispose]();
   }
 
   #listen(context: BrowserContext): void {
     context.on("page", (page) => {
       this.#add(page);
-      this.#notes?.add("a new tab was opened; the step goes on in it");
+      this.#notes?.add(`a new tab was opened${this.page === page ? "; the step goes on in it" : ""}`);
     });
     context.on("dialog", (dialog) => void this.#answer(dialog));
     context.on("console", (message) => this.#noteConsole(message));
@@ -71,8 +105,9 @@ export class OpenBrowser implements AsyncDisposable {
     if (this.#tabs.includes(page)) return;
     this.#tabs.push(page);
     page.on("crash", () => this.#break("the page crashed"));
-    page.on("download", (download) => this.#noteDownload(download));
+    page.on("download", (download) => this.#takeDownload(download));
     page.on("close", () => {
+      if (this.#chosen === page) this.#chosen = undefined;
       const index = this.#tabs.indexOf(page);
       if (index !== -1) this.#tabs.splice(index, 1);
     });
@@ -82,12 +117,14 @@ export class OpenBrowser implements AsyncDisposable {
     if (!this.#isEnding) this.#broken.abort(reason);
   }
 
-  /** Answers a dialog: a `beforeunload` is accepted, since the step wants to leave; others are dismissed. */
+  /** Answers a dialog as the step says: a `beforeunload` is accepted, since the step wants to leave; others are dismissed. */
   async #answer(dialog: Dialog): Promise<void> {
     const isLeaving = dialog.type() === "beforeunload";
-    if (!isLeaving) this.#notes?.add(`the page's ${dialog.type()} was dismissed:`, dialog.message());
+    const { answer, text } = (isLeaving ? undefined : this.#answers.shift()) ?? { answer: "dismiss" };
+    const how = answer === "accept" ? "accepted" : "dismissed";
+    if (!isLeaving) this.#notes?.add(`the page's ${dialog.type()} was ${how}:`, dialog.message());
     try {
-      await (isLeaving ? dialog.accept() : dialog.dismiss());
+      await (isLeaving || answer === "accept" ? dialog.accept(text) : dialog.dismiss());
     } catch {
       // Ignored: the page was closed with its dialog.
     }
@@ -101,8 +138,29 @@ export class OpenBrowser implements AsyncDisposable {
     this.#notes?.add("console error:", url === "" ? message.text() : `${message.text()} (${url})`);
   }
 
-  #noteDownload(download: Download): void {
+  /** The next download, whichever tab it comes from, until disposed; another one isn't taken. */
+  nextDownload(): Disposable & { readonly download: Promise<Download> } {
+    const { promise, resolve } = Promise.withResolvers<Download>();
+    this.#wantsDownload = resolve;
+    return {
+      download: promise,
+      [Symbol.dispose]: () => {
+        this.#wantsDownload = undefined;
+      },
+    };
+  }
+
+  #takeDownload(download: Download): void {
+    const take = this.#wantsDownload;
+    this.#wantsDownload = undefined;
+    if (take !== undefined) {
+      take(download);
+      return;
+    }
     this.#notes?.add("a download was not taken:", download.suggestedFilename());
+    void download.cancel().catch(() => {
+      // Ignored: it is over already, or the browser is.
+    });
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Locator, Page } from "playwright-core";
+import type { Frame, Locator } from "playwright-core";
 import type { TextExpectation } from "../../pipeline/file/values.ts";
 import type { ElementTarget } from "../../pipeline/types/browserStep.ts";
 import type { Mask } from "../mask/mask.ts";
@@ -13,7 +13,7 @@ interface Located {
   readonly hiddenToo: Locator;
 }
 
-export function locate(page: Page, target: ElementTarget): Located {
+export function locate(page: Frame, target: ElementTarget): Located {
   const hiddenToo = partial(page, target);
   return {
     all: hiddenToo.filter({ visible: true }),
@@ -22,7 +22,7 @@ export function locate(page: Page, target: ElementTarget): Located {
   };
 }
 
-function partial(page: Page, target: ElementTarget): Locator {
+function partial(page: Frame, target: ElementTarget): Locator {
   switch (target.kind) {
     case "role":
       return holding(page.getByRole(target.role, named(target.name)), target.text);
@@ -41,7 +41,7 @@ function partial(page: Page, target: ElementTarget): Locator {
   }
 }
 
-function exact(page: Page, target: ElementTarget): Locator | undefined {
+function exact(page: Frame, target: ElementTarget): Locator | undefined {
   const whole = wholeOf(target);
   if (whole === undefined) return undefined;
   switch (target.kind) {
@@ -127,9 +127,13 @@ function withAnySpace(source: string): string {
 const longestExcerpt = 500;
 
 /** The visible text of the page, with white space collapsed in each line. */
-export async function textOf(page: Page, timeout: number): Promise<string> {
+export async function textOf(page: Pick<Frame, "locator">, timeout: number): Promise<string> {
   // biome-ignore lint/performance/useDomNodeTextContent: hidden text doesn't count.
-  const text = await page.locator("body").innerText({ timeout });
+  return asRead(await page.locator("body").innerText({ timeout }));
+}
+
+/** A text as a person reads it, with white space collapsed in each line. */
+export function asRead(text: string): string {
   return text
     .split("\n")
     .map((line) => line.replace(/\s+/g, " ").trim())
@@ -137,7 +141,11 @@ export async function textOf(page: Page, timeout: number): Promise<string> {
 }
 
 /** The beginning of the page's text, masked, for a message. Empty if there is none or the page doesn't respond. */
-export async function excerptOf(page: Page, deadline: StepDeadline, mask: Mask): Promise<string> {
+export async function excerptOf(
+  page: Pick<Frame, "locator">,
+  deadline: StepDeadline,
+  mask: Mask,
+): Promise<string> {
   const short = deadline.forDiagnosis();
   try {
     return shorten(mask.hide(await short.within(textOf(page, short.left))), longestExcerpt);

@@ -1,13 +1,31 @@
-import type { Locator, Page } from "playwright-core";
-import { type Action, describeAction, type ElementTarget } from "../../pipeline/types/browserStep.ts";
+import type { Download, Locator, Page } from "playwright-core";
+import { describeError } from "../../contract/errors.ts";
+import type { Json } from "../../pipeline/expression/value.ts";
+import {
+  type Action,
+  describeAction,
+  type ElementTarget,
+  type TabTarget,
+} from "../../pipeline/types/browserStep.ts";
+import { findProjectFile } from "../../project/projectFile.ts";
 import { duration } from "../../text/time.ts";
 import type { Mask } from "../mask/mask.ts";
+import { searchFor } from "../output/textSearch.ts";
 import type { StepContext } from "../step/stepContext.ts";
 import { awaitExpectations, seen } from "./checkPage.ts";
-import { DeadlineExceeded, isTimeout, type StepDeadline } from "./deadline.ts";
+import { DeadlineExceeded, isTimeout, poll, type StepDeadline } from "./deadline.ts";
 import { findElement } from "./findElement.ts";
 import type { OpenBrowser } from "./openBrowser.ts";
 import { shorten } from "./pageContent.ts";
+import { evaluateScript } from "./readPage.ts";
+
+/** What a step finds for later. */
+export interface FoundInStep {
+  /** What its `read` names. */
+  readonly values: Record<string, Json>;
+  /** Files that the browser has until it ends. */
+  readonly downloads: { readonly name: string; readonly path: string }[];
+}
 
 /** Performs an action as a person would. @returns the problem; undefined if there is none. */
 export async function performAction(
@@ -15,9 +33,10 @@ export async function performAction(
   browser: OpenBrowser,
   deadline: StepDeadline,
   stepContext: StepContext,
+  found: FoundInStep,
 ): Promise<string | undefined> {
   const began = performance.now();
-  const problem = await perform(action, browser, deadline, stepContext);
+  const problem = await perform(action, browser, deadline, stepContext, found);
   const what = describeAction(action);
   if (problem !== undefined) return `${what}: ${problem}`;
   stepContext.log.note(`${what} → done in ${duration(performance.now() - began)}`);
@@ -29,9 +48,9 @@ function perform(
   browser: OpenBrowser,
   deadline: StepDeadline,
   stepContext: StepContext,
+  found: FoundInStep,
 ): Promise<string | undefined> {
-  const on = (target: ElementTarget, act: (element: Locator, options: Options) => Promise<unknown>) =>
-    actOn(target, act, browser, deadline, stepContext);
+  const on: ActOn = (...args) => actOn(args, browser, deadline, stepContext.mask);
   switch (action.kind) {
     case "click":
       return on(action.target, (element, options) => element.click(options));
@@ -47,6 +66,19 @@ function perform(
       return on(action.target, (element, options) => element.check(options));
     case "uncheck":
       return on(action.target, (element, options) => element.uncheck(options));
+    case "evaluate":
+      return evaluateScript(action, browser, deadline, stepContext.mask).then((read) =>
+        read.kind === "problem" ? read.problem : undefined,
+      );
+    case "upload":
+      return upload(action, on, stepContext.root);
+    case "download":
+      return download(action, on, { browser, deadline, found });
+    case "dialog":
+      browser.answerNext(action);
+      return Promise.resolve(undefined);
+    case "tab":
+      return chooseTab(action, browser, deadline, stepContext.mask);
     case "wait-for":
       return awaitExpectations([seen(action)], browser, deadline, stepContext.mask);
     default:
@@ -62,14 +94,20 @@ interface Options {
 /** How far past the deadline to wait for the library's own timeout error, which says what it waited for. */
 const timeoutGraceMilliseconds = 1000;
 
-async function actOn(
+/** Waits for an element, also for one that can't be seen where it may be hidden, and acts on it. @returns the problem. */
+type ActOn = (
   target: ElementTarget,
   act: (element: Locator, options: Options) => Promise<unknown>,
+  mayBeHidden?: boolean,
+) => Promise<string | undefined>;
+
+async function actOn(
+  [target, act, mayBeHidden]: Parameters<ActOn>,
   browser: OpenBrowser,
   deadline: StepDeadline,
-  { mask }: StepContext,
+  mask: Mask,
 ): Promise<string | undefined> {
-  const found = await findElement(browser, target, deadline, mask);
+  const found = await findElement(browser, target, deadline, mask, mayBeHidden);
   if (found.kind === "problem") return found.problem;
   try {
     await deadline.within(act(found.element, { timeout: deadline.left }), timeoutGraceMilliseconds);
@@ -99,6 +137,74 @@ async function pressOnPage(
   }
 }
 
+async function upload(
+  { target, files }: Extract<Action, { kind: "upload" }>,
+  on: ActOn,
+  root: string,
+): Promise<string | undefined> {
+  let places: string[];
+  try {
+    places = await Promise.all(files.map((file) => findProjectFile(root, file)));
+  } catch (error) {
+    return describeError(error);
+  }
+  // The field itself is often hidden behind a button.
+  const put = async (element: Locator, options: Options) => {
+    // The library would try again and again.
+    if ((await element.getAttribute("type", options))?.toLowerCase() !== "file")
+      throw new Error("Node is not an HTMLInputElement");
+    await element.setInputFiles(places, options);
+  };
+  return on(target, put, true);
+}
+
+async function download(
+  { target, as }: Extract<Action, { kind: "download" }>,
+  on: ActOn,
+  { browser, deadline, found }: { browser: OpenBrowser; deadline: StepDeadline; found: FoundInStep },
+): Promise<string | undefined> {
+  using next = browser.nextDownload();
+  const problem = await on(target, (element, options) => element.click(options));
+  if (problem !== undefined) return problem;
+  let taken: Download | undefined;
+  try {
+    taken = await deadline.within(next.download);
+    const path = await deadline.within(taken.path());
+    found.downloads.push({ name: as ?? taken.suggestedFilename(), path });
+    return undefined;
+  } catch (error) {
+    if (taken === undefined) return `it caused no download ${deadline.describe()}`;
+    // Not awaited: it may wait for a page that hangs.
+    void taken.cancel().catch(() => {});
+    return error instanceof DeadlineExceeded
+      ? `the download wasn't complete ${deadline.describe()}`
+      : "the download broke off";
+  }
+}
+
+/** Waits for a tab that fits; of several it takes the one opened last. */
+async function chooseTab(
+  { title, url }: TabTarget,
+  browser: OpenBrowser,
+  deadline: StepDeadline,
+  mask: Mask,
+): Promise<string | undefined> {
+  const isTitle = title && searchFor(title);
+  const isUrl = url && searchFor(url);
+  const found = await poll(deadline, async () => {
+    for (const tab of browser.tabs.toReversed()) {
+      if (isUrl?.(tab.url()) !== false && isTitle?.(await tab.title()) !== false) return tab;
+    }
+    return undefined;
+  });
+  if (found === undefined) {
+    const tabs = browser.tabs.map((tab) => shorten(mask.hide(tab.url()), longestWords)).join(", ");
+    return `there was none ${deadline.describe()}; the tabs are at: ${tabs}`;
+  }
+  await deadline.within(browser.choose(found));
+  return undefined;
+}
+
 /** Whether an action closed its tab and others are open: the tab may be gone before the library hears that it was done. */
 function hasClosedItsPage(page: Page): boolean {
   return page.isClosed() && page.context().pages().length > 0;
@@ -118,6 +224,8 @@ async function describeActionProblem(
   const end = deadline.describeEnd();
   if (/Unknown key: "(.*)"/.test(message))
     return `there is no key \`${/Unknown key: "(.*)"/.exec(message)?.[1]}\``;
+  if (/Node is not an HTMLInputElement/i.test(message)) return "it is no field for files";
+  if (/Non-multiple file input/i.test(message)) return "it takes one file only";
   if (/Element is not a <select>/i.test(message)) return "it is no list to select from";
   if (/Not a checkbox or radio button/i.test(message)) return "it is no checkbox, radio button or switch";
   if (/Cannot uncheck radio button/i.test(message))

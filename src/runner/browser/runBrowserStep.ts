@@ -1,19 +1,28 @@
+import { readFile, stat } from "node:fs/promises";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Page } from "playwright-core";
 import { describeError } from "../../contract/errors.ts";
+import { largestArtifact } from "../../contract/limits.ts";
 import { joinAddress } from "../../pipeline/file/address.ts";
 import type { BrowserStep } from "../../pipeline/types/browserStep.ts";
+import { readUtf8 } from "../../project/utf8.ts";
 import type { Mask } from "../mask/mask.ts";
+import { asJson } from "../step/jsonMismatches.ts";
 import { failed, type StepContext, type StepOutcome, succeeded } from "../step/stepContext.ts";
 import { largestResult, type StepResult, tooLarge } from "../step/stepResult.ts";
 import { checkPage } from "./checkPage.ts";
-import { isTimeout, StepDeadline } from "./deadline.ts";
+import { DeadlineExceeded, isTimeout, StepDeadline } from "./deadline.ts";
 import { goTo } from "./goTo.ts";
 import { OpenBrowser } from "./openBrowser.ts";
 import { shorten, textOf } from "./pageContent.ts";
-import { performAction } from "./performAction.ts";
+import { type FoundInStep, performAction } from "./performAction.ts";
+import { readFromPage } from "./readPage.ts";
+import { saveStorage } from "./storage.ts";
+import { saveTrace } from "./trace.ts";
 
 const longestWords = 300;
+/** Of a download, in characters. */
+const longestName = 100;
 const stopLoadingAfterMilliseconds = 1000;
 const wasEnded = failed("the run was ended before this step was over");
 
@@ -34,8 +43,11 @@ export async function runBrowserStep(step: BrowserStep, stepContext: StepContext
     step.timeoutMilliseconds,
     AbortSignal.any([stepContext.signal, browser.broken]),
   );
-  const problem = await problemOf(step, browser, deadline, stepContext).catch((error: unknown) =>
-    describeUnexpected(error, stepContext.mask),
+  const found: FoundInStep = { values: {}, downloads: [] };
+  const problem = await problemOf(step, browser, deadline, stepContext, found).catch((error: unknown) =>
+    error instanceof DeadlineExceeded
+      ? `the page didn't respond ${deadline.describe()}`
+      : describeUnexpected(error, stepContext.mask),
   );
   if (stepContext.signal.aborted) return wasEnded;
   if (browser.broken.aborted) {
@@ -44,26 +56,36 @@ export async function runBrowserStep(step: BrowserStep, stepContext: StepContext
   }
   const { results } = stepContext;
   if (results.isNeeded) {
-    const result = await browserResult(browser, deadline.forDiagnosis());
+    const result = await browserResult(browser, found.values, deadline.forDiagnosis());
     results.take(() => result);
   }
+  // Not before what is secret is known.
+  for (const download of found.downloads) await saveDownload(download, stepContext);
   const lines = [problem ?? [], results.problems()].flat();
+  if (step.storage !== undefined && lines.length === 0)
+    lines.push(...(await saveStorage(step.storage, browser.started, deadline, stepContext)));
   if (lines.length === 0) return succeeded;
   await saveFailure(browser, deadline, stepContext);
+  if (step.browser.isTraced === true) await saveTrace(browser.started, deadline, stepContext);
   return failed(lines.join("\n"));
 }
 
 /** What a browser step gives to expressions. A page that doesn't respond has no more than its address. */
-async function browserResult({ page }: OpenBrowser, deadline: StepDeadline): Promise<StepResult> {
-  if (page === undefined) return { values: {}, size: 0 };
+async function browserResult(
+  { page }: OpenBrowser,
+  read: FoundInStep["values"],
+  deadline: StepDeadline,
+): Promise<StepResult> {
+  const size = asJson(read).length;
+  if (page === undefined) return { values: read, size };
   const url = page.url();
   try {
     const [title, text] = await deadline.within(Promise.all([page.title(), textOf(page, deadline.left)]));
     return text.length > largestResult
-      ? { values: { url, title }, missing: { text: tooLarge }, size: 0 }
-      : { values: { url, title, text }, size: text.length };
+      ? { values: { ...read, url, title }, missing: { text: tooLarge }, size }
+      : { values: { ...read, url, title, text }, size: size + text.length };
   } catch {
-    return { values: { url }, size: 0 };
+    return { values: { ...read, url }, size };
   }
 }
 
@@ -72,7 +94,10 @@ async function problemOf(
   browser: OpenBrowser,
   deadline: StepDeadline,
   stepContext: StepContext,
+  found: FoundInStep,
 ): Promise<string | undefined> {
+  if (step.browser.isTraced === true)
+    await deadline.within(browser.started.context.tracing.startChunk({ title: step.name }));
   if (step.goto !== undefined) {
     const problem = await goTo(
       await browser.pageToGo(),
@@ -86,11 +111,17 @@ async function problemOf(
     return "no page is open: a step before this one has to `goto` one";
   }
   for (const action of step.actions) {
-    const problem = await performAction(action, browser, deadline, stepContext);
+    const problem = await performAction(action, browser, deadline, stepContext, found);
     if (problem !== undefined) return problem;
   }
   const problem = await checkPage(step.expect, browser, deadline, stepContext.mask);
-  if (problem !== undefined || step.screenshot === undefined) return problem;
+  if (problem !== undefined) return problem;
+  for (const named of step.read ?? []) {
+    const read = await readFromPage(named, browser, deadline, stepContext.mask);
+    if (read.kind === "problem") return read.problem;
+    if (read.value !== undefined) found.values[named.name] = read.value;
+  }
+  if (step.screenshot === undefined) return undefined;
   const { page } = browser;
   if (page === undefined) return "the page was closed before its screenshot could be taken";
   return saveScreenshot(step.screenshot, page, deadline.forScreenshot(), stepContext);
@@ -123,6 +154,26 @@ async function saveFailure(
   const problem = await saveScreenshot("failure.png", page, deadline.forScreenshot(), stepContext);
   clearTimeout(stop);
   if (problem !== undefined) stepContext.log.note(problem);
+}
+
+/** Saves a download as an artifact, masked if it is a text. */
+async function saveDownload(
+  { name, path }: FoundInStep["downloads"][number],
+  { mask, saveArtifact, log }: StepContext,
+): Promise<void> {
+  // The page may have chosen the name.
+  const shown = name.replace(/[^\p{L}\p{N} ._-]/gu, "_").slice(0, longestName);
+  const { size } = await stat(path);
+  if (size > largestArtifact) {
+    log.note(`${shown} isn't saved: it has ${size} bytes, and at most ${largestArtifact} are saved of one`);
+    return;
+  }
+  const bytes = await readFile(path);
+  const read = readUtf8(bytes);
+  const masked = read.kind === "text" ? mask.hide(read.text) : undefined;
+  const content = masked === undefined || (read.kind === "text" && masked === read.text) ? bytes : masked;
+  await saveArtifact({ name: shown, mediaType: "application/octet-stream", content });
+  log.note(`downloaded ${shown}, ${size} bytes`);
 }
 
 const retryMilliseconds = 50;

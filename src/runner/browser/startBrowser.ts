@@ -3,7 +3,7 @@ import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { access, constants, mkdtemp, rm, rmdir, stat } from "node:fs/promises";
 import { dirname, join, posix, resolve, win32 } from "node:path";
 import { stripVTControlCharacters } from "node:util";
-import type { BrowserContext, BrowserType } from "playwright-core";
+import type { BrowserContext } from "playwright-core";
 import type { BrowserStep } from "../../pipeline/types/browserStep.ts";
 import type { Mask } from "../mask/mask.ts";
 import { runMarker } from "../processes/processTable.ts";
@@ -15,6 +15,8 @@ import { shorten } from "./pageContent.ts";
 /** A browser with a temporary profile, which is removed with it. */
 export interface StartedBrowser extends AsyncDisposable {
   readonly context: BrowserContext;
+  /** The browser's own, removed with it. */
+  readonly folder: string;
 }
 
 /** How long the browser may take to start. */
@@ -24,12 +26,12 @@ const closeMilliseconds = 1000;
 
 /** @throws Error whose message, for people, says why there is no browser. */
 export async function startBrowser(
-  { executable, viewport }: BrowserStep["browser"],
+  { executable, device = "", viewport }: BrowserStep["browser"],
   stepContext: StepContext,
 ): Promise<StartedBrowser> {
   const found = await findBrowser({ ...stepContext, executable });
   if (found.kind === "none") throw new Error(found.problem);
-  const chromium = await loadPlaywright();
+  const { chromium, devices } = await loadPlaywright();
   const scratch = scratchFolder(stepContext.environment[runMarker] ?? "");
   const folder = await newFolder(scratch);
   let browser: ChildProcess | undefined;
@@ -38,13 +40,16 @@ export async function startBrowser(
     stepContext.onSpawned(pid);
   });
   try {
+    const emulated = devices[device];
     const context = await chromium.launchPersistentContext(join(folder, "profile"), {
       executablePath: found.path,
+      tracesDir: join(folder, "traces"),
       artifactsDir: join(folder, "artifacts"),
       env: environmentIn(scratch, stepContext),
-      viewport,
+      ...emulated,
+      viewport: viewport ?? emulated?.viewport ?? null,
       timeout: launchMilliseconds,
-      acceptDownloads: false,
+      acceptDownloads: true,
       chromiumSandbox: !isRoot(stepContext.platform),
       // The runner handles signals itself.
       handleSIGINT: false,
@@ -54,6 +59,7 @@ export async function startBrowser(
     stepContext.log.note(`started ${found.path}`);
     return {
       context,
+      folder,
       [Symbol.asyncDispose]: async () => {
         await endBrowser(context, browser);
         await removeFolder(folder);
@@ -125,9 +131,8 @@ async function removeFolder(folder: string): Promise<void> {
  * Loads the browser's driver on demand: it has several megabytes. The build puts it beside the runner's program
  * (esbuild.mjs).
  */
-async function loadPlaywright(): Promise<BrowserType> {
-  const { chromium } = await import("playwright-core");
-  return chromium;
+function loadPlaywright(): Promise<typeof import("playwright-core")> {
+  return import("playwright-core");
 }
 
 const longestWords = 300;

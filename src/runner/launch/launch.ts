@@ -41,7 +41,7 @@ export interface LaunchDeps {
   readonly onStep: (step: LaunchedStep, index: number) => void;
   readonly onOutput: (output: StepOutput) => void;
   readonly onArtifact: (artifact: SavedArtifact) => void;
-  /** Called with the inputs before the first step, and with the outputs once all steps have succeeded, where there are any. */
+  /** Called with the inputs before the first step, and with the outputs once it has succeeded, where there are any. */
   readonly onValues: (values: RunValues) => void;
 }
 
@@ -209,8 +209,11 @@ class Launch implements LaunchedRun {
         return;
       }
       case "inputs":
-      case "outputs":
         this.#deps.onValues(message);
+        return;
+      case "outputs":
+        // Not kept of a run that was stopped during its cleanup.
+        if (this.#end === undefined) this.#deps.onValues(message);
         return;
       case "output":
         this.#deps.onOutput(message);

@@ -88,7 +88,7 @@ export const messageSchema = z.discriminatedUnion("kind", [
   }),
   /** The values of all inputs of the run, masked, before its first step. */
   z.object({ kind: z.literal("inputs"), inputs: inputValuesSchema }),
-  /** What is kept of the run, masked, once its steps have succeeded. */
+  /** What is kept of the run, masked, once its steps and its cleanup have succeeded. */
   z.object({ kind: z.literal("outputs"), outputs: z.record(z.string(), z.unknown()) }),
   /** A piece of a step's log, masked. The joined pieces of a stream are the whole output. */
   z.object({

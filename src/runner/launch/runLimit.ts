@@ -1,4 +1,5 @@
 import type { Clock } from "../../machine/clock.ts";
+import type { Pipeline } from "../../pipeline/pipeline.ts";
 import type { RunningJob } from "./launch.ts";
 
 interface RunLimitDeps {
@@ -6,53 +7,54 @@ interface RunLimitDeps {
   readonly job: Pick<RunningJob, "stop">;
   /** Of the whole run. */
   readonly limitMilliseconds: number;
-  /** The cleanup's part of it, half at most; undefined for a run that cleans nothing up. */
-  readonly cleanupMilliseconds: number | undefined;
-  /** Called when the run has to stop by its limit: its owner says why, and calls `stop`. */
-  readonly onReached: () => void;
+  /** The cleanup's part of it. */
+  readonly cleanupMilliseconds: number;
+  /**
+   * Called when the run has to stop by its limit: its owner says why, and calls `stop`.
+   * @param stepsMilliseconds what the steps had of the limit; undefined where they had all of it, or are over.
+   */
+  readonly onReached: (stepsMilliseconds?: number) => void;
 }
 
-/** Within so many milliseconds a double click, or a request that is sent again, is one stop. */
-export const sameStop = 500;
-
-/** How much of a time limit is the cleanup's. A start may set a shorter limit than the file, of which half is left for the steps. */
-export function cleanupPart(limitMilliseconds: number, cleanupMilliseconds = 0): number {
-  return Math.min(cleanupMilliseconds, limitMilliseconds / 2);
+/** How much of a run's time limit is the cleanup's: of one that is shorter than the file's half at most, the rest is the steps'. */
+export function cleanupPart(
+  limitMilliseconds: number,
+  { timeLimitSeconds, cleanupMilliseconds = 0 }: Pick<Pipeline, "timeLimitSeconds" | "cleanupMilliseconds">,
+): number {
+  const isShorter = limitMilliseconds < timeLimitSeconds * 1000;
+  return isShorter ? Math.min(cleanupMilliseconds, limitMilliseconds / 2) : cleanupMilliseconds;
 }
 
 /** Keeps a run's time limit, and stops it in order: its steps, then what cleans up. Disposed when the run is over. */
 export class RunLimit implements Disposable {
   readonly #deps: RunLimitDeps;
   readonly #endsAt: number;
-  readonly #cleanupMilliseconds: number;
   #cancelTimer: () => void;
-  /** When the run was first stopped. */
-  #stoppedAt: number | undefined;
+  #isStopped = false;
 
   constructor(deps: RunLimitDeps) {
     const { clock, limitMilliseconds, cleanupMilliseconds } = deps;
     this.#deps = deps;
     this.#endsAt = clock.monotonic() + limitMilliseconds;
-    this.#cleanupMilliseconds = cleanupPart(limitMilliseconds, cleanupMilliseconds);
-    this.#cancelTimer = clock.after(limitMilliseconds - this.#cleanupMilliseconds, deps.onReached);
+    const steps = limitMilliseconds - cleanupMilliseconds;
+    this.#cancelTimer = clock.after(steps, () => deps.onReached(cleanupMilliseconds > 0 ? steps : undefined));
   }
 
   /** The run cleans up by itself, for which it has the rest of its time. */
   cleaningUp(): void {
-    if (this.#stoppedAt !== undefined) return;
+    if (this.#isStopped) return;
     this.#cancelTimer();
     const { clock, onReached } = this.#deps;
-    this.#cancelTimer = clock.after(this.#endsAt - clock.monotonic(), onReached);
+    this.#cancelTimer = clock.after(this.#endsAt - clock.monotonic(), () => onReached());
   }
 
   /** Ends the steps and lets the run clean up, as far as there is time; called again, ends it. */
   stop(): void {
-    const { clock, job } = this.#deps;
-    const now = clock.monotonic();
-    if (this.#stoppedAt !== undefined && now - this.#stoppedAt < sameStop) return;
-    const time = this.#stoppedAt === undefined ? Math.min(this.#cleanupMilliseconds, this.#endsAt - now) : 0;
+    const { clock, job, cleanupMilliseconds } = this.#deps;
+    const rest = this.#endsAt - clock.monotonic();
+    const time = this.#isStopped ? 0 : Math.min(cleanupMilliseconds, rest);
     this.#cancelTimer();
-    this.#stoppedAt ??= now;
+    this.#isStopped = true;
     if (time <= 0) {
       job.stop();
       return;

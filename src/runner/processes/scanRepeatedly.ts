@@ -1,7 +1,7 @@
 /** The pauses between two scans, in milliseconds; longer only after a slow scan. */
 const pauses = { shortest: 10, longest: 250 } as const;
-/** A pause is at least this many times as long as the scan before it, which bounds the load on a busy machine. */
-const restFactor = 50;
+/** A pause is at least this many times as long as the scan before it, which bounds the load on a busy machine; less long where one is asked for. */
+const restFactor = { asked: 4, otherwise: 50 } as const;
 
 interface RepeatedScan extends Disposable {
   /** Scans soon, since a process has started. */
@@ -20,7 +20,10 @@ export function scanRepeatedly(scan: () => void | Promise<void>): RepeatedScan {
   const goOn = (began: number, pauseAfter: number): void => {
     isScanning = false;
     if (isOver) return;
-    const rest = isAsked ? pauses.shortest : Math.max(pauseAfter, (performance.now() - began) * restFactor);
+    const took = performance.now() - began;
+    const rest = isAsked
+      ? Math.max(pauses.shortest, took * restFactor.asked)
+      : Math.max(pauseAfter, took * restFactor.otherwise);
     const next = isAsked ? pauses.shortest : Math.min(pauseAfter * 2, pauses.longest);
     timer = setTimeout(() => scanAndContinue(next), rest);
     timer.unref();

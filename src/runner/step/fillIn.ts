@@ -130,7 +130,8 @@ function piecesOf(text: string): readonly TextPiece[] {
 }
 
 /** The places in a step that hold values of any type, and those of an address. */
-const anyValue = /^\/(?:body\/value|expect\/(?:json\/value|rows)|statements\/\d+\/params)$/;
+const anyValue =
+  /^\/(?:actions\/\d+\/variables|read\/\d+\/evaluate\/variables|body\/value|expect\/(?:json\/value|rows)|statements\/\d+\/params)$/;
 const anAddress = /^\/(?:address|goto)(?:\/|$)/;
 
 /** @param path where the value is in its step: `/expect/json`. */

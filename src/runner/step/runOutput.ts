@@ -34,6 +34,7 @@ export class RunOutput {
   readonly #logUse: LogUse = { bytes: 0 };
   readonly #logs: StepLogWriter[] = [];
   readonly #lasting: Promise<void>[] = [];
+  readonly #saving: Promise<void>[] = [];
   #artifactBytes = 0;
 
   constructor(deps: RunOutputDeps) {
@@ -63,14 +64,18 @@ export class RunOutput {
         this.#artifactBytes += bytes.length;
         kept += 1;
         const file = `${index}-${kept}`;
-        try {
-          await this.#write(file, bytes);
-        } catch (error) {
-          log.note(`${name} isn't saved: ${error instanceof Error ? error.message : String(error)}`);
-          return;
-        }
-        const at = this.#deps.now().toISOString();
-        this.#deps.send([{ kind: "artifact", index, at, name, file, mediaType, bytes: bytes.length }]);
+        const save = async () => {
+          try {
+            await this.#write(file, bytes);
+          } catch (error) {
+            log.note(`${name} isn't saved: ${error instanceof Error ? error.message : String(error)}`);
+            return;
+          }
+          const at = this.#deps.now().toISOString();
+          this.#deps.send([{ kind: "artifact", index, at, name, file, mediaType, bytes: bytes.length }]);
+        };
+        // The next step need not wait for the disk.
+        this.#saving.push(save());
       },
       flush: () => log.flush(),
     };
@@ -82,6 +87,7 @@ export class RunOutput {
       Promise.all(this.#lasting),
       pause(finalOutputMilliseconds, undefined, { ref: false }),
     ]);
+    await Promise.all(this.#saving);
     for (const log of this.#logs) log.flush();
   }
 

@@ -15,7 +15,8 @@ interface PartFailure {
 
 type Position = { readonly kind: "inside" | "skipped" } | PartFailure;
 
-type State = "inside" | "left" | "skipped" | "failed";
+/** Open: it has begun, and what cleans up runs in it. */
+type State = "inside" | "left" | "skipped" | "failed" | "open";
 
 /** Enters and leaves the parts of a pipeline as its steps go on: their conditions, inputs and outputs. */
 export class Parts {
@@ -49,7 +50,7 @@ export class Parts {
     const chain = this.#chain(part).reverse();
     for (const index of chain) {
       const state = this.#states.get(index);
-      if (state === "inside") continue;
+      if (state === "inside" || state === "open") continue;
       if (state !== undefined) return { kind: "skipped" };
       try {
         if (!this.#enter(index)) return { kind: "skipped" };
@@ -75,6 +76,12 @@ export class Parts {
   /** A step in a part has failed, and the part goes on. */
   mar(part: number | undefined): void {
     for (const index of this.#chain(part)) this.#marred.add(index);
+  }
+
+  /** What cleans up is next: it runs in all parts that have begun, and in those of `finally`. */
+  cleanUp(): void {
+    for (const [index, { isCleanup }] of this.#parts.entries())
+      if (isCleanup !== true) this.#states.set(index, this.#scopes.has(index) ? "open" : "skipped");
   }
 
   name(part: number): string {
@@ -116,7 +123,7 @@ export class Parts {
     }
   }
 
-  #end(index: number, state: Exclude<State, "inside">, outputs: JsonMap): void {
+  #end(index: number, state: Exclude<State, "inside" | "open">, outputs: JsonMap): void {
     this.#states.set(index, state);
     const part = this.#parts[index];
     const outcome = state === "left" ? (this.#marred.has(index) ? "failed" : "succeeded") : state;

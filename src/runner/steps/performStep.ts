@@ -51,8 +51,11 @@ export async function performStep(step: Step, deps: PerformDeps): Promise<Perfor
   const lines: string[] = [];
   let attempts = 1;
   for (const [index, value] of items.values.entries()) {
-    if (stepContext.signal.aborted) break;
     const which = `item ${index + 1} of ${items.values.length}`;
+    if (stepContext.signal.aborted) {
+      lines.push(`${which}: the step was ended before it`);
+      break;
+    }
     outputs.log.note(`${which}: ${showValue(value, stepContext.mask)}`);
     const one = await tryRepeatedly(step, { value, index }, deps);
     results.push(one.result);

@@ -71,11 +71,10 @@ class RunOfSteps {
     if (this.#isDone(() => takeInputs(this.#job, this.#deps))) {
       const end = await this.#runMain();
       if (signal.aborted) return;
-      if (end === "done" && this.#failure === undefined)
-        this.#isDone(() => giveOutputs(this.#job, this.#deps));
       await this.#cleanUp();
       // Whoever has stopped the steps knows the end.
       if (signal.aborted || end === "stopped") return;
+      if (this.#failure === undefined) this.#isDone(() => giveOutputs(this.#job, this.#deps));
     }
     const message = this.#failure;
     this.#deps.send(
@@ -134,7 +133,7 @@ class RunOfSteps {
       case "inside": {
         const end = await this.#runStep(index, step, signal);
         if (end !== "failed") return end;
-        if (step.goesOn === true) {
+        if (step.goesOn === true || step.isCleanup === true) {
           this.#parts.mar(step.part);
           return "done";
         }
@@ -157,7 +156,7 @@ class RunOfSteps {
   /** Runs what cleans up, all of it: a step that fails doesn't keep the next one from its part. */
   async #cleanUp(): Promise<void> {
     const { pipeline } = this.#job;
-    const { cleanUpUntil, scopes, stepContext } = this.#deps;
+    const { cleanUpUntil, stepContext } = this.#deps;
     const steps = [...pipeline.steps.entries()].filter(([, { isCleanup }]) => isCleanup === true);
     const { cleanupMilliseconds } = pipeline;
     if (steps.length === 0 || cleanupMilliseconds === undefined) return;
@@ -165,12 +164,12 @@ class RunOfSteps {
     const rest = Math.min(cleanupMilliseconds, cleanUpUntil() - machineMilliseconds());
     const timer = setTimeout(() => over.abort(), Math.max(0, rest));
     const signal = AbortSignal.any([stepContext.signal, over.signal]);
+    this.#parts.cleanUp();
     for (const [index, step] of steps) {
       if (signal.aborted) break;
-      // What a part cleans up is there only once the part has begun.
-      if (index < this.#first || !scopes.has(step.part)) this.#skip(index);
-      else await this.#runStep(index, step, signal);
+      await this.#goThrough(index, step, signal);
     }
+    if (!signal.aborted) this.#leaveParts(undefined);
     clearTimeout(timer);
     if (over.signal.aborted)
       this.#fail(`what cleans up wasn't over within ${duration(cleanupMilliseconds)}, its \`finally-limit\``);
@@ -178,6 +177,8 @@ class RunOfSteps {
 
   async #runStep(index: number, step: Step, signal: AbortSignal): Promise<PhaseEnd> {
     const { mask, signal: ended } = this.#deps.stepContext;
+    /** The result of a step that isn't tried. */
+    const untried = (outcome: string) => (step.each === undefined ? { outcome, time: 0, attempts: 0 } : []);
     let isSkipped = false;
     let problem: string | undefined;
     try {
@@ -188,15 +189,14 @@ class RunOfSteps {
     }
     if (isSkipped) {
       this.#skip(index);
-      const nothing = step.each === undefined ? { outcome: "skipped", time: 0, attempts: 0 } : [];
-      this.#deps.scopes.add(step.part, step.id, nothing);
+      this.#deps.scopes.add(step.part, step.id, untried("skipped"));
       return "done";
     }
     this.#started(index);
     const performed =
       problem === undefined
         ? await this.#perform(index, step, signal)
-        : { outcome: failed(problem), attempts: 1, result: { outcome: "failed", time: 0, attempts: 0 } };
+        : { outcome: failed(problem), attempts: 1, result: untried("failed") };
     if (ended.aborted) return "stopped";
     const attempts = step.retry === undefined ? {} : { attempts: performed?.attempts ?? 1 };
     if (performed !== undefined) this.#deps.scopes.add(step.part, step.id, performed.result);

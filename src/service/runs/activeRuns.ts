@@ -4,7 +4,7 @@ import type { Clock } from "../../machine/clock.ts";
 import type { Log } from "../../machine/log.ts";
 import type { RunningJob } from "../../runner/launch/launch.ts";
 import type { RunValues } from "../../runner/launch/protocol.ts";
-import { RunLimit } from "../../runner/launch/runLimit.ts";
+import { cleanupPart, RunLimit } from "../../runner/launch/runLimit.ts";
 import type { EventBus } from "../store/eventBus.ts";
 import { setRunner } from "../store/leases.ts";
 import { touchRun } from "../store/runChanges.ts";
@@ -14,7 +14,7 @@ import type { Write } from "../store/tables.ts";
 import type { Writer } from "../store/writer.ts";
 import { endOf, stoppedEnd } from "./runEnd.ts";
 import type { RunRecord } from "./runRecord.ts";
-import type { LocalWork, Runs, Work } from "./runs.ts";
+import { type LocalWork, type Runs, sameCancel, type Work } from "./runs.ts";
 
 export interface ActiveRunsDeps {
   readonly writer: Writer;
@@ -45,6 +45,8 @@ interface ActiveRun {
   /** Of the job. */
   limit: RunLimit | undefined;
   stopReason: StopReason | undefined;
+  /** When it was first cancelled, on the monotonic clock; something else may have stopped it before. */
+  cancelledAt: number | undefined;
   /** The name of the running step. */
   step: string | undefined;
   /** Settles when the end is in the database and the slot is released; undefined until there is an end to write. */
@@ -100,6 +102,7 @@ export class ActiveRuns implements Runs {
       isWithdrawn: false,
       limit: undefined,
       stopReason: undefined,
+      cancelledAt: undefined,
       step: undefined,
       ended: undefined,
       cancelTimer,
@@ -190,11 +193,13 @@ export class ActiveRuns implements Runs {
     void write((tx) => touchRun(tx, runId)).then(() => this.#emitRun(active.orgId, runId));
     void job.identity.then((runner) => runner && write((tx) => setRunner(tx, runId, runner)));
     const origin = seconds === active.work.pipeline.timeLimitSeconds ? "file" : "start";
+    const limitMilliseconds = seconds * 1000;
     const limit = new RunLimit({
-      ...{ clock: this.#deps.clock, job, limitMilliseconds: seconds * 1000 },
-      cleanupMilliseconds: active.work.pipeline.cleanupMilliseconds,
-      onReached: () => {
-        const reason = { kind: "timed-out", seconds, origin, step: active.step } as const;
+      ...{ clock: this.#deps.clock, job, limitMilliseconds },
+      cleanupMilliseconds: cleanupPart(limitMilliseconds, active.work.pipeline),
+      onReached: (stepsMilliseconds) => {
+        const { step } = active;
+        const reason = { kind: "timed-out", seconds, stepsMilliseconds, origin, step } as const;
         if (!this.#stop(runId, reason)) limit.stop();
       },
     });
@@ -227,16 +232,19 @@ export class ActiveRuns implements Runs {
   }
 
   /**
-   * Begins to end a run, which keeps its slot until its processes are gone. The first reason to stop stays, and another cancel ends
-   * what cleans up; an ended run is left as it is. Where `cancelling` can't be written, `upToDate` says it until the end is written.
+   * Begins to end a run, which keeps its slot until its processes are gone. The first reason to stop stays, and a cancel behind
+   * another ends what cleans up; an ended run is left as it is. Where `cancelling` can't be written, `upToDate` says it until the end is written.
    * @throws PipelineError when it can't be written for a run that isn't active: then nothing has begun.
    */
   async cancel(orgId: string, runId: string, by: string): Promise<void> {
     const active = this.#runs.get(runId);
-    if (active !== undefined && !this.#stop(runId, { kind: "cancelled", by })) {
-      active.limit?.stop();
+    const now = this.#deps.clock.monotonic();
+    if (active?.cancelledAt !== undefined) {
+      if (now - active.cancelledAt >= sameCancel) active.limit?.stop();
       return;
     }
+    if (active !== undefined) active.cancelledAt = now;
+    this.#stop(runId, { kind: "cancelled", by });
     try {
       await this.#deps.writer.write((tx) => markCancelling(tx, runId));
       this.#emitRun(orgId, runId);
@@ -249,7 +257,7 @@ export class ActiveRuns implements Runs {
 
   /** The run as its row has it, and `cancelling` even where the row does not say so yet. */
   upToDate<R extends ServedRun>(run: R): R {
-    const isAhead = run.status === "running" && this.#runs.get(run.runId)?.stopReason?.kind === "cancelled";
+    const isAhead = run.status === "running" && this.#runs.get(run.runId)?.cancelledAt !== undefined;
     return isAhead ? { ...run, status: "cancelling" } : run;
   }
 

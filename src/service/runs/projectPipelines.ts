@@ -4,15 +4,16 @@ import type { InputValues } from "../../contract/inputs.ts";
 import type { Project, ServedPipelineEntry } from "../../contract/pipelines.ts";
 import type { StartRequest } from "../../contract/run.ts";
 import { declaredInputs, requireInputs } from "../../pipeline/inputs.ts";
-import { formatProblem, nearestName } from "../../pipeline/mistakes/problem.ts";
+import { nearestName } from "../../pipeline/mistakes/problem.ts";
 import type { ParsedPipeline, Pipeline } from "../../pipeline/pipeline.ts";
 import { skippedUse } from "../../pipeline/skippedUse.ts";
 import { mayInclude, parseWithParts } from "../../project/parts.ts";
 import {
   checkedFiles,
+  listedFacts,
   type ProjectFile,
+  problemsOf,
   projectFiles,
-  resourceTypes,
   withEnvFile,
 } from "../../project/pipelineFiles.ts";
 import { listProjects } from "../store/projects.ts";
@@ -133,9 +134,7 @@ export class ProjectPipelines {
       name: file.name,
       project: project.name,
       path: file.path,
-      resourceTypes: resourceTypes(file),
-      inputs: file.parsed.kind === "valid" ? declaredInputs(file.parsed.pipeline) : [],
-      ...(file.parsed.kind === "invalid" ? { problem: problemsOf(file.path, file.parsed) } : {}),
+      ...listedFacts(file.path, file.parsed),
     }));
   }
 
@@ -223,12 +222,3 @@ export function runnable(path: string, parsed: ParsedPipeline): Pipeline {
     next: "Correct the file, then run it again.",
   });
 }
-
-/** The first problems, each with its position, a line each. */
-export function problemsOf(path: string, { problems }: Extract<ParsedPipeline, { kind: "invalid" }>): string {
-  const shown = problems.slice(0, mostProblems).map((problem) => formatProblem(path, problem));
-  const more = problems.length > shown.length ? [`and ${problems.length - shown.length} more`] : [];
-  return [...shown, ...more].join("\n");
-}
-
-const mostProblems = 50;

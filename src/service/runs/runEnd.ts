@@ -40,9 +40,11 @@ export function stoppedEnd(reason: StopReason): { status: RunStatus; reason: str
   }
 }
 
-function timedOutReason({ seconds, origin, step }: Extract<StopReason, { kind: "timed-out" }>): string {
+function timedOutReason(reason: Extract<StopReason, { kind: "timed-out" }>): string {
+  const { seconds, stepsMilliseconds, origin, step } = reason;
+  const steps = stepsMilliseconds === undefined ? "" : ` (${duration(stepsMilliseconds)} for its steps)`;
   const during = step === undefined ? "" : ` during the step \`${quoted(step)}\``;
-  const limit = `reached its time limit of ${duration(seconds * 1000)}${during}`;
+  const limit = `reached its time limit of ${duration(seconds * 1000)}${steps}${during}`;
   if (seconds >= timeLimit.atMost) return `${limit}, the most that a run may take`;
   const setBy = origin === "file" ? "`time-limit:` in the pipeline file sets it" : "it was set at the start";
   return `${limit}; ${setBy}, to at most 1h`;

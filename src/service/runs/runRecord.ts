@@ -26,13 +26,14 @@ export function beginRecord(runId: string, { logs, log, addArtifact }: RecordDep
   return {
     onOutput: ({ at, index, stream, text }) => runLog.append({ at, stepIndex: index, stream, text }),
     onArtifact({ index, at, name, file, mediaType, bytes }) {
-      writes = writes
-        .then(() => addArtifact({ name, file, stepIndex: index, mediaType, bytes, at }))
-        .catch((error: unknown) => {
+      const written = addArtifact({ name, file, stepIndex: index, mediaType, bytes, at }).catch(
+        (error: unknown) => {
           log("error", "artifact not stored", { runId, file, error });
           const text = `${name} is lost: it couldn't be stored\n`;
           runLog.append({ at, stepIndex: index, stream: "note", text });
-        });
+        },
+      );
+      writes = Promise.all([writes, written]).then(() => {});
     },
     async complete() {
       await writes;

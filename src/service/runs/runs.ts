@@ -25,6 +25,9 @@ interface RemoteWork {
   readonly definition: string;
 }
 
+/** Within so many milliseconds a double click, or a request that is sent again, is one cancel. */
+export const sameCancel = 500;
+
 /** The active runs, as admission and the routes use them. */
 export interface Runs {
   /** The number of runs that this process works on. */
@@ -35,7 +38,7 @@ export interface Runs {
   launch(run: ServedRun): void;
   /** Removes a granted run whose caller has left before its reply, unless another caller gets it too. */
   withdraw(runId: string): void;
-  /** Begins to end a run, which keeps its slot until its processes are gone. The first reason to stop stays. */
+  /** Begins to end a run, which keeps its slot until its processes are gone. The first reason to stop stays. A cancel behind another ends what cleans up. */
   cancel(orgId: string, runId: string, by: string): Promise<void>;
   /** The run as its row has it, or as it is known to be where the row is behind. */
   upToDate<R extends ServedRun>(run: R): R;

@@ -194,7 +194,7 @@ export class MachineRun {
     }
     const { pipeline } = parsed;
     const limitMilliseconds = timeLimitSeconds * 1000;
-    const { cleanupMilliseconds } = pipeline;
+    const cleanupMilliseconds = cleanupPart(limitMilliseconds, pipeline);
     using limit = new RunLimit({
       ...{ clock, limitMilliseconds, cleanupMilliseconds },
       job: {
@@ -203,19 +203,16 @@ export class MachineRun {
           else this.#job.stop(cleaning);
         },
       },
-      onReached: () => {
+      onReached: (stepsMilliseconds) => {
         const origin = timeLimitSeconds === pipeline.timeLimitSeconds ? "file" : "start";
-        const reason = { kind: "timed-out", seconds: timeLimitSeconds, origin, step: this.#step } as const;
+        const limits = { seconds: timeLimitSeconds, stepsMilliseconds };
+        const reason = { kind: "timed-out", ...limits, origin, step: this.#step } as const;
         if (this.#stopReason === undefined) this.stop(reason);
         else limit.stop();
       },
     });
     this.#limit = limit;
-    const cleanUpAt =
-      machineMilliseconds() +
-      limitMilliseconds -
-      cleanupPart(limitMilliseconds, cleanupMilliseconds) +
-      processMilliseconds;
+    const cleanUpAt = machineMilliseconds() + limitMilliseconds - cleanupMilliseconds + processMilliseconds;
     const root = join(this.#folder, "files");
     await mkdir(root, { recursive: true, mode: 0o700 });
     const { signal } = this.#ending;

@@ -9,9 +9,8 @@ import {
 import { toWire } from "../../contract/wire.ts";
 import type { Clock } from "../../machine/clock.ts";
 import type { Log } from "../../machine/log.ts";
-import { sameStop } from "../../runner/launch/runLimit.ts";
 import { endOf, stoppedEnd } from "../../service/runs/runEnd.ts";
-import type { Runs } from "../../service/runs/runs.ts";
+import { type Runs, sameCancel } from "../../service/runs/runs.ts";
 import { touchRun } from "../../service/store/runChanges.ts";
 import { addArtifact } from "../../service/store/runFiles.ts";
 import { setInputs, setOutputs } from "../../service/store/runInputs.ts";
@@ -285,21 +284,21 @@ function withoutNul<T extends object>(words: T): T {
   return { ...words, ...Object.fromEntries(entries) };
 }
 
-/** Why a run was stopped: what somebody has asked for goes before what its runner did by itself. */
 /** The first reason stays. */
 function reasonAfter(before: string | null, reason: StopReason, now: number): StopReason {
   if (before === null) return reason;
   const first = stopReasonSchema.parse(JSON.parse(before));
-  const isAnother = first.kind === "cancelled" && now - (first.at ?? 0) >= sameStop;
+  const isAnother = first.kind === "cancelled" && now - (first.at ?? 0) >= sameCancel;
   return isAnother ? { ...first, again: true } : first;
 }
 
+/** Why a run was stopped. Its runner says what it did by itself only where that came before what somebody has asked for. */
 function stopReasonOf(
   { stopReason }: HeldRun,
   message: Extract<RunnerMessage, { kind: "ended" }>,
 ): StopReason | undefined {
-  if (stopReason !== null) return stopReasonSchema.parse(JSON.parse(stopReason));
-  return message.stopReason && withoutNul(message.stopReason);
+  if (message.stopReason !== undefined) return withoutNul(message.stopReason);
+  return stopReason === null ? undefined : stopReasonSchema.parse(JSON.parse(stopReason));
 }
 
 function notHeld(): PipelineError {

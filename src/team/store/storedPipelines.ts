@@ -2,15 +2,13 @@ import { type Selectable, sql } from "kysely";
 import { PipelineError } from "../../contract/errors.ts";
 import type { InputValues } from "../../contract/inputs.ts";
 import type { RunDefinition, RunWork, StartRequest } from "../../contract/run.ts";
-import { declaredInputs } from "../../pipeline/inputs.ts";
-import { resourceTypes } from "../../project/pipelineFiles.ts";
+import { listedFacts } from "../../project/pipelineFiles.ts";
 import { HttpProblem } from "../../service/http/reply.ts";
 import {
   type FoundPipeline,
   fixedInputs,
   noSuchPipeline,
   type Pipelines,
-  problemsOf,
   requireStep,
   runnable,
 } from "../../service/runs/projectPipelines.ts";
@@ -28,15 +26,13 @@ export function storedPipelines(db: Database): Pipelines {
     async list(orgId, project) {
       const rows = await stored(db, orgId, project).execute();
       return rows.map(({ name, project: of, ...row }) => {
-        const { path, text } = row;
+        const { path } = row;
         const parsed = parseDefinition(definitionOf(row));
         return {
           name,
           project: of,
           path,
-          resourceTypes: resourceTypes({ text, parsed }),
-          inputs: parsed.kind === "valid" ? declaredInputs(parsed.pipeline) : [],
-          ...(parsed.kind === "invalid" ? { problem: problemsOf(path, parsed) } : {}),
+          ...listedFacts(path, parsed),
         };
       });
     },

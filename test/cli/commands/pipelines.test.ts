@@ -20,8 +20,33 @@ describe("pipeline pipelines", () => {
       path: "pipelines/hello.yaml",
       "resource-types": ["cli"],
       inputs: [],
+      tags: [],
     });
     assert.deepEqual(await readdir(tool.data), []);
+  });
+
+  it("lists those with a tag, and says whose tags aren't known", async () => {
+    await using tool = await toolbox();
+    for (const [name, tags] of Object.entries({ lint: "fast", smoke: "fast, nightly", soak: "nightly" })) {
+      await tool.write(name, `tags: [${tags}]\n${programPipeline("")}`);
+    }
+    const fast = await tool.run(["pipelines", "--tag", "fast"]);
+    assert.equal(fast.stdout, "lint\tcli\tfine\t#fast\nsmoke\tcli\tfine\t#fast #nightly");
+    const both = await tool.run(["pipelines", "--tag", "fast", "--tag", "nightly", "--json"]);
+    const { pipelines } = JSON.parse(both.stdout);
+    assert.deepEqual(
+      pipelines.map(({ name, tags }: { name: string; tags: string[] }) => [name, tags]),
+      [
+        ["lint", ["fast"]],
+        ["smoke", ["fast", "nightly"]],
+        ["soak", ["nightly"]],
+      ],
+    );
+    const none = await tool.run(["pipelines", "--tag", "slow"]);
+    assert.deepEqual([none.exitCode, none.stdout, none.stderr], [0, "", "The tags are: fast, nightly."]);
+    await tool.write("broken", "tags: [fast]\nsteps: 3\n");
+    const doubtful = await tool.run(["pipelines", "--tag", "fast"]);
+    assert.match(doubtful.stderr, /tags of pipelines\/broken\.yaml aren't known, since it can't be run/);
   });
 
   it("lists every project that the service knows with --all, and one of them with --project", async () => {

@@ -52,6 +52,19 @@ describe("pipeline validate", () => {
     assert.equal(quiet.stdout + quiet.stderr, "");
   });
 
+  it("warns of what is likely a mistake, and ends with 0 all the same", async () => {
+    await using tool = await toolbox();
+    await tool.write(
+      "login",
+      'inputs: { key: }\nresources: { sh: { type: cli } }\nsteps: [{ use: sh, run: x, env: { TOKEN: "$\u007b{ inputs.key }}" } }]\n',
+    );
+    const { exitCode, stderr } = await tool.call(["validate"]);
+    assert.equal(exitCode, 0);
+    assert.match(stderr, /^pipeline: warning: pipelines[/\\]login\.yaml:3:47: an input is shown and kept/);
+    const { stdout } = await tool.call(["validate", "--json"]);
+    assert.equal(JSON.parse(stdout).warnings.length, 1);
+  });
+
   it("tells editors all of it as one object", async () => {
     await using tool = await toolbox();
     await tool.write("good", programPipeline(""));

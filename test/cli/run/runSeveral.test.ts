@@ -46,6 +46,39 @@ describe("pipeline run, several pipelines", () => {
     assert.equal(new Set(JSON.parse(stdout).runs.map((run: { "run-id": string }) => run["run-id"])).size, 2);
   });
 
+  it("runs those with a tag, and none where that can't be known or nothing has it", async () => {
+    await using own = await servedToolbox();
+    await own.write("lint", `tags: [fast]\n${programPipeline("")}`);
+    await own.write("soak", `tags: [nightly]\n${programPipeline("")}`);
+    await own.write("unit", `tags: [fast, nightly]\n${programPipeline("")}`);
+    const fast = await own.run(["run", "--tag", "fast", "--json"]);
+    assert.deepEqual(told(fast.stdout), ["lint succeeded", "unit succeeded"]);
+    const both = await own.run(["run", "--tag", "nightly", "--tag=fast", "--json"]);
+    assert.deepEqual(told(both.stdout), ["lint succeeded", "soak succeeded", "unit succeeded"]);
+    const elsewhere = await own.call(["run", "--tag", "nightly", "--json"], {}, own.data);
+    assert.deepEqual(
+      told(elsewhere.stdout),
+      ["soak succeeded", "unit succeeded"],
+      "those that the service knows",
+    );
+    const slow = await own.run(["run", "--tag", "fast", "--tag", "slow"]);
+    assert.equal(slow.exitCode, 2);
+    assert.match(
+      slow.stderr,
+      /No pipeline has the tag `slow`, so none was started\.\nThe tags are: fast, nightly\./,
+    );
+    for (const line of ["run lint --tag fast", "run --tag fast --from only"]) {
+      assert.equal((await own.call(line.split(" "))).exitCode, 2, line);
+    }
+    await own.write("broken", "tags: [fast]\nsteps: 3\n");
+    const doubtful = await own.run(["run", "--tag", "fast"]);
+    assert.equal(doubtful.exitCode, 2);
+    assert.match(
+      doubtful.stderr,
+      /tags of pipelines\/broken\.yaml aren't known, since it can't be run\. None was started:\npipelines\/broken\.yaml:2:8: /,
+    );
+  });
+
   it("starts none of them when one doesn't exist, or can't be run", async () => {
     await tool.write("hello", programPipeline(""));
     await tool.write("broken", "steps: 7\n");

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import * as vscode from "vscode";
 import { programPipeline } from "../../service/startedService.ts";
+import { until } from "../../until.ts";
 
 const run = promisify(execFile);
 
@@ -50,6 +51,8 @@ describe("the log of a run, inside the editor's host", function () {
     const document = await open(await started("fails"));
     assert.equal(document.languageId, "pipeline-run-log");
     assert.equal(vscode.workspace.fs.isWritableFileSystem(document.uri.scheme), false);
+    // It opens as soon as there is something to read.
+    await until(async () => document.getText().includes("\nred lamp\n"));
     assert.match(
       document.getText(),
       /^✗ fails failed · [\s\S]*^✗ Failed step: only[\s\S]*^ {2}exited with 3[\s\S]*^✗ only · cli · failed[\s\S]*^red lamp$/m,

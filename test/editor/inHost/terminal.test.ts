@@ -3,6 +3,7 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as vscode from "vscode";
+import { until } from "../../until.ts";
 
 const id = "pipeline-runs.pipeline-runs";
 
@@ -17,8 +18,7 @@ describe("a terminal of the editor", () => {
     try {
       const [part, told] = [join(folder, "part"), join(folder, "told")];
       terminal.sendText(`pipeline --version > "${part}" && mv "${part}" "${told}"`);
-      let version = "";
-      while (version === "") version = await readFile(told, "utf8").catch(() => "");
+      const version = await until(() => readFile(told, "utf8").catch(() => undefined));
       assert.equal(version.trim(), extension.packageJSON.version);
     } finally {
       terminal.dispose();

@@ -1,5 +1,5 @@
 import type { Locator, Page } from "playwright-core";
-import { textsOf, waitFor } from "./waitFor.ts";
+import { patienceMilliseconds, textsOf, waitFor } from "./waitFor.ts";
 
 /** A view in the side bar, by its title: its rows, their buttons, and what it says when it is empty. */
 export class TreeView {
@@ -72,10 +72,18 @@ export class TreeView {
   async choose(text: string | RegExp, entry: string): Promise<void> {
     await (await this.waitForRow(text)).click({ button: "right" });
     const found = this.#page.locator(".monaco-menu .action-item").filter({ hasText: entry }).first();
-    // A menu that has just opened takes a click for the end of the one that opened it.
-    for (let tries = 0; tries < 5 && (tries === 0 || (await found.isVisible())); tries++) {
-      await found.click();
-      await found.waitFor({ state: "hidden", timeout: 2000 }).catch(() => {});
+    await found.waitFor();
+    const deadline = Date.now() + patienceMilliseconds;
+    for (let timeout = 2000; ; timeout *= 2) {
+      try {
+        // A menu that has just opened takes a click for the end of the one that opened it.
+        await found.click({ timeout });
+        await found.waitFor({ state: "hidden", timeout });
+        return;
+      } catch (error) {
+        if (!(await found.isVisible())) return;
+        if (Date.now() > deadline) throw error;
+      }
     }
   }
 

@@ -20,6 +20,14 @@ describe("the problems of pipeline files", () => {
     assert.deepEqual(told.at(-1), ["a.yaml"]);
   });
 
+  it("are told with the warnings of a file that runs, as warnings", () => {
+    using looked = look();
+    const text =
+      'inputs: { key: }\nresources: { a: { type: cli } }\nsteps: [{ use: a, run: x, env: { TOKEN: "$\u007b{ inputs.key }}" } }]\n';
+    looked.problems.put(uri("a.yaml"), root, analyse(text, "a.yaml"));
+    assert.match(looked.told[0]?.[1] ?? "", /^warning 2:45-2:51 an input is shown/);
+  });
+
   it("name both files that have one name, until one of them is gone", () => {
     using looked = look();
     const { problems, shown } = looked;
@@ -58,7 +66,16 @@ describe("the problems of pipeline files", () => {
     assert.equal(later.length, 1);
     later[0]?.();
     assert.equal(told.length, 1);
-    assert.equal(later.length, 0);
+  });
+
+  it("are read after the pause also when the file was read for another reason meanwhile", () => {
+    using looked = look();
+    const { problems, told, later } = looked;
+    problems.typed(uri("a.yaml"), () => problems.put(uri("a.yaml"), root, analyse(good, "a.yaml")));
+    problems.put(uri("a.yaml"), root, analyse("x", "a.yaml"));
+    problems.remove(uri("b.yaml"));
+    later[0]?.();
+    assert.deepEqual(told.at(-1), ["a.yaml"]);
   });
 
   it("are forgotten with the project that leaves the window", () => {
@@ -110,6 +127,6 @@ function look() {
   return { problems, told, shown, later, [Symbol.dispose]: () => problems.dispose() };
 }
 
-function line({ message, from, to }: ShownProblem): string {
-  return `${from.line}:${from.character}-${to.line}:${to.character} ${message}`;
+function line({ message, isWarning, from, to }: ShownProblem): string {
+  return `${isWarning === true ? "warning " : ""}${from.line}:${from.character}-${to.line}:${to.character} ${message}`;
 }

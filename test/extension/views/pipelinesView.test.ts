@@ -5,7 +5,9 @@ import { ProjectNames } from "../../../src/extension/session/projectNames.ts";
 import { readRunArgument } from "../../../src/extension/start/runArgument.ts";
 import { PipelinesView } from "../../../src/extension/views/pipelinesView.ts";
 import type { PipelineNode } from "../../../src/extension/views/pipelineTree.ts";
-import { WindowFiles } from "../../../src/extension/window/windowFiles.ts";
+import { filterPipelines, type TagFilter } from "../../../src/extension/views/tagFilter.ts";
+import { ObservableValue } from "../../../src/extension/window/observable.ts";
+import { secondLookTime, WindowFiles } from "../../../src/extension/window/windowFiles.ts";
 import { LoopbackService, orgOnWire, runOnWire, sendJson } from "../../client/loopbackService.ts";
 import { programPipeline } from "../../service/startedService.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
@@ -22,6 +24,7 @@ describe("the Pipelines view", () => {
   let files: WindowFiles;
   let view: FakeView;
   let pipelines: PipelinesView;
+  let tagFilter: ObservableValue<TagFilter>;
   let names: ProjectNames;
   /** Projects as the service names them, by folder. */
   const named = new Map<string, string>();
@@ -52,8 +55,10 @@ describe("the Pipelines view", () => {
     });
     const { session } = bench;
     names = new ProjectNames({ session, log: { warn: () => {} }, isTrusted: () => isTrusted });
+    tagFilter = new ObservableValue<TagFilter>({ known: [], chosen: [] });
     pipelines = new PipelinesView({
       view,
+      tagFilter,
       projectNames: names,
       runs: bench.runs,
       session,
@@ -101,6 +106,32 @@ describe("the Pipelines view", () => {
     assert.deepEqual(action, { kind: "open", file: join(root(), "pipelines/bad.yaml"), line: 4, column: 10 });
   });
 
+  it("shows the files with a chosen tag, and broken ones, whose tags aren't known", async () => {
+    await write("fast", `tags: [smoke, quick]\n${programPipeline("1")}`);
+    await write("slow", `tags: [nightly]\n${programPipeline("1")}`);
+    await write("bad", broken);
+    const choose = (wanted: readonly string[] | undefined) =>
+      filterPipelines({
+        tagFilter,
+        window: {
+          showQuickPick: (async (items: readonly { label: string }[]) =>
+            wanted && items.filter(({ label }) => wanted.includes(label))) as never,
+        },
+      });
+    view.show();
+    await until(() => labels().length === 3);
+    assert.equal(bench.contexts.shown.get("pipelineRuns.hasTags"), true);
+    assert.deepEqual(tagFilter.value.known, ["nightly", "quick", "smoke"]);
+    await choose(["smoke"]);
+    assert.deepEqual([labels(), view.description], [["bad", "fast"], "smoke"]);
+    await choose(undefined);
+    assert.deepEqual(labels(), ["bad", "fast"], "dismissed");
+    await write("fast", programPipeline("1"));
+    changed();
+    await until(() => labels().length === 3);
+    assert.equal(view.description, "", "a tag that is gone hides nothing");
+  });
+
   it("tells which files declare inputs, for the menu", async () => {
     await write("good", `inputs: { lamps: 2 }\n${programPipeline("1")}`);
     view.show();
@@ -123,6 +154,15 @@ describe("the Pipelines view", () => {
     changed();
     await until(() => labels().length === 0);
     await until(() => welcome() === "no-pipelines");
+  });
+
+  it("looks a second time for what has come, which may be gone without a word of the editor's", async () => {
+    await write("brief", programPipeline("1"));
+    view.show();
+    await until(() => labels().length === 1);
+    await rm(join(root(), "pipelines", "brief.yaml"));
+    bench.clock.advance(secondLookTime);
+    await until(() => labels().length === 0);
   });
 
   it("reads no file of a folder that isn't trusted, until it is", async () => {

@@ -281,6 +281,7 @@ describe("conformance: the endpoints", () => {
         path: "pipelines/hello.yaml",
         "resource-types": ["cli"],
         inputs: [],
+        tags: [],
       });
       assert.match(entry("crooked").problem, /crooked\.yaml:1:\d+/);
       const all = await someone.told("GET", "/api/pipelines");

@@ -58,7 +58,8 @@ describe("what is suggested in an expression", () => {
       "of the step itself, in `that`",
       "  - { use: sh, run: x, expect: { that: this.| } }",
       ...resultFields.cli,
-      ...every,
+      "time",
+      "attempts",
     ],
     ["of the run", "  - { use: shop, get: '/${{ run.|", "id", "pipeline", "project", "started-at"],
     ["of the item", "  - { each: [1], use: shop, get: '/${{ each.|", "value", "index"],
@@ -74,10 +75,16 @@ describe("what is suggested in an expression", () => {
     ],
     ["of what only a run knows, nothing", "  - { use: shop, get: '/${{ steps.order.json.|"],
     ["in the cleanup, of all steps", "finally:\n  - { use: shop, get: '/${{ steps.|", "login", "order"],
-    ["in the outputs", "outputs: { x: '${{ steps.|", "login", "order"],
+    [
+      "in the outputs, which are taken before the cleanup",
+      "finally: [{ id: last, use: sh, run: x }]\noutputs: { x: '${{ steps.|",
+      "login",
+      "order",
+    ],
     ["of the item where there is none, nothing", "  - { use: shop, get: '/${{ each.|"],
     ["of the inputs in a script, nothing", "  - use: sh\n    run: x ${{ inputs.|"],
     ["in a text of it, nothing", "  - { use: sh, run: x, if: inputs.region == 'e|"],
+    ["of what a step can mask", "  - { use: sh, run: x, mask: [|] }", ...resultFields.cli],
     ["behind `include`", "  - include: |", "parts/login.yaml", "pipelines/other.yaml"],
     ["in the inputs of a part", "  - include: parts/login.yaml\n    inputs: { | }", "user", "kind"],
     ["in an input of a part", "  - include: parts/login.yaml\n    inputs: { kind: | }", "buyer", "seller"],
@@ -212,9 +219,22 @@ outputs: { order: "\${{ steps.order.json }}" }
 
   it("lead to the part that is included, and to the input that it is given", () => {
     const outline = outlineOf(head);
-    assert.deepEqual(partAt(outline, head.indexOf("parts/") + 2), { path: "parts/login.yaml" });
-    assert.deepEqual(partAt(outline, head.indexOf("user: me")), { path: "parts/login.yaml", input: "user" });
-    assert.equal(partAt(outline, head.indexOf("use: shop")), undefined);
+    assert.deepEqual(partAt(head, outline, head.indexOf("parts/") + 2), { path: "parts/login.yaml" });
+    assert.deepEqual(partAt(head, outline, head.indexOf("user: me")), {
+      path: "parts/login.yaml",
+      input: "user",
+    });
+    assert.equal(partAt(head, outline, head.indexOf("use: shop")), undefined);
+  });
+
+  it("lead from where an output is read to the part that gives it", () => {
+    const file = `${head}  - { use: sh, run: [x, "\${{ steps.login.token }}", "\${{ steps.order.text }}"] }\n`;
+    const outline = outlineOf(file);
+    assert.deepEqual(partAt(file, outline, file.indexOf("token }}")), {
+      path: "parts/login.yaml",
+      output: "token",
+    });
+    assert.equal(partAt(file, outline, file.indexOf("text }}")), undefined);
   });
 });
 

@@ -42,7 +42,7 @@ describe("a name in an expression that there isn't", () => {
     ["statsu", "status", "get: /${{ steps.order.statsu }}"],
     ["lenght", "length", "get: /${{ lenght(env.A) }}"],
     ["input", "inputs", "get: /${{ input.region }}"],
-    ["inputs.regoin", "inputs.region", "get: /\n    if: inputs.regoin"],
+    ["inputs.regoin", "inputs.region", "get: /\n    if: inputs.regoin == 'eu'"],
   ];
   for (const [wrong, meant, text] of cases) {
     it(`is underlined alone, and corrected: ${text}`, () => {
@@ -52,6 +52,93 @@ describe("a name in an expression that there isn't", () => {
       });
     });
   }
+});
+
+describe("a word of another tool", () => {
+  const cases: readonly (readonly [before: string, told: string, after: string | undefined])[] = [
+    [
+      "  - { use: shop, get: /, retry: 3 }\n",
+      "expected `{ for: 30s, every: 1s }` or `{ times: 3, every: 1s }`",
+      "  - { use: shop, get: /, retry: { times: 3, every: 1s } }\n",
+    ],
+    [
+      "  - use: shop\n    get: /\n    retry: { times: 2, interval: 1s }\n",
+      "`retry` has no `interval`; did you mean `every`?",
+      "  - use: shop\n    get: /\n    retry: { times: 2, every: 1s }\n",
+    ],
+    [
+      "  - { use: shop, get: /, mask: json.token }\n",
+      "expected a list: `[json.token]`",
+      "  - { use: shop, get: /, mask: [json.token] }\n",
+    ],
+    [
+      "  - use: shop\n    continue-on-error: true\n    get: /\n",
+      "an http step has no `continue-on-error`; write `on-failure: continue`",
+      "  - use: shop\n    on-failure: continue\n    get: /\n",
+    ],
+    [
+      "  - { use: sh, continue_on_error: '${{ inputs.region }}', run: x }\n",
+      "a cli step has no `continue_on_error`; write `on-failure: continue`",
+      undefined,
+    ],
+    [
+      "  - { use: shop, get: '/${{ steps.order.outputs.id }}' }\n",
+      "`steps.order` has no `outputs`; did you mean `json`?",
+      "  - { use: shop, get: '/${{ steps.order.json.id }}' }\n",
+    ],
+    [
+      "  - { use: sh, if: always(), run: x }\n",
+      "there is no function `always`; what runs however a run ends stands in `finally`",
+      undefined,
+    ],
+    [
+      "  - { use: sh, run: x, needs: [a] }\n",
+      "a cli step has no `needs`; steps run one after the other, in the order of the file",
+      undefined,
+    ],
+    [
+      "  - { use: shop, get: '/${{ vars.region }}' }\n",
+      "there is no `vars`; did you mean `inputs`?",
+      "  - { use: shop, get: '/${{ inputs.region }}' }\n",
+    ],
+    [
+      "  - { use: shop, get: /, retry: { times: 3, attempts: 3 } }\n",
+      "`retry` has no `attempts`; that is `times` here",
+      undefined,
+    ],
+    [
+      "  - { use: shop, get: /, on-failure: continue, force: true }\n",
+      "an http step has no `force`; write `on-failure: continue`",
+      undefined,
+    ],
+    ["  - { use: shop, script: x }\n", "an http step has no `script`", undefined],
+  ];
+  for (const [before, told, after] of cases) {
+    it(`is told of and mended where that is certain: ${JSON.stringify(before)}`, () => {
+      const parsed = parsePipeline(head + before, "a.yaml");
+      assert.equal(parsed.kind === "invalid" && parsed.problems[0].message, told);
+      assert.equal(mended(before).after, after);
+    });
+  }
+
+  it("is told of at the top of the file too", () => {
+    const file =
+      "vars: { user: ada }\nenv: { A: 1 }\nsteps: [{ use: sh, run: x }]\nresources: { sh: { type: cli } }\n";
+    const parsed = parsePipeline(file, "a.yaml");
+    assert.deepEqual(parsed.kind === "invalid" && parsed.problems.map(({ message }) => message), [
+      "a pipeline has no `vars`; did you mean `inputs`?",
+      "a pipeline has no `env`; `env` stands in a resource of type cli or its steps; a constant is one of `inputs`",
+    ]);
+  });
+});
+
+describe("a list without its braces", () => {
+  it("gets them", () => {
+    assert.equal(
+      mended("  - { each: steps.order.json.items, use: sh, run: x }\n").after,
+      '  - { each: "${{ steps.order.json.items }}", use: sh, run: x }\n',
+    );
+  });
 });
 
 describe("a value that would become a part of a script or a statement", () => {
@@ -80,6 +167,15 @@ describe("a value that would become a part of a script or a statement", () => {
       "  - { use: sh, env: {}, run: 'a ${{ inputs.path }}' }\n",
       `  - { use: sh, env: { INPUTS_PATH: "\${{ inputs.path }}" }, run: 'a "$INPUTS_PATH"' }\n`,
     ],
+    [
+      "  - { use: sh, run: [bash, -c, 'deploy ${{ inputs.region }}'] }\n",
+      `  - { use: sh, env: { REGION: "\${{ inputs.region }}" }, run: [bash, -c, 'deploy "$REGION"'] }\n`,
+    ],
+    [
+      "  - use: sh\n    run:\n      - bash\n      - -c\n      - deploy ${{ inputs.region }} now\n",
+      '  - use: sh\n    env: { REGION: "${{ inputs.region }}" }\n    run:\n      - bash\n      - -c\n      - deploy "$REGION" now\n',
+    ],
+    ["  - { use: sh, run: [cmd, /c, 'deploy ${{ inputs.region }}'] }\n", undefined],
     ["  - use: sh\n    run: echo 'to ${{ inputs.region }}'\n", undefined],
     ["  - use: sh\n    run: |\n      #!/usr/bin/env python3\n      print(${{ inputs.region }})\n", undefined],
     [

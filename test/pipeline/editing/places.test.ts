@@ -7,7 +7,8 @@ import { durationInWords, hoverAt } from "../../../src/pipeline/editing/hover.ts
 import { namedAt, problemOfNewName, renameAll } from "../../../src/pipeline/editing/named.ts";
 import { findStep, outlineOf } from "../../../src/pipeline/editing/outline.ts";
 import { fixOf, problemSpan } from "../../../src/pipeline/editing/problemSpan.ts";
-import { largestFile, parsePipeline } from "../../../src/pipeline/parsePipeline.ts";
+import { largestFile } from "../../../src/pipeline/file/size.ts";
+import { parsePipeline } from "../../../src/pipeline/parsePipeline.ts";
 
 const folder = join(import.meta.dirname, "../../../samples/pipelines");
 const samples = readdirSync(folder).map((name) => readFileSync(join(folder, name), "utf8"));
@@ -107,15 +108,15 @@ outputs: { result: 1 }
     assert.deepEqual(
       planned.map(({ name }, index) => [name, findStep(outline, parsed, { name, index })?.label]),
       [
-        ["in", "include outer.yaml"],
-        ["out", "include outer.yaml"],
-        ["between", "include outer.yaml"],
+        ["inner.yaml: in", "include outer.yaml"],
+        ["inner.yaml: out", "include outer.yaml"],
+        ["outer: between", "include outer.yaml"],
         ["own", "own"],
-        ["in", "include inner.yaml"],
-        ["out", "include inner.yaml"],
+        ["inner.yaml: in", "include inner.yaml"],
+        ["inner.yaml: out", "include inner.yaml"],
         ["last", "last"],
-        ["clean", "include inner.yaml"],
-        ["clean", "include outer.yaml"],
+        ["inner.yaml: clean", "include inner.yaml"],
+        ["inner.yaml: clean", "include outer.yaml"],
       ],
     );
     assert.equal(findStep(outline, parsed, { name: "gone", index: 0 }), undefined);

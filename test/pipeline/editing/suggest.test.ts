@@ -6,7 +6,8 @@ import fc from "fast-check";
 import { parseDocument } from "yaml";
 import { suggest } from "../../../src/pipeline/editing/suggest.ts";
 import type { Suggestion } from "../../../src/pipeline/editing/suggestion.ts";
-import { largestFile, parsePipeline } from "../../../src/pipeline/parsePipeline.ts";
+import { largestFile } from "../../../src/pipeline/file/size.ts";
+import { parsePipeline } from "../../../src/pipeline/parsePipeline.ts";
 import { shownPipelines } from "../shownPipelines.ts";
 
 const folder = join(import.meta.dirname, "../../../samples/pipelines");
@@ -129,15 +130,21 @@ describe("what is suggested in a pipeline file", () => {
       `${resources}steps:\n  - use: web\n    actions:\n      - |`,
       "click",
       "fill",
+      "press",
       "select",
       "check",
       "uncheck",
       "wait-for",
-      "press",
+      "evaluate",
+      "upload",
+      "download",
+      "dialog",
+      "tab",
     ],
     [
       "in an element that is said in one way already",
       `${resources}steps:\n  - { use: web, actions: [{ fill: { label: a, | } }] }`,
+      "frame",
       "with",
     ],
     [
@@ -145,6 +152,18 @@ describe("what is suggested in a pipeline file", () => {
       `${resources}steps:\n  - { use: web, actions: [{ click: { role: button, | } }] }`,
       "name",
       "text",
+      "frame",
+    ],
+    [
+      "of what a step reads of the page",
+      `${resources}steps:\n  - { use: web, goto: /, read: { total: { css: b } }, expect: { that: this.| } }`,
+      "total",
+      "url",
+      "title",
+      "text",
+      "outcome",
+      "time",
+      "attempts",
     ],
     ["behind a resource's `type`", "resources: { a: { type: | } }", "http", "sql", "browser", "cli"],
     ["in a resource without a type", "resources:\n  a:\n    |", "type"],
@@ -161,6 +180,7 @@ describe("what is suggested in a pipeline file", () => {
       "at the top",
       `${resources}|`,
       "name",
+      "tags",
       "time-limit",
       "env-file",
       "unmasked",

@@ -20,7 +20,7 @@ const repositories = Array.from({ length: 58 }, (_, index) => ({ name: `reposito
 const picture = Buffer.from("89504e470d0a1a0a0000000d49484452", "hex");
 
 const form = `<!doctype html><title></title><main>
-  <a href="/hello">Say hello</a>
+  <a href="/hello">Say hello</a> <a href="/hello" target="_blank">In a tab</a>
   <form action="/sent"><label>Name <input name="name"></label><button>Send</button></form>
 </main>`;
 

@@ -9,6 +9,7 @@ import {
   type StepContext,
   type StepOutcome,
 } from "../../../src/runner/step/stepContext.ts";
+import type { ResultTaker, StepResult } from "../../../src/runner/step/stepResult.ts";
 import type { Answer } from "../../client/loopbackService.ts";
 import { pipelineOf } from "../launch/launchTestRun.ts";
 import { stepContextFor } from "../step/stepContextFor.ts";
@@ -33,11 +34,15 @@ export interface Ran {
   readonly outcome: StepOutcome;
   readonly log: string;
   readonly kept: readonly NewArtifact[];
+  /** What the step gave to expressions; undefined unless it came so far. */
+  readonly result: StepResult | undefined;
 }
 
 /** Runs steps, one after the other, in one real browser that all tests of a file share. */
 export class BrowserSteps {
   readonly #shared = new SharedResources();
+  readonly #resources: Record<string, StepFile> = {};
+  #root = tmpdir();
   #executable: string | undefined;
 
   /** To be called where the tests of a file are described. */
@@ -51,28 +56,46 @@ export class BrowserSteps {
     return steps;
   }
 
+  /** Adds a resource beside `web`, which has a page of 800 by 600 pixels; another name is another browser. */
+  addResource(name: string, fields: StepFile): void {
+    this.#resources[name] = fields;
+  }
+
+  /** Runs the steps that follow in this folder. */
+  inFolder(root: string): void {
+    this.#root = root;
+  }
+
   /** A step as it would stand in a file; one without a `goto` goes on where the last one left. */
   async run(base: string, file: StepFile, changes: Partial<StepContext> = {}): Promise<Ran> {
-    const test = stepContextFor(tmpdir(), { shared: this.#shared, ...changes });
-    const resources = {
-      web: {
-        type: "browser",
-        "base-url": base,
-        viewport: { width: 800, height: 600 },
-        timeout: "20s",
-        ...(this.#executable === undefined ? {} : { executable: this.#executable }),
+    let result: StepResult | undefined;
+    const results: ResultTaker = {
+      isNeeded: true,
+      isSecret: false,
+      take: (make) => {
+        result = make();
       },
+      problems: () => [],
     };
+    const test = stepContextFor(this.#root, { results, shared: this.#shared, ...changes });
+    const resource = {
+      type: "browser",
+      "base-url": base,
+      timeout: "20s",
+      ...(this.#executable === undefined ? {} : { executable: this.#executable }),
+    };
+    const { use = "web" } = file;
+    const own = this.#resources[String(use)] ?? { viewport: { width: 800, height: 600 } };
     const step = pipelineOf({
-      resources,
+      resources: { [String(use)]: { ...resource, ...own } },
       steps: [
-        { use: "web", goto: "/" },
-        { use: "web", ...file },
+        { use, goto: "/" },
+        { use, ...file },
       ],
     }).steps.at(-1);
     assert.ok(step?.type === "browser");
     const outcome = await runBrowserStep(step, test.stepContext);
-    return { outcome, log: test.logged(), kept: test.kept };
+    return { outcome, log: test.logged(), kept: test.kept, result };
   }
 
   /** Runs a step that has to succeed. */

@@ -1,19 +1,23 @@
 import assert from "node:assert/strict";
-import { RunLimit } from "../../../src/runner/launch/runLimit.ts";
+import { cleanupPart, RunLimit } from "../../../src/runner/launch/runLimit.ts";
 import { FakeClock } from "../../clock/fakeClock.ts";
 
 describe("a run's time limit", () => {
   /** What was asked of the run, with the time: `stop` ends it, `clean 5000` lets it clean up for so long. */
-  function limited(cleanupMilliseconds: number | undefined, limitMilliseconds = 60_000) {
+  function limited(ofFile: number | undefined, limitMilliseconds = 60_000) {
     const clock = new FakeClock("2026-03-04T12:00:00Z");
     const began = clock.monotonic();
     const asked: string[] = [];
     const say = (what: string) => asked.push(`${clock.monotonic() - began}: ${what}`);
     const limit = new RunLimit({
-      ...{ clock, limitMilliseconds, cleanupMilliseconds },
+      ...{ clock, limitMilliseconds },
+      cleanupMilliseconds: cleanupPart(limitMilliseconds, {
+        timeLimitSeconds: 60,
+        ...(ofFile !== undefined && { cleanupMilliseconds: ofFile }),
+      }),
       job: { stop: (cleaning) => void say(cleaning === undefined ? "stop" : `clean ${cleaning}`) },
-      onReached: () => {
-        say("reached");
+      onReached: (stepsMilliseconds) => {
+        say(stepsMilliseconds === undefined ? "reached" : `reached ${stepsMilliseconds}`);
         limit.stop();
       },
     });
@@ -34,30 +38,34 @@ describe("a run's time limit", () => {
     assert.deepEqual(asked, []);
     clock.advance(1);
     clock.advance(5000);
-    assert.deepEqual(asked, ["55000: reached", "55000: clean 5000", "60000: stop"]);
+    assert.deepEqual(asked, ["55000: reached 55000", "55000: clean 5000", "60000: stop"]);
   });
 
-  it("leaves the steps half of a limit that is shorter than the cleanup", () => {
-    const { clock, asked } = limited(5000, 2000);
-    clock.advance(1000);
-    clock.advance(1000);
-    assert.deepEqual(asked, ["1000: reached", "1000: clean 1000", "2000: stop"]);
+  it("gives the cleanup what the file says, and half at most of a start's own limit that is shorter", () => {
+    const { clock, asked } = limited(50_000);
+    clock.advance(10_000);
+    clock.advance(50_000);
+    assert.deepEqual(asked, ["10000: reached 10000", "10000: clean 50000", "60000: stop"]);
+    const short = limited(5000, 2000);
+    short.clock.advance(1000);
+    short.clock.advance(1000);
+    assert.deepEqual(short.asked, ["1000: reached 1000", "1000: clean 1000", "2000: stop"]);
   });
 
-  it("bounds a cleanup that was asked for shortly before", () => {
-    const { clock, limit, asked } = limited(50_000, 60_000);
-    clock.advance(20_000);
+  it("bounds a cleanup that has begun by itself before the run is stopped", () => {
+    const { clock, limit, asked } = limited(5000);
+    clock.advance(54_000);
+    limit.cleaningUp();
+    clock.advance(3000);
     limit.stop();
-    clock.advance(30_000);
-    assert.deepEqual(asked, ["20000: clean 30000", "50000: stop"]);
+    clock.advance(3000);
+    assert.deepEqual(asked, ["57000: clean 3000", "60000: stop"]);
   });
 
-  it("ends a cleanup when it is stopped again, but for a double click", () => {
+  it("ends a cleanup when it is stopped again", () => {
     const { clock, limit, asked } = limited(5000);
     limit.stop();
-    clock.advance(499);
-    limit.stop();
-    clock.advance(501);
+    clock.advance(1000);
     limit.stop();
     clock.advance(60_000);
     assert.deepEqual(asked, ["0: clean 5000", "1000: stop"]);

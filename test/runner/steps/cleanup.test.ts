@@ -127,6 +127,50 @@ describe("what cleans up", function () {
     }
   });
 
+  it("finds a list as stopped that had items left, although the last one that ran succeeded", async () => {
+    const pipeline = pipelineOf({
+      resources,
+      steps: [
+        {
+          ...{ id: "list", name: "list", each: [1, 2], use: "sh" },
+          run: "trap 'exit 0' TERM; echo up; while :; do sleep 0.1; done",
+        },
+      ],
+      finally: [
+        {
+          ...{ name: "tidy", use: "sh", run: ["true"] },
+          expect: { that: "length(steps.list) == 1 && steps.list[0].outcome == 'succeeded'" },
+        },
+      ],
+    });
+    const run: TestRun = launchTestRun(folder.path, pipeline, {
+      onOutput: ({ text }) => void (text.includes("up\n") && run.job.stop(minute)),
+    });
+    await run.job.ended;
+    assert.deepEqual(endsOf(run), ["list stopped", "tidy succeeded"]);
+  });
+
+  it("comes before the outputs, which are kept only of a run that it leaves as succeeded", async () => {
+    for (const [tidy, end] of [
+      ["echo tidied", "succeeded"],
+      ["exit 4", "failed"],
+      ["echo stop", "stopped"],
+    ]) {
+      const pipeline = pipelineOf({
+        resources,
+        steps: [{ id: "made", name: "a", use: "sh", run: "echo 7" }],
+        finally: [{ name: "tidy", use: "sh", run: tidy }],
+        outputs: { made: "${{ steps.made.stdout }}" },
+      });
+      const run: TestRun = launchTestRun(folder.path, pipeline, {
+        onOutput: ({ text }) => void (text === "stop\n" && run.job.stop(minute)),
+      });
+      assert.equal((await run.job.ended).kind, end);
+      const kept = end === "succeeded" ? [{ kind: "outputs", outputs: { made: "7" } }] : [];
+      assert.deepEqual(run.kept, kept, tidy);
+    }
+  });
+
   it("is ended by another stop, and at the end of its time", async () => {
     const pipelineWith = (limit: string) =>
       pipelineOf({

@@ -41,12 +41,12 @@ describe("what is done around a step", function () {
           use: "sh",
           run: "echo b",
         },
-        { name: "c", if: "inputs.who", use: "sh", run: "echo c" },
+        { name: "c", if: "upper(inputs.who)", use: "sh", run: "echo c" },
         { name: "d", use: "sh", run: "echo d" },
       ],
     });
     const { run, end } = await ran(pipeline);
-    const message = "`if` takes true or false, and `inputs.who` is a text";
+    const message = "`if` takes true or false, and `upper(inputs.who)` is a text";
     assert.deepEqual(end, { kind: "failed", message: `c: ${message}` });
     assert.deepEqual(endsOf(run), [
       ["a", "skipped"],
@@ -102,6 +102,27 @@ describe("what is done around a step", function () {
       });
       assert.deepEqual((await ran(pipeline)).end, { kind: "failed", message: `x: ${problem}` });
     }
+  });
+
+  it("gives a list for `each`, empty where the step is skipped, or fails before its first item", async () => {
+    const list = { each: [1], use: "sh", run: "true", "on-failure": "continue" };
+    const pipeline = pipelineOf({
+      inputs: { no: false },
+      resources,
+      steps: [
+        { ...list, id: "skipped", if: "inputs.no" },
+        { ...list, id: "failed", if: "fromJSON('1')" },
+        { ...list, id: "none", each: "${{ fromJSON('1') }}" },
+        {
+          ...{ name: "all", use: "sh", run: ["true"] },
+          expect: {
+            that: ["steps.skipped", "steps.failed", "steps.none"].map((each) => `toJSON(${each}) == '[]'`),
+          },
+        },
+      ],
+    });
+    const { run } = await ran(pipeline);
+    assert.deepEqual(endsOf(run).at(-1), ["all", "succeeded"]);
   });
 
   it("tries it again until it succeeds, and keeps what the last attempt left", async () => {
@@ -213,10 +234,15 @@ describe("what is done around a step", function () {
   });
 
   describe("that is in a part", () => {
-    function withPart(main: object, part: object): Pipeline {
-      const parsed = parsePipeline(JSON.stringify(main), "main.yaml", (path) =>
-        path === "part.yaml" ? { kind: "read", text: JSON.stringify(part) } : undefined,
-      );
+    function withPart(main: object, part: object, more: object = {}): Pipeline {
+      const files = new Map([
+        ["part.yaml", part],
+        ["more.yaml", more],
+      ]);
+      const parsed = parsePipeline(JSON.stringify(main), "main.yaml", (path) => {
+        const file = files.get(path);
+        return file && { kind: "read", text: JSON.stringify(file) };
+      });
       if (parsed.kind === "invalid") assert.fail(JSON.stringify(parsed.problems));
       return parsed.pipeline;
     }
@@ -269,10 +295,10 @@ describe("what is done around a step", function () {
       const { run, end } = await ran(pipeline);
       assert.deepEqual(end, { kind: "succeeded" });
       assert.deepEqual(endsOf(run), [
-        ["one", "skipped"],
-        ["two", "skipped"],
+        ["a: one", "skipped"],
+        ["a: two", "skipped"],
         ["last", "succeeded"],
-        ["tidy", "skipped"],
+        ["a: tidy", "skipped"],
       ]);
     });
 
@@ -296,11 +322,80 @@ describe("what is done around a step", function () {
       const { run, end } = await ran(pipeline);
       assert.deepEqual(end, {
         kind: "failed",
-        message: "two: exited with 1, expected 0; it printed nothing",
+        message: "a: two: exited with 1, expected 0; it printed nothing",
       });
       assert.deepEqual(
         endsOf(run).map(([name, status]) => `${name} ${status}`),
-        ["two failed", "one skipped", "last succeeded", "tidy failed"],
+        ["a: two failed", "a: one skipped", "last succeeded", "a: tidy failed"],
+      );
+    });
+
+    it("cleans up in `finally`, all of it, with inputs, outputs and a cleanup of its own", async () => {
+      const pipeline = withPart(
+        {
+          inputs: { no: false },
+          resources,
+          steps: [
+            { id: "made", name: "made", use: "sh", run: "echo 7" },
+            { name: "fails", use: "sh", run: "exit 1" },
+          ],
+          finally: [
+            { id: "bad", include: "part.yaml", inputs: { who: "bad" } },
+            { id: "a", include: "part.yaml", inputs: { who: "${{ steps.made.stdout }}" } },
+            { if: "inputs.no", include: "part.yaml", inputs: { who: "x" } },
+            { include: "part.yaml", inputs: { who: "x", times: "${{ steps.made.stdout }}" } },
+            {
+              ...{ name: "last", use: "sh", run: ["true"] },
+              expect: {
+                that: "steps.a.said == '7 x1' && steps.bad.outcome == 'failed' && steps.bad.said == 'bad x1'",
+              },
+            },
+          ],
+        },
+        greeting,
+      );
+      const { run, end } = await ran(pipeline);
+      assert.equal(end.kind, "failed");
+      assert.deepEqual(
+        endsOf(run).map(([name, status]) => `${name} ${status}`),
+        [
+          ...["made succeeded", "fails failed"],
+          ...["bad: one succeeded", "bad: two failed", "bad: tidy succeeded"],
+          ...["a: one succeeded", "a: two succeeded", "a: tidy succeeded"],
+          ...["part.yaml: one skipped", "part.yaml: two skipped", "part.yaml: tidy skipped"],
+          ...["part.yaml: one failed", "part.yaml: two skipped", "part.yaml: tidy skipped"],
+          "last succeeded",
+        ],
+      );
+    });
+
+    it("cleans up by another part only where it has begun", async () => {
+      const including = {
+        ...greeting,
+        finally: [{ include: "more.yaml", inputs: { who: "${{ steps.one.stdout }}" } }],
+      };
+      const { finally: _, ...more } = { ...greeting, steps: greeting.steps.slice(0, 1) };
+      const pipeline = withPart(
+        {
+          inputs: { no: false },
+          resources,
+          steps: [
+            { include: "part.yaml", inputs: { who: "bad" } },
+            { if: "inputs.no", include: "part.yaml", inputs: { who: "x" } },
+          ],
+        },
+        including,
+        more,
+      );
+      const { run } = await ran(pipeline);
+      assert.ok(logOf(run).includes("bad x1 x1\n"));
+      assert.deepEqual(
+        endsOf(run).map(([name, status]) => `${name} ${status}`),
+        [
+          ...["part.yaml: one succeeded", "part.yaml: two failed"],
+          ...["more.yaml: one skipped", "more.yaml: one succeeded"],
+          ...["part.yaml: one not-reached", "part.yaml: two not-reached"],
+        ],
       );
     });
 
@@ -317,11 +412,11 @@ describe("what is done around a step", function () {
       );
       const { run, end } = await ran(pipeline);
       const message = "the input `times` takes a number, and it is given a text";
-      assert.deepEqual(end, { kind: "failed", message: `one: ${message}` });
+      assert.deepEqual(end, { kind: "failed", message: `part.yaml: one: ${message}` });
       assert.deepEqual(endsOf(run), [
-        ["one", "failed", message],
-        ["tidy", "skipped"],
-        ["two", "not-reached"],
+        ["part.yaml: one", "failed", message],
+        ["part.yaml: tidy", "skipped"],
+        ["part.yaml: two", "not-reached"],
         ["last", "not-reached"],
       ]);
     });

@@ -94,7 +94,10 @@ describe("a run of the embedded service that cleans up", function () {
     clock.advance(10_000);
     const end = await ended(client, run);
     assert.equal(end.status, "timed-out");
-    assert.match(end.reason ?? "", /^reached its time limit of 20 s during the step `long`/);
+    assert.match(
+      end.reason ?? "",
+      /^reached its time limit of 20 s \(10 s for its steps\) during the step `long`; `time/,
+    );
     assert.deepEqual(stepsOf(end), ["long stopped", "never not-reached", "tidy stopped"]);
   });
 
@@ -109,6 +112,25 @@ describe("a run of the embedded service that cleans up", function () {
     await client.cancel(run.runId, never);
     const end = await ended(client, run);
     assert.equal(end.status, "cancelled");
+    assert.deepEqual(stepsOf(end).slice(2), ["tidy stopped"]);
+  });
+
+  it("is ended behind its time limit by a second cancel, and not by the first", async () => {
+    const clock = new FakeClock("2026-03-03T10:00:00Z");
+    await using service = await startedService({ clock });
+    const { client, run } = await inStep(service, true);
+    clock.advance(10_000);
+    await writtenPid(join(service.project.root, "tidy-pid"));
+    clock.advance(1_000);
+    // Twice, as by a double click.
+    for (const _ of [1, 2]) {
+      assert.deepEqual(await client.cancel(run.runId, never), { runId: run.runId, status: "cancelling" });
+    }
+    assert.equal((await client.run(run.runId, never)).status, "cancelling");
+    clock.advance(1_000);
+    await client.cancel(run.runId, never);
+    const end = await ended(client, run);
+    assert.equal(end.status, "timed-out");
     assert.deepEqual(stepsOf(end).slice(2), ["tidy stopped"]);
   });
 

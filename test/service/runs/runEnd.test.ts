@@ -16,6 +16,17 @@ describe("the end of a run at its time limit", () => {
     );
   });
 
+  it("names the time that the steps had where the rest is for what cleans up", () => {
+    const { reason: text } = stoppedEnd({
+      ...{ kind: "timed-out", seconds: 3600, stepsMilliseconds: 3_595_000 },
+      ...{ origin: "file", step: "test" },
+    });
+    assert.equal(
+      text,
+      "reached its time limit of 1 h (59 min 55 s for its steps) during the step `test`, the most that a run may take",
+    );
+  });
+
   it("names no step between two, and no longer limit than the longest", () => {
     assert.equal(
       reason(30, "file"),

@@ -83,7 +83,13 @@ describe("a runner's machine", function () {
       await begun.promise;
       clock.advance(30_000);
       assert(await run.over);
-      const stopReason = { kind: "timed-out", seconds: 30, origin: "file", step: undefined };
+      const stopReason = {
+        kind: "timed-out",
+        seconds: 30,
+        stepsMilliseconds: undefined,
+        origin: "file",
+        step: undefined,
+      };
       assert.deepEqual(said, [{ kind: "ended", end: { kind: "stopped" }, stopReason }], phase);
     }
   });

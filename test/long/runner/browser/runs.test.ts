@@ -4,6 +4,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { cp, readFile, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { unzipSync } from "fflate";
 import { ensureChromium } from "../../../../scripts/chromium.ts";
 import { projectRoot } from "../../../../scripts/projectRoot.ts";
 import { sayToStandardError } from "../../../../scripts/say.ts";
@@ -27,6 +28,9 @@ describe("a run with browser steps", function () {
     executable = await ensureChromium(sayToStandardError, new AbortController().signal);
     server = await LoopbackService.listen(
       pages({
+        "/private": "<a href=/key.txt>Key</a><p data-testid=key>key-of-the-page</p>",
+        "/key.txt": (_request, response) =>
+          response.setHeader("content-disposition", "attachment").end("key-of-the-page"),
         "/": (request, response) => {
           response.setHeader("set-cookie", "seen=1").setHeader("content-type", html);
           response.end(`<title>Home</title><p>cookie: ${request.headers.cookie ?? "none"}</p>
@@ -42,6 +46,50 @@ describe("a run with browser steps", function () {
     const web = { type: "browser", "base-url": server.origin, executable, timeout: "30s", ...resource };
     return pipelineOf({ resources: { web, other: web }, steps });
   };
+
+  it("hands what it reads to later steps, and masks in its files what `mask` names", async () => {
+    const artifacts = join(folder.path, "masked");
+    const steps = [
+      {
+        id: "page",
+        use: "web",
+        goto: "/private",
+        actions: [{ download: { role: "link", as: "key.txt" } }],
+        read: {
+          key: { "test-id": "key" },
+          count: { evaluate: { script: "n + 1", with: { n: "${{ inputs.n }}" } } },
+        },
+        mask: ["key"],
+        expect: { that: "this.count == 3" },
+      },
+      {
+        use: "web",
+        goto: "/?${{ steps.page.key }}",
+        timeout: "2s",
+        expect: { title: "${{ steps.page.count }}" },
+      },
+    ];
+    const web = { type: "browser", "base-url": server.origin, executable, trace: "on-failure" };
+    const run = launchTestRun(
+      folder.path,
+      pipelineOf({ inputs: { n: 2 }, resources: { web }, steps }),
+      { runnerPath: join(projectRoot, "dist/runner.js") },
+      artifacts,
+    );
+    const end = await run.job.ended;
+    assert.ok(end.kind === "failed");
+    assert.match(end.message, /title: expected `3`, got "Home"/);
+    assert.deepEqual(
+      run.artifacts.map(({ name }) => name),
+      ["key.txt", "failure.png", "trace.zip"],
+    );
+    const [download = "", , trace = ""] = readdirSync(artifacts).sort();
+    assert.equal(readFileSync(join(artifacts, download), "utf8"), "***");
+    const entries = Object.values(unzipSync(readFileSync(join(artifacts, trace))));
+    assert.ok(entries.length > 3);
+    for (const entry of entries) assert.ok(!Buffer.from(entry).includes("key-of-the-page"));
+    assert.ok(!JSON.stringify([run.told, run.outputs]).includes("key-of-the-page"));
+  });
 
   it("shares one browser between the steps of one resource and none between two, by the built programs alone", async () => {
     const steps = [

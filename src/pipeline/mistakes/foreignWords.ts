@@ -1,0 +1,138 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: expressions as pipeline files write them.
+import { inQuotes } from "./lines.ts";
+
+/** How another tool's word is said here. */
+export interface ForeignWord {
+  /** The field that says it: the hint is for maps that have this one. */
+  readonly field: string;
+  /** What says the same as the word with `true`. */
+  readonly entry?: string;
+  /** What to do, where another name isn't all. */
+  readonly how?: string;
+}
+
+const same = (...fields: readonly string[]): readonly ForeignWord[] => fields.map((field) => ({ field }));
+const how = (field: string, text: string): readonly ForeignWord[] => [{ field, how: text }];
+
+const goesOn: readonly ForeignWord[] = [{ field: "on-failure", entry: "on-failure: continue" }];
+const asserted = how("expect", "`expect` has fields for a status and the like, and `that` for any condition");
+const captured = how("id", "give the step an `id`: later ones read its result by `steps.<id>`");
+const inOrder = how("on-failure", "steps run one after the other, in the order of the file");
+const request = how("get", "write the method and the path, such as `get: /health`");
+const tried = how("retry", "write `retry: { times: 3, every: 1s }`");
+
+/** Fields of other tools, as they are called with dashes. */
+const fields: Readonly<Record<string, readonly ForeignWord[]>> = {
+  // Of the file.
+  variables: same("inputs"),
+  parameters: same("inputs"),
+  constants: same("inputs"),
+  runners: same("resources"),
+  cleanup: same("finally"),
+  teardown: same("finally"),
+  jobs: how("resources", "the steps of a pipeline stand in `steps`, one after the other"),
+  env: how("env-file", "`env` stands in a resource of type cli or its steps; a constant is one of `inputs`"),
+  secrets: how("env-file", "each variable is masked: write `${{ env.NAME }}` where it is needed"),
+  // Of the file and of its steps.
+  vars: [...same("inputs"), ...captured],
+  timeout: same("time-limit", "for"),
+  "timeout-minutes": [
+    ...how("time-limit", "write `time-limit: 5m`"),
+    ...how("timeout", "write `timeout: 5m`"),
+  ],
+  desc: same("name"),
+  description: same("name"),
+  // Of a step.
+  "continue-on-error": goesOn,
+  "ignore-errors": goesOn,
+  "allow-failure": goesOn,
+  force: goesOn,
+  when: same("if"),
+  condition: same("if"),
+  skip: how("if", "write the opposite as `if`"),
+  unless: how("if", "write the opposite as `if`"),
+  foreach: same("each"),
+  "for-each": same("each"),
+  range: same("each"),
+  "with-items": same("each"),
+  loop: how("retry", "`each` runs it for each item of a list, and `retry` again until it succeeds"),
+  retries: tried,
+  "retry-interval": tried,
+  "retry-delay": tried,
+  defer: how("on-failure", "put the step into `finally`"),
+  needs: inOrder,
+  "depends-on": inOrder,
+  test: asserted,
+  assert: asserted,
+  asserts: asserted,
+  assertions: asserted,
+  bind: captured,
+  capture: captured,
+  captures: captured,
+  extract: captured,
+  register: captured,
+  script: same("run"),
+  command: same("run"),
+  method: request,
+  url: request,
+  // Of `retry`.
+  interval: same("every"),
+  delay: same("every"),
+  wait: same("every"),
+  pause: same("every"),
+  count: same("times"),
+  attempts: same("times"),
+  "max-attempts": same("times"),
+  limit: same("times"),
+  until: how("times", "a step is tried until all that it expects holds"),
+  // Of `expect`.
+  "status-code": same("status"),
+  statuscode: same("status"),
+  code: same("status", "exit-code"),
+};
+
+/** Members of a step's result in other tools, and what has the same here: the first that there is. */
+const members: Readonly<Record<string, readonly string[]>> = {
+  outputs: ["json", "rows"],
+  body: ["json"],
+  response: ["json"],
+  bodyjson: ["json"],
+  systemoutjson: ["json"],
+  systemout: ["stdout"],
+  systemerr: ["stderr"],
+  code: ["status", "exit-code"],
+  statuscode: ["status"],
+  "status-code": ["status"],
+  conclusion: ["outcome"],
+};
+
+/** @param known the names of the map in which the word stands. */
+export function foreignWord(name: string, known: readonly string[]): ForeignWord | undefined {
+  return own(fields, dashed(name))?.find(({ field }) => known.includes(field));
+}
+
+/** @param known what the step's result has. */
+export function foreignMember(name: string, known: readonly string[]): string | undefined {
+  return own(members, dashed(name))?.find((member) => known.includes(member));
+}
+
+/** The value that was meant by one of another kind, as YAML: of `retry: 3`, `mask: json.token`. */
+export function meantValue(field: unknown, value: unknown): string | undefined {
+  if (field === "retry" && typeof value === "number" && Number.isInteger(value) && value > 0)
+    return `{ times: ${value}, every: 1s }`;
+  if ((field === "mask" || field === "unmasked") && typeof value === "string")
+    return `[${/^[A-Za-z][\w.-]*$/.test(value) ? value : inQuotes(value)}]`;
+  return undefined;
+}
+
+function own<T>(table: Readonly<Record<string, T>>, name: string): T | undefined {
+  return Object.hasOwn(table, name) ? table[name] : undefined;
+}
+
+/** `continue_on_error`, `continueOnError`: `continue-on-error`. */
+function dashed(name: string): string {
+  return name
+    .replace(/([a-z])([A-Z])/g, "$1-$2")
+    .replaceAll("_", "-")
+    .toLowerCase();
+}

@@ -1,0 +1,51 @@
+import { rename, rm, writeFile } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import type { BrowserContext } from "playwright-core";
+import { describeError } from "../../contract/errors.ts";
+import { freshName } from "../../machine/privateFile.ts";
+import { findProjectFile, realPlace } from "../../project/projectFile.ts";
+import type { StepContext } from "../step/stepContext.ts";
+import { DeadlineExceeded, type StepDeadline } from "./deadline.ts";
+import type { StartedBrowser } from "./startBrowser.ts";
+
+/**
+ * Puts the cookies and local storage of a file of the project into a browser.
+ * @throws Error whose message, for people, says why it can't.
+ */
+export async function loadStorage(context: BrowserContext, root: string, file: string): Promise<void> {
+  const place = await findProjectFile(root, file).catch((error: Error) => {
+    throw new Error(`${error.message}; a step's \`storage\` saves such a file`, { cause: error });
+  });
+  try {
+    await context.setStorageState(place);
+  } catch {
+    // The library's message may hold a piece of the file, and so a secret.
+    throw new Error(
+      `\`${file}\` has no cookies and local storage as a step's \`storage\` saves them: let a step save it anew`,
+    );
+  }
+}
+
+/**
+ * Saves a browser's cookies and local storage in a file that only this user can read. A link of that name is replaced.
+ * @returns the problem, if there is one.
+ */
+export async function saveStorage(
+  file: string,
+  { context }: StartedBrowser,
+  deadline: StepDeadline,
+  { root, log }: StepContext,
+): Promise<string[]> {
+  try {
+    const place = join(await realPlace(root, dirname(file)), basename(file));
+    const state = await deadline.forScreenshot().within(context.storageState());
+    const fresh = freshName(place);
+    await writeFile(fresh, JSON.stringify(state, undefined, 2), { mode: 0o600, flag: "wx" });
+    await rename(fresh, place).finally(() => rm(fresh, { force: true }));
+    log.note(`saved cookies and local storage in ${file}`);
+    return [];
+  } catch (error) {
+    const why = error instanceof DeadlineExceeded ? "the page didn't respond" : describeError(error);
+    return [`cookies and local storage can't be saved in \`${file}\`: ${why}`];
+  }
+}

@@ -1,0 +1,81 @@
+import { readFile, rm, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { strFromU8, strToU8, unzipSync, zipSync } from "fflate";
+import { describeError } from "../../contract/errors.ts";
+import { largestArtifact } from "../../contract/limits.ts";
+import { parseJson } from "../../pipeline/expression/value.ts";
+import type { Mask } from "../mask/mask.ts";
+import { maskedValue } from "../mask/maskedValue.ts";
+import { asJson } from "../step/jsonMismatches.ts";
+import type { StepContext } from "../step/stepContext.ts";
+import { DeadlineExceeded, type StepDeadline } from "./deadline.ts";
+import type { StartedBrowser } from "./startBrowser.ts";
+
+/** The most that a trace may unpack to, in bytes. */
+const largestUnpacked = 64 * 1024 * 1024;
+
+/** Ends the trace of a step that failed, and saves it with the secrets masked in all that it holds. */
+export async function saveTrace(
+  { context, folder }: StartedBrowser,
+  deadline: StepDeadline,
+  { mask, saveArtifact, log }: StepContext,
+): Promise<void> {
+  const name = "trace.zip";
+  const path = join(folder, name);
+  try {
+    await deadline.forScreenshot().within(context.tracing.stopChunk({ path }));
+    const { size } = await stat(path);
+    if (size > largestArtifact)
+      throw new Error(`it has ${size} bytes, and at most ${largestArtifact} are saved of one`);
+    const content = masked(await readFile(path), mask);
+    await saveArtifact({ name, mediaType: "application/zip", content });
+    log.note(`trace ${name}`);
+  } catch (error) {
+    const why = error instanceof DeadlineExceeded ? "the browser didn't respond" : describeError(error);
+    log.note(`${name} isn't saved: ${why}`);
+  } finally {
+    await rm(path, { force: true });
+  }
+}
+
+/** @throws Error for a trace that is too large. */
+function masked(packed: Uint8Array, mask: Mask): Uint8Array {
+  let unpacked = 0;
+  const entries = unzipSync(packed, {
+    // Stacks are those of this program, not of anything that a person wrote.
+    filter: ({ name, originalSize }) => {
+      unpacked += originalSize;
+      return unpacked <= largestUnpacked && !name.endsWith(".stacks");
+    },
+  });
+  if (unpacked > largestUnpacked) throw new Error(`it unpacks to more than ${largestUnpacked} bytes`);
+  return zipSync(
+    Object.fromEntries(
+      Object.entries(entries).map(([name, bytes]) => [name, maskedEntry(name, bytes, mask)]),
+    ),
+  );
+}
+
+function maskedEntry(name: string, bytes: Uint8Array, mask: Mask): Uint8Array {
+  if (/\.(?:trace|network)$/.test(name)) {
+    const lines = strFromU8(bytes).split("\n");
+    return strToU8(lines.map((line) => maskedLine(line, mask)).join("\n"));
+  }
+  // What a page loads may be in any encoding. In each that browsers still read but UTF-16, plain letters are single bytes.
+  let text: string;
+  let isUtf8 = true;
+  try {
+    text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    text = strFromU8(bytes, true);
+    isUtf8 = false;
+  }
+  const masked = mask.hide(text);
+  return masked === text ? bytes : strToU8(masked, !isUtf8);
+}
+
+/** An event of the trace, which stays JSON. */
+function maskedLine(line: string, mask: Mask): string {
+  const event = parseJson(line);
+  return event === undefined ? mask.hide(line) : asJson(maskedValue(event.value, mask));
+}
