@@ -125,10 +125,7 @@ async function run(
  * VS Code from npm, whose screen tests look at, is for Linux.
  */
 function testFiles(): string[] {
-  const onScreen = [
-    "test/editor/mainJob.test.ts",
-    "test/long/editor/{foreign,german,npmStart,ownService}.test.ts",
-  ];
+  const onScreen = ["test/editor/mainJob.test.ts", "test/long/editor/{foreign,npmStart,ownService}.test.ts"];
   const isOnLinux = process.platform === "linux";
   const exclude = ["test/editor/{host,inHost}", "**/node_modules", ...(isOnLinux ? [] : onScreen)];
   return globSync("test/**/*.test.ts", { cwd: projectRoot, exclude }).map((file) =>

@@ -140,12 +140,12 @@ async function serveLocked(options: ServeOptions, lock: FolderLock, opened: Open
     pageFolder: options.pageFolder,
   });
   const server = createHttpServer({ app, replies, clock, log });
-  // The program that has the port now has been sent the cookies of the pages that are still open.
-  const port = await listenOnLoopback(server, options, () => endAllSessions(db));
   opened.push(() => {
     server.close();
     server.closeAllConnections();
   });
+  // The program that has the port now has been sent the cookies of the pages that are still open.
+  const port = await listenOnLoopback(server, options, () => endAllSessions(db));
   const connection: Connection = {
     url: `http://127.0.0.1:${port}`,
     pid: process.pid,

@@ -1,49 +1,27 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { createWriteStream } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { createInterface } from "node:readline";
 import { setTimeout as pause } from "node:timers/promises";
-import { build } from "esbuild";
 import { findProcesses } from "../../scripts/process/findProcesses.ts";
+import { projectRoot } from "../../scripts/projectRoot.ts";
 import { ServiceClient } from "../../src/client/service/client.ts";
-import type { Role } from "../../src/contract/roles.ts";
 import type { Connection } from "../../src/machine/connectionFile.ts";
 import { readConnection } from "../../src/machine/connectionFile.ts";
 import { runMarker } from "../../src/runner/processes/processTable.ts";
-import { idMaker } from "../../src/service/store/ids.ts";
-import { createKey } from "../../src/service/store/keys.ts";
 import { openDatabase } from "../../src/service/store/openDatabase.ts";
 import { isAlive } from "../isAlive.ts";
+import { type Limits, limitedKey } from "../service/servedProcess.ts";
 import type { Round } from "./round.ts";
 
-const source = join(import.meta.dirname, "serviceProgram.ts");
-const runnerPath = join(import.meta.dirname, "../../dist/runner.js");
-
-export interface Limits {
-  readonly parallelRuns: number;
-  readonly runsPerDay: number;
-}
-
-const programName = "service.mjs";
-const forNode = {
-  platform: "node",
-  format: "esm",
-  target: "node24",
-  logLevel: "error",
-  // What is left of CommonJS in the libraries asks for Node's own modules.
-  banner: {
-    js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);',
-  },
-} as const;
+const servicePath = join(projectRoot, "dist/service.js");
 
 /** A row of the database's runs. */
 export type Row = Awaited<ReturnType<ChaosService["rows"]>>[number];
 export type Member = Awaited<ReturnType<ChaosService["member"]>>;
 
 /**
- * A real service in a process of its own, which may be killed, stopped and started anew, also by the tools that use the same
+ * The shipped service in a process of its own, which may be killed, stopped and started anew, also by the tools that use the same
  * folder; and a way to look into its database, whether it lives or not.
  */
 export class ChaosService implements AsyncDisposable {
@@ -51,8 +29,6 @@ export class ChaosService implements AsyncDisposable {
   readonly project: string;
   readonly db: Awaited<ReturnType<typeof openDatabase>>;
   readonly #round: Round;
-  readonly #makeId = idMaker(Date.now);
-  readonly #started = new Set<ChildProcess>();
   /** Its last address; clients may use it while no service runs. */
   #last: Connection | undefined;
 
@@ -61,13 +37,6 @@ export class ChaosService implements AsyncDisposable {
     const project = join(round.folder, "shop");
     await mkdir(data, { mode: 0o700 });
     await mkdir(join(project, "pipelines"), { recursive: true });
-    // From its sources it would take many times as long to start, and it is started often.
-    await build({
-      entryPoints: [source],
-      outfile: join(round.folder, programName),
-      bundle: true,
-      ...forNode,
-    });
     return new ChaosService(round, data, project, await openDatabase(data));
   }
 
@@ -104,33 +73,22 @@ export class ChaosService implements AsyncDisposable {
    * Starts a service. @param killAfter milliseconds after which it is killed, at whatever stage of its start.
    * @returns whether it serves; false also if another service was faster.
    */
-  async start(
-    options: { readonly version?: string | undefined; readonly killAfter?: number | undefined } = {},
-  ): Promise<boolean> {
-    const child = spawn(
-      process.execPath,
-      [join(this.#round.folder, programName), this.data, options.version ?? "-", runnerPath],
-      {
-        env: { ...process.env, ...this.environment },
-        stdio: ["pipe", "pipe", "pipe"],
-      },
-    );
-    this.#started.add(child);
-    child.once("exit", (code, signal) => {
-      this.#started.delete(child);
-      this.#round.trace("a service has ended", { pid: child.pid, code, signal });
-    });
-    child.stderr.pipe(createWriteStream(join(this.#round.folder, "service.log"), { flags: "a" }));
-    const exited = once(child, "exit").then(() => undefined);
-    if (options.killAfter !== undefined) {
-      await Promise.race([pause(options.killAfter), exited]);
+  async start(killAfter?: number): Promise<boolean> {
+    const env = { ...process.env, ...this.environment };
+    const child = spawn(process.execPath, [servicePath], { env, stdio: "ignore" });
+    const exited = once(child, "exit");
+    void exited.then((how) => this.#round.trace("a service has ended", { pid: child.pid, how }));
+    if (killAfter !== undefined) {
+      await Promise.race([pause(killAfter), exited]);
       child.kill("SIGKILL");
       await exited;
       return false;
     }
-    const line = await Promise.race([once(createInterface({ input: child.stdout }), "line"), exited]);
-    this.#round.trace("a service was started", { pid: child.pid, line: line?.[0] });
-    return line !== undefined && line[0] !== "taken";
+    while (child.exitCode === null && child.signalCode === null) {
+      if ((await this.livingPid()) === child.pid && (await this.answering())) return true;
+      await pause(20, undefined, { signal: this.#round.signal });
+    }
+    return false;
   }
 
   /** Makes sure that a service runs, whoever started it. */
@@ -155,13 +113,8 @@ export class ChaosService implements AsyncDisposable {
   }
 
   /** A key of an org, which is made when there is none of that name. */
-  async member(orgName: string, limits: Limits, role: Role = "member") {
-    const key = await createKey(this.db, { orgName, role }, { now: Date.now, makeId: this.#makeId });
-    await this.db
-      .updateTable("orgs")
-      .set({ parallel_runs: limits.parallelRuns, runs_per_day: limits.runsPerDay })
-      .where("id", "=", key.orgId)
-      .execute();
+  async member(orgName: string, limits: Limits) {
+    const key = await limitedKey(this.db, orgName, limits);
     await this.db
       .insertInto("projects")
       .values({ org_id: key.orgId, name: basename(this.project), root: this.project })

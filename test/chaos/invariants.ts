@@ -1,5 +1,6 @@
 import { utcDay } from "../../src/contract/day.ts";
-import type { ChaosService, Limits, Member, Row } from "./chaosService.ts";
+import type { Limits } from "../service/servedProcess.ts";
+import type { ChaosService, Member, Row } from "./chaosService.ts";
 import type { Round } from "./round.ts";
 
 export interface OrgOfRound {

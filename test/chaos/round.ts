@@ -1,87 +1,107 @@
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { cp, mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
+import fc from "fast-check";
+import { endMarked } from "../../scripts/process/findProcesses.ts";
+import { projectRoot } from "../../scripts/projectRoot.ts";
+import { itOn } from "../itOn.ts";
+import { TemporaryFolder } from "../temporaryFolder.ts";
 
-export const counted = ["acts", "kills", "starts", "refusals", "runs", "checks"] as const;
-type Counted = (typeof counted)[number];
-export type Counts = Readonly<Record<Counted, number>>;
+/** How many rounds each campaign plays. `npm run chaos` says more, which takes another seed each time. */
+const { ROUNDS: rounds, SEED: seed = String(rounds === undefined ? 20_261_132 : Date.now() % 2 ** 31) } =
+  process.env;
+/** How long a round may do something, and how long it may take as a whole, in milliseconds. */
+const actsFor = 90_000;
+const longest = 300_000;
+/** Set in the environment of every process of a round. */
+const markVariable = "PIPELINE_FAULTS_MARK";
 
-/** One line of a trace: when, in milliseconds since the round began, and what. */
-export interface TraceLine {
-  readonly at: number;
-  readonly what: string;
-  readonly facts?: unknown;
+interface Campaign<Act extends { readonly act: string }> {
+  /** What is kept of a round with a fault is called so. */
+  readonly name: string;
+  /** One thing that happens. Its random choices are numbers in the act itself, so a seed makes the same ones again. */
+  readonly act: fc.Arbitrary<Act>;
+  readonly mostActs: number;
+  /** Sets up the programs in the round's folder, does `round.acts(planned)` one after another, and checks everything at the end. */
+  readonly play: (planned: readonly Act[], round: Round) => Promise<void>;
 }
 
-export interface RoundOptions {
-  /** A new folder, which is removed after the round. */
+/** Defines a test that plays rounds of a campaign. Whose a process is, only Linux shows. */
+export function itPlays<Act extends { readonly act: string }>(title: string, campaign: Campaign<Act>): void {
+  const { name, act, mostActs, play } = campaign;
+  const numRuns = Number(rounds ?? 1);
+  itOn("linux", `${title} (${numRuns} of seed ${seed})`, async function () {
+    this.timeout(numRuns * longest + 60_000);
+    const planned = fc.noBias(fc.array(act, { minLength: mostActs / 2, maxLength: mostActs, size: "max" }));
+    await fc.assert(
+      fc.asyncProperty(planned, (acts) => playRound(name, (round) => play(acts, round))),
+      // The shortest round that fails is not looked for: programs differ in timing each time.
+      { numRuns, seed: Number(seed), endOnFailure: true },
+    );
+  });
+}
+
+/** Plays a round in a new folder. @throws with its faults, and the file and folder that tell what happened. */
+export async function playRound(name: string, play: (round: Round) => Promise<void>): Promise<void> {
+  await using folder = await TemporaryFolder.make("pipeline-runs-chaos");
+  const mark = randomUUID();
+  const round = new Round(folder.path, { [markVariable]: mark });
+  try {
+    await play(round);
+  } catch (error) {
+    round.check(false, `the round broke off: ${error instanceof Error ? error.stack : String(error)}`);
+  }
+  const left = await endMarked(markVariable, mark);
+  round.check(left.length === 0, "a process has outlived the round", left);
+  if (round.faults.size === 0) return;
+  const kept = join(projectRoot, "test-results/chaos", `${name}-${mark}`);
+  await mkdir(kept, { recursive: true });
+  await cp(folder.path, kept, { recursive: true }).catch(() => {});
+  await writeFile(`${kept}.ndjson`, round.lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+  assert.fail([...round.faults, `What happened: ${kept}.ndjson`].join("\n"));
+}
+
+/** One round of a campaign: its folder, faults and trace. */
+export class Round {
   readonly folder: string;
   /** Added to the environment of every process: the mark by which those left behind are found. */
   readonly environment: Readonly<Record<string, string>>;
-  /** Aborts when the campaigns are stopped, or the round has taken too long: what is waited for then rejects. */
-  readonly signal: AbortSignal;
-  /** Whether the time is up: then no further act is done, and what was done is checked. */
-  readonly isTimeUp: () => boolean;
-  readonly say: (line: string) => void;
-}
-
-/** One round of a campaign: its folder, counts, faults and trace. */
-export class Round {
-  readonly folder: string;
-  readonly environment: Readonly<Record<string, string>>;
-  readonly signal: AbortSignal;
-  readonly say: (line: string) => void;
-  readonly #isTimeUp: () => boolean;
+  /** Aborts when the round has taken too long: what is waited for then rejects. */
+  readonly signal = AbortSignal.timeout(longest);
+  readonly faults = new Set<string>();
+  /** What happened, and when, in milliseconds since the round began. */
+  readonly lines: { readonly at: number; readonly what: string; readonly facts?: unknown }[] = [];
   readonly #began = performance.now();
-  readonly #counts = { acts: 0, kills: 0, starts: 0, refusals: 0, runs: 0, checks: 0 };
-  readonly #trace: TraceLine[] = [];
-  readonly #faults: string[] = [];
 
-  constructor({ folder, environment, signal, isTimeUp, say }: RoundOptions) {
+  constructor(folder: string, environment: Readonly<Record<string, string>>) {
     this.folder = folder;
     this.environment = environment;
-    this.signal = signal;
-    this.#isTimeUp = isTimeUp;
-    this.say = say;
   }
 
-  get counts(): Counts {
-    return this.#counts;
-  }
-
-  get faults(): readonly string[] {
-    return this.#faults;
-  }
-
-  get lines(): readonly TraceLine[] {
-    return this.#trace;
-  }
-
-  /** The planned acts, until the time is up or the round is given up; each is counted and traced. */
+  /** The planned acts, fewer on a slow machine, so that the round still comes to rest in time; each is traced. */
   *acts<Act extends { readonly act: string }>(planned: readonly Act[]): Generator<Act> {
+    const until = performance.now() + actsFor;
     for (const act of planned) {
       this.signal.throwIfAborted();
-      if (this.#isTimeUp()) return;
-      this.#counts.acts += 1;
-      const { act: what, ...facts } = act;
-      this.trace(`act: ${what}`, facts);
+      if (performance.now() > until) return;
+      this.trace("act", act);
       yield act;
     }
   }
 
-  count(what: Exclude<Counted, "acts" | "checks">, times = 1): void {
-    this.#counts[what] += times;
-  }
-
   /** Adds a line to the trace. */
   trace(what: string, facts?: unknown): void {
-    const at = Math.round(performance.now() - this.#began);
-    this.#trace.push({ at, what, ...(facts === undefined ? {} : { facts }) });
+    this.lines.push({ at: Math.round(performance.now() - this.#began), what, facts });
   }
 
-  /** Checks an invariant. A violation is a fault, reported once a round. */
+  /** Checks an invariant. A violation is a fault; the round goes on. */
   check(holds: boolean, fault: string, facts?: unknown): void {
-    this.#counts.checks += 1;
-    if (!holds) this.#tell(fault, facts);
+    if (holds) return;
+    this.trace(`FAULT: ${fault}`, facts);
+    this.faults.add(fault);
   }
 
   /** As `check`, of two values that have to be the same. */
@@ -103,18 +123,6 @@ export class Round {
       }
       await pause(50, undefined, { signal: this.signal });
     }
-  }
-
-  /** Records a round that threw or took too long as a fault. */
-  brokeOff(error: unknown): void {
-    this.#tell(`the round broke off: ${error instanceof Error ? error.message : String(error)}`, {
-      stack: error instanceof Error ? error.stack : undefined,
-    });
-  }
-
-  #tell(fault: string, facts: unknown): void {
-    this.trace(`FAULT: ${fault}`, facts);
-    if (!this.#faults.includes(fault)) this.#faults.push(fault);
   }
 }
 

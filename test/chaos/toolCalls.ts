@@ -50,12 +50,10 @@ export class ToolCalls {
     });
     const call: ToolCall = { words, pipeline, pid: child.pid, signals: new Set(), end: undefined };
     this.#calls.push(call);
-    if (pipeline !== undefined) round.count("starts");
     const ended: Promise<void> = child
       .then(async ({ exitCode, signal, stdout, stderr }) => {
         round.trace(`tool ${words.join(" ")}: ended`, { exitCode, signal, stdout, stderr });
         call.end = { exitCode, died: signal, stdout, stderr, rows: await rows() };
-        if (exitCode === 5) round.count("refusals");
       })
       .finally(() => this.#open.delete(ended));
     this.#open.add(ended);

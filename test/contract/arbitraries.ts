@@ -1,10 +1,9 @@
 import * as fc from "fast-check";
 import type { Org } from "../../src/contract/org.ts";
-import type { PipelineList } from "../../src/contract/pipelines.ts";
-import type { Run, RunStep, StartRequest } from "../../src/contract/run.ts";
+import type { Run, RunStep } from "../../src/contract/run.ts";
 
-const plain = { noNullPrototype: true } as const;
-const text = fc.string({ unit: "binary" });
+export const plain = { noNullPrototype: true } as const;
+export const text = fc.string({ unit: "binary" });
 const count = fc.nat();
 const instant = fc
   .date({ noInvalidDate: true, min: new Date(0), max: new Date("9999-12-31") })
@@ -54,30 +53,4 @@ export const runs: fc.Arbitrary<Run> = fc.record(
     ],
     noNullPrototype: true,
   },
-);
-
-const named = fc.string({ minLength: 1, maxLength: 40 });
-
-export const startRequests: fc.Arbitrary<StartRequest> = fc.record(
-  { pipeline: named, project: named, timeLimitSeconds: fc.integer({ min: 1, max: 3600 }) },
-  { requiredKeys: ["pipeline"], noNullPrototype: true },
-);
-
-export const pipelineLists: fc.Arbitrary<PipelineList> = fc.record(
-  {
-    pipelines: fc.array(
-      fc.record(
-        {
-          name: text,
-          project: text,
-          path: text,
-          resourceTypes: fc.array(text, { maxLength: 3 }),
-          problem: text,
-        },
-        { requiredKeys: ["name", "project", "path", "resourceTypes"], noNullPrototype: true },
-      ),
-      { maxLength: 4 },
-    ),
-  },
-  plain,
 );

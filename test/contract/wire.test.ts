@@ -2,11 +2,39 @@ import assert from "node:assert/strict";
 import * as fc from "fast-check";
 import * as z from "zod/mini";
 import { orgSchema } from "../../src/contract/org.ts";
+import type { PipelineList } from "../../src/contract/pipelines.ts";
 import { pipelineListSchema, servedPipelineListSchema } from "../../src/contract/pipelines.ts";
+import type { StartRequest } from "../../src/contract/run.ts";
 import { runSchema, startRequestSchema } from "../../src/contract/run.ts";
 import { fromWire, toWire } from "../../src/contract/wire.ts";
-import { orgs, pipelineLists, runs, startRequests } from "./arbitraries.ts";
+import { orgs, plain, runs, text } from "./arbitraries.ts";
 import { holds } from "./holds.ts";
+
+const named = fc.string({ minLength: 1, maxLength: 40 });
+
+const startRequests: fc.Arbitrary<StartRequest> = fc.record(
+  { pipeline: named, project: named, timeLimitSeconds: fc.integer({ min: 1, max: 3600 }) },
+  { requiredKeys: ["pipeline"], noNullPrototype: true },
+);
+
+const pipelineLists: fc.Arbitrary<PipelineList> = fc.record(
+  {
+    pipelines: fc.array(
+      fc.record(
+        {
+          name: text,
+          project: text,
+          path: text,
+          resourceTypes: fc.array(text, { maxLength: 3 }),
+          problem: text,
+        },
+        { requiredKeys: ["name", "project", "path", "resourceTypes"], noNullPrototype: true },
+      ),
+      { maxLength: 4 },
+    ),
+  },
+  plain,
+);
 
 const orgOnWire = {
   "org-id": "org_1",

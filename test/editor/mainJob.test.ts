@@ -39,7 +39,7 @@ describe("the main job, in VS Code", () => {
   };
   const toast = (message: RegExp) => at.window.notifications.toast(message);
 
-  it("shows the day's quota as soon as a window with pipelines opens", async () => {
+  it("[contract, The extension: status bar] shows the day's quota as soon as a window with pipelines opens", async () => {
     await used(0);
   });
 
@@ -99,7 +99,7 @@ describe("the main job, in VS Code", () => {
     assert.deepEqual([inputs, steps.length, steps[0].name], [{ region: "us", lamps: 3 }, 1, "was asked for"]);
   });
 
-  it("cancels a run, and starts who waits in the moment its slot is released", async () => {
+  it("[contract, The extension: commands] cancels a run, and starts who waits in the moment its slot is released", async () => {
     const before = await usedNow();
     await start("long");
     const holder = await writtenPid(join(at.workspace, "pid"));
@@ -121,9 +121,12 @@ describe("the main job, in VS Code", () => {
     await toast(/^long: cancelled\.$/);
     await command("Cancel My Runs");
     await toast(/^You have no active runs\.$/);
+    // What npm start says to type still leads to it first, although other commands were used since.
+    const [first] = await at.window.quickInput.commandsFor("Run Pipeline");
+    assert.equal(first, "Pipeline Runs: Run Pipeline…");
   });
 
-  it("shows a used-up day as a refusal with its hint and Retry, which asks again and uses no run", async () => {
+  it("[contract, The extension: refusal] shows a used-up day as a refusal with its hint and Retry, which asks again and uses no run", async () => {
     await fillDay(at.tool.data, 50 - (await usedNow()));
     // The editor shows no fourth toast within 800 ms, and the test before showed some.
     await at.window.reload();

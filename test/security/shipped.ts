@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { gunzipSync, inflateRawSync } from "node:zlib";
+import { unzipSync } from "fflate";
+import { list } from "tar";
 import * as z from "zod/mini";
 import { projectRoot } from "../../scripts/projectRoot.ts";
 
@@ -9,7 +10,8 @@ export type Contents = ReadonlyMap<string, Buffer>;
 
 /** The extension's package, which is a zip file. */
 export async function contentsOfVsix(): Promise<Contents> {
-  return unzip(await readFile(join(projectRoot, "pipeline-runs.vsix")));
+  const files = unzipSync(await readFile(join(projectRoot, "pipeline-runs.vsix")));
+  return new Map(Object.entries(files).map(([name, bytes]) => [name, Buffer.from(bytes)]));
 }
 
 /** The tool's package for npm, a tar file. */
@@ -17,41 +19,17 @@ export async function contentsOfTool(): Promise<Contents> {
   const { version } = z
     .object({ version: z.string() })
     .parse(JSON.parse(await readFile(join(projectRoot, "package.json"), "utf8")));
-  return untar(gunzipSync(await readFile(join(projectRoot, "dist-npm", `pipeline-runs-${version}.tgz`))));
+  return untar(join(projectRoot, "dist-npm", `pipeline-runs-${version}.tgz`));
 }
 
-/** By the central directory at its end (APPNOTE 4.3.12); names are UTF-8, methods are stored and deflate. */
-function unzip(bytes: Buffer): Contents {
+async function untar(file: string): Promise<Contents> {
   const files = new Map<string, Buffer>();
-  const end = bytes.lastIndexOf(Buffer.from("PK\x05\x06"));
-  let at = bytes.readUInt32LE(end + 16);
-  for (let left = bytes.readUInt16LE(end + 10); left > 0; left--) {
-    const [method, size] = [bytes.readUInt16LE(at + 10), bytes.readUInt32LE(at + 20)];
-    const [nameLength, extraLength, commentLength] = [28, 30, 32].map((from) =>
-      bytes.readUInt16LE(at + from),
-    );
-    const local = bytes.readUInt32LE(at + 42);
-    const begin = local + 30 + bytes.readUInt16LE(local + 26) + bytes.readUInt16LE(local + 28);
-    const data = bytes.subarray(begin, begin + size);
-    const name = bytes.toString("utf8", at + 46, at + 46 + (nameLength ?? 0));
-    files.set(name, method === 0 ? data : inflateRawSync(data));
-    at += 46 + (nameLength ?? 0) + (extraLength ?? 0) + (commentLength ?? 0);
-  }
-  return files;
-}
-
-/** By its headers of 512 bytes (POSIX ustar); npm writes no names longer than they hold, and nothing but files. */
-function untar(bytes: Buffer): Contents {
-  const files = new Map<string, Buffer>();
-  const textAt = (from: number, length: number) =>
-    bytes.toString("utf8", from, from + length).split("\0")[0] ?? "";
-  for (let at = 0; at + 512 <= bytes.length; ) {
-    const prefix = textAt(at + 345, 155);
-    const name = `${prefix === "" ? "" : `${prefix}/`}${textAt(at, 100)}`;
-    if (name === "") break;
-    const size = Number.parseInt(textAt(at + 124, 12), 8);
-    files.set(name, bytes.subarray(at + 512, at + 512 + size));
-    at += 512 + Math.ceil(size / 512) * 512;
-  }
+  const reading: Promise<unknown>[] = [];
+  await list({
+    file,
+    onReadEntry: (entry) =>
+      reading.push(entry.concat().then((bytes) => files.set(String(entry.path), Buffer.from(bytes)))),
+  });
+  await Promise.all(reading);
   return files;
 }

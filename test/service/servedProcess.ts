@@ -4,10 +4,27 @@ import { ServiceClient } from "../../src/client/service/client.ts";
 import { idMaker } from "../../src/service/store/ids.ts";
 import { createKey } from "../../src/service/store/keys.ts";
 import { openDatabase } from "../../src/service/store/openDatabase.ts";
+import type { Database } from "../../src/service/store/tables.ts";
 import { TemporaryFolder } from "../temporaryFolder.ts";
 import { startedProgram } from "./startedProgram.ts";
 
 const never = new AbortController().signal;
+
+export interface Limits {
+  readonly parallelRuns: number;
+  readonly runsPerDay: number;
+}
+
+/** A member's key of an org with these limits, which is made when there is none of that name. */
+export async function limitedKey(db: Database, orgName: string, limits: Limits, now = Date.now) {
+  const key = await createKey(db, { orgName, role: "member" }, { now, makeId: idMaker(now) });
+  await db
+    .updateTable("orgs")
+    .set({ parallel_runs: limits.parallelRuns, runs_per_day: limits.runsPerDay })
+    .where("id", "=", key.orgId)
+    .execute();
+  return key;
+}
 
 /** A real service in a process of its own, which a test may kill; its project, and its data folder unless it is given
  * one, are new and outlive it. */
@@ -56,14 +73,8 @@ export async function servedProcess(
       return program?.isRunning ? log + program.log : log;
     },
     /** A member's key of an org that knows the project. */
-    async member(orgName: string, limits: { parallelRuns: number; runsPerDay: number }) {
-      const deps = { now: Date.now, makeId: idMaker(Date.now) };
-      const key = await createKey(db, { orgName, role: "member" }, deps);
-      await db
-        .updateTable("orgs")
-        .set({ parallel_runs: limits.parallelRuns, runs_per_day: limits.runsPerDay })
-        .where("id", "=", key.orgId)
-        .execute();
+    async member(orgName: string, limits: Limits) {
+      const key = await limitedKey(db, orgName, limits);
       /** A client of the service where it is now. */
       const client = () =>
         new ServiceClient({ baseUrl: new URL(`${program?.firstLine}/`), apiKey: key.secret });

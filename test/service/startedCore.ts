@@ -14,14 +14,14 @@ import { type Core, openCore } from "../../src/service/core.ts";
 import type { OpenLog } from "../../src/service/runs/runLogs.ts";
 import type { Runs } from "../../src/service/runs/runs.ts";
 import type { EventBus } from "../../src/service/store/eventBus.ts";
-import { idMaker, type MakeId } from "../../src/service/store/ids.ts";
-import { createKey } from "../../src/service/store/keys.ts";
+import type { MakeId } from "../../src/service/store/ids.ts";
 import { openDatabase } from "../../src/service/store/openDatabase.ts";
 import { readOrg } from "../../src/service/store/orgs.ts";
 import type { Database } from "../../src/service/store/tables.ts";
 import type { Writer } from "../../src/service/store/writer.ts";
 import { FakeClock } from "../clock/fakeClock.ts";
 import { TemporaryFolder } from "../temporaryFolder.ts";
+import { type Limits, limitedKey } from "./servedProcess.ts";
 
 /** The processes of a run that only pretends to have any. They end when the test says so. */
 export interface PretendedJob {
@@ -131,16 +131,8 @@ export abstract class StartedCore<C extends EitherCore = EitherCore> implements 
   }
 
   /** A member's key of an org, which is made when there is none of that name. */
-  async key(orgName = "acme", limits: { parallelRuns?: number; runsPerDay?: number } = {}) {
-    const { now } = this.clock;
-    const key = await createKey(this.db, { orgName, role: "member" }, { now, makeId: idMaker(now) });
-    const { parallelRuns = 1, runsPerDay = 50 } = limits;
-    await this.db
-      .updateTable("orgs")
-      .set({ parallel_runs: parallelRuns, runs_per_day: runsPerDay })
-      .where("id", "=", key.orgId)
-      .execute();
-    return key;
+  key(orgName = "acme", { parallelRuns = 1, runsPerDay = 50 }: Partial<Limits> = {}) {
+    return limitedKey(this.db, orgName, { parallelRuns, runsPerDay }, this.clock.now);
   }
 
   /** Asks for a run as the HTTP face does; its processes are started once its caller `isTold` of it. */

@@ -32,7 +32,6 @@ export class MachineStarts {
   }
 
   ask(member: Member, server: number, wait: number, seconds: number): void {
-    this.#round.count("starts");
     const leaving = new AbortController();
     const asked: AskedStart = { leaving, outcome: undefined, done: Promise.resolve() };
     const name = `p${this.#asked.length}`;
@@ -46,7 +45,6 @@ export class MachineStarts {
     }).then((reply) => {
       if (reply?.status === 201) asked.outcome = startedSchema.parse(reply.body)["run-id"];
       if (reply?.status === 429) {
-        this.#round.count("refusals");
         asked.outcome = "refused";
       }
       if (reply === undefined) leaving.abort();

@@ -1,24 +1,18 @@
 import { isDeepStrictEqual } from "node:util";
-import * as z from "zod/mini";
 import { followLog } from "../../../src/client/follow/followLog.ts";
 import { PipelineError } from "../../../src/contract/errors.ts";
 import { isActive } from "../../../src/contract/runStatus.ts";
-import type { ChaosService, Member, Row } from "../chaosService.ts";
+import type { Member, Row } from "../chaosService.ts";
 import type { Round } from "../round.ts";
 
-const madeKey = z.object({ "key-id": z.string(), "api-key": z.string() });
-
-/** What replies have promised besides runs: how a run ended, what its log says, and that a key was revoked. */
+/** What replies have promised besides runs: how a run ended, and what its log says. */
 export class Promises {
   readonly #round: Round;
-  readonly #service: ChaosService;
   readonly #ends = new Map<string, string>();
   readonly #cancelling = new Set<string>();
   readonly #logs = new Map<string, { readonly member: Member; readonly entries: readonly unknown[] }>();
-  readonly #revoked = new Set<string>();
 
-  constructor(service: ChaosService, round: Round) {
-    this.#service = service;
+  constructor(round: Round) {
     this.#round = round;
   }
 
@@ -43,23 +37,6 @@ export class Promises {
     this.#logs.set(runId, { member, entries });
   }
 
-  /** Makes a key and revokes it; once that is answered, the key must be refused. */
-  async revoke(owner: Member): Promise<void> {
-    const ask = async (path: string, body: unknown): Promise<unknown> => {
-      const reply = await fetch(new URL(path, this.#service.url), {
-        method: "POST",
-        headers: { "x-api-key": owner.secret, "content-type": "application/json" },
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-        signal: this.#round.signal,
-      }).catch(() => undefined);
-      return reply?.ok ? reply.json().catch(() => undefined) : undefined;
-    };
-    const made = madeKey.safeParse(await ask("api/keys", { role: "viewer" }));
-    if (!made.success) return;
-    const { "key-id": id, "api-key": secret } = made.data;
-    if ((await ask(`api/keys/${id}/revoke`, undefined)) !== undefined) this.#revoked.add(secret);
-  }
-
   /** Checks what can be read without the service. */
   checkRows(rows: readonly Row[]): void {
     for (const { id, status, stopped_at } of rows) {
@@ -80,14 +57,6 @@ export class Promises {
     }
     for (const [runId, { member, entries }] of this.#logs) {
       this.#checkLog(entries, await this.#log(member, runId));
-    }
-    for (const secret of this.#revoked) {
-      const error = await this.#service
-        .client(secret)
-        .org(round.signal)
-        .catch((thrown: unknown) => thrown);
-      const isShut = error instanceof PipelineError && error.type === "unauthorized";
-      round.check(isShut, "a revoked key opens something", String(error));
     }
   }
 

@@ -36,8 +36,6 @@ const keptTexts = `(async () => {
 })()`;
 
 export interface WindowOptions extends Omit<ServedEditorOptions, "smoke"> {
-  /** Runs in the page before anything of VS Code does. */
-  readonly script?: string;
   /** The most that any part of the editor can log. */
   readonly logsAll?: boolean;
 }
@@ -53,7 +51,7 @@ export class EditorWindow implements AsyncDisposable {
 
   /** Opens a VS Code of its own in a browser and waits until its window shows. */
   static async start(
-    { script, logsAll = false, ...options }: WindowOptions,
+    { logsAll = false, ...options }: WindowOptions,
     signal: AbortSignal = new AbortController().signal,
   ): Promise<EditorWindow> {
     // The test driver would switch the toasts off.
@@ -61,7 +59,6 @@ export class EditorWindow implements AsyncDisposable {
       await ServedEditor.start({ extension: "package", ...options, smoke: false }, signal),
     );
     try {
-      if (script !== undefined) await window.page.addInitScript(script);
       await window.#open(logsAll ? { payload: JSON.stringify([["logLevel", "trace"]]) } : {});
       return window;
     } catch (error) {
@@ -92,9 +89,13 @@ export class EditorWindow implements AsyncDisposable {
     return this.#console.join("\n");
   }
 
-  /** Opens the workspace in one more window of this VS Code, as the same user. It closes with the first. */
-  async openAnother(): Promise<EditorWindow> {
+  /**
+   * Opens the workspace in one more window of this VS Code, as the same user. It closes with the first.
+   * @param script runs in the page before anything of VS Code does.
+   */
+  async openAnother(script?: string): Promise<EditorWindow> {
     const window = new EditorWindow(this.#editor, await this.page.context().newPage());
+    if (script !== undefined) await window.page.addInitScript(script);
     await window.#open();
     return window;
   }

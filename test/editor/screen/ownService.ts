@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { type Toolbox, toolbox } from "../../cli/toolbox.ts";
+import { programPipeline, untilCancelled, writePid } from "../../service/startedService.ts";
+import { TemporaryFolder } from "../../temporaryFolder.ts";
 import type { EditorWindow, WindowOptions } from "./editorWindow.ts";
 import { screen } from "./screen.ts";
-import { testWorkspace } from "./workspace.ts";
 
 export interface OwnService {
   /** The window that shows the workspace. */
@@ -19,7 +22,7 @@ export interface OwnService {
  * @param prepare says how the window is opened beyond that; it may put files into the workspace first.
  */
 export function ownService(
-  prepare: (workspace: string, held: AsyncDisposableStack) => Promise<WindowOptions> = async () => ({}),
+  prepare: (workspace: string, held: AsyncDisposableStack) => Promise<WindowOptions>,
 ): OwnService {
   let made: Pick<OwnService, "workspace" | "tool"> | undefined;
   const there = () => made ?? assert.fail("they are made before the first test");
@@ -44,4 +47,17 @@ export function ownService(
       return there().tool;
     },
   };
+}
+
+/** A workspace of a test's own: pipelines that end at once, that end only when cancelled, and one that is broken. */
+async function testWorkspace(): Promise<TemporaryFolder> {
+  const folder = await TemporaryFolder.make("pipeline-runs-workspace");
+  await mkdir(join(folder.path, "pipelines"));
+  const write = (name: string, text: string) =>
+    writeFile(join(folder.path, "pipelines", `${name}.yaml`), text);
+  await write("hello", programPipeline("console.log('hello')"));
+  await write("fails", programPipeline("console.log('it is broken'); process.exit(3)"));
+  await write("long", programPipeline(`${writePid} ${untilCancelled}`, "10m"));
+  await write("broken", "resources:\n  shell: { type: clii }\nsteps:\n  - use: shell\n    run: true\n");
+  return folder;
 }

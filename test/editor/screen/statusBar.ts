@@ -28,14 +28,14 @@ export class StatusBar {
   }
 
   /** Waits until the item reads as `pattern` wants, and returns what it reads. */
-  async waitForText(id: string, pattern: RegExp, milliseconds = patienceMilliseconds): Promise<string> {
-    const deadline = Date.now() + milliseconds;
+  async waitForText(id: string, pattern: RegExp): Promise<string> {
+    const deadline = Date.now() + patienceMilliseconds;
     for (;;) {
       const text = await this.text(id);
       if (pattern.test(text)) return text;
       if (Date.now() > deadline) {
         throw new Error(
-          `Waited ${milliseconds / 1000} s for the status item ${id} to read ${pattern}; it reads ${text}`,
+          `Waited ${patienceMilliseconds / 1000} s for the status item ${id} to read ${pattern}; it reads ${text}`,
         );
       }
       await this.#page.waitForTimeout(50);
@@ -58,14 +58,9 @@ export class StatusBar {
   }
 
   /** Waits for a message that stands in the status bar for some seconds only. */
-  async waitForMessage(pattern: RegExp, milliseconds?: number): Promise<void> {
+  async waitForMessage(pattern: RegExp): Promise<void> {
     const items = this.#page.locator(".statusbar-item");
-    await waitFor(
-      items.filter({ hasText: pattern }),
-      `a status message ${pattern}`,
-      () => textsOf(items),
-      milliseconds,
-    );
+    await waitFor(items.filter({ hasText: pattern }), `a status message ${pattern}`, () => textsOf(items));
   }
 
   async waitUntilGone(id: string): Promise<void> {

@@ -1,7 +1,7 @@
 import type { Locator, Page } from "playwright-core";
 import { placeOf, textsFromTop, textsOf, waitFor } from "./waitFor.ts";
 
-/** The text editor that shows now, as its user sees it: lines, squiggles, lenses, and what pops up beside the caret. */
+/** The text editor that shows now, as its user sees it: lines, squiggles and lenses. */
 export class TextEditor {
   readonly #page: Page;
   readonly #editor: Locator;
@@ -28,27 +28,12 @@ export class TextEditor {
     return (await textsFromTop(this.#editor.locator(".view-line"))).join("\n");
   }
 
-  /** Puts the caret behind a piece of the text. */
-  async clickBehind(text: string): Promise<void> {
-    await this.line(text).first().click();
-    await this.#page.keyboard.press("End");
-  }
-
   /** Follows the link in a line. The editor draws one anew when the pointer comes to it, so that a click on the element would miss it. */
   async followLink(line: Locator): Promise<void> {
     const { x, y, width, height } = await placeOf(line.locator("span.detected-link").first());
     await this.#page.keyboard.down("ControlOrMeta");
     await this.#page.mouse.click(x + width / 2, y + height / 2);
     await this.#page.keyboard.up("ControlOrMeta");
-  }
-
-  /** The row of what is suggested with exactly this label. */
-  async suggestion(label: string): Promise<Locator> {
-    const rows = this.#page.locator(".suggest-widget.visible .monaco-list-row");
-    const name = this.#page.locator(".label-name").getByText(label, { exact: true });
-    const row = rows.filter({ has: name });
-    await waitFor(row, `the suggestion ${label}`, () => textsOf(rows));
-    return row.first();
   }
 
   /** The line above the text that reads as `pattern` wants. */

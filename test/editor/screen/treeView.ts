@@ -18,9 +18,9 @@ export class TreeView {
   }
 
   /** Waits for a row that reads so. */
-  async waitForRow(text: string | RegExp, milliseconds?: number): Promise<Locator> {
+  async waitForRow(text: string | RegExp): Promise<Locator> {
     const all = this.pane.locator(".monaco-list-row");
-    await waitFor(this.row(text), `a row ${text}`, () => textsOf(all), milliseconds);
+    await waitFor(this.row(text), `a row ${text}`, () => textsOf(all));
     return this.row(text);
   }
 

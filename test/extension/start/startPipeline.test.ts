@@ -190,7 +190,7 @@ describe("starting a pipeline from the editor", () => {
 
   itOn(
     "posix",
-    "starts through the service's own tool where HTTP can't, and shows that tool's hints",
+    "[contract, The extension: start against a service…] starts through the service's own tool where HTTP can't, and shows that tool's hints",
     async () => {
       await using folder = await TemporaryFolder.make();
       const cliPath = join(folder.path, "cloud");

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import manifest from "../../../package.json" with { type: "json" };
+import type { Stream } from "../../../src/cli/terminal/terminal.ts";
 import { ServiceClient } from "../../../src/client/service/client.ts";
 import { PipelineError } from "../../../src/contract/errors.ts";
 import type { SessionState } from "../../../src/extension/session/sessionState.ts";
@@ -10,6 +11,7 @@ import { Waits } from "../../../src/extension/start/waits.ts";
 import { type RunTaskDeps, runTask } from "../../../src/extension/tasks/runTask.ts";
 import { ObservableValue } from "../../../src/extension/window/observable.ts";
 import { systemClock } from "../../../src/machine/clock.ts";
+import { Screen } from "../../cli/screen.ts";
 import { CountedFetch, drive } from "../../client/drive.ts";
 import { LoopbackService, orgOnWire, runOnWire, sendError, sendJson } from "../../client/loopbackService.ts";
 import { FakeClock } from "../../clock/fakeClock.ts";
@@ -25,7 +27,6 @@ import {
 import { memoryMemento } from "../memoryMemento.ts";
 import { answeringWindow, backButton } from "../start/answeringWindow.ts";
 import { namesOf } from "../start/namesOf.ts";
-import { readScreen } from "./terminalText.ts";
 
 const never = new AbortController().signal;
 
@@ -385,3 +386,31 @@ describe("a task that runs a pipeline", function () {
     assert(named.read.lines.includes("found"));
   });
 });
+
+const columns = 400;
+
+/** A task's stream whose lines a test reads as a person does: without colours, and without what was drawn over. */
+function readScreen() {
+  const screen = new Screen(columns);
+  let raw = "";
+  const write = (text: string): void => {
+    raw += text;
+    screen.write(text.replaceAll("\n", "\r\n"));
+  };
+  return {
+    stream: { isTTY: true, columns, rows: 24, write } satisfies Stream,
+    /** All that was written. */
+    get raw() {
+      return raw;
+    },
+    get lines() {
+      return linesOf(screen);
+    },
+  };
+}
+
+/** The lines that stand on a terminal. */
+function linesOf(screen: Screen): string[] {
+  const lines = screen.text.split("\n");
+  return lines.at(-1) === "" ? lines.slice(0, -1) : lines;
+}

@@ -70,3 +70,26 @@ export function startsAnswered(
 export function at(service: LoopbackService): Record<string, string> {
   return { PIPELINE_BASE_URL: service.origin, PIPELINE_API_KEY: givenKey };
 }
+
+/** One way in which a service may say that it makes no run. */
+export interface RefusalShape {
+  readonly name: string;
+  readonly status?: number;
+  readonly contentType?: string;
+  readonly body: string;
+}
+
+/** Sends a shape, with the headers besides; a `date` of "" sends none. */
+export function sendShape(
+  response: ServerResponse,
+  { status = 429, contentType = "application/json", body }: RefusalShape,
+  { date, ...headers }: Readonly<Record<string, string>> = {},
+): void {
+  if (date === "") response.sendDate = false;
+  response.writeHead(status, {
+    ...(contentType === "" ? {} : { "content-type": contentType }),
+    ...(date ? { date } : {}),
+    ...headers,
+  });
+  response.end(body);
+}

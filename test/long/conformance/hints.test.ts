@@ -4,10 +4,9 @@ import { delimiter, join } from "node:path";
 import { execa } from "execa";
 import { hurried } from "../../clock/preload.ts";
 import { programPipeline, untilCancelled } from "../../service/startedService.ts";
-import { at, startsAnswered } from "./givenService.ts";
+import { at, sendShape, startsAnswered } from "./givenService.ts";
 import { posixRowCase, rowCase } from "./row.ts";
 import { type ServedTool, servedTool } from "./servedTool.ts";
-import { sendShape } from "./shapes.ts";
 import { onlyObject, type Told } from "./watchedTool.ts";
 
 const usedUp = { name: "free-day", body: '{"error":"too-many-runs","scope":"free-day"}' };

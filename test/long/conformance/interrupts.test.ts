@@ -11,10 +11,9 @@ import { endProcess } from "../../endProcessesOf.ts";
 import { isAlive } from "../../isAlive.ts";
 import { programPipeline, untilCancelled, writePid, writtenPid } from "../../service/startedService.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
-import { at, givenService, startsAnswered } from "./givenService.ts";
+import { at, givenService, sendShape, startsAnswered } from "./givenService.ts";
 import { posixRow, posixRowCase } from "./row.ts";
 import { type Member, type ServedTool, servedTool } from "./servedTool.ts";
-import { sendShape } from "./shapes.ts";
 import type { Told } from "./watchedTool.ts";
 
 const id = "contract, The command-line tool: rule 9";

@@ -5,10 +5,9 @@ import { basename, join } from "node:path";
 import { readConnection } from "../../../src/machine/connectionFile.ts";
 import { isAlive } from "../../isAlive.ts";
 import { programPipeline, untilCancelled } from "../../service/startedService.ts";
-import { at, givenService, startsAnswered } from "./givenService.ts";
+import { at, givenService, sendShape, startsAnswered } from "./givenService.ts";
 import { row, rowCase } from "./row.ts";
 import { type Member, type ServedTool, servedTool } from "./servedTool.ts";
-import { sendShape } from "./shapes.ts";
 import { onlyObject, type Told, watchedTool } from "./watchedTool.ts";
 
 describe("conformance: the command-line tool", () => {

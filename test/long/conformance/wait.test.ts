@@ -2,10 +2,9 @@ import assert from "node:assert/strict";
 import { runOnWire, sendJson } from "../../client/loopbackService.ts";
 import { hurried } from "../../clock/preload.ts";
 import { programPipeline, untilCancelled } from "../../service/startedService.ts";
-import { at, startsAnswered } from "./givenService.ts";
+import { at, sendShape, startsAnswered } from "./givenService.ts";
 import { row, rowCase } from "./row.ts";
 import { type Member, type ServedTool, servedTool } from "./servedTool.ts";
-import { sendShape } from "./shapes.ts";
 import { onlyObject, type Told } from "./watchedTool.ts";
 
 const taken = { name: "org", body: '{"error":{"type":"too-many-runs","message":"taken","scope":"org"}}' };

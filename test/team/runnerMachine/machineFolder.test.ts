@@ -48,7 +48,7 @@ describe("the folder of a runner's machine", function () {
   });
 
   it("goes once what is left of its runs is ended, where a runner and its run's process were killed", async () => {
-    using service = await protocolServer();
+    await using service = await protocolServer();
     const options = { temporary: parent.path };
     const file = join(parent.path, "pids");
     service.offer("run_left", `trap '' TERM; echo $PPID $$ > ${file}; while :; do sleep 1; done`);

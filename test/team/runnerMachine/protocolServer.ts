@@ -1,5 +1,4 @@
-import { once } from "node:events";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { LoopbackService, sendJson } from "../../client/loopbackService.ts";
 import { runnerPath } from "../../service/programs.ts";
 import { runRunner } from "../../service/testRunner.ts";
 
@@ -21,25 +20,19 @@ export async function protocolServer(answer: (asked: Asked) => Answer | Promise<
     string,
     { readonly kind: string; readonly text?: string; readonly file?: string }[]
   >();
-  const server = createServer((request, response) => void handle(request, response));
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-
-  async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const pieces: Buffer[] = [];
-    for await (const piece of request) pieces.push(piece);
-    const text = Buffer.concat(pieces).toString();
-    const path = new URL(request.url ?? "", "http://x").pathname.split("/").slice(2);
-    const kind = kindOf(path);
+  const server = await LoopbackService.listen(async ({ path, body: text }, response) => {
+    const parts = new URL(path, "http://x").pathname.split("/").slice(2);
+    const kind = kindOf(parts);
     const body = kind === "artifact" ? { text } : JSON.parse(text);
-    const ask: Asked = { kind, runId: path[0] === "runs" ? path[1] : undefined, body };
+    const ask: Asked = { kind, runId: parts[0] === "runs" ? parts[1] : undefined, body };
     asked.push(ask);
     const replaced = await answer(ask);
+    // A reply that is cut is that of a request that was taken.
     const { status, body: reply } =
-      replaced === "cut" || replaced === undefined ? await usual(ask) : replaced;
-    if (replaced === "cut") request.socket.destroy();
-    else response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(reply));
-  }
+      replaced === undefined || replaced === "cut" ? await usual(ask) : replaced;
+    if (replaced === "cut") return void response.destroy();
+    sendJson(response, status, reply);
+  });
 
   async function usual({ kind, runId = "", body }: Asked): Promise<{ status: number; body?: unknown }> {
     switch (kind) {
@@ -66,12 +59,9 @@ export async function protocolServer(answer: (asked: Asked) => Answer | Promise<
     }
   }
 
-  const address = server.address();
-  if (address === null || typeof address === "string") throw new Error("it has no port");
-  const baseUrl = new URL(`http://127.0.0.1:${address.port}/`);
   return {
     /** Without the slash at its end. */
-    url: baseUrl.origin,
+    url: server.origin,
     asked,
     messages,
     /** Offers a run of shell steps. */
@@ -91,14 +81,11 @@ export async function protocolServer(answer: (asked: Asked) => Answer | Promise<
     },
     /** Runs a runner of it until one run is over, or the signal aborts. */
     run: (draining: AbortSignal, slots = 1, isOnce = true) =>
-      runRunner({ url: baseUrl.href, apiKey: "key-of-tests" }, draining, {
+      runRunner({ url: `${server.origin}/`, apiKey: "key-of-tests" }, draining, {
         program: { execPath: process.execPath, runnerPath, env: process.env },
         ...{ slots, isOnce },
       }),
-    [Symbol.dispose]() {
-      server.close();
-      server.closeAllConnections();
-    },
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   };
 }
 

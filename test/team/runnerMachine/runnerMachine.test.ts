@@ -23,7 +23,7 @@ describe("a runner's machine", function () {
 
   it("tells of a run once and in order, also where replies are lost", async () => {
     let count = 0;
-    using service = await protocolServer(({ kind }) => {
+    await using service = await protocolServer(({ kind }) => {
       if (kind !== "messages") return undefined;
       count += 1;
       writeFileSync(join(folder.path, `asked-${count}`), "");
@@ -130,7 +130,7 @@ describe("a runner's machine", function () {
   it("asks again for a run whose reply was lost, and names those that it has", async () => {
     let isLost = false;
     let offered: unknown;
-    using service = await protocolServer(({ kind, body: { runs } }) => {
+    await using service = await protocolServer(({ kind, body: { runs } }) => {
       if (kind !== "work") return undefined;
       if (!isLost) {
         isLost = true;
@@ -155,7 +155,7 @@ describe("a runner's machine", function () {
     const [begun, cleaning] = [join(folder.path, "begun"), join(folder.path, "cleaning")];
     const reason = { kind: "cancelled", by: "Alice" };
     let told = 0;
-    using service = await protocolServer(({ kind }) => {
+    await using service = await protocolServer(({ kind }) => {
       if (kind !== "heartbeat" || !existsSync(begun)) return undefined;
       if (existsSync(cleaning)) told += 1;
       const again = told > 2 ? { again: true } : {};
@@ -176,7 +176,7 @@ describe("a runner's machine", function () {
 
   it("ends a run that is gone without a word", async () => {
     const file = join(folder.path, "gone");
-    using service = await protocolServer(({ kind }) =>
+    await using service = await protocolServer(({ kind }) =>
       kind === "heartbeat" && existsSync(file)
         ? { status: 200, body: { stop: [], gone: ["run_1"] } }
         : undefined,
@@ -190,7 +190,7 @@ describe("a runner's machine", function () {
   it("ends a run whose messages are refused, and never begins it again", async () => {
     const file = join(folder.path, "refused");
     const conflict = { status: 409, body: { error: { type: "conflict", message: "not yours" } } };
-    using service = await protocolServer(({ kind }) => (kind === "messages" ? conflict : undefined));
+    await using service = await protocolServer(({ kind }) => (kind === "messages" ? conflict : undefined));
     const line = `echo $$ >> ${file}; exec sleep 1000`;
     service.offer("run_1", line);
     const draining = new AbortController();
@@ -215,7 +215,7 @@ describe("a runner's machine", function () {
     let elapsed = 0n;
     const { bigint } = process.hrtime;
     mock.method(process.hrtime, "bigint", () => bigint() + elapsed);
-    using service = await protocolServer(({ kind }) => {
+    await using service = await protocolServer(({ kind }) => {
       if (kind === "work") elapsed += 600_000_000n;
       return undefined;
     });
@@ -230,7 +230,7 @@ describe("a runner's machine", function () {
   });
 
   it("keeps its pace where the service holds nothing", async () => {
-    using service = await protocolServer(({ kind }) => (kind === "work" ? { status: 204 } : undefined));
+    await using service = await protocolServer(({ kind }) => (kind === "work" ? { status: 204 } : undefined));
     const draining = new AbortController();
     let pauses = 0;
     const clock: Clock = {
@@ -250,7 +250,7 @@ describe("a runner's machine", function () {
 
   it("drains without the end of a run whose lease is long over, since the service stays away", async () => {
     let isAway = false;
-    using service = await protocolServer(({ kind, body: { messages } }) => {
+    await using service = await protocolServer(({ kind, body: { messages } }) => {
       isAway ||= kind === "messages" && JSON.stringify(messages).includes('"step"');
       return isAway ? "cut" : undefined;
     });
@@ -265,7 +265,7 @@ describe("a runner's machine", function () {
 
   it("ends with the error when the service refuses its key", async () => {
     const refusal = { status: 403, body: { error: { type: "forbidden", message: "no runner's key" } } };
-    using service = await protocolServer(({ kind }) => (kind === "register" ? refusal : undefined));
+    await using service = await protocolServer(({ kind }) => (kind === "register" ? refusal : undefined));
     await assert.rejects(
       service.run(never),
       (error) => error instanceof PipelineError && error.type === "forbidden",

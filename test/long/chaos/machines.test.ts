@@ -1,15 +1,75 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { pick, type Round } from "../round.ts";
-import type { MachineAct } from "./acts.ts";
-import { MachineStarts } from "./machineStarts.ts";
-import { MachineTeam } from "./machineTeam.ts";
-import { RowChecks, watchOrder } from "./rowChecks.ts";
+import fc from "fast-check";
+import { MachineStarts } from "../../chaos/machines/machineStarts.ts";
+import { MachineTeam } from "../../chaos/machines/machineTeam.ts";
+import { RowChecks, watchOrder } from "../../chaos/machines/rowChecks.ts";
+import { itPlays, pick, type Round } from "../../chaos/round.ts";
+import { postgresFolder } from "../../postgres/installPostgres.ts";
+
+/** `which` and `server` are indexes, taken modulo the number of programs. */
+const which = fc.nat({ max: 1000 });
+const program = fc.constantFrom("server" as const, "runner" as const);
+
+/** One thing that happens to the servers, the runners, their database, the lines between them, or the starts of their orgs. */
+const act = fc.oneof(
+  {
+    weight: 12,
+    arbitrary: fc.record({
+      act: fc.constant("start" as const),
+      // Some orgs start so many runs that starts wait for each other and use up the day.
+      org: fc.oneof({ weight: 3, arbitrary: fc.nat({ max: 3 }) }, { weight: 2, arbitrary: which }),
+      server: which,
+      wait: fc.constantFrom(0, 5, 30),
+      times: fc.integer({ min: 1, max: 6 }),
+      seconds: fc.constantFrom(0.05, 0.3, 1),
+    }),
+  },
+  { weight: 3, arbitrary: fc.record({ act: fc.constant("cancel" as const), which, server: which }) },
+  { weight: 1, arbitrary: fc.record({ act: fc.constant("leave" as const), which }) },
+  { weight: 4, arbitrary: fc.record({ act: fc.constant("kill" as const), what: program, which }) },
+  { weight: 1, arbitrary: fc.record({ act: fc.constant("upgrade all" as const), what: program }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      act: fc.constant("suspend" as const),
+      what: program,
+      which,
+      seconds: fc.constantFrom(0.5, 25, 3, 12),
+    }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      act: fc.constant("break line" as const),
+      of: fc.constantFrom("runner" as const, "clients" as const, "database" as const),
+      which,
+      how: fc.constantFrom("cut" as const, "silent" as const),
+      seconds: fc.constantFrom(0, 25, 3, 12),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      act: fc.constant("set clock" as const),
+      what: program,
+      which,
+      hours: fc.integer({ min: -30, max: 30 }),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ act: fc.constant("restart database" as const) }) },
+  {
+    weight: 6,
+    arbitrary: fc.record({ act: fc.constant("pause" as const), seconds: fc.constantFrom(0.1, 0.5, 2) }),
+  },
+);
+
+type MachineAct = typeof act extends fc.Arbitrary<infer Act> ? Act : never;
 
 /** How long everything may take to come to rest, in milliseconds: a lease, a grace time, and what is left of the queue. */
 const restWithin = 120_000;
 
 /** Applies faults to a team's machines, and checks the invariants. */
-export class MachineChaos implements AsyncDisposable {
+class MachineChaos implements AsyncDisposable {
   readonly #round: Round;
   readonly #team: MachineTeam;
   readonly #starts: MachineStarts;
@@ -50,7 +110,6 @@ export class MachineChaos implements AsyncDisposable {
         this.#starts.leave(act.which);
         break;
       case "kill":
-        this.#round.count("kills");
         this.#program(act)?.signal("SIGKILL");
         break;
       case "upgrade all":
@@ -103,7 +162,6 @@ export class MachineChaos implements AsyncDisposable {
       );
     }
     const rows = await this.#checks.finish();
-    this.#round.count("runs", rows.length);
     this.#round.trace("ends", Object.fromEntries(ends(rows)));
     await this.#starts.finish(new Set(rows.map(({ id }) => id)));
   }
@@ -127,4 +185,23 @@ export class MachineChaos implements AsyncDisposable {
 function ends(rows: readonly { readonly status: string; readonly reason: string | null }[]) {
   const grouped = Map.groupBy(rows, ({ status, reason }) => (status === "lost" ? `lost: ${reason}` : status));
   return [...grouped].map(([end, { length }]) => [end, length] as const);
+}
+
+const native = postgresFolder();
+if (native !== undefined) {
+  describe("many servers and runners on one PostgreSQL", () => {
+    itPlays(
+      "keep every promise over kill -9, SIGSTOP and upgrades of any, broken lines, and crashes of the database",
+      {
+        name: "machines",
+        act,
+        mostActs: 60,
+        async play(planned, round) {
+          await using chaos = await MachineChaos.begin(native, round);
+          for (const one of round.acts(planned)) await chaos.make(one);
+          await chaos.finish();
+        },
+      },
+    );
+  });
 }

@@ -1,28 +1,97 @@
 import { setTimeout as pause } from "node:timers/promises";
+import fc from "fast-check";
 import { utcDay } from "../../../src/contract/day.ts";
+import { ChaosService, kill, type Member, type Row } from "../../chaos/chaosService.ts";
+import { checkAlways, checkCount, checkPlaceIsFree } from "../../chaos/invariants.ts";
+import { Promises } from "../../chaos/processes/promises.ts";
+import { StartRequests } from "../../chaos/processes/startRequests.ts";
+import { itPlays, pick, type Round } from "../../chaos/round.ts";
+import { ToolCalls } from "../../chaos/toolCalls.ts";
 import { isAlive } from "../../isAlive.ts";
 import { programPipeline, untilCancelled } from "../../service/startedService.ts";
 import { until } from "../../until.ts";
-import { type ChaosService, kill, type Member, type Row } from "../chaosService.ts";
-import { checkAlways, checkCount, checkPlaceIsFree } from "../invariants.ts";
-import { pick, type Round } from "../round.ts";
-import { StartRequests } from "../startRequests.ts";
-import { ToolCalls } from "../toolCalls.ts";
-import type { Act } from "./acts.ts";
-import { Promises } from "./promises.ts";
+
+/** Ignores SIGTERM, and so does the orphan that it leaves. */
+const stubborn = `process.on("SIGTERM", () => {});
+const child = "process.on('SIGTERM', () => {}); setInterval(() => {}, 1e6)";
+require("node:child_process").spawn(process.execPath, ["-e", child], { detached: true, stdio: "inherit" });
+${untilCancelled}`;
+
+const talking =
+  "let n = 0; setInterval(() => { console.log('line ' + n++); if (n > 60) process.exit(); }, 20);";
+
+const which = fc.nat(1000);
+
+/** The tool's commands that are called. */
+const toolCalls = ["run", "run long", "run --detach", "cancel", "cancel --mine", "list", "org"] as const;
+
+/** One thing that happens to the service, its runners and its callers. Numbers are indexes into what exists at that moment. */
+const act = fc.oneof(
+  {
+    weight: 8,
+    arbitrary: fc.record({
+      act: fc.constant("start" as const),
+      org: fc.nat(1),
+      pipeline: fc.constantFrom("quick", "quick", "long", "long", "talking", "stubborn"),
+      wait: fc.constantFrom(0, 2, 120),
+      times: fc.constantFrom(1, 1, 1, 4),
+    }),
+  },
+  { weight: 3, arbitrary: fc.record({ act: fc.constant("start again" as const), which }) },
+  { weight: 3, arbitrary: fc.record({ act: fc.constant("cancel" as const), which }) },
+  { weight: 1, arbitrary: fc.record({ act: fc.constant("leave" as const), which }) },
+  {
+    weight: 5,
+    arbitrary: fc.record({ act: fc.constant("tool" as const), call: fc.constantFrom(...toolCalls), which }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      act: fc.constant("signal tool" as const),
+      which,
+      signal: fc.constantFrom("SIGINT" as const, "SIGTERM" as const, "SIGKILL" as const, "SIGKILL" as const),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ act: fc.constant("kill service" as const) }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ act: fc.constant("stop service" as const), times: fc.constantFrom(1, 1, 2) }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      act: fc.constant("start service" as const),
+      killAfter: fc.option(fc.nat(900), { nil: undefined, freq: 3 }),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ act: fc.constant("kill runner" as const), which }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      act: fc.constant("freeze" as const),
+      what: fc.constantFrom("service" as const, "runner" as const),
+      which,
+      milliseconds: fc.nat(1500),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ act: fc.constant("read log" as const), which }) },
+  // Sometimes long enough for something to happen: the invariants hold at any moment.
+  { weight: 3, arbitrary: fc.record({ act: fc.constant("pause" as const), milliseconds: fc.nat(500) }) },
+);
+
+type Act = typeof act extends fc.Arbitrary<infer T> ? T : never;
 
 /** The free tier: what this machine's own org may. */
 const freeTier = { parallelRuns: 1, runsPerDay: 50 } as const;
 /** How long everything may take to come to rest, in milliseconds. */
-const restWithin = 90_000;
+const restWithin = 150_000;
 
 /** Applies the acts to a service, and checks the invariants after each. */
-export class ProcessChaos {
+class ProcessChaos {
   readonly #service: ChaosService;
   readonly #round: Round;
   readonly #members: readonly Member[];
   readonly #machine: Member;
-  readonly #owner: Member;
   readonly #startRequests: StartRequests;
   readonly #tools: ToolCalls;
   readonly #promises: Promises;
@@ -35,31 +104,18 @@ export class ProcessChaos {
       await service.member("two", { parallelRuns: 2, runsPerDay: 50 }),
     ];
     const machine = await service.member("This machine", freeTier);
-    return new ProcessChaos(
-      service,
-      round,
-      members,
-      machine,
-      await service.member("one", members[0]?.limits ?? freeTier, "owner"),
-    );
+    return new ProcessChaos(service, round, members, machine);
   }
 
-  private constructor(
-    service: ChaosService,
-    round: Round,
-    members: readonly Member[],
-    machine: Member,
-    owner: Member,
-  ) {
+  private constructor(service: ChaosService, round: Round, members: readonly Member[], machine: Member) {
     this.#service = service;
     this.#round = round;
     this.#members = members;
     this.#machine = machine;
-    this.#owner = owner;
     this.#startRequests = new StartRequests(round);
     const { environment, project: folder } = service;
     this.#tools = new ToolCalls({ round, environment, folder, rows: () => service.rows() });
-    this.#promises = new Promises(service, round);
+    this.#promises = new Promises(round);
   }
 
   get #everyone(): readonly Member[] {
@@ -98,7 +154,6 @@ export class ProcessChaos {
       case "signal tool": {
         const call = pick(this.#tools.living, act.which);
         if (call === undefined) break;
-        if (act.signal === "SIGKILL") this.#round.count("kills");
         this.#tools.signal(call, act.signal);
         break;
       }
@@ -112,15 +167,13 @@ export class ProcessChaos {
         break;
       }
       case "start service":
-        if (act.killAfter !== undefined) this.#round.count("kills");
-        await service.start(act);
+        await service.start(act.killAfter);
         break;
       case "kill runner": {
         const pid = pick(await this.#active(), act.which)?.runner_pid;
         if (typeof pid !== "number") break;
         kill(pid, "SIGKILL");
         this.#wasKilled = true;
-        this.#round.count("kills");
         break;
       }
       case "freeze": {
@@ -129,9 +182,6 @@ export class ProcessChaos {
         if (pid !== undefined) this.#freeze(pid, act.milliseconds);
         break;
       }
-      case "revoke":
-        await this.#promises.revoke(this.#owner);
-        break;
       case "read log": {
         const run = pick(await service.rows(), act.which);
         const member = this.#everyone.find(({ orgId }) => orgId === run?.org_id);
@@ -170,7 +220,6 @@ export class ProcessChaos {
     };
     if (!(await round.comesToRest("it doesn't come to rest", restWithin, look))) return;
     const rows = await checkAlways(service, this.#everyone, round);
-    round.count("runs", rows.length);
     round.checkSame([...(await service.runsWithProcesses())], [], "processes outlive their runs");
     this.#startRequests.check(rows);
     const today = rows.filter(
@@ -221,7 +270,6 @@ export class ProcessChaos {
     const pid = await service.livingPid();
     if (pid === undefined) return;
     kill(pid, "SIGKILL");
-    this.#round.count("kills");
     this.#wasKilled = true;
     await until(async () => !isAlive(pid));
     const killedAt = Date.now();
@@ -264,3 +312,22 @@ export class ProcessChaos {
     kill(pid, "SIGCONT");
   }
 }
+
+describe("a service, its runners and the tool", () => {
+  itPlays("keep every promise over kill -9, signals and stops of each at any point", {
+    name: "processes",
+    act,
+    mostActs: 40,
+    async play(planned, round) {
+      await using service = await ChaosService.begin(round);
+      await service.write("quick", programPipeline("console.log('quick')"));
+      await service.write("long", programPipeline(untilCancelled, "5s"));
+      await service.write("talking", programPipeline(talking, "5s"));
+      await service.write("stubborn", programPipeline(stubborn, "5s"));
+      await service.ensure();
+      const chaos = await ProcessChaos.begin(service, round);
+      for (const one of round.acts(planned)) await chaos.make(one);
+      await chaos.finish();
+    },
+  });
+});

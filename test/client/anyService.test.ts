@@ -1,9 +1,20 @@
+import assert from "node:assert/strict";
 import type { ServerResponse } from "node:http";
 import * as fc from "fast-check";
-import { ServiceClient } from "../../../src/client/service/client.ts";
-import { FakeClock } from "../../clock/fakeClock.ts";
-import { CountedFetch, drive } from "../drive.ts";
-import { type Asked, LoopbackService, orgOnWire, runOnWire, sendJson, testKey } from "../loopbackService.ts";
+import { followRun } from "../../src/client/follow/followRun.ts";
+import { listRuns } from "../../src/client/follow/listRuns.ts";
+import { registerProject } from "../../src/client/project.ts";
+import { ServiceClient } from "../../src/client/service/client.ts";
+import { AbsentEndpoint, LostStart } from "../../src/client/service/replyErrors.ts";
+import { cancelEach, myActiveRuns } from "../../src/client/start/cancelRuns.ts";
+import { slotHolders } from "../../src/client/start/slotHolders.ts";
+import { startRun } from "../../src/client/start/startRun.ts";
+import { PipelineError } from "../../src/contract/errors.ts";
+import { quotaText } from "../../src/contract/limits.ts";
+import { Session } from "../../src/extension/session/session.ts";
+import { FakeClock } from "../clock/fakeClock.ts";
+import { CountedFetch, drive } from "./drive.ts";
+import { type Asked, LoopbackService, orgOnWire, runOnWire, sendJson, testKey } from "./loopbackService.ts";
 
 /** What of a run is told: what is given, all that is ours, or what nobody knows and in the wrong types. */
 const shape = fc.constantFrom("given", "without actor", "all", "odd");
@@ -60,7 +71,7 @@ const status = fc.constantFrom("running", "cancelling", "succeeded", "failed", "
 const start = fc.oneof({ weight: 3, arbitrary: way }, lost, refused);
 
 /** A service that has the given endpoints, and each of ours in some way. */
-export const anyServices = fc.record({
+const anyServices = fc.record({
   used: fc.nat({ max: 2000 }),
   perDay: fc.nat({ max: 2000 }),
   me: id,
@@ -80,13 +91,13 @@ export const anyServices = fc.record({
   chooses: fc.boolean(),
   extra: fc.jsonValue(),
 });
-export type AnyService = Drawn<typeof anyServices>;
+type AnyService = Drawn<typeof anyServices>;
 type Way = Drawn<typeof start>;
 
 const { SERVICES = "30", SEED = String(Date.now() % 2 ** 31) } = process.env;
 
 /** 30 services in `npm test`, 1000 in `npm run fuzz`; `SEED=<n>` tries those of a run before. */
-export const generated = {
+const generated = {
   text: `${SERVICES} of them, seed ${SEED}`,
   parameters: { numRuns: Number(SERVICES), seed: Number(SEED) },
 };
@@ -99,7 +110,7 @@ interface KnownRun {
 }
 
 /** Such a service on loopback, what became of its runs, and a client whose time passes by itself. */
-export class ServedAny implements AsyncDisposable {
+class ServedAny implements AsyncDisposable {
   readonly clock = new FakeClock();
   readonly counted = new CountedFetch();
   /** The ids of the runs that it was told to cancel. */
@@ -329,3 +340,131 @@ export class ServedAny implements AsyncDisposable {
 
 /** Those of the statuses above that hold a slot: what isn't known does until the run has a time of its end. */
 const inWork: ReadonlySet<string> = new Set(["running", "cancelling", "queued"]);
+
+const never = new AbortController().signal;
+const second = 1000;
+
+/** Holds for any service: what `tried` finds, and that nothing was sent elsewhere nor the key told in an error. */
+async function forAny(tried: (served: ServedAny, any: AnyService) => Promise<unknown>): Promise<void> {
+  await fc.assert(
+    fc.asyncProperty(anyServices, async (any) => {
+      await using served = await ServedAny.listen(any);
+      const error = await tried(served, any);
+      assert.equal(served.elsewhere.asked.length, 0, "something was sent elsewhere");
+      if (error === undefined) return;
+      assert(error instanceof PipelineError, String(error));
+      assert(!`${error.message} ${error.next}`.includes(testKey), "the key is told");
+    }),
+    generated.parameters,
+  );
+}
+
+describe(`any service that has what is given (${generated.text})`, function () {
+  this.timeout(600_000);
+
+  it("has its number shown, whatever it has of ours", async () => {
+    await forAny(async (served, { used, perDay }) => {
+      const { value, took } = await served.settled(served.persistent.org(never));
+      assert.equal(value && quotaText(value), `${used} of ${perDay} runs used today`);
+      assert.equal(took, 0);
+      return undefined;
+    });
+  });
+
+  it("has no run that was started told as not started, nor followed beyond its end", async () => {
+    await forAny(async (served, { end, ways }) => {
+      await served.settled(registerProject(served.persistent, { name: "p", root: "/p" }, never));
+      const deps = { client: served.persistent, onWaiting: () => {}, patienceSeconds: 120 };
+      const start = await served.settled(startRun({ pipeline: "nightly" }, deps, never));
+      assert(start.took <= 200 * second, `the start took ${start.took} ms`);
+      assert(served.starts <= 1);
+      if (start.value?.kind !== "started") {
+        const isDoubt = start.error instanceof LostStart;
+        if (served.starts > 0) assert(isDoubt, `told as not started: ${start.error}`);
+        assert.equal(start.value?.kind === "refused", ways.start.kind === "refused");
+        return start.error;
+      }
+      assert.equal(served.starts, 1);
+      const { run } = start.value;
+      assert.equal(run.runId, served.startedRun?.id);
+      assert.equal(run.pipeline, "nightly");
+      const followed = await served.settled(followRun(served.persistent, run, () => {}, never));
+      assert(followed.took <= end.after + 150 * second, `the following took ${followed.took} ms`);
+      if (followed.value !== undefined) assert.equal(followed.value.status, served.startedRun?.status);
+      else assert(followed.error instanceof AbsentEndpoint, String(followed.error));
+      return followed.error;
+    });
+  });
+
+  it("has nothing cancelled that isn't one's own, and all that is where it tells of it", async () => {
+    await forAny(async (served, { ways, before }) => {
+      const { mine } = served;
+      const listed = await served.settled(myActiveRuns(served.persistent, never));
+      assert(listed.took <= 100 * second);
+      if (listed.value === undefined) {
+        assert(listed.error instanceof AbsentEndpoint, String(listed.error));
+        return listed.error;
+      }
+      const runIds = listed.value.mine.map(({ runId }) => runId);
+      await served.settled(cancelEach(served.persistent, runIds, never));
+      const tellsActors = ways.list.kind === "there" && ways.list.shape !== "without actor";
+      assert.deepEqual(served.cancelled.toSorted(), tellsActors ? mine.toSorted() : []);
+      if (!tellsActors) assert(listed.value.nobodys.length <= before.length);
+      return undefined;
+    });
+  });
+
+  it("has a cancel by id done, and lists and holders that fail within their time", async () => {
+    await forAny(async (served, { before }) => {
+      for (const { id } of before) {
+        const { value } = await served.settled(served.persistent.cancel(id, never));
+        assert.deepEqual(value, { runId: id, status: "cancelled" });
+      }
+      const holders = await served.settled(slotHolders(served.client, never));
+      assert(holders.took <= 10 * second && holders.error === undefined);
+      const listed = await served.settled(listRuns(served.persistent, { statuses: [], limit: 20 }, never));
+      assert(listed.took <= 100 * second);
+      return listed.error;
+    });
+  });
+});
+
+describe(`the window's connection to any service that has what is given (${generated.text})`, function () {
+  this.timeout(600_000);
+
+  it("shows its number at once, and still does after ten minutes, however its events fail", async () => {
+    await fc.assert(
+      fc.asyncProperty(anyServices, async (any) => {
+        await using served = await ServedAny.listen(any);
+        const { clock, counted, service } = served;
+        const session = new Session({
+          target: () => ({ kind: "remote", baseUrl: new URL(`${service.origin}/`) }),
+          keys: { get: async () => testKey },
+          embedded: () => assert.fail("no embedded service is wanted here"),
+          log: { info: () => {}, warn: () => {} },
+          random: () => 0.5,
+          clock,
+          fetch: counted.fetch,
+        });
+        using _ = { [Symbol.dispose]: () => session.dispose() };
+        const shown = () => {
+          const { value } = session.state;
+          return value.kind === "live" ? value.org.usage.runsToday : value.kind;
+        };
+        const live = new Promise<void>((resolve) => {
+          session.state.observe(({ kind }) => kind === "live" && resolve());
+        });
+        session.watch();
+        const { took } = await served.settled(live);
+        assert.equal(took, 0);
+        assert.equal(shown(), any.used);
+        const seen = new Set<unknown>();
+        session.state.observe(() => seen.add(shown()));
+        await served.settled(clock.sleep(600_000, new AbortController().signal));
+        assert.deepEqual([...seen], [any.used]);
+        assert.equal(served.elsewhere.asked.length, 0);
+      }),
+      generated.parameters,
+    );
+  });
+});

@@ -1,7 +1,7 @@
-import type { StartAttempt } from "../../src/client/service/client.ts";
-import { PipelineError } from "../../src/contract/errors.ts";
-import type { Member, Row } from "./chaosService.ts";
-import type { Round } from "./round.ts";
+import type { StartAttempt } from "../../../src/client/service/client.ts";
+import { PipelineError } from "../../../src/contract/errors.ts";
+import type { Member, Row } from "../chaosService.ts";
+import type { Round } from "../round.ts";
 
 /** A start that was asked for over HTTP, perhaps more than once. */
 interface AskedStart {
@@ -52,7 +52,6 @@ export class StartRequests {
 
   ask(request: AskedStart, waitSeconds: number): void {
     request.asked += 1;
-    this.#round.count("starts");
     const answer: Promise<void> = this.#ask(request, waitSeconds).finally(() => this.#open.delete(answer));
     this.#open.add(answer);
   }
@@ -79,7 +78,6 @@ export class StartRequests {
       this.#round.trace(`${idempotencyKey}: started`, attempt.run.runId);
     } else {
       request.refused.add(attempt.refusal.scope);
-      this.#round.count("refusals");
       this.#round.trace(`${idempotencyKey}: refused`, attempt.refusal);
     }
   }
