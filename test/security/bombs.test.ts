@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { brotliCompressSync, gzipSync } from "node:zlib";
 import { eventStream } from "../../src/client/follow/events.ts";
 import { ServiceClient } from "../../src/client/service/client.ts";
-import { straight } from "../../src/runner/http/connection.ts";
+import { Connection } from "../../src/runner/http/connection.ts";
 import { HttpSession } from "../../src/runner/http/httpSession.ts";
 import { largestReply, sendRequest } from "../../src/runner/http/sendRequest.ts";
 
@@ -43,12 +43,13 @@ describe("an answer that unpacks to far more than was sent", function () {
   for (const encoding of ["gzip", "br"]) {
     it(`is read to its bound, however small it was packed: a step's reply, ${encoding}`, async () => {
       await using server = await bombing(encoding);
+      await using connection = new Connection();
       const request = { method: "GET", url: server.url, headers: {}, body: undefined };
       const before = process.memoryUsage.rss();
       const sent = await sendRequest(
         { ...request, redirects: 10 },
         {
-          connection: straight,
+          connection,
           session: new HttpSession(),
           onRedirect: () => {},
           isEnough: () => false,

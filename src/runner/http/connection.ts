@@ -14,17 +14,51 @@ import { isOwnOrigin } from "./request.ts";
 /** Only the step's own timeout applies. */
 export const unlimited = { connectTimeout: 0, headersTimeout: 0, bodyTimeout: 0 };
 
-/** How the servers of a step are reached. */
-export interface Connection {
-  /** Makes what sends to an origin. Its caller destroys it. */
+/** A server may close a connection that nobody uses; few do so within a second. In milliseconds. */
+const idle = 1000;
+const options = { ...unlimited, connections: 1, keepAliveTimeout: idle, keepAliveMaxTimeout: idle };
+
+/** How the servers of a resource are reached. */
+interface Route {
+  /** Makes what sends to an origin. */
   readonly dispatcherFor: (url: URL) => Dispatcher;
   /** What is connected to, for a message: the host, a proxy, or where `connect-to` leads. */
   readonly peerOf: (url: URL) => Peer;
 }
 
-/** Any server, straight. */
-export const straight: Connection = {
-  dispatcherFor: () => new Agent({ ...unlimited, allowH2: true }),
+/** The connections of a resource, which its next steps use again. */
+export class Connection implements AsyncDisposable {
+  readonly peerOf: Route["peerOf"];
+  readonly #make: Route["dispatcherFor"];
+  readonly #dispatchers = new Map<string, Dispatcher>();
+
+  /** @param route left out, any server is reached straight. */
+  constructor({ dispatcherFor, peerOf }: Route = straight) {
+    this.#make = dispatcherFor;
+    this.peerOf = peerOf;
+  }
+
+  /** @returns undefined where nothing was sent to the origin before. */
+  used({ origin }: URL): Dispatcher | undefined {
+    return this.#dispatchers.get(origin);
+  }
+
+  /** What sends to an origin by a new connection, which takes the place of those before. */
+  fresh(url: URL): Dispatcher {
+    void this.used(url)?.destroy();
+    const made = this.#make(url);
+    this.#dispatchers.set(url.origin, made);
+    return made;
+  }
+
+  /** Also aborts connections that are still being opened. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all([...this.#dispatchers.values()].map((dispatcher) => dispatcher.destroy()));
+  }
+}
+
+const straight: Route = {
+  dispatcherFor: () => new Agent({ ...options, allowH2: true }),
   peerOf: (url) => url,
 };
 
@@ -32,7 +66,7 @@ export const straight: Connection = {
  * Reads what a step's connections need of the project's files.
  * @throws StepFault when a file or an address can't be used.
  */
-export async function connectionOf({ connection, address }: HttpStep, root: string): Promise<Connection> {
+export async function routeOf({ connection, address }: HttpStep, root: string): Promise<Route> {
   const { proxy, connectTo } = connection;
   const tls = await readTls(connection.tls, root);
   const optionsFor = (url: URL) => ({ ...tls.all, ...(isOwnOrigin(address.base, url) ? tls.own : {}) });
@@ -43,7 +77,7 @@ export async function connectionOf({ connection, address }: HttpStep, root: stri
     return {
       dispatcherFor: (url) =>
         new ProxyAgent({
-          ...unlimited,
+          ...options,
           uri: proxy,
           allowH2: true,
           requestTls: optionsFor(url),
@@ -59,7 +93,7 @@ export async function connectionOf({ connection, address }: HttpStep, root: stri
   return {
     dispatcherFor: (url) =>
       new Agent({
-        ...unlimited,
+        ...options,
         connect: connectorTo(connectTarget(connectTo, url), url, optionsFor(url), root),
       }),
     peerOf: (url) => {

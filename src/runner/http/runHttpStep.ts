@@ -8,7 +8,7 @@ import { maskedValue } from "../mask/maskedValue.ts";
 import { searchFor } from "../output/textSearch.ts";
 import { asJson, describeMismatches, showValue } from "../step/jsonMismatches.ts";
 import { failed, type StepContext, StepFault, type StepOutcome, succeeded } from "../step/stepContext.ts";
-import { connectionOf } from "./connection.ts";
+import { Connection, routeOf } from "./connection.ts";
 import { httpResult } from "./httpResult.ts";
 import { HttpSession } from "./httpSession.ts";
 import type { SchemaCheck } from "./jsonSchema.ts";
@@ -32,7 +32,12 @@ async function runRequest(
   request: HttpRequest,
 ): Promise<StepOutcome> {
   const { log, mask, results, shared, signal, root } = stepContext;
-  const connection = await connectionOf(step, root);
+  const which = JSON.stringify([step.use, step.address.base, step.connection]);
+  const connection = await shared.get(
+    Connection,
+    which,
+    async () => new Connection(await routeOf(step, root)),
+  );
   const schema = await schemaOf(step, root);
   const api = await apiOf(step, request, stepContext);
   const base = step.address.base ?? "";

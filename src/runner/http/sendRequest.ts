@@ -67,45 +67,14 @@ const mostOfRedirect = { bytes: 64 * 1024, milliseconds: 200 } as const;
  * @throws what `timeout` was aborted with before a reply began, and what `signal` was aborted with.
  */
 export async function sendRequest(first: HttpRequest, deps: SendDeps, signal: AbortSignal): Promise<Sent> {
-  const dispatchers = new Map<string, Dispatcher>();
-  const dispatcherFor = (url: URL) => {
-    const found = dispatchers.get(url.origin) ?? deps.connection.dispatcherFor(url);
-    dispatchers.set(url.origin, found);
-    return found;
-  };
-  try {
-    return await follow(first, dispatcherFor, deps, signal);
-  } finally {
-    // Also aborts connections that are still being opened.
-    for (const dispatcher of dispatchers.values()) void dispatcher.destroy();
-  }
-}
-
-async function follow(
-  first: HttpRequest,
-  dispatcherFor: Connection["dispatcherFor"],
-  deps: SendDeps,
-  signal: AbortSignal,
-): Promise<Sent> {
   const ending = AbortSignal.any([deps.timeout, signal]);
   let request = first;
   for (let redirects = 0; ; redirects += 1) {
-    const { url, method } = request;
-    const dispatcher = dispatcherFor(url);
+    const { url } = request;
     const peer = deps.connection.peerOf(url);
     let response: Dispatcher.ResponseData;
     try {
-      response = await send(url.href, {
-        method,
-        headers: await headersOf(request, deps.session),
-        body: request.body?.open() ?? null,
-        dispatcher:
-          method === "HEAD"
-            ? dispatcher
-            : dispatcher.compose(interceptors.decompress({ skipErrorResponses: false })),
-        signal: ending,
-        ...unlimited,
-      });
+      response = await sendOnce(request, deps, ending);
     } catch (error) {
       ending.throwIfAborted();
       return { kind: "none", problem: describeConnectionProblem(url, error, peer) };
@@ -128,6 +97,41 @@ async function follow(
     request = redirected(request, status, next);
     deps.onRedirect({ status, next: request });
   }
+}
+
+/** What may be done a second time without harm, as HTTP has it. */
+const isRepeatable = (method: string) => method !== "POST" && method !== "PATCH";
+
+/**
+ * A connection may be used again, and its server may have closed it just then: a request that may be repeated is sent once
+ * more by a new one. Any other has a new one at once.
+ */
+async function sendOnce(
+  request: HttpRequest,
+  { connection, session }: Pick<SendDeps, "connection" | "session">,
+  signal: AbortSignal,
+): Promise<Dispatcher.ResponseData> {
+  const { url, method, body } = request;
+  const headers = await headersOf(request, session);
+  const by = (dispatcher: Dispatcher) =>
+    send(url.href, {
+      method,
+      headers,
+      body: body?.open() ?? null,
+      dispatcher:
+        method === "HEAD"
+          ? dispatcher
+          : dispatcher.compose(interceptors.decompress({ skipErrorResponses: false })),
+      signal,
+      ...unlimited,
+    });
+  const used = isRepeatable(method) ? connection.used(url) : undefined;
+  if (used === undefined) return by(connection.fresh(url));
+  return by(used).catch((error: unknown) => {
+    if (signal.aborted || !["ECONNRESET", "EPIPE", "UND_ERR_SOCKET"].includes(causeOf(error).code ?? ""))
+      throw error;
+    return by(connection.fresh(url));
+  });
 }
 
 /** The headers as they are sent: with the session's cookies, of which one that is written goes first. */

@@ -3,6 +3,7 @@ import { writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { createSecureServer as createHttp2Server } from "node:http2";
 import { createServer as createSecureServer } from "node:https";
+import type { Socket } from "node:net";
 import { join } from "node:path";
 import type { TLSSocket } from "node:tls";
 import { certificate } from "../../certificate.ts";
@@ -38,6 +39,51 @@ describe("how an http step reaches its server", function () {
         },
       ),
     );
+
+  it("uses a connection again but for what may not be repeated, and repeats what its server closes just then", async () => {
+    const asked: string[] = [];
+    const sockets: Socket[] = [];
+    const counts: number[] = [];
+    await using server = await Listening.of(
+      createServer(({ method, url, socket }, response) => {
+        if (!sockets.includes(socket)) sockets.push(socket);
+        const at = sockets.indexOf(socket);
+        counts[at] = (counts[at] ?? 0) + 1;
+        asked.push(`${method} ${at + 1}.${counts[at]}`);
+        if (url === "/closes" && counts[at] > 1) socket.destroy();
+        else response.end();
+      }),
+    );
+    const steps = [
+      { get: "/" },
+      { get: "/" },
+      { get: "/closes" },
+      { post: "/" },
+      { get: "/" },
+      { put: "/closes" },
+    ];
+    assert.deepEqual(
+      await ask({ "base-url": `http://${server.host}` }, ...steps),
+      steps.map(() => undefined),
+    );
+    assert.deepEqual(asked, [
+      "GET 1.1",
+      "GET 1.2",
+      "GET 1.3",
+      "GET 2.1",
+      "POST 3.1",
+      "GET 3.2",
+      "PUT 3.3",
+      "PUT 4.1",
+    ]);
+    const [, message] = await ask(
+      { "base-url": `http://${server.host}` },
+      { get: "/" },
+      { post: "/closes" },
+      { get: "/" },
+    );
+    assert.equal(message, undefined, "a new connection");
+  });
 
   it("trusts an authority of the project, and proves who it is to its own origin alone", async () => {
     await using other = await secure();

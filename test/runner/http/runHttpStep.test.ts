@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createServer, type IncomingMessage, type RequestListener, type Server } from "node:http";
 import { createServer as createTcpServer, type Socket, type Server as TcpServer } from "node:net";
-import { straight } from "../../../src/runner/http/connection.ts";
+import { Connection } from "../../../src/runner/http/connection.ts";
 import { HttpSession } from "../../../src/runner/http/httpSession.ts";
 import { runHttpStep } from "../../../src/runner/http/runHttpStep.ts";
 import { describeConnectionProblem, sendRequest } from "../../../src/runner/http/sendRequest.ts";
@@ -473,10 +473,11 @@ describe("an http step", function () {
     }
     const pieces: string[] = [];
     const signal = new AbortController().signal;
+    await using connection = new Connection();
     await sendRequest(
       { method: "GET", url: new URL(base), headers: {}, body: undefined, redirects: 10 },
       {
-        connection: straight,
+        connection,
         session: new HttpSession(),
         onRedirect: () => {},
         isEnough: (piece) => pieces.push(piece) < 0,
