@@ -351,7 +351,7 @@ describe("a broken pipeline file", () => {
       "4:49: `ready` needs `port`, `output` or `http`",
       "5:33: `ready` has no `prot`; did you mean `port`?",
       "6:43: only a program with `background: true` is waited for like this",
-      "7:36: expected a boolean",
+      "7:36: expected true or false",
     ],
     [
       "with an input that is no text, and a shell's time that is none",

@@ -34,7 +34,8 @@ export class RunOutput {
   readonly #logUse: LogUse = { bytes: 0 };
   readonly #logs: StepLogWriter[] = [];
   readonly #lasting: Promise<void>[] = [];
-  readonly #saving: Promise<void>[] = [];
+  /** Files that are being written, one after the other. */
+  #saving = Promise.resolve();
   #artifactBytes = 0;
 
   constructor(deps: RunOutputDeps) {
@@ -75,7 +76,7 @@ export class RunOutput {
           this.#deps.send([{ kind: "artifact", index, at, name, file, mediaType, bytes: bytes.length }]);
         };
         // The next step need not wait for the disk.
-        this.#saving.push(save());
+        this.#saving = this.#saving.then(save);
       },
       flush: () => log.flush(),
     };
@@ -87,7 +88,7 @@ export class RunOutput {
       Promise.all(this.#lasting),
       pause(finalOutputMilliseconds, undefined, { ref: false }),
     ]);
-    await Promise.all(this.#saving);
+    await this.#saving;
     for (const log of this.#logs) log.flush();
   }
 

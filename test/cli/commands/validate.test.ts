@@ -179,10 +179,10 @@ describe("pipeline validate", () => {
   itOn("posix", "tells of files that can't be read as it does of others: a pipe, one too large", async () => {
     await using tool = await toolbox();
     await execa("mkfifo", [join(tool.project, "pipelines", "pipe.yaml")]);
-    await tool.write("large", "#".repeat(70_000));
+    await tool.write("large", "#".repeat(1024 * 1024 + 1));
     const { exitCode, stdout } = await tool.call(["validate"]);
     assert.equal(exitCode, 1);
-    assert.match(stdout, /large\.yaml:1:1: the file is larger than 64 KiB/);
+    assert.match(stdout, /large\.yaml:1:1: the file is larger than 1 MiB/);
     assert.match(stdout, /pipe\.yaml:1:1: this is no plain file/);
   });
 });

@@ -177,7 +177,6 @@ describe("what is suggested in a pipeline file", () => {
       "url",
       "title",
       "text",
-      "outcome",
       "time",
       "attempts",
     ],

@@ -17,6 +17,7 @@ describe("the record of a run", () => {
     await first.saveArtifact({ name: "a.txt", mediaType: "text/plain", content: "my s3cr3t, ä" });
     await first.saveArtifact({ name: "a.txt", mediaType: "text/plain", content: Buffer.from([0xff]) });
     await record.step(1).saveArtifact({ name: "s3cr3t.txt", mediaType: "text/plain", content: "" });
+    await record.end();
     assert.deepEqual(
       artifacts().map(({ index, name, file, bytes }) => [index, name, file, bytes]),
       [

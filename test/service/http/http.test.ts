@@ -231,7 +231,7 @@ describe("the embedded service over HTTP", () => {
     await symlink("/dev/zero", place("zero.yaml"));
     await symlink("loop.yaml", place("loop.yaml"));
     await mkdir(place("folder.yaml"));
-    await service.write("huge", "#".repeat(300_000));
+    await service.write("huge", "#".repeat(1024 * 1024 + 1));
     const { pipelines } = await client.pipelines(service.project.name, never);
     assert.deepEqual(
       pipelines.filter(({ problem }) => problem === undefined).map(({ name }) => name),
@@ -241,7 +241,7 @@ describe("the embedded service over HTTP", () => {
       pipelines.find(({ name }) => name === "a")?.problem ?? "",
       /a\.yaml:1:1: this is no plain file/,
     );
-    assert.match(pipelines.find(({ name }) => name === "huge")?.problem ?? "", /larger than 64 KiB/);
+    assert.match(pipelines.find(({ name }) => name === "huge")?.problem ?? "", /larger than 1 MiB/);
   });
 
   it("gives the second folder of one name a name of its own, and keeps it", async () => {
