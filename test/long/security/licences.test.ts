@@ -57,14 +57,15 @@ function manifestOf(folder: string) {
   return packageSchema.parse(JSON.parse(readFileSync(join(folder, "package.json"), "utf8")));
 }
 
-/** Long texts of a package's programs, which survive being made small. */
+/** Sentences of a package's programs, which survive being made small; a single word may be one of Node's names. */
 function tellingTexts(folder: string): Set<string> {
   const texts = new Set<string>();
   for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
     if (!entry.isFile() || !/\.[cm]?js$/.test(entry.name)) continue;
     if (/node_modules|test|bench/.test(entry.parentPath.slice(folder.length))) continue;
     const source = readFileSync(join(entry.parentPath, entry.name), "utf8");
-    for (const [, text = ""] of source.matchAll(/["'`]([A-Za-z][\w ,.:-]{11,80})["'`]/g)) texts.add(text);
+    for (const [, text = ""] of source.matchAll(/["'`]([A-Za-z][\w,.:-]* [\w ,.:-]{8,80})["'`]/g))
+      texts.add(text);
   }
   return texts;
 }
