@@ -19,7 +19,7 @@ function addList(runs: ToolCommand): void {
     .add("list", {
       summary: "list the org's runs, newest first",
       description:
-        "List the org's runs, newest first.\n\nWhere standard output is no terminal, each run is a line of fields separated by tabs: run id, status, pipeline, project, when it started and stopped, and the key that started it. More may come behind them.",
+        "List the org's runs, newest first.\n\nWhere standard output is no terminal, each run is a line of fields separated by tabs: run id, status, pipeline, project, when it started and stopped, the key that started it, the agent, the key's name, and the first line of why it ended. More may come behind them.",
       examples: [
         ["pipeline runs list --active", "what holds the org's slot"],
         ["pipeline runs list --status failed,timed-out --pipeline nightly", "failed runs of one pipeline"],

@@ -224,7 +224,7 @@ export class WaitProgress implements Disposable {
 }
 
 /**
- * The holders of the org's slots: `nightly (run_…, up to 1 min 20 s left)`, of several `… or …`.
+ * The holders of the org's slots: `nightly (run_…, by ada, up to 1 min 20 s left)`, of several `… or …`.
  *
  * @param servedAt the service's clock now, in milliseconds since 1970; without it the line has no times.
  * @returns undefined where the service lists no runs.
@@ -234,15 +234,23 @@ async function slotHoldersLine(
   servedAt: number | undefined,
   signal: AbortSignal,
 ): Promise<string | undefined> {
-  const runs = (await slotHolders(client, signal)) ?? [];
+  const [runs = [], me] = await Promise.all([
+    slotHolders(client, signal),
+    client.org(signal).then(
+      ({ actor }) => actor,
+      () => undefined,
+    ),
+  ]);
   if (runs.length === 0) return undefined;
-  return runs.map((run) => holderText(run, servedAt)).join(" or ");
+  return runs.map((run) => holderText(run, me, servedAt)).join(" or ");
 }
 
-function holderText(run: Run, servedAt: number | undefined): string {
+function holderText(run: Run, me: string | undefined, servedAt: number | undefined): string {
   const left = secondsToLimit(run, servedAt);
+  const who = run.actor !== undefined && run.actor === me ? "you" : run.actorName;
   const facts = [
     ...(run.pipeline === undefined ? [] : [run.runId]),
+    ...(who === undefined ? [] : [`by ${who}`]),
     ...(left === undefined ? [] : [`up to ${duration(left * 1000)} left`]),
   ];
   return facts.length === 0 ? nameOf(run) : `${nameOf(run)} (${facts.join(", ")})`;
