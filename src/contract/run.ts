@@ -121,6 +121,9 @@ export const runQuerySchema = z.object({
       )
       .check(z.maxLength(10)),
   ),
+  /** Only runs created at this time or later, and before that one. */
+  since: z.optional(instant),
+  until: z.optional(instant),
   limit: z.optional(z.int().check(z.minimum(1), z.maximum(100))),
   after: z.optional(z.string()),
 });

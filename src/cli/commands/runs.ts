@@ -1,9 +1,9 @@
 import { InvalidArgumentError, Option } from "commander";
-import { dayMilliseconds, nextReset } from "../../contract/day.ts";
+import { PipelineError } from "../../contract/errors.ts";
 import { inputNamePattern } from "../../contract/inputs.ts";
 import { runStatuses } from "../../contract/runStatus.ts";
-import { parseDuration } from "../../pipeline/file/duration.ts";
 import { name, type ToolCommand, wholeNumber } from "./command.ts";
+import { readNamedTime } from "./namedTime.ts";
 
 /** `pipeline runs …`. */
 export function addRunsWords(program: ToolCommand): void {
@@ -25,6 +25,7 @@ function addList(runs: ToolCommand): void {
         ["pipeline runs list --status failed,timed-out --pipeline nightly", "failed runs of one pipeline"],
         ["pipeline runs list --pipeline nightly --input region=eu", "those with this input"],
         ["pipeline runs list --mine --since 2h", "yours of the last two hours"],
+        ["pipeline runs list --status failed --since yesterday --until yesterday", "what failed yesterday"],
         ["pipeline runs list --watch", "live, until Ctrl-C"],
       ],
     })
@@ -43,12 +44,19 @@ function addList(runs: ToolCommand): void {
     .option("--mine", "only runs that your API key started")
     .option(
       "--since <time>",
-      "only runs created since: 90m, 2h, 3d, today (from 00:00 UTC), or a date",
+      "only runs created since: 90m, 2h, 3d, today, yesterday, monday, 2026-11-24 or 2026-11-24T10:00, in your time zone; with Z or an offset in another",
       since,
     )
+    .option("--until <time>", "only runs created before such a time; a day counts to its end", until)
     .option("--watch", "keep watching and show each change; with --json one object a line")
     .does(
       async (tool, { active = false, mine = false, watch = false, status = [], ...options }: ListFlags) => {
+        const { since = Number.NEGATIVE_INFINITY, until } = options;
+        if (until !== undefined && until <= since) {
+          throw new PipelineError("usage", "--until is no later than --since.", {
+            next: `Both take ${times}.`,
+          });
+        }
         const wanted = { ...options, mine, statuses: active ? [...status, "in-work"] : status };
         if (watch) {
           const { watchRuns } = await import("../runs/watchRuns.ts");
@@ -164,17 +172,22 @@ function statuses(text: string, before: readonly string[] = []): string[] {
   throw new InvalidArgumentError(`There is no status \`${unknown}\`; there are: ${known.join(", ")}.`);
 }
 
-/** Reads a time in the past, in milliseconds since 1970. */
+/** The times that a message names as examples. */
+const times = "3h, 2d, today, yesterday, monday, 2026-11-24 or 2026-11-24T10:00";
+
+/** Reads a time in the past, in milliseconds since 1970; of a day its beginning. */
 function since(text: string): number {
   const now = Date.now();
-  if (text === "today") return nextReset(now) - dayMilliseconds;
-  const days = /^(\d{1,5})d$/.exec(text)?.[1];
-  const ago = days === undefined ? parseDuration(text) : Number(days) * dayMilliseconds;
-  const time = ago === undefined ? dateOf(text) : now - ago;
-  if (time <= now) return time;
-  throw new InvalidArgumentError(
-    "It should be a time in the past: 90m, 2h, 3d, today, 2026-11-20 or 2026-11-20T14:30:00Z.",
-  );
+  const time = readNamedTime(text, now)?.from;
+  if (time !== undefined && time <= now) return time;
+  throw new InvalidArgumentError(`It should be a time in the past: ${times}.`);
+}
+
+/** Reads a time, in milliseconds since 1970; of a day its end. */
+function until(text: string): number {
+  const time = readNamedTime(text, Date.now())?.to;
+  if (time !== undefined) return time;
+  throw new InvalidArgumentError(`It should be a time: ${times}.`);
 }
 
 /** Collects values of inputs that runs are to have. */
@@ -183,14 +196,9 @@ function inputFilters(text: string, before: readonly string[] = []): string[] {
   throw new InvalidArgumentError("It should be name=value, such as region=eu.");
 }
 
-/** A day's beginning or a time with its zone, in UTC; `NaN` for any other text. */
-function dateOf(text: string): number {
-  const isDate = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2}))?$/.test(text);
-  return isDate ? Date.parse(text) : Number.NaN;
-}
-
 interface ListFlags {
   readonly since?: number;
+  readonly until?: number;
   readonly limit: number;
   readonly after?: string;
   readonly active?: boolean;

@@ -47,9 +47,9 @@ export async function withMe(
   return mine ? { ...asked, me: (await client.org(signal)).actor } : asked;
 }
 
-function noneText({ statuses, pipeline, project, input, since, mine = false }: AskedRuns): string {
-  const isNarrowed =
-    pipeline !== undefined || project !== undefined || input !== undefined || since !== undefined || mine;
+function noneText({ statuses, mine = false, ...asked }: AskedRuns): string {
+  const filters = ["pipeline", "project", "input", "since", "until"] as const;
+  const isNarrowed = mine || filters.some((filter) => asked[filter] !== undefined);
   if (statuses.length === 1 && statuses[0] === "in-work" && !isNarrowed) return "No active runs.";
   return statuses.length > 0 || isNarrowed ? "No runs match." : "No runs yet.";
 }

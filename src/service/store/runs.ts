@@ -38,6 +38,9 @@ export interface RunFilter {
   readonly pipeline?: string | undefined;
   /** Values of inputs, each as `name=value`. */
   readonly input?: readonly string[] | undefined;
+  /** Created at this time or later, and before that one, in milliseconds since 1970. */
+  readonly since?: number | undefined;
+  readonly until?: number | undefined;
 }
 
 interface RunQuery extends RunFilter {
@@ -89,6 +92,8 @@ function matchingRuns(db: Database, orgId: string, filter: RunFilter) {
       ? rows.where(sql<string>`${sql.ref(column)} || ''`, "=", wanted)
       : rows.where(column, "=", wanted);
   }
+  if (filter.since !== undefined) rows = rows.where("created_at", ">=", filter.since);
+  if (filter.until !== undefined) rows = rows.where("created_at", "<", filter.until);
   for (const wanted of filter.input ?? []) rows = rows.where(hasInput(wanted));
   return rows;
 }

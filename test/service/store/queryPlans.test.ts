@@ -49,6 +49,7 @@ describe("a history of any length", () => {
   const lists = {
     "the newest runs": [{}, "runs_of_org"],
     "a page anywhere": [{ after }, "runs_of_org"],
+    "the runs of a day": [{ since: 1, until: 2 }, "runs_of_org"],
     "active runs": [{ status: "in-work" }, "runs_in_work"],
     "a key's active runs": [{ status: "in-work", actor: "key_1" }, "runs_in_work"],
     "a project's active runs": [{ status: "in-work", project: "shop" }, "runs_in_work"],
