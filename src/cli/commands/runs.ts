@@ -104,6 +104,11 @@ function addLog(runs: ToolCommand): void {
         ["pipeline runs log --follow", "your newest run, until it stops"],
         ["pipeline runs log --step test --tail 20", "the last lines of one step"],
         ["pipeline runs log --raw > run.log", "byte for byte as it was written"],
+        ["pipeline runs log --grep /error/i", "the lines with a word, in any case"],
+        [
+          "pipeline runs log --pipeline nightly --last 50 --grep refused",
+          "the same in a pipeline's last runs",
+        ],
       ],
     })
     .argument("[id]", "id of a run", name)
@@ -118,6 +123,9 @@ function addLog(runs: ToolCommand): void {
     )
     .option("-t, --timestamps", "the time before each line")
     .option("--tail <n>", "only the last lines so far", wholeNumber(0, 1_000_000))
+    .option("--grep <text>", "only lines with this text, or that a /pattern/ finds, /pattern/i in any case")
+    .option("--pipeline <name>", "with --grep: in the logs of this pipeline's last runs, newest first", name)
+    .option("--last <n>", "of so many runs of the pipeline; 20 if left out", wholeNumber(1, 100))
     .option("--raw", "only what the programs wrote, byte for byte; not on a terminal")
     .option("--ndjson", "one entry a line, as JSON, as it comes")
     .option("--exit-status", "exit with 1 unless the run succeeded")
@@ -133,11 +141,15 @@ function addLog(runs: ToolCommand): void {
           step,
           stream,
           tail,
+          grep,
+          pipeline,
+          last,
         }: LogFlags,
         id: string | undefined,
       ) => {
         const { printRunLog } = await import("../runs/printRunLog.ts");
-        return printRunLog(tool, id, { follow, timestamps, raw, ndjson, exitStatus, step, stream, tail });
+        const lines = { timestamps, step, stream, tail, grep };
+        return printRunLog(tool, id, { ...lines, follow, raw, ndjson, exitStatus, pipeline, last });
       },
     );
 }
@@ -222,6 +234,9 @@ interface LogFlags {
   readonly stream?: string;
   readonly timestamps?: boolean;
   readonly tail?: number;
+  readonly grep?: string;
+  readonly pipeline?: string;
+  readonly last?: number;
   readonly raw?: boolean;
   readonly ndjson?: boolean;
   readonly exitStatus?: boolean;
