@@ -17,7 +17,7 @@ export interface UseCount {
 }
 
 /** A key's use, by its id: several keys may have one name. */
-export interface ActorUse extends UseCount, Pick<Run, "actorName"> {
+interface ActorUse extends UseCount, Pick<Run, "actorName"> {
   readonly actor: string;
 }
 

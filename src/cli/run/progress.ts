@@ -234,23 +234,24 @@ async function slotHoldersLine(
   servedAt: number | undefined,
   signal: AbortSignal,
 ): Promise<string | undefined> {
-  const [runs = [], me] = await Promise.all([
-    slotHolders(client, signal),
-    client.org(signal).then(
-      ({ actor }) => actor,
-      () => undefined,
-    ),
-  ]);
+  const runs = (await slotHolders(client, signal)) ?? [];
   if (runs.length === 0) return undefined;
-  return runs.map((run) => holderText(run, me, servedAt)).join(" or ");
+  const isNamed = runs.some(({ actorName }) => actorName !== undefined);
+  const org = isNamed
+    ? await client
+        .withoutRetries()
+        .org(signal)
+        .catch(() => undefined)
+    : undefined;
+  return runs.map((run) => holderText(run, org?.actor, servedAt)).join(" or ");
 }
 
 function holderText(run: Run, me: string | undefined, servedAt: number | undefined): string {
   const left = secondsToLimit(run, servedAt);
-  const who = run.actor !== undefined && run.actor === me ? "you" : run.actorName;
+  const { actor, actorName } = run;
   const facts = [
     ...(run.pipeline === undefined ? [] : [run.runId]),
-    ...(who === undefined ? [] : [`by ${who}`]),
+    ...(actorName === undefined || actor === me ? [] : [`by ${actorName}`]),
     ...(left === undefined ? [] : [`up to ${duration(left * 1000)} left`]),
   ];
   return facts.length === 0 ? nameOf(run) : `${nameOf(run)} (${facts.join(", ")})`;
