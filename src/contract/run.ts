@@ -247,12 +247,12 @@ export function reasonText(
   return cancellerName === undefined ? reason : cancelledBy + cancellerName;
 }
 
-/** The first line of {@link reasonText}: what follows in it is output. */
+/** The first line of {@link reasonText}, without tabs: what follows in it is output. */
 export function reasonLine(
   run: Pick<Run, "reason" | "cancellerName">,
   me: string | undefined,
 ): string | undefined {
-  return reasonText(run, me)?.split("\n", 1)[0]?.replace(/:$/, "");
+  return reasonText(run, me)?.split("\n", 1)[0]?.replace(/:$/, "").replaceAll("\t", " ");
 }
 
 /** The same for a list of runs, whose statuses say already what the reader has cancelled. */

@@ -60,7 +60,7 @@ describe("a run", () => {
 
   it("is told by the first line of its reason, without what a program has printed", () => {
     assert.equal(
-      reasonLine({ reason: "only: exited with 3:\nthe output" }, undefined),
+      reasonLine({ reason: "only: exited\twith 3:\nthe output" }, undefined),
       "only: exited with 3",
     );
     assert.equal(reasonLine({}, "key_1"), undefined);

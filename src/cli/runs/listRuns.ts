@@ -131,7 +131,7 @@ export function runLines(runs: readonly Run[]): string {
       const reason = reasonLine(run, undefined);
       return [
         ...[runId, status, pipeline, project, createdAt, stoppedAt],
-        ...[actor, agent, actorName, reason?.replaceAll("\t", " ")],
+        ...[actor, agent, actorName, reason],
       ].join("\t");
     })
     .join("\n");

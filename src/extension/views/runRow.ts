@@ -1,6 +1,6 @@
 import { t } from "@vscode/l10n";
 import type { MarkdownString, TreeItem } from "vscode";
-import { listedReason, nameOf, type Run, type RunStep, reasonLine } from "../../contract/run.ts";
+import { listedReason, nameOf, type Run, type RunStep, reasonLine, startedBy } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
 import { duration, elapsed } from "../../text/time.ts";
 import { stepNotes } from "../../text/timeline.ts";
@@ -52,8 +52,7 @@ const longestValues = 300;
 
 /** The tooltip of a run: its facts, and the times of its steps as bars. */
 export function runTooltip(run: Run, { me, serviceNow, now }: RowContext): readonly TooltipLine[] {
-  const { actor, actorName, agent, createdAt, timeLimitSeconds } = run;
-  const starter = actor && actorName ? `${actorName} (${actor})` : actor;
+  const { actor, agent, createdAt, timeLimitSeconds } = run;
   const began = createdAt && new Date(Date.parse(createdAt) - (serviceNow - now)).toLocaleString();
   const facts: readonly { readonly name?: string; readonly text: string | undefined }[] = [
     { name: nameOf(run), text: statusText(run.status) },
@@ -64,7 +63,7 @@ export function runTooltip(run: Run, { me, serviceNow, now }: RowContext): reado
     { name: t("Run"), text: run.runId },
     { name: t("Project"), text: run.project },
     { name: t("Started"), text: began },
-    { name: t("Started by"), text: actor === me ? actor && t("you ({0})", actor) : starter },
+    { name: t("Started by"), text: actor === me ? actor && t("you ({0})", actor) : startedBy(run) },
     { name: t("Agent"), text: agent },
     { name: t("Took"), text: run.stoppedAt && tookText(run, serviceNow) },
     {

@@ -68,7 +68,10 @@ describe("pipeline org", function () {
     assert.match(stdout, /started by (you 1, ada 1|ada 1, you 1)\./);
     const { "by-actor": use } = JSON.parse((await tool.call(["org", "--json"])).stdout);
     assert.equal(use.find((of: Record<string, unknown>) => of["actor-name"] === "ada").runs, 1);
-    assert.match((await tool.call(["org"], ada)).stdout, /started by .*This machine \(editor and terminal\) 1/);
+    assert.match(
+      (await tool.call(["org"], ada)).stdout,
+      /started by .*This machine \(editor and terminal\) 1/,
+    );
     const waiting = tool.spawn(["run", "long"]);
     await written(waiting.stderr, /waiting for long \(run_\w+, by ada, up to .* left\) to finish/);
     waiting.kill("SIGINT");
