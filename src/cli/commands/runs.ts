@@ -53,7 +53,7 @@ function addList(runs: ToolCommand): void {
       async (tool, { active = false, mine = false, watch = false, status = [], ...options }: ListFlags) => {
         const { since = Number.NEGATIVE_INFINITY, until } = options;
         if (until !== undefined && until <= since) {
-          throw new PipelineError("usage", "--until is no later than --since.", {
+          throw new PipelineError("usage", "There is no time between --since and --until.", {
             next: `Both take ${times}.`,
           });
         }
