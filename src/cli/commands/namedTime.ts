@@ -1,4 +1,37 @@
+import { PipelineError } from "../../contract/errors.ts";
 import { parseDuration } from "../../pipeline/file/duration.ts";
+
+/** A span in milliseconds since 1970; it has no bound where none is named. */
+interface Span {
+  readonly since: number | undefined;
+  /** The first millisecond after it. */
+  readonly until: number | undefined;
+}
+
+/**
+ * Reads a span between two named times: a day counts from its beginning to its end.
+ * @param now in milliseconds since 1970.
+ * @throws PipelineError `usage` for what names no time, for a beginning in the future, and for an empty span.
+ */
+export function readSpan(named: { readonly since?: string; readonly until?: string }, now: number): Span {
+  const timeOf = (bound: keyof Span): NamedTime | undefined => {
+    const text = named[bound];
+    const time = text === undefined ? undefined : readNamedTime(text, now);
+    if (text !== undefined && time === undefined) throw usage(`--${bound} names no time.`);
+    return time;
+  };
+  const [since, until] = [timeOf("since")?.from, timeOf("until")?.to];
+  if (since !== undefined && since > now) throw usage("--since names no time in the past.");
+  if (since !== undefined && until !== undefined && until <= since) {
+    throw usage("There is no time between --since and --until.");
+  }
+  return { since, until };
+}
+
+function usage(message: string): PipelineError {
+  const next = "Name one as 3h, 2d, today, yesterday, monday, 2026-11-24 or 2026-11-24T10:00.";
+  return new PipelineError("usage", message, { next });
+}
 
 /** What a person calls a time: an instant, or a day from its 00:00 to the next. Milliseconds since 1970. */
 export interface NamedTime {

@@ -1,9 +1,7 @@
 import { InvalidArgumentError, Option } from "commander";
-import { PipelineError } from "../../contract/errors.ts";
 import { inputNamePattern } from "../../contract/inputs.ts";
 import { runStatuses } from "../../contract/runStatus.ts";
 import { name, type ToolCommand, wholeNumber } from "./command.ts";
-import { readNamedTime } from "./namedTime.ts";
 
 /** `pipeline runs …`. */
 export function addRunsWords(program: ToolCommand): void {
@@ -45,19 +43,15 @@ function addList(runs: ToolCommand): void {
     .option(
       "--since <time>",
       "only runs created since: 90m, 2h, 3d, today, yesterday, monday, 2026-11-24 or 2026-11-24T10:00, in your time zone; with Z or an offset in another",
-      since,
+      name,
     )
-    .option("--until <time>", "only runs created before such a time; a day counts to its end", until)
+    .option("--until <time>", "only runs created before such a time; a day counts to its end", name)
     .option("--watch", "keep watching and show each change; with --json one object a line")
     .does(
       async (tool, { active = false, mine = false, watch = false, status = [], ...options }: ListFlags) => {
-        const { since = Number.NEGATIVE_INFINITY, until } = options;
-        if (until !== undefined && until <= since) {
-          throw new PipelineError("usage", "There is no time between --since and --until.", {
-            next: `Both take ${times}.`,
-          });
-        }
-        const wanted = { ...options, mine, statuses: active ? [...status, "in-work"] : status };
+        const { readSpan } = await import("./namedTime.ts");
+        const span = readSpan(options, Date.now());
+        const wanted = { ...options, ...span, mine, statuses: active ? [...status, "in-work"] : status };
         if (watch) {
           const { watchRuns } = await import("../runs/watchRuns.ts");
           return watchRuns(tool, wanted);
@@ -184,24 +178,6 @@ function statuses(text: string, before: readonly string[] = []): string[] {
   throw new InvalidArgumentError(`There is no status \`${unknown}\`; there are: ${known.join(", ")}.`);
 }
 
-/** The times that a message names as examples. */
-const times = "3h, 2d, today, yesterday, monday, 2026-11-24 or 2026-11-24T10:00";
-
-/** Reads a time in the past, in milliseconds since 1970; of a day its beginning. */
-function since(text: string): number {
-  const now = Date.now();
-  const time = readNamedTime(text, now)?.from;
-  if (time !== undefined && time <= now) return time;
-  throw new InvalidArgumentError(`It should be a time in the past: ${times}.`);
-}
-
-/** Reads a time, in milliseconds since 1970; of a day its end. */
-function until(text: string): number {
-  const time = readNamedTime(text, Date.now())?.to;
-  if (time !== undefined) return time;
-  throw new InvalidArgumentError(`It should be a time: ${times}.`);
-}
-
 /** Collects values of inputs that runs are to have. */
 function inputFilters(text: string, before: readonly string[] = []): string[] {
   if (inputNamePattern.test(text.slice(0, Math.max(0, text.indexOf("="))))) return [...before, text];
@@ -209,8 +185,8 @@ function inputFilters(text: string, before: readonly string[] = []): string[] {
 }
 
 interface ListFlags {
-  readonly since?: number;
-  readonly until?: number;
+  readonly since?: string;
+  readonly until?: string;
   readonly limit: number;
   readonly after?: string;
   readonly active?: boolean;

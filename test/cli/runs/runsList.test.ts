@@ -73,7 +73,7 @@ describe("pipeline runs list", function () {
     ]) {
       const { exitCode, stderr } = await tool.call(["runs", "list", `--since=${since}`]);
       assert.equal(exitCode, 2, since);
-      assert.match(stderr, /time in the past: 3h, 2d, today, yesterday, monday, 2026-11-24 or /);
+      assert.match(stderr, /--since names no time.*\nName one as 3h, 2d, today, yesterday, monday, /);
     }
     for (const line of [["--until=soon"], ["--since=1h", "--until=2h"]]) {
       assert.equal((await tool.call(["runs", "list", ...line])).exitCode, 2, line.join(" "));
