@@ -48,9 +48,13 @@ function addList(runs: ToolCommand): void {
     .option("--until <time>", "only runs created before such a time; a day counts to its end", name)
     .option("--watch", "keep watching and show each change; with --json one object a line")
     .does(
-      async (tool, { active = false, mine = false, watch = false, status = [], ...options }: ListFlags) => {
-        const { readSpan } = await import("./namedTime.ts");
-        const span = readSpan(options, Date.now());
+      async (
+        tool,
+        { active = false, mine = false, watch = false, status = [], since, until, ...options }: ListFlags,
+      ) => {
+        const named = { ...(since && { since }), ...(until && { until }) };
+        const isNamed = Object.keys(named).length > 0;
+        const span = isNamed && (await import("./namedTime.ts")).readSpan(named, Date.now());
         const wanted = { ...options, ...span, mine, statuses: active ? [...status, "in-work"] : status };
         if (watch) {
           const { watchRuns } = await import("../runs/watchRuns.ts");
