@@ -5,7 +5,7 @@ import { roles } from "./roles.ts";
 const role = z.enum(roles);
 
 /** A key's name goes into tables and logs, so it has no control characters. */
-const keyNameSchema = z
+export const keyNameSchema = z
   .string()
   .check(z.minLength(1), z.maxLength(100), z.regex(/^\P{Cc}*$/u, "it has control characters"));
 

@@ -2,6 +2,7 @@ import * as z from "zod/mini";
 import { instant, lenient } from "./fields.ts";
 import { fromStepSchema } from "./fromStep.ts";
 import { givenInputsSchema, inputNamePattern, inputValuesSchema } from "./inputs.ts";
+import { keyNameSchema } from "./keys.ts";
 import { timeLimit } from "./limits.ts";
 import { projectNameSchema } from "./pipelines.ts";
 import { failedStep, runStatuses } from "./runStatus.ts";
@@ -37,6 +38,8 @@ export const servedRunSchema = z.object({
   project: z.string(),
   status: z.string(),
   actor: z.string(),
+  /** The name of the actor's key; absent for a key without one. */
+  actorName: z.optional(keyNameSchema),
   runner: z.string(),
   /** When its start request arrived; from then to `createdAt` it waited for a slot. */
   askedAt: z.optional(instant),
@@ -44,6 +47,8 @@ export const servedRunSchema = z.object({
   stoppedAt: z.optional(instant),
   timeLimitSeconds: z.int().check(z.positive()),
   reason: z.optional(z.string()),
+  /** The name of the key that `reason` says has cancelled the run; absent for a key without one. */
+  cancellerName: z.optional(keyNameSchema),
   /** As they were fixed at its start; absent for a pipeline without inputs. */
   inputs: z.optional(inputValuesSchema),
   /** Those whose values the run found out when it began: what its environment holds shows masked. */
@@ -66,6 +71,7 @@ export const runSchema = z.object({
   runId: shape.runId,
   status: shape.status,
   actor: lenient(shape.actor),
+  actorName: lenient(shape.actorName),
   pipeline: lenient(shape.pipeline),
   project: lenient(shape.project),
   runner: lenient(shape.runner),
@@ -74,6 +80,7 @@ export const runSchema = z.object({
   stoppedAt: lenient(shape.stoppedAt),
   timeLimitSeconds: lenient(shape.timeLimitSeconds),
   reason: lenient(shape.reason),
+  cancellerName: lenient(shape.cancellerName),
   inputs: lenient(shape.inputs),
   evaluatedInputs: lenient(shape.evaluatedInputs),
   outputs: lenient(shape.outputs),
@@ -114,6 +121,9 @@ export const runQuerySchema = z.object({
       )
       .check(z.maxLength(10)),
   ),
+  /** Only runs created at this time or later, and before that one. */
+  since: z.optional(instant),
+  until: z.optional(instant),
   limit: z.optional(z.int().check(z.minimum(1), z.maximum(100))),
   after: z.optional(z.string()),
 });
@@ -207,9 +217,48 @@ export function nameOf(run: Pick<Run, "runId" | "pipeline">): string {
   return run.pipeline ?? run.runId;
 }
 
-/** Why a run ended as it did, for its reader: "you" in place of the reader's own key. @param me that key's id, where it is known. */
-export function reasonText({ reason }: Pick<Run, "reason">, me: string | undefined): string | undefined {
-  return me !== undefined && reason === `cancelled by ${me}` ? "cancelled by you" : reason;
+/** Who started a run, for people: the name of its key, or its id where the key has none or the service doesn't tell. */
+export function actorText({ actor, actorName }: Pick<Run, "actor" | "actorName">): string | undefined {
+  return actor && (actorName ?? actor);
+}
+
+/** Who started a run, with the id to copy: `you (key_…)`, `ada (key_…)`, or the id alone. @param me as for {@link reasonText}. */
+export function startedBy(
+  { actor, actorName }: Pick<Run, "actor" | "actorName">,
+  me?: string,
+): string | undefined {
+  const who = actor !== undefined && actor === me ? "you" : actorName;
+  return actor && who ? `${who} (${actor})` : actor;
+}
+
+/** How the reason of a cancelled run begins; the id of the key that cancelled it follows. */
+export const cancelledBy = "cancelled by ";
+
+/**
+ * Why a run ended as it did, for its reader: "you" in place of the reader's own key, and another key's name.
+ * @param me the id of the reader's key, where it is known.
+ */
+export function reasonText(
+  { reason, cancellerName }: Pick<Run, "reason" | "cancellerName">,
+  me: string | undefined,
+): string | undefined {
+  if (reason === undefined || !reason.startsWith(cancelledBy)) return reason;
+  if (me !== undefined && reason === cancelledBy + me) return `${cancelledBy}you`;
+  return cancellerName === undefined ? reason : cancelledBy + cancellerName;
+}
+
+/** The first line of {@link reasonText}, without tabs: what follows in it is output. */
+export function reasonLine(
+  run: Pick<Run, "reason" | "cancellerName">,
+  me: string | undefined,
+): string | undefined {
+  return reasonText(run, me)?.split("\n", 1)[0]?.replace(/:$/, "").replaceAll("\t", " ");
+}
+
+/** The same for a list of runs, whose statuses say already what the reader has cancelled. */
+export function listedReason(...[run, me]: Parameters<typeof reasonLine>): string | undefined {
+  const reason = reasonLine(run, me);
+  return reason === `${cancelledBy}you` ? undefined : reason;
 }
 
 /** The failed step whose message the run's reason repeats, and its index. */

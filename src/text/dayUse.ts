@@ -4,22 +4,32 @@ import type { Run } from "../contract/run.ts";
 import type { Translate } from "./refusalText.ts";
 import { timeOfDay } from "./time.ts";
 
-/** Who used the day's runs, the most first: pipelines by their names, keys by their ids. */
+/** Who used the day's runs, the most first. */
 export interface DayUse {
   readonly byPipeline: readonly UseCount[];
-  readonly byActor: readonly UseCount[];
+  readonly byActor: readonly ActorUse[];
 }
 
 export interface UseCount {
+  /** For people. */
   readonly name: string;
   readonly runs: number;
 }
 
+/** A key's use, by its id: several keys may have one name. */
+interface ActorUse extends UseCount, Pick<Run, "actorName"> {
+  readonly actor: string;
+}
+
 /** Counts the day's runs; what a service leaves out of a run isn't counted. */
-export function countDayUse(runs: readonly Pick<Run, "pipeline" | "actor">[]): DayUse {
+export function countDayUse(runs: readonly Pick<Run, "pipeline" | "actor" | "actorName">[]): DayUse {
+  const names = new Map(runs.map(({ actor, actorName }) => [actor, actorName]));
   return {
     byPipeline: mostFirst(runs.map(({ pipeline }) => pipeline)),
-    byActor: mostFirst(runs.map(({ actor }) => actor)),
+    byActor: mostFirst(runs.map(({ actor }) => actor)).map(({ name: actor, runs }) => {
+      const actorName = names.get(actor);
+      return { actor, ...(actorName && { actorName }), name: actorName ?? actor, runs };
+    }),
   };
 }
 
@@ -32,7 +42,7 @@ function mostFirst(names: readonly (string | undefined)[]): UseCount[] {
 const mostNamed = 3;
 
 /** The names that are shown, and how many others there are with how many runs; never one other, which could be named. */
-export function namedUse(counts: readonly UseCount[]) {
+export function namedUse<Count extends UseCount>(counts: readonly Count[]) {
   const named = counts.slice(0, counts.length === mostNamed + 1 ? counts.length : mostNamed);
   const others = counts.slice(named.length);
   return { named, others: { count: others.length, runs: others.reduce((sum, { runs }) => sum + runs, 0) } };
@@ -46,7 +56,7 @@ export function namedUse(counts: readonly UseCount[]) {
 export function useText({ byPipeline, byActor }: DayUse, me: string, t: Translate): string | undefined {
   const pipelines = countsText(byPipeline, t);
   const keys = countsText(
-    byActor.map(({ name, runs }) => ({ name: name === me ? t("you") : name, runs })),
+    byActor.map(({ actor, name, runs }) => ({ name: actor === me ? t("you") : name, runs })),
     t,
   );
   if (keys === "") return pipelines === "" ? undefined : t("Used by {0}", pipelines);

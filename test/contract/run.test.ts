@@ -1,11 +1,15 @@
 import assert from "node:assert/strict";
 import * as fc from "fast-check";
 import {
+  actorText,
   agentName,
   agentSchema,
+  listedReason,
+  reasonLine,
   reasonText,
   runSchema,
   servedRunSchema,
+  startedBy,
   toldFailure,
 } from "../../src/contract/run.ts";
 import { isActive, runStatuses } from "../../src/contract/runStatus.ts";
@@ -45,6 +49,41 @@ describe("a run", () => {
     assert.equal(reasonText({ reason }, "key_1"), "cancelled by you");
     for (const me of ["key_10", "key_", "", undefined]) assert.equal(reasonText({ reason }, me), reason);
     assert.equal(reasonText({}, "key_1"), undefined);
+  });
+
+  it("was cancelled by the name of another key, where that has one", () => {
+    const run = { reason: "cancelled by key_1", cancellerName: "ada" };
+    assert.equal(reasonText(run, "key_2"), "cancelled by ada");
+    assert.equal(reasonText(run, "key_1"), "cancelled by you");
+    assert.equal(reasonText({ ...run, reason: "only: exited with 1" }, "key_2"), "only: exited with 1");
+  });
+
+  it("is told by the first line of its reason, without what a program has printed", () => {
+    assert.equal(
+      reasonLine({ reason: "only: exited\twith 3:\nthe output" }, undefined),
+      "only: exited with 3",
+    );
+    assert.equal(reasonLine({}, "key_1"), undefined);
+    const cancelled = { reason: "cancelled by key_1" };
+    assert.equal(listedReason(cancelled, "key_1"), undefined, "the status says it");
+    assert.equal(listedReason(cancelled, "key_2"), "cancelled by key_1");
+  });
+
+  it("was started by a name, by an id, or by nobody", () => {
+    assert.equal(actorText({ actor: "key_1", actorName: "ada" }), "ada");
+    assert.equal(actorText({ actor: "key_1" }), "key_1");
+    assert.equal(actorText({ actorName: "ada" }), undefined);
+    assert.equal(startedBy({ actor: "key_1", actorName: "ada" }), "ada (key_1)");
+    assert.equal(startedBy({ actor: "key_1", actorName: "ada" }, "key_1"), "you (key_1)");
+    assert.equal(startedBy({ actor: "key_1" }, "key_2"), "key_1");
+    assert.equal(startedBy({}, undefined), undefined);
+  });
+
+  it("has no name from a service that sends what is none", () => {
+    for (const name of ["", "n".repeat(101), "a\u0007b", 7, null]) {
+      const read = fromWire(runSchema, { "run-id": "r", status: "running", actor: "k", "actor-name": name });
+      assert(read.kind === "valid" && read.value.actorName === undefined && read.value.actor === "k");
+    }
   });
 
   it("repeats as its reason the message of the step that failed, or says something else", () => {

@@ -10,6 +10,7 @@ import {
   startedService,
   untilCancelled,
 } from "../service/startedService.ts";
+import { until } from "../until.ts";
 import { inBrowser } from "./inBrowser.ts";
 import { putRuns } from "./putRuns.ts";
 import { Visitor } from "./visitor.ts";
@@ -84,6 +85,37 @@ describe("the page of runs", () => {
       assert.match(explained, /<h1[^>]*>What counts as a run\?<\/h1>/);
       assert.equal(explained.match(/<li>/g)?.length, 7);
       assert.match(explained, /<a href="\/app\/runs">Back to the runs<\/a>/);
+    });
+
+    it("names the keys of others as text: who holds the slot, who waits, who used the day, and why runs ended", async () => {
+      await using service = await serviceOn(store);
+      const { client, keyId } = await service.member();
+      const { secret, orgId } = await service.key();
+      const name = "<i>ada\u202e</i>";
+      await service.db.updateTable("keys").set({ name }).where("id", "=", keyId).execute();
+      const reason = "only: exited with `3`:\nthe output";
+      await putRuns(service.db, orgId, [{ actor: keyId, status: "failed", reason }]);
+      await service.write("long", programPipeline(untilCancelled));
+      const { runId } = await started(client, "long");
+      const next = started(client, "long", 60);
+      const visitor = new Visitor(service);
+      await visitor.signIn(secret);
+      const waiting = /asked for by <bdi title="[^"]*">&lt;i&gt;ada/;
+      const text = await until(async () => {
+        const page = await visitor.text("/app/runs");
+        return waiting.test(page) ? page : undefined;
+      });
+      const shown = `<bdi title="${keyId}">&lt;i&gt;ada\u202e&lt;/i&gt;</bdi>`;
+      assert.match(text, new RegExp(`<p class="quiet">started by ${shown}, `));
+      assert.match(text, new RegExp(`started by\\s+${shown} 2\\.`));
+      assert.match(text, new RegExp(`<td class="wide">${shown}</td>`));
+      assert.match(text, /title="only: exited with `3`">only: exited with <code>3<\/code><\/span>/);
+      assert.doesNotMatch(text, /the output/);
+      await client.cancel(runId, never);
+      await client.cancel((await next).runId, never);
+      await ended(client, await next);
+      const after = await visitor.text("/app/runs");
+      assert.match(after, />cancelled by &lt;i&gt;ada/);
     });
 
     it("turns its pages to older runs and back", async () => {

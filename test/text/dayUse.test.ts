@@ -21,14 +21,33 @@ describe("who used the day's runs", () => {
       { name: "hello", runs: 1 },
     ]);
     assert.deepEqual(use.byActor, [
-      { name: "key_2", runs: 2 },
-      { name: "key_1", runs: 1 },
+      { actor: "key_2", name: "key_2", runs: 2 },
+      { actor: "key_1", name: "key_1", runs: 1 },
     ]);
+  });
+
+  it("names keys by their names, and counts two of one name each for itself", () => {
+    const { byActor } = countDayUse([
+      { pipeline: undefined, actor: "key_1", actorName: "ada" },
+      { pipeline: undefined, actor: "key_2", actorName: "ada" },
+      { pipeline: undefined, actor: "key_2", actorName: "ada" },
+      { pipeline: undefined, actor: "key_3", actorName: undefined },
+    ]);
+    assert.deepEqual(byActor, [
+      { actor: "key_2", actorName: "ada", name: "ada", runs: 2 },
+      { actor: "key_1", actorName: "ada", name: "ada", runs: 1 },
+      { actor: "key_3", name: "key_3", runs: 1 },
+    ]);
+    assert.equal(useText({ byPipeline: [], byActor }, "key_1", english), "Started by ada 2, you 1, key_3 1");
   });
 
   it("names three, and a fourth rather than one other", () => {
     const counts = (number: number) =>
-      Array.from({ length: number }, (_, index) => ({ name: `p${index}`, runs: 9 - index }));
+      Array.from({ length: number }, (_, index) => ({
+        actor: `p${index}`,
+        name: `p${index}`,
+        runs: 9 - index,
+      }));
     const text = (number: number) =>
       useText({ byPipeline: counts(number), byActor: counts(2) }, "p1", english);
     assert.equal(text(2), "Used by p0 9, p1 8; started by p0 9, you 8");
@@ -37,7 +56,7 @@ describe("who used the day's runs", () => {
   });
 
   it("names only what a service's runs have", () => {
-    const counts = [{ name: "it", runs: 3 }];
+    const counts = [{ actor: "it", name: "it", runs: 3 }];
     const text = (byPipeline: typeof counts, byActor: typeof counts) =>
       useText({ byPipeline, byActor }, "it", english);
     assert.equal(text([], counts), "Started by you 3");

@@ -51,7 +51,7 @@ function parallelText({ limits: { parallelRuns } }: Org): string {
 function useFacts({ byPipeline, byActor }: DayUse) {
   return {
     byPipeline: byPipeline.map(({ name: pipeline, runs }) => ({ pipeline, runs })),
-    byActor: byActor.map(({ name: actor, runs }) => ({ actor, runs })),
+    byActor: byActor.map(({ name: _, ...use }) => use),
   };
 }
 
@@ -153,8 +153,8 @@ function slotLines(
 
 /** `, started by you 12 s ago, up to 18 s left`, without the unknown parts. */
 function startText(run: Run, me: string, servedAt: number | undefined): string {
-  const { actor, createdAt } = run;
-  const by = actor === undefined ? "" : actor === me ? " by you" : " by another key";
+  const { actor, actorName = "another key", createdAt } = run;
+  const by = actor === undefined ? "" : ` by ${actor === me ? "you" : actorName}`;
   const passed =
     servedAt === undefined || createdAt === undefined
       ? undefined

@@ -1,8 +1,6 @@
 import { InvalidArgumentError, Option } from "commander";
-import { dayMilliseconds, nextReset } from "../../contract/day.ts";
 import { inputNamePattern } from "../../contract/inputs.ts";
 import { runStatuses } from "../../contract/runStatus.ts";
-import { parseDuration } from "../../pipeline/file/duration.ts";
 import { name, type ToolCommand, wholeNumber } from "./command.ts";
 
 /** `pipeline runs …`. */
@@ -20,12 +18,13 @@ function addList(runs: ToolCommand): void {
     .add("list", {
       summary: "list the org's runs, newest first",
       description:
-        "List the org's runs, newest first.\n\nWhere standard output is no terminal, each run is a line of fields separated by tabs: run id, status, pipeline, project, when it started and stopped, and the key that started it. More may come behind them.",
+        "List the org's runs, newest first.\n\nWhere standard output is no terminal, each run is a line of fields separated by tabs: run id, status, pipeline, project, when it started and stopped, the key that started it, the agent, the key's name, and the first line of why it ended. More may come behind them.",
       examples: [
         ["pipeline runs list --active", "what holds the org's slot"],
         ["pipeline runs list --status failed,timed-out --pipeline nightly", "failed runs of one pipeline"],
         ["pipeline runs list --pipeline nightly --input region=eu", "those with this input"],
         ["pipeline runs list --mine --since 2h", "yours of the last two hours"],
+        ["pipeline runs list --status failed --since yesterday --until yesterday", "what failed yesterday"],
         ["pipeline runs list --watch", "live, until Ctrl-C"],
       ],
     })
@@ -44,13 +43,20 @@ function addList(runs: ToolCommand): void {
     .option("--mine", "only runs that your API key started")
     .option(
       "--since <time>",
-      "only runs created since: 90m, 2h, 3d, today (from 00:00 UTC), or a date",
-      since,
+      "only runs created since: 90m, 2h, 3d, today, yesterday, monday, 2026-11-24 or 2026-11-24T10:00, in your time zone; with Z or an offset in another",
+      name,
     )
+    .option("--until <time>", "only runs created before such a time; a day counts to its end", name)
     .option("--watch", "keep watching and show each change; with --json one object a line")
     .does(
-      async (tool, { active = false, mine = false, watch = false, status = [], ...options }: ListFlags) => {
-        const wanted = { ...options, mine, statuses: active ? [...status, "in-work"] : status };
+      async (
+        tool,
+        { active = false, mine = false, watch = false, status = [], since, until, ...options }: ListFlags,
+      ) => {
+        const named = { ...(since && { since }), ...(until && { until }) };
+        const isNamed = Object.keys(named).length > 0;
+        const span = isNamed && (await import("./namedTime.ts")).readSpan(named, Date.now());
+        const wanted = { ...options, ...span, mine, statuses: active ? [...status, "in-work"] : status };
         if (watch) {
           const { watchRuns } = await import("../runs/watchRuns.ts");
           return watchRuns(tool, wanted);
@@ -97,6 +103,11 @@ function addLog(runs: ToolCommand): void {
         ["pipeline runs log --follow", "your newest run, until it stops"],
         ["pipeline runs log --step test --tail 20", "the last lines of one step"],
         ["pipeline runs log --raw > run.log", "byte for byte as it was written"],
+        ["pipeline runs log --grep /error/i", "the lines with a word, in any case"],
+        [
+          "pipeline runs log --pipeline nightly --last 50 --grep refused",
+          "the same in a pipeline's last runs",
+        ],
       ],
     })
     .argument("[id]", "id of a run", name)
@@ -111,6 +122,9 @@ function addLog(runs: ToolCommand): void {
     )
     .option("-t, --timestamps", "the time before each line")
     .option("--tail <n>", "only the last lines so far", wholeNumber(0, 1_000_000))
+    .option("--grep <text>", "only lines with this text, or that a /pattern/ finds, /pattern/i in any case")
+    .option("--pipeline <name>", "with --grep: in the logs of this pipeline's last runs, newest first", name)
+    .option("--last <n>", "of so many runs of the pipeline; 20 if left out", wholeNumber(1, 100))
     .option("--raw", "only what the programs wrote, byte for byte; not on a terminal")
     .option("--ndjson", "one entry a line, as JSON, as it comes")
     .option("--exit-status", "exit with 1 unless the run succeeded")
@@ -126,11 +140,15 @@ function addLog(runs: ToolCommand): void {
           step,
           stream,
           tail,
+          grep,
+          pipeline,
+          last,
         }: LogFlags,
         id: string | undefined,
       ) => {
         const { printRunLog } = await import("../runs/printRunLog.ts");
-        return printRunLog(tool, id, { follow, timestamps, raw, ndjson, exitStatus, step, stream, tail });
+        const lines = { timestamps, step, stream, tail, grep };
+        return printRunLog(tool, id, { ...lines, follow, raw, ndjson, exitStatus, pipeline, last });
       },
     );
 }
@@ -189,33 +207,15 @@ function statuses(text: string, before: readonly string[] = []): string[] {
   throw new InvalidArgumentError(`There is no status \`${unknown}\`; there are: ${known.join(", ")}.`);
 }
 
-/** Reads a time in the past, in milliseconds since 1970. */
-function since(text: string): number {
-  const now = Date.now();
-  if (text === "today") return nextReset(now) - dayMilliseconds;
-  const days = /^(\d{1,5})d$/.exec(text)?.[1];
-  const ago = days === undefined ? parseDuration(text) : Number(days) * dayMilliseconds;
-  const time = ago === undefined ? dateOf(text) : now - ago;
-  if (time <= now) return time;
-  throw new InvalidArgumentError(
-    "It should be a time in the past: 90m, 2h, 3d, today, 2026-11-20 or 2026-11-20T14:30:00Z.",
-  );
-}
-
 /** Collects values of inputs that runs are to have. */
 function inputFilters(text: string, before: readonly string[] = []): string[] {
   if (inputNamePattern.test(text.slice(0, Math.max(0, text.indexOf("="))))) return [...before, text];
   throw new InvalidArgumentError("It should be name=value, such as region=eu.");
 }
 
-/** A day's beginning or a time with its zone, in UTC; `NaN` for any other text. */
-function dateOf(text: string): number {
-  const isDate = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2}))?$/.test(text);
-  return isDate ? Date.parse(text) : Number.NaN;
-}
-
 interface ListFlags {
-  readonly since?: number;
+  readonly since?: string;
+  readonly until?: string;
   readonly limit: number;
   readonly after?: string;
   readonly active?: boolean;
@@ -239,6 +239,9 @@ interface LogFlags {
   readonly stream?: string;
   readonly timestamps?: boolean;
   readonly tail?: number;
+  readonly grep?: string;
+  readonly pipeline?: string;
+  readonly last?: number;
   readonly raw?: boolean;
   readonly ndjson?: boolean;
   readonly exitStatus?: boolean;

@@ -6,7 +6,7 @@ import { findProject } from "../../client/project.ts";
 import { Deadline, DeadlinePassed } from "../../client/service/deadline.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import { pipelineListSchema } from "../../contract/pipelines.ts";
-import { nameOf, type Run, toldFailure } from "../../contract/run.ts";
+import { nameOf, type Run, reasonLine, toldFailure } from "../../contract/run.ts";
 import { failedStep, isActive, runStatuses } from "../../contract/runStatus.ts";
 import { inputMeaning } from "../../pipeline/inputs.ts";
 import { formatProblem } from "../../pipeline/mistakes/problem.ts";
@@ -239,7 +239,7 @@ function runOutcome(run: Run): Extract<ToolOutcome<{ readonly run: Run }>, { kin
   const reason =
     run.reason === undefined || toldFailure(run) !== undefined
       ? []
-      : [line(`Reason: ${firstLine(run.reason)}`)];
+      : [line(`Reason: ${reasonLine(run, undefined)}`)];
   const more = failed === undefined ? [] : ["get_run_log with failed-step-only has that step's output."];
   return {
     kind: "done",

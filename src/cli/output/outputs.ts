@@ -47,7 +47,9 @@ export const outputs = {
     runsInWork: z.optional(z.array(runSchema)),
     /** Who used the day's runs; absent where the service lists none. */
     byPipeline: z.optional(z.array(z.object({ pipeline: z.string(), runs: z.int() }))),
-    byActor: z.optional(z.array(z.object({ actor: z.string(), runs: z.int() }))),
+    byActor: z.optional(
+      z.array(z.object({ actor: z.string(), actorName: z.optional(z.string()), runs: z.int() })),
+    ),
     /** When the day's runs are used up at today's pace; absent if they last. */
     usedUpAt: z.optional(instant),
   }),

@@ -1,6 +1,6 @@
 import { html, raw } from "hono/html";
 import { runCommand } from "../../contract/refusal.ts";
-import { type Run, type RunStep, toldFailure } from "../../contract/run.ts";
+import { type Run, type RunStep, startedBy, toldFailure } from "../../contract/run.ts";
 import { type Html, marked } from "../../service/page/layout.ts";
 import { styledTexts } from "../../service/page/pageLog.ts";
 import { statusView, statusWord, timeView, tookView } from "../../service/page/runParts.ts";
@@ -99,13 +99,13 @@ function messageView(message: string): Html {
 }
 
 function factsView(run: Run, now: number): Html {
-  const { runId, project, runner, actor, agent, createdAt, stoppedAt, timeLimitSeconds } = run;
+  const { runId, project, runner, agent, createdAt, stoppedAt, timeLimitSeconds } = run;
   const text = (value: string | undefined) => value && html`<bdi>${value}</bdi>`;
   const facts: [string, Html | string | undefined][] = [
     ["Started", createdAt && timeView(createdAt)],
     ["Took", createdAt && tookView({ startedAt: createdAt, stoppedAt }, now)],
     ["Time limit", timeLimitSeconds === undefined ? undefined : duration(timeLimitSeconds * 1000)],
-    ["Started by", text(actor)],
+    ["Started by", text(startedBy(run))],
     ["Agent", text(agent)],
     ["Project", text(project)],
     ["Runner", text(runner)],

@@ -224,7 +224,7 @@ export class WaitProgress implements Disposable {
 }
 
 /**
- * The holders of the org's slots: `nightly (run_…, up to 1 min 20 s left)`, of several `… or …`.
+ * The holders of the org's slots: `nightly (run_…, by ada, up to 1 min 20 s left)`, of several `… or …`.
  *
  * @param servedAt the service's clock now, in milliseconds since 1970; without it the line has no times.
  * @returns undefined where the service lists no runs.
@@ -236,13 +236,22 @@ async function slotHoldersLine(
 ): Promise<string | undefined> {
   const runs = (await slotHolders(client, signal)) ?? [];
   if (runs.length === 0) return undefined;
-  return runs.map((run) => holderText(run, servedAt)).join(" or ");
+  const isNamed = runs.some(({ actorName }) => actorName !== undefined);
+  const org = isNamed
+    ? await client
+        .withoutRetries()
+        .org(signal)
+        .catch(() => undefined)
+    : undefined;
+  return runs.map((run) => holderText(run, org?.actor, servedAt)).join(" or ");
 }
 
-function holderText(run: Run, servedAt: number | undefined): string {
+function holderText(run: Run, me: string | undefined, servedAt: number | undefined): string {
   const left = secondsToLimit(run, servedAt);
+  const { actor, actorName } = run;
   const facts = [
     ...(run.pipeline === undefined ? [] : [run.runId]),
+    ...(actorName === undefined || actor === me ? [] : [`by ${actorName}`]),
     ...(left === undefined ? [] : [`up to ${duration(left * 1000)} left`]),
   ];
   return facts.length === 0 ? nameOf(run) : `${nameOf(run)} (${facts.join(", ")})`;

@@ -1,6 +1,6 @@
 import { listRuns as listNewest, type WantedRuns } from "../../client/follow/listRuns.ts";
 import type { ServiceClient } from "../../client/service/client.ts";
-import type { Run } from "../../contract/run.ts";
+import { listedReason, type Run, reasonLine } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
 import { duration } from "../../text/time.ts";
 import { table } from "../output/table.ts";
@@ -47,9 +47,9 @@ export async function withMe(
   return mine ? { ...asked, me: (await client.org(signal)).actor } : asked;
 }
 
-function noneText({ statuses, pipeline, project, input, since, mine = false }: AskedRuns): string {
-  const isNarrowed =
-    pipeline !== undefined || project !== undefined || input !== undefined || since !== undefined || mine;
+function noneText({ statuses, mine = false, ...asked }: AskedRuns): string {
+  const filters = ["pipeline", "project", "input", "since", "until"] as const;
+  const isNarrowed = mine || filters.some((filter) => asked[filter] !== undefined);
   if (statuses.length === 1 && statuses[0] === "in-work" && !isNarrowed) return "No active runs.";
   return statuses.length > 0 || isNarrowed ? "No runs match." : "No runs yet.";
 }
@@ -65,7 +65,7 @@ interface RunTableOptions {
 
 /**
  * A table for people, without columns that are empty or the same for all. Where it is too wide, names are cut, and then the
- * last columns left out: a part of them would be misread.
+ * last columns left out: a part of them would be misread. Below a run stands why it ended as it did.
  */
 export function runTable(runs: readonly Run[], terminal: Terminal, options: RunTableOptions): string {
   const { me, now, columns: width = terminal.columns } = options;
@@ -81,19 +81,28 @@ export function runTable(runs: readonly Run[], terminal: Terminal, options: RunT
     { head: "TOOK", cell: (run) => took(run, now) },
     {
       head: "BY",
-      cell: ({ actor }) => (hasOthers && actor ? (actor === me ? "you" : "another key") : undefined),
+      cell: ({ actor, actorName = "another key" }) =>
+        hasOthers && actor ? (actor === me ? "you" : actorName) : undefined,
     },
     { head: "AGENT", cell: ({ agent }) => agent },
   ];
   const { dim } = terminal.style;
   const { ellipsis } = marksOf(terminal);
+  const reasonBelow = (run: Run | undefined): string[] => {
+    const reason = run && listedReason(run, me);
+    return reason ? [dim(table([[`  ${reason}`]], { columns: width, ellipsis, cut: [0] }))] : [];
+  };
   let shown = columns.filter(({ cell }) => runs.some((run) => cell(run) !== undefined));
   for (;;) {
     const rows = runs.map((run) => shown.map(({ cell }) => cell(run) ?? ""));
     const cut = shown.flatMap(({ head }, column) => (isName(head) ? [column] : []));
     const text = table([shown.map(({ head }) => dim(head)), ...rows], { columns: width, ellipsis, cut });
-    const isFitting = text.split("\n").every((line) => widthOf(line) <= width);
-    if (isFitting || shown.length <= leastColumns) return text;
+    const [heads = "", ...lines] = text.split("\n");
+    const isFitting = [heads, ...lines].every((line) => widthOf(line) <= width);
+    if (isFitting || shown.length <= leastColumns) {
+      const withReasons = lines.flatMap((line, index) => [line, ...reasonBelow(runs[index])]);
+      return [heads, ...withReasons].join("\n");
+    }
     shown = shown.slice(0, -1);
   }
 }
@@ -102,7 +111,7 @@ export function runTable(runs: readonly Run[], terminal: Terminal, options: RunT
 const leastColumns = 2;
 
 function isName(head: string): boolean {
-  return head === "PIPELINE" || head === "PROJECT";
+  return head === "PIPELINE" || head === "PROJECT" || head === "BY";
 }
 
 interface Column {
@@ -113,13 +122,18 @@ interface Column {
 
 /**
  * A line for each run, for scripts that don't read JSON, with tab-separated fields: run id, status, pipeline, project, start,
- * end, key and agent. An unknown field is empty; later versions may append fields.
+ * end, key, agent, the key's name, and the first line of its reason. An unknown field is empty; later versions may append fields.
  */
 export function runLines(runs: readonly Run[]): string {
   return runs
-    .map(({ runId, status, pipeline, project, createdAt, stoppedAt, actor, agent }) =>
-      [runId, status, pipeline, project, createdAt, stoppedAt, actor, agent].join("\t"),
-    )
+    .map((run) => {
+      const { runId, status, pipeline, project, createdAt, stoppedAt, actor, agent, actorName } = run;
+      const reason = reasonLine(run, undefined);
+      return [
+        ...[runId, status, pipeline, project, createdAt, stoppedAt],
+        ...[actor, agent, actorName, reason],
+      ].join("\t");
+    })
     .join("\n");
 }
 

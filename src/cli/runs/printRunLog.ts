@@ -1,22 +1,25 @@
 import { followLog } from "../../client/follow/followLog.ts";
+import { listRuns } from "../../client/follow/listRuns.ts";
 import type { ServiceClient } from "../../client/service/client.ts";
 import { exitCodes, PipelineError } from "../../contract/errors.ts";
 import type { LogEntry } from "../../contract/log.ts";
 import type { Run } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
+import { readTextExpectation } from "../../pipeline/file/values.ts";
+import { PatternFault, searchFor } from "../../runner/output/textSearch.ts";
+import { statusText } from "../terminal/marks.ts";
+import type { Terminal } from "../terminal/terminal.ts";
 import type { Tool } from "../tool.ts";
+import { ago } from "./listRuns.ts";
 import { EntryPrinter, LinePrinter, type LogPrinter, RawPrinter } from "./runLogPrinter.ts";
 import { namedOrLatest } from "./showRun.ts";
 
-interface LogOptions {
+interface LogOptions extends LineSelection {
   readonly follow: boolean;
-  /** Only this step, by name or number. */
-  readonly step: string | undefined;
-  /** Only this stream. */
-  readonly stream: string | undefined;
-  readonly timestamps: boolean;
-  /** Only the last lines of the current log; with JSON, entries. */
-  readonly tail: number | undefined;
+  /** Searches the logs of this pipeline's last runs instead. */
+  readonly pipeline: string | undefined;
+  /** How many of them. */
+  readonly last: number | undefined;
   /** Without changes for the terminal. */
   readonly raw: boolean;
   /** One JSON object a line for each entry. */
@@ -25,9 +28,22 @@ interface LogOptions {
   readonly exitStatus: boolean;
 }
 
+/** Which lines of a log are printed, and how. */
+interface LineSelection {
+  /** Only this step, by name or number. */
+  readonly step: string | undefined;
+  /** Only this stream. */
+  readonly stream: string | undefined;
+  readonly timestamps: boolean;
+  /** Only the last lines of the current log; with JSON, entries. */
+  readonly tail: number | undefined;
+  /** Only lines with this text, or that match this `/pattern/`. */
+  readonly grep: string | undefined;
+}
+
 /**
  * `pipeline runs log [id]`: prints the log of a run, by default the caller's newest. `--follow` prints until the run stops,
- * across lost connections and restarts of the service.
+ * across lost connections and restarts of the service. With `--pipeline` and `--grep` it searches those of a pipeline's last runs.
  * @throws PipelineError `usage` for options that exclude each other; as `followLog`.
  */
 export async function printRunLog(
@@ -35,10 +51,12 @@ export async function printRunLog(
   named: string | undefined,
   options: LogOptions,
 ): Promise<number> {
-  checkOptions(tool, options);
+  checkOptions(tool, named, options);
+  const grep = options.grep === undefined ? undefined : searchOf(options.grep);
   const ends = AbortSignal.any([tool.interrupted, tool.unread]);
   try {
-    return await print(tool, named, options, ends);
+    if (options.pipeline === undefined) return await print(tool, named, options, grep, ends);
+    return await searchLogs(tool, options.pipeline, options, grep, ends);
   } catch (error) {
     // A reader that stops early (`| head`) is no error.
     if (tool.unread.aborted && !tool.interrupted.aborted) return exitCodes.done;
@@ -50,6 +68,7 @@ async function print(
   tool: Tool,
   named: string | undefined,
   options: LogOptions,
+  grep: Search | undefined,
   signal: AbortSignal,
 ): Promise<number> {
   const { output } = tool;
@@ -57,15 +76,14 @@ async function print(
   const runId = await namedOrLatest(client, named, signal);
   const steps = new StepNames(client, runId, signal);
   const apiKeys = new Set([client.apiKey]);
-  const printer = printerOf(tool, runId, steps, apiKeys, options);
+  const printer = printerOf(tool, runId, steps, apiKeys, options, grep);
   let after = 0;
   let hasPrinted = false;
   let isBroken = false;
   const onEntry = async (entry: LogEntry): Promise<void> => {
     isBroken = false;
     after = entry.sequence;
-    if (options.stream !== undefined && entry.stream !== options.stream) return;
-    if (options.step !== undefined && !(await steps.isOf(entry, options.step))) return;
+    if (!(await isSelected(entry, options, steps))) return;
     hasPrinted = true;
     await printer.add(entry);
     await output.drained(signal);
@@ -103,7 +121,90 @@ async function print(
   if (!output.json && !options.follow && (end === undefined || isActive(end))) {
     output.note("The run is still running; `--follow` also prints what comes next.");
   } else if (!hasPrinted) output.note("There is nothing in the log.");
+  else if (grep?.hasFound === false) output.note("No line of the log matches.");
   return options.exitStatus && end?.status !== "succeeded" ? exitCodes.runDidNotSucceed : exitCodes.done;
+}
+
+const mostSearched = 20;
+
+/** Prints the lines that are found in the logs of a pipeline's last runs, the newest run first. */
+async function searchLogs(
+  { output, connect }: Tool,
+  pipeline: string,
+  { last = mostSearched, ...options }: LogOptions,
+  grep: Search | undefined,
+  signal: AbortSignal,
+): Promise<number> {
+  const client = await connect();
+  const { runs } = await listRuns(client, { statuses: [], pipeline, limit: last }, signal);
+  let removed = 0;
+  for (const run of runs) {
+    const { runId } = run;
+    const steps = new StepNames(client, runId, signal);
+    const printer = new LinePrinter(output, steps.nameOf, {
+      ...{ hasTimes: options.timestamps, tail: options.tail, apiKeys: new Set([client.apiKey]) },
+      grep: grep?.find,
+      of: { runId, heading: headingOf(run, client.clock.now(), output.out) },
+    });
+    const onEntry = async (entry: LogEntry): Promise<void> => {
+      if (!(await isSelected(entry, options, steps))) return;
+      await printer.add(entry);
+      await output.drained(signal);
+    };
+    const onGap = (first: number, end: number) =>
+      output.warn(`the service left out the entries ${first} to ${end} of the log of ${runId}.`);
+    try {
+      await followLog(client, runId, { follow: false, onGap }, onEntry, signal);
+    } catch (error) {
+      if (!(error instanceof PipelineError && error.type === "not-found")) throw error;
+      removed += 1;
+    }
+    await printer.end();
+  }
+  if (removed > 0) output.note(removed === 1 ? "1 log was removed." : `${removed} logs were removed.`);
+  if (runs.length === 0) output.note("There is no run of this pipeline.");
+  else if (grep?.hasFound === false) output.note("No line matches.");
+  return exitCodes.done;
+}
+
+function headingOf({ runId, status, createdAt }: Run, now: number, out: Terminal): string {
+  const when = createdAt === undefined ? "" : `, ${ago(createdAt, now)}`;
+  return `${out.style.bold(runId)} ${statusText(status, out)}${when}`;
+}
+
+async function isSelected(
+  entry: LogEntry,
+  { stream, step }: LineSelection,
+  steps: StepNames,
+): Promise<boolean> {
+  if (stream !== undefined && entry.stream !== stream) return false;
+  return step === undefined || steps.isOf(entry, step);
+}
+
+interface Search {
+  readonly find: (lines: string) => boolean;
+  readonly hasFound: boolean;
+}
+
+/** @throws PipelineError `usage` for a pattern that is none, and from `find` for one that takes too long. */
+function searchOf(grep: string): Search {
+  const read = readTextExpectation(grep);
+  if (read.kind === "invalid") throw usage(`--grep: ${read.problem}.`);
+  const search = searchFor(read.expectation);
+  const result = {
+    hasFound: false,
+    find(lines: string) {
+      try {
+        const isFound = search(lines);
+        result.hasFound ||= isFound;
+        return isFound;
+      } catch (error) {
+        if (error instanceof PatternFault) throw usage(`--grep: ${error.message}.`);
+        throw error;
+      }
+    },
+  };
+  return result;
 }
 
 function printerOf(
@@ -112,19 +213,30 @@ function printerOf(
   steps: StepNames,
   apiKeys: ReadonlySet<string>,
   { tail, raw, ndjson, timestamps }: LogOptions,
+  grep: Search | undefined,
 ): LogPrinter {
   if (output.json || ndjson) return new EntryPrinter(output, runId, tail);
   if (raw) return new RawPrinter(output, apiKeys);
-  return new LinePrinter(output, steps.nameOf, { hasTimes: timestamps, tail, apiKeys });
+  return new LinePrinter(output, steps.nameOf, { hasTimes: timestamps, tail, apiKeys, grep: grep?.find });
 }
 
-function checkOptions({ output }: Tool, { raw, ndjson, timestamps, tail, stream }: LogOptions): void {
+function checkOptions({ output }: Tool, named: string | undefined, options: LogOptions): void {
+  const { raw, ndjson, timestamps, tail, stream, grep, pipeline, last, follow, exitStatus } = options;
   const forms = [output.json && "--json", ndjson && "--ndjson", raw && "--raw"].filter(
     (form) => form !== false,
   );
   if (forms.length > 1) throw usage(`${forms.join(" and ")} exclude each other.`);
   const [form] = forms;
   if (timestamps && form !== undefined) throw usage(`--timestamps is for lines; ${form} has none.`);
+  if (grep === "") throw usage("--grep takes a text or a /pattern/.");
+  if (grep !== undefined && form !== undefined) throw usage(`--grep is for lines; ${form} has none.`);
+  if (pipeline === undefined && last !== undefined) throw usage("--last counts the runs of a --pipeline.");
+  if (pipeline !== undefined) {
+    if (grep === undefined) throw usage("--pipeline searches several logs, so it takes --grep.");
+    if (named !== undefined) throw usage("A run and --pipeline exclude each other.");
+    if (follow) throw usage("--follow is for one run, --pipeline for several.");
+    if (exitStatus) throw usage("--exit-status is for one run, --pipeline for several.");
+  }
   if (raw && stream === "note") throw usage("--raw is what the programs wrote, and notes are none of it.");
   if (raw && tail !== undefined) throw usage("--tail counts lines; --raw has none.");
   if (raw && output.out.isTerminal) {

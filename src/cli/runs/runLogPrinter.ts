@@ -2,6 +2,7 @@ import { TerminalLines } from "../../client/follow/terminalLines.ts";
 import { SecretFilter } from "../../client/service/foreignText.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import type { LogEntry, LogLine } from "../../contract/log.ts";
+import { stripEscapeSequences } from "../../text/escapeSequences.ts";
 import type { Output } from "../output/output.ts";
 import { jsonLine } from "../output/output.ts";
 
@@ -23,6 +24,10 @@ interface LineOptions {
   readonly tail: number | undefined;
   /** As `TerminalLines` takes them. */
   readonly apiKeys: ReadonlySet<string>;
+  /** Only lines that it finds something in, without their escape sequences; it may be given several at once. */
+  readonly grep?: ((lines: string) => boolean) | undefined;
+  /** The run whose lines these are, where others follow: above them on a terminal, elsewhere before each. */
+  readonly of?: { readonly runId: string; readonly heading: string };
 }
 
 /** Prints lines that are safe for a terminal; on a terminal, with a heading for each step. */
@@ -45,7 +50,7 @@ export class LinePrinter implements LogPrinter {
   }
 
   async add(entry: LogEntry): Promise<void> {
-    const lines = this.#lines.add(entry);
+    const lines = this.#found(this.#lines.add(entry));
     if (this.#isHolding) this.#hold(lines);
     else for (const line of lines) await this.#print(line);
   }
@@ -56,11 +61,19 @@ export class LinePrinter implements LogPrinter {
   }
 
   async end(): Promise<void> {
-    const rest = this.#lines.rest();
+    const rest = this.#found(this.#lines.rest());
     if (this.#isHolding) {
       this.#hold(rest);
       await this.stopHolding();
     } else for (const line of rest) await this.#print(line);
+  }
+
+  #found(lines: LogLine[]): LogLine[] {
+    const { grep } = this.#options;
+    if (grep === undefined || lines.length === 0) return lines;
+    const plain = ({ text }: LogLine) => stripEscapeSequences(text);
+    // Most have none, and a search costs about as much for many lines as for one.
+    return grep(lines.map(plain).join("\n")) ? lines.filter((line) => grep(plain(line))) : [];
   }
 
   #hold(lines: readonly LogLine[]): void {
@@ -71,13 +84,16 @@ export class LinePrinter implements LogPrinter {
 
   async #print({ stepIndex, stream, at, text }: LogLine): Promise<void> {
     const { out } = this.#output;
+    const { of } = this.#options;
+    if (out.isTerminal && of !== undefined && this.#step === undefined) this.#output.line(of.heading);
     if (out.isTerminal && stepIndex !== this.#step) {
       const name = (await this.#stepName(stepIndex)) ?? `step ${stepIndex + 1}`;
       this.#output.line(out.style.bold(`${out.hasUnicode ? "▸" : ">"} ${name}`));
     }
     this.#step = stepIndex;
     const time = this.#options.hasTimes ? `${out.style.dim(at)} ` : "";
-    this.#output.line(`${time}${stream === "note" ? out.style.dim(text) : text}`);
+    const run = of === undefined || out.isTerminal ? "" : `${of.runId}\t`;
+    this.#output.line(`${run}${time}${stream === "note" ? out.style.dim(text) : text}`);
   }
 }
 

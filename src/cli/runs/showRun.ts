@@ -3,7 +3,7 @@ import type { ServiceClient } from "../../client/service/client.ts";
 import { errorTypes, exitCodes, PipelineError } from "../../contract/errors.ts";
 import { runCommand } from "../../contract/refusal.ts";
 import type { Artifact, Run, RunStep } from "../../contract/run.ts";
-import { nameOf, reasonText, toldFailure } from "../../contract/run.ts";
+import { nameOf, reasonText, startedBy, toldFailure } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
 import { duration } from "../../text/time.ts";
 import { stepNotes } from "../../text/timeline.ts";
@@ -85,7 +85,7 @@ class RunSheet {
 
   /** Unknown facts have no line. */
   #facts(): [string, string][] {
-    const { runId, project, actor, agent, runner, createdAt, stoppedAt, timeLimitSeconds } = this.#run;
+    const { runId, project, agent, runner, createdAt, stoppedAt, timeLimitSeconds } = this.#run;
     const me = this.#me;
     // A failed step's message stands under the step.
     const reason = toldFailure(this.#run) === undefined ? reasonText(this.#run, me) : undefined;
@@ -97,7 +97,7 @@ class RunSheet {
       ["stopped", stoppedAt],
       ["took", took(this.#run, now)],
       ["time limit", timeLimitSeconds === undefined ? undefined : duration(timeLimitSeconds * 1000)],
-      ["started by", actor !== undefined && actor === me ? `you (${actor})` : actor],
+      ["started by", startedBy(this.#run, me)],
       ["agent", agent],
       ["runner", runner],
       ["reason", reason === undefined ? undefined : indented(reason, 12)],

@@ -16,6 +16,8 @@ export interface WantedRuns {
   readonly me?: string | undefined;
   /** Runs created at this time or later, in milliseconds since 1970. */
   readonly since?: number | undefined;
+  /** Runs created before this time. */
+  readonly until?: number | undefined;
   /** How many at most. */
   readonly limit: number;
   /** The `next` of a list before; not together with several statuses. */
@@ -61,7 +63,7 @@ export async function listRuns(
  */
 export function isWanted(
   run: Run,
-  wanted: Pick<WantedRuns, "statuses" | "pipeline" | "project" | "input" | "me" | "since">,
+  wanted: Pick<WantedRuns, "statuses" | "pipeline" | "project" | "input" | "me" | "since" | "until">,
   how: "listed" | "told",
 ): boolean {
   const { statuses, pipeline, project, input = [], me } = wanted;
@@ -70,7 +72,7 @@ export function isWanted(
   if (!isOf(run.pipeline, pipeline) || !isOf(run.project, project)) return false;
   if (!input.every((each) => hasInput(run, each))) return false;
   if (me !== undefined && run.actor !== me) return false;
-  if (isBefore(run, wanted)) return false;
+  if (isBefore(run, wanted) || isAfter(run, wanted)) return false;
   return (
     statuses.length === 0 ||
     statuses.some((status) => (status === "in-work" ? isActive(run) : run.status === status))
@@ -84,6 +86,10 @@ function hasInput({ inputs = {} }: Run, wanted: string): boolean {
 /** Whether a run was created too early. A run that doesn't say when counts. */
 function isBefore({ createdAt = "" }: Run, { since }: Pick<WantedRuns, "since">): boolean {
   return since !== undefined && Date.parse(createdAt) < since;
+}
+
+function isAfter({ createdAt = "" }: Run, { until }: Pick<WantedRuns, "until">): boolean {
+  return until !== undefined && Date.parse(createdAt) >= until;
 }
 
 /** Sorts runs, newest first; in the service's order where one has no `created-at`. */
@@ -101,7 +107,7 @@ async function listOfStatus(
   status: string | undefined,
   signal: AbortSignal,
 ): Promise<FoundRuns> {
-  const { pipeline, project, input, me, limit } = wanted;
+  const { pipeline, project, input, me, limit, since, until } = wanted;
   const filter = { ...wanted, statuses: status === undefined ? [] : [status] };
   const query: RunsQuery = {
     mine: me !== undefined,
@@ -109,6 +115,8 @@ async function listOfStatus(
     ...(pipeline === undefined ? {} : { pipeline }),
     ...(project === undefined ? {} : { project }),
     ...(input === undefined ? {} : { input }),
+    ...(since === undefined ? {} : { since }),
+    ...(until === undefined ? {} : { until }),
   };
   const runs = new Map<string, Run>();
   const cursors = new Set<string>();

@@ -60,6 +60,9 @@ export interface RunsQuery {
   readonly pipeline?: string;
   /** Only runs with these values of inputs, each as `name=value`. A service may ignore it and list others too. */
   readonly input?: readonly string[];
+  /** Only runs created at this time or later, and before that one, in milliseconds since 1970. A service may ignore them. */
+  readonly since?: number;
+  readonly until?: number;
   /** Runs a page: 1 to 100. */
   readonly limit?: number;
   /** The `next` of the page before. */
@@ -92,6 +95,9 @@ export interface ServiceClientOptions {
   /** Enables `withRetries` for requests that are safe to repeat; left out, there is one attempt. */
   readonly retries?: Retries | undefined;
 }
+
+/** The last day whose year has four digits, as RFC 3339 has it. */
+const latest = Date.UTC(9999, 11, 31);
 
 /** How much longer than it may hold a start the service may take to reply. */
 const heldStartGraceSeconds = 15;
@@ -232,6 +238,10 @@ export class ServiceClient implements Service {
     if (query.project !== undefined) search.set("project", query.project);
     if (query.pipeline !== undefined) search.set("pipeline", query.pipeline);
     for (const wanted of query.input ?? []) search.append("input", wanted);
+    for (const bound of ["since", "until"] as const) {
+      const time = query[bound];
+      if (time !== undefined) search.set(bound, new Date(Math.min(Math.max(time, 0), latest)).toISOString());
+    }
     if (query.limit !== undefined) search.set("limit", String(query.limit));
     if (query.after !== undefined) search.set("after", query.after);
     const call: ServiceCall = { method: "GET", path: "api/runs", query: search };

@@ -6,7 +6,7 @@ import type { Reconnect } from "../../client/service/failedRequest.ts";
 import { AbsentEndpoint } from "../../client/service/replyErrors.ts";
 import { describeError, PipelineError } from "../../contract/errors.ts";
 import { inputsAgain } from "../../contract/inputs.ts";
-import { nameOf, type Run, type RunStep, reasonText } from "../../contract/run.ts";
+import { actorText, nameOf, type Run, type RunStep, reasonText } from "../../contract/run.ts";
 import { failedStep, isActive } from "../../contract/runStatus.ts";
 import type { Clock } from "../../machine/clock.ts";
 import type { Session } from "../session/session.ts";
@@ -249,7 +249,8 @@ const longestInputs = 60;
 export function endText(run: Run, isMine: boolean): string {
   const inputs = inputsText({ inputs: inputsAgain(run) }, longestInputs);
   const name = inputs === undefined ? nameOf(run) : t("{0} with {1}", nameOf(run), inputs);
-  const who = isMine || run.actor === undefined ? name : t("{0} (by {1})", name, run.actor);
+  const starter = actorText(run);
+  const who = isMine || starter === undefined ? name : t("{0} (by {1})", name, starter);
   const kind = endKind(run);
   switch (kind) {
     case "success": {

@@ -6,7 +6,7 @@ import { asAbsentEndpoint } from "../../client/service/failedRequest.ts";
 import { AbsentEndpoint } from "../../client/service/replyErrors.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import { inputsAgain } from "../../contract/inputs.ts";
-import { nameOf, type Run } from "../../contract/run.ts";
+import { actorText, nameOf, type Run } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
 import type { Clock } from "../../machine/clock.ts";
 
@@ -82,9 +82,9 @@ const longestInputs = 60;
 
 function runItem(run: Run, { me, now, namesProjects }: ItemContext): RunItem {
   const { actor, project, runId } = run;
+  const starter = actorText(run);
   const inputs = inputsText({ inputs: inputsAgain(run) }, longestInputs);
-  const who =
-    actor === undefined ? undefined : actor === me ? t("started by you") : t("started by {0}", actor);
+  const who = starter && (actor === me ? t("started by you") : t("started by {0}", starter));
   return {
     label: withoutIcons(nameOf(run)),
     description: withoutIcons(timeText(run, now)),

@@ -4,7 +4,7 @@ import { followRun } from "../../client/follow/followRun.ts";
 import type { ServiceClient } from "../../client/service/client.ts";
 import { AbsentEndpoint } from "../../client/service/replyErrors.ts";
 import { secondsToLimit } from "../../client/start/slotHolders.ts";
-import { nameOf, type Run } from "../../contract/run.ts";
+import { actorText, nameOf, type Run } from "../../contract/run.ts";
 import type { Clock } from "../../machine/clock.ts";
 import { duration, timeOfDay } from "../../text/time.ts";
 import type { Session } from "../session/session.ts";
@@ -196,6 +196,7 @@ export class HolderPick {
     const { wanted } = this.#deps;
     const { me } = this.#holders;
     const name = nameOf(run);
+    const starter = actorText(run);
     const wait =
       wanted === undefined
         ? t("Notify me when {0} finishes", name)
@@ -204,7 +205,7 @@ export class HolderPick {
       {
         label: `$(sync~spin) ${withoutIcons(name)}`,
         description: withoutIcons(
-          run.actor === undefined ? "" : run.actor === me ? t("your run") : t("by {0}", run.actor),
+          starter === undefined ? "" : run.actor === me ? t("your run") : t("by {0}", starter),
         ),
         detail: withoutIcons(
           [...(run.project === undefined ? [] : [run.project]), run.runId, ...this.#times(run)].join(" · "),

@@ -1,6 +1,6 @@
 import { t } from "@vscode/l10n";
 import { runCommand } from "../../contract/refusal.ts";
-import { nameOf, type Run, type RunStep, reasonText } from "../../contract/run.ts";
+import { actorText, nameOf, type Run, type RunStep, reasonText } from "../../contract/run.ts";
 import { failedStep } from "../../contract/runStatus.ts";
 import { controlCharacters } from "../../text/controlCharacters.ts";
 import type { SgrStyle } from "../../text/escapeSequences.ts";
@@ -65,16 +65,14 @@ function startedText(run: Run, me: string | undefined, timeText: HeadDeps["timeT
   return t("{0}, through the agent {1}", started, toOneLine(run.agent));
 }
 
-function starterText(
-  { createdAt, actor }: Run,
-  me: string | undefined,
-  timeText: HeadDeps["timeText"],
-): string | undefined {
-  if (createdAt === undefined) return actor === undefined ? undefined : t("Started by {0}", toOneLine(actor));
-  if (actor === undefined) return t("Started {0}", timeText(createdAt));
+function starterText(run: Run, me: string | undefined, timeText: HeadDeps["timeText"]): string | undefined {
+  const { createdAt, actor } = run;
+  const starter = actorText(run);
+  if (createdAt === undefined) return starter && t("Started by {0}", toOneLine(starter));
+  if (starter === undefined) return t("Started {0}", timeText(createdAt));
   return actor === me
     ? t("Started {0} by you", timeText(createdAt))
-    : t("Started {0} by {1}", timeText(createdAt), toOneLine(actor));
+    : t("Started {0} by {1}", timeText(createdAt), toOneLine(starter));
 }
 
 /** Says that lines are missing, and how to get them. */

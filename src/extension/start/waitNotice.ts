@@ -2,7 +2,7 @@ import { t } from "@vscode/l10n";
 import type { Progress, window as vscodeWindow } from "vscode";
 import type { ServiceClient } from "../../client/service/client.ts";
 import { slotHolders } from "../../client/start/slotHolders.ts";
-import { nameOf, type Run } from "../../contract/run.ts";
+import { actorText, nameOf, type Run } from "../../contract/run.ts";
 import { placeText, type QueuePlace } from "../../text/queueText.ts";
 import type { Session } from "../session/session.ts";
 import { ProgressLocation } from "../window/editorEnums.ts";
@@ -128,8 +128,9 @@ export function slotHolderText({ runs, me }: SlotHolders): string | undefined {
   if (runs.length === 0) return undefined;
   return runs
     .map((run) => {
-      if (run.actor === undefined) return nameOf(run);
-      return run.actor === me ? t("{0} (your run)", nameOf(run)) : t("{0} (by {1})", nameOf(run), run.actor);
+      const starter = actorText(run);
+      if (starter === undefined) return nameOf(run);
+      return run.actor === me ? t("{0} (your run)", nameOf(run)) : t("{0} (by {1})", nameOf(run), starter);
     })
     .join(", ");
 }

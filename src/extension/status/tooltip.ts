@@ -3,7 +3,7 @@ import type { MarkdownString } from "vscode";
 import { secondsToReset } from "../../contract/day.ts";
 import { quotaText } from "../../contract/limits.ts";
 import type { Org } from "../../contract/org.ts";
-import { nameOf, type Run } from "../../contract/run.ts";
+import { actorText, nameOf, type Run } from "../../contract/run.ts";
 import { type DayUse, paceText, useText } from "../../text/dayUse.ts";
 import { placeText } from "../../text/queueText.ts";
 import { resetText } from "../../text/refusalText.ts";
@@ -121,8 +121,9 @@ function writePlaces(org: Org, activeRuns: readonly Run[], into: Markdown): void
   for (const [position, run] of activeRuns.slice(0, mostNamed).entries()) {
     into.appendMarkdown(position === 0 ? ": " : ", ");
     const name = nameOf(run);
-    if (run.actor === undefined) words(name, into);
-    else words(run.actor === org.actor ? t("{0} (yours)", name) : t("{0} (by {1})", name, run.actor), into);
+    const starter = actorText(run);
+    if (starter === undefined) words(name, into);
+    else words(run.actor === org.actor ? t("{0} (yours)", name) : t("{0} (by {1})", name, starter), into);
   }
   if (activeRuns.length > mostNamed) {
     into.appendMarkdown(" ");

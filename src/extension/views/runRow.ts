@@ -1,6 +1,6 @@
 import { t } from "@vscode/l10n";
 import type { MarkdownString, TreeItem } from "vscode";
-import { nameOf, type Run, type RunStep, reasonText } from "../../contract/run.ts";
+import { listedReason, nameOf, type Run, type RunStep, reasonLine, startedBy } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
 import { duration, elapsed } from "../../text/time.ts";
 import { stepNotes } from "../../text/timeline.ts";
@@ -57,13 +57,13 @@ export function runTooltip(run: Run, { me, serviceNow, now }: RowContext): reado
   const facts: readonly { readonly name?: string; readonly text: string | undefined }[] = [
     { name: nameOf(run), text: statusText(run.status) },
     // The output in it is in the log.
-    { text: reasonText(run, me)?.split("\n", 1)[0]?.replace(/:$/, "") },
+    { text: reasonLine(run, me) },
     { name: t("Inputs"), text: inputsText(run, longestValues) },
     { name: t("Outputs"), text: outputsText(run, longestValues) },
     { name: t("Run"), text: run.runId },
     { name: t("Project"), text: run.project },
     { name: t("Started"), text: began },
-    { name: t("Started by"), text: actor === me ? actor && t("you ({0})", actor) : actor },
+    { name: t("Started by"), text: actor === me ? actor && t("you ({0})", actor) : startedBy(run) },
     { name: t("Agent"), text: agent },
     { name: t("Took"), text: run.stoppedAt && tookText(run, serviceNow) },
     {
@@ -95,6 +95,8 @@ function runRow({ run, runId, isUnfolded }: RunRowNode, seen: RowContext): Row {
   const status = statusText(run.status);
   const took = tookText(run, serviceNow);
   const { actor, agent, createdAt } = run;
+  const { actorName: starter = actor && shortId(actor) } = run;
+  const reason = listedReason(run, me);
   const when =
     createdAt === undefined ? undefined : momentText(Date.parse(createdAt) - (serviceNow - now), now);
   const began = inWork ? when && t("since {0}", when) : when;
@@ -109,9 +111,10 @@ function runRow({ run, runId, isUnfolded }: RunRowNode, seen: RowContext): Row {
     inWork ? undefined : took,
     began,
     project,
-    isOthers ? t("by {0}", shortId(actor)) : undefined,
+    isOthers && starter ? t("by {0}", starter) : undefined,
+    reason,
   ];
-  const who = actor === undefined ? undefined : isOthers ? t("started by {0}", actor) : t("started by you");
+  const who = actor && (isOthers ? t("started by {0}", run.actorName ?? actor) : t("started by you"));
   return {
     id: `runs/${runId}`,
     label: nameOf(run),
@@ -130,6 +133,7 @@ function runRow({ run, runId, isUnfolded }: RunRowNode, seen: RowContext): Row {
       project && t("project {0}", project),
       who,
       through,
+      reason,
     ]
       .filter(Boolean)
       .join(", "),

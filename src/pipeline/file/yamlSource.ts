@@ -133,9 +133,10 @@ function read(text: string, isField: (name: string) => boolean): Reading {
     stringKeys: true,
     logLevel: "error",
   });
-  const errors = [...document.errors, ...document.warnings].toSorted(
-    (one, other) => one.pos[0] - other.pos[0],
-  );
+  const found = [...document.errors, ...document.warnings];
+  const tooDeep = found.find(({ code }) => code === "RESOURCE_EXHAUSTION");
+  // Where the stack ends differs from one reading to the next, and so does what is wrong behind it.
+  const errors = tooDeep ? [tooDeep] : found.toSorted((one, other) => one.pos[0] - other.pos[0]);
   const converter = new Converter(text, isField);
   const value = errors.length > 0 ? null : converter.convert(document.contents, 0);
   const troubles = {

@@ -2,7 +2,7 @@ import { utcDay } from "../../contract/day.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import type { ServedRun } from "../../contract/run.ts";
 import { inputsColumn, isGivenAlike } from "../store/runInputs.ts";
-import { asRun, runColumns } from "../store/runs.ts";
+import { asRun, selectRuns } from "../store/runs.ts";
 import type { Database } from "../store/tables.ts";
 import type { Decision, NewRun } from "./decision.ts";
 import { countSlots, type OrgSlots, quotaOf, refusalOf } from "./slots.ts";
@@ -109,9 +109,5 @@ async function findRepeated(db: Database, request: KeyedRequest): Promise<Served
 }
 
 export function repeatedRun(db: Database, actor: string, idempotencyKey: string) {
-  return db
-    .selectFrom("runs")
-    .select(runColumns)
-    .where("actor", "=", actor)
-    .where("idempotency_key", "=", idempotencyKey);
+  return selectRuns(db).where("actor", "=", actor).where("idempotency_key", "=", idempotencyKey);
 }

@@ -1,5 +1,6 @@
 import { type RawBuilder, type Selectable, sql } from "kysely";
 import type { Queue } from "../../contract/queue.ts";
+import { keyName } from "../store/keys.ts";
 import { inputsColumn } from "../store/runInputs.ts";
 import type { Database, Tables, Write } from "../store/tables.ts";
 import type { EnterRequest, Waiter } from "./waiter.ts";
@@ -62,7 +63,13 @@ export async function readQueue(
 }
 
 /** A start request in the queue, as its org's members see it. */
-export type WaitingStart = Pick<Selectable<Tables["waiters"]>, "ticket" | "pipeline" | "project" | "actor">;
+export type WaitingStart = Pick<
+  Selectable<Tables["waiters"]>,
+  "ticket" | "pipeline" | "project" | "actor"
+> & {
+  /** The name of the actor's key; null for a key without one. */
+  readonly actor_name: string | null;
+};
 
 /** The start requests that wait for a slot of the org, the oldest first. */
 export async function firstWaiters(
@@ -74,6 +81,7 @@ export async function firstWaiters(
   return db
     .selectFrom("waiters")
     .select(({ fn }) => ["pipeline", "project", "actor", fn.min("ticket").as("ticket")])
+    .select(keyName(sql`waiters.actor`).as("actor_name"))
     .where("org_id", "=", orgId)
     .where(isWaiting)
     .groupBy(oneRequest)

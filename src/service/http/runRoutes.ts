@@ -41,6 +41,8 @@ export function runRoutes(endpoints: Endpoints, { db, runs, recover }: RunRouteD
         actor,
         limit = 20,
         status,
+        since,
+        until,
         ...query
       } = requestQuery(context, runQuerySchema, ["limit"], ["input"]);
       // `upToDate` may show another status than the row has, so all active runs are read.
@@ -49,6 +51,8 @@ export function runRoutes(endpoints: Endpoints, { db, runs, recover }: RunRouteD
         ...query,
         status: wantsActive ? "in-work" : status,
         actor: actor === "me" ? keyId : actor,
+        since: since === undefined ? undefined : Date.parse(since),
+        until: until === undefined ? undefined : Date.parse(until),
         limit,
       });
       const shown = page.runs.map((run) => runs.upToDate(run));

@@ -1,4 +1,5 @@
 import { html } from "hono/html";
+import { dayMilliseconds, utcDay } from "../../contract/day.ts";
 import { hideSecrets } from "../../machine/apiSecret.ts";
 import type { Caller } from "../store/keys.ts";
 import type { RunFilter } from "../store/runs.ts";
@@ -10,46 +11,99 @@ export interface PageFilter {
   readonly status: string | undefined;
   readonly pipeline: string | undefined;
   readonly isMine: boolean;
+  /** The first and the last day, as `YYYY-MM-DD`. */
+  readonly from: string | undefined;
+  readonly to: string | undefined;
+  /** The time zone of those days. Undefined for UTC, where the page's script hasn't filled in the reader's. */
+  readonly zone: string | undefined;
 }
 
 /** What one can ask for; `in-work` is every active run. */
 const statuses = ["in-work", "succeeded", "failed", "cancelled", "timed-out", "lost"] as const;
 
-/** Reads a filter from an address's query. A status that nobody can choose is ignored, and a key in place of a pipeline hidden. */
+/** Reads a filter from an address's query. What nobody can choose is ignored, and a key in place of a pipeline hidden. */
 export function filterOf(query: Readonly<Record<string, string>>): PageFilter {
   const pipeline = hideSecrets(query["pipeline"]?.trim() ?? "");
   return {
     status: statuses.find((known) => known === query["status"]),
     pipeline: pipeline === "" ? undefined : pipeline,
     isMine: query["mine"] === "yes",
+    from: dayIn(query["from"]),
+    to: dayIn(query["to"]),
+    zone: zoneIn(query["zone"]),
   };
 }
 
-export function queryOf({ status, pipeline, isMine }: PageFilter, { keyId }: Caller): RunFilter {
-  return { status, pipeline, actor: isMine ? keyId : undefined };
+function dayIn(text = ""): string | undefined {
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return undefined;
+  const at = Date.parse(`${text}T00:00Z`);
+  // A day that its month doesn't have would be one of the next.
+  return !Number.isNaN(at) && utcDay(at) === text ? text : undefined;
 }
 
-export function isFiltered({ status, pipeline, isMine }: PageFilter): boolean {
-  return status !== undefined || pipeline !== undefined || isMine;
+function zoneIn(text = ""): string | undefined {
+  try {
+    return text === ""
+      ? undefined
+      : new Intl.DateTimeFormat("en", { timeZone: text }).resolvedOptions().timeZone;
+  } catch {
+    return undefined;
+  }
+}
+
+export function queryOf(filter: PageFilter, { keyId }: Caller): RunFilter {
+  const { status, pipeline, isMine, from, to, zone = "UTC" } = filter;
+  return {
+    ...{ status, pipeline, actor: isMine ? keyId : undefined },
+    since: from === undefined ? undefined : startOfDay(from, 0, zone),
+    until: to === undefined ? undefined : startOfDay(to, 1, zone),
+  };
+}
+
+/** When a day begins in a time zone, or one so many days later, in milliseconds since 1970. */
+function startOfDay(day: string, later: number, zone: string): number {
+  const wanted = Date.parse(`${day}T00:00Z`) + later * dayMilliseconds;
+  // The clocks there may change between the guess and the day's beginning.
+  const guess = wanted - offsetAt(wanted, zone);
+  return wanted - offsetAt(guess, zone);
+}
+
+/** By how much a zone's clocks are ahead of UTC, in milliseconds. */
+function offsetAt(instant: number, timeZone: string): number {
+  const parts = new Intl.DateTimeFormat("en", { timeZone, timeZoneName: "longOffset" }).formatToParts(
+    instant,
+  );
+  const name = parts.find(({ type }) => type === "timeZoneName")?.value ?? "";
+  const [, sign, hours, minutes, seconds = 0] = /([+-])(\d\d):(\d\d)(?::(\d\d))?/.exec(name) ?? [];
+  if (sign === undefined) return 0;
+  return ((Number(hours) * 60 + Number(minutes)) * 60 + Number(seconds)) * (sign === "-" ? -1000 : 1000);
+}
+
+export function isFiltered(filter: PageFilter): boolean {
+  const { status, pipeline, isMine } = filter;
+  return status !== undefined || pipeline !== undefined || isMine || isDated(filter);
+}
+
+function isDated({ from, to }: PageFilter): boolean {
+  return from !== undefined || to !== undefined;
 }
 
 /** The address of a page of the runs that the filter shows. */
 export function addressOf(
-  { status, pipeline, isMine }: PageFilter,
+  { isMine, ...fields }: PageFilter,
   place: Readonly<Record<string, string>>,
 ): string {
-  const query = new URLSearchParams({
-    ...(status === undefined ? {} : { status }),
-    ...(pipeline === undefined ? {} : { pipeline }),
-    ...(isMine ? { mine: "yes" } : {}),
-    ...place,
-  });
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(fields)) if (value !== undefined) query.set(name, value);
+  if (isMine) query.set("mine", "yes");
+  for (const [name, value] of Object.entries(place)) query.set(name, value);
   return `/app/runs?${query}`;
 }
 
 /** The form that asks for a filter. @param pipelines the names that it suggests. */
 export function filterView(filter: PageFilter, pipelines: readonly string[]): Html {
-  const { status, pipeline = "", isMine } = filter;
+  const { status, pipeline = "", isMine, from = "", to = "" } = filter;
+  const { zone = isDated(filter) ? "UTC" : "" } = filter;
   const options = statuses.map(
     (one) =>
       html`<option value="${one}"${one === status ? html` selected` : ""}>${one === "in-work" ? "Active" : statusWord(one)}</option>`,
@@ -58,6 +112,9 @@ export function filterView(filter: PageFilter, pipelines: readonly string[]): Ht
 <label>Status <select name="status"><option value="">Any</option>${options}</select></label>
 <label>Pipeline <input name="pipeline" list="pipelines" value="${pipeline}" size="16" maxlength="200" autocomplete="off" spellcheck="false" autocapitalize="none"></label>
 <datalist id="pipelines">${pipelines.map((name) => html`<option value="${name}"></option>`)}</datalist>
+<label>From <input type="date" name="from" value="${from}"></label>
+<label>To <input type="date" name="to" value="${to}"></label>
+<span class="quiet" data-zone>${zone || "UTC"}</span><input type="hidden" name="zone" value="${zone}">
 <label class="choice"><input type="checkbox" name="mine" value="yes"${isMine ? html` checked` : ""}> Only mine</label>
 <button>Filter</button>
 ${isFiltered(filter) ? html`<a href="/app/runs">Show all</a>` : ""}

@@ -88,16 +88,20 @@ export function leftView(endsAt: number, now: number): Html {
   return html`<span data-until="${endsAt}">${elapsed(endsAt - now)}</span>`;
 }
 
-/** A key's id, shortened in its middle: it begins with the time it was created, so its end tells keys apart. */
-export function keyView(keyId: string, own: string): Html {
+/** A key's name; without one its id, shortened in its middle: it begins with the time it was created, so its end tells keys apart. */
+export function keyView(keyId: string, name: string | undefined, own: string): Html {
   if (keyId === own) return html`<span title="${keyId}">you</span>`;
+  if (name !== undefined) return html`<bdi title="${keyId}">${name}</bdi>`;
   const short = keyId.length > 14 ? `${keyId.slice(0, 4)}…${keyId.slice(-6)}` : keyId;
   return html`<code title="${keyId}">${short}</code>`;
 }
 
 /** Who started a run: a key, and the coding agent that used it. */
-export function starterView({ actor, agent }: Pick<ServedRun, "actor" | "agent">, own: string): Html {
-  const key = keyView(actor, own);
+export function starterView(
+  { actor, actorName, agent }: Pick<ServedRun, "actor" | "actorName" | "agent">,
+  own: string,
+): Html {
+  const key = keyView(actor, actorName, own);
   return agent === undefined ? key : html`${key}, through the agent <bdi>${agent}</bdi>`;
 }
 

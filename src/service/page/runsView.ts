@@ -2,13 +2,13 @@ import { html, raw } from "hono/html";
 import { nextReset } from "../../contract/day.ts";
 import { quotaLevel, quotaText } from "../../contract/limits.ts";
 import type { Org } from "../../contract/org.ts";
-import type { ServedRun } from "../../contract/run.ts";
+import { listedReason, type ServedRun } from "../../contract/run.ts";
 import { type DayUse, namedUse, type UseCount, usedUpAt } from "../../text/dayUse.ts";
 import { duration } from "../../text/time.ts";
 import type { WaitingStart } from "../admission/queue.ts";
 import type { Caller } from "../store/keys.ts";
 import type { RunPage } from "../store/runs.ts";
-import type { Html } from "./layout.ts";
+import { type Html, marked } from "./layout.ts";
 import { addressOf, filterView, isFiltered, type PageFilter } from "./runFilter.ts";
 import {
   aboutView,
@@ -67,11 +67,12 @@ function tableView({ page, caller, now }: RunsFacts): Html {
 
 function rowView(run: ServedRun, caller: Caller, now: number): Html {
   const took = tookView({ startedAt: run.createdAt, stoppedAt: run.stoppedAt }, now);
+  const reason = listedReason(run, caller.keyId);
   return html`<tr id="${run.runId}" data-run="${run.pipeline}">
 <th scope="row"><a href="/app/runs/${run.runId}"><bdi>${run.pipeline}</bdi></a>
 <span class="quiet under"><bdi>${run.project}</bdi></span>
 <span class="quiet under narrow">${timeView(run.createdAt)}, ${took}</span></th>
-<td>${statusView(run.status)}</td>
+<td>${statusView(run.status)}${reason === undefined ? "" : html`<span class="quiet under why" title="${reason}">${marked(reason)}</span>`}</td>
 <td class="wide">${starterView(run, caller.keyId)}</td>
 <td class="wide">${timeView(run.createdAt)}</td>
 <td class="wide number">${took}</td>
@@ -112,13 +113,13 @@ function useView({ org, use, caller, now }: RunsFacts): Html {
     end === undefined
       ? ""
       : html` At this pace the day's last run starts at about ${aboutView(new Date(end).toISOString())}.`;
-  return html`<p class="quiet use">Used by ${counts(use.byPipeline, (name) => html`<bdi>${name}</bdi>`)}; started by
-${counts(use.byActor, (key) => keyView(key, caller.keyId))}.${pace}</p>`;
+  return html`<p class="quiet use">Used by ${counts(use.byPipeline, ({ name }) => html`<bdi>${name}</bdi>`)}; started by
+${counts(use.byActor, ({ actor, actorName }) => keyView(actor, actorName, caller.keyId))}.${pace}</p>`;
 }
 
-function counts(all: readonly UseCount[], nameOf: (name: string) => Html): Html {
+function counts<Count extends UseCount>(all: readonly Count[], nameOf: (of: Count) => Html): Html {
   const { named, others } = namedUse(all);
-  return html`${named.map(({ name, runs }, at) => html`${at === 0 ? "" : ", "}${nameOf(name)} ${runs}`)}${
+  return html`${named.map((of, at) => html`${at === 0 ? "" : ", "}${nameOf(of)} ${of.runs}`)}${
     others.count === 0 ? "" : `, ${others.count} others ${others.runs}`
   }`;
 }
@@ -214,8 +215,8 @@ function queueView({ queue: { first, waiting }, org, caller }: SlotFacts): Html 
   const more = waiting - first.length;
   return html`<p class="waiting">${who} for ${org.limits.parallelRuns === 1 ? "the slot" : "a slot"}:</p>
 <ol class="queue">${first.map(
-    ({ ticket, pipeline, actor }) =>
-      html`<li id="ticket-${ticket}"><bdi>${pipeline}</bdi> <span class="quiet">asked for by ${keyView(actor, caller.keyId)}</span></li>`,
+    ({ ticket, pipeline, actor, actor_name: name }) =>
+      html`<li id="ticket-${ticket}"><bdi>${pipeline}</bdi> <span class="quiet">asked for by ${keyView(actor, name ?? undefined, caller.keyId)}</span></li>`,
   )}</ol>
 ${more > 0 ? html`<p class="quiet">and ${more} more</p>` : ""}`;
 }

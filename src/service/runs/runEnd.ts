@@ -1,4 +1,5 @@
 import { timeLimit } from "../../contract/limits.ts";
+import { cancelledBy } from "../../contract/run.ts";
 import type { RunnerEnd, StopReason } from "../../contract/runners.ts";
 import type { RunStatus } from "../../contract/runStatus.ts";
 import { quoted } from "../../pipeline/mistakes/problem.ts";
@@ -27,7 +28,7 @@ export function endOf(end: RunnerEnd, reason: StopReason | undefined): RunEnd {
 export function stoppedEnd(reason: StopReason): { status: RunStatus; reason: string } {
   switch (reason.kind) {
     case "cancelled":
-      return { status: "cancelled", reason: `cancelled by ${reason.by}` };
+      return { status: "cancelled", reason: cancelledBy + reason.by };
     case "timed-out":
       return { status: "timed-out", reason: timedOutReason(reason) };
     case "service-stopped":

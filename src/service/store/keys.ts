@@ -1,4 +1,4 @@
-import type { Selectable } from "kysely";
+import { type RawBuilder, type Selectable, sql } from "kysely";
 import { PipelineError } from "../../contract/errors.ts";
 import { freeTier } from "../../contract/limits.ts";
 import type { Role } from "../../contract/roles.ts";
@@ -105,6 +105,11 @@ export async function findCaller(db: Database, secret: string): Promise<Caller |
   const good = matches(secret, key?.hash);
   if (!good || key === undefined || key.revoked_at !== null) return undefined;
   return { keyId: key.id, orgId: key.org_id, role: key.role };
+}
+
+/** The name of the key with an id, within another query; null for a key without one. */
+export function keyName(id: RawBuilder<unknown>): RawBuilder<string | null> {
+  return sql<string | null>`(select keys.name from keys where keys.id = ${id})`;
 }
 
 /** The key with an id, also a revoked one. */

@@ -1,8 +1,8 @@
 import { type Selectable, sql } from "kysely";
-import type { RunStep, ServedRun, ServedRunList } from "../../contract/run.ts";
+import { cancelledBy, type RunStep, type ServedRun, type ServedRunList } from "../../contract/run.ts";
 import type { RunStatus } from "../../contract/runStatus.ts";
 import { countDayUse, type DayUse } from "../../text/dayUse.ts";
-import type { Caller } from "./keys.ts";
+import { type Caller, keyName } from "./keys.ts";
 import { touchRun } from "./runChanges.ts";
 import { listArtifacts } from "./runFiles.ts";
 import { hasInput, runInputs } from "./runInputs.ts";
@@ -16,6 +16,19 @@ export const runColumns = [
 ] as const;
 export type RunRow = Pick<Selectable<Tables["runs"]>, (typeof runColumns)[number]>;
 
+/** A row with the names of the keys in it; null for one without a name. */
+type NamedRunRow = RunRow & { readonly [name in "actor_name" | "canceller_name"]?: string | null };
+
+/** The columns of runs with the names of their keys. */
+export function selectRuns(db: Database) {
+  const id = sql`substr(runs.reason, ${sql.lit(cancelledBy.length + 1)})`;
+  const canceller = sql`case when runs.reason like ${sql.lit(`${cancelledBy}%`)} then ${id} end`;
+  return db
+    .selectFrom("runs")
+    .select(runColumns)
+    .select([keyName(sql`runs.actor`).as("actor_name"), keyName(canceller).as("canceller_name")]);
+}
+
 /** Which of an org's runs; without one, all of them. */
 export interface RunFilter {
   /** A status, or `in-work` for every active run. */
@@ -25,6 +38,9 @@ export interface RunFilter {
   readonly pipeline?: string | undefined;
   /** Values of inputs, each as `name=value`. */
   readonly input?: readonly string[] | undefined;
+  /** Created at this time or later, and before that one, in milliseconds since 1970. */
+  readonly since?: number | undefined;
+  readonly until?: number | undefined;
 }
 
 interface RunQuery extends RunFilter {
@@ -63,7 +79,7 @@ export async function pipelineNames(db: Database, orgId: string): Promise<readon
 }
 
 function matchingRuns(db: Database, orgId: string, filter: RunFilter) {
-  let rows = db.selectFrom("runs").select(runColumns).where("org_id", "=", orgId);
+  let rows = selectRuns(db).where("org_id", "=", orgId);
   // Active runs are few: `|| ''` keeps the database from another index, by which it would read the whole history of a
   // key, a project or a pipeline.
   const isActive = filter.status === "in-work";
@@ -76,6 +92,8 @@ function matchingRuns(db: Database, orgId: string, filter: RunFilter) {
       ? rows.where(sql<string>`${sql.ref(column)} || ''`, "=", wanted)
       : rows.where(column, "=", wanted);
   }
+  if (filter.since !== undefined) rows = rows.where("created_at", ">=", filter.since);
+  if (filter.until !== undefined) rows = rows.where("created_at", "<", filter.until);
   for (const wanted of filter.input ?? []) rows = rows.where(hasInput(wanted));
   return rows;
 }
@@ -84,11 +102,11 @@ function matchingRuns(db: Database, orgId: string, filter: RunFilter) {
 export async function readDayUse(db: Database, orgId: string, day: string): Promise<DayUse> {
   const runs = await db
     .selectFrom("runs")
-    .select(["pipeline", "actor"])
+    .select(["pipeline", "actor", keyName(sql`runs.actor`).as("actor_name")])
     .where("org_id", "=", orgId)
     .where("day", "=", day)
     .execute();
-  return countDayUse(runs);
+  return countDayUse(runs.map(({ actor_name: name, ...run }) => ({ ...run, actorName: name ?? undefined })));
 }
 
 /** A run of the caller's org with its steps; undefined also for another org's run. */
@@ -97,9 +115,7 @@ export async function readRun(
   caller: Pick<Caller, "orgId">,
   runId: string,
 ): Promise<ServedRun | undefined> {
-  const row = await db
-    .selectFrom("runs")
-    .select(runColumns)
+  const row = await selectRuns(db)
     .where("id", "=", runId)
     .where("org_id", "=", caller.orgId)
     .executeTakeFirst();
@@ -176,19 +192,22 @@ export async function removeRun(tx: Write, runId: string): Promise<void> {
 }
 
 /** The run as the contract shows it, without its steps. */
-export function asRun(row: RunRow): ServedRun {
+export function asRun(row: NamedRunRow): ServedRun {
+  const { actor_name: actorName, canceller_name: cancellerName } = row;
   return {
     runId: row.id,
     pipeline: row.pipeline,
     project: row.project,
     status: row.status,
     actor: row.actor,
+    ...(actorName ? { actorName } : {}),
     runner: row.runner,
     ...(row.asked_at === null ? {} : { askedAt: asTime(row.asked_at) }),
     createdAt: asTime(row.created_at),
     ...(row.stopped_at === null ? {} : { stoppedAt: asTime(row.stopped_at) }),
     timeLimitSeconds: row.time_limit_seconds,
     ...(row.reason === null ? {} : { reason: row.reason }),
+    ...(cancellerName ? { cancellerName } : {}),
     ...(row.agent === null ? {} : { agent: row.agent }),
     ...runInputs(row.inputs),
     ...(row.outputs === null ? {} : { outputs: JSON.parse(row.outputs) }),

@@ -7,7 +7,8 @@ import {
   sendJson,
   testKey,
 } from "../../client/loopbackService.ts";
-import { toolbox } from "../toolbox.ts";
+import { programPipeline, untilCancelled } from "../../service/startedService.ts";
+import { servedToolbox, toolbox, written } from "../toolbox.ts";
 
 /** What `pipeline org` says of a service that answers for its runs like this. */
 async function toldWith(answerRuns: Answer) {
@@ -22,7 +23,9 @@ async function toldWith(answerRuns: Answer) {
   return { ...told, facts: JSON.parse(told.stdout) };
 }
 
-describe("pipeline org", () => {
+describe("pipeline org", function () {
+  this.timeout(60_000);
+
   it("tells the org of a service that keeps its runs to itself, or doesn't answer for them", async () => {
     const silent: Answer = () => undefined;
     const absent: Answer = (_, response) => void response.writeHead(404).end();
@@ -49,6 +52,37 @@ describe("pipeline org", () => {
       { pipeline: "hello", runs: 1 },
     ]);
     assert.deepEqual(facts["by-actor"], [{ actor, runs: 3 }]);
+  });
+
+  it("names the keys that have names, and those who wait hear of them, too", async () => {
+    await using tool = await servedToolbox();
+    await tool.write("long", programPipeline(untilCancelled));
+    const named = ["keys", "create", "--role", "member", "--org", "This machine", "--name", "ada", "--json"];
+    const { "api-key": key } = JSON.parse((await tool.call(named)).stdout);
+    const ada = { PIPELINE_BASE_URL: tool.service.url, PIPELINE_API_KEY: key };
+    await tool.call(["run", "long", "--detach"]);
+    await tool.call(["runs", "cancel", "--mine", "--wait"]);
+    await tool.call(["run", "long", "--detach"], ada);
+    const { stdout } = await tool.call(["org"]);
+    assert.match(stdout, /running long run_\w+, started by ada /);
+    assert.match(stdout, /started by (you 1, ada 1|ada 1, you 1)\./);
+    const { "by-actor": use } = JSON.parse((await tool.call(["org", "--json"])).stdout);
+    assert.equal(use.find((of: Record<string, unknown>) => of["actor-name"] === "ada").runs, 1);
+    assert.match(
+      (await tool.call(["org"], ada)).stdout,
+      /started by .*This machine \(editor and terminal\) 1/,
+    );
+    const waiting = tool.spawn(["run", "long"]);
+    await written(waiting.stderr, /waiting for long \(run_\w+, by ada, up to .* left\) to finish/);
+    waiting.kill("SIGINT");
+    await waiting;
+    const own = tool.spawn(["run", "long"], ada);
+    await written(own.stderr, /waiting for long \(run_\w+, up to .* left\) to finish/);
+    own.kill("SIGINT");
+    await own;
+    await tool.call(["runs", "cancel", "--mine", "--wait"], ada);
+    const [first = ""] = (await tool.call(["runs", "list"])).stdout.split("\n");
+    assert.match(first, /\tkey_\w+\t\tada\tcancelled by ada$/);
   });
 
   it("shows no run that has stopped, where a service doesn't know what it is asked for", async () => {

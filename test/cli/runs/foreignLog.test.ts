@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { LoopbackService, runOnWire, sendJson, testKey } from "../../client/loopbackService.ts";
+import { LoopbackService, runOnWire, sendError, sendJson, testKey } from "../../client/loopbackService.ts";
 import { toolbox } from "../toolbox.ts";
 
 /** What `runs log run_1` makes of these texts as the log's entries. */
@@ -47,6 +47,42 @@ describe("pipeline runs log, of whatever a service tells", function () {
       const { stdout } = await printed(apart, [], { FORCE_COLOR });
       assert.equal(stdout, Array.from({ length: 3 }, () => "(the API key)").join("\n"));
     }
+  });
+
+  it("finds nothing in a hidden API key, and gives up on a pattern that would never end", async () => {
+    const hidden = await printed([`${testKey}\n`], ["--grep", testKey.slice(0, 8)]);
+    assert.deepEqual([hidden.exitCode, hidden.stdout], [0, ""]);
+    const endless = await printed([`${"a".repeat(100)}\n`], ["--grep", "/^(a|a)*b$/"]);
+    assert.equal(endless.exitCode, 2);
+    assert.match(endless.stderr, /--grep: the pattern .* took longer than 1 s on this text/);
+  });
+
+  it("searches what logs there are of a pipeline's runs, where others were removed or have none", async () => {
+    await using tool = await toolbox();
+    await using service = await LoopbackService.listen(({ path }, response) => {
+      const id = /^\/api\/runs\/(r-\d)\/log/.exec(path)?.[1];
+      const runs = ["r-3", "r-2", "r-1"].map((each) => runOnWire({ "run-id": each, pipeline: "nightly" }));
+      if (id === undefined)
+        return sendJson(response, 200, path.startsWith("/api/runs?") ? { runs } : runs[0]);
+      if (id === "r-2") return sendError(response, 404, "not-found");
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      const entry = {
+        sequence: 1,
+        at: "2026-03-03T10:00:00Z",
+        "step-index": 0,
+        stream: "stdout",
+        text: "it",
+      };
+      response.end(
+        `event: log\ndata: ${JSON.stringify(entry)}\n\nevent: end\ndata: {"run-id":"${id}","status":"failed"}\n\n`,
+      );
+    });
+    const env = { PIPELINE_BASE_URL: service.origin, PIPELINE_API_KEY: testKey };
+    const { exitCode, stdout, stderr } = await tool.call(
+      ["runs", "log", "--pipeline", "nightly", "--grep", "it"],
+      env,
+    );
+    assert.deepEqual([exitCode, stdout, stderr], [0, "r-3\tit\nr-1\tit", "1 log was removed."]);
   });
 
   it("makes one JSON object of no log without an end, and says what prints it", async () => {

@@ -37,8 +37,11 @@ describe("the tool, with a service that tells only what is given of its runs", f
     await using given = await service();
     const { exitCode, stdout } = await tool.call(["runs", "list"], given.env);
     assert.equal(exitCode, 0);
-    const tabs = "\t\t\t\t\t";
-    assert.equal(stdout, `r-3\trunning${tabs}key_2\t\nr-2\twarming up${tabs}key_1\t\nr-1\trunning${tabs}\t`);
+    const [tabs, more] = ["\t\t\t\t\t", "\t\t\t"];
+    assert.equal(
+      stdout,
+      `r-3\trunning${tabs}key_2${more}\nr-2\twarming up${tabs}key_1${more}\nr-1\trunning${tabs}${more}`,
+    );
     const json = await tool.call(["runs", "list", "--json"], given.env);
     assert.deepEqual(JSON.parse(json.stdout).runs[2], { "run-id": "r-1", status: "running" });
     const mine = await tool.call(["runs", "list", "--mine", "--in-work", "-q"], given.env);

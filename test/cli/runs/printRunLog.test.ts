@@ -15,6 +15,9 @@ const options = {
   raw: false,
   ndjson: false,
   exitStatus: false,
+  grep: undefined,
+  pipeline: undefined,
+  last: undefined,
 };
 
 describe("the printing of a run's log", () => {

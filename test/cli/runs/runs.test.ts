@@ -22,7 +22,7 @@ describe("pipeline runs", () => {
     assert.equal(runs.length, 2);
     assert((runs[0]?.["run-id"] ?? "") > (runs[1]?.["run-id"] ?? ""));
     const { stdout } = await tool.run(["runs", "list", "--limit", "1"]);
-    assert.match(stdout, /^run_\w+\tsucceeded\thello\t[^\t]+\t\S+Z\t\S+Z\tkey_\w+\t$/);
+    assert.match(stdout, /^run_\w+\tsucceeded\thello\t[^\t]+\t\S+Z\t\S+Z\tkey_\w+\t\tThis machine [^\t]*\t$/);
   });
 
   it("cancels one run by its id; a run that has stopped already is no error", async () => {

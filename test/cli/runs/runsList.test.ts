@@ -41,14 +41,42 @@ describe("pipeline runs list", function () {
     await using tool = await servedToolbox();
     await tool.write("hello", programPipeline(""));
     assert.equal((await tool.call(["run", "hello"])).exitCode, 0);
-    for (const since of ["1h", "3d", "today", "2026-01-31", "2026-01-31T14:30:00+01:00"]) {
-      const { stdout, stderr } = await tool.call(["runs", "list", "--since", since]);
-      assert.equal(stdout.split("\n").filter((line) => line.startsWith("run_")).length, 1, since + stderr);
+    const count = async (...options: string[]) => {
+      const { stdout, stderr } = await tool.call(["runs", "list", ...options]);
+      assert.equal(stderr.replace("No runs match.", ""), "", options.join(" "));
+      return stdout.split("\n").filter((line) => line.startsWith("run_")).length;
+    };
+    for (const since of [
+      "1h",
+      "3d",
+      "yesterday",
+      "monday",
+      "2026-01-31",
+      "2026-01-31T14:30:00+01:00",
+      "999999999h",
+    ]) {
+      assert.equal(await count("--since", since), 1, since);
+      if (since !== "monday") assert.equal(await count("--until", since), 0, since);
     }
-    for (const since of ["yesterday", "2026-13-01", "2999-01-01", "2026-01-31T14:30", "-1h"]) {
+    for (const until of ["today", "9999-12-31", "2999-01-01T00:00"]) {
+      assert.equal(await count("--until", until), 1, until);
+      assert.equal(await count("--since", "3d", "--until", until), 1, until);
+    }
+    for (const since of [
+      "tomorrow",
+      "2026-13-01",
+      "2026-02-30",
+      "2999-01-01",
+      "2026-01-31T24:30",
+      "7",
+      "-1h",
+    ]) {
       const { exitCode, stderr } = await tool.call(["runs", "list", `--since=${since}`]);
       assert.equal(exitCode, 2, since);
-      assert.match(stderr, /time in the past/);
+      assert.match(stderr, /--since names no time.*\nName one as 3h, 2d, today, yesterday, monday, /);
+    }
+    for (const line of [["--until=soon"], ["--since=1h", "--until=2h"]]) {
+      assert.equal((await tool.call(["runs", "list", ...line])).exitCode, 2, line.join(" "));
     }
   });
 

@@ -1,10 +1,13 @@
 import assert from "node:assert/strict";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { stripVTControlCharacters } from "node:util";
 import { readConnection } from "../../../src/machine/connectionFile.ts";
 import { endProcess } from "../../endProcessesOf.ts";
+import { itOn } from "../../itOn.ts";
 import { CutLine } from "../../service/cutLine.ts";
 import { programPipeline, startedService } from "../../service/startedService.ts";
+import { onTerminal } from "../onTerminal.ts";
 import { type Toolbox, toolbox, written } from "../toolbox.ts";
 
 /** A program that says a line each time it finds a file of the next number, and ends at the one that is asked for. */
@@ -61,6 +64,86 @@ describe("pipeline runs log", function () {
     assert.equal((await tool.call(["runs", "log", "--json", "--ndjson"])).exitCode, 2);
     const none = await tool.call(["runs", "log", "run_none"]);
     assert.deepEqual([none.exitCode, none.stdout], [2, ""]);
+  });
+
+  it("prints the lines that a text or a pattern finds, of one run", async () => {
+    await tool.write(
+      "found",
+      programPipeline(
+        "for (const n of [1, 2, 3]) console.log('\\u001b[31mli\\u001b[0mne ' + n); console.log('End.')",
+      ),
+    );
+    await tool.call(["run", "found"]);
+    const grep = async (...args: string[]) => {
+      const { exitCode, stdout, stderr } = await tool.call([
+        "runs",
+        "log",
+        "--stream",
+        "stdout",
+        "--grep",
+        ...args,
+      ]);
+      assert.equal(exitCode, 0, stderr);
+      return stdout || stderr;
+    };
+    assert.equal(await grep("line 2"), "line 2");
+    assert.equal(await grep("line", "--tail", "2"), "line 2\nline 3");
+    assert.equal(await grep("/^(line [13]|end\\.)$/i"), "line 1\nline 3\nEnd.");
+    assert.equal(await grep("line", "--follow"), "line 1\nline 2\nline 3");
+    assert.equal(await grep("Line 2"), "No line of the log matches.");
+    assert.equal(await grep("."), "End.", "a text is no pattern");
+    const coloured = await tool.call(["runs", "log", "--grep", "line 3"], { FORCE_COLOR: "1" });
+    assert.equal(coloured.stdout, "\u001b[31mli\u001b[0mne 3");
+    for (const [args, message] of [
+      [["--grep", "/(/"], /--grep: invalid regular expression/],
+      [["--grep", "/a/g"], /takes the flags i and u/],
+      [["--grep", ""], /--grep takes a text or a \/pattern\//],
+      [["--grep", "a", "--json"], /--grep is for lines; --json has none/],
+      [["--grep", "a", "--raw"], /--grep is for lines; --raw has none/],
+      [["--last", "3"], /--last counts the runs of a --pipeline/],
+      [["--pipeline", "found"], /so it takes --grep/],
+      [["--pipeline", "found", "--grep", "a", "run_1"], /exclude each other/],
+      [["--pipeline", "found", "--grep", "a", "--follow"], /--follow is for one run/],
+      [["--pipeline", "found", "--grep", "a", "--exit-status"], /--exit-status is for one run/],
+    ] as const) {
+      const { exitCode, stderr, stdout } = await tool.call(["runs", "log", ...args]);
+      assert.equal(exitCode, 2, args.join(" "));
+      assert.match(stderr + stdout, message);
+    }
+  });
+
+  it("finds lines in the logs of a pipeline's last runs, the newest first, each behind its run's id", async () => {
+    const ids: string[] = [];
+    for (const number of [1, 2, 3]) {
+      await tool.write(
+        "nightly",
+        programPipeline(`console.log('refused ' + ${number}); console.log('other')`),
+      );
+      ids.push(JSON.parse((await tool.call(["run", "nightly", "--json"])).stdout).runs[0]["run-id"]);
+    }
+    const [first, second, third] = ids;
+    const search = (...args: string[]) =>
+      tool.call(["runs", "log", "--pipeline", "nightly", "--grep", ...args]);
+    const all = `${third}\trefused 3\n${second}\trefused 2\n${first}\trefused 1`;
+    assert.deepEqual(await search("/^refused/"), { exitCode: 0, stdout: all, stderr: "" });
+    assert.equal((await search("/^refused [12]/", "--last", "2")).stdout, `${second}\trefused 2`);
+    assert.equal((await search("refused", "--step", "2")).stderr, "No line matches.");
+    const none = await tool.call(["runs", "log", "--pipeline", "none", "--grep", "a"]);
+    assert.deepEqual([none.exitCode, none.stderr], [0, "There is no run of this pipeline."]);
+  });
+
+  itOn("linux", "names the runs above their lines on a terminal", async () => {
+    await tool.write("shown", programPipeline("console.log('refused')"));
+    await tool.call(["run", "shown"]);
+    const { stdout } = await onTerminal(
+      tool,
+      "runs log --pipeline shown --stream stdout --grep refused",
+      {},
+      80,
+    );
+    const lines = stripVTControlCharacters(stdout).trim().split(/\r?\n/);
+    assert.match(lines[0] ?? "", /^run_\w{26} ✓ succeeded, (now|\d+ s ago)$/);
+    assert.deepEqual(lines.slice(1), ["▸ only", "refused"]);
   });
 
   it("follows a run to its end, and tells by its exit code how that was where one wants to know", async () => {

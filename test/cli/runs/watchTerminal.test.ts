@@ -71,6 +71,29 @@ describe("pipeline runs list --watch, on a terminal", function () {
     assert.match(wide[2] ?? "", / nightly-checkout .* you$/);
   });
 
+  itOn(
+    "linux",
+    "names who started a run, and says below it why it failed, within 80 characters",
+    async () => {
+      const runs = [
+        runOnWire({ "run-id": "r-2", actor: "key_2", "actor-name": "a\u001b[2Jda\u202e", status: "running" }),
+        runOnWire({
+          ...{ "run-id": "r-1", status: "failed", "stopped-at": "2026-03-03T11:00:00Z" },
+          reason: `only: exited with 3, expected 0, ${"and so on ".repeat(10)}:\nthe output`,
+        }),
+      ];
+      const gone = (response: ServerResponse) => void response.writeHead(404).end();
+      const { stdout } = await watched(gone, { runs, width: 80 });
+      const lines = stripVTControlCharacters(stdout).split(/\r?\n/);
+      const at = lines.findIndex((line) => line.includes("STATUS"));
+      const shown = lines.slice(at, at + 4).map((line) => line.trimEnd());
+      assert.match(shown[1] ?? "", /^r-2 .* a\[2Jda$/);
+      assert.match(shown[2] ?? "", /^r-1 .* you$/);
+      assert.match(shown[3] ?? "", /^ {2}only: exited with 3, expected 0, and so on .*…$/);
+      assert(!lines.some((line) => line.includes("the output") || line.length >= 80));
+    },
+  );
+
   itOn("linux", "ends when the key is refused while it watches", async () => {
     const { exitCode, screen } = await watched((response) => sendError(response, 401, "unauthorized"));
     assert.equal(exitCode, 3, screen.text);

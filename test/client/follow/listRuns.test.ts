@@ -58,6 +58,39 @@ describe("listing runs", () => {
     assert.equal(asked.length, 2);
   });
 
+  it("begins before a time, at a service that filters by it and at one that doesn't", async () => {
+    for (const isFiltering of [true, false]) {
+      const runs = Array.from({ length: 300 }, (_, index) =>
+        runOnWire({
+          "run-id": `run_${String(300 - index).padStart(3, "0")}`,
+          "created-at": new Date(Date.parse("2026-03-04T12:00:00Z") - index * 60_000).toISOString(),
+        }),
+      );
+      await using service = await LoopbackService.listen(({ path }, response) => {
+        const query = new URL(path, "http://x").searchParams;
+        const [since = "", until = "9"] = isFiltering
+          ? [query.get("since") ?? "", query.get("until") ?? "9"]
+          : [];
+        const asked = runs.filter((run) => {
+          const at = String(run["created-at"]);
+          return at >= since && at < until;
+        });
+        const from = Number(query.get("after") ?? 0);
+        const to = from + Number(query.get("limit"));
+        const next = to < asked.length ? { next: String(to) } : {};
+        sendJson(response, 200, { runs: asked.slice(from, to), ...next });
+      });
+      const client = service.client(new FakeClock());
+      const [since, until] = [Date.parse("2026-03-04T09:00:00Z"), Date.parse("2026-03-04T10:00:00Z")];
+      const list = await listRuns(client, wanted({ limit: 1000, since, until }), never);
+      assert.equal(list.runs.length, 60);
+      assert.equal(list.runs[0]?.createdAt, "2026-03-04T09:59:00.000Z");
+      assert.equal(list.runs.at(-1)?.createdAt, "2026-03-04T09:00:00.000Z");
+      assert.deepEqual([list.next, list.lookedThrough], [undefined, undefined]);
+      assert.equal(service.asked.length, isFiltering ? 1 : 2);
+    }
+  });
+
   it("goes through as many pages as are wanted", async () => {
     await using service = await unfilteredService(450);
     const list = await listRuns(service.client(new FakeClock()), wanted({ limit: 250 }), never);

@@ -57,6 +57,19 @@ describe("the list of who holds the slot", () => {
     assert.equal(clock.alarms, 0);
   });
 
+  it("names whose run it is, where the service names keys, and never as an icon", async () => {
+    const { pick, leave } = opened([
+      run({ actorName: "ada $(bug)" }),
+      run({ actor: "key_me", actorName: "me" }),
+    ]);
+    const of = pick.rows.filter(({ label }) => label === "$(sync~spin) long");
+    assert.deepEqual(
+      of.map(({ description }) => description),
+      ["by ada $ (bug)", "your run"],
+    );
+    leave();
+  });
+
   it("counts on the service's clock, and says nothing of the time where that isn't told", () => {
     const off = opened([run({ createdAt: "2026-03-03T04:59:50Z" })], { ahead: -5 * 3_600_000 });
     assert.equal(off.pick.placeholder, "Free within 50 s");

@@ -258,7 +258,7 @@ describe("starting a pipeline from the editor", () => {
   });
 
   it("says who holds the slot while it waits, and takes its own notification back at the end of the wait", async () => {
-    const holder = runOnWire({ "run-id": "run_9", pipeline: "long", actor: "key_2" });
+    const holder = runOnWire({ "run-id": "run_9", pipeline: "long", actor: "key_2", "actor-name": "ada" });
     await using service = await LoopbackService.listen((asked, response) => {
       if (asked.method === "POST") sendJson(response, 429, taken);
       else if (asked.path === "/api/org") sendJson(response, 200, orgOnWire);
@@ -269,7 +269,7 @@ describe("starting a pipeline from the editor", () => {
     const { deps, shown, texts, waits } = depsOf([]);
     const client = service.client(clock, { fetch: counted.fetch });
     await drive(startPipeline(wish, { ...deps, ...by(client) }), clock, service, counted);
-    assert(texts("progress").includes("nightly is waiting for long (by key_2) to finish; gives up in 60 s"));
+    assert(texts("progress").includes("nightly is waiting for long (by ada) to finish; gives up in 60 s"));
     assert.deepEqual(shown.all.at(-1)?.buttons, ["Retry", "Who Holds the Slot"]);
     assert.equal(texts("warning").length, 1);
     assert.deepEqual(waits.current.value, []);

@@ -37,7 +37,7 @@ describe("the tooltip of the status bar", () => {
   });
 
   it("says nothing of pipelines for a service whose runs have only the given fields", () => {
-    const use = { byPipeline: [], byActor: [{ name: "key_1", runs: 3 }] };
+    const use = { byPipeline: [], byActor: [{ actor: "key_1", name: "key_1", runs: 3 }] };
     assert.match(written(factsOf(live(3), { use })).value, /<Started by you 3>/);
     const none = { byPipeline: [], byActor: [] };
     assert.doesNotMatch(written(factsOf(live(3), { use: none })).value, /\$\(graph\)/);
@@ -47,12 +47,12 @@ describe("the tooltip of the status bar", () => {
     const use = {
       byPipeline: [{ name: "nightly", runs: 30 }],
       byActor: [
-        { name: "key_1", runs: 20 },
-        { name: "key_9", runs: 10 },
+        { actor: "key_1", actorName: "me", name: "me", runs: 20 },
+        { actor: "key_9", actorName: "ada", name: "ada", runs: 10 },
       ],
     };
     const { value } = written(factsOf(live(30), { use }));
-    assert.match(value, /<Used by nightly 30; started by you 20, key_9 10>/);
+    assert.match(value, /<Used by nightly 30; started by you 20, ada 10>/);
     const end = timeOfDay(noon + (12 * 3_600_000 * 20) / 30);
     assert.ok(
       value.includes(`<At this pace the day's last run starts at about ${end}.>`.replaceAll("\u202f", " ")),

@@ -73,6 +73,15 @@ describe("a row of the Runs view", () => {
     assert.deepEqual(rowOf({ ...begun, status: "paused" }).tokens, ["run", "inWork", "cancellable"]);
   });
 
+  it("names another key by its name, and says why the run ended", () => {
+    const other = { ...run, actor: "key_2", actorName: "ada", reason: "only: exited with 3:\nthe output" };
+    const row = rowOf(other);
+    assert.match(row.description ?? "", /^failed · 1\.2 s · .* · by ada · only: exited with 3$/);
+    assert.match(row.spoken, /, started by ada, only: exited with 3$/);
+    const tooltip = runTooltip(other, seen).map(({ name, text }) => `${name}: ${text}`);
+    assert(tooltip.includes("Started by: ada (key_2)"), tooltip.join("\n"));
+  });
+
   it("has an icon for each status of a run and of a step", () => {
     const iconOf = (status: string) => statusIcon({ status, stoppedAt: run.stoppedAt }).id;
     for (const status of [...runStatuses, "stopped", "skipped"]) {

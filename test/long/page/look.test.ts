@@ -95,7 +95,8 @@ describe("the look of the page", function () {
     await page.keyboard.press("Enter");
     assert.equal(await page.evaluate("document.activeElement.id"), "main");
     const passed: string[] = [];
-    for (let tabs = 0; tabs < 8; tabs++) {
+    // A date field takes several.
+    for (let tabs = 0; tabs < 30 && passed.at(-2) !== "Filter"; tabs++) {
       await page.keyboard.press("Tab");
       passed.push((await screen.focused()).split("\n")[0] ?? "");
       const outline = await page.evaluate("getComputedStyle(document.activeElement).outlineStyle");
@@ -103,7 +104,7 @@ describe("the look of the page", function () {
     }
     assert.match(
       passed.join(", "),
-      /^Cancel Mine \(1\).*, checkout, Cancel.*, Any, INPUT, INPUT, Filter, checkout$/,
+      /^Cancel Mine \(1\).*, checkout, Cancel.*, Any(, INPUT)+, Filter, checkout$/,
     );
   });
 });

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import type { Role } from "../../../src/contract/roles.ts";
+import { toWire } from "../../../src/contract/wire.ts";
 import { readConnection } from "../../../src/machine/connectionFile.ts";
 import { FakeClock } from "../../clock/fakeClock.ts";
+import { putRuns } from "../../page/putRuns.ts";
 import { onBoth } from "../onBoth.ts";
 import { openStream } from "../openStream.ts";
 import { serviceOn } from "../serviceOn.ts";
@@ -74,6 +76,44 @@ onBoth("API keys over HTTP", (store) => {
     const { json } = await ask(service, owner.secret, "GET", "/api/keys");
     assert.equal(json.keys[1].name, "CI");
     assert(!("api-key" in json.keys[1]));
+  });
+
+  it("have names that stand beside their ids wherever a run tells of them", async () => {
+    await using service = await serviceOn(store);
+    const owner = await service.key("owner");
+    const made = await ask(service, owner.secret, "POST", "/api/keys", { role: "member", name: "ada" });
+    const [ada, key] = [service.client(made.json["api-key"]), made.json["key-id"]];
+    await service.addProject(ada);
+    await service.write("long", programPipeline(untilCancelled));
+    const { runId } = await started(ada, "long");
+    const listed = await ask(service, owner.secret, "GET", "/api/runs");
+    assert.deepEqual([listed.json.runs[0].actor, listed.json.runs[0]["actor-name"]], [key, "ada"]);
+    await ada.cancel(runId, never);
+    await ended(ada, { runId });
+    const { json } = await ask(service, owner.secret, "GET", `/api/runs/${runId}`);
+    assert.deepEqual([json["actor-name"], json.reason], ["ada", `cancelled by ${key}`]);
+    assert.equal(json["canceller-name"], "ada");
+
+    const second = await started(ada, "long");
+    await service.client(owner.secret).cancel(second.runId, never);
+    const nameless = toWire(await ended(service.client(owner.secret), second));
+    assert(!("canceller-name" in Object(nameless)), JSON.stringify(nameless));
+  });
+
+  it("stay unnamed in a reason that only looks like a cancel's", async () => {
+    await using service = await serviceOn(store);
+    const { orgId, secret } = await service.key("owner");
+    const other = await service.key("owner", "other");
+    await service.db.updateTable("keys").set({ name: "hidden" }).where("id", "=", other.keyId).execute();
+    const reasons = [`step-of-11-: ${other.keyId}`, `cancelled by ${other.keyId}: no`, "cancelled by "];
+    await putRuns(
+      service.db,
+      orgId,
+      reasons.map((reason) => ({ status: "failed", reason })),
+    );
+    const { json } = await ask(service, secret, "GET", "/api/runs");
+    assert.equal(json.runs.length, 3);
+    assert.doesNotMatch(JSON.stringify(json), /hidden/);
   });
 
   it("are made and revoked by no one but an owner", async () => {

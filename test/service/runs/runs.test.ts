@@ -11,6 +11,7 @@ import type { Queue } from "../../../src/contract/queue.ts";
 import { FakeClock } from "../../clock/fakeClock.ts";
 import { isAlive } from "../../isAlive.ts";
 import { itOn } from "../../itOn.ts";
+import { putRuns } from "../../page/putRuns.ts";
 import { fillDayOf } from "../fillDay.ts";
 import { onBoth } from "../onBoth.ts";
 import { serviceOn } from "../serviceOn.ts";
@@ -287,6 +288,26 @@ onBoth("runs of the service", (store) => {
     const other = service.client((await service.key()).secret);
     assert.equal((await other.runs({}, never)).runs.length, 3);
     assert.equal((await other.runs({ mine: true }, never)).runs.length, 0);
+  });
+
+  it("lists the runs since a time and before one", async () => {
+    await using service = await serviceOn(store);
+    const { client, orgId, secret } = await service.member();
+    const hour = (of: number) => Date.parse(`2026-03-04T0${of}:00:00Z`);
+    await putRuns(
+      service.db,
+      orgId,
+      [1, 2, 3, 4].map((at) => ({ pipeline: `at-${at}`, created_at: hour(at), stopped_at: hour(at) })),
+    );
+    const page = await client.runs({ since: hour(2), until: hour(4) }, never);
+    assert.deepEqual(
+      page.runs.map(({ pipeline }) => pipeline),
+      ["at-3", "at-2"],
+    );
+    assert.equal((await client.runs({ since: -1, until: 8.64e15 }, never)).runs.length, 4);
+    const bad = await service.fetch("/api/runs?since=yesterday", { headers: { "x-api-key": secret } });
+    assert.equal(bad.status, 400);
+    assert.match(await bad.text(), /`since`.*RFC 3339/);
   });
 
   it("lists the runs of one pipeline", async () => {

@@ -37,6 +37,11 @@ async function plansOf(ask: (db: Database) => Promise<unknown>): Promise<string[
   }
 }
 
+/** Whether it is no look-up of a run's key by its id. */
+function isOfRuns(plan: string): boolean {
+  return !/^CORRELATED SCALAR|^SEARCH keys USING INDEX \S+ \(id=\?\)$/.test(plan);
+}
+
 const limit = 20;
 const after = "run_01jnf2q0000000000000000000";
 
@@ -44,6 +49,7 @@ describe("a history of any length", () => {
   const lists = {
     "the newest runs": [{}, "runs_of_org"],
     "a page anywhere": [{ after }, "runs_of_org"],
+    "the runs of a day": [{ since: 1, until: 2 }, "runs_of_org"],
     "active runs": [{ status: "in-work" }, "runs_in_work"],
     "a key's active runs": [{ status: "in-work", actor: "key_1" }, "runs_in_work"],
     "a project's active runs": [{ status: "in-work", project: "shop" }, "runs_in_work"],
@@ -57,7 +63,7 @@ describe("a history of any length", () => {
   for (const [name, [query, index]] of Object.entries(lists)) {
     it(`is not read for ${name}: they stand together in ${index}`, async () => {
       const plans = await plansOf((db) => listRuns(db, "org_1", { ...query, limit }));
-      assert.equal(plans.length, 1, plans.join("; "));
+      assert.equal(plans.filter(isOfRuns).length, 1, plans.join("; "));
       assert.match(plans[0] ?? "", new RegExp(`^SEARCH runs USING INDEX ${index} \\(`));
     });
   }
@@ -67,8 +73,9 @@ describe("a history of any length", () => {
       const plans = await plansOf((db) =>
         readRunPage(db, "org_1", { position: { kind, than: after }, limit }),
       );
-      for (const plan of plans) assert.match(plan, /^SEARCH runs USING INDEX runs_of_org \(/);
-      assert.notEqual(plans.length, 0);
+      const ofRuns = plans.filter(isOfRuns);
+      for (const plan of ofRuns) assert.match(plan, /^SEARCH runs USING INDEX runs_of_org \(/);
+      assert.notEqual(ofRuns.length, 0);
     }
   });
 

@@ -164,8 +164,13 @@ const timeOfDay = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
 const minuteOfDay = new Intl.DateTimeFormat(undefined, { timeStyle: "short" });
 const dayAndTime = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
 
-/** Shows instants in the reader's time zone, without today's date; the tooltip has UTC. */
+/** Shows instants in the reader's time zone, without today's date; the tooltip has UTC. The filter's days are of that zone too. */
 function showLocalTimes(page: Document, now: number): void {
+  const filterZone = page.querySelector<HTMLInputElement>("input[name=zone]");
+  if (filterZone?.value === "") {
+    filterZone.setAttribute("value", timeOfDay.resolvedOptions().timeZone);
+    for (const shown of page.querySelectorAll("[data-zone]")) shown.textContent = filterZone.value;
+  }
   const today = new Date(now).toDateString();
   for (const element of page.querySelectorAll("time")) {
     const instant = new Date(element.dateTime);
