@@ -18,6 +18,9 @@ export const mostSlots = 100;
 /** The limits of a new org. Clients read limits from the org reply, never from here. */
 export const freeTier = { tier: "free", parallelRuns: 1, runsPerDay: 50 } as const;
 
+/** The most that a service's owner can allow an org. */
+export const mostOfOrg = { parallelRuns: 1_000, runsPerDay: 1_000_000 } as const;
+
 /** The used share of the day's runs from which a warning shows. */
 const warningShare = 0.8;
 

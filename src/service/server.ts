@@ -22,6 +22,7 @@ import { type FolderLock, lockFolder, watchFolder } from "./lifecycle/folderLock
 import { HandOver } from "./lifecycle/handOver.ts";
 import { watchIdle } from "./lifecycle/idle.ts";
 import { emitAtMidnight } from "./lifecycle/midnight.ts";
+import { watchOtherProcesses } from "./lifecycle/otherProcesses.ts";
 import { listenOnLoopback, type RequestedPort } from "./lifecycle/port.ts";
 import { keepPublished, publishConnection } from "./lifecycle/publishConnection.ts";
 import { shutDown } from "./lifecycle/shutdown.ts";
@@ -252,6 +253,7 @@ async function startJobs(
   });
   const stopMidnight = emitAtMidnight(clock, bus);
   const stopRevoking = watchRevokedKeys({ db, clock, replies, log });
+  const watching = watchOtherProcesses({ db, clock, bus, admission, log });
   const stopSweeping = sweepHourly({
     db,
     writer,
@@ -271,6 +273,7 @@ async function startJobs(
     stopWatching();
     stopMidnight();
     stopRevoking();
+    await watching.stop();
     await stopSweeping();
   };
 }

@@ -106,6 +106,9 @@ describe("what may stand at the cursor", () => {
       "service",
       "slots",
       "label",
+      "parallel-runs",
+      "runs-per-day",
+      "tier",
     ];
     known.push(...[...numbersAndTexts, "retention-days"].map((name) => `--${name}`));
     assert.deepEqual(

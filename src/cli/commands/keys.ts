@@ -6,11 +6,11 @@ import { rowsFor } from "../output/table.ts";
 import type { Tool } from "../tool.ts";
 import { loadService } from "../tool.ts";
 
-/** The database whose keys a command works on: of a data folder, or the `postgres://` URL of one for many machines. */
-export type KeyStore = { readonly folder: string } | { readonly database: string };
+/** The database that a command works on: of a data folder, or the `postgres://` URL of one for many machines. */
+export type ServiceDatabase = { readonly folder: string } | { readonly database: string };
 
 /** Whether or not a service is running on it. */
-async function openKeys(store: KeyStore): Promise<Database> {
+export async function openServiceDatabase(store: ServiceDatabase): Promise<Database> {
   if ("folder" in store) {
     const { openDatabase } = await loadService(() => import("../../service/store/openDatabase.ts"));
     return openDatabase(store.folder);
@@ -45,13 +45,13 @@ export async function createKey(
     /** Instead of an org: a runner's key that takes work of every org. */
     readonly allOrgs: true | undefined;
     readonly name: string | undefined;
-  } & KeyStore,
+  } & ServiceDatabase,
 ): Promise<number> {
   const of = keyOwner(options);
   const [keys, { idMaker }] = await loadService(() =>
     Promise.all([import("../../service/store/keys.ts"), import("../../service/store/ids.ts")]),
   );
-  const db = await openKeys(options);
+  const db = await openServiceDatabase(options);
   try {
     const key = await keys.createKey(
       db,
@@ -74,10 +74,10 @@ export async function createKey(
 /** `pipeline keys list`: lists the keys in the data folder's database, whether or not a service is running. */
 export async function listKeys(
   tool: Tool,
-  options: { readonly orgName: string | undefined } & KeyStore,
+  options: { readonly orgName: string | undefined } & ServiceDatabase,
 ): Promise<number> {
   const store = await loadService(() => import("../../service/store/keys.ts"));
-  const db = await openKeys(options);
+  const db = await openServiceDatabase(options);
   try {
     const keys = (await store.listKeys(db, { orgName: options.orgName })).map((key) => ({
       keyId: key.keyId,
@@ -117,10 +117,13 @@ export async function listKeys(
  * `pipeline keys revoke`: revokes a key in the data folder's database. A running service closes the key's connections within
  * seconds.
  */
-export async function revokeKey(tool: Tool, options: { readonly keyId: string } & KeyStore): Promise<number> {
+export async function revokeKey(
+  tool: Tool,
+  options: { readonly keyId: string } & ServiceDatabase,
+): Promise<number> {
   const { keyId } = options;
   const store = await loadService(() => import("../../service/store/keys.ts"));
-  const db = await openKeys(options);
+  const db = await openServiceDatabase(options);
   try {
     const now = Date.now();
     const {

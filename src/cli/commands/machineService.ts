@@ -1,13 +1,13 @@
 import { Option } from "commander";
 import { PipelineError } from "../../contract/errors.ts";
-import { mostSlots, retentionDays } from "../../contract/limits.ts";
+import { mostOfOrg, mostSlots, retentionDays } from "../../contract/limits.ts";
 import { type Role, roles } from "../../contract/roles.ts";
 import { dataFolder } from "../../machine/dataFolder.ts";
 import type { Environment } from "../../project/environment.ts";
 import { keyName, name, type ToolCommand, wholeNumber } from "./command.ts";
-import type { KeyStore } from "./keys.ts";
+import type { ServiceDatabase } from "./keys.ts";
 
-/** The commands on this machine's own service and its keys. */
+/** The commands on this machine's own service, its keys and its orgs. */
 export function addServiceWords(program: ToolCommand, env: Environment): void {
   program
     .add("serve", {
@@ -87,6 +87,7 @@ export function addServiceWords(program: ToolCommand, env: Environment): void {
     });
 
   addKeyWords(program, env);
+  addOrgWords(program, env);
 }
 
 interface RunnerFlags {
@@ -177,10 +178,69 @@ function addKeyWords(program: ToolCommand, env: Environment): void {
     });
 }
 
-/** Which database a command on keys works on. */
+/** `pipeline orgs …`: on the same databases as `pipeline keys`. */
+function addOrgWords(program: ToolCommand, env: Environment): void {
+  const orgs = program.add("orgs", {
+    summary: "list the orgs of this machine's own service, or of one for many machines, and set their limits",
+    description:
+      "List the orgs of this machine's own service, whether or not it is running, or with --database those of a service for " +
+      "many machines, and set their limits. To see the org of your key, see `pipeline org`.",
+  });
+  orgs
+    .add("list", {
+      summary: "list the orgs with their tiers and limits",
+      examples: [
+        ["pipeline orgs list", "of this machine's own service"],
+        ["pipeline orgs list --json", "with every field"],
+      ],
+    })
+    .option(
+      "--data-dir <folder>",
+      "where the service's data is kept (else PIPELINE_DATA_DIR, else your data folder)",
+    )
+    .addOption(databaseOption())
+    .does(async (tool, options: StoreFlags) => {
+      const { listOrgs } = await import("./orgs.ts");
+      return listOrgs(tool, storeOf(options, env));
+    });
+  orgs
+    .add("set", {
+      summary: "set an org's limits and its tier",
+      description:
+        "Set an org's limits and its tier; what is left out stays. A running service goes by them at once, and looks at the " +
+        "starts that wait within a second. Runs that are active go on, also where fewer may be.",
+      examples: [
+        ["pipeline orgs set --runs-per-day 500 --parallel-runs 4", "of the only org that there is"],
+        ["pipeline orgs set --org Acme --tier team --database postgres://…", "what the tier is called"],
+      ],
+    })
+    .option("--org <name>", "the name of the org; may be left out where there is only one", name)
+    .option(
+      "--parallel-runs <n>",
+      "how many of its runs are active at the same time",
+      wholeNumber(1, mostOfOrg.parallelRuns),
+    )
+    .option(
+      "--runs-per-day <n>",
+      "how many of its runs may start in a day, counted from 00:00 UTC",
+      wholeNumber(1, mostOfOrg.runsPerDay),
+    )
+    .option("--tier <name>", "what its tier is called; limits don't follow from it", name)
+    .option(
+      "--data-dir <folder>",
+      "where the service's data is kept (else PIPELINE_DATA_DIR, else your data folder)",
+    )
+    .addOption(databaseOption())
+    .does(async (tool, { org, dataDir, database, ...limits }: SetFlags) => {
+      const { setOrg } = await import("./orgs.ts");
+      return setOrg(tool, { orgName: org, limits, ...storeOf({ dataDir, database }, env) });
+    });
+}
+
+/** Which database a command on keys or orgs works on. */
 interface StoreFlags {
-  readonly dataDir?: string;
-  readonly database?: string;
+  readonly dataDir?: string | undefined;
+  readonly database?: string | undefined;
 }
 interface CreateFlags extends StoreFlags {
   readonly role: Role;
@@ -191,6 +251,11 @@ interface CreateFlags extends StoreFlags {
 interface ListFlags extends StoreFlags {
   readonly org?: string;
 }
+interface SetFlags extends ListFlags {
+  readonly parallelRuns?: number;
+  readonly runsPerDay?: number;
+  readonly tier?: string;
+}
 
 function databaseOption(): Option {
   return new Option("--database <url>", "of a service for many machines: its postgres:// URL").conflicts(
@@ -198,6 +263,6 @@ function databaseOption(): Option {
   );
 }
 
-function storeOf({ dataDir, database }: StoreFlags, env: Environment): KeyStore {
+function storeOf({ dataDir, database }: StoreFlags, env: Environment): ServiceDatabase {
   return database === undefined ? { folder: dataDir ?? dataFolder(env) } : { database };
 }

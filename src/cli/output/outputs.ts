@@ -7,6 +7,7 @@ import { roles } from "../../contract/roles.ts";
 import { artifactSchema, runSchema } from "../../contract/run.ts";
 
 const role = z.enum(roles);
+const orgLimits = z.pick(orgSchema, { orgId: true, orgName: true, tier: true, limits: true });
 
 const validatedFile = z.object({
   path: z.string(),
@@ -110,6 +111,8 @@ export const outputs = {
     orgName: z.string(),
     revokedAt: instant,
   }),
+  "orgs list": z.object({ orgs: z.array(orgLimits) }),
+  "orgs set": orgLimits,
 } as const;
 
 /** A command's words, without the tool's name. */

@@ -95,6 +95,12 @@ export class Admission {
     });
   }
 
+  /** Decides anew on those who wait: another process may have changed the limits of their orgs. */
+  async review(): Promise<void> {
+    const orgIds = new Set([...this.waiters.values()].map(({ request }) => request.orgId));
+    for (const orgId of orgIds) await this.release(orgId, async () => {});
+  }
+
   /** Like `enter` for a pipeline that is gone: only what the idempotency key has started already. */
   repeated(request: KeyedRequest): Promise<EnterOutcome | undefined> {
     return this.decide(request.orgId, (decision) => joinRepeated(decision, request));

@@ -123,7 +123,7 @@ function whatCountsView(): Html {
   const { title, rule, counts, doesNotCount, day } = whatCounts;
   const list = (items: readonly string[]) => html`<ul>${items.map((item) => html`<li>${item}</li>`)}</ul>`;
   return html`<h1>${title}</h1>
-<p>${rule}</p>
+<p>${marked(rule)}</p>
 <section><h2>Counts</h2>${list(counts)}</section>
 <section><h2>Doesn't count</h2>${list(doesNotCount)}</section>
 <section><h2>The day</h2><p>${day}</p></section>

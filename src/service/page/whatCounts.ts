@@ -3,7 +3,7 @@ import { freeTier } from "../../contract/limits.ts";
 /** What uses one of the day's runs and what doesn't, for people (contract: "Limits"). Words between backticks are code. */
 export const whatCounts = {
   title: "What counts as a run?",
-  rule: `A run uses one of the org's runs of the day, ${freeTier.runsPerDay} on the free tier, in the moment it starts.`,
+  rule: `A run uses one of the org's runs of the day in the moment it starts. The free tier has ${freeTier.runsPerDay}, and whoever owns the service can set another number: \`pipeline org\` shows your org's.`,
   counts: [
     "A run that has started, however it ends: succeeded, failed, cancelled, timed out or lost.",
     "Each run of its own: Run Again, a run from a failed step, a start that waited and then got a slot.",

@@ -1,8 +1,10 @@
 import { type Selectable, sql } from "kysely";
 import { utcDay } from "../../contract/day.ts";
+import { PipelineError } from "../../contract/errors.ts";
 import type { Org } from "../../contract/org.ts";
+import { everyOrg } from "../../contract/roles.ts";
 import type { Caller } from "./keys.ts";
-import type { Database, Tables } from "./tables.ts";
+import type { Database, Tables, Write } from "./tables.ts";
 
 type OrgRow = Pick<Selectable<Tables["orgs"]>, "id" | "name" | "tier" | "parallel_runs" | "runs_per_day">;
 
@@ -35,4 +37,72 @@ export async function readOrg(
     usage: { runsToday: Number(org.runs_today) },
     actor: caller.keyId,
   };
+}
+
+/** An org and what it may do, whoever asks. */
+export type OrgLimits = Pick<Org, "orgId" | "orgName" | "tier" | "limits">;
+
+/** The orgs in the order of their creation: all, or the one of that name. */
+export async function listOrgs(db: Database, orgName?: string): Promise<OrgLimits[]> {
+  let rows = db
+    .selectFrom("orgs")
+    .select(["id", "name", "tier", "parallel_runs", "runs_per_day"])
+    .where("name", "!=", everyOrg)
+    .orderBy("id");
+  if (orgName !== undefined) rows = rows.where("name", "=", orgName);
+  return (await rows.execute()).map((org) => ({
+    orgId: org.id,
+    orgName: org.name,
+    tier: org.tier,
+    limits: { parallelRuns: org.parallel_runs, runsPerDay: org.runs_per_day },
+  }));
+}
+
+/** What of an org's limits is set; what is left out stays. */
+export type NewLimits = Partial<Pick<Org, "tier"> & Org["limits"]>;
+
+/**
+ * Sets an org's tier and limits. The next decision on a start goes by them.
+ * @param orgName may be left out where there is only one org.
+ * @returns the org as it is now.
+ * @throws PipelineError `not-found` without such an org; `usage` when no name is given and there are several.
+ */
+export async function setOrgLimits(
+  tx: Write,
+  orgName: string | undefined,
+  { tier, parallelRuns, runsPerDay }: NewLimits,
+): Promise<OrgLimits> {
+  const [org, ...others] = await listOrgs(tx, orgName);
+  if (org === undefined) {
+    throw new PipelineError(
+      "not-found",
+      orgName === undefined ? "There is no org yet." : "No org has that name.",
+      {
+        next: "`pipeline orgs list` shows the orgs; `pipeline keys create --org` makes one.",
+      },
+    );
+  }
+  if (others.length > 0) {
+    throw new PipelineError("usage", "There are several orgs.", {
+      next: "Name one with --org; `pipeline orgs list` shows them.",
+    });
+  }
+  const changed: OrgLimits = {
+    ...org,
+    tier: tier ?? org.tier,
+    limits: {
+      parallelRuns: parallelRuns ?? org.limits.parallelRuns,
+      runsPerDay: runsPerDay ?? org.limits.runsPerDay,
+    },
+  };
+  await tx
+    .updateTable("orgs")
+    .set({
+      tier: changed.tier,
+      parallel_runs: changed.limits.parallelRuns,
+      runs_per_day: changed.limits.runsPerDay,
+    })
+    .where("id", "=", org.orgId)
+    .execute();
+  return changed;
 }

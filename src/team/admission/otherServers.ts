@@ -1,4 +1,5 @@
 import { sql } from "kysely";
+import { utcDay } from "../../contract/day.ts";
 import { repeat } from "../../machine/bell.ts";
 import type { Clock } from "../../machine/clock.ts";
 import type { Log } from "../../machine/log.ts";
@@ -23,7 +24,7 @@ const roundMilliseconds = 250;
 /**
  * What a server does for its waiters and for what others have left. It claims the runs that others have granted to its
  * waiters, and puts a waiter that others took for dead back in its place. It ends runs that were granted and never claimed, or
- * whose runner is gone, and grants a slot that is free although somebody waits.
+ * whose runner is gone, and decides anew where somebody waits although a slot is free or no run is left today.
  */
 export function followOtherServers(deps: OtherServersDeps): () => Promise<void> {
   const { admission, bus, clock, log } = deps;
@@ -76,8 +77,8 @@ async function openDecisions(deps: OtherServersDeps): Promise<readonly OpenDecis
     if (decided.length > 0) await admission.claim();
     for (const { orgId, ticket } of decided) open.push({ orgId, decide: () => admission.reenter(ticket) });
   }
-  // A caller may have left while the database was away: the grant takes its row out of the queue.
-  for (const orgId of await orgsWithFreeSlots(db, holder)) {
+  // A caller may have left while the database was away, or the org's limits have changed.
+  for (const orgId of await orgsToReview(db, holder, utcDay(deps.clock.now()))) {
     open.push({ orgId, decide: () => admission.release(orgId, async () => {}) });
   }
   for (const { runId, orgId } of await overdueRuns(db)) {
@@ -103,11 +104,11 @@ async function queuedTickets(db: Database, holder: string): Promise<ReadonlySet<
   return new Set(rows.map(({ ticket }) => ticket));
 }
 
-/** The orgs in which a server's waiters wait although a slot is free. */
-async function orgsWithFreeSlots(db: Database, holder: string): Promise<string[]> {
-  const { rows } = await sql<{ org_id: string }>`
-    select distinct org_id from waiters where holder = ${holder} and
-      (select count(*) from runs where runs.org_id = waiters.org_id and stopped_at is null) <
-      (select parallel_runs from orgs where id = waiters.org_id)`.execute(db);
-  return rows.map((row) => row.org_id);
+/** The orgs in which a server's waiters wait for nothing: a slot is free, or the day's runs are used up. */
+async function orgsToReview(db: Database, holder: string, day: string): Promise<string[]> {
+  const { rows } = await sql<{ id: string }>`
+    select id from orgs where id in (select org_id from waiters where holder = ${holder}) and (
+      (select count(*) from runs where org_id = orgs.id and stopped_at is null) < parallel_runs or
+      (select count(*) from runs where org_id = orgs.id and day = ${day}) >= runs_per_day)`.execute(db);
+  return rows.map((row) => row.id);
 }

@@ -43,6 +43,8 @@ describe("what --json prints", () => {
     const made = await told("keys create", "keys", "create", "--role", "member", "--org", "Acme");
     await told("keys list", "keys", "list");
     await told("keys revoke", "keys", "revoke", made["key-id"]);
+    await told("orgs list", "orgs", "list");
+    await told("orgs set", "orgs", "set", "--org", "Acme", "--runs-per-day", "60");
     await told("logins", "logins");
     await told("logout", "logout");
     await told("failure", "login", "https://pipelines.example.com");

@@ -22,6 +22,8 @@ const calls: Readonly<Record<string, readonly string[]>> = {
   "keys create": ["keys", "create", "--role", "member", "--org", "Acme"],
   "keys list": ["keys", "list"],
   "keys revoke": ["keys", "revoke", "key_1"],
+  "orgs list": ["orgs", "list"],
+  "orgs set": ["orgs", "set", "--org", "Acme", "--tier", "team"],
   runner: ["runner", "--service", "http://127.0.0.1:9"],
   mcp: ["mcp"],
   completion: ["completion", "bash"],
