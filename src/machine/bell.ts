@@ -31,7 +31,7 @@ export class Bell {
 }
 
 /** Something that is done again and again. */
-export interface Repetition {
+interface Repetition {
   /** Does it again without the pause. */
   readonly soon: () => void;
   /** Resolves once it is done for the last time. */

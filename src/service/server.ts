@@ -22,10 +22,10 @@ import { type FolderLock, lockFolder, watchFolder } from "./lifecycle/folderLock
 import { HandOver } from "./lifecycle/handOver.ts";
 import { watchIdle } from "./lifecycle/idle.ts";
 import { emitAtMidnight } from "./lifecycle/midnight.ts";
-import { watchOtherProcesses } from "./lifecycle/otherProcesses.ts";
 import { listenOnLoopback, type RequestedPort } from "./lifecycle/port.ts";
 import { keepPublished, publishConnection } from "./lifecycle/publishConnection.ts";
 import { shutDown } from "./lifecycle/shutdown.ts";
+import { watchLimits } from "./lifecycle/watchLimits.ts";
 import type { ActiveRunsDeps } from "./runs/activeRuns.ts";
 import { folderPipelines } from "./runs/projectPipelines.ts";
 import { defaultRetention, type Retention, sweepHourly } from "./runs/retention.ts";
@@ -253,7 +253,7 @@ async function startJobs(
   });
   const stopMidnight = emitAtMidnight(clock, bus);
   const stopRevoking = watchRevokedKeys({ db, clock, replies, log });
-  const watching = watchOtherProcesses({ db, clock, bus, admission, log });
+  const stopWatchingLimits = await watchLimits({ db, clock, bus, admission, log });
   const stopSweeping = sweepHourly({
     db,
     writer,
@@ -273,7 +273,7 @@ async function startJobs(
     stopWatching();
     stopMidnight();
     stopRevoking();
-    await watching.stop();
+    await stopWatchingLimits();
     await stopSweeping();
   };
 }
