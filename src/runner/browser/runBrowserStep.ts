@@ -14,13 +14,12 @@ import { checkPage } from "./checkPage.ts";
 import { DeadlineExceeded, isTimeout, StepDeadline } from "./deadline.ts";
 import { goTo } from "./goTo.ts";
 import { OpenBrowser } from "./openBrowser.ts";
-import { shorten, textOf } from "./pageContent.ts";
+import { saidOf, textOf } from "./pageContent.ts";
 import { type FoundInStep, performAction } from "./performAction.ts";
 import { readFromPage } from "./readPage.ts";
 import { saveStorage } from "./storage.ts";
 import { saveTrace } from "./trace.ts";
 
-const longestWords = 300;
 /** Of a download, in characters. */
 const longestName = 100;
 const stopLoadingAfterMilliseconds = 1000;
@@ -129,9 +128,10 @@ async function problemOf(
 
 /** The message of an unexpected error, or of an invalid CSS selector, which only the browser can detect. */
 function describeUnexpected(error: unknown, mask: Mask): string {
-  const [first = ""] = describeError(error).split("\n");
-  const selector = /(?:while parsing (?:css )?selector|Unknown engine|not a valid selector)/i.test(first);
-  const message = shorten(mask.hide(first.replace(/^\w+\.\w+: (?:Error: )?/, "")), longestWords);
+  const selector = /(?:while parsing (?:css )?selector|Unknown engine|not a valid selector)/i.test(
+    describeError(error),
+  );
+  const message = saidOf(error, mask);
   return selector ? `a \`css\` of this step is no CSS selector: ${message}` : message;
 }
 
