@@ -5,8 +5,8 @@ import { describeError } from "../../contract/errors.ts";
 import { largestArtifact } from "../../contract/limits.ts";
 import { joinAddress } from "../../pipeline/file/address.ts";
 import type { BrowserStep } from "../../pipeline/types/browserStep.ts";
-import { readUtf8 } from "../../project/utf8.ts";
 import type { Mask } from "../mask/mask.ts";
+import { maskedBytes } from "../mask/maskedBytes.ts";
 import { asJson } from "../step/jsonMismatches.ts";
 import { failed, type StepContext, type StepOutcome, succeeded } from "../step/stepContext.ts";
 import { largestResult, type StepResult, tooLarge } from "../step/stepResult.ts";
@@ -168,10 +168,7 @@ async function saveDownload(
     log.note(`${shown} isn't saved: it has ${size} bytes, and at most ${largestArtifact} are saved of one`);
     return;
   }
-  const bytes = await readFile(path);
-  const read = readUtf8(bytes);
-  const masked = read.kind === "text" ? mask.hide(read.text) : undefined;
-  const content = masked === undefined || (read.kind === "text" && masked === read.text) ? bytes : masked;
+  const { content } = maskedBytes(await readFile(path), mask);
   await saveArtifact({ name: shown, mediaType: "application/octet-stream", content });
   log.note(`downloaded ${shown}, ${size} bytes`);
 }

@@ -6,6 +6,7 @@ import { describeError } from "../../contract/errors.ts";
 import { largestArtifact } from "../../contract/limits.ts";
 import { leadsOut } from "../../pipeline/file/projectPath.ts";
 import { duration } from "../../text/time.ts";
+import { maskedBytes } from "../mask/maskedBytes.ts";
 import { problemOfSize } from "../step/runOutput.ts";
 import type { NewArtifact, StepContext } from "../step/stepContext.ts";
 
@@ -89,24 +90,21 @@ async function readFile(path: string, folder: string, { root, mask }: KeepDeps):
     // It may grow meanwhile.
     const bytes = Buffer.alloc(Math.min(stat.size, largestArtifact));
     const { bytesRead } = await file.read(bytes, 0, bytes.length, 0);
-    return { kind: "read", content: contentOf(bytes.subarray(0, bytesRead), path, mask.hide.bind(mask)) };
+    return { kind: "read", content: contentOf(bytes.subarray(0, bytesRead), path, mask) };
   } catch (error) {
     return { kind: "unfit", problem: describeError(error) };
   }
 }
 
-/** A file's bytes; where a secret is in a text, that text masked. */
 function contentOf(
   bytes: Buffer,
   path: string,
-  hide: (text: string) => string,
+  mask: StepContext["mask"],
 ): Pick<NewArtifact, "mediaType" | "content"> {
-  const text = textOf(bytes);
+  const { isText, content } = maskedBytes(bytes, mask);
   const type = types[extname(path).toLowerCase()];
-  if (text === undefined) return { mediaType: type ?? "application/octet-stream", content: bytes };
-  const masked = hide(text);
-  const mediaType = type === "application/json" ? type : "text/plain";
-  return { mediaType, content: masked === text ? bytes : masked };
+  if (!isText) return { mediaType: type ?? "application/octet-stream", content };
+  return { mediaType: type === "application/json" ? type : "text/plain", content };
 }
 
 /** What a browser shows of what isn't text, and JSON. */
@@ -116,16 +114,3 @@ const types: Readonly<Record<string, string>> = {
   ".jpeg": "image/jpeg",
   ".json": "application/json",
 };
-
-/** @returns undefined for what is no text: bytes that are no UTF-8, among which is NUL. */
-function textOf(bytes: Buffer): string | undefined {
-  const decode = (encoding: string, fatal = false) =>
-    new TextDecoder(encoding, { fatal, ignoreBOM: true }).decode(bytes);
-  if (bytes[0] === 0xff && bytes[1] === 0xfe) return decode("utf-16le");
-  if (bytes[0] === 0xfe && bytes[1] === 0xff) return decode("utf-16be");
-  try {
-    return decode("utf-8", true);
-  } catch {
-    return bytes.includes(0) ? undefined : decode("utf-8");
-  }
-}
