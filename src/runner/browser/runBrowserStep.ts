@@ -2,12 +2,12 @@ import { readFile, stat } from "node:fs/promises";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Page } from "playwright-core";
 import { describeError } from "../../contract/errors.ts";
-import { largestArtifact } from "../../contract/limits.ts";
 import { joinAddress } from "../../pipeline/file/address.ts";
 import type { BrowserStep } from "../../pipeline/types/browserStep.ts";
 import type { Mask } from "../mask/mask.ts";
 import { maskedBytes } from "../mask/maskedBytes.ts";
 import { asJson } from "../step/jsonMismatches.ts";
+import { problemOfSize } from "../step/runOutput.ts";
 import { failed, type StepContext, type StepOutcome, succeeded } from "../step/stepContext.ts";
 import { largestResult, type StepResult, tooLarge } from "../step/stepResult.ts";
 import { checkPage } from "./checkPage.ts";
@@ -164,8 +164,9 @@ async function saveDownload(
   // The page may have chosen the name.
   const shown = name.replace(/[^\p{L}\p{N} ._-]/gu, "_").slice(0, longestName);
   const { size } = await stat(path);
-  if (size > largestArtifact) {
-    log.note(`${shown} isn't saved: it has ${size} bytes, and at most ${largestArtifact} are saved of one`);
+  const problem = problemOfSize(size);
+  if (problem !== undefined) {
+    log.note(`${shown} isn't saved: ${problem}`);
     return;
   }
   const { content } = maskedBytes(await readFile(path), mask);

@@ -2,11 +2,11 @@ import { readFile, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { strFromU8, strToU8, unzipSync, zipSync } from "fflate";
 import { describeError } from "../../contract/errors.ts";
-import { largestArtifact } from "../../contract/limits.ts";
 import { parseJson } from "../../pipeline/expression/value.ts";
 import type { Mask } from "../mask/mask.ts";
 import { maskedValue } from "../mask/maskedValue.ts";
 import { asJson } from "../step/jsonMismatches.ts";
+import { problemOfSize } from "../step/runOutput.ts";
 import type { StepContext } from "../step/stepContext.ts";
 import { DeadlineExceeded, type StepDeadline } from "./deadline.ts";
 import type { StartedBrowser } from "./startBrowser.ts";
@@ -25,8 +25,8 @@ export async function saveTrace(
   try {
     await deadline.forScreenshot().within(context.tracing.stopChunk({ path }));
     const { size } = await stat(path);
-    if (size > largestArtifact)
-      throw new Error(`it has ${size} bytes, and at most ${largestArtifact} are saved of one`);
+    const problem = problemOfSize(size);
+    if (problem !== undefined) throw new Error(problem);
     const content = masked(await readFile(path), mask);
     await saveArtifact({ name, mediaType: "application/zip", content });
     log.note(`trace ${name}`);

@@ -4,7 +4,7 @@ import { basename, extname, relative, resolve } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { describeError } from "../../contract/errors.ts";
 import { largestArtifact } from "../../contract/limits.ts";
-import { leadsOut } from "../../pipeline/file/projectPath.ts";
+import { isInside } from "../../project/envFile.ts";
 import { duration } from "../../text/time.ts";
 import { maskedBytes } from "../mask/maskedBytes.ts";
 import { problemOfSize } from "../step/runOutput.ts";
@@ -77,8 +77,7 @@ type ReadFile =
 async function readFile(path: string, folder: string, { root, mask }: KeepDeps): Promise<ReadFile> {
   try {
     const [real, realRoot] = await Promise.all([realpath(resolve(folder, path)), realpath(root)]);
-    if (leadsOut(relative(realRoot, real)))
-      return { kind: "unfit", problem: "it is outside of the project's folder" };
+    if (!isInside(realRoot, real)) return { kind: "unfit", problem: "it is outside of the project's folder" };
     // A named pipe would be waited for, and where a link stands now none was before.
     const { O_RDONLY, O_NONBLOCK = 0, O_NOFOLLOW = 0 } = constants;
     await using file = await open(real, O_RDONLY | O_NONBLOCK | O_NOFOLLOW);
