@@ -22,6 +22,6 @@ function textOf(bytes: Uint8Array): string | undefined {
   try {
     return decode("utf-8", true);
   } catch {
-    return bytes.includes(0) ? undefined : decode("utf-8");
+    return bytes.includes(0) ? undefined : decode("windows-1252");
   }
 }
