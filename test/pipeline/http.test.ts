@@ -83,7 +83,7 @@ describe("what an http step of a pipeline file says", () => {
       "request: { method: connect, path: / }",
       "5:34: CONNECT asks a proxy for a tunnel: see the resource's `proxy`",
     ],
-    ["a method without a path", "", "request: { method: PURGE }", "5:24: an http step needs `path`"],
+    ["a method without a path", "", "request: { method: PURGE }", "5:24: `request` needs `path`"],
     ["a list within a list", "", "get: /, query: { a: [[b]] }", "5:35: expected text, or a list of texts"],
     [
       "two bodies",
@@ -173,7 +173,7 @@ describe("what an http step of a pipeline file says", () => {
       'get: /, auth: { basic: { user: "a:b", password: c } }',
       "5:46: the user of `auth` can't contain a colon, which ends it",
     ],
-    ["no password", "", "get: /, auth: { basic: { user: a } }", "5:38: an http step needs `password`"],
+    ["no password", "", "get: /, auth: { basic: { user: a } }", "5:38: `basic` needs `password`"],
     ["too many redirects", "", "get: /, redirects: 21", "5:34: this is too large: at most 20"],
     ["no number of redirects", "", "get: /, redirects: false", "5:34: expected a number"],
     [

@@ -40,13 +40,11 @@ function report<T>(
   const at = [...path, ...issue.path];
   const missing = missingName(value, issue);
   if (missing !== undefined) {
-    // The misspelt name is reported instead.
-    if (
-      nearestName(missing, unknownIn(valueAt(value, issue.path.slice(0, -1)), shape, issue.path)) !==
-      undefined
-    )
-      return;
-    problems.add(at.slice(0, -1), `${shape.noun} needs \`${missing}\``);
+    const unknown = unknownIn(valueAt(value, issue.path.slice(0, -1)), shape, issue.path);
+    // The misspelt name, or another tool's, is reported instead.
+    if (nearestName(missing, unknown) !== undefined) return;
+    if (unknown.some((name) => foreignWord(name, [missing]) !== undefined)) return;
+    problems.add(at.slice(0, -1), `${nameOf(shape, issue.path.slice(0, -1))} needs \`${missing}\``);
     return;
   }
   switch (issue.code) {
@@ -123,9 +121,14 @@ function unknownName<T>(
   const parent = inside.at(-1);
   const more = parent === undefined && word === undefined ? shape.foreign?.(name) : undefined;
   if (more !== undefined) return more;
-  const noun = parent === undefined ? shape.noun : `\`${String(parent)}\``;
   const near = suggestion(name, namesInside(shape.schema.def.shape, inside));
-  return `${noun} has no \`${quoted(name)}\`${word === undefined ? near : hintOf(word, map)}`;
+  return `${nameOf(shape, inside)} has no \`${quoted(name)}\`${word === undefined ? near : hintOf(word, map)}`;
+}
+
+/** What a map within a shape is called in messages: an item of a list by the list's name. */
+function nameOf<T>({ noun }: Shape<T>, inside: Path): string {
+  const name = inside.findLast((part) => typeof part === "string");
+  return name === undefined ? noun : `\`${name}\``;
 }
 
 function hintOf({ field, entry, how }: ForeignWord, map: unknown): string {

@@ -19,6 +19,10 @@ const asserted = how("expect", "`expect` has fields for a status and the like, a
 const captured = how("id", "give the step an `id`: later ones read its result by `steps.<id>`");
 const inOrder = how("on-failure", "steps run one after the other, in the order of the file");
 const request = how("get", "write the method and the path, such as `get: /health`");
+const unverified = how("tls", "write `tls: { verify: false }`");
+const notFollowed = how("redirects", "write `redirects: 0`");
+const led = how("connect-to", "`connect-to` leads a host elsewhere, also to a socket: `unix:/run/shop.sock`");
+const token = how("basic", 'a token is a header: `headers: { authorization: "Bearer ${{ env.TOKEN }}" }`');
 const tried = how("retry", "write `retry: { times: 3, every: 1s }`");
 
 /** Fields of other tools, as they are called with dashes. */
@@ -75,6 +79,31 @@ const fields: Readonly<Record<string, readonly ForeignWord[]>> = {
   command: same("run"),
   method: request,
   url: request,
+  params: same("query"),
+  "multipart-form": same("multipart"),
+  "form-data": same("multipart"),
+  "follow-redirects": notFollowed,
+  "no-follow-redirect": notFollowed,
+  "max-redirects": same("redirects"),
+  "basic-auth": how("auth", "write `auth: { basic: { user, password } }`"),
+  artifacts: same("keep"),
+  "working-directory": same("cwd"),
+  workdir: same("cwd"),
+  input: same("stdin"),
+  detach: same("background"),
+  // Of an http resource.
+  insecure: unverified,
+  verify: unverified,
+  "skip-verify": unverified,
+  "ignore-verify-ssl": unverified,
+  resolve: led,
+  "unix-socket": led,
+  // Of `auth`.
+  bearer: token,
+  token,
+  username: same("user"),
+  // Of a script.
+  args: same("with"),
   // Of `retry`.
   interval: same("every"),
   delay: same("every"),
@@ -89,6 +118,9 @@ const fields: Readonly<Record<string, readonly ForeignWord[]>> = {
   "status-code": same("status"),
   statuscode: same("status"),
   code: same("status", "exit-code"),
+  body: how("json-schema", "`json`, `text` and `json-schema` say what it holds"),
+  systemout: same("stdout"),
+  systemerr: same("stderr"),
 };
 
 /** Members of a step's result in other tools, and what has the same here: the first that there is. */
@@ -120,7 +152,7 @@ export function foreignMember(name: string, known: readonly string[]): string | 
 export function meantValue(field: unknown, value: unknown): string | undefined {
   if (field === "retry" && typeof value === "number" && Number.isInteger(value) && value > 0)
     return `{ times: ${value}, every: 1s }`;
-  if ((field === "mask" || field === "unmasked") && typeof value === "string")
+  if ((field === "mask" || field === "unmasked" || field === "tags") && typeof value === "string")
     return `[${/^[A-Za-z][\w.-]*$/.test(value) ? value : inQuotes(value)}]`;
   return undefined;
 }

@@ -201,7 +201,7 @@ export const httpStepTexts: FieldTexts = {
   "request.path": { meaning: `The address: ${target}.`, values: ["/"] },
   query: {
     meaning:
-      "The address's query by its names, behind what it has already. Values are percent-encoded, a list is repeated, and null is left out.",
+      "The address's query by its names, behind what it has already. Values are percent-encoded, a list is repeated, and an expression that gives null is left out.",
     byDefault: "none",
   },
   headers: {
@@ -217,7 +217,7 @@ export const httpStepTexts: FieldTexts = {
     byDefault: "none",
   },
   form: {
-    meaning: `The request's body: the fields of a form, sent as \`application/x-www-form-urlencoded\`; a list is repeated, and null is left out. ${noBody}`,
+    meaning: `The request's body: the fields of a form, sent as \`application/x-www-form-urlencoded\`; a list is repeated, and an expression that gives null is left out. ${noBody}`,
     byDefault: "none",
   },
   multipart: {

@@ -143,6 +143,6 @@ export function describeNavigationProblem(url: URL, message: string): string {
     case "ERR_ABORTED":
       return `${host} gave no page to show (an empty reply, or a download), or the page went elsewhere at once`;
     default:
-      return `${host} can't be opened: ${code ?? message.split("\n", 1)[0]?.replace(/^page\.goto: /, "")}`;
+      return `${host} can't be opened: ${code ?? message.split("\n", 1)[0]?.replace(/^\w+\.\w+: /, "")}`;
   }
 }

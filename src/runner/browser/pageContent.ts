@@ -1,4 +1,5 @@
 import type { Frame, Locator } from "playwright-core";
+import { describeError } from "../../contract/errors.ts";
 import type { TextExpectation } from "../../pipeline/file/values.ts";
 import type { ElementTarget } from "../../pipeline/types/browserStep.ts";
 import type { Mask } from "../mask/mask.ts";
@@ -152,6 +153,15 @@ export async function excerptOf(
   } catch {
     return "";
   }
+}
+
+/** In characters: of what a message quotes. */
+export const longestWords = 300;
+
+/** What the library says of a failure, for a message: without the name of its method, which the bundle shortens. */
+export function saidOf(error: unknown, mask: Mask): string {
+  const [first = ""] = describeError(error).split("\n");
+  return shorten(mask.hide(first.replace(/^\w+\.\w+: (?:Error: )?/, "")), longestWords);
 }
 
 /** Truncates a text to one line. It must be masked before: a cut could leave half of a secret. */

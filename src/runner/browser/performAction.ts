@@ -16,7 +16,7 @@ import { awaitExpectations, seen } from "./checkPage.ts";
 import { DeadlineExceeded, isTimeout, poll, type StepDeadline } from "./deadline.ts";
 import { findElement } from "./findElement.ts";
 import type { OpenBrowser } from "./openBrowser.ts";
-import { shorten } from "./pageContent.ts";
+import { longestWords, saidOf, shorten } from "./pageContent.ts";
 import { evaluateScript } from "./readPage.ts";
 
 /** What a step finds for later. */
@@ -210,8 +210,6 @@ function hasClosedItsPage(page: Page): boolean {
   return page.isClosed() && page.context().pages().length > 0;
 }
 
-const longestWords = 300;
-
 /** Why an element that was found couldn't be used, in a sentence. */
 async function describeActionProblem(
   error: unknown,
@@ -248,8 +246,7 @@ async function describeActionProblem(
     const responds = await isResponding(element, deadline);
     return responds ? `there was no time left for it ${until}` : `the page didn't respond ${until}`;
   }
-  const [first = ""] = message.split("\n");
-  return shorten(mask.hide(first.replace(/^locator\.\w+: (?:Error: )?/, "")), longestWords);
+  return saidOf(error, mask);
 }
 
 async function isResponding(element: Locator, deadline: StepDeadline): Promise<boolean> {

@@ -11,13 +11,11 @@ import { largestResult, tooLarge } from "../step/stepResult.ts";
 import { DeadlineExceeded, isNavigating, poll, type StepDeadline } from "./deadline.ts";
 import { findElement } from "./findElement.ts";
 import type { OpenBrowser } from "./openBrowser.ts";
-import { asRead, shorten } from "./pageContent.ts";
+import { asRead, longestWords, saidOf, shorten } from "./pageContent.ts";
 
 type ReadValue =
   | { readonly kind: "read"; readonly value: Json | undefined }
   | { readonly kind: "problem"; readonly problem: string };
-
-const longestWords = 300;
 
 /** Reads an element or evaluates a script for a step's `read`. */
 export async function readFromPage(
@@ -79,7 +77,6 @@ export async function evaluateScript(
     if (error instanceof DeadlineExceeded) return problem(`it wasn't over ${deadline.describe()}`);
     // It has led to another page, as clicking does.
     if (isNavigating(error)) return { kind: "read", value: undefined };
-    const [first = ""] = (error instanceof Error ? error.message : String(error)).split("\n");
-    return problem(shorten(mask.hide(first.replace(/^page\.evaluate: (?:Error: )?/, "")), longestWords));
+    return problem(saidOf(error, mask));
   }
 }

@@ -2,25 +2,24 @@ import { readFile, stat } from "node:fs/promises";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Page } from "playwright-core";
 import { describeError } from "../../contract/errors.ts";
-import { largestArtifact } from "../../contract/limits.ts";
 import { joinAddress } from "../../pipeline/file/address.ts";
 import type { BrowserStep } from "../../pipeline/types/browserStep.ts";
-import { readUtf8 } from "../../project/utf8.ts";
 import type { Mask } from "../mask/mask.ts";
+import { maskedBytes } from "../mask/maskedBytes.ts";
 import { asJson } from "../step/jsonMismatches.ts";
+import { problemOfSize } from "../step/runOutput.ts";
 import { failed, type StepContext, type StepOutcome, succeeded } from "../step/stepContext.ts";
 import { largestResult, type StepResult, tooLarge } from "../step/stepResult.ts";
 import { checkPage } from "./checkPage.ts";
 import { DeadlineExceeded, isTimeout, StepDeadline } from "./deadline.ts";
 import { goTo } from "./goTo.ts";
 import { OpenBrowser } from "./openBrowser.ts";
-import { shorten, textOf } from "./pageContent.ts";
+import { saidOf, textOf } from "./pageContent.ts";
 import { type FoundInStep, performAction } from "./performAction.ts";
 import { readFromPage } from "./readPage.ts";
 import { saveStorage } from "./storage.ts";
 import { saveTrace } from "./trace.ts";
 
-const longestWords = 300;
 /** Of a download, in characters. */
 const longestName = 100;
 const stopLoadingAfterMilliseconds = 1000;
@@ -129,9 +128,10 @@ async function problemOf(
 
 /** The message of an unexpected error, or of an invalid CSS selector, which only the browser can detect. */
 function describeUnexpected(error: unknown, mask: Mask): string {
-  const [first = ""] = describeError(error).split("\n");
-  const selector = /(?:while parsing (?:css )?selector|Unknown engine|not a valid selector)/i.test(first);
-  const message = shorten(mask.hide(first.replace(/^\w+\.\w+: (?:Error: )?/, "")), longestWords);
+  const selector = /(?:while parsing (?:css )?selector|Unknown engine|not a valid selector)/i.test(
+    describeError(error),
+  );
+  const message = saidOf(error, mask);
   return selector ? `a \`css\` of this step is no CSS selector: ${message}` : message;
 }
 
@@ -164,14 +164,12 @@ async function saveDownload(
   // The page may have chosen the name.
   const shown = name.replace(/[^\p{L}\p{N} ._-]/gu, "_").slice(0, longestName);
   const { size } = await stat(path);
-  if (size > largestArtifact) {
-    log.note(`${shown} isn't saved: it has ${size} bytes, and at most ${largestArtifact} are saved of one`);
+  const problem = problemOfSize(size);
+  if (problem !== undefined) {
+    log.note(`${shown} isn't saved: ${problem}`);
     return;
   }
-  const bytes = await readFile(path);
-  const read = readUtf8(bytes);
-  const masked = read.kind === "text" ? mask.hide(read.text) : undefined;
-  const content = masked === undefined || (read.kind === "text" && masked === read.text) ? bytes : masked;
+  const { content } = maskedBytes(await readFile(path), mask);
   await saveArtifact({ name: shown, mediaType: "application/octet-stream", content });
   log.note(`downloaded ${shown}, ${size} bytes`);
 }

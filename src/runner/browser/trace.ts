@@ -2,11 +2,12 @@ import { readFile, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { strFromU8, strToU8, unzipSync, zipSync } from "fflate";
 import { describeError } from "../../contract/errors.ts";
-import { largestArtifact } from "../../contract/limits.ts";
 import { parseJson } from "../../pipeline/expression/value.ts";
 import type { Mask } from "../mask/mask.ts";
+import { maskedBytes } from "../mask/maskedBytes.ts";
 import { maskedValue } from "../mask/maskedValue.ts";
 import { asJson } from "../step/jsonMismatches.ts";
+import { problemOfSize } from "../step/runOutput.ts";
 import type { StepContext } from "../step/stepContext.ts";
 import { DeadlineExceeded, type StepDeadline } from "./deadline.ts";
 import type { StartedBrowser } from "./startBrowser.ts";
@@ -25,8 +26,8 @@ export async function saveTrace(
   try {
     await deadline.forScreenshot().within(context.tracing.stopChunk({ path }));
     const { size } = await stat(path);
-    if (size > largestArtifact)
-      throw new Error(`it has ${size} bytes, and at most ${largestArtifact} are saved of one`);
+    const problem = problemOfSize(size);
+    if (problem !== undefined) throw new Error(problem);
     const content = masked(await readFile(path), mask);
     await saveArtifact({ name, mediaType: "application/zip", content });
     log.note(`trace ${name}`);
@@ -61,17 +62,12 @@ function maskedEntry(name: string, bytes: Uint8Array, mask: Mask): Uint8Array {
     const lines = strFromU8(bytes).split("\n");
     return strToU8(lines.map((line) => maskedLine(line, mask)).join("\n"));
   }
-  // What a page loads may be in any encoding. In each that browsers still read but UTF-16, plain letters are single bytes.
-  let text: string;
-  let isUtf8 = true;
-  try {
-    text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
-  } catch {
-    text = strFromU8(bytes, true);
-    isUtf8 = false;
-  }
+  const { isText, content } = maskedBytes(bytes, mask);
+  if (isText) return typeof content === "string" ? strToU8(content) : content;
+  // A secret may stand between bytes that are no text.
+  const text = strFromU8(bytes, true);
   const masked = mask.hide(text);
-  return masked === text ? bytes : strToU8(masked, !isUtf8);
+  return masked === text ? bytes : strToU8(masked, true);
 }
 
 /** An event of the trace, which stays JSON. */

@@ -4,8 +4,9 @@ import { basename, extname, relative, resolve } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { describeError } from "../../contract/errors.ts";
 import { largestArtifact } from "../../contract/limits.ts";
-import { leadsOut } from "../../pipeline/file/projectPath.ts";
+import { isInside } from "../../project/envFile.ts";
 import { duration } from "../../text/time.ts";
+import { maskedBytes } from "../mask/maskedBytes.ts";
 import { problemOfSize } from "../step/runOutput.ts";
 import type { NewArtifact, StepContext } from "../step/stepContext.ts";
 
@@ -76,8 +77,7 @@ type ReadFile =
 async function readFile(path: string, folder: string, { root, mask }: KeepDeps): Promise<ReadFile> {
   try {
     const [real, realRoot] = await Promise.all([realpath(resolve(folder, path)), realpath(root)]);
-    if (leadsOut(relative(realRoot, real)))
-      return { kind: "unfit", problem: "it is outside of the project's folder" };
+    if (!isInside(realRoot, real)) return { kind: "unfit", problem: "it is outside of the project's folder" };
     // A named pipe would be waited for, and where a link stands now none was before.
     const { O_RDONLY, O_NONBLOCK = 0, O_NOFOLLOW = 0 } = constants;
     await using file = await open(real, O_RDONLY | O_NONBLOCK | O_NOFOLLOW);
@@ -89,24 +89,21 @@ async function readFile(path: string, folder: string, { root, mask }: KeepDeps):
     // It may grow meanwhile.
     const bytes = Buffer.alloc(Math.min(stat.size, largestArtifact));
     const { bytesRead } = await file.read(bytes, 0, bytes.length, 0);
-    return { kind: "read", content: contentOf(bytes.subarray(0, bytesRead), path, mask.hide.bind(mask)) };
+    return { kind: "read", content: contentOf(bytes.subarray(0, bytesRead), path, mask) };
   } catch (error) {
     return { kind: "unfit", problem: describeError(error) };
   }
 }
 
-/** A file's bytes; where a secret is in a text, that text masked. */
 function contentOf(
   bytes: Buffer,
   path: string,
-  hide: (text: string) => string,
+  mask: StepContext["mask"],
 ): Pick<NewArtifact, "mediaType" | "content"> {
-  const text = textOf(bytes);
+  const { isText, content } = maskedBytes(bytes, mask);
   const type = types[extname(path).toLowerCase()];
-  if (text === undefined) return { mediaType: type ?? "application/octet-stream", content: bytes };
-  const masked = hide(text);
-  const mediaType = type === "application/json" ? type : "text/plain";
-  return { mediaType, content: masked === text ? bytes : masked };
+  if (!isText) return { mediaType: type ?? "application/octet-stream", content };
+  return { mediaType: type === "application/json" ? type : "text/plain", content };
 }
 
 /** What a browser shows of what isn't text, and JSON. */
@@ -116,16 +113,3 @@ const types: Readonly<Record<string, string>> = {
   ".jpeg": "image/jpeg",
   ".json": "application/json",
 };
-
-/** @returns undefined for what is no text: bytes that are no UTF-8, among which is NUL. */
-function textOf(bytes: Buffer): string | undefined {
-  const decode = (encoding: string, fatal = false) =>
-    new TextDecoder(encoding, { fatal, ignoreBOM: true }).decode(bytes);
-  if (bytes[0] === 0xff && bytes[1] === 0xfe) return decode("utf-16le");
-  if (bytes[0] === 0xfe && bytes[1] === 0xff) return decode("utf-16be");
-  try {
-    return decode("utf-8", true);
-  } catch {
-    return bytes.includes(0) ? undefined : decode("utf-8");
-  }
-}

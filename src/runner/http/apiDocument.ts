@@ -75,10 +75,11 @@ export class ApiDocument {
       const asked = url.pathname.slice(root.length) || "/";
       for (const path of paths) {
         const values = valuesIn(path, asked);
-        const at = `/paths/${pointed(path)}`;
-        const operation = this.at(`${at}/${method.toLowerCase()}`);
-        if (values === undefined || operation === undefined) continue;
-        const parameters = [at, operation.at].flatMap((place) => this.#items(`${place}/parameters`));
+        if (values === undefined) continue;
+        const item = this.at(`/paths/${pointed(path)}`);
+        const operation = item && this.at(`${item.at}/${method.toLowerCase()}`);
+        if (item === undefined || operation === undefined) continue;
+        const parameters = [item.at, operation.at].flatMap((place) => this.#items(`${place}/parameters`));
         return { ...operation, path, values, parameters };
       }
     }

@@ -77,14 +77,19 @@ function checkBy(validate: NonNullable<ReturnType<AnyAjv["getSchema"]>>, path: s
     try {
       interruptible(() => void validate(value))();
     } catch (error) {
-      throw new StepFault(
-        wasInterrupted(error)
-          ? `the reply can't be checked by \`${path}\` within a second; write its patterns without repetition within repetition`
-          : `the reply can't be checked by \`${path}\`: ${describeError(error)}`,
-      );
+      throw uncheckable("reply", path, error);
     }
     return describeErrors(validate.errors ?? [], value, mask, path);
   };
+}
+
+/** What says that a file of rules couldn't be used on something. @param error what the check threw. */
+export function uncheckable(what: "request" | "reply", path: string, error: unknown): StepFault {
+  return new StepFault(
+    wasInterrupted(error)
+      ? `the ${what} can't be checked by \`${path}\` within a second; write its patterns without repetition within repetition`
+      : `the ${what} can't be checked by \`${path}\`: ${describeError(error)}`,
+  );
 }
 
 /** The first ways in which a value doesn't fit, a line each. @param path the file that says so. */

@@ -1,13 +1,11 @@
 import type { ErrorObject, ValidateFunction } from "ajv";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
-import { describeError } from "../../contract/errors.ts";
 import { isMap } from "../../pipeline/file/checkShape.ts";
 import type { Mask } from "../mask/mask.ts";
 import { interruptible } from "../output/textSearch.ts";
-import { StepFault } from "../step/stepContext.ts";
-import { ApiDocument, type Asked, type Place, pointed } from "./apiDocument.ts";
-import { describeErrors, schemaOptions } from "./jsonSchema.ts";
+import { ApiDocument, type Asked, type Operation, type Place, pointed } from "./apiDocument.ts";
+import { describeErrors, schemaOptions, uncheckable } from "./jsonSchema.ts";
 import type { HttpRequest } from "./request.ts";
 import type { HttpReply } from "./sendRequest.ts";
 
@@ -34,7 +32,7 @@ export class ApiCheck implements AsyncDisposable {
 
   ofRequest({ headers, body, ...asked }: HttpRequest & Asked, mask: Mask): readonly string[] {
     const { method, url } = asked;
-    const operation = this.#document.find(asked);
+    const operation = this.#find(asked, "request");
     if (operation === undefined) return [`\`${this.#document.path}\` has no ${method} ${url.pathname}`];
     const values: Record<string, Record<string, unknown>> = {
       path: { ...operation.values },
@@ -48,6 +46,8 @@ export class ApiCheck implements AsyncDisposable {
     let hasMaps = false;
     for (const { fields, at } of operation.parameters) {
       const [place, name] = [String(fields["in"]), String(fields["name"])];
+      // Else it could be `__proto__`, and change what all objects have.
+      if (!Object.hasOwn(schemas, place)) continue;
       const known = place === "header" ? name.toLowerCase() : name;
       const type = this.#document.at(`${at}/schema`)?.fields["type"];
       if (place === "query" && type === "array" && url.searchParams.has(name)) {
@@ -80,7 +80,7 @@ export class ApiCheck implements AsyncDisposable {
   }
 
   ofReply({ status, headers, text }: HttpReply, asked: Asked, mask: Mask): readonly string[] {
-    const operation = this.#document.find(asked);
+    const operation = this.#find(asked, "reply");
     if (operation === undefined) return [];
     const known = Object.keys(this.#document.at(`${operation.at}/responses`)?.fields ?? {});
     const name = [String(status), `${String(status).slice(0, 1)}XX`, "DEFAULT"]
@@ -114,6 +114,19 @@ export class ApiCheck implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {}
 
+  #find(asked: Asked, what: "request" | "reply"): Operation | undefined {
+    let operation: Operation | undefined;
+    try {
+      // Many parts in braces, one beside the other, are a pattern that may take long.
+      interruptible(() => {
+        operation = this.#document.find(asked);
+      })();
+    } catch (error) {
+      throw uncheckable(what, this.#document.path, error);
+    }
+    return operation;
+  }
+
   /** @param body its text, where it has been read. */
   #ofBody(
     what: "request" | "reply",
@@ -143,7 +156,7 @@ export class ApiCheck implements AsyncDisposable {
   }
 
   #lines(
-    what: string,
+    what: "request" | "reply" | "reply.headers",
     kind: "json" | "texts",
     schema: object,
     value: unknown,
@@ -157,9 +170,7 @@ export class ApiCheck implements AsyncDisposable {
       interruptible(() => void validate(value))();
       errors = validate.errors ?? [];
     } catch (error) {
-      throw new StepFault(
-        `the ${what} can't be checked by \`${this.#document.path}\`: ${describeError(error)}`,
-      );
+      throw uncheckable(what === "request" ? what : "reply", this.#document.path, error);
     }
     const lines = describeErrors(errors, value, mask, this.#document.path);
     return lines.map((line) => this.#says(line.replace(/^\$/, what)));

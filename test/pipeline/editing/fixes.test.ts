@@ -73,6 +73,21 @@ describe("a word of another tool", () => {
       "  - { use: shop, get: /, mask: [json.token] }\n",
     ],
     [
+      "  - { use: shop, get: /, params: { sort: price } }\n",
+      "an http step has no `params`; did you mean `query`?",
+      "  - { use: shop, get: /, query: { sort: price } }\n",
+    ],
+    [
+      "  - { use: shop, get: /, auth: { bearer: a } }\n",
+      '`auth` has no `bearer`; a token is a header: `headers: { authorization: "Bearer ${{ env.TOKEN }}" }`',
+      undefined,
+    ],
+    [
+      "  - { use: sh, run: x, artifacts: dist }\n",
+      "a cli step has no `artifacts`; did you mean `keep`?",
+      "  - { use: sh, run: x, keep: dist }\n",
+    ],
+    [
       "  - use: shop\n    continue-on-error: true\n    get: /\n",
       "an http step has no `continue-on-error`; write `on-failure: continue`",
       "  - use: shop\n    on-failure: continue\n    get: /\n",

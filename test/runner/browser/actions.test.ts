@@ -19,7 +19,7 @@ const strict = `<title>Strict</title><p id=shown></p><div data-testid=total>12.5
 
 const files = `<title>Files</title><label>Picture <input type=file hidden onchange="show(this)"></label>
 <label>Papers <input type=file multiple onchange="show(this)"></label><label>Name <input></label><ol id=seen></ol>
-<a href="/data.csv">Data</a> <a href="/data.csv" target="_blank">Data in a tab</a> <a href="/huge">Huge</a>
+<a href="/data.csv">Data</a> <a href="/wide.csv">Wide</a> <a href="/data.csv" target="_blank">Data in a tab</a> <a href="/huge">Huge</a>
 <a href="/unending">Unending</a> <button>Nothing</button>
 <script>
   async function show(field) {
@@ -49,6 +49,10 @@ describe("the actions of a browser step", function () {
             .setHeader("content-security-policy", "default-src 'none'")
             .setHeader("content-type", html)
             .end(strict),
+        "/wide.csv": (_request, response) =>
+          response
+            .setHeader("content-disposition", "attachment; filename=wide.csv")
+            .end(Buffer.from("\ufefftoken,word-of-ours", "utf16le")),
         "/data.csv": (_request, response) =>
           response
             .setHeader("content-disposition", "attachment; filename*=UTF-8''d%C3%A4%2Fta%E2%80%AE.csv")
@@ -263,6 +267,7 @@ describe("the actions of a browser step", function () {
         actions: [
           { download: { role: "link", name: "/^Data$/" } },
           { download: { role: "link", name: "Data in a tab", as: "data 2.csv" } },
+          { download: { role: "link", name: "Wide" } },
         ],
         expect: { title: "Files" },
       },
@@ -273,6 +278,7 @@ describe("the actions of a browser step", function () {
       [
         ["dä_ta_.csv", "application/octet-stream", "token,***"],
         ["data 2.csv", "application/octet-stream", "token,***"],
+        ["wide.csv", "application/octet-stream", "\ufefftoken,***"],
       ],
     );
     assert.match(log, /^# download by the link \/\^Data\$\/ → done in /m);

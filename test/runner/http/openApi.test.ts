@@ -213,6 +213,59 @@ describe("an http step of a resource with an OpenAPI document", function () {
     );
   });
 
+  it("follows a path to where it is written", async () => {
+    await using asked = await server(200, { price: 2 });
+    const elsewhere = { pathItems: { lamp: { get: paths["/lamps/{id}"].get } } };
+    const document = {
+      openapi: "3.1.0",
+      paths: { "/lamps": { $ref: "#/components/pathItems/lamp" } },
+      components: elsewhere,
+    };
+    const [said] = await ask(asked, document, {
+      get: "/lamps",
+      query: { sort: "size" },
+      headers: { "x-shop": "a" },
+    });
+    assert.match(said ?? "", /request\.query\.sort: expected one of/);
+  });
+
+  it("is done within seconds with a document that was made to take long", async () => {
+    await using asked = await server(200, { name: `${"a".repeat(40)}!` });
+    const parts = [..."abcdefghijkl"].map((name) => `{${name}}`).join("");
+    const patterned = json({ type: "object", properties: { name: { pattern: "^(a+)+$" } } });
+    const responses = { 200: { description: "", ...patterned } };
+    const document = {
+      ...documents[0],
+      paths: { [`/${parts}!`]: { get: { responses } }, "/b": { get: { responses } } },
+    };
+    const slow = /within a second; write its patterns without repetition within repetition$/;
+    const said = await ask(asked, document, { get: `/${"a".repeat(200)}` }, { get: "/b" });
+    assert.match(said[0] ?? "", /the request can't be checked by/);
+    assert.match(said[0] ?? "", slow);
+    assert.match(said[1] ?? "", /the reply can't be checked by/);
+    assert.match(said[1] ?? "", slow);
+  });
+
+  it("takes no name of JavaScript's own objects for the place of a parameter", async () => {
+    await using asked = await server(200, {});
+    const parameters = [
+      { in: "__proto__", name: "polluted", schema: { type: "string" } },
+      { in: "constructor", name: "keys", schema: { type: "string" } },
+    ];
+    const get = { parameters, responses: { 200: { description: "" } } };
+    const { keys } = Object;
+    try {
+      assert.deepEqual(await ask(asked, { ...documents[0], paths: { "/a": { get } } }, { get: "/a" }), [
+        undefined,
+      ]);
+      assert.equal("polluted" in {}, false);
+      assert.equal(Object.keys, keys);
+    } finally {
+      Object.keys = keys;
+      Reflect.deleteProperty(Object.prototype, "polluted");
+    }
+  });
+
   it("is told of a document that can't be used", async () => {
     await using asked = await server(200, {});
     for (const [document, told] of [
