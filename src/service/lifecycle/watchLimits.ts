@@ -3,7 +3,7 @@ import type { Clock } from "../../machine/clock.ts";
 import type { Log } from "../../machine/log.ts";
 import type { Admission } from "../admission/admission.ts";
 import type { EventBus } from "../store/eventBus.ts";
-import { listOrgs } from "../store/orgs.ts";
+import { listOrgs, type OrgLimits } from "../store/orgs.ts";
 import type { Database } from "../store/tables.ts";
 
 interface WatchLimitsDeps {
@@ -28,18 +28,16 @@ export async function watchLimits({
   admission,
   log,
 }: WatchLimitsDeps): Promise<() => Promise<void>> {
-  let known = await listOrgs(db);
+  let known = await limitsOf(db);
   let isStopped = false;
   let cancelTimer = () => {};
   let looking = Promise.resolve();
   const look = async () => {
     try {
-      const orgs = await listOrgs(db);
-      const changed = orgs.filter((org) => !known.some((before) => isDeepStrictEqual(before, org)));
-      for (const { orgId } of changed) {
-        // Who sees a new org was sent it as it is.
-        if (known.some((before) => before.orgId === orgId)) bus.emit(orgId, { kind: "org" });
-      }
+      const orgs = await limitsOf(db);
+      const changed = [...orgs].filter(([orgId, org]) => !isDeepStrictEqual(known.get(orgId), org));
+      // Who sees a new org was sent it as it is.
+      for (const [orgId] of changed) if (known.has(orgId)) bus.emit(orgId, { kind: "org" });
       if (changed.length > 0) await admission.review();
       known = orgs;
     } catch (error) {
@@ -58,4 +56,8 @@ export async function watchLimits({
     cancelTimer();
     await looking;
   };
+}
+
+async function limitsOf(db: Database): Promise<ReadonlyMap<string, OrgLimits>> {
+  return new Map((await listOrgs(db)).map((org) => [org.orgId, org]));
 }
