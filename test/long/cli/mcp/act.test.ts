@@ -56,7 +56,7 @@ describe("what an agent does by `pipeline mcp`", () => {
     await agent.call("wait_for_run", { "run-id": runId });
     const said = async (...words: string[]): Promise<string> => (await box.call(words)).stdout;
     assert.equal(JSON.parse(await said("runs", "show", runId, "--json")).agent, "some?agent");
-    assert.match(await said("runs", "list"), /\tsome\?agent$/);
+    assert.match(await said("runs", "list"), /\tsome\?agent\t/);
     assert.match(await said("runs", "show", runId), /agent +some\?agent/);
     assert.match(await said("runs", "log", runId), /^started by the agent some\?agent\n/);
     await box.call(["run", "hello"]);
