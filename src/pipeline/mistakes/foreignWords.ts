@@ -16,6 +16,7 @@ const how = (field: string, text: string): readonly ForeignWord[] => [{ field, h
 
 const goesOn: readonly ForeignWord[] = [{ field: "on-failure", entry: "on-failure: continue" }];
 const asserted = how("expect", "`expect` has fields for a status and the like, and `that` for any condition");
+const byPath = how("that", "write the path in a condition, such as `that: this.json.total == 3`");
 const captured = how("id", "give the step an `id`: later ones read its result by `steps.<id>`");
 const inOrder = how("on-failure", "steps run one after the other, in the order of the file");
 const request = how("get", "write the method and the path, such as `get: /health`");
@@ -34,6 +35,7 @@ const fields: Readonly<Record<string, readonly ForeignWord[]>> = {
   runners: same("resources"),
   cleanup: same("finally"),
   teardown: same("finally"),
+  on: how("steps", "what starts a run is outside of the file, such as cron or a CI system"),
   jobs: how("resources", "the steps of a pipeline stand in `steps`, one after the other"),
   env: how("env-file", "`env` stands in a resource of type cli or its steps; a constant is one of `inputs`"),
   secrets: how("env-file", "each variable is masked: write `${{ env.NAME }}` where it is needed"),
@@ -69,12 +71,17 @@ const fields: Readonly<Record<string, readonly ForeignWord[]>> = {
   test: asserted,
   assert: asserted,
   asserts: asserted,
+  tests: asserted,
   assertions: asserted,
   bind: captured,
   capture: captured,
   captures: captured,
   extract: captured,
   register: captured,
+  uses: how(
+    "run",
+    "a program does what an action does; other steps are put in by `include: parts/login.yaml`",
+  ),
   script: same("run"),
   command: same("run"),
   method: request,
@@ -115,6 +122,8 @@ const fields: Readonly<Record<string, readonly ForeignWord[]>> = {
   limit: same("times"),
   until: how("times", "a step is tried until all that it expects holds"),
   // Of `expect`.
+  "json-path": byPath,
+  jsonpath: byPath,
   "status-code": same("status"),
   statuscode: same("status"),
   code: same("status", "exit-code"),

@@ -98,6 +98,16 @@ describe("a word of another tool", () => {
       undefined,
     ],
     [
+      "  - { use: shop, get: /, expect: { json-path: { $.a: 1 } } }\n",
+      "`expect` has no `json-path`; write the path in a condition, such as `that: this.json.total == 3`",
+      undefined,
+    ],
+    [
+      "  - { use: sh, uses: actions/checkout@v4, run: x }\n",
+      "a cli step has no `uses`; a program does what an action does; other steps are put in by `include: parts/login.yaml`",
+      undefined,
+    ],
+    [
       "  - { use: shop, get: '/${{ steps.order.outputs.id }}' }\n",
       "`steps.order` has no `outputs`; did you mean `json`?",
       "  - { use: shop, get: '/${{ steps.order.json.id }}' }\n",
