@@ -63,7 +63,7 @@ describe("a run's log that is followed", () => {
     });
     await log.until(/^first$/m);
     assert.match(log.text(), /^● lamps running$/m);
-    assert.match(log.text(), /^● only · cli · running$/m);
+    await log.until(/^● lamps running[\s\S]*^● only · cli · running$/m);
     assert.equal(log.isComplete, false);
     await writeFile(`${service.project.root}/go-1`, "");
     await log.until(/^✗ lamps failed/m);

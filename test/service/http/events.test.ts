@@ -78,6 +78,7 @@ onBoth("the events of the service", (store) => {
     const { client, secret } = await service.member();
     await service.write("hello", programPipeline(""));
     await using stream = await openStream(`${service.url}/api/events`, { "x-api-key": secret });
+    await stream.events.atLeast(1);
     for (let count = 0; count < 3; count++) await ended(client, await started(client, "hello"));
     await stream.events.untilOne(() => ofStatus(stream.events.all, "succeeded").length === 3);
     const ids = stream.events.all.flatMap(({ id }) => (id === undefined ? [] : [Number(id)]));
