@@ -41,7 +41,7 @@ export async function layout(parts: PageParts, assets: Assets): Promise<string> 
 </head>
 <body data-now="${now}"${events === undefined ? "" : html` data-events="${events}"`}>
 <a class="skip" href="#main">Skip to the content</a>
-${top(reader, icon)}
+${top(reader, icon, title)}
 <main id="main" tabindex="-1">${main}</main>
 <p id="connection" role="status"></p>
 <p id="announcement" class="unseen" role="status"></p>
@@ -51,12 +51,15 @@ ${top(reader, icon)}
   return String(text);
 }
 
-function top(reader: Reader | undefined, icon: string): Html {
+function top(reader: Reader | undefined, icon: string, title: string): Html {
   const brand = html`<img src="${icon}" alt="" width="24" height="24">Pipeline Runs`;
   if (reader === undefined) return html`<header class="top"><p class="brand">${brand}</p></header>`;
   const { org, role } = reader;
   return html`<header class="top">
-<nav aria-label="Main"><a class="brand" href="/app/runs">${brand}</a></nav>
+<nav aria-label="Main"><a class="brand" href="/app/runs">${brand}</a>${["Runs", "Pipelines"].map(
+    (name) =>
+      html`<a href="/app/${name.toLowerCase()}"${name === title ? html` aria-current="page"` : ""}>${name}</a>`,
+  )}</nav>
 <div class="reader">
 <p><span class="unseen">Signed in to </span><bdi>${org.orgName}</bdi> <span class="quiet">as ${role}</span></p>
 <form method="post" action="/app/sign-out"><button class="plain">Sign out</button></form>

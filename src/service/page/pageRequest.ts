@@ -33,7 +33,9 @@ export function nextPath(asked: string | undefined): string {
   if (asked === undefined || !asked.startsWith("/") || !URL.canParse(asked, base)) return startPath;
   const { origin, pathname, search } = new URL(asked, base);
   const path = `${pathname}${search}`;
-  return origin === base && /^\/app\/runs(\/|$)/.test(pathname) && !hidesSecret(path) ? path : startPath;
+  return origin === base && /^\/app\/(runs|pipelines)(\/|$)/.test(pathname) && !hidesSecret(path)
+    ? path
+    : startPath;
 }
 
 function hidesSecret(path: string): boolean {

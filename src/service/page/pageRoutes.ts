@@ -13,6 +13,7 @@ import { findSession } from "../store/sessions.ts";
 import { openAssets } from "./assets.ts";
 import { type Html, layout, marked } from "./layout.ts";
 import { type PageDeps, type PageEnv, requireSession, sessionCookie, startPath } from "./pageRequest.ts";
+import { pipelineRoutes } from "./pipelineRoutes.ts";
 import { runChangeRoutes } from "./runChangeRoutes.ts";
 import { runPageRoutes } from "./runPageRoutes.ts";
 import { signInRoutes } from "./signInRoutes.ts";
@@ -43,6 +44,7 @@ export function pageRoutes(app: AppDeps & { readonly pageFolder: string }): Hono
   const signedIn = new Hono<PageEnv>();
   signedIn.use(requireSession(deps));
   signedIn.get("/events", (context) => pageEvents(context, deps));
+  signedIn.route("/pipelines", pipelineRoutes(deps));
   signedIn.route("/runs", runPageRoutes(deps));
   signedIn.route("/runs", runChangeRoutes(deps));
   signedIn.get("/runs/:id/artifacts/:file", (context) => sendArtifact(context, context.req.param(), deps));

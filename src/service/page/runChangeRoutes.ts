@@ -8,7 +8,6 @@ import {
   inputsAgain,
 } from "../../contract/inputs.ts";
 import type { Refusal } from "../../contract/refusal.ts";
-import type { ServedRun } from "../../contract/run.ts";
 import { english, limitText } from "../../text/refusalText.ts";
 import { duration } from "../../text/time.ts";
 import type { Quota } from "../admission/slots.ts";
@@ -19,9 +18,9 @@ import { requestRun } from "../http/startRoute.ts";
 import type { Caller } from "../store/keys.ts";
 import { readOrg } from "../store/orgs.ts";
 import { listRuns } from "../store/runs.ts";
-import { type AgainFacts, againFormView, fieldPrefix } from "./againView.ts";
 import { layout } from "./layout.ts";
 import { existingRun, formTexts, nextPath, type PageDeps, type PageEnv } from "./pageRequest.ts";
+import { fieldPrefix, type StartFormFacts, type StartTarget, startFormView } from "./startForm.ts";
 
 /** More active runs than any org has slots. */
 export const mostActive = 100;
@@ -50,27 +49,45 @@ export function runChangeRoutes(deps: PageDeps): Hono<PageEnv> {
     return context.redirect(nextPath(back), 303);
   });
 
-  routes.get("/:id/again", async (context) => {
-    const caller = context.get("caller");
-    requireChange(caller);
-    const run = await existingRun(caller, context.req.param("id"), deps);
-    return showForm(context, { run, values: inputsAgain(run), problem: undefined }, deps);
-  });
-
-  routes.post("/:id/again", (context) => runAgain(context, context.req.param("id"), deps));
+  const againOf = async (context: Context<PageEnv>, id: string): Promise<StartTarget> => {
+    const run = await existingRun(context.get("caller"), id, deps);
+    return { pipeline: run.pipeline, project: run.project, run };
+  };
+  routes.get("/:id/again", async (context) =>
+    askForInputs(context, await againOf(context, context.req.param("id")), deps),
+  );
+  routes.post("/:id/again", async (context) =>
+    startByForm(context, await againOf(context, context.req.param("id")), deps),
+  );
 
   return routes;
 }
 
-/** Starts a run's pipeline again, as its file is now, at a step if one is named: a run of the caller's, whoever started the one before. */
-async function runAgain(context: Context<PageEnv>, runId: string, deps: PageDeps): Promise<Response> {
+/** The form of a start's inputs. */
+export function askForInputs(
+  context: Context<PageEnv>,
+  target: StartTarget,
+  deps: PageDeps,
+): Promise<Response> {
+  requireChange(context.get("caller"));
+  return showForm(context, { target, problem: undefined }, deps);
+}
+
+/**
+ * Starts a pipeline as its file is now, at a step if one is named: a run of the caller's, also where it repeats that of
+ * another.
+ */
+export async function startByForm(
+  context: Context<PageEnv>,
+  target: StartTarget,
+  deps: PageDeps,
+): Promise<Response> {
   const caller = context.get("caller");
   requireChange(caller);
   const { request, from: fromStep, with: what, ...fields } = await formTexts(context, longBody);
-  const run = await existingRun(caller, runId, deps);
-  const { pipeline, project } = run;
+  const { pipeline, project, run } = target;
   const isForm = what === "inputs";
-  const inputs = isForm ? await givenInputs(run, fields, caller, deps) : inputsAgain(run);
+  const inputs = isForm ? await givenInputs(target, fields, caller, deps) : run && inputsAgain(run);
   // The form that is sent again with other values asks for another run.
   const key = isForm && request !== undefined ? `${request}-${digestOf(inputs)}` : request;
   // A browser that waits shows nothing of the queue, so a taken slot refuses at once.
@@ -81,9 +98,9 @@ async function runAgain(context: Context<PageEnv>, runId: string, deps: PageDeps
     throw error;
   });
   if (outcome instanceof PipelineError) {
-    const declared = await declaredBy(run, caller, deps);
+    const declared = await declaredBy(target, caller, deps);
     if (declared.length === 0) throw outcome;
-    return showForm(context, { run, values: inputs, problem: outcome }, deps);
+    return showForm(context, { target, values: inputs, problem: outcome }, deps);
   }
   if (outcome.kind === "refused") throw notStarted(pipeline, outcome.refusal, outcome.quota);
   return context.redirect(`/app/runs/${outcome.run.runId}`, 303);
@@ -91,12 +108,12 @@ async function runAgain(context: Context<PageEnv>, runId: string, deps: PageDeps
 
 /** The values of a form's fields. One that is left empty counts where it is a text that a run doesn't find out by itself. */
 async function givenInputs(
-  run: ServedRun,
+  target: StartTarget,
   fields: Readonly<Record<string, string | undefined>>,
   caller: Caller,
   deps: PageDeps,
 ): Promise<InputValues> {
-  const declared = await declaredBy(run, caller, deps);
+  const declared = await declaredBy(target, caller, deps);
   const given = Object.entries(fields).flatMap(([field, text = ""]) => {
     if (!field.startsWith(fieldPrefix)) return [];
     const name = field.slice(fieldPrefix.length);
@@ -111,7 +128,7 @@ async function givenInputs(
 }
 
 async function declaredBy(
-  { pipeline, project }: ServedRun,
+  { pipeline, project }: StartTarget,
   { orgId }: Caller,
   { pipelines }: PageDeps,
 ): Promise<readonly DeclaredInput[]> {
@@ -121,24 +138,35 @@ async function declaredBy(
 
 async function showForm(
   context: Context<PageEnv>,
-  facts: Omit<AgainFacts, "declared">,
+  {
+    target,
+    values,
+    problem,
+  }: Pick<StartFormFacts, "target" | "problem"> & { readonly values?: InputValues | undefined },
   deps: PageDeps,
 ): Promise<Response> {
   const { db, clock, assets } = deps;
   const caller = context.get("caller");
   const now = clock.now();
-  const declared = await declaredBy(facts.run, caller, deps);
+  const declared = await declaredBy(target, caller, deps);
+  const { run, pipeline } = target;
+  const byDefault = run === undefined ? defaultsOf(declared) : inputsAgain(run);
   const reader = { org: await readOrg(db, caller, now), role: caller.role };
-  const main = againFormView({ ...facts, declared });
-  const title = `Run ${facts.run.pipeline} again`;
-  return context.html(
-    await layout({ title, main, reader, now }, assets),
-    facts.problem === undefined ? 200 : 400,
+  const main = startFormView({ target, declared, values: values ?? byDefault, problem });
+  const title = `Run ${pipeline}${run === undefined ? "" : " again"}`;
+  return context.html(await layout({ title, main, reader, now }, assets), problem === undefined ? 200 : 400);
+}
+
+function defaultsOf(declared: readonly DeclaredInput[]): InputValues {
+  return Object.fromEntries(
+    declared.flatMap(({ name, default: value }) => (value === undefined ? [] : [[name, value]])),
   );
 }
 
-function digestOf(inputs: InputValues): string {
-  return createHash("sha256").update(JSON.stringify(inputs)).digest("hex");
+function digestOf(inputs: InputValues | undefined): string {
+  return createHash("sha256")
+    .update(JSON.stringify(inputs ?? {}))
+    .digest("hex");
 }
 
 /** The reset is told in UTC: the reader's clock may be in another zone than the service's. */

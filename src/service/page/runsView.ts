@@ -52,7 +52,7 @@ function emptyView({ page, filter }: RunsFacts): Html {
   if (isFiltered(filter)) return html`<p class="empty">No run matches.</p>`;
   return html`<div class="empty">
 <p>No runs yet.</p>
-<p class="quiet">Start one in a folder that holds <code>pipelines/hello.yaml</code>: with <code>pipeline run hello</code> in a terminal, or with
+<p class="quiet">Start one of the <a href="/app/pipelines">pipelines</a>, or in a folder that holds <code>pipelines/hello.yaml</code>: with <code>pipeline run hello</code> in a terminal, or with
 <b>Pipeline Runs: Run Pipeline…</b> in VS Code. It shows up here by itself.</p>
 </div>`;
 }

@@ -4,11 +4,19 @@ import type { DeclaredInput, InputValue, InputValues } from "../../contract/inpu
 import type { ServedRun } from "../../contract/run.ts";
 import { type Html, marked } from "./layout.ts";
 
-export interface AgainFacts {
-  readonly run: ServedRun;
+/** What a form starts: a pipeline, or that of a run anew. */
+export interface StartTarget {
+  readonly pipeline: string;
+  readonly project: string;
+  /** The run that is repeated. */
+  readonly run: ServedRun | undefined;
+}
+
+export interface StartFormFacts {
+  readonly target: StartTarget;
   /** What the pipeline's file declares now. */
   readonly declared: readonly DeclaredInput[];
-  /** What the form has at first: the values of the run, or those that didn't fit. */
+  /** What the form has at first: the values of the run, the defaults, or what didn't fit. */
   readonly values: InputValues;
   /** Why the values didn't fit. */
   readonly problem: { readonly message: string; readonly next: string } | undefined;
@@ -17,17 +25,25 @@ export interface AgainFacts {
 /** The start of the name of a form's field that is an input. */
 export const fieldPrefix = "input.";
 
-/** The form that starts a run's pipeline again with its inputs, which one can change. */
-export function againFormView({ run, declared, values, problem }: AgainFacts): Html {
-  return html`<nav class="trail" aria-label="Where this page is"><a href="/app/runs/${run.runId}">← The run</a></nav>
-<h1>Run <bdi>${run.pipeline}</bdi> again</h1>
+/** The form that starts a pipeline with its inputs, which one can change. */
+export function startFormView({ target, declared, values, problem }: StartFormFacts): Html {
+  const { run, pipeline } = target;
+  const back = run === undefined ? "/app/pipelines" : `/app/runs/${run.runId}`;
+  return html`<nav class="trail" aria-label="Where this page is"><a href="${back}">← ${run === undefined ? "Pipelines" : "The run"}</a></nav>
+<h1>Run <bdi>${pipeline}</bdi>${run === undefined ? "" : " again"}</h1>
 ${problem === undefined ? "" : html`<p class="reason" id="problem" role="alert">${marked(problem.message)}</p>`}
-<form class="inputs" method="post" action="/app/runs/${run.runId}/again">
+<form class="inputs" method="post" action="${startAddress(target)}">
 <input type="hidden" name="request" value="${randomUUID()}">
 <input type="hidden" name="with" value="inputs">
 ${declared.map((input) => fieldView(input, Object.hasOwn(values, input.name) ? values[input.name] : undefined))}
-<div><button class="main" title="As its file is now, as a run of yours">Run Again</button></div>
+<div><button class="main" title="As its file is now, as a run of yours">${run === undefined ? "Run" : "Run Again"}</button></div>
 </form>`;
+}
+
+/** Where a start is asked for by a form's POST, and its form of inputs by a GET. */
+export function startAddress({ run, pipeline, project }: StartTarget): string {
+  if (run !== undefined) return `/app/runs/${run.runId}/again`;
+  return `/app/pipelines/start?${new URLSearchParams({ project, pipeline })}`;
 }
 
 function fieldView(input: DeclaredInput, value: InputValue | undefined): Html {
