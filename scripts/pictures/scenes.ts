@@ -21,7 +21,7 @@ export const scenes: readonly Scene[] = [
       await studio.showViews();
       await studio.open("unit-tests.yaml");
       await studio.start("hello");
-      await studio.runs.waitForRow(/^hello.*succeeded|^hello/);
+      await studio.runs.waitForRow(/^hello.* · succeeded/);
       await studio.start("unit-tests");
       await studio.window.notifications.toast(/unit-tests failed/);
       await studio.window.quickInput.runCommand("Notifications: Clear All Notifications");

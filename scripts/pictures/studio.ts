@@ -64,7 +64,7 @@ export class Studio {
 
   /** Shows the views. */
   async showViews(): Promise<void> {
-    const icon = this.window.page.locator('.activitybar .action-label[aria-label^="Pipelines"]');
+    const icon = this.window.page.locator('.activitybar .action-label[aria-label^="Pipeline Runs"]');
     if (!(await this.runs.pane.isVisible())) await icon.click();
     await this.runs.pane.waitFor();
   }

@@ -99,17 +99,14 @@ function runRow({ run, runId, isUnfolded }: RunRowNode, seen: RowContext): Row {
   const reason = listedReason(run, me);
   const when =
     createdAt === undefined ? undefined : momentText(Date.parse(createdAt) - (serviceNow - now), now);
-  const began = inWork ? when && t("since {0}", when) : when;
+  const began = when && t("since {0}", when);
   const state = inWork ? when && t("{0} since {1}", status, when) : took && t("{0} after {1}", status, took);
   const isOthers = actor !== undefined && actor !== me;
   const project = namesProjects ? run.project : undefined;
   const through = agent && t("agent {0}", agent);
-  // A narrow view cuts the end, so the agent comes before the times.
+  // A narrow view cuts the end; what an ended run's icon says as well comes behind its times.
   const parts = [
-    status,
-    through,
-    inWork ? undefined : took,
-    began,
+    ...(inWork ? [status, through, began] : [through, when, took, status]),
     project,
     isOthers && starter ? t("by {0}", starter) : undefined,
     reason,

@@ -34,7 +34,7 @@ describe("a row of the Runs view", () => {
     const row = rowOf(run);
     assert.equal(row.id, "runs/run_1");
     assert.equal(row.label, "nightly");
-    assert.equal(row.description, `failed · 1.2 s · ${when}`);
+    assert.equal(row.description, `${when} · 1.2 s · failed`);
     assert.deepEqual(row.icon, { id: "error", color: "testing.iconFailed" });
     assert.equal(row.spoken, `nightly, failed after 1.2 s, ${when}, started by you`);
     assert.deepEqual(row.tokens, ["run", "ended"]);
@@ -52,7 +52,7 @@ describe("a row of the Runs view", () => {
   it("names its project where the listed runs are of several", () => {
     const when = momentText(began, seen.now);
     const row = rowOf(run, { ...seen, namesProjects: true });
-    assert.equal(row.description, `failed · 1.2 s · ${when} · shop`);
+    assert.equal(row.description, `${when} · 1.2 s · failed · shop`);
     assert.equal(row.spoken, `nightly, failed after 1.2 s, ${when}, project shop, started by you`);
   });
 
@@ -67,7 +67,7 @@ describe("a row of the Runs view", () => {
 
   it("names another key in short, and shows a status that it doesn't know as it is", () => {
     const row = rowOf({ ...run, actor: "key_01JABCDEFGHJKMNPQRSTVWXYZ0", status: "paused" });
-    assert.match(row.description ?? "", /^paused · 1\.2 s · .* · by key_…XYZ0$/);
+    assert.match(row.description ?? "", / · 1\.2 s · paused · by key_…XYZ0$/);
     assert.match(row.spoken, /started by key_01JABCDEFGHJKMNPQRSTVWXYZ0$/);
     assert.deepEqual(row.icon, { id: "question", color: "testing.iconUnset" });
     assert.deepEqual(rowOf({ ...begun, status: "paused" }).tokens, ["run", "inWork", "cancellable"]);
@@ -76,7 +76,7 @@ describe("a row of the Runs view", () => {
   it("names another key by its name, and says why the run ended", () => {
     const other = { ...run, actor: "key_2", actorName: "ada", reason: "only: exited with 3:\nthe output" };
     const row = rowOf(other);
-    assert.match(row.description ?? "", /^failed · 1\.2 s · .* · by ada · only: exited with 3$/);
+    assert.match(row.description ?? "", / · 1\.2 s · failed · by ada · only: exited with 3$/);
     assert.match(row.spoken, /, started by ada, only: exited with 3$/);
     const tooltip = runTooltip(other, seen).map(({ name, text }) => `${name}: ${text}`);
     assert(tooltip.includes("Started by: ada (key_2)"), tooltip.join("\n"));
@@ -173,7 +173,7 @@ describe("a row of the Runs view", () => {
     const byAgent = { ...run, agent: "some-agent" };
     assert(runTooltip(byAgent, seen).some(({ name, text }) => name === "Agent" && text === "some-agent"));
     const row = runViewRow({ kind: "run", runId: "run_1", run: byAgent, isUnfolded: false }, seen);
-    assert.match(row.description ?? "", /^failed · agent some-agent · 1\.2 s · /);
+    assert.match(row.description ?? "", /^agent some-agent · .* · 1\.2 s · failed/);
     assert.match(row.spoken, /started by you, agent some-agent$/);
   });
 

@@ -56,7 +56,7 @@ describe("VS Code, with this machine's own service", () => {
     it("speaks German behind an icon of its own, and the numbers stay the service's", async () => {
       const { page, statusBar, quickInput, notifications } = german;
       await statusBar.waitForText(quota, /^\s*0 of 50 runs used today\s*$/);
-      await page.locator('.activitybar .action-label[aria-label^="Pipelines"]').click();
+      await page.locator('.activitybar .action-label[aria-label^="Pipeline Runs"]').click();
       const runs = new TreeView(page, "Läufe");
       await runs.waitForWelcome("Noch keine Läufe.");
       assert.deepEqual(await runs.welcomeButtons(), ["Pipeline ausführen…"]);
@@ -110,7 +110,7 @@ describe("VS Code, with this machine's own service", () => {
     let pipelines: TreeView;
     before(async () => {
       pipelines = new TreeView(at.window.page, "Pipelines");
-      await at.window.page.locator('.activitybar .action-label[aria-label^="Pipelines"]').click();
+      await at.window.page.locator('.activitybar .action-label[aria-label^="Pipeline Runs"]').click();
     });
 
     it("run a pipeline with one click, count its seconds, and cancel it with another, which moves it to Today and leaves it unfolded", async () => {
@@ -126,32 +126,32 @@ describe("VS Code, with this machine's own service", () => {
       const badge = at.window.page.locator(".activitybar .checked .badge");
       await badge.getByText("1", { exact: true }).waitFor();
       await runs.press(/^longrunning/, "Cancel Run…");
-      await runs.waitForRow(/^longcancelled · /);
+      await runs.waitForRow(/^long.* · cancelled/);
       await runs.waitForRow(/^onlystopped · /);
       await runs.waitForRowAt(0, /^Today$/);
       assert.deepEqual(await at.window.notifications.toasts(), []);
       await badge.waitFor({ state: "hidden" });
-      await runs.fold(/^longcancelled/);
+      await runs.fold(/^long.* · cancelled/);
     });
 
     it("run again what has ended, cancel by the keyboard, and are live when the terminal starts a run", async () => {
-      await runs.press(/^longcancelled/, "Run Again");
+      await runs.press(/^long.* · cancelled/, "Run Again");
       await runs.waitForRow(/^longrunning/);
       const waiting = at.tool.spawn(["run", "hello"], {}, at.workspace);
       await written(waiting.stderr, /waiting for long/);
       // With nothing selected, Delete cancels the only active run, which is one's own.
-      await at.window.quickInput.runCommand("Pipelines: Focus on Runs View");
+      await at.window.quickInput.runCommand("Pipeline Runs: Focus on Runs View");
       await at.window.page.keyboard.press("Delete");
       await runs.waitUntilGone(/^longrunning/);
       await waiting;
       await at.tool.spawn(["run", "fails"], {}, at.workspace);
-      await runs.waitForRow(/^failsfailed · /);
+      await runs.waitForRow(/^fails.* · failed/);
       await pipelines.waitForRow(/^failsfailed, /);
     });
 
     it("open the run's page in the browser, signed in by a link that works once", async () => {
       const opening = at.window.page.context().waitForEvent("page");
-      await runs.choose(/^failsfailed/, "Open in Browser");
+      await runs.choose(/^fails.* · failed/, "Open in Browser");
       const page = await opening;
       await page.waitForURL(/\/app\/sign-in\?code=/);
       // This VS Code sends the ports of its machine through a gateway that is not there in a test.
@@ -172,21 +172,21 @@ describe("VS Code, with this machine's own service", () => {
       );
       const fail = async () => {
         await at.tool.spawn(["run", "site"], {}, at.workspace);
-        await runs.waitForRowAt(1, /^sitefailed/);
+        await runs.waitForRowAt(1, /^site.* · failed/);
         await writeFile(join(at.workspace, "ready"), "");
       };
       const succeeds = async () => {
-        await runs.waitForRowAt(1, /^sitesucceeded/);
+        await runs.waitForRowAt(1, /^site.* · succeeded/);
         const { steps } = JSON.parse((await at.tool.run(["runs", "show", "--json"])).stdout);
         const statuses = steps.map(({ status }: { status: string }) => status);
         assert.deepEqual(statuses, ["skipped", "skipped", "succeeded"]);
       };
       await fail();
-      await runs.fold(/^sitefailed/);
+      await runs.fold(/^site.* · failed/);
       await runs.press(/^checkfailed/, "Run From Failed Step…");
       await succeeds();
       await fail();
-      await (await runs.waitForRow(/^sitefailed/)).click();
+      await (await runs.waitForRow(/^site.* · failed/)).click();
       await editor.followLink(editor.line("Run From Failed Step"));
       await succeeds();
     });
