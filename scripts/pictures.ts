@@ -1,14 +1,15 @@
 // `npm run pictures`: takes the README's and the walkthrough's pictures afresh, of the real thing: the packaged extension in
-// a VS Code that is served to a browser. `-- wait log` takes these scenes only. It needs `pngquant` and
-// some three minutes, two of which are the wait.
+// a VS Code that is served to a browser. `-- wait log` takes these scenes only. It needs `pngquant`, `apngasm` and
+// some four minutes, two of which are the wait.
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { execa } from "execa";
 import { EditorWindow } from "../test/editor/screen/editorWindow.ts";
 import { endProcessesOf } from "../test/endProcessesOf.ts";
 import { TemporaryFolder } from "../test/temporaryFolder.ts";
+import { filmed } from "./pictures/film.ts";
 import { scenes } from "./pictures/scenes.ts";
-import { Studio, themes } from "./pictures/studio.ts";
+import { Studio, themes, themesOfFilms } from "./pictures/studio.ts";
 import { lampShop } from "./pictures/workspace.ts";
 import { runNpmScript } from "./process/npm.ts";
 import { stopSignal } from "./process/stopSignal.ts";
@@ -25,6 +26,7 @@ if (unknown.length > 0) {
 
 const signal = stopSignal();
 await execa`pngquant --version`;
+await execa`which apngasm`;
 await runNpmScript("package", signal);
 await using workspace = await lampShop();
 await using data = await TemporaryFolder.make("pipeline-runs-pictures");
@@ -39,25 +41,30 @@ await using window = await EditorWindow.start(
   signal,
 );
 const studio = new Studio(window, data.path);
-for (const { name, folder, prepare, show, hide, tidy } of scenes) {
+for (const { name, folder, prepare, show, hide, film, tidy } of scenes) {
   if (chosen.length > 0 && !chosen.includes(name)) continue;
   await prepare(studio);
   await mkdir(join(projectRoot, folder), { recursive: true });
-  for (const theme of themes) {
+  for (const theme of film === undefined ? themes : themesOfFilms) {
     await studio.turnTo(theme);
     await show?.(studio);
     // The mouse points at nothing, and what was opened has faded in.
     await window.page.mouse.move(640, 640);
     await window.page.waitForTimeout(1000);
-    // At most 256 colours are what a picture of a window needs, and a third of its size.
-    const { stdout: png } = await execa({
-      input: await window.page.screenshot(),
-      encoding: "buffer",
-    })`pngquant --strip --speed 1 256 -`;
+    const png =
+      film === undefined
+        ? await inFewColours(await window.page.screenshot())
+        : await filmed(window.page, () => film(studio));
     const file = join(folder, `${name}-${theme.name}.png`);
     await writeFile(join(projectRoot, file), png);
     console.log(`${file}  ${Math.round(png.length / 1024)} KB`);
     await hide?.(studio);
   }
   await tidy?.(studio);
+}
+
+/** At most 256 colours are what a picture of a window needs, and a third of its size. */
+async function inFewColours(input: Buffer): Promise<Uint8Array> {
+  const { stdout } = await execa({ input, encoding: "buffer" })`pngquant --strip --speed 1 256 -`;
+  return stdout;
 }

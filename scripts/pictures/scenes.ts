@@ -8,6 +8,8 @@ interface Scene {
   readonly prepare: (studio: Studio) => Promise<void>;
   /** What doesn't outlive the change of a theme is shown in each, and hidden again. */
   readonly show?: (studio: Studio) => Promise<void>;
+  /** What is filmed; the scene's picture moves then. */
+  readonly film?: (studio: Studio) => Promise<void>;
   readonly hide?: (studio: Studio) => Promise<void>;
   readonly tidy?: (studio: Studio) => Promise<void>;
 }
@@ -26,6 +28,33 @@ export const scenes: readonly Scene[] = [
       await studio.window.notifications.toast(/unit-tests failed/);
       await studio.window.quickInput.runCommand("Notifications: Clear All Notifications");
     },
+  },
+  {
+    name: "start",
+    folder: "docs/pictures",
+    prepare: (studio) => studio.showViews(),
+    show: async (studio) => {
+      await studio.clear();
+      await studio.start("deploy");
+      await studio.runs.waitForRow(/^deploy.*running/);
+      await studio.clear();
+    },
+    film: async ({ window: { page, quickInput, notifications }, runs }) => {
+      await page.waitForTimeout(1000);
+      await page.keyboard.press("F1");
+      await page.keyboard.type("run pipeline", { delay: 60 });
+      await page.waitForTimeout(800);
+      await quickInput.pick("Pipeline Runs: Run Pipeline…");
+      await quickInput.waitForRow("hello");
+      await page.keyboard.type("hello", { delay: 60 });
+      await page.waitForTimeout(800);
+      await quickInput.pick("hello");
+      await notifications.toast(/hello is waiting for/);
+      await runs.waitForRow(/^deploy.* · succeeded/);
+      await runs.waitForRow(/^hello.* · succeeded/);
+      await page.waitForTimeout(1500);
+    },
+    tidy: (studio) => studio.clear(),
   },
   {
     name: "log",

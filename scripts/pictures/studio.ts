@@ -18,6 +18,9 @@ export const themes: readonly Theme[] = [
   { name: "contrast", label: "Dark High Contrast", marker: "hc-black" },
 ];
 
+/** A README is read in these only. */
+export const themesOfFilms = themes.filter(({ name }) => name !== "contrast");
+
 /** A window that scenes are set in, by what its user would do. */
 export class Studio {
   readonly window: EditorWindow;

@@ -30,6 +30,14 @@ steps:
     use: shell
     run: [node, tests/count.mjs]
 `;
+const deploy = `time-limit: 2m
+resources:
+  shell: { type: cli }
+steps:
+  - name: staging
+    use: shell
+    run: [node, tests/deploy.mjs]
+`;
 const runTests = `const green = (text) => \`\\u001b[32m\${text}\\u001b[0m\`;
 const red = (text) => \`\\u001b[31m\${text}\\u001b[0m\`;
 const dim = (text) => \`\\u001b[2m\${text}\\u001b[0m\`;
@@ -43,6 +51,8 @@ process.exit(1);
 `;
 const countLamps = `let lamps = 0;
 setInterval(() => console.log(\`\${(lamps += 12)} lamps counted\`), 2000);
+`;
+const deployed = `setTimeout(() => console.log("deployed"), 12_000);
 `;
 const basket = `/** How many lamps there are in an order. */
 export function lampsOf(order) {
@@ -60,6 +70,8 @@ export async function lampShop() {
   const files = {
     "pipelines/unit-tests.yaml": unitTests,
     "pipelines/nightly.yaml": nightly,
+    "pipelines/deploy.yaml": deploy,
+    "tests/deploy.mjs": deployed,
     "tests/run.mjs": runTests,
     "tests/count.mjs": countLamps,
     "src/basket.mjs": basket,
