@@ -27,7 +27,11 @@ export const keySchema = z.object({
 export const keyListSchema = z.object({ keys: z.array(keySchema) });
 
 /** `POST /api/keys`: the body and the reply, which alone shows the secret. */
-export const keyRequestSchema = z.strictObject({ role, name: z.optional(keyNameSchema) });
+export const keyRequestSchema = z.strictObject({
+  role,
+  // A reader's own key is called that wherever runs are listed.
+  name: z.optional(keyNameSchema.check(z.regex(/^(?!you$)/i, "`you` is what each reader's own key is called"))),
+});
 export const newKeySchema = z.object({
   orgId: z.string(),
   keyId: z.string(),
