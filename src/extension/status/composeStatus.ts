@@ -33,7 +33,8 @@ export function composeStatus({
   signal,
   own,
 }: StatusParts): QuotaStatus {
-  const item = own(vscode.window.createStatusBarItem("quota", vscode.StatusBarAlignment.Left, 10));
+  // The last on the left, so that its growing text moves no other.
+  const item = own(vscode.window.createStatusBarItem("quota", vscode.StatusBarAlignment.Left, -10_000));
   item.name = "Pipeline Runs: today's runs";
   own(new RunsBadge(views.runs, session.state));
   return own(
