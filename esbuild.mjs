@@ -65,7 +65,7 @@ const page = await build({
   bundle: true,
   format: "esm",
   platform: "browser",
-  target: ["es2022", "chrome120", "firefox120", "safari17"],
+  target: ["es2022", "chrome123", "firefox120", "safari17.5"],
   minify: true,
   metafile: true,
   plugins: [bundled.plugin],

@@ -55,30 +55,42 @@ export function readPrivate(path: string): string | undefined {
 }
 
 /**
- * Writes a file of mode 0600 atomically: a reader, also after a crash, finds the old one or the new one. A link of that name
- * is replaced, its target left alone.
- *
+ * Writes a file that only this user may access, as {@link replaceFile}.
  * @throws PipelineError `internal` when it can't be written.
  */
 export async function writePrivate(path: string, text: string): Promise<void> {
-  const fresh = freshName(path);
   try {
     await makePrivateFolder(dirname(path));
-    const file = await open(fresh, "wx", 0o600);
-    try {
-      await file.writeFile(text);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
-    await rename(fresh, path);
+    await replaceFile(path, text, 0o600);
   } catch (cause) {
-    await rm(fresh, { force: true }).catch(() => undefined);
     if (cause instanceof PipelineError) throw cause;
     throw new PipelineError("internal", `The login file ${path} can't be written: ${reasonOf(cause)}.`, {
       cause,
       next: "Make room for it, or name another folder with PIPELINE_CONFIG_DIR.",
     });
+  }
+}
+
+/**
+ * Writes a file atomically: a reader, also after a crash, finds the old one or the new one. A link of that name is replaced, its
+ * target left alone.
+ * @param mode of a file for this user alone: 0o600; the system's usual one when left out.
+ * @throws the file system's error; then nothing is left of the new one.
+ */
+export async function replaceFile(path: string, content: string | Uint8Array, mode?: number): Promise<void> {
+  const fresh = freshName(path);
+  try {
+    const file = await open(fresh, "wx", mode);
+    try {
+      await file.writeFile(content);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(fresh, path);
+  } catch (error) {
+    await rm(fresh, { force: true }).catch(() => undefined);
+    throw error;
   }
 }
 

@@ -253,7 +253,7 @@ async function startJobs(
   });
   const stopMidnight = emitAtMidnight(clock, bus);
   const stopRevoking = watchRevokedKeys({ db, clock, replies, log });
-  const stopWatchingLimits = await watchLimits({ db, clock, bus, admission, log });
+  const stopWatchingLimits = watchLimits({ db, clock, bus, admission, log });
   const stopSweeping = sweepHourly({
     db,
     writer,
@@ -272,7 +272,7 @@ async function startJobs(
     stopIdle();
     stopWatching();
     stopMidnight();
-    stopRevoking();
+    await stopRevoking();
     await stopWatchingLimits();
     await stopSweeping();
   };

@@ -158,7 +158,7 @@ function startJobs(
   );
   return async () => {
     stopMidnight();
-    stopRevoking();
+    await stopRevoking();
     await sweeping.stop();
     await removing.stop();
   };

@@ -21,10 +21,7 @@ export function addServiceWords(program: ToolCommand, env: Environment): void {
     .option("--port <n>", "the port; 0 for any free one", wholeNumber(0, 65_535), 0)
     .addOption(databaseOption())
     .option("--host <address>", "with --database: the address to listen on (else 127.0.0.1)")
-    .option(
-      "--data-dir <folder>",
-      "where the service's data is kept (else PIPELINE_DATA_DIR, else your data folder)",
-    )
+    .addOption(dataDirOption())
     .option(
       "--retention-days <n>",
       `how many days logs and artifacts are kept (else PIPELINE_RETENTION_DAYS, else ${retentionDays.byDefault})`,
@@ -77,10 +74,7 @@ export function addServiceWords(program: ToolCommand, env: Environment): void {
       examples: [["pipeline backup runs-copy.db", "a new file"]],
     })
     .argument("<file>", "the backup's file, which must not exist yet")
-    .option(
-      "--data-dir <folder>",
-      "where the service's data is kept (else PIPELINE_DATA_DIR, else your data folder)",
-    )
+    .addOption(dataDirOption())
     .does(async (tool, options: BackupFlags, file: string) => {
       const { backup } = await import("./serve.ts");
       return backup(tool, { file, folder: options.dataDir ?? dataFolder(env) });
@@ -130,10 +124,7 @@ function addKeyWords(program: ToolCommand, env: Environment): void {
     .option("--org <name>", "the name of the org", name)
     .option("--all-orgs", "for a runner that takes work of every org")
     .option("--name <name>", "what the key is called, for example who uses it", keyName)
-    .option(
-      "--data-dir <folder>",
-      "where the service's data is kept (else PIPELINE_DATA_DIR, else your data folder)",
-    )
+    .addOption(dataDirOption())
     .addOption(databaseOption())
     .does(async (tool, options: CreateFlags) => {
       const { createKey } = await import("./keys.ts");
@@ -149,10 +140,7 @@ function addKeyWords(program: ToolCommand, env: Environment): void {
       ],
     })
     .option("--org <name>", "only those of one org", name)
-    .option(
-      "--data-dir <folder>",
-      "where the service's data is kept (else PIPELINE_DATA_DIR, else your data folder)",
-    )
+    .addOption(dataDirOption())
     .addOption(databaseOption())
     .does(async (tool, options: ListFlags) => {
       const { listKeys } = await import("./keys.ts");
@@ -167,10 +155,7 @@ function addKeyWords(program: ToolCommand, env: Environment): void {
       examples: [["pipeline keys revoke key_01kb3v9d2n5q8s1t4w7y0z3a6c", "by an id of `pipeline keys list`"]],
     })
     .argument("<id>", "the key's id, as `keys list` shows it")
-    .option(
-      "--data-dir <folder>",
-      "where the service's data is kept (else PIPELINE_DATA_DIR, else your data folder)",
-    )
+    .addOption(dataDirOption())
     .addOption(databaseOption())
     .does(async (tool, options: StoreFlags, keyId: string) => {
       const { revokeKey } = await import("./keys.ts");
@@ -194,10 +179,7 @@ function addOrgWords(program: ToolCommand, env: Environment): void {
         ["pipeline orgs list --json", "with every field"],
       ],
     })
-    .option(
-      "--data-dir <folder>",
-      "where the service's data is kept (else PIPELINE_DATA_DIR, else your data folder)",
-    )
+    .addOption(dataDirOption())
     .addOption(databaseOption())
     .does(async (tool, options: StoreFlags) => {
       const { listOrgs } = await import("./orgs.ts");
@@ -226,10 +208,7 @@ function addOrgWords(program: ToolCommand, env: Environment): void {
       wholeNumber(1, mostOfOrg.runsPerDay),
     )
     .option("--tier <name>", "what its tier is called; limits don't follow from it", name)
-    .option(
-      "--data-dir <folder>",
-      "where the service's data is kept (else PIPELINE_DATA_DIR, else your data folder)",
-    )
+    .addOption(dataDirOption())
     .addOption(databaseOption())
     .does(async (tool, { org, dataDir, database, ...limits }: SetFlags) => {
       const { setOrg } = await import("./orgs.ts");
@@ -255,6 +234,13 @@ interface SetFlags extends ListFlags {
   readonly parallelRuns?: number;
   readonly runsPerDay?: number;
   readonly tier?: string;
+}
+
+function dataDirOption(): Option {
+  return new Option(
+    "--data-dir <folder>",
+    "where the service's data is kept (else PIPELINE_DATA_DIR, else your data folder)",
+  );
 }
 
 function databaseOption(): Option {

@@ -2,8 +2,7 @@ import { open, readFile, realpath, rm, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { describeError, PipelineError } from "../../contract/errors.ts";
 import { systemClock } from "../../machine/clock.ts";
-import { codeOf, freshName } from "../../machine/privateFile.ts";
-import { replaceFile } from "../output/replaceFile.ts";
+import { codeOf, freshName, replaceFile } from "../../machine/privateFile.ts";
 import type { Tool } from "../tool.ts";
 import type { ReportedRun } from "./reportedRuns.ts";
 

@@ -3,10 +3,9 @@ import { dirname, join, relative, resolve } from "node:path";
 import { readArtifact } from "../../client/service/readArtifact.ts";
 import { describeError, exitCodes, PipelineError } from "../../contract/errors.ts";
 import type { Artifact, Run } from "../../contract/run.ts";
-import { codeOf } from "../../machine/privateFile.ts";
+import { codeOf, replaceFile } from "../../machine/privateFile.ts";
 import { nearestName, quoted } from "../../pipeline/mistakes/problem.ts";
 import { asFileName } from "../../text/fileName.ts";
-import { replaceFile } from "../output/replaceFile.ts";
 import type { Tool } from "../tool.ts";
 import { namedOrLatest } from "./showRun.ts";
 

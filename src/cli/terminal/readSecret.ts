@@ -1,8 +1,12 @@
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { type Readable, Writable } from "node:stream";
 import { PipelineError } from "../../contract/errors.ts";
 import { Interrupted } from "./interrupts.ts";
 import type { Stream } from "./terminal.ts";
 
-export type Input = NodeJS.ReadStream;
+/** Standard input. */
+export type Input = Readable & { readonly isTTY?: boolean };
 
 /** Longer than the key of any service. */
 const longestSecret = 8 * 1024;
@@ -42,36 +46,34 @@ export async function readLine(
   return line?.trim();
 }
 
-/** Raw mode turns off the echo, and Ctrl-C arrives as a character. It always ends before this returns or throws. */
+/** What `readline` echoes goes nowhere. It edits the line, and its raw mode has ended before this returns or throws. */
 async function readTyped(
   input: Input,
   prompt: Stream,
   question: string,
   signal: AbortSignal,
 ): Promise<string> {
-  const line = new SecretLine(longestSecret);
-  input.setRawMode(true);
+  const echo = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const keys = createInterface({ input, output: echo, terminal: true, historySize: 0 });
+  const over = new AbortController();
+  const next = (event: string) => once(keys, event, { signal: AbortSignal.any([signal, over.signal]) });
   try {
     prompt.write(question);
-    for (;;) {
-      const chunk = await nextChunk(input, signal);
-      if (chunk === undefined) return "";
-      const typed = line.feed(chunk);
-      switch (typed.kind) {
-        case "typing":
-          continue;
-        case "entered":
-          return typed.text;
-        case "interrupted":
-          throw new Interrupted("interrupted");
-        case "too-long":
-          throw tooLong();
-        default:
-          typed satisfies never;
-      }
-    }
+    const [typed = ""] = await Promise.race([
+      next("line"),
+      next("close"),
+      next("SIGINT").then(() => {
+        throw new Interrupted("interrupted");
+      }),
+    ]);
+    if (typed.length > longestSecret) throw tooLong();
+    return typed;
+  } catch (error) {
+    signal.throwIfAborted();
+    throw error;
   } finally {
-    input.setRawMode(false);
+    over.abort();
+    keys.close();
     prompt.write("\n");
   }
 }
@@ -121,71 +123,4 @@ function nextChunk(input: Input, signal: AbortSignal): Promise<string | undefine
 
 function tooLong(): PipelineError {
   return new PipelineError("usage", `That is longer than ${longestSecret} characters, which no API key is.`);
-}
-
-/** The state of a line that is typed without echo. */
-export type Typed =
-  | { readonly kind: "typing" }
-  | { readonly kind: "entered"; readonly text: string }
-  /** Ctrl-C. */
-  | { readonly kind: "interrupted" }
-  | { readonly kind: "too-long" };
-
-/**
- * A line typed in raw mode. Enter and Ctrl-D end it; Backspace, Ctrl-U and Ctrl-W edit it; bracketed-paste sequences,
- * cursor keys and other control characters are ignored.
- */
-export class SecretLine {
-  readonly #longest: number;
-  #text = "";
-  /** The unfinished escape sequence after its ESC. */
-  #escape: string | undefined;
-
-  constructor(longest: number) {
-    this.#longest = longest;
-  }
-
-  /** @param chunk input from the terminal; what follows the line's end in it is dropped. */
-  feed(chunk: string): Typed {
-    for (const character of chunk) {
-      if (this.#isInEscape(character)) continue;
-      switch (character) {
-        case "\r":
-        case "\n":
-        case "\u0004":
-          return { kind: "entered", text: this.#text };
-        case "\u0003":
-          return { kind: "interrupted" };
-        case "\u007f":
-        case "\b":
-          this.#text = [...this.#text].slice(0, -1).join("");
-          break;
-        case "\u0015":
-        case "\u0017":
-          this.#text = "";
-          break;
-        default:
-          if (character >= " ") this.#text += character;
-          if (this.#text.length > this.#longest) return { kind: "too-long" };
-      }
-    }
-    return { kind: "typing" };
-  }
-
-  /** Whether a character belongs to an escape sequence: `ESC [ … letter`, `ESC O letter`, or `ESC` and one more. */
-  #isInEscape(character: string): boolean {
-    if (character === "\u001b") {
-      this.#escape = "";
-      return true;
-    }
-    if (this.#escape === undefined) return false;
-    // Enter and Ctrl-C work after a lone Escape, too.
-    if (character < " ") {
-      this.#escape = undefined;
-      return false;
-    }
-    const sequence: string = this.#escape + character;
-    this.#escape = /^(\[[ -?]*|O)$/.test(sequence) ? sequence : undefined;
-    return true;
-  }
 }

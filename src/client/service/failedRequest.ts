@@ -17,13 +17,17 @@ export async function findAgain(
   if (reconnect === undefined) return service;
   try {
     const found = await reconnect(signal);
-    const isSame = found.baseUrl.href === service.baseUrl.href && found.apiKey === service.apiKey;
-    return isSame ? service : found;
+    return isSameService(service, found) ? service : found;
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof PipelineError && error.type === "out-of-reach") return service;
     throw error;
   }
+}
+
+/** Whether two clients ask one service with the same key, which this machine's own has anew at each of its starts. */
+export function isSameService(one: ServiceClient, other: ServiceClient | undefined): boolean {
+  return one.baseUrl.href === other?.baseUrl.href && one.apiKey === other.apiKey;
 }
 
 /** Whether a failure may come from a service that is stopping or was replaced. */
@@ -52,4 +56,23 @@ export async function asAbsentEndpoint(
     return described instanceof PipelineError && described.type === "unauthorized" ? described : error;
   }
   return new AbsentEndpoint(error.message, error);
+}
+
+/**
+ * What an endpoint that only our service has replies; `otherwise` where it is absent, see {@link asAbsentEndpoint}.
+ * @throws what it fails with in any other case, or the described endpoint's `unauthorized`; the signal's reason.
+ */
+export async function unlessAbsent<T, Otherwise>(
+  client: ServiceClient,
+  asked: Promise<T>,
+  otherwise: Otherwise,
+  signal: AbortSignal,
+): Promise<T | Otherwise> {
+  try {
+    return await asked;
+  } catch (error) {
+    const fault = await asAbsentEndpoint(client, error, signal);
+    if (fault instanceof AbsentEndpoint) return otherwise;
+    throw fault;
+  }
 }

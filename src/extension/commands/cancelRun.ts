@@ -3,7 +3,7 @@ import type { window as vscodeWindow } from "vscode";
 import { followRun } from "../../client/follow/followRun.ts";
 import { cancelMineByTool } from "../../client/foreignTool/foreignTool.ts";
 import type { ServiceClient } from "../../client/service/client.ts";
-import { asAbsentEndpoint } from "../../client/service/failedRequest.ts";
+import { unlessAbsent } from "../../client/service/failedRequest.ts";
 import { AbsentEndpoint } from "../../client/service/replyErrors.ts";
 import { type MyRuns, myActiveRuns } from "../../client/start/cancelRuns.ts";
 import { nameOf, type Run } from "../../contract/run.ts";
@@ -134,14 +134,10 @@ async function cancelAndFollow(
 }
 
 async function activeRunsOf(client: ServiceClient, signal: AbortSignal): Promise<Run[] | "not listed"> {
-  try {
-    // A service may ignore the query.
-    return (await client.runs({ active: true, limit: 100 }, signal)).runs.filter(isActive);
-  } catch (error) {
-    const fault = await asAbsentEndpoint(client, error, signal);
-    if (fault instanceof AbsentEndpoint) return "not listed";
-    throw fault;
-  }
+  const asked = client.runs({ active: true, limit: 100 }, signal);
+  const page = await unlessAbsent(client, asked, undefined, signal);
+  // A service may ignore the query.
+  return page?.runs.filter(isActive) ?? "not listed";
 }
 
 export interface CancelMineDeps extends CancelDeps, OwnToolDeps {}

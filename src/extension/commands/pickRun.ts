@@ -2,8 +2,7 @@ import { t } from "@vscode/l10n";
 import type { QuickPickItem, window as vscodeWindow } from "vscode";
 import * as z from "zod/mini";
 import type { ServiceClient } from "../../client/service/client.ts";
-import { asAbsentEndpoint } from "../../client/service/failedRequest.ts";
-import { AbsentEndpoint } from "../../client/service/replyErrors.ts";
+import { unlessAbsent } from "../../client/service/failedRequest.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import { inputsAgain } from "../../contract/inputs.ts";
 import { actorText, nameOf, type Run } from "../../contract/run.ts";
@@ -131,20 +130,11 @@ export async function recentRun(
     return known ?? (await deps.session.connect(deps.signal)).run(runId, deps.signal);
   }
   const client = await deps.session.connect(deps.signal);
-  const runs = await newestRuns(client, deps.signal);
+  const asked = client.runs({ limit: offered }, deps.signal);
+  const runs = (await unlessAbsent(client, asked, undefined, deps.signal))?.runs ?? [];
   if (runs.length > 0) return pickRun(runs, words, client, deps.window, deps.signal);
   void deps.window.showInformationMessage(t("There are no runs."));
   return undefined;
-}
-
-async function newestRuns(client: ServiceClient, signal: AbortSignal): Promise<readonly Run[]> {
-  try {
-    return (await client.runs({ limit: offered }, signal)).runs;
-  } catch (error) {
-    const fault = await asAbsentEndpoint(client, error, signal);
-    if (fault instanceof AbsentEndpoint) return [];
-    throw fault;
-  }
 }
 
 const runSchema = z.object({ runId: z.string().check(z.minLength(1)) });

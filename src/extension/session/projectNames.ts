@@ -1,6 +1,7 @@
 import type { Disposable, LogOutputChannel } from "vscode";
 import { type LocalProject, registerProject } from "../../client/project.ts";
 import type { ServiceClient } from "../../client/service/client.ts";
+import { isSameService } from "../../client/service/failedRequest.ts";
 import { describeError } from "../../contract/errors.ts";
 import { Emitter } from "../window/observable.ts";
 import type { Session } from "./session.ts";
@@ -20,7 +21,7 @@ export class ProjectNames implements Disposable {
   readonly #ended = new AbortController();
   readonly #names = new Map<string, string>();
   readonly #registered = new Map<string, Promise<LocalProject>>();
-  /** The client by which they were registered. */
+  /** Whose names they are. */
   #service: ServiceClient | undefined;
 
   constructor(deps: ProjectNamesDeps) {
@@ -32,16 +33,16 @@ export class ProjectNames implements Disposable {
    * followed than the one that reported them.
    */
   get current(): ReadonlyMap<string, string> {
-    return this.#service === this.#deps.session.currentClient ? this.#names : new Map();
+    return this.#isKnown(this.#deps.session.currentClient) ? this.#names : new Map();
   }
 
   /**
-   * Registers a project, once a connection: the service may have moved in between.
+   * Registers a project, and again only once the service has moved or another key is used.
    * @returns the project under the service's name for it.
    * @throws PipelineError as `registerProject`.
    */
   register(client: ServiceClient, project: LocalProject): Promise<LocalProject> {
-    if (client !== this.#service) {
+    if (!this.#isKnown(client)) {
       this.#names.clear();
       this.#registered.clear();
       this.#service = client;
@@ -68,7 +69,7 @@ export class ProjectNames implements Disposable {
     const { session, log, isTrusted } = this.#deps;
     const service = session.state.value.kind === "live" ? session.currentClient : undefined;
     if (service === undefined || !isTrusted()) return;
-    const unknown = projects.filter(({ root }) => service !== this.#service || !this.#names.has(root));
+    const unknown = projects.filter(({ root }) => !this.#isKnown(service) || !this.#names.has(root));
     if (unknown.length === 0) return;
     const { signal } = this.#ended;
     // One after the other, so that of two folders of one name the same one always comes first.
@@ -79,12 +80,17 @@ export class ProjectNames implements Disposable {
         // A viewer's key may not register. The folder's name serves then, unless another project has it.
         if (projects.some((other) => other.root !== root && other.name === name)) this.#names.delete(root);
       });
-      if (signal.aborted || this.#service !== service) return;
+      if (signal.aborted || !this.#isKnown(service)) return;
     }
     this.changed.emit();
   }
 
   dispose(): void {
     this.#ended.abort();
+  }
+
+  /** Whether the names are this service's. */
+  #isKnown(service: ServiceClient | undefined): boolean {
+    return this.#service !== undefined && isSameService(this.#service, service);
   }
 }

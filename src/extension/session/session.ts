@@ -1,5 +1,6 @@
 import type { Disposable, LogOutputChannel } from "vscode";
 import type { ServiceClient } from "../../client/service/client.ts";
+import { isSameService } from "../../client/service/failedRequest.ts";
 import { OutOfReach } from "../../client/service/reachFaults.ts";
 import { growingPauses } from "../../client/service/retry.ts";
 import { describeError, PipelineError } from "../../contract/errors.ts";
@@ -156,9 +157,7 @@ export class Session implements Disposable {
     const told = await client.orgAndTime(signal);
     // The settings or the key may have changed since the command began; another org's numbers must not show.
     const { currentClient } = this;
-    if (currentClient?.baseUrl.href === client.baseUrl.href && currentClient.apiKey === client.apiKey) {
-      this.#connection?.show(told);
-    }
+    if (isSameService(client, currentClient)) this.#connection?.show(told);
   }
 
   dispose(): void {

@@ -3,8 +3,7 @@ import { t } from "@vscode/l10n";
 import type { QuickPickItem, window as vscodeWindow } from "vscode";
 import { findProject, type LocalProject } from "../../client/project.ts";
 import type { ServiceClient } from "../../client/service/client.ts";
-import { asAbsentEndpoint } from "../../client/service/failedRequest.ts";
-import { AbsentEndpoint } from "../../client/service/replyErrors.ts";
+import { unlessAbsent } from "../../client/service/failedRequest.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import type { PipelineEntry } from "../../contract/pipelines.ts";
 import type { StartRequest } from "../../contract/run.ts";
@@ -179,14 +178,9 @@ export async function listPipelines(
   signal: AbortSignal,
 ): Promise<PipelineEntry[]> {
   const names = projects.length === 0 ? [undefined] : projects;
-  try {
-    const lists = await Promise.all(names.map((name) => client.pipelines(name, signal)));
-    return lists.flatMap(({ pipelines }) => pipelines);
-  } catch (error) {
-    const fault = await asAbsentEndpoint(client, error, signal);
-    if (fault instanceof AbsentEndpoint) return [];
-    throw fault;
-  }
+  const asked = Promise.all(names.map((name) => client.pipelines(name, signal)));
+  const lists = await unlessAbsent(client, asked, [], signal);
+  return lists.flatMap(({ pipelines }) => pipelines);
 }
 
 /** The pipelines of the window's own files. @param hasProblems whether what is wrong with a file is told. */

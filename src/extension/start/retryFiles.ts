@@ -1,12 +1,13 @@
-import { createHash, randomUUID } from "node:crypto";
+import { createHash } from "node:crypto";
 import { watch } from "node:fs";
-import { open, readdir, readFile, rename, rm } from "node:fs/promises";
+import { readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { t } from "@vscode/l10n";
 import * as z from "zod/mini";
 import { PipelineError } from "../../contract/errors.ts";
 import { type InputValues, inputValuesSchema } from "../../contract/inputs.ts";
 import { makeFolder } from "../../machine/dataFolder.ts";
+import { replaceFile } from "../../machine/privateFile.ts";
 import { plainText, withoutIcons } from "../window/plainWindow.ts";
 import { deferredStartsFolder } from "../window/storedState.ts";
 
@@ -62,20 +63,10 @@ export class RetryFiles implements RetryStore {
   }
 
   async put(retry: PendingRetry): Promise<void> {
-    const path = this.#fileOf(retry.id);
-    const fresh = `${path}.${randomUUID()}`;
     try {
       await makeFolder(this.#folder);
-      const file = await open(fresh, "wx", 0o600);
-      try {
-        await file.writeFile(JSON.stringify(retry));
-        await file.sync();
-      } finally {
-        await file.close();
-      }
-      await rename(fresh, path);
+      await replaceFile(this.#fileOf(retry.id), JSON.stringify(retry), 0o600);
     } catch (cause) {
-      await rm(fresh, { force: true }).catch(() => undefined);
       const why = cause instanceof Error ? cause.message : String(cause);
       throw new PipelineError("internal", t("The start can't be scheduled for 00:00 UTC: {0}.", why), {
         cause,

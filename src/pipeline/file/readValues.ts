@@ -1,6 +1,6 @@
 import { timeLimit } from "../../contract/limits.ts";
 import { quoted } from "../mistakes/problem.ts";
-import { isAbsolute } from "./address.ts";
+import { type Address, isAbsolute, joinAddress } from "./address.ts";
 import { isMap } from "./checkShape.ts";
 import { parseDuration } from "./duration.ts";
 import type { ProblemList } from "./problemList.ts";
@@ -130,6 +130,40 @@ function isAsWritten(written: string, value: number): boolean {
   const digits = decimals.replace(/0+$/, "");
   if (!Number.isSafeInteger(Math.trunc(value))) return false;
   return `${sign}${whole === "" ? "0" : whole}${digits === "" ? "" : `.${digits}`}` === String(value);
+}
+
+/** A resource that may have a `base-url`. */
+interface Based {
+  readonly file: { readonly "base-url"?: string | undefined };
+  readonly path: Path;
+}
+
+/** Checks a resource's `base-url`. @param instead see `problemOfUrl`. */
+export function checkBaseUrl({ file, path }: Based, instead: string, problems: ProblemList): void {
+  const base = file["base-url"];
+  const problem = base === undefined || hasExpression(base) ? undefined : problemOfUrl(base, instead);
+  if (problem !== undefined) problems.add([...path, "base-url"], problem);
+}
+
+/** The address of a step: a whole one, or a path behind the `base-url` of its resource. @param instead see `problemOfUrl`. */
+export function readAddress(
+  target: string,
+  at: Path,
+  { file, path }: Based,
+  instead: string,
+  problems: ProblemList,
+): Address {
+  const address = { base: file["base-url"], target };
+  const url = joinAddress(address);
+  const problem = hasExpression(url) ? undefined : problemOfUrl(url, instead);
+  if (problem !== undefined && isAbsolute(target)) problems.add(at, problem);
+  else if (problem !== undefined && address.base === undefined) {
+    problems.add(
+      at,
+      `\`${quoted(String(path.at(-1) ?? ""))}\` has no \`base-url\`, so this must be a whole address, beginning with http:// or https://`,
+    );
+  }
+  return address;
 }
 
 /**

@@ -1,24 +1,16 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: snippets.
 
-import { type Address, isAbsolute, joinAddress } from "../file/address.ts";
 import { checkShape, isMap } from "../file/checkShape.ts";
-import {
-  expectedText,
-  type FieldText,
-  type FieldTexts,
-  inside,
-  timeoutBounds,
-  timeoutValues,
-} from "../file/fieldTexts.ts";
+import { expectedText, type FieldText, type FieldTexts, inside, timeoutText } from "../file/fieldTexts.ts";
 import type { StepReading } from "../file/readValues.ts";
 import {
+  checkBaseUrl,
   checkFilePath,
-  problemOfUrl,
+  readAddress,
   readAllExpected,
   readExpected,
   readTimeout,
 } from "../file/readValues.ts";
-import { hasExpression } from "../file/textPieces.ts";
 import { readStatus } from "../file/values.ts";
 import type { Path } from "../file/yamlSource.ts";
 import { quoted } from "../mistakes/problem.ts";
@@ -74,12 +66,7 @@ const resourceTexts: FieldTexts = {
       "Keeps a trace of a step that fails, for Playwright's trace viewer: what was done, the page before and after it, and what went over the network. Texts in it are masked, pictures aren't.",
     byDefault: "none",
   },
-  timeout: {
-    meaning: "How long each step may take as a whole, once the browser has started.",
-    byDefault: "`10s`",
-    bounds: timeoutBounds,
-    values: timeoutValues,
-  },
+  timeout: timeoutText("How long each step may take as a whole, once the browser has started.", "`10s`"),
 };
 
 /** The ways to name an element. */
@@ -193,12 +180,7 @@ const stepTexts: FieldTexts = {
   },
   actions: { meaning: "What is done on the page, one after the other.", byDefault: "nothing" },
   ...inside("actions", actions),
-  timeout: {
-    meaning: "How long this step may take as a whole.",
-    byDefault: "the resource's, else `10s`",
-    bounds: timeoutBounds,
-    values: timeoutValues,
-  },
+  timeout: timeoutText("How long this step may take as a whole.", "the resource's, else `10s`"),
   expect: {
     meaning:
       "What the page has to be like; it is looked at again and again until all holds at once, or the `timeout` is over.",
@@ -259,10 +241,7 @@ export const browserType: ResourceType<BrowserStep> = {
     const shape = { schema: browserResourceSchema, noun: "a browser resource" };
     const resource = checkShape(shape, entry, path, problems);
     if (resource === undefined) return undefined;
-    const base = resource["base-url"];
-    const problem =
-      base === undefined || hasExpression(base) ? undefined : problemOfUrl(base, insteadOfPassword);
-    if (problem !== undefined) problems.add([...path, "base-url"], problem);
+    checkBaseUrl({ file: resource, path }, insteadOfPassword, problems);
     if (resource.storage !== undefined) checkFilePath(resource.storage, [...path, "storage"], problems);
     return (step, reading) => {
       const stepShape = {
@@ -321,7 +300,10 @@ function readBrowserStep(
       storage: resource.file.storage,
       isTraced: resource.file.trace === undefined ? undefined : true,
     },
-    goto: goto === undefined ? undefined : readAddress(goto, resource, reading),
+    goto:
+      goto === undefined
+        ? undefined
+        : readAddress(goto, [...path, "goto"], resource, insteadOfPassword, problems),
     actions,
     timeoutMilliseconds: readTimeout({ file, path }, resource, problems),
     expect: { ...readExpect(file, reading), elements },
@@ -338,22 +320,6 @@ function nameOf({ path }: Pick<BrowserResource, "path">): string {
 function nameStep(goto: string | undefined, first: Action | undefined): string {
   if (goto !== undefined) return `open ${goto}`;
   return first === undefined ? "look at the page" : describeAction(first);
-}
-
-function readAddress(goto: string, resource: BrowserResource, { path, problems }: StepReading): Address {
-  const base = resource.file["base-url"];
-  const address = { base, target: goto };
-  const url = joinAddress(address);
-  const problem = hasExpression(url) ? undefined : problemOfUrl(url, insteadOfPassword);
-  if (problem !== undefined && (base === undefined || isAbsolute(goto))) {
-    problems.add(
-      [...path, "goto"],
-      isAbsolute(goto)
-        ? problem
-        : `\`${nameOf(resource)}\` has no \`base-url\`, so this must be a whole address, beginning with http:// or https://`,
-    );
-  }
-  return address;
 }
 
 function readExpect(file: BrowserStepFile, reading: StepReading): Omit<BrowserStep["expect"], "elements"> {

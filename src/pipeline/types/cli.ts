@@ -2,7 +2,7 @@
 import * as z from "zod/mini";
 import { checkShape } from "../file/checkShape.ts";
 import type { FieldTexts } from "../file/fieldTexts.ts";
-import { expectedText, timeoutBounds, timeoutValues } from "../file/fieldTexts.ts";
+import { expectedText, timeoutText } from "../file/fieldTexts.ts";
 import { leadsOut } from "../file/projectPath.ts";
 import type { StepReading } from "../file/readValues.ts";
 import { readAllExpected, readTexts, writtenText, writtenTimeout } from "../file/readValues.ts";
@@ -90,12 +90,10 @@ const resourceTexts: FieldTexts = {
     meaning: "Environment variables of the programs. A step's own of the same name wins.",
     byDefault: "none",
   },
-  timeout: {
-    meaning: "How long each program may take. Those in the background may take until the run ends.",
-    byDefault: "the run's time limit alone",
-    bounds: timeoutBounds,
-    values: timeoutValues,
-  },
+  timeout: timeoutText(
+    "How long each program may take. Those in the background may take until the run ends.",
+    "the run's time limit alone",
+  ),
 };
 
 /** A step that uses such a resource. */
@@ -120,12 +118,10 @@ const stepTexts: FieldTexts = {
     byDefault: "the resource's",
   },
   stdin: { meaning: "The text that the program reads from its standard input.", byDefault: "no input" },
-  timeout: {
-    meaning: "How long the program may take. After that it is ended, and the step fails.",
-    byDefault: "the resource's, else the run's time limit alone",
-    bounds: timeoutBounds,
-    values: timeoutValues,
-  },
+  timeout: timeoutText(
+    "How long the program may take. After that it is ended, and the step fails.",
+    "the resource's, else the run's time limit alone",
+  ),
   ...backgroundTexts,
   keep: {
     meaning:

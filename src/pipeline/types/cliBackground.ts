@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { expectedText, type FieldTexts, timeoutBounds, timeoutValues } from "../file/fieldTexts.ts";
+import { expectedText, type FieldTexts, timeoutText } from "../file/fieldTexts.ts";
 import {
   problemOfUrl,
   readAllExpected,
@@ -57,12 +57,10 @@ export const backgroundTexts: FieldTexts = {
     bounds: "begins with `http://` or `https://`",
     values: ["http://127.0.0.1:8080/health"],
   },
-  "ready.within": {
-    meaning: "How long it may take to be ready. After that it is ended, and the step fails.",
-    byDefault: "`20s`",
-    bounds: timeoutBounds,
-    values: timeoutValues,
-  },
+  "ready.within": timeoutText(
+    "How long it may take to be ready. After that it is ended, and the step fails.",
+    "`20s`",
+  ),
 };
 
 /** A program in the background, and what shows that it is ready; all of it has to. */

@@ -1,13 +1,13 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: snippets.
-import { isAbsolute, joinAddress } from "../file/address.ts";
 import { checkShape } from "../file/checkShape.ts";
 import { parseDuration } from "../file/duration.ts";
 import type { ProblemList } from "../file/problemList.ts";
 import type { StepReading } from "../file/readValues.ts";
 import {
+  checkBaseUrl,
   checkFilePath,
   checkNumbers,
-  problemOfUrl,
+  readAddress,
   readAllExpected,
   readTimeout,
   writtenText,
@@ -56,10 +56,7 @@ export const httpType: ResourceType<HttpStep> = {
     const shape = { schema: httpResourceSchema, noun: "an http resource" };
     const resource = checkShape(shape, entry, path, problems);
     if (resource === undefined) return undefined;
-    const base = resource["base-url"];
-    const problem =
-      base === undefined || hasExpression(base) ? undefined : problemOfUrl(base, insteadOfPassword);
-    if (problem !== undefined) problems.add([...path, "base-url"], problem);
+    checkBaseUrl({ file: resource, path }, insteadOfPassword, problems);
     checkHeaders(resource, path, problems);
     checkConnection(resource, path, problems);
     return (step, reading) => {
@@ -116,23 +113,12 @@ function readHttpStep(
   checkHeaders(file, path, problems);
   const { target } = request;
   const method = hasExpression(request.method) ? request.method : request.method.toUpperCase();
-  const address = { base: resource.file["base-url"], target };
-  const url = joinAddress(address);
-  const problem = hasExpression(url) ? undefined : problemOfUrl(url, insteadOfPassword);
-  if (problem !== undefined && (resource.file["base-url"] === undefined || isAbsolute(target))) {
-    problems.add(
-      [...path, ...request.at],
-      isAbsolute(target)
-        ? problem
-        : `\`${quoted(resource.path.map(String).at(-1) ?? "")}\` has no \`base-url\`, so this must be a whole address, beginning with http:// or https://`,
-    );
-  }
   return {
     type: "http",
     name: file.name ?? quoted(`${method} ${target}`),
     use: file.use,
     method,
-    address,
+    address: readAddress(target, [...path, ...request.at], resource, insteadOfPassword, problems),
     query: readFields(file.query, [...path, "query"], source),
     headers: readHeaders(file, path, source),
     auth: readAuth(file, path, source),

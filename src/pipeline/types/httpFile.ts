@@ -1,7 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: values as pipeline files write them.
 import * as z from "zod/mini";
 import type { FieldTexts } from "../file/fieldTexts.ts";
-import { expectedText, timeoutBounds, timeoutValues } from "../file/fieldTexts.ts";
+import { expectedText, timeoutText } from "../file/fieldTexts.ts";
 import {
   duration,
   everyStep,
@@ -179,12 +179,7 @@ export const httpResourceTexts: FieldTexts = {
     byDefault: "none",
     bounds: "OpenAPI 3.0 or 3.1, or Swagger 2.0",
   },
-  timeout: {
-    meaning: "How long each request, its redirects and its reply may take together.",
-    byDefault: "`10s`",
-    bounds: timeoutBounds,
-    values: timeoutValues,
-  },
+  timeout: timeoutText("How long each request, its redirects and its reply may take together.", "`10s`"),
 };
 
 /** A step that uses such a resource. */
@@ -253,12 +248,10 @@ export const httpStepTexts: FieldTexts = {
       "Whether the reply may be kept with the run and be shown in messages and the log. Later steps can read it anyway.",
     ...falseAlone,
   },
-  timeout: {
-    meaning: "How long this request, its redirects and its reply may take together.",
-    byDefault: "the resource's, else `10s`",
-    bounds: timeoutBounds,
-    values: timeoutValues,
-  },
+  timeout: timeoutText(
+    "How long this request, its redirects and its reply may take together.",
+    "the resource's, else `10s`",
+  ),
   expect: {
     meaning: "What the reply has to be like; otherwise the step fails.",
     byDefault: "a status of `2xx`",

@@ -2,7 +2,7 @@
 import * as z from "zod/mini";
 import { checkShape } from "../file/checkShape.ts";
 import type { FieldTexts } from "../file/fieldTexts.ts";
-import { timeoutBounds, timeoutValues } from "../file/fieldTexts.ts";
+import { timeoutText } from "../file/fieldTexts.ts";
 import type { StepReading } from "../file/readValues.ts";
 import { checkFilePath, checkNumbers, readTimeout } from "../file/readValues.ts";
 import { hasExpression } from "../file/textPieces.ts";
@@ -71,12 +71,7 @@ const resourceTexts: FieldTexts = {
       "${{ env.DATABASE_URL }}",
     ],
   },
-  timeout: {
-    meaning: "How long each step may take as a whole, connecting included.",
-    byDefault: "`10s`",
-    bounds: timeoutBounds,
-    values: timeoutValues,
-  },
+  timeout: timeoutText("How long each step may take as a whole, connecting included.", "`10s`"),
 };
 
 /** A step that uses such a resource. */
@@ -95,12 +90,7 @@ const stepTexts: FieldTexts = {
     bounds: "at most 1 MiB",
     values: ["fixtures.sql"],
   },
-  timeout: {
-    meaning: "How long this step may take as a whole.",
-    byDefault: "the resource's, else `10s`",
-    bounds: timeoutBounds,
-    values: timeoutValues,
-  },
+  timeout: timeoutText("How long this step may take as a whole.", "the resource's, else `10s`"),
   expect: {
     meaning: "What the last statement has to return; otherwise the step fails.",
     byDefault: "nothing is compared",

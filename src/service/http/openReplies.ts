@@ -2,6 +2,7 @@ import type { Socket } from "node:net";
 import { setTimeout } from "node:timers/promises";
 import type { HttpBindings } from "@hono/node-server";
 import { PipelineError } from "../../contract/errors.ts";
+import { repeat } from "../../machine/bell.ts";
 import type { Clock } from "../../machine/clock.ts";
 import type { Log } from "../../machine/log.ts";
 import { revokedAmong } from "../store/keys.ts";
@@ -186,26 +187,19 @@ interface EndRevokedDeps {
   readonly log: Log;
 }
 
-/** Ends the replies of keys that another process revokes. @returns a function that stops it. */
-export function watchRevokedKeys({ db, clock, replies, log }: EndRevokedDeps): () => void {
-  let isStopped = false;
-  let cancelTimer = () => {};
-  const check = async () => {
+/**
+ * Ends the replies of keys that another process revokes.
+ * @returns a function that stops it; resolves when nothing is under way.
+ */
+export function watchRevokedKeys({ db, clock, replies, log }: EndRevokedDeps): () => Promise<void> {
+  const { stop } = repeat(clock, checkMilliseconds, async () => {
     const keyIds = replies.keysInUse();
+    if (keyIds.length === 0) return;
     try {
-      for (const keyId of keyIds.length === 0 ? [] : await revokedAmong(db, keyIds))
-        replies.endRevoked(keyId);
+      for (const keyId of await revokedAmong(db, keyIds)) replies.endRevoked(keyId);
     } catch (error) {
-      if (!isStopped) log("error", "revoked keys not looked up", { error });
+      log("error", "revoked keys not looked up", { error });
     }
-    if (!isStopped) next();
-  };
-  const next = () => {
-    cancelTimer = clock.after(checkMilliseconds, () => void check());
-  };
-  next();
-  return () => {
-    isStopped = true;
-    cancelTimer();
-  };
+  });
+  return stop;
 }

@@ -32,17 +32,33 @@ export function orgEventStream<Env extends AppEnv>(
   });
 }
 
-async function* eventPieces(
+/** Says that a log has grown; the page then reads it. */
+const logEvent = "event: log\ndata: \n\n";
+
+/**
+ * The pieces of the stream, without end.
+ * @param followLog calls back each time a log grows, of which an event is to tell as well; gives a function that unsubscribes.
+ */
+export async function* eventPieces(
   caller: Caller,
   lastEventId: string | undefined,
   deps: OrgEventStreamDeps,
   signal: AbortSignal,
   cutOff: (why: string) => void,
+  followLog: (onGrown: () => void) => () => void = () => () => {},
 ): AsyncGenerator<string, void> {
   const { db, clock, events } = deps;
   const { orgId, keyId } = caller;
   // Joined first: changes while the state is being sent wait in the reader.
   using reader = events.join(caller, cutOff);
+  let hasLogGrown = false;
+  using leaving = new DisposableStack();
+  leaving.defer(
+    followLog(() => {
+      hasLogGrown = true;
+      reader.bell.ring();
+    }),
+  );
   yield "retry: 1000\n\n";
   await reader.began;
   const missed = await missedSince(db, orgId, lastEventId);
@@ -65,6 +81,9 @@ async function* eventPieces(
     if (event !== undefined) {
       sent = event.id ?? sent;
       yield event.text;
+    } else if (hasLogGrown) {
+      hasLogGrown = false;
+      yield logEvent;
     } else if (!(await reader.bell.wait(clock, silenceMilliseconds, signal))) {
       reader.check();
       yield ": here\n\n";

@@ -1,4 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
+import { sql } from "kysely";
+import { repeat } from "../../machine/bell.ts";
 import type { Clock } from "../../machine/clock.ts";
 import type { Log } from "../../machine/log.ts";
 import type { Admission } from "../admission/admission.ts";
@@ -19,43 +21,30 @@ const lookMilliseconds = 1_000;
 
 /**
  * Passes on the limits that another process has set: the faces of the org are sent it, and whoever waits is decided on anew.
+ * While no other process writes to the database, the limits aren't read.
  * @returns a function that stops it; resolves when nothing is under way.
  */
-export async function watchLimits({
-  db,
-  clock,
-  bus,
-  admission,
-  log,
-}: WatchLimitsDeps): Promise<() => Promise<void>> {
-  let known = await limitsOf(db);
-  let isStopped = false;
-  let cancelTimer = () => {};
-  let looking = Promise.resolve();
-  const look = async () => {
+export function watchLimits({ db, clock, bus, admission, log }: WatchLimitsDeps): () => Promise<void> {
+  let known: ReadonlyMap<string, OrgLimits> | undefined;
+  let version: unknown;
+  const { stop } = repeat(clock, lookMilliseconds, async () => {
     try {
+      const { rows } = await sql<{ data_version: number }>`pragma data_version`.execute(db);
+      const now = rows[0]?.data_version;
+      if (now === version) return;
       const orgs = await limitsOf(db);
-      const changed = [...orgs].filter(([orgId, org]) => !isDeepStrictEqual(known.get(orgId), org));
+      const before = known ?? orgs;
+      const changed = [...orgs].filter(([orgId, org]) => !isDeepStrictEqual(before.get(orgId), org));
       // Who sees a new org was sent it as it is.
-      for (const [orgId] of changed) if (known.has(orgId)) bus.emit(orgId, { kind: "org" });
+      for (const [orgId] of changed) if (before.has(orgId)) bus.emit(orgId, { kind: "org" });
       if (changed.length > 0) await admission.review();
       known = orgs;
+      version = now;
     } catch (error) {
       log("error", "the limits of orgs are not looked up, trying again", { error });
     }
-    if (!isStopped) next();
-  };
-  const next = () => {
-    cancelTimer = clock.after(lookMilliseconds, () => {
-      looking = look();
-    });
-  };
-  next();
-  return async () => {
-    isStopped = true;
-    cancelTimer();
-    await looking;
-  };
+  });
+  return stop;
 }
 
 async function limitsOf(db: Database): Promise<ReadonlyMap<string, OrgLimits>> {

@@ -39,7 +39,10 @@ describe("the names of the window's projects", () => {
   it("are those that the service knows, asked for once", async () => {
     await using at = await scene();
     await at.names.update([one, two]);
+    // As a command connects, and the window besides.
+    at.session.currentClient = at.service.client(systemClock);
     await at.names.update([one, two]);
+    await at.names.register(at.service.client(systemClock), one);
     assert.deepEqual(
       [...at.names.current],
       [
@@ -54,7 +57,7 @@ describe("the names of the window's projects", () => {
     await using at = await scene({ mayTell: false });
     await at.names.update([one]);
     assert.equal(at.names.current.get(one.root), "lamps");
-    at.session.currentClient = at.service.client(systemClock);
+    at.session.currentClient = at.service.client(systemClock, { path: "/other/" });
     await at.names.update([one, two]);
     assert.equal(at.names.current.size, 0);
   });
@@ -66,7 +69,7 @@ describe("the names of the window's projects", () => {
     assert.equal(at.service.asked.length, 0);
     at.trust.isTrusted = true;
     await at.names.update([one]);
-    at.session.currentClient = at.service.client(systemClock);
+    at.session.currentClient = at.service.client(systemClock, { path: "/other/" });
     assert.equal(at.names.current.size, 0);
   });
 });

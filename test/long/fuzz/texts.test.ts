@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { SecretLine } from "../../../src/cli/terminal/readSecret.ts";
 import { TerminalLines } from "../../../src/client/follow/terminalLines.ts";
 import { SecretFilter } from "../../../src/client/service/foreignText.ts";
 import { LineAssembler, type LogEntry } from "../../../src/contract/log.ts";
@@ -203,7 +202,6 @@ function checkStreams(input: string, lengths: readonly number[]): void {
     assert(found[0] === found[1], "an output holds what is looked for however it is cut");
   }
   checkLines(text, pieces);
-  checkTyped(text, pieces);
   for (const type of [16, 21, 23, 20, 1700, 701, 25, 1000, 1007, 1009, 1231, 114, 3807, 199])
     checkColumn(text, type);
 }
@@ -212,24 +210,6 @@ function checkLines(text: string, pieces: readonly string[]): void {
   const whole = linesOf(entriesOf([text])).map((line) => line.text);
   const other = linesOf(entriesOf(pieces)).map((line) => line.text);
   assert.deepEqual(other, whole, "a page has the same lines of a log however it was cut");
-}
-
-function checkTyped(text: string, pieces: readonly string[]): void {
-  const [whole, other] = [[text], pieces].map((each) => {
-    const line = new SecretLine(500);
-    for (const piece of each) {
-      const typed = line.feed(piece);
-      if (typed.kind !== "typing") return typed;
-    }
-    return "typing";
-  });
-  assert.deepEqual(other, whole, "a secret is the same however its keys come");
-  if (typeof whole === "object" && whole.kind === "entered") {
-    assert(
-      !/\p{Cc}/u.test(whole.text.replaceAll(/[\u0080-\u009f]/g, "")),
-      "no key of a terminal gets into a secret",
-    );
-  }
 }
 
 /** What the server may send of a type is narrower, so what can't be of it may be refused, but only in words. */
