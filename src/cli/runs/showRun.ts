@@ -133,7 +133,7 @@ class RunSheet {
       `  ${name}`,
       steps[stepIndex]?.name ?? `step ${stepIndex + 1}`,
       mediaType,
-      bytes(size),
+      sizeText(size),
       new URL(
         `api/runs/${encodeURIComponent(runId)}/artifacts/${encodeURIComponent(file)}`,
         this.#client.baseUrl,
@@ -168,7 +168,7 @@ export async function namedOrLatest(
 }
 
 /** `812 bytes`, `12 KiB`, `1.4 MiB`. */
-function bytes(count: number): string {
+export function sizeText(count: number): string {
   if (count < 1024) return `${count} ${count === 1 ? "byte" : "bytes"}`;
   const kib = count / 1024;
   if (kib < 1024) return `${rounded(kib)} KiB`;
