@@ -1,5 +1,6 @@
 import { lstat, readdir } from "node:fs/promises";
-import { join } from "node:path";
+import module from "node:module";
+import { dirname, join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { type Ended, restartEmbedded, stopEmbedded } from "../../client/embedded/endEmbedded.ts";
 import { type Embedded, findEmbedded } from "../../client/embedded/findEmbedded.ts";
@@ -11,7 +12,6 @@ import type { ServiceState } from "../../contract/service.ts";
 import { connectionFile, readConnection } from "../../machine/connectionFile.ts";
 import { serviceLogFile } from "../../machine/dataFolder.ts";
 import { isStopped } from "../../machine/stoppedFile.ts";
-import { compiledFolder } from "../compiledFolder.ts";
 import { rowsFor } from "../output/table.ts";
 import { ago } from "../runs/listRuns.ts";
 import { sizeText } from "../runs/showRun.ts";
@@ -111,7 +111,8 @@ async function sizeOf(folder: string): Promise<number> {
 
 /** `pipeline service where`: the files and folders of this machine's own service and of the tool. Starts none. */
 export async function showWhere(tool: Tool, { folder, because }: DataFolder): Promise<number> {
-  const cache = compiledFolder(tool.env, process.platform);
+  // Node.js has a folder for each of its versions in it. Not asked of `compiledFolder`, which would part the tool's small entry.
+  const compiled = module.getCompileCacheDir();
   const facts = {
     dataFolder: folder,
     because,
@@ -120,7 +121,7 @@ export async function showWhere(tool: Tool, { folder, because }: DataFolder): Pr
     serviceLog: serviceLogFile(folder),
     connection: connectionFile(folder),
     logins: new Logins(tool.env).folder,
-    ...(cache === undefined ? {} : { cache }),
+    ...(compiled === undefined ? {} : { cache: dirname(compiled) }),
   };
   const by =
     because === "default"
@@ -133,7 +134,9 @@ export async function showWhere(tool: Tool, { folder, because }: DataFolder): Pr
     ["service log", facts.serviceLog, "of a service that a window or the tool has started"],
     ["connection", facts.connection, "how windows and tools find it while it runs"],
     ["logins", facts.logins, "keys for other services; PIPELINE_CONFIG_DIR names another"],
-    ...(cache === undefined ? [] : [["cache", cache, "compiled code; PIPELINE_CACHE_DIR names another"]]),
+    ...(facts.cache === undefined
+      ? []
+      : [["cache", facts.cache, "compiled code; PIPELINE_CACHE_DIR names another"]]),
   ];
   tool.output.result("service where", facts, rowsFor(tool.output.out, rows));
   return exitCodes.done;

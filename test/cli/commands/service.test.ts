@@ -21,7 +21,8 @@ async function busy(tool: Toolbox) {
   await tool.write("hello", programPipeline(""));
   const { runs } = await json(tool, "run", "long", "--detach");
   const waiting = tool.spawn(["run", "hello"]);
-  await written(waiting.stderr, /waiting for/);
+  // It asks without waiting first.
+  await until(async () => (await json(tool, "service", "status")).waiting === 1);
   const runId: string = runs[0]["run-id"];
   const project: string = runs[0].project;
   return { waiting, ended: [{ "run-id": runId, pipeline: "long", project, status: "running" }], runId };
