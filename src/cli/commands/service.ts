@@ -40,8 +40,10 @@ export async function showStatus(tool: Tool, { folder }: DataFolder): Promise<nu
       ? "stopped: it starts again with `pipeline run` or `pipeline service restart`"
       : "not running: it starts when something needs it";
     const rows = [
-      ["service", what],
-      ...(written === undefined ? [] : [["last start", `process ${written.pid}, which does not answer`]]),
+      [
+        "service",
+        written === undefined ? what : `does not answer: process ${written.pid} was killed, or hangs`,
+      ],
       ["data", dataText(folder, bytes)],
     ];
     tool.output.result("service status", facts, rowsFor(tool.output.out, rows));

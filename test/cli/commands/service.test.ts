@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
-import { readdir } from "node:fs/promises";
+import { readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { readConnection } from "../../../src/machine/connectionFile.ts";
 import { isAlive } from "../../isAlive.ts";
@@ -51,6 +51,12 @@ describe("pipeline service", function () {
     const status = await json(tool, "service", "status");
     assert.deepEqual([status.exitCode, status.ok, status.running, status.stopped], [4, true, false, false]);
     assert.deepEqual(await readdir(tool.data), []);
+
+    const killed = { url: "http://127.0.0.1:9", pid: 4711, token: "t", instance: "i" };
+    await writeFile(where.connection, JSON.stringify(killed), { mode: 0o600 });
+    const told = await tool.call(["service", "status"]);
+    assert.equal(told.exitCode, 4);
+    assert.match(told.stdout, /^service\tdoes not answer: process 4711 was killed, or hangs\n/);
   });
 
   it("says what a running one is and does", async () => {
