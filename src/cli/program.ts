@@ -73,7 +73,7 @@ const parts: readonly Part[] = [
   },
   {
     group: "This machine's own service",
-    commands: ["serve", "runner", "backup", "keys", "orgs"],
+    commands: ["service", "serve", "runner", "backup", "keys", "orgs"],
     add: addServiceWords,
   },
   { group: "More", commands: ["mcp"], add: addMcpWords },

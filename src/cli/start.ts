@@ -78,9 +78,11 @@ export async function runLine(line: readonly string[], host: ToolHost): Promise<
         unread,
         runnerPath: join(programs, "runner.js"),
         pageFolder: join(programs, "page"),
-        connect: async (signal = interrupts.signal) => {
+        servicePath: serviceDeps.servicePath,
+        connect: async (signal = interrupts.signal, start = "needed") => {
           const deps = {
             ...serviceDeps,
+            start,
             onRetry: (fault: Error, pause: number) =>
               output.passing(`${fault.message} Trying again in ${Math.round(pause / 1000)} s.`),
           };

@@ -1,3 +1,4 @@
+import type { StartWhen } from "../client/embedded/serviceProcess.ts";
 import type { ServiceClient } from "../client/service/client.ts";
 import { refuseOldNode } from "../machine/versions.ts";
 import type { Environment } from "../project/environment.ts";
@@ -16,8 +17,9 @@ export interface RunTerminal {
   /**
    * Connects to the service in use, starting the embedded one where no other is named.
    * @param signal ends that; the first Ctrl-C when left out.
+   * @param start `needed` when left out.
    */
-  connect(signal?: AbortSignal): Promise<ServiceClient>;
+  connect(signal?: AbortSignal, start?: StartWhen): Promise<ServiceClient>;
 }
 
 /** What every command gets. */
@@ -28,6 +30,8 @@ export interface Tool extends RunTerminal {
   readonly runnerPath: string;
   /** The built style and script of the page; `serve` needs them. */
   readonly pageFolder: string;
+  /** The program of this machine's own service. */
+  readonly servicePath: string;
 }
 
 /**

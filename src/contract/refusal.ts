@@ -179,8 +179,8 @@ export function refusalMessage({
 }
 
 /** A command line for a run, safe to paste whatever its id holds. */
-export function runCommand(verb: "show" | "log" | "cancel" | "download", runId: string): string {
-  return `pipeline runs ${verb} ${runId.startsWith("-") ? "-- " : ""}${shellWord(runId)}`;
+export function runCommand(verb: "show" | "log" | "cancel" | "download" | "page", runId: string): string {
+  return `pipeline ${verb === "page" ? "" : "runs "}${verb} ${runId.startsWith("-") ? "-- " : ""}${shellWord(runId)}`;
 }
 
 /** Quotes a word for a shell where needed. */

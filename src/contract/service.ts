@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { instant } from "./fields.ts";
 import { type Org, orgSchema } from "./org.ts";
 import { type Run, runSchema } from "./run.ts";
 import { fromWire, type Parsed } from "./wire.ts";
@@ -30,6 +31,20 @@ export type Health = z.infer<typeof healthSchema>;
 export const handOverReplySchema = z.object({ leaving: z.enum(["now", "later", "never"]) });
 
 export type Leaving = z.infer<typeof handOverReplySchema>["leaving"];
+
+/**
+ * `GET /api/service` and `POST /api/service/stop` (embedded service only): the active runs and the number of waiting start
+ * requests, of all orgs. The reply of a stop comes once these runs have ended.
+ */
+export const serviceStateSchema = z.object({
+  startedAt: instant,
+  runs: z.array(
+    z.object({ runId: z.string(), pipeline: z.string(), project: z.string(), status: z.string() }),
+  ),
+  waiting: z.int().check(z.nonnegative()),
+});
+
+export type ServiceState = z.infer<typeof serviceStateSchema>;
 
 /** The reply of `POST /api/sign-in-links`: a URL that signs a browser in once, until `expires-at`. */
 export const signInLinkSchema = z.object({

@@ -13,7 +13,7 @@ import { ApiKeys } from "./keys/apiKeys.ts";
 import { ServiceChoice } from "./keys/serviceChoice.ts";
 import { readTarget } from "./keys/target.ts";
 import type { LogDocuments } from "./log/logDocuments.ts";
-import { composeSession } from "./session/composeSession.ts";
+import { composeSession, ownServiceOf } from "./session/composeSession.ts";
 import { KeyWatcher } from "./session/keyWatcher.ts";
 import { ProjectNames } from "./session/projectNames.ts";
 import { RunList } from "./session/runList.ts";
@@ -79,7 +79,8 @@ export function composeWindow(
   const keys = new ApiKeys(context.secrets);
   const choice = new ServiceChoice(context.workspaceState, keys, () => readTarget(settings()));
   const target = () => choice.target();
-  const session = own(composeSession(context, choice, log, own));
+  const ownService = () => ownServiceOf(context.extensionPath);
+  const session = own(composeSession(ownService, choice, log, own));
   const runs = own(new RunList({ session, log }));
   const projectNames = own(new ProjectNames({ session, log, isTrusted }));
   const claims = new FileClaims(context.globalStorageUri.fsPath);
@@ -136,6 +137,7 @@ export function composeWindow(
       log,
       notice,
       executeCommand,
+      ownService,
       runs,
       ...filters,
       retries,

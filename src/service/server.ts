@@ -6,6 +6,7 @@ import { type Clock, systemClock } from "../machine/clock.ts";
 import type { Connection } from "../machine/connectionFile.ts";
 import { type OtherOwner, prepareDataFolder } from "../machine/dataFolder.ts";
 import type { Log } from "../machine/log.ts";
+import { setStopped } from "../machine/stoppedFile.ts";
 import { launchRunner } from "../runner/launch/launch.ts";
 import { machineMilliseconds } from "../runner/launch/protocol.ts";
 import { ReadyRunner } from "../runner/launch/readyRunner.ts";
@@ -18,6 +19,7 @@ import { type Core, type CoreDeps, openCore } from "./core.ts";
 import { createHttpServer } from "./http/httpServer.ts";
 import { OpenReplies, watchRevokedKeys } from "./http/openReplies.ts";
 import { OrgEvents } from "./http/orgEvents.ts";
+import type { MachineDeps } from "./http/serviceRoutes.ts";
 import { type FolderLock, lockFolder, watchFolder } from "./lifecycle/folderLock.ts";
 import { HandOver } from "./lifecycle/handOver.ts";
 import { watchIdle } from "./lifecycle/idle.ts";
@@ -33,6 +35,7 @@ import { runFolder } from "./runs/runFolder.ts";
 import { RunLogs } from "./runs/runLogs.ts";
 import { renewMachineKey } from "./store/keys.ts";
 import { openDatabase } from "./store/openDatabase.ts";
+import { readActive } from "./store/runs.ts";
 import { endAllSessions } from "./store/sessions.ts";
 
 export interface ServeOptions {
@@ -98,7 +101,7 @@ export async function serve(options: ServeOptions): Promise<Serving | "taken"> {
 }
 
 async function serveLocked(options: ServeOptions, lock: FolderLock, opened: Opened): Promise<Serving> {
-  const { folder, log, clock = systemClock, idleSeconds, version } = options;
+  const { folder, log, clock = systemClock, version } = options;
   const stopping = new AbortController();
   const instance = randomBytes(16).toString("hex");
   const db = await openDatabase(folder, { lockMilliseconds: 0, log });
@@ -111,19 +114,10 @@ async function serveLocked(options: ServeOptions, lock: FolderLock, opened: Open
   const ofRuns = runProcesses(options, { clock, processes, runners });
   const core = await openCore({ db, clock, log, logs, instance, runner, ...ofRuns });
   opened.push(() => core.close());
-  const { writer, makeId, bus, admission, runs } = core;
+  const { writer, makeId, bus, runs } = core;
   const machineKey = await writer.write((tx) => renewMachineKey(tx, machineOrg, { now: clock.now, makeId }));
 
   const replies = new OpenReplies();
-  const handOver = new HandOver({
-    endsByItself: idleSeconds !== undefined,
-    isBusy: (changing) => runs.count + admission.waiting > 0 || replies.changing > changing,
-    clock,
-    leave: () => {
-      log("info", "leaving for a newer service");
-      stopping.abort();
-    },
-  });
   const app = createApp({
     ...core,
     clock,
@@ -134,7 +128,7 @@ async function serveLocked(options: ServeOptions, lock: FolderLock, opened: Open
     instance,
     version,
     stopping: stopping.signal,
-    machine: { handOver, keyId: machineKey.keyId },
+    machine: machineDeps(options, { core, replies, clock, stopping, keyId: machineKey.keyId }),
     pipelines: folderPipelines(db),
     events: new OrgEvents({ db, clock, bus, runs, log }),
     recover: (runId) => core.runs.ids().has(runId) || void core.leases.sweep(),
@@ -155,6 +149,7 @@ async function serveLocked(options: ServeOptions, lock: FolderLock, opened: Open
     ...(version === undefined ? {} : { version }),
   };
   await publishConnection(folder, connection);
+  await setStopped(folder, false);
   let why: string | undefined;
   const onLost = () => {
     why = "its data folder was moved or deleted";
@@ -184,6 +179,47 @@ async function serveLocked(options: ServeOptions, lock: FolderLock, opened: Open
     stop() {
       stopping.abort();
       return stopped;
+    },
+  };
+}
+
+interface MachineParts {
+  readonly core: Core;
+  readonly replies: OpenReplies;
+  readonly clock: Clock;
+  readonly stopping: AbortController;
+  readonly keyId: string;
+}
+
+/** What this machine's own faces may ask of the service itself. */
+function machineDeps(
+  { idleSeconds, log }: ServeOptions,
+  { core: { db, runs, admission }, replies, clock, stopping, keyId }: MachineParts,
+): MachineDeps {
+  const startedAt = new Date(clock.now()).toISOString();
+  const state = async () => ({
+    startedAt,
+    runs: await readActive(db, runs.ids()),
+    waiting: admission.waiting,
+  });
+  return {
+    keyId,
+    state,
+    handOver: new HandOver({
+      endsByItself: idleSeconds !== undefined,
+      isBusy: (changing) => runs.count + admission.waiting > 0 || replies.changing > changing,
+      clock,
+      leave: () => {
+        log("info", "leaving for a newer service");
+        stopping.abort();
+      },
+    }),
+    async stop() {
+      const ending = await state();
+      log("info", "stopping on request", { runs: ending.runs.length, waiting: ending.waiting });
+      stopping.abort();
+      await runs.stopAll();
+      return ending;
     },
   };
 }

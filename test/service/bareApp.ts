@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import { createApp } from "../../src/service/app.ts";
 import { OpenReplies } from "../../src/service/http/openReplies.ts";
 import { OrgEvents } from "../../src/service/http/orgEvents.ts";
@@ -27,6 +28,8 @@ export function bareApp({ core, clock, folder }: Awaited<ReturnType<typeof start
     machine: {
       handOver: new HandOver({ endsByItself: false, isBusy: () => false, clock, leave: () => {} }),
       keyId: "",
+      state: () => assert.fail("nobody asks"),
+      stop: () => assert.fail("nobody stops it"),
     },
   };
   return { app: createApp(deps), replies, log, clock };

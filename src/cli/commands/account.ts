@@ -12,12 +12,14 @@ export function addAccountWords(program: ToolCommand): void {
       examples: [
         ["pipeline page", "a link to open yourself"],
         ["pipeline page --open", "the page itself"],
+        ["pipeline page --open run_01kb3v9d2n5q8s1t4w7y0z3a6c", "a run with its log and what it kept"],
       ],
     })
+    .argument("[id]", "the run to open it at (else the list of runs)")
     .option("--open", "open it in the browser")
-    .does(async (tool, options: PageFlags) => {
+    .does(async (tool, options: PageFlags, runId?: string) => {
       const { showPage } = await import("./page.ts");
-      return showPage(tool, { open: options.open ?? false });
+      return showPage(tool, runId, { open: options.open ?? false });
     });
 
   program

@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import { Option } from "commander";
 import { PipelineError } from "../../contract/errors.ts";
 import { mostOfOrg, mostSlots, retentionDays } from "../../contract/limits.ts";
@@ -80,6 +81,7 @@ export function addServiceWords(program: ToolCommand, env: Environment): void {
       return backup(tool, { file, folder: options.dataDir ?? dataFolder(env) });
     });
 
+  addServiceProcessWords(program, env);
   addKeyWords(program, env);
   addOrgWords(program, env);
 }
@@ -98,6 +100,61 @@ interface ServeFlags extends StoreFlags {
   readonly host?: string;
   readonly retentionDays?: number;
   readonly allowOtherOwner?: true;
+}
+
+/** `pipeline service …`: the process of this machine's own service, and where its data lies. */
+function addServiceProcessWords(program: ToolCommand, env: Environment): void {
+  const service = program.add("service", {
+    summary: "look at this machine's own service, stop and restart it, and find its data",
+    description:
+      "Look at this machine's own service, stop and restart it, and find its data. Windows and the tool start it when they " +
+      "need it; a stopped one stays so until a person asks for a run or for the service.",
+  });
+  const commands = [
+    {
+      name: "status",
+      act: "showStatus",
+      summary: "say whether this machine's own service runs, since when, and what it does",
+      example: [
+        "pipeline service status --quiet || echo away",
+        "exits with 4 where none runs, and starts none",
+      ],
+    },
+    {
+      name: "where",
+      act: "showWhere",
+      summary: "print where the data of this machine's own service lies, and which setting leads there",
+      example: ["pipeline service where --json | jq -r '.\"data-folder\"'", "the folder alone"],
+    },
+    {
+      name: "stop",
+      act: "stopService",
+      summary: "cancel the runs of this machine's own service and stop it, until a run is asked for",
+      example: ["pipeline service stop", "windows leave it stopped, too"],
+    },
+    {
+      name: "restart",
+      act: "restartService",
+      summary: "cancel the runs of this machine's own service and start it anew",
+      example: ["pipeline service restart", "starts that wait go on waiting"],
+    },
+  ] as const;
+  for (const { name, act, summary, example } of commands) {
+    service
+      .add(name, { summary, examples: [example] })
+      .option(
+        "--data-dir <folder>",
+        "where the service's data is kept (else PIPELINE_DATA_DIR, else your data folder)",
+      )
+      .does(async (tool, { dataDir }: { readonly dataDir?: string }) => {
+        const actions = await import("./service.ts");
+        const named = env["PIPELINE_DATA_DIR"] ? "PIPELINE_DATA_DIR" : "default";
+        return actions[act](tool, {
+          folder: dataDir === undefined ? dataFolder(env) : resolve(dataDir),
+          because: dataDir === undefined ? named : "--data-dir",
+        });
+      });
+  }
 }
 
 /** `pipeline keys …`: on the database of this machine's own service, whether or not it is running. */

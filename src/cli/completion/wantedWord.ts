@@ -191,6 +191,7 @@ const optionKinds: Readonly<Record<string, ValueKind>> = {
 const argumentKinds: Readonly<Record<string, ValueKind>> = {
   "run pipeline": "pipeline",
   "runs cancel id": "run-in-work",
+  "page id": "run",
   "runs show id": "run",
   "runs log id": "run",
   "runs download id": "run",

@@ -5,8 +5,10 @@ import { orgSchema } from "../../contract/org.ts";
 import { pipelineListSchema } from "../../contract/pipelines.ts";
 import { roles } from "../../contract/roles.ts";
 import { artifactSchema, runSchema } from "../../contract/run.ts";
+import { serviceStateSchema } from "../../contract/service.ts";
 
 const role = z.enum(roles);
+const serviceState = z.partial(serviceStateSchema);
 const orgLimits = z.pick(orgSchema, { orgId: true, orgName: true, tier: true, limits: true });
 
 const validatedFile = z.object({
@@ -59,6 +61,46 @@ export const outputs = {
   completion: z.object({ shell: z.string(), script: z.string() }),
   page: z.object({ url: z.url() }),
   serve: z.object({ url: z.url(), pid: z.int() }),
+  /** What is said of a running service is absent where none runs; `runs`, `waiting` and `started-at` also for an older one. */
+  "service status": z.object({
+    running: z.boolean(),
+    /** Whether a person has stopped it. */
+    stopped: z.boolean(),
+    url: z.optional(z.url()),
+    pid: z.optional(z.int()),
+    version: z.optional(z.string()),
+    ...serviceState.shape,
+    dataFolder: z.string(),
+    /** The size of the data folder. */
+    bytes: z.int(),
+  }),
+  "service where": z.object({
+    dataFolder: z.string(),
+    /** What names the data folder. */
+    because: z.enum(["--data-dir", "PIPELINE_DATA_DIR", "default"]),
+    database: z.string(),
+    runs: z.string(),
+    serviceLog: z.string(),
+    connection: z.string(),
+    logins: z.string(),
+    cache: z.optional(z.string()),
+  }),
+  /** `pid` is absent where none ran. `runs` and `waiting` are what was ended. */
+  "service stop": z.object({
+    stopped: z.boolean(),
+    pid: z.optional(z.int()),
+    runs: serviceStateSchema.shape.runs,
+    waiting: z.int(),
+    dataFolder: z.string(),
+  }),
+  "service restart": z.object({
+    url: z.url(),
+    pid: z.int(),
+    version: z.optional(z.string()),
+    runs: serviceStateSchema.shape.runs,
+    waiting: z.int(),
+    dataFolder: z.string(),
+  }),
   runner: z.object({ runnerId: z.string(), service: z.url(), slots: z.int() }),
   /** Nothing: its standard output is the protocol's. */
   mcp: z.object({}),

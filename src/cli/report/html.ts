@@ -179,7 +179,7 @@ ${kept.length === 0 ? "" : html`<p class="message quiet">Kept at the service: <b
   const where =
     artifacts.length === 0
       ? ""
-      : html`<p class="quiet">What steps kept is not in this file: ${marked("`pipeline page`")} shows it at the service, and ${marked(`\`${runCommand("download", run.runId)}\``)} saves it.</p>`;
+      : html`<p class="quiet">What steps kept is not in this file: ${marked(`\`${runCommand("page", run.runId)}\``)} shows it at the service, and ${marked(`\`${runCommand("download", run.runId)}\``)} saves it.</p>`;
   return html`<section><h3>Steps</h3>${where}<ol class="steps">${items}</ol></section>`;
 }
 

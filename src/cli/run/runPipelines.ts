@@ -119,7 +119,7 @@ async function connectLive(tool: Tool, live: LiveLines): Promise<ServiceClient> 
     systemClock.monotonic() - began < noticeableMilliseconds ? "" : `${spinner} connecting to the service`,
   );
   try {
-    return await tool.connect();
+    return await tool.connect(tool.interrupted, "asked");
   } finally {
     live.remove(owner);
   }

@@ -129,17 +129,13 @@ class RunSheet {
 
   #artifacts(artifacts: readonly Artifact[]): string {
     const { runId, steps = [] } = this.#run;
-    const rows = artifacts.map(({ name, stepIndex, mediaType, bytes: size, file }) => [
+    const rows = artifacts.map(({ name, stepIndex, mediaType, bytes: size }) => [
       `  ${name}`,
       steps[stepIndex]?.name ?? `step ${stepIndex + 1}`,
       mediaType,
-      bytes(size),
-      new URL(
-        `api/runs/${encodeURIComponent(runId)}/artifacts/${encodeURIComponent(file)}`,
-        this.#client.baseUrl,
-      ).href,
+      sizeText(size),
     ]);
-    const how = `  \`${runCommand("download", runId)}\` saves them, \`pipeline page\` opens the page that shows them; the addresses need the key in \`x-api-key\`.`;
+    const how = `  \`${runCommand("download", runId)}\` saves them, \`${runCommand("page", runId)}\` prints a link that shows them.`;
     return `${table(rows)}\n${this.#terminal.style.dim(how)}`;
   }
 }
@@ -168,7 +164,7 @@ export async function namedOrLatest(
 }
 
 /** `812 bytes`, `12 KiB`, `1.4 MiB`. */
-function bytes(count: number): string {
+export function sizeText(count: number): string {
   if (count < 1024) return `${count} ${count === 1 ? "byte" : "bytes"}`;
   const kib = count / 1024;
   if (kib < 1024) return `${rounded(kib)} KiB`;

@@ -1,4 +1,5 @@
 import { PipelineError } from "../../contract/errors.ts";
+import { isStopped, ServiceStopped } from "../../machine/stoppedFile.ts";
 import { isOlder, ownVersion } from "../../machine/versions.ts";
 import { type Embedded, findEmbedded } from "./findEmbedded.ts";
 import type { ConnectDeps } from "./serviceProcess.ts";
@@ -13,13 +14,14 @@ const handOverWithinSeconds = 2;
  *
  * A started service survives an abort or an error here, and exits by itself when unused.
  *
- * @throws PipelineError `internal` with the service's last output when it exits before it answers, or when there is no
+ * @throws `ServiceStopped` when a person has stopped it, unless a person asks now; PipelineError `internal` with the service's last output when it exits before it answers, or when there is no
  * Node.js that can run it; `out-of-reach` when none answers within 20 s; the signal's reason.
  */
 export async function connectEmbedded(deps: ConnectDeps, signal: AbortSignal): Promise<Embedded> {
   const running = await findEmbedded(deps, signal);
   const isLeaving = running !== undefined && (await agreesToLeave(running, deps, signal));
   if (running !== undefined && !isLeaving) return running;
+  if (running === undefined && deps.start !== "asked" && isStopped(deps.folder)) throw new ServiceStopped();
 
   const { startEmbedded } = await import("./startEmbedded.ts");
   return startEmbedded(deps, running?.connection, signal);

@@ -16,10 +16,18 @@ export interface ServiceProgram {
   readonly spawn: typeof spawn;
 }
 
+/**
+ * Why the embedded service may be started: something needs it, which doesn't start one that a person has stopped; or a person
+ * has asked for a run or for the service itself.
+ */
+export type StartWhen = "needed" | "asked";
+
 export interface ConnectDeps extends Omit<FindDeps, "env">, Omit<ServiceProgram, "spawn"> {
   readonly spawn?: typeof spawn;
   /** The face's version, which is its service's too; the product's own when left out. */
   readonly version?: string | undefined;
+  /** `needed` when left out. */
+  readonly start?: StartWhen;
   /** The runtime that the face is in; looked up when left out. */
   readonly own?: Runtime;
 }

@@ -6,6 +6,7 @@ import { isActive } from "../../contract/runStatus.ts";
 import { fromWire } from "../../contract/wire.ts";
 import type { ServiceClient } from "../service/client.ts";
 import { Deadline, DeadlinePassed } from "../service/deadline.ts";
+import { mayComeBack } from "../service/failedRequest.ts";
 import { foreignText, withoutSecret } from "../service/foreignText.ts";
 import { OutOfReach } from "../service/reachFaults.ts";
 import { segment } from "../service/request.ts";
@@ -119,7 +120,7 @@ async function findAgain(
     return await reconnect(signal);
   } catch (error) {
     // The old address gets one more attempt.
-    if (error instanceof PipelineError && error.type === "out-of-reach") return service;
+    if (mayComeBack(error)) return service;
     throw error;
   }
 }

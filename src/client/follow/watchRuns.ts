@@ -2,6 +2,7 @@ import { PipelineError } from "../../contract/errors.ts";
 import type { Run } from "../../contract/run.ts";
 import type { ServiceEvent } from "../../contract/service.ts";
 import type { ServiceClient } from "../service/client.ts";
+import { mayComeBack } from "../service/failedRequest.ts";
 import { AbsentEndpoint } from "../service/replyErrors.ts";
 import { growingPauses } from "../service/retry.ts";
 import { watchEvents } from "./events.ts";
@@ -59,7 +60,7 @@ export async function watchRuns(
       service = await deps.reconnect(signal);
     } catch (fault) {
       signal.throwIfAborted();
-      if (!(fault instanceof PipelineError) || fault.type !== "out-of-reach") throw fault;
+      if (!mayComeBack(fault)) throw fault;
     }
   }
 }

@@ -35,15 +35,15 @@ const currentSchema = z.object({ origin: z.string() });
  * `current.json` with the origin in use. Separate files let concurrent tools not overwrite each other's logins.
  */
 export class Logins {
-  readonly #folder: string;
+  readonly folder: string;
   readonly #current: string;
 
   /** Below `PIPELINE_CONFIG_DIR` when that is set, else below the system's usual folder for settings. */
   constructor(env: Environment) {
     const named = env["PIPELINE_CONFIG_DIR"] ?? "";
     const config = named === "" ? envPaths("pipeline-runs", { suffix: "" }).config : resolve(named);
-    this.#folder = join(config, "logins");
-    this.#current = join(this.#folder, "current.json");
+    this.folder = join(config, "logins");
+    this.#current = join(this.folder, "current.json");
   }
 
   /** The origin in use. @throws PipelineError `unauthorized` for an invalid file; as {@link readPrivate}. */
@@ -105,7 +105,7 @@ export class Logins {
     const name = nameOf(origin);
     const found = (await this.#names()).filter((each) => each === name || each.startsWith(`${name}.`));
     for (const each of found) {
-      const path = join(this.#folder, each);
+      const path = join(this.folder, each);
       await rm(path, { recursive: true, force: true }).catch((error: unknown) => {
         throw cannotRemove(path, error);
       });
@@ -134,15 +134,15 @@ export class Logins {
   }
 
   #fileOf(origin: string): string {
-    return join(this.#folder, nameOf(origin));
+    return join(this.folder, nameOf(origin));
   }
 
   async #names(): Promise<string[]> {
     try {
-      return await readdir(this.#folder);
+      return await readdir(this.folder);
     } catch (error) {
       if (isAbsence(error)) return [];
-      throw notUsed(this.#folder, `can't be listed: ${codeOf(error) ?? "for an unknown reason"}`);
+      throw notUsed(this.folder, `can't be listed: ${codeOf(error) ?? "for an unknown reason"}`);
     }
   }
 }

@@ -5,6 +5,7 @@ import { dataFolder } from "../../machine/dataFolder.ts";
 import type { Environment } from "../../project/environment.ts";
 import { connectEmbedded } from "../embedded/connectEmbedded.ts";
 import { findEmbedded } from "../embedded/findEmbedded.ts";
+import type { StartWhen } from "../embedded/serviceProcess.ts";
 import { parseBaseUrl } from "../service/baseUrl.ts";
 import { ServiceClient } from "../service/client.ts";
 import { environmentFetch } from "../service/environmentFetch.ts";
@@ -17,6 +18,8 @@ interface ServiceForDeps extends AskingDeps {
   readonly execPath: string;
   readonly servicePath: string;
   readonly spawn?: typeof spawn;
+  /** See `StartWhen`. */
+  readonly start?: StartWhen;
 }
 
 interface AskingDeps {

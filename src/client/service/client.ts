@@ -1,5 +1,6 @@
 import type * as z from "zod/mini";
 import { PipelineError } from "../../contract/errors.ts";
+import { timeLimit } from "../../contract/limits.ts";
 import { type Org, orgSchema } from "../../contract/org.ts";
 import {
   type PipelineList,
@@ -23,7 +24,9 @@ import {
   handOverReplySchema,
   healthSchema,
   type Leaving,
+  type ServiceState,
   type SignInLink,
+  serviceStateSchema,
   signInLinkSchema,
   snapshotSchema,
   snapshotSeconds,
@@ -291,6 +294,22 @@ export class ServiceClient implements Service {
   async handOver(signal: AbortSignal, timeoutSeconds: number): Promise<Leaving> {
     const call: ServiceCall = { method: "POST", path: "api/service/hand-over", timeoutSeconds };
     return (await this.#call(call, handOverReplySchema, "own", signal)).value.leaving;
+  }
+
+  /** What the embedded service does now. */
+  async serviceState(signal: AbortSignal): Promise<ServiceState> {
+    const call: ServiceCall = { method: "GET", path: "api/service" };
+    return (await this.#call(call, serviceStateSchema, "own", signal)).value;
+  }
+
+  /** Ends the embedded service. @returns what it was doing, once its runs have ended. */
+  async stopService(signal: AbortSignal): Promise<ServiceState> {
+    const call: ServiceCall = {
+      method: "POST",
+      path: "api/service/stop",
+      timeoutSeconds: timeLimit.atMost,
+    };
+    return (await this.#call(call, serviceStateSchema, "own", signal)).value;
   }
 
   /** A URL that signs a browser in to the page with the client's key, once and within a minute. */

@@ -1,4 +1,5 @@
 import { PipelineError } from "../../contract/errors.ts";
+import { ServiceStopped } from "../../machine/stoppedFile.ts";
 import type { ServiceClient } from "./client.ts";
 import { AbsentEndpoint } from "./replyErrors.ts";
 
@@ -7,7 +8,7 @@ export type Reconnect = (signal: AbortSignal) => Promise<ServiceClient>;
 
 /**
  * The service where it is now; the given client while the service hasn't moved or can't be reached.
- * @throws as `reconnect` for any error but `out-of-reach`; the signal's reason.
+ * @throws as `reconnect` for any error that {@link mayComeBack} doesn't forgive; the signal's reason.
  */
 export async function findAgain(
   service: ServiceClient,
@@ -20,7 +21,7 @@ export async function findAgain(
     return isSameService(service, found) ? service : found;
   } catch (error) {
     signal.throwIfAborted();
-    if (error instanceof PipelineError && error.type === "out-of-reach") return service;
+    if (mayComeBack(error)) return service;
     throw error;
   }
 }
@@ -28,6 +29,13 @@ export async function findAgain(
 /** Whether two clients ask one service with the same key, which this machine's own has anew at each of its starts. */
 export function isSameService(one: ServiceClient, other: ServiceClient | undefined): boolean {
   return one.baseUrl.href === other?.baseUrl.href && one.apiKey === other.apiKey;
+}
+
+/** Whether a service that could not be found may be there again later. One that a person has stopped stays away. */
+export function mayComeBack(error: unknown): boolean {
+  return (
+    error instanceof PipelineError && error.type === "out-of-reach" && !(error instanceof ServiceStopped)
+  );
 }
 
 /** Whether a failure may come from a service that is stopping or was replaced. */

@@ -1,6 +1,7 @@
 import { t } from "@vscode/l10n";
 import type { window as vscodeWindow } from "vscode";
 import { describeError, PipelineError } from "../../contract/errors.ts";
+import { ServiceStopped } from "../../machine/stoppedFile.ts";
 import { inOneLine } from "../window/plainWindow.ts";
 import type { FilePosition } from "../window/workspace.ts";
 
@@ -24,7 +25,10 @@ interface NextStep {
  */
 export async function showProblem(error: unknown, deps: NoticeDeps, root?: string): Promise<void> {
   if (isKeyRefused(error)) await deps.onKeyRefused();
-  const text = describeError(error);
+  const text =
+    error instanceof ServiceStopped
+      ? t("This machine's own service was stopped. A run starts it again.")
+      : describeError(error);
   const step = nextStep(error, text, deps, root);
   const chosen = await deps.window.showErrorMessage(inOneLine(text), step.title);
   if (chosen === step.title) await step.take();
@@ -34,6 +38,9 @@ function nextStep(error: unknown, text: string, deps: NoticeDeps, root: string |
   const place = findPosition(text);
   if (place !== undefined && root !== undefined) {
     return { title: t("Open File"), take: () => deps.openPosition(root, place) };
+  }
+  if (error instanceof ServiceStopped) {
+    return { title: t("Start"), take: () => deps.executeCommand("pipelineRuns.startService") };
   }
   if (isKeyRefused(error)) {
     return { title: t("Set API Key…"), take: () => deps.executeCommand("pipelineRuns.setApiKey") };

@@ -10,6 +10,7 @@ import type { CancelMineDeps } from "./cancelRun.ts";
 import type { ChooseKeyDeps } from "./keyCommands.ts";
 import type { RetryDeps, StopWaitingDeps } from "./pendingStarts.ts";
 import type { RunAgainDeps, RunPipelineDeps } from "./runPipeline.ts";
+import type { MachineServiceDeps } from "./serviceCommands.ts";
 import type {
   CopyRunIdDeps,
   OpenInBrowserDeps,
@@ -26,6 +27,7 @@ export interface CommandDeps
     CopyRunIdDeps,
     FilterPipelinesDeps,
     FilterRunsDeps,
+    MachineServiceDeps,
     OpenInBrowserDeps,
     OpenPipelineDeps,
     RefreshRunsDeps,
@@ -67,6 +69,7 @@ export const commands: Readonly<Record<string, Command>> = {
     (await import("./viewCommands.ts")).openPipeline(deps, file),
   "pipelineRuns.refresh": async (deps) => (await import("./viewCommands.ts")).refreshRuns(deps),
   "pipelineRuns.removeApiKey": async (deps) => (await import("./keyCommands.ts")).removeApiKey(deps),
+  "pipelineRuns.restartService": async (deps) => (await import("./serviceCommands.ts")).restartService(deps),
   "pipelineRuns.retryAtReset": async (deps, pipeline) =>
     (await import("./pendingStarts.ts")).retryAtReset(deps, pipeline),
   "pipelineRuns.run": (deps, pipeline) => run(deps, pipeline),
@@ -78,6 +81,8 @@ export const commands: Readonly<Record<string, Command>> = {
   "pipelineRuns.setApiKey": async (deps) => (await import("./keyCommands.ts")).setApiKey(deps),
   "pipelineRuns.showLog": async ({ log }) => log.show(),
   "pipelineRuns.showMenu": async (deps) => (await import("../status/statusActions.ts")).showMenu(deps),
+  "pipelineRuns.startService": async (deps) => (await import("./serviceCommands.ts")).startService(deps),
+  "pipelineRuns.stopService": async (deps) => (await import("./serviceCommands.ts")).stopService(deps),
   "pipelineRuns.stopWaiting": async (deps) => (await import("./pendingStarts.ts")).stopWaiting(deps),
   "pipelineRuns.whatCounts": async (deps) => (await import("./viewCommands.ts")).showWhatCounts(deps),
   "pipelineRuns.whoHolds": async (deps, pipeline) => (await import("./whoHolds.ts")).whoHolds(deps, pipeline),

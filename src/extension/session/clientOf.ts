@@ -1,5 +1,6 @@
 import { t } from "@vscode/l10n";
 import type { WorkspaceFolder } from "vscode";
+import type { StartWhen } from "../../client/embedded/serviceProcess.ts";
 import { ServiceClient, type ServiceClientOptions } from "../../client/service/client.ts";
 import type { Fetch } from "../../client/service/request.ts";
 import { PipelineError } from "../../contract/errors.ts";
@@ -10,6 +11,7 @@ export interface ClientOfDeps {
   /** Finds or starts this machine's own service. */
   readonly embedded: (
     signal: AbortSignal,
+    start: StartWhen,
   ) => Promise<Pick<ServiceClientOptions, "baseUrl" | "apiKey" | "environment" | "fetch">>;
   readonly clock: Clock;
   /** When left out: the editor's own, with its proxy settings, but for this machine's own service. */
@@ -26,6 +28,7 @@ export async function clientOf(
   key: string | undefined | PromiseLike<string | undefined>,
   { embedded, clock, fetch }: ClientOfDeps,
   signal: AbortSignal,
+  start: StartWhen = "needed",
 ): Promise<ServiceClient> {
   if (where.kind === "invalid") throw where.error;
   // The editor trusts the system's certificates and reads no variable of the environment (`http.systemCertificates`).
@@ -34,7 +37,7 @@ export async function clientOf(
   );
   const others = fetch === undefined ? { clock, trustNext } : { clock, trustNext, fetch };
   if (where.kind === "embedded") {
-    const [entered, own] = await Promise.all([key, embedded(signal)]);
+    const [entered, own] = await Promise.all([key, embedded(signal, start)]);
     const { baseUrl, apiKey, environment, fetch: ownFetch } = own;
     const its = { baseUrl, ...(ownFetch === undefined ? {} : { fetch: ownFetch }), ...others };
     if (entered !== undefined) return new ServiceClient({ ...its, apiKey: entered });

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import * as vscode from "vscode";
 import { connectEmbedded } from "../../client/embedded/connectEmbedded.ts";
+import type { ConnectDeps } from "../../client/embedded/serviceProcess.ts";
 import { loopbackFetch } from "../../client/service/loopbackFetch.ts";
 import { systemClock } from "../../machine/clock.ts";
 import { dataFolder } from "../../machine/dataFolder.ts";
@@ -10,9 +11,20 @@ import type { Own } from "../window/own.ts";
 import { refuseVirtual } from "./clientOf.ts";
 import { Session } from "./session.ts";
 
-/** This window's session: with its focus, and with this machine's own service, which it starts as its own process. */
+/** This machine's own service, which is a process of its own. */
+export function ownServiceOf(extensionPath: string): ConnectDeps {
+  return {
+    folder: dataFolder(process.env),
+    execPath: process.execPath,
+    servicePath: join(extensionPath, "dist", "service.js"),
+    env: process.env,
+    fetch: loopbackFetch(),
+  };
+}
+
+/** This window's session: with its focus, and with this machine's own service. */
 export function composeSession(
-  { extensionPath }: Pick<vscode.ExtensionContext, "extensionPath">,
+  ownService: () => ConnectDeps,
   choice: ServiceChoice,
   log: vscode.LogOutputChannel,
   own: Own,
@@ -27,16 +39,9 @@ export function composeSession(
     target: () => choice.target(),
     keys: choice,
     isFocused,
-    embedded: async (until) => {
+    embedded: async (until, start) => {
       refuseVirtual(vscode.workspace.workspaceFolders);
-      const program = {
-        folder: dataFolder(process.env),
-        execPath: process.execPath,
-        servicePath: join(extensionPath, "dist", "service.js"),
-        env: process.env,
-        fetch: loopbackFetch(),
-      };
-      return (await connectEmbedded(program, until)).client;
+      return (await connectEmbedded({ ...ownService(), start }, until)).client;
     },
     clock: systemClock,
     log,

@@ -1,10 +1,12 @@
 import type { Disposable, LogOutputChannel } from "vscode";
+import type { StartWhen } from "../../client/embedded/serviceProcess.ts";
 import type { ServiceClient } from "../../client/service/client.ts";
 import { isSameService } from "../../client/service/failedRequest.ts";
 import { OutOfReach } from "../../client/service/reachFaults.ts";
 import { growingPauses } from "../../client/service/retry.ts";
 import { describeError, PipelineError } from "../../contract/errors.ts";
 import type { Run } from "../../contract/run.ts";
+import { ServiceStopped } from "../../machine/stoppedFile.ts";
 import { originOf, type Target } from "../keys/target.ts";
 import { Emitter, ObservableValue } from "../window/observable.ts";
 import {
@@ -56,22 +58,25 @@ export class Session implements Disposable {
   /**
    * A client of the service for a command; the window follows the service from then on. While its events are open, that
    * connection's client, so that nothing is asked.
+   * @param start whether this machine's own service is started where a person has stopped it.
    * @throws PipelineError naming what is missing: a key, a valid base URL, or a service that answers.
    */
-  async connect(signal: AbortSignal): Promise<ServiceClient> {
+  async connect(signal: AbortSignal, start: StartWhen = "needed"): Promise<ServiceClient> {
     if (this.#connection?.isOpen === true) {
       const used = this.#used;
       const now = await findServiceInUse(this.#deps);
       const isSame = used?.address === now.address && used.key === now.key;
       if (isSame && this.#connection?.isOpen === true) return this.#connection.client;
     }
-    return this.connectAnew(signal);
+    return this.connectAnew(signal, start);
   }
 
   /** As {@link connect}, for a service that a request has not found where the connection has it. */
-  async connectAnew(signal: AbortSignal): Promise<ServiceClient> {
+  async connectAnew(signal: AbortSignal, start: StartWhen = "needed"): Promise<ServiceClient> {
     const key = findServiceInUse(this.#deps).then((used) => used.key);
-    const client = await clientOf(this.#deps.target(), key, this.#deps, signal);
+    const client = await clientOf(this.#deps.target(), key, this.#deps, signal, start);
+    // Doesn't wait for the pause before the next look.
+    if (this.state.value.kind === "stopped") this.restart();
     this.watch();
     return client;
   }
@@ -195,8 +200,9 @@ export class Session implements Disposable {
           wanted = error instanceof OutOfReach ? (error.retryAfterSeconds ?? 0) * 1000 : 0;
         }
         hasNoEvents = this.#connection?.hasNoEvents ?? hasNoEvents;
-        // A connection that breaks at once is no success.
-        if (clock.monotonic() - began > steadyAfter) pauses = this.#pauses();
+        // A connection that breaks at once is no success; to look for a service that is stopped costs a file.
+        const isCheap = this.state.value.kind === "stopped";
+        if (isCheap || clock.monotonic() - began > steadyAfter) pauses = this.#pauses();
         if (wanted > 0) await clock.sleep(wanted, signal).catch(() => undefined);
         // A window that regains the focus does not wait for a long pause.
         do await pauseFor(pauses.next().value, clock, this.#isFocused, signal);
@@ -215,6 +221,13 @@ export class Session implements Disposable {
   }
 
   async #showFault(error: unknown, signal: AbortSignal): Promise<"final" | "passing"> {
+    if (error instanceof ServiceStopped) {
+      if (this.state.value.kind === "stopped") return "passing";
+      this.#deps.log.info(error.message);
+      this.reading.set(undefined);
+      this.state.set({ kind: "stopped" });
+      return "passing";
+    }
     // The system's keyring may be locked.
     const used = await findServiceInUse(this.#deps).catch(() => undefined);
     if (signal.aborted) return "final";

@@ -25,6 +25,8 @@ export type SessionState =
       /** Whether it is retried without the person. */
       readonly retried: boolean;
     }
+  /** A person has stopped this machine's own service: it isn't started before a person asks. */
+  | { readonly kind: "stopped" }
   /** This machine's own service can't serve this window. */
   | { readonly kind: "not-supported"; readonly problem: string };
 

@@ -49,7 +49,7 @@ export async function chooseStart(
     await showUntrusted(deps);
     return undefined;
   }
-  const client = await deps.session.connect(deps.signal);
+  const client = await deps.session.connect(deps.signal, "asked");
   const folders = request.kind === "file" ? [folderOf(request.path)] : deps.folders();
   const projects = await registeredProjects(client, folders, deps);
   const entries = await pipelinesToChoose(request, client, projects, deps);

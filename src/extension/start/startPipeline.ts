@@ -65,7 +65,7 @@ export async function startPipeline(chosen: ChosenStart, deps: StartPipelineDeps
     // The same start is being requested, as by the first click of a double click.
     if (asking === undefined) return;
     // For each attempt, since the service may have moved or the settings changed.
-    const client = await deps.session.connect(deps.signal);
+    const client = await deps.session.connect(deps.signal, "asked");
     const reconnect = reconnectTo(deps);
     const attempt = await attemptStart(chosen, client, reconnect, deps);
     switch (attempt.kind) {

@@ -43,6 +43,8 @@ function actionsFor(facts: StatusFacts): StatusAction[] {
       return state.retried
         ? [all.tryAgain, all.showLog, all.chooseKey, all.settings]
         : [all.settings, all.chooseKey, all.showLog];
+    case "stopped":
+      return [all.startService, all.run, all.chooseKey, all.showLog];
     case "not-supported":
       return [all.settings, all.chooseKey, all.showLog];
     case "live":
@@ -98,6 +100,7 @@ function allActions() {
     cancelRetry: entry("clock", t("Cancel Retry…"), "pipelineRuns.cancelRetry"),
     showRuns: entry("list-unordered", t("Show Runs"), "pipelineRuns.runs.focus"),
     openInBrowser: entry("link-external", t("Open in Browser"), "pipelineRuns.openInBrowser"),
+    startService: entry("debug-start", t("Start This Machine's Service"), "pipelineRuns.startService"),
     tryAgain: entry("refresh", t("Refresh"), "pipelineRuns.refresh"),
     chooseKey: entry("organization", t("Choose API Key…"), "pipelineRuns.chooseKey", false),
     setKey: entry("key", t("Set API Key…"), "pipelineRuns.setApiKey"),

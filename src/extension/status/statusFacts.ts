@@ -90,6 +90,8 @@ function presentNow({
             background: "warning",
           }
         : { icon: "warning", text: t("Pipeline Runs: base URL can't be used"), background: "warning" };
+    case "stopped":
+      return { icon: "debug-pause", text: t("Pipeline Runs: service stopped"), background: undefined };
     case "not-supported":
       return { icon: "warning", text: t("Pipeline Runs: not for this workspace"), background: "warning" };
     case "live": {

@@ -50,6 +50,9 @@ export function writeTooltip(
         words(t("Retrying automatically."), into);
       }
       break;
+    case "stopped":
+      words(t("This machine's own service was stopped. A run starts it again."), into);
+      break;
     case "not-supported":
       words(state.problem, into);
       break;

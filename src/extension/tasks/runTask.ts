@@ -83,7 +83,7 @@ async function run(
   const asked = readStart(definition);
   const stop = new AbortController();
   const interrupted = AbortSignal.any([io.interrupted, stop.signal]);
-  const client = await session.connect(interrupted);
+  const client = await session.connect(interrupted, "asked");
   const found = await projectOfTask(asked, folder, deps.folders());
   const known = found && (await deps.projectNames.register(client, found));
   const { name: project = asked.project, root } = known ?? {};

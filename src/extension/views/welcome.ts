@@ -9,6 +9,7 @@ export type RunsWelcome =
   | "no-key"
   | "key-refused"
   | "out-of-reach"
+  | "stopped"
   | "settings"
   | "list-failed"
   | "not-listed"
@@ -33,6 +34,8 @@ export function runsWelcome(session: SessionState, runs: RunListState, files: Wi
       return session.refused ? "key-refused" : "no-key";
     case "out-of-reach":
       return session.retried ? "out-of-reach" : "settings";
+    case "stopped":
+      return "stopped";
     case "not-supported":
       return "virtual";
     case "live":

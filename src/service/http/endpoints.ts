@@ -30,6 +30,7 @@ import {
   errorBodySchema,
   handOverReplySchema,
   healthSchema,
+  serviceStateSchema,
   signInLinkSchema,
   snapshotSchema,
 } from "../../contract/service.ts";
@@ -132,6 +133,7 @@ function requireAccess(access: Access, caller: Caller): void {
 export const schemas = {
   Health: healthSchema,
   HandOverReply: handOverReplySchema,
+  ServiceState: serviceStateSchema,
   RunnerRequest: runnerRequestSchema,
   Runner: runnerReplySchema,
   WorkRequest: workRequestSchema,

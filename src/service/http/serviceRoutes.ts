@@ -1,5 +1,8 @@
+import type { Context } from "hono";
 import { PipelineError } from "../../contract/errors.ts";
+import type { ServiceState } from "../../contract/service.ts";
 import type { HandOver } from "../lifecycle/handOver.ts";
+import type { SignedIn } from "./authenticate.ts";
 import type { Endpoints } from "./endpoints.ts";
 import { HttpProblem, reply } from "./reply.ts";
 
@@ -16,11 +19,14 @@ export interface ServiceRouteDeps {
 
 export interface MachineDeps {
   readonly handOver: HandOver;
+  readonly state: () => Promise<ServiceState>;
+  /** Ends the service in order. Resolves with the state as it was, once its runs have ended. */
+  readonly stop: () => Promise<ServiceState>;
   /** The id of the key that this machine's own faces use. */
   readonly keyId: string;
 }
 
-/** Whether the service lives, what it can do, and its hand-over to a newer one. */
+/** Whether the service lives, what it can do, and how it ends. */
 export function serviceRoutes(endpoints: Endpoints, deps: ServiceRouteDeps): void {
   endpoints.add(
     {
@@ -69,16 +75,52 @@ export function serviceRoutes(endpoints: Endpoints, deps: ServiceRouteDeps): voi
       reply: { description: "When it leaves.", json: "HandOverReply" },
     },
     (context) => {
-      if (context.get("caller").keyId !== machine.keyId) {
-        throw new PipelineError(
-          "forbidden",
-          "Only this machine's editor and terminal can ask the service to leave.",
-          {
-            next: "End it where it was started.",
-          },
-        );
-      }
+      requireMachine(context, machine);
       return reply({ leaving: machine.handOver.request() });
     },
+  );
+  endpoints.add(
+    {
+      method: "get",
+      path: "/api/service",
+      group: "service",
+      summary: "What this machine's service does now, in all orgs",
+      description: "Any other key is `forbidden`.",
+      access: "this machine",
+      reply: {
+        description: "Since when it runs, its active runs, and how many start requests wait.",
+        json: "ServiceState",
+      },
+    },
+    async (context) => {
+      requireMachine(context, machine);
+      return reply(await machine.state());
+    },
+  );
+  endpoints.add(
+    {
+      method: "post",
+      path: "/api/service/stop",
+      group: "service",
+      summary:
+        "Ends this machine's service: its active runs are cancelled, and waiting start requests turned away",
+      description: "Takes no body. Any other key is `forbidden`. It is answered once the runs have ended.",
+      access: "this machine",
+      reply: { description: "What was active and waited, and so was ended.", json: "ServiceState" },
+    },
+    async (context) => {
+      requireMachine(context, machine);
+      return reply(await machine.stop());
+    },
+  );
+}
+
+/** @throws PipelineError `forbidden` for any key but that of this machine's own faces. */
+function requireMachine(context: Context<SignedIn>, { keyId }: MachineDeps): void {
+  if (context.get("caller").keyId === keyId) return;
+  throw new PipelineError(
+    "forbidden",
+    "Only this machine's editor and terminal can look at the service itself or end it.",
+    { next: "End it where it was started." },
   );
 }

@@ -1,6 +1,7 @@
 import { type Selectable, sql } from "kysely";
 import { cancelledBy, type RunStep, type ServedRun, type ServedRunList } from "../../contract/run.ts";
 import type { RunStatus } from "../../contract/runStatus.ts";
+import type { ServiceState } from "../../contract/service.ts";
 import { countDayUse, type DayUse } from "../../text/dayUse.ts";
 import { type Caller, keyName } from "./keys.ts";
 import { touchRun } from "./runChanges.ts";
@@ -60,6 +61,16 @@ export async function listRuns(db: Database, orgId: string, query: RunQuery): Pr
     runs: page.map(asRun),
     ...(found.length > page.length && last !== undefined ? { next: last.id } : {}),
   };
+}
+
+/** The runs of these ids, of whatever org, the oldest first; those that aren't committed yet are left out. */
+export function readActive(db: Database, ids: ReadonlySet<string>): Promise<ServiceState["runs"]> {
+  return db
+    .selectFrom("runs")
+    .select(["id as runId", "pipeline", "project", "status"])
+    .where("id", "in", [...ids])
+    .orderBy("id")
+    .execute();
 }
 
 /** More names than a person looks through. */

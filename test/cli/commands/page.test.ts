@@ -3,6 +3,7 @@ import { chmod, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { itOn } from "../../itOn.ts";
+import { programPipeline } from "../../service/startedService.ts";
 import { type Toolbox, toolbox } from "../toolbox.ts";
 
 describe("pipeline page", () => {
@@ -37,6 +38,38 @@ describe("pipeline page", () => {
       /Free tier: 0 of 50 runs used today\. The count starts again at 00:00 UTC\./,
     );
     assert.equal((await use()).status, 401);
+  });
+
+  it("opens at a run, whose page has links to what it kept, and tells of one that isn't there", async () => {
+    const link = async (line: string[]) => new URL(JSON.parse((await box.run(line)).stdout).url);
+    const keep = `require('node:fs').writeFileSync('kept.txt', 'lamps')`;
+    await box.write("keeps", `${programPipeline(keep)}    keep: [kept.txt]\n`);
+    const [run] = JSON.parse((await box.run(["run", "keeps", "--json"])).stdout).runs;
+    const shown = await box.call(["runs", "show", run["run-id"]]);
+    assert.doesNotMatch(shown.stdout, /http:|x-api-key/);
+    const [, command] = /`pipeline (page \S+)` prints a link/.exec(shown.stdout) ?? [];
+    assert(command !== undefined, shown.stdout);
+
+    const { origin, searchParams } = await link([...command.split(" "), "--json"]);
+    const signedIn = await fetch(`${origin}/app/sign-in`, {
+      method: "POST",
+      headers: { origin },
+      body: searchParams,
+      redirect: "manual",
+    });
+    assert.equal(signedIn.headers.get("location"), `/app/runs/${run["run-id"]}`);
+    const cookie = signedIn.headers.getSetCookie()[0]?.split(";", 1)[0] ?? "";
+    const page = await (
+      await fetch(new URL(`/app/runs/${run["run-id"]}`, origin), { headers: { cookie } })
+    ).text();
+    const [, address] = /href="([^"]*artifacts[^"]*)"/.exec(page) ?? [];
+    assert.equal(
+      await (await fetch(new URL(address ?? "", origin), { headers: { cookie } })).text(),
+      "lamps",
+    );
+
+    const missing = await box.call(["page", "run_of_nobody"]);
+    assert.deepEqual([missing.exitCode, missing.stdout], [2, ""]);
   });
 
   it("serves the style and the script that it was built with", async () => {

@@ -28,6 +28,7 @@ export async function agentAt(
     unread: never,
     runnerPath: "",
     pageFolder: "",
+    servicePath: "",
     connect: async () => client,
   };
   const options = { isReadOnly: false, project: "lamps", maxRuns: undefined, reserve: 0, ...limits };

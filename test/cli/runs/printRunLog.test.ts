@@ -48,6 +48,7 @@ describe("the printing of a run's log", () => {
       unread: never,
       runnerPath: "",
       pageFolder: "",
+      servicePath: "",
       connect: async () => service.client(systemClock),
     };
     await assert.rejects(printRunLog(tool, "run_1", options), /no room left/);

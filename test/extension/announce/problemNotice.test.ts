@@ -3,6 +3,7 @@ import { PipelineError } from "../../../src/contract/errors.ts";
 import { showProblem } from "../../../src/extension/announce/problemNotice.ts";
 import { inOneLine } from "../../../src/extension/window/plainWindow.ts";
 import type { FilePosition } from "../../../src/extension/window/workspace.ts";
+import { ServiceStopped } from "../../../src/machine/stoppedFile.ts";
 
 const problem = (line: number) => `pipelines/a b.yaml:${line}:5: there is no resource \`x\``;
 
@@ -47,6 +48,26 @@ describe("a notification of what went wrong", () => {
       onKeyRefused: async () => void told.push("noted"),
     });
     assert.deepEqual(told, ["noted", "The key is not accepted. Set a key that this service accepts."]);
+  });
+
+  it("offers to start this machine's service where a person has stopped it", async () => {
+    const told: unknown[] = [];
+    await showProblem(new ServiceStopped(), {
+      window: {
+        showErrorMessage: async (text: string, button: unknown) => {
+          told.push(text, button);
+          return button as never;
+        },
+      },
+      executeCommand: async (command) => void told.push(command),
+      openPosition: async () => assert.fail("there is no file"),
+      onKeyRefused: async () => assert.fail("no key was refused"),
+    });
+    assert.deepEqual(told, [
+      "This machine's own service was stopped. A run starts it again.",
+      "Start",
+      "pipelineRuns.startService",
+    ]);
   });
 
   it("has a file's only problem, and any other text, as it is", () => {

@@ -6,6 +6,7 @@ import { Session, type SessionDeps } from "../../../src/extension/session/sessio
 import type { SessionState } from "../../../src/extension/session/sessionState.ts";
 import type { ObservableValue } from "../../../src/extension/window/observable.ts";
 import { systemClock } from "../../../src/machine/clock.ts";
+import { ServiceStopped } from "../../../src/machine/stoppedFile.ts";
 import { LoopbackService, orgOnWire, sendError, sendJson } from "../../client/loopbackService.ts";
 import { FakeClock } from "../../clock/fakeClock.ts";
 import { programPipeline, started, startedService, untilCancelled } from "../../service/startedService.ts";
@@ -188,6 +189,47 @@ describe("the window's connection to its service", () => {
     assert.equal(clock.alarms, 0);
     assert.equal(tried, 1);
     assert.equal(session.state.value.kind, "not-supported");
+  });
+
+  it("leaves this machine's service stopped where a person has stopped it, until one asks in some window", async () => {
+    await using service = await startedService();
+    const { client } = await service.member();
+    const clock = new FakeClock();
+    let isThere = false;
+    const asked: string[] = [];
+    const infos: string[] = [];
+    const inWindow = () =>
+      sessionWith({
+        clock,
+        log: { info: (line) => void infos.push(line), warn: (line) => assert.fail(line) },
+        embedded: async (_, start) => {
+          if (start === "asked") asked.push(start);
+          isThere ||= start === "asked";
+          if (!isThere) throw new ServiceStopped();
+          return { baseUrl: client.baseUrl, apiKey: client.apiKey };
+        },
+      });
+    using one = inWindow();
+    using other = inWindow();
+    for (const session of [one, other]) {
+      session.watch();
+      await reaching(session.state, "stopped");
+      await assert.rejects(session.connect(never), ServiceStopped);
+    }
+    for (let look = 0; look < 20; look++) {
+      clock.advance(2_000);
+      for (let tick = 0; tick < 10; tick++) await turn();
+    }
+    assert.deepEqual([one.state.value.kind, other.state.value.kind, asked], ["stopped", "stopped", []]);
+    assert.equal(infos.length, 2);
+
+    await one.connect(never, "asked");
+    await reaching(one.state, "live");
+    assert.equal(other.state.value.kind, "stopped");
+    const live = reaching(other.state, "live");
+    clock.advance(2_000);
+    await live;
+    assert.deepEqual(asked, ["asked"]);
   });
 
   it("begins anew with new settings, and lets everything go when disposed", async () => {

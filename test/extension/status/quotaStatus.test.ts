@@ -72,6 +72,7 @@ describe("the status-bar item", () => {
       of({ kind: "out-of-reach", problem: "Away.", retried: true }),
       `Pipeline Runs: service can't be reached · ${deferred}`,
     );
+    assert.equal(of({ kind: "stopped" }), `Pipeline Runs: service stopped · ${deferred}`);
     const nextDay = present({ state: live(50), reading: undefined, waits: [], deferred, now: noon });
     assert.equal(nextDay?.text, `Pipeline Runs: loading the new day · ${deferred}`);
   });
@@ -86,6 +87,7 @@ describe("the status-bar item", () => {
   it("shows no number when none is known, or only another day's", () => {
     const states: SessionState[] = [
       { kind: "connecting" },
+      { kind: "stopped" },
       { kind: "no-key", origin: "https://cloud.example", refused: false },
       { kind: "no-key", origin: "https://cloud.example", refused: true },
       { kind: "out-of-reach", problem: "The service can't be reached.", retried: true },

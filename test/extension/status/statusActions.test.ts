@@ -49,6 +49,7 @@ describe("the menu of the status bar", () => {
       first({ kind: "out-of-reach", problem: "It is none.", retried: false }),
       "workbench.action.openSettings",
     );
+    assert.equal(first({ kind: "stopped" }), "startService");
     assert.equal(first({ kind: "idle" }), "run");
   });
 

@@ -27,6 +27,7 @@ describe("the welcome of an empty view", () => {
     assert.equal(of({ kind: "no-key", origin: "https://a.example", refused: true }), "key-refused");
     assert.equal(of({ kind: "out-of-reach", problem: "away", retried: true }), "out-of-reach");
     assert.equal(of({ kind: "out-of-reach", problem: "no URL", retried: false }), "settings");
+    assert.equal(of({ kind: "stopped" }), "stopped");
     assert.equal(of({ kind: "not-supported", problem: "elsewhere" }), "virtual");
   });
 
@@ -59,6 +60,7 @@ describe("the welcome of an empty view", () => {
       "no-key",
       "key-refused",
       "out-of-reach",
+      "stopped",
       "settings",
       "list-failed",
       "not-listed",

@@ -217,6 +217,30 @@ describe("VS Code, with this machine's own service", () => {
       await at.window.quickInput.pick("Cancel My Runs");
       await at.window.notifications.toast(/^long: cancelled\.$/);
     });
+
+    it("say that the service was stopped, leave it so, and start it by a click's menu, the view's button or a notification", async () => {
+      const { quickInput, statusBar } = at.window;
+      const status = () => at.tool.call(["service", "status", "--json"]);
+      for (const start of ["click", "view", "notification"] as const) {
+        await at.tool.call(["service", "stop"]);
+        await statusBar.waitForText(quota, /^\s*Pipeline Runs: service stopped\s*$/);
+        await runs.waitForWelcome("This machine's own service was stopped. A run starts it again.");
+        if (start === "click") {
+          await statusBar.click(quota);
+          await quickInput.pick("Start This Machine's Service");
+        } else if (start === "view") {
+          await at.window.page.getByRole("button", { name: "Start", exact: true }).click();
+        } else {
+          // A command that only looks doesn't start it.
+          await quickInput.runCommand("Pipeline Runs: Who Holds the Slot");
+          const toast = await at.window.notifications.toast(/^This machine's own service was stopped\./);
+          assert.equal((await status()).exitCode, 4);
+          await toast.press("Start");
+        }
+        await statusBar.waitForText(quota, /of 50 runs used today/);
+        assert.equal((await status()).exitCode, 0);
+      }
+    });
   });
 
   describe("the log of a run", () => {

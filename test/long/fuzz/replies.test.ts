@@ -165,6 +165,8 @@ const calls: readonly ((client: ServiceClient, signal: AbortSignal) => Promise<u
   (client, signal) => client.putProject("lamps", "/lamps", signal),
   (client, signal) => client.signInLink(signal),
   (client, signal) => client.handOver(signal, 1),
+  (client, signal) => client.serviceState(signal),
+  (client, signal) => client.stopService(signal),
   (client, signal) => client.health(signal),
   (client, signal) => client.start({ pipeline: "nightly" }, { waitSeconds: 0, idempotencyKey: "k" }, signal),
 ];

@@ -1,0 +1,212 @@
+import { lstat, readdir } from "node:fs/promises";
+import module from "node:module";
+import { dirname, join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { type Ended, restartEmbedded, stopEmbedded } from "../../client/embedded/endEmbedded.ts";
+import { type Embedded, findEmbedded } from "../../client/embedded/findEmbedded.ts";
+import { Logins } from "../../client/logins/logins.ts";
+import { environmentFetch } from "../../client/service/environmentFetch.ts";
+import { AbsentEndpoint } from "../../client/service/replyErrors.ts";
+import { errorTypes, exitCodes, PipelineError } from "../../contract/errors.ts";
+import type { ServiceState } from "../../contract/service.ts";
+import { connectionFile, readConnection } from "../../machine/connectionFile.ts";
+import { serviceLogFile } from "../../machine/dataFolder.ts";
+import { isStopped } from "../../machine/stoppedFile.ts";
+import { rowsFor } from "../output/table.ts";
+import { ago } from "../runs/listRuns.ts";
+import { sizeText } from "../runs/showRun.ts";
+import { loadService, type Tool } from "../tool.ts";
+
+/** The data folder that a command is about, and what has named it. */
+export interface DataFolder {
+  readonly folder: string;
+  readonly because: "--data-dir" | "PIPELINE_DATA_DIR" | "default";
+}
+
+/**
+ * `pipeline service status`: what this machine's own service is and does. Starts none.
+ * @returns the exit code: 0 if it runs, else that of a service that is out of reach.
+ */
+export async function showStatus(tool: Tool, { folder }: DataFolder): Promise<number> {
+  const [found, bytes, written] = await Promise.all([
+    findEmbedded(findDeps(tool, folder), tool.interrupted),
+    sizeOf(folder),
+    readConnection(folder),
+  ]);
+  const stopped = isStopped(folder);
+  if (found === undefined) {
+    const facts = { running: false, stopped, dataFolder: folder, bytes };
+    const what = stopped
+      ? "stopped: it starts again with `pipeline run` or `pipeline service restart`"
+      : "not running: it starts when something needs it";
+    const rows = [
+      [
+        "service",
+        written === undefined ? what : `does not answer: process ${written.pid} was killed, or hangs`,
+      ],
+      ["data", dataText(folder, bytes)],
+    ];
+    tool.output.result("service status", facts, rowsFor(tool.output.out, rows));
+    return errorTypes["out-of-reach"].exitCode;
+  }
+  const { url, pid, version } = found.connection;
+  const state = await stateOf(found, tool.interrupted);
+  const rows = [
+    ["service", "running"],
+    ["address", url],
+    ["process", String(pid)],
+    ...(version === undefined ? [] : [["version", version]]),
+    ...(state === undefined ? [] : stateRows(state, found.client.clock.now())),
+    ["data", dataText(folder, bytes)],
+  ];
+  const facts = { running: true, stopped: false, url, pid, version, ...state, dataFolder: folder, bytes };
+  tool.output.result("service status", facts, rowsFor(tool.output.out, rows));
+  return exitCodes.done;
+}
+
+/** Undefined for an older service, which doesn't say. */
+async function stateOf({ client }: Embedded, signal: AbortSignal): Promise<ServiceState | undefined> {
+  try {
+    return await client.serviceState(signal);
+  } catch (error) {
+    if (error instanceof AbsentEndpoint) return undefined;
+    throw error;
+  }
+}
+
+function stateRows({ startedAt, runs, waiting }: ServiceState, now: number): string[][] {
+  return [
+    ["since", `${startedAt} (${ago(startedAt, now)})`],
+    ...(runs.length === 0 ? [["active", "no run"]] : runs.map((run) => ["active", runText(run)])),
+    ["waiting", waiting === 0 ? "no start" : counted(waiting, "start")],
+  ];
+}
+
+function runText({ runId, pipeline, project }: ServiceState["runs"][number]): string {
+  return `${pipeline} of ${project} (${runId})`;
+}
+
+function counted(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? "" : "s"}`;
+}
+
+function dataText(folder: string, bytes: number): string {
+  return `${folder} (${sizeText(bytes)})`;
+}
+
+/** The bytes of the files in a folder and below; links are not followed. 0 where there is none. */
+async function sizeOf(folder: string): Promise<number> {
+  const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
+  const sizes = await Promise.all(
+    entries.map((entry) => {
+      const path = join(folder, entry.name);
+      if (entry.isDirectory()) return sizeOf(path);
+      // It may have been removed meanwhile.
+      return lstat(path).then(
+        ({ size }) => size,
+        () => 0,
+      );
+    }),
+  );
+  return sizes.reduce((sum, size) => sum + size, 0);
+}
+
+/** `pipeline service where`: the files and folders of this machine's own service and of the tool. Starts none. */
+export async function showWhere(tool: Tool, { folder, because }: DataFolder): Promise<number> {
+  // Node.js has a folder for each of its versions in it. Not asked of `compiledFolder`, which would part the tool's small entry.
+  const compiled = module.getCompileCacheDir();
+  const facts = {
+    dataFolder: folder,
+    because,
+    database: join(folder, "runs.db"),
+    runs: join(folder, "runs"),
+    serviceLog: serviceLogFile(folder),
+    connection: connectionFile(folder),
+    logins: new Logins(tool.env).folder,
+    ...(compiled === undefined ? {} : { cache: dirname(compiled) }),
+  };
+  const by =
+    because === "default"
+      ? "the system's folder; PIPELINE_DATA_DIR or --data-dir names another"
+      : `named by ${because}`;
+  const rows = [
+    ["data folder", facts.dataFolder, by],
+    ["database", facts.database, "orgs, keys, runs and their steps"],
+    ["runs", facts.runs, "the log and the artifacts of each run"],
+    ["service log", facts.serviceLog, "of a service that a window or the tool has started"],
+    ["connection", facts.connection, "how windows and tools find it while it runs"],
+    ["logins", facts.logins, "keys for other services; PIPELINE_CONFIG_DIR names another"],
+    ...(facts.cache === undefined
+      ? []
+      : [["cache", facts.cache, "compiled code; PIPELINE_CACHE_DIR names another"]]),
+  ];
+  tool.output.result("service where", facts, rowsFor(tool.output.out, rows));
+  return exitCodes.done;
+}
+
+/** `pipeline service stop`: ends the runs and the service, which nobody starts again before a person asks. */
+export async function stopService(tool: Tool, { folder }: DataFolder): Promise<number> {
+  const { output, interrupted } = tool;
+  output.passing("Ending the active runs.");
+  const ended = await stopEmbedded(findDeps(tool, folder), interrupted);
+  await leftFolder(folder, interrupted);
+  const { pid } = ended?.was.connection ?? {};
+  const { runs = [], waiting = 0 } = ended?.state ?? {};
+  const text = ended === undefined ? "It was not running." : `Stopped: process ${pid}.`;
+  output.result("service stop", { stopped: true, pid, runs, waiting, dataFolder: folder }, text);
+  noteEnded(tool, ended, "Turned away");
+  output.note("`pipeline run`, `pipeline service restart` or Start in a window starts it again.");
+  return exitCodes.done;
+}
+
+/** `pipeline service restart`: ends the runs and the service, and starts it, also where none runs. */
+export async function restartService(tool: Tool, { folder }: DataFolder): Promise<number> {
+  const { output, interrupted, env, servicePath } = tool;
+  output.passing("Ending the active runs.");
+  const deps = { ...findDeps(tool, folder), env, execPath: process.execPath, servicePath };
+  const { ended, now } = await restartEmbedded(deps, interrupted);
+  const { url, pid, version } = now.connection;
+  const { runs = [], waiting = 0 } = ended?.state ?? {};
+  const facts = { url, pid, version, runs, waiting, dataFolder: folder };
+  const how = ended === undefined ? "Started" : "Restarted";
+  output.result("service restart", facts, `${how}: process ${pid} at ${url}.`);
+  noteEnded(tool, ended, "Still waiting");
+  return exitCodes.done;
+}
+
+function noteEnded({ output }: Tool, ended: Ended | undefined, waiters: string): void {
+  if (ended === undefined) return;
+  const { runs, waiting } = ended.state;
+  for (const run of runs) output.note(`Cancelled: ${runText(run)}`);
+  if (waiting > 0) output.note(`${waiters}: ${counted(waiting, "start")}`);
+}
+
+function findDeps({ env }: Tool, folder: string) {
+  return { folder, fetch: environmentFetch(new URL("http://127.0.0.1/"), env) };
+}
+
+/** In milliseconds: how long a service without active runs may take to leave its folder, and how often that is looked at. */
+const leaving = { longest: 10_000, pause: 20 } as const;
+
+/** Resolves once no service holds the folder. @throws PipelineError `out-of-reach` for one that doesn't leave it. */
+async function leftFolder(folder: string, signal: AbortSignal): Promise<void> {
+  const { lockFolder } = await loadService(() => import("../../service/lifecycle/folderLock.ts"));
+  const deadline = performance.now() + leaving.longest;
+  for (;;) {
+    const lock = lockFolder(folder, () => {});
+    lock?.[Symbol.dispose]();
+    if (lock !== undefined) return;
+    if (performance.now() >= deadline) throw await stillThere(folder);
+    await pause(leaving.pause, undefined, { signal });
+  }
+}
+
+async function stillThere(folder: string): Promise<PipelineError> {
+  const holder = await readConnection(folder);
+  const named = holder === undefined ? "" : ` (process ${holder.pid})`;
+  return new PipelineError(
+    "out-of-reach",
+    `A service${named} still holds the folder ${folder}, and does not answer.`,
+    { next: "End that process; its runs end with it, and no window starts it again before you ask." },
+  );
+}

@@ -1,0 +1,44 @@
+import type { ServiceState } from "../../contract/service.ts";
+import { prepareDataFolder } from "../../machine/dataFolder.ts";
+import { setStopped } from "../../machine/stoppedFile.ts";
+import { type Embedded, type FindDeps, findEmbedded } from "./findEmbedded.ts";
+import type { ConnectDeps } from "./serviceProcess.ts";
+import { startEmbedded } from "./startEmbedded.ts";
+
+/** A service that was ended, and what it was doing. */
+export interface Ended {
+  readonly was: Embedded;
+  readonly state: ServiceState;
+}
+
+/**
+ * Ends the embedded service in order, and keeps faces from starting it until a person asks, also where none runs.
+ *
+ * @returns once its runs have ended; a moment later it leaves its folder. Undefined when none runs.
+ * @throws PipelineError as `ServiceClient.stopService` and `prepareDataFolder`; the signal's reason.
+ */
+export async function stopEmbedded(deps: FindDeps, signal: AbortSignal): Promise<Ended | undefined> {
+  await prepareDataFolder(deps.folder, "refused");
+  // First: a face that misses the service must not start it.
+  await setStopped(deps.folder, true);
+  return end(deps, signal);
+}
+
+/**
+ * Ends the embedded service as {@link stopEmbedded}, and starts it again; also where none runs. Faces that wait or follow find
+ * the new one.
+ *
+ * @throws as `stopEmbedded` and `connectEmbedded`.
+ */
+export async function restartEmbedded(
+  deps: ConnectDeps,
+  signal: AbortSignal,
+): Promise<{ readonly ended: Ended | undefined; readonly now: Embedded }> {
+  const ended = await end(deps, signal);
+  return { ended, now: await startEmbedded(deps, ended?.was.connection, signal) };
+}
+
+async function end(deps: FindDeps, signal: AbortSignal): Promise<Ended | undefined> {
+  const was = await findEmbedded(deps, signal);
+  return was && { was, state: await was.client.stopService(signal) };
+}

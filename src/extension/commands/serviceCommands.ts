@@ -1,0 +1,51 @@
+import { t } from "@vscode/l10n";
+import type { window as vscodeWindow } from "vscode";
+import { connectEmbedded } from "../../client/embedded/connectEmbedded.ts";
+import { restartEmbedded, stopEmbedded } from "../../client/embedded/endEmbedded.ts";
+import type { ConnectDeps } from "../../client/embedded/serviceProcess.ts";
+import type { Session } from "../session/session.ts";
+
+export interface MachineServiceDeps {
+  readonly session: Pick<Session, "state" | "isOwn" | "restart">;
+  /** This machine's own service, whichever one the window uses. */
+  readonly ownService: () => ConnectDeps;
+  readonly window: Pick<typeof vscodeWindow, "showWarningMessage">;
+  readonly signal: AbortSignal;
+}
+
+/** “Start This Machine's Service”: also where a person has stopped it. @throws as `connectEmbedded`. */
+export async function startService({ session, ownService, signal }: MachineServiceDeps): Promise<void> {
+  await connectEmbedded({ ...ownService(), start: "asked" }, signal);
+  session.restart();
+}
+
+/**
+ * “Stop This Machine's Service”: cancels its runs, after a question, and keeps every window from starting it again before a
+ * person asks. @throws as `stopEmbedded`.
+ */
+export async function stopService(deps: MachineServiceDeps): Promise<void> {
+  const { session, ownService, signal } = deps;
+  if (!(await mayEndRuns(t("Stop"), deps))) return;
+  await stopEmbedded(ownService(), signal);
+  session.restart();
+}
+
+/** “Restart This Machine's Service”: cancels its runs, after a question; waiting starts go on. @throws as `restartEmbedded`. */
+export async function restartService(deps: MachineServiceDeps): Promise<void> {
+  const { session, ownService, signal } = deps;
+  if (!(await mayEndRuns(t("Restart"), deps))) return;
+  await restartEmbedded(ownService(), signal);
+  session.restart();
+}
+
+/** Asks the person where the window knows of active runs there. */
+async function mayEndRuns(button: string, { session, window }: MachineServiceDeps): Promise<boolean> {
+  const { value } = session.state;
+  const active = value.kind === "live" && session.isOwn ? (value.activeRuns ?? []).length : 0;
+  if (active === 0) return true;
+  const question =
+    active === 1
+      ? t("An active run of this machine's service will be cancelled.")
+      : t("{0} active runs of this machine's service will be cancelled.", active);
+  return (await window.showWarningMessage(question, { modal: true }, button)) === button;
+}

@@ -1,0 +1,53 @@
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { mkdir } from "node:fs/promises";
+import { connectEmbedded } from "../../../src/client/embedded/connectEmbedded.ts";
+import { stopEmbedded } from "../../../src/client/embedded/endEmbedded.ts";
+import { findEmbedded } from "../../../src/client/embedded/findEmbedded.ts";
+import { isStopped, ServiceStopped, setStopped } from "../../../src/machine/stoppedFile.ts";
+import { startedService } from "../../service/startedService.ts";
+import { StandIn } from "./standIn.ts";
+
+const never = new AbortController().signal;
+
+describe("an embedded service that a person has stopped", () => {
+  it("is started by nobody who only needs it, and by who asks", async () => {
+    await using standIn = await StandIn.make();
+    await mkdir(standIn.folder, { recursive: true });
+    await setStopped(standIn.folder, true);
+    await assert.rejects(connectEmbedded(standIn.deps(), never), ServiceStopped);
+    await assert.rejects(connectEmbedded(standIn.deps({ start: "needed" }), never), {
+      type: "out-of-reach",
+      next: /pipeline run/,
+    });
+    assert.deepEqual(standIn.pids, []);
+    const { connection } = await connectEmbedded(standIn.deps({ start: "asked" }), never);
+    assert.equal(connection.pid, standIn.pids[0]);
+  });
+
+  it("is used by everyone while it answers, whatever the file says", async () => {
+    await using standIn = await StandIn.make();
+    const first = await connectEmbedded(standIn.deps(), never);
+    await setStopped(standIn.folder, true);
+    const second = await connectEmbedded(standIn.deps(), never);
+    assert.equal(second.connection.instance, first.connection.instance);
+    assert.equal(standIn.pids.length, 1);
+  });
+
+  it("leaves when it is asked to, and is marked before that", async () => {
+    await using service = await startedService();
+    const found = await findEmbedded({ folder: service.data }, never);
+    const ended = await stopEmbedded({ folder: service.data }, never);
+    assert.equal(ended?.was.connection.instance, found?.connection.instance);
+    assert.deepEqual(ended?.state.runs, []);
+    await service.stop();
+    assert(isStopped(service.data));
+  });
+
+  it("stays away also where none ran, or has ever run", async () => {
+    await using standIn = await StandIn.make();
+    assert.equal(existsSync(standIn.folder), false);
+    assert.equal(await stopEmbedded(standIn.deps(), never), undefined);
+    await assert.rejects(connectEmbedded(standIn.deps(), never), ServiceStopped);
+  });
+});

@@ -1,0 +1,90 @@
+import assert from "node:assert/strict";
+import { mkdir } from "node:fs/promises";
+import type { window as vscodeWindow } from "vscode";
+import {
+  type MachineServiceDeps,
+  restartService,
+  startService,
+  stopService,
+} from "../../../src/extension/commands/serviceCommands.ts";
+import type { SessionState } from "../../../src/extension/session/sessionState.ts";
+import { ObservableValue } from "../../../src/extension/window/observable.ts";
+import { readConnection } from "../../../src/machine/connectionFile.ts";
+import { isStopped, setStopped } from "../../../src/machine/stoppedFile.ts";
+import { StandIn } from "../../client/embedded/standIn.ts";
+import { startedService } from "../../service/startedService.ts";
+import { live, run } from "../status/facts.ts";
+
+/** A window; `restarts` counts how often its session has connected anew. */
+function windowWith(
+  standIn: StandIn,
+  {
+    folder = standIn.folder,
+    state = live(1),
+    answer,
+  }: Partial<Record<"folder" | "answer", string>> & {
+    readonly state?: SessionState;
+  } = {},
+) {
+  const shown: unknown[][] = [];
+  const counted = { restarts: 0 };
+  const deps: MachineServiceDeps = {
+    session: {
+      state: new ObservableValue<SessionState>(state),
+      isOwn: true,
+      restart: () => {
+        counted.restarts += 1;
+      },
+    },
+    ownService: () => standIn.deps({ folder }),
+    window: {
+      showWarningMessage: (async (...words: unknown[]) => {
+        shown.push(words);
+        return answer;
+      }) as typeof vscodeWindow.showWarningMessage,
+    },
+    signal: new AbortController().signal,
+  };
+  return { deps, shown, counted };
+}
+
+describe("the commands on this machine's service", () => {
+  it("stop it and connect anew, so that the window shows it at once", async () => {
+    await using service = await startedService();
+    await using standIn = await StandIn.make();
+    const { deps, shown, counted } = windowWith(standIn, { folder: service.data });
+    await stopService(deps);
+    await service.stop();
+    assert.deepEqual([isStopped(service.data), counted.restarts, shown], [true, 1, []]);
+  });
+
+  it("ask before an active run is cancelled, and do nothing on another answer", async () => {
+    await using service = await startedService();
+    await using standIn = await StandIn.make();
+    const { deps, shown, counted } = windowWith(standIn, { folder: service.data, state: live(1, [run]) });
+    await stopService(deps);
+    await restartService(deps);
+    const question = "An active run of this machine's service will be cancelled.";
+    assert.deepEqual(shown, [
+      [question, { modal: true }, "Stop"],
+      [question, { modal: true }, "Restart"],
+    ]);
+    assert.equal(counted.restarts, 0);
+    assert.equal(isStopped(service.data), false);
+    assert((await readConnection(service.data)) !== undefined);
+
+    const willing = windowWith(standIn, { folder: service.data, state: live(1, [run]), answer: "Stop" });
+    await stopService(willing.deps);
+    assert.equal(isStopped(service.data), true);
+  });
+
+  it("start it where a person has stopped it", async () => {
+    await using standIn = await StandIn.make();
+    await mkdir(standIn.folder, { recursive: true });
+    await setStopped(standIn.folder, true);
+    const { deps, counted } = windowWith(standIn, { state: { kind: "stopped" } });
+    await startService(deps);
+    assert.equal((await readConnection(standIn.folder))?.pid, standIn.pids[0]);
+    assert.equal(counted.restarts, 1);
+  });
+});
