@@ -55,7 +55,7 @@ export class LinuxProcesses implements ProcessTable {
   async mark(runId: string): Promise<void> {
     const words = ["--pid", String(process.pid), `--locks=${locksOf(runId)}:`];
     // Ignored: the program isn't there, or may not set it.
-    await once(spawn("prlimit", words, { stdio: "ignore" }), "close").catch(() => {});
+    await once(spawn("prlimit", words, { stdio: "ignore", timeout: 1000 }), "close").catch(() => {});
   }
 
   scan(run: RunTraces): void {
