@@ -47,6 +47,7 @@ export async function serveRunner(deps: RunnerDeps): Promise<void> {
   };
   const job = await arriving;
   if (job === undefined) return removeCgroup();
+  if (cgroup === undefined) await deps.processes.mark?.(job.runId);
   const outbox = new Outbox((text) => void deps.output.write(text), systemClock);
   const traces = newTraces(job.runId, deps.pid, cgroup);
   using scans = scanRepeatedly(async () => {

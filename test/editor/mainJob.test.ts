@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
-import { writeFile } from "node:fs/promises";
+import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { utcDay } from "../../src/contract/day.ts";
+import { openDatabase } from "../../src/service/store/openDatabase.ts";
 import { isAlive } from "../isAlive.ts";
 import { fillDay } from "../service/fillDay.ts";
 import { type Service, startedService, writtenPid } from "../service/startedService.ts";
@@ -142,6 +144,27 @@ describe("the main job, in VS Code", () => {
     const told = (await at.window.notifications.toasts()).filter((text) => text.startsWith("hello was not"));
     assert.equal(told.length, 1);
     await used(50);
+  });
+
+  it("gives a start that was put off until 00:00 UTC the environment of the window that makes it, and stores none", async () => {
+    await start("stage");
+    await (await toast(/^stage was not started: /)).press("Retry at 00:00 UTC");
+    await status("50 of 50 runs used today · stage at 00:00 UTC");
+    const folder = at.window.dataFolder;
+    const names = await readdir(folder, { recursive: true });
+    const file = join(folder, names.find((name) => /put-off.*\.json$/.test(name)) ?? "");
+    const stored = await readFile(file, "utf8");
+    assert.doesNotMatch(stored, /the window/);
+    // Midnight comes: the runs are another day's, and the start is due.
+    await using db = await openDatabase(at.tool.data);
+    await db
+      .updateTable("runs")
+      .set({ day: utcDay(Date.now() - 86_400_000) })
+      .execute();
+    await writeFile(file, JSON.stringify({ ...JSON.parse(stored), resetAt: Date.now(), dueAt: Date.now() }));
+    await at.window.reload();
+    await at.window.statusBar.waitForMessage(/stage succeeded/);
+    await used(1);
   });
 
   it("takes a key for the service that a setting names, keeps only one that it accepts, and has it after a reload", async () => {

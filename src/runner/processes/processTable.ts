@@ -27,6 +27,8 @@ export interface ProcessTable {
    * The rest has to be killed one by one.
    */
   killAtOnce?(run: RunTraces): void;
+  /** Marks the caller, and with it all that it starts from then on, as of the run: for where there is no cgroup. */
+  mark?(runId: string): Promise<void>;
   /** Where the system has them. */
   readonly cgroups?: RunCgroups | undefined;
 }

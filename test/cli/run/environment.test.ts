@@ -1,10 +1,14 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the references that pipeline files are written with.
 import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
-import { readFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { execa } from "execa";
 import { readConnection } from "../../../src/machine/connectionFile.ts";
+import { KeySearch } from "../../security/keySearch.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
+import { Agent } from "../mcp/agent.ts";
 import { toolbox } from "../toolbox.ts";
 
 describe("a start from a terminal", () => {
@@ -57,5 +61,52 @@ describe("a start from a terminal", () => {
       await readFile(join(tool.data, "service.log"), "utf8"),
       /of-the-hook|morning|evening/,
     );
+  });
+
+  it("has its own where two terminals, an agent, a git hook and a cron job share a service, which keeps nothing of any", async () => {
+    await using tool = await toolbox();
+    // A value's part behind the dash is printed by nobody.
+    const names = ["day", "night", "agent", "hook"] as const;
+    const secret = (name: (typeof names)[number]) => `${name}-${secrets[name]}`;
+    const secrets = Object.fromEntries(names.map((name) => [name, randomBytes(32).toString("base64url")]));
+    await tool.write(
+      "who",
+      "resources: { sh: { type: cli } }\nsteps: [{ use: sh, run: 'echo \"of the ${WHO%%-*}${GIT_INDEX_FILE-}.\"' }]\n",
+    );
+    const line = ["run", "who", "--log"];
+    // One of the two waits for the other's slot.
+    const terminals = await Promise.all(
+      (["day", "night"] as const).map((name) => tool.run(line, { WHO: secret(name) })),
+    );
+
+    await using agent = await Agent.of(tool, undefined, [], { env: { WHO: secret("agent") } });
+    const { run } = (await agent.call("start_run", { pipeline: "who" })).value;
+    const agents = await tool.run(["runs", "log", run?.["run-id"] ?? "", "--follow"]);
+
+    const git = (...args: string[]) =>
+      execa("git", ["-c", "user.name=a", "-c", "user.email=a@b", ...args], at);
+    const at = { cwd: tool.project, env: { ...tool.env, WHO: secret("hook") } };
+    await git("init", "--quiet");
+    const hook = `#!/bin/sh\nexec "${process.execPath}" "${tool.path}" ${line.join(" ")}\n`;
+    await writeFile(join(tool.project, ".git/hooks/pre-commit"), hook, { mode: 0o755 });
+    const hooks = await git("commit", "--allow-empty", "-m", "any");
+
+    const env = Object.fromEntries(Object.entries(tool.env).filter(([name]) => /_DIR$/.test(name)));
+    const cron = await execa(process.execPath, [tool.path, ...line], {
+      cwd: tool.project,
+      env,
+      extendEnv: false,
+    });
+
+    const told = [...terminals, agents, hooks, cron].map(
+      ({ stdout, stderr }) => /^of the .*/m.exec(`${stderr}\n${stdout}`)?.[0],
+    );
+    assert.deepEqual(told, ["of the day.", "of the night.", "of the agent.", "of the hook.", "of the ."]);
+
+    const search = new KeySearch(secrets);
+    const { finds } = await search.inFolder(tool.data);
+    const environ = `/proc/${(await readConnection(tool.data))?.pid}/environ`;
+    if (existsSync(environ)) finds.push(...search.in(await readFile(environ), environ));
+    assert.deepEqual(finds, []);
   });
 });

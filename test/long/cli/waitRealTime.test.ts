@@ -66,13 +66,16 @@ async function waitInVain() {
   return { seconds, requests: proxy.passed };
 }
 
-/** Waits for a slot that is given up when half of the wait is over. */
+/** Waits for a slot that is given up when half of the wait is over, and keeps its own environment. */
 async function waitForAMinute() {
   await using tool = await toolbox();
   await tool.write("long", programPipeline(untilCancelled, "200s"));
-  await tool.write("hello", programPipeline(""));
-  await tool.run(["run", "long", "--detach"]);
-  const waiting = tool.spawn(["run", "hello"]);
+  await tool.write(
+    "hello",
+    'resources: { sh: { type: cli } }\nsteps: [{ use: sh, run: \'[ "$WHO" = "who waits" ]\' }]\n',
+  );
+  await tool.run(["run", "long", "--detach"], { WHO: "who holds" });
+  const waiting = tool.spawn(["run", "hello"], { WHO: "who waits" });
   await written(waiting.stderr, /still waiting; gives up in 60 s/);
   await tool.run(["runs", "cancel", "--mine"]);
   const { exitCode, stderr } = await waiting;

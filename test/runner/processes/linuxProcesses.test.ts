@@ -11,7 +11,10 @@ interface AccessibleElement {
   readonly session?: number;
   readonly birth?: number;
   readonly state?: string;
-  readonly environment?: string;
+  /** Undefined where the system doesn't show it. */
+  readonly environment?: string | undefined;
+  /** The soft limit on file locks. */
+  readonly locks?: string;
 }
 
 /** A `/proc` of a test's own. A process is its own group's and session's first unless it is told otherwise. */
@@ -25,14 +28,19 @@ class Proc {
   }
 
   async has(pid: number, told: AccessibleElement = {}): Promise<void> {
-    const { parent = 1, group = pid, session = pid, birth = 100, state = "S", environment = "" } = told;
+    const { parent = 1, group = pid, session = pid, birth = 100, state = "S", locks = "unlimited" } = told;
     const between = Array.from({ length: 15 }, () => 0).join(" ");
     await mkdir(join(this.#folder, String(pid)), { recursive: true });
     await writeFile(
       join(this.#folder, String(pid), "stat"),
       `${pid} (a b) ${state} ${parent} ${group} ${session} ${between} ${birth} 0 0\n`,
     );
-    await writeFile(join(this.#folder, String(pid), "environ"), environment);
+    const { environment } = { environment: "", ...told };
+    if (environment !== undefined) await writeFile(join(this.#folder, String(pid), "environ"), environment);
+    await writeFile(
+      join(this.#folder, String(pid), "limits"),
+      `Limit                     Soft Limit           Hard Limit           Units     \nMax file locks            ${locks.padEnd(20)} unlimited            locks     \n`,
+    );
   }
 
   async lost(pid: number): Promise<void> {
@@ -66,6 +74,13 @@ describe("the processes of a run on Linux", () => {
     await proc.has(300, { environment: "A=1\0PIPELINE_RUN_ID=run_a\0" });
     await proc.has(301, { parent: 300 });
     assert.deepEqual(await proc.processes.processesOf(run), [300, 301]);
+  });
+
+  it("are found by their limit on locks when they hide their environment", async () => {
+    const { proc, run } = await step();
+    await proc.has(300, { environment: undefined, locks: "151668334" });
+    await proc.has(301, { environment: undefined });
+    assert.deepEqual(await proc.processes.processesOf(run), [300]);
   });
 
   it("are found after they cut every tie when a glance has seen them before", async () => {

@@ -39,16 +39,27 @@ const multiplying = `
     waitpid($child, 0);
   }`;
 
+const plainRunner = fileURLToPath(new URL("plainRunner.ts", import.meta.url));
+
+/** A daemon by the book: forked twice, in a session of its own, its environment cleared, deaf, as a step's last line. */
+const daemon = (beacon: Beacon, then = ":"): string =>
+  `env -i setsid sh -c ${quoted(`${deaf}; ${holdBeacon(beacon)}; ${then}; sleep 1000`)} < /dev/null > /dev/null 2>&1 &`;
+
 /** By what a run's processes are found and ended: the system's best, and what is left where that isn't to be had. */
 const means: readonly { readonly name: string; readonly on: Means; readonly deps: LaunchChanges }[] = [
   { name: "with a cgroup", on: "cgroup", deps: { processes: processTable("linux") } },
-  { name: "without a cgroup", on: "linux", deps: { processes: new LinuxProcesses("/proc") } },
+  {
+    name: "without a cgroup",
+    on: "linux",
+    deps: { processes: new LinuxProcesses("/proc"), runnerPath: plainRunner },
+  },
   {
     name: "by ps, as on macOS",
     on: "posix",
     deps: {
       processes: new PosixProcesses({ showsEnvironment: false }),
-      runnerPath: fileURLToPath(new URL("posixRunner.ts", import.meta.url)),
+      runnerPath: plainRunner,
+      env: { ...process.env, FINDS_BY: "ps" },
     },
   },
 ];
@@ -152,9 +163,6 @@ describe("a run in a cgroup of its own", function () {
   this.timeout(60_000);
   const folder = temporaryFolder();
   const cgroups = new RunCgroups("/proc");
-  /** A daemon by the book: forked twice, in a session of its own, its environment cleared, deaf, as a step's last line. */
-  const daemon = (beacon: Beacon, then = ":"): string =>
-    `env -i setsid sh -c ${quoted(`${deaf}; ${holdBeacon(beacon)}; ${then}; sleep 1000`)} < /dev/null > /dev/null 2>&1 &`;
 
   itOn(
     "cgroup",
@@ -231,39 +239,6 @@ describe("a run in a cgroup of its own", function () {
 
   itOn(
     "cgroup",
-    "is found by its name at a service's start, when service and runner were killed",
-    async () => {
-      const beacon = makeBeacon(folder.path);
-      const runId = newRunId();
-      const runner = spawn(process.execPath, [runnerPath], {
-        stdio: ["pipe", "ignore", "inherit"],
-        detached: true,
-      });
-      const exited = once(runner, "exit");
-      const pipeline = shellPipeline(`${daemon(beacon)}`, "sleep 1000");
-      const job = {
-        runId,
-        root: folder.path,
-        pipeline,
-        artifactsFolder: folder.path,
-        graceMilliseconds: 50,
-      };
-      runner.stdin.write(`${JSON.stringify(job)}\n`);
-      const [pid = 0] = await beacon.pids(1);
-      const identity = await identityOf(runner);
-      runner.kill("SIGKILL");
-      await exited;
-      assert.ok(isAlive(pid));
-      const processes = processTable("linux");
-      await endLeftovers({ runId, runner: identity }, { processes, graceMilliseconds: 50 });
-      assert.equal(isAlive(pid), false);
-      await beacon.dark;
-      assert.equal(cgroups.find(identity), undefined);
-    },
-  );
-
-  itOn(
-    "cgroup",
     "removes those that were left empty long ago, and none that is new or not empty",
     async () => {
       const [left, fresh, used] = ["left", "new", "used"].map(
@@ -314,6 +289,46 @@ describe("a run in a cgroup of its own", function () {
   async function cgroupOf(job: RunningJob): Promise<string> {
     const identity = await job.identity;
     return (identity && cgroups.folderOf(identity)) ?? assert.fail("the runner has no cgroup");
+  }
+});
+
+/** What finds it once nobody is left who knows its group, its parent or that it was ever seen. */
+const traces = [
+  { by: "its cgroup", on: "cgroup", program: runnerPath, processes: processTable("linux") },
+  { by: "its limit on locks", on: "linux", program: plainRunner, processes: new LinuxProcesses("/proc") },
+] as const;
+
+describe("a daemon whose service and runner were killed", function () {
+  this.timeout(60_000);
+  const folder = temporaryFolder();
+
+  for (const { by, on, program, processes } of traces) {
+    itOn(on, `is ended at the next service's start, found by ${by}`, async () => {
+      const beacon = makeBeacon(folder.path, on);
+      const runId = newRunId();
+      const runner = spawn(process.execPath, [program], {
+        stdio: ["pipe", "ignore", "inherit"],
+        detached: true,
+      });
+      const exited = once(runner, "exit");
+      const job = {
+        runId,
+        root: folder.path,
+        pipeline: shellPipeline(daemon(beacon), "sleep 1000"),
+        artifactsFolder: folder.path,
+        graceMilliseconds: 50,
+      };
+      runner.stdin.write(`${JSON.stringify(job)}\n`);
+      const [pid = 0] = await beacon.pids(1);
+      const identity = await identityOf(runner);
+      runner.kill("SIGKILL");
+      await exited;
+      assert.ok(isAlive(pid));
+      await endLeftovers({ runId, runner: identity }, { processes, graceMilliseconds: 50 });
+      assert.equal(isAlive(pid), false);
+      await beacon.dark;
+      assert.equal(new RunCgroups("/proc").find(identity), undefined);
+    });
   }
 });
 

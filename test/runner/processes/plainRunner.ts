@@ -1,8 +1,9 @@
+import { LinuxProcesses } from "../../../src/runner/processes/linuxProcesses.ts";
 import { PosixProcesses } from "../../../src/runner/processes/posixProcesses.ts";
 import { serveRunner } from "../../../src/runner/serveRunner.ts";
 import { runnerPath } from "../../service/programs.ts";
 
-// The runner's program as it is on macOS, as far as another system can be one: it finds its processes by `ps`.
+// The runner's program where there are no cgroups. By FINDS_BY=ps it is as on macOS, as far as another system can be one.
 const ending = new AbortController();
 process.on("SIGTERM", () => ending.abort());
 await serveRunner({
@@ -13,7 +14,10 @@ await serveRunner({
   execPath: process.execPath,
   programPath: runnerPath,
   pid: process.pid,
-  processes: new PosixProcesses({ showsEnvironment: false }),
+  processes:
+    process.env["FINDS_BY"] === "ps"
+      ? new PosixProcesses({ showsEnvironment: false })
+      : new LinuxProcesses("/proc"),
   now: () => new Date(),
   ended: ending.signal,
 });
