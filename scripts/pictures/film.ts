@@ -41,6 +41,6 @@ export async function filmed(page: Page, act: () => Promise<void>): Promise<Buff
     await writeFile(`${nameOf(index)}.txt`, `delay=${Math.round(shown)}/1000\n`);
   }
   const film = join(folder.path, "film.png");
-  await execa("apngasm", [film, `${nameOf(0)}.png`]);
+  await execa`apngasm ${[film, `${nameOf(0)}.png`]}`;
   return readFile(film);
 }
