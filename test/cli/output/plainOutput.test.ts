@@ -3,7 +3,7 @@ import { programPipeline } from "../../service/startedService.ts";
 import { servedToolbox } from "../toolbox.ts";
 import { words } from "../words.ts";
 
-/** A call of each command that ends by itself; `serve`, which doesn't, has tests of its own. */
+/** A call of each command that leaves no service behind; those that do have tests of their own. */
 const calls: Readonly<Record<string, readonly string[]>> = {
   run: ["run", "hello", "bad"],
   "runs list": ["runs", "list"],
@@ -24,6 +24,9 @@ const calls: Readonly<Record<string, readonly string[]>> = {
   "keys revoke": ["keys", "revoke", "key_1"],
   "orgs list": ["orgs", "list"],
   "orgs set": ["orgs", "set", "--org", "Acme", "--tier", "team"],
+  "service status": ["service", "status"],
+  "service where": ["service", "where"],
+  "service stop": ["service", "stop", "--data-dir", "nothing"],
   runner: ["runner", "--service", "http://127.0.0.1:9"],
   mcp: ["mcp"],
   completion: ["completion", "bash"],
@@ -44,7 +47,7 @@ describe("where colours and prose are declined", () => {
 
   for (const command of words().program.leaves()) {
     const name = command.words();
-    if (name === "serve") continue;
+    if (name === "serve" || name === "service restart") continue;
     it(`${name} prints no escape, and with --quiet only results, warnings and errors`, async () => {
       const args = calls[name];
       assert(args !== undefined, `no call of ${name} is known here`);
