@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { programPipeline } from "../../service/startedService.ts";
 import { servedToolbox } from "../toolbox.ts";
 import { words } from "../words.ts";
@@ -26,7 +28,7 @@ const calls: Readonly<Record<string, readonly string[]>> = {
   "orgs set": ["orgs", "set", "--org", "Acme", "--tier", "team"],
   "service status": ["service", "status"],
   "service where": ["service", "where"],
-  "service stop": ["service", "stop", "--data-dir", "nothing"],
+  "service stop": ["service", "stop", "--data-dir", join(tmpdir(), "no-service")],
   runner: ["runner", "--service", "http://127.0.0.1:9"],
   mcp: ["mcp"],
   completion: ["completion", "bash"],
