@@ -1,5 +1,6 @@
 import { meantSteps } from "../../contract/fromStep.ts";
 import {
+  asText,
   ExpressionFault,
   isMap,
   type Json,
@@ -33,20 +34,9 @@ export async function dryRun(job: DryJob): Promise<DryRun> {
   const envFile = await readEnvFile(job);
   const variables = envFile.kind === "read" ? { ...environment, ...envFile.variables } : environment;
   const find = (name: string) => variable(variables, name, platform);
-  const run: JsonMap = {
-    pipeline: pipeline.name,
-    ...(project === undefined ? {} : { project }),
-    get id(): Json {
-      throw new OpenValue();
-    },
-    get "started-at"(): Json {
-      throw new OpenValue();
-    },
-  };
-  const fresh = () => {
-    throw new OpenValue();
-  };
-  const { mask, scopes } = await openScopes(job, find, { run, now: fresh, uuid: fresh });
+  const known = { pipeline: pipeline.name, ...(project === undefined ? {} : { project }) };
+  const run = Object.defineProperties(known, { id: unknown, "started-at": unknown });
+  const { mask, scopes } = await openScopes(job, find, { run, now: unknown.get, uuid: unknown.get });
   await using shared = new SharedResources();
   try {
     return await new Outlook(job, { root: job.root, environment, platform, mask, shared }, scopes).look();
@@ -57,23 +47,24 @@ export async function dryRun(job: DryJob): Promise<DryRun> {
 
 /** Thrown where an expression needs what only the run knows. */
 class OpenValue extends ExpressionFault {
-  constructor() {
+  /** Of an input its text, with stand-ins. */
+  readonly text: string | undefined;
+
+  constructor(text?: string) {
     super("only the run knows this");
+    this.text = text;
   }
 }
 
+const unknown = {
+  enumerable: true,
+  get: (): never => {
+    throw new OpenValue();
+  },
+};
+
 /** A map of which only the run knows anything: whatever looks into it fails. */
-const open: JsonMap = new Proxy(
-  {},
-  new Proxy(
-    {},
-    {
-      get: () => {
-        throw new OpenValue();
-      },
-    },
-  ),
-);
+const open: JsonMap = new Proxy({}, new Proxy({}, unknown));
 
 /** What comes of a part, or of the file itself, before its steps. */
 interface Begun {
@@ -206,14 +197,14 @@ class Outlook {
       const value = caught(() => {
         const filled = Object.hasOwn(given, name) ? given[name] : byDefault && fillValue(byDefault, filling);
         if (this.#standIns.isIn(filled)) {
-          shown[name] = String(filled);
+          shown[name] = asText(filled ?? null);
           return undefined;
         }
         return givenInputs([input], filled === undefined ? {} : { [name]: filled }, filling)[name];
       });
       if (value !== undefined) shown[name] = String(value);
       const get = (): Json => {
-        if (value === undefined) throw new OpenValue();
+        if (value === undefined) throw new OpenValue(shown[name]);
         return value;
       };
       Object.defineProperty(values, name, { get, enumerable: true });
@@ -261,8 +252,9 @@ class Outlook {
           writeJson(value);
           return value;
         } catch (error) {
-          if (error instanceof OpenValue) return this.#standIns.of(source);
-          throw error;
+          if (!(error instanceof OpenValue)) throw error;
+          const isInput = /^\s*inputs\.[\w-]+\s*$/.test(source);
+          return (isInput ? error.text : undefined) ?? this.#standIns.of(source);
         }
       },
     };

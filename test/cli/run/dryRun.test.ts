@@ -77,7 +77,7 @@ finally:
      in the background, ready once port 8080 is open and it has printed \`listening\`
  3 GET /health?region=\${{ inputs.region }}, shop (http)
    tried until it succeeds, for 30 s
-     GET http://127.0.0.1:9/api/health?region=eu&by=\${{ inputs.buyerName }}
+     GET http://127.0.0.1:9/api/health?region=eu&by=buyer-\${{ run.id }}
      authorization: Bearer ***
  4 POST /orders, shop (http)
      POST http://127.0.0.1:9/api/orders
@@ -342,7 +342,7 @@ steps:
     const [, visit, once, skipped, , unfit, , end] = steps;
     assert.deepEqual(visit.does, [
       "GET http://127.0.0.1:9/visits/$%7B%7B%20env.TOKEN%20%7D%7D",
-      "token: ${{ inputs.token }}",
+      "token: ${{ steps.login.json.token }}",
     ]);
     assert.deepEqual(once.conditions, ["if inputs.token == 'a' && inputs.whose == 'b'"]);
     assert.equal(skipped.skipped, "`if` is false: inputs.guest == 'nobody'");
