@@ -254,7 +254,11 @@ async function told(run: AnyRun) {
   const { pipeline } = parsed;
   const job: Job = { runId: newRunId(), root: "/", pipeline, artifactsFolder: "/", graceMilliseconds: 0 };
   const now = () => new Date();
-  const { scopes, mask, isNeeded } = await openScopes(job, () => undefined, { run: runContext(job), now, uuid: randomUUID });
+  const { scopes, mask, isNeeded } = await openScopes(job, () => undefined, {
+    run: runContext(job),
+    now,
+    uuid: randomUUID,
+  });
   const { stepContext } = stepContextFor("/", { mask, signal: all.signal });
   const send = (message: Message) => {
     const name = "index" in message ? pipeline.steps[message.index]?.name.split(": ").at(-1) : "";
