@@ -3,8 +3,11 @@ import assert from "node:assert/strict";
 import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { join } from "node:path";
+import { sql } from "kysely";
 import { itOn } from "../../itOn.ts";
 import { Listening } from "../../listening.ts";
+import { postgresFolder } from "../../postgres/installPostgres.ts";
+import { databasesForSuite } from "../../postgres/lentDatabases.ts";
 import { type Toolbox, toolbox } from "../toolbox.ts";
 
 const secret = "a-secret-of-the-shop";
@@ -415,6 +418,38 @@ steps:
       [],
     ]);
     assert.equal(requests, 0);
+  });
+
+  describe("with a database that is there", () => {
+    const native = postgresFolder();
+    // Where there is no PostgreSQL for the tests, there are no tests of it.
+    if (native === undefined) return;
+    const lend = databasesForSuite(native);
+
+    it("opens a session with its user and password, and runs no statement", async () => {
+      await using tool = await toolbox();
+      await using lent = await lend();
+      const wrong = new URL(lent.url);
+      wrong.pathname = "/nowhere";
+      await tool.write(
+        "books",
+        `
+resources:
+  there: { type: sql, url: "\${{ env.THERE }}" }
+  nowhere: { type: sql, url: "\${{ env.NOWHERE }}" }
+steps:
+  - { use: there, query: create table made (a int) }
+  - { use: nowhere, query: select 1 }
+`,
+      );
+      const { stdout } = await tool.call(["run", "books", "--dry-run", "--connect", "--json"], {
+        THERE: lent.url,
+        NOWHERE: wrong.href,
+      });
+      assert.deepEqual(problemsOf(JSON.parse(stdout)), [[], [`${wrong.host} has no database nowhere`]]);
+      const made = await sql`select 1 from pg_tables where tablename = 'made'`.execute(lent.db);
+      assert.deepEqual(made.rows, []);
+    });
   });
 
   it("says that a service elsewhere runs pipelines elsewhere", async () => {
