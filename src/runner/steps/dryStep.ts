@@ -1,4 +1,3 @@
-import { spawnSync } from "node:child_process";
 import { access, constants } from "node:fs/promises";
 import { resolve } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
@@ -309,11 +308,12 @@ async function missingProgram(
   { environment, isOpen, platform, root }: DryDeps,
 ): Promise<MissingProgram | undefined> {
   const own = { ...environment, ...env };
-  const look = async (file: string, where: string | undefined): Promise<MissingProgram | undefined> => {
+  const find = async (file: string): Promise<MissingProgram | undefined> => {
     const isPath = /[/\\]/.test(file);
     // Windows adds ends of its own to a path.
     if (isOpen(file) || (isPath && platform === "win32")) return undefined;
-    const problem = await access((isPath ? resolve(folder, file) : where) ?? "", constants.X_OK).then(
+    const path = isPath ? resolve(folder, file) : onPath(file, own, platform);
+    const problem = await access(path ?? "", constants.X_OK).then(
       () => undefined,
       (error) => describeStartProblem({ file }, error),
     );
@@ -321,7 +321,6 @@ async function missingProgram(
       ? undefined
       : { problem, isOwn: isPath && isInside(root, resolve(folder, file)) };
   };
-  const find = (file: string) => look(file, onPath(file, own, platform));
   if (typeof run !== "string") return find(run[0] ?? "");
   const noShell = shell === "bash" ? await find(shell) : undefined;
   if (noShell !== undefined || platform === "win32") return noShell;
@@ -335,9 +334,14 @@ async function missingProgram(
   }
   // What isn't a plain word, such as an assignment, only the shell itself can read.
   const [, word] = /^\s*([\w./+-]+)(?=\s|$)(?!\s*\()/.exec(run) ?? [];
-  if (word === undefined) return undefined;
-  const asked = spawnSync(shell ?? "/bin/sh", ["-c", 'command -v -- "$1"', "sh", word], {
-    ...{ cwd: folder, env: own, stdio: "ignore" },
-  });
-  return asked.status === 0 ? undefined : look(word, undefined);
+  return word === undefined || shellWords.has(word) ? undefined : find(word);
 }
+
+/** What a shell knows by itself of what may begin a line; of those of `bash` too, whatever the shell. */
+const shellWords = new Set(
+  [
+    ". alias bg break builtin case cd command compgen complete continue declare disown echo enable eval exec exit export false",
+    "fc fg for function getopts hash help history if jobs kill let local mapfile popd printf pushd pwd read readarray readonly",
+    "return select set shift shopt source test time times trap true type typeset ulimit umask unalias unset until wait while",
+  ].flatMap((line) => line.split(" ")),
+);

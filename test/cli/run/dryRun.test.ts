@@ -231,6 +231,7 @@ steps:
       ["A=1 nosuch3", undefined],
       ["mine () { true; }", undefined],
       ["# nothing\ntrue", undefined],
+      [". ./functions; nosuch4", undefined],
     ];
     const steps = missing.map(([run]) => ({ use: "shell", run }));
     await tool.write("shells", JSON.stringify({ resources: { shell: { type: "cli" } }, steps }));
