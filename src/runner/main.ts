@@ -1,10 +1,12 @@
+import { text } from "node:stream/consumers";
 import { closeInheritedFiles } from "../machine/inheritedFiles.ts";
+import { type DryJob, dryRunArgument } from "./launch/protocol.ts";
 import { processTable } from "./processes/systemProcesses.ts";
 import { serveRunner } from "./serveRunner.ts";
 import { sqliteArgument } from "./sql/sqliteConnection.ts";
 
 // The runner's program: one process for each run, started by readyRunner.ts; with an argument, the process in which an sql
-// step runs SQLite. A crash report of Node.js would contain the environment, and with it the steps' secrets.
+// step runs SQLite, or one that looks at what runs would do. A crash report of Node.js would contain the environment, and with it the steps' secrets.
 if (process.report) process.report.excludeEnv = true;
 // What it writes to its standard error tells why it died, and nothing else: no warning of what is experimental in a library.
 process.removeAllListeners("warning");
@@ -12,6 +14,12 @@ closeInheritedFiles();
 if (process.argv[2] === sqliteArgument) {
   const { serveSqlite } = await import("./sql/serveSqlite.ts");
   serveSqlite(process);
+} else if (process.argv[2] === dryRunArgument) {
+  const jobs: DryJob[] = JSON.parse(await text(process.stdin));
+  const { dryRun } = await import("./steps/dryRun.ts");
+  const runs: unknown[] = [];
+  for (const job of jobs) runs.push(await dryRun(job));
+  process.stdout.write(JSON.stringify(runs), () => process.exit(0));
 } else {
   await serveRun();
 }

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import type { Readable, Writable } from "node:stream";
 import { setTimeout as pause } from "node:timers/promises";
@@ -15,7 +16,7 @@ import { RunOutput } from "./step/runOutput.ts";
 import { SharedResources } from "./step/stepContext.ts";
 import { nodeOnPath, stepEnvironment, variable } from "./step/stepEnvironment.ts";
 import { runSteps } from "./steps/runSteps.ts";
-import { openScopes } from "./steps/scopes.ts";
+import { openScopes, runContext } from "./steps/scopes.ts";
 
 interface RunnerDeps {
   readonly input: Readable;
@@ -69,7 +70,8 @@ export async function serveRunner(deps: RunnerDeps): Promise<void> {
   const envFile = await readEnvFile(job);
   const variables = envFile.kind === "read" ? { ...environment, ...envFile.variables } : environment;
   const find = (name: string) => variable(variables, name, deps.platform);
-  const { mask, scopes, isNeeded } = await openScopes(job, find, deps.now);
+  const known = { run: runContext(job), now: deps.now, uuid: randomUUID };
+  const { mask, scopes, isNeeded } = await openScopes(job, find, known);
   const { artifactsFolder } = job;
   const output = new RunOutput({
     send: (messages) => outbox.send(messages),

@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from "commander";
+import { InvalidArgumentError, Option } from "commander";
 import { readTimeLimit } from "../../client/start/timeLimit.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import { inputNamePattern } from "../../contract/inputs.ts";
@@ -21,6 +21,7 @@ export function addRunWords(program: ToolCommand): void {
         ],
         ["pipeline run --tag smoke", "all pipelines that have the tag, one after the other"],
         ["pipeline run test --junit report.xml", "with a report for CI: a testcase a step"],
+        ["pipeline run nightly --dry-run", "what would be sent and run, without a run"],
         ["pipeline run nightly --detach", "return as soon as the run has started"],
         ["pipeline run nightly --time-limit 5m", "stop it after five minutes, if it still runs then"],
       ],
@@ -48,25 +49,19 @@ export function addRunWords(program: ToolCommand): void {
     )
     .option("--junit <file>", "write a report in JUnit XML, a testcase a step, however the runs end", name)
     .option("--html <file>", "write a report as one HTML file that needs nothing besides", name)
+    .addOption(
+      new Option(
+        "--dry-run",
+        "show what would be sent and run, and what would fail; starts nothing and uses no run",
+      ).conflicts(["parallel", "log", "detach", "junit", "html"]),
+    )
+    .option("--connect", "with --dry-run: also connect to the hosts and databases that steps name")
     .does(async (tool, options: RunFlags, pipelines: string[]) => {
-      if (options.detach && (options.junit ?? options.html) !== undefined) {
-        throw new PipelineError("usage", "A report says how a run ends; --detach doesn't wait for that.", {
-          next: "`pipeline runs show <id> --junit <file>` writes one later.",
-        });
-      }
-      if (options.tag !== undefined && pipelines.length > 0) {
-        throw new PipelineError("usage", "Name pipelines or a --tag, not both.");
-      }
-      if (options.from !== undefined && (pipelines.length > 1 || options.tag !== undefined)) {
-        throw new PipelineError("usage", "--from is for a run of one pipeline.", {
-          next: "Name the pipeline whose step it is alone.",
-        });
-      }
+      checkFlags(options, pipelines);
       if (pipelines.length === 0 && options.tag === undefined) {
         const { noneNamed } = await import("../run/namedPipelines.ts");
         throw await noneNamed(tool, options.project);
       }
-      const { runPipelines } = await import("../run/runPipelines.ts");
       const asking = { input: process.stdin, prompt: process.stderr };
       const wanted = {
         tags: options.tag,
@@ -81,6 +76,11 @@ export function addRunWords(program: ToolCommand): void {
         inputs: options.input ?? [],
         reports: options,
       };
+      if (options.dryRun) {
+        const { dryRunPipelines } = await import("../run/dryRun.ts");
+        return dryRunPipelines(tool, pipelines, wanted, options.connect === true, asking);
+      }
+      const { runPipelines } = await import("../run/runPipelines.ts");
       return runPipelines(tool, pipelines, wanted, asking);
     });
 }
@@ -96,6 +96,30 @@ interface RunFlags {
   readonly input?: readonly InputWord[];
   readonly junit?: string;
   readonly html?: string;
+  readonly dryRun?: true;
+  readonly connect?: true;
+}
+
+/** @throws PipelineError `usage` for options that don't go together. */
+function checkFlags(options: RunFlags, pipelines: readonly string[]): void {
+  if (options.detach && (options.junit ?? options.html) !== undefined) {
+    throw new PipelineError("usage", "A report says how a run ends; --detach doesn't wait for that.", {
+      next: "`pipeline runs show <id> --junit <file>` writes one later.",
+    });
+  }
+  if (options.tag !== undefined && pipelines.length > 0) {
+    throw new PipelineError("usage", "Name pipelines or a --tag, not both.");
+  }
+  if (options.from !== undefined && (pipelines.length > 1 || options.tag !== undefined)) {
+    throw new PipelineError("usage", "--from is for a run of one pipeline.", {
+      next: "Name the pipeline whose step it is alone.",
+    });
+  }
+  if (options.connect && !options.dryRun) {
+    throw new PipelineError("usage", "--connect is for --dry-run.", {
+      next: "A run connects to all that its steps name.",
+    });
+  }
 }
 
 const description =

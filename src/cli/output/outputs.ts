@@ -6,6 +6,7 @@ import { pipelineListSchema } from "../../contract/pipelines.ts";
 import { roles } from "../../contract/roles.ts";
 import { artifactSchema, runSchema } from "../../contract/run.ts";
 import { serviceStateSchema } from "../../contract/service.ts";
+import { dryRunSchema } from "../../runner/launch/protocol.ts";
 
 const role = z.enum(roles);
 const serviceState = z.partial(serviceStateSchema);
@@ -24,12 +25,19 @@ const validatedFile = z.object({
   ),
 });
 
+/** What `run --dry-run` found of a pipeline. */
+const dryRun = z.extend(dryRunSchema, {
+  pipeline: z.string(),
+  path: z.string(),
+  timeLimitSeconds: z.int(),
+});
+
 /**
  * Each command's result with `--json`, besides `ok`, `command` and `warnings`. Names are camelCase here and kebab-case in the
  * output. New fields are optional, and no field is ever removed.
  */
 export const outputs = {
-  run: z.object({ runs: z.array(runSchema) }),
+  run: z.object({ runs: z.array(runSchema), dryRuns: z.optional(z.array(dryRun)) }),
   "runs list": z.object({ runs: z.array(runSchema), next: z.optional(z.string()) }),
   "runs show": runSchema,
   /** `status` is the run's at the end of the log; absent where the service doesn't send it. */

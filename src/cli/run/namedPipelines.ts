@@ -29,13 +29,14 @@ export async function pipelineNames(
  * Checks every pipeline before the first run starts: a typo in the last name should not use runs of the day. Where the
  * service doesn't list pipelines, its reply to each start tells. That reply is enough for a single pipeline of a project.
  *
+ * @param client undefined to look at the project's files alone.
  * @param here its name and folder; undefined outside of a project.
  * @returns `not-found` for unknown names, `invalid-request` for invalid files; undefined if all can be run.
  * @throws the signal's reason.
  */
 export async function checkPipelines(
   tool: Tool,
-  client: ServiceClient,
+  client: ServiceClient | undefined,
   names: readonly string[],
   { project, root }: { readonly project: string | undefined; readonly root: string | undefined },
 ): Promise<PipelineError | undefined> {
@@ -45,8 +46,9 @@ export async function checkPipelines(
   if (names.length === 1 && !isOutside && !isMisnamed) return undefined;
   const served = await listedPipelines(client, project, tool.interrupted);
   // A service that runs pipelines elsewhere knows only those that were started before.
-  const isElsewhere = client.environment === undefined && served.length > 0 && root !== undefined;
-  const listed = isElsewhere ? [...served, ...(await localPipelines(root))] : served;
+  const isElsewhere = client !== undefined && client.environment === undefined && served.length > 0;
+  const hasOwn = root !== undefined && (client === undefined || isElsewhere);
+  const listed = hasOwn ? [...served, ...(await localPipelines(root))] : served;
   const wanted = [...new Set(names)];
   const known = new Set(listed.map(({ name }) => name));
   const missing = wanted.filter((name) => !known.has(name));
@@ -113,12 +115,12 @@ export function misnamedText(paths: readonly string[]): string {
 }
 
 export async function listedPipelines(
-  client: ServiceClient | Promise<ServiceClient>,
+  client: ServiceClient | Promise<ServiceClient> | undefined,
   project: string | undefined,
   signal: AbortSignal,
 ): Promise<readonly PipelineEntry[]> {
   try {
-    return (await (await client).pipelines(project, signal)).pipelines;
+    return (await (await client)?.pipelines(project, signal))?.pipelines ?? [];
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof PipelineError) return [];
@@ -134,19 +136,15 @@ export async function localPipelines(root: string): Promise<readonly PipelineEnt
 }
 
 /**
- * The names of the pipelines that have one of the tags: of the project's files, and outside of a project of those that the
- * service knows, in their order.
+ * The names of the pipelines that have one of the tags, in their order.
+ * @param listed the project's files, and outside of a project those that the service knows.
  * @throws PipelineError `not-found` where none has one, `invalid-request` where a file can't be run: its tags aren't known,
  *   and a run of a tag should not leave out what belongs to it.
  */
-export async function taggedPipelines(
-  client: ServiceClient,
+export function taggedPipelines(
+  listed: readonly PipelineEntry[],
   tags: readonly string[],
-  { project, root }: { readonly project: string | undefined; readonly root: string | undefined },
-  signal: AbortSignal,
-): Promise<readonly string[]> {
-  const listed =
-    root === undefined ? (await client.pipelines(project, signal)).pipelines : await localPipelines(root);
+): readonly string[] {
   const broken = listed.filter(({ problem }) => problem !== undefined);
   if (broken.length > 0) {
     const problems = broken.map(({ problem }) => problem).join("\n");

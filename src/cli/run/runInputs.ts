@@ -17,7 +17,8 @@ export interface Asking {
 
 /** Where the pipelines are that are to be run. */
 interface Where {
-  readonly client: ServiceClient;
+  /** Undefined for the files of the project alone. */
+  readonly client: ServiceClient | undefined;
   readonly project: string | undefined;
   readonly root: string | undefined;
 }
@@ -39,7 +40,7 @@ export async function inputsOfRuns(
   if (Object.keys(given).length === 0 && !canAsk && pipelines.length === 1) return new Map();
   const served = await listedPipelines(client, project, interrupted);
   // A start on a service elsewhere brings the file that is here.
-  const local = root === undefined || client.environment !== undefined ? [] : await localPipelines(root);
+  const local = root === undefined || client?.environment !== undefined ? [] : await localPipelines(root);
   const declared = new Map([...served, ...local].map(({ name, inputs }) => [name, inputs]));
   const all = pipelines.map((name) => declared.get(name));
   if (pipelines.length > 1 && all.every((inputs) => inputs !== undefined)) {

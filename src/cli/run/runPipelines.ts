@@ -10,7 +10,7 @@ import { LiveLines } from "../terminal/liveLines.ts";
 import type { Tool } from "../tool.ts";
 import { Batch, type Outcome } from "./batch.ts";
 import { conclude, doubtOf, lookAtRuns, OrgNumbers } from "./conclude.ts";
-import { checkPipelines, pipelineNames, taggedPipelines } from "./namedPipelines.ts";
+import { checkPipelines, localPipelines, pipelineNames, taggedPipelines } from "./namedPipelines.ts";
 import { OutcomeReport } from "./outcomeReport.ts";
 import type { LogDestination } from "./printLog.ts";
 import { type Asking, inputsOfRuns, inputValuesOf } from "./runInputs.ts";
@@ -64,7 +64,12 @@ async function runEach(
   const pipelines =
     options.tags === undefined
       ? await pipelineNames(tool, named, root)
-      : await taggedPipelines(client, options.tags, { project, root }, interrupted);
+      : taggedPipelines(
+          root === undefined
+            ? (await client.pipelines(project, interrupted)).pipelines
+            : await localPipelines(root),
+          options.tags,
+        );
   const isOneOfSeveral = pipelines.length > 1;
   const problem = await checkPipelines(tool, client, pipelines, { project, root });
   if (problem !== undefined) {

@@ -17,7 +17,8 @@ export type ResourceTypeName = (typeof resourceTypeNames)[number];
  *
  * 1. a file in this folder, with its step's schema and its `ResourceType`: `cli.ts` is the shortest example;
  * 2. its name above, its entry here and its step's schema below: parser, JSON Schema, completion and hover follow;
- * 3. what runs its steps, in `runner/steps/performStep.ts`, where the compiler asks for it.
+ * 3. what runs its steps, in `runner/steps/performStep.ts`, and what shows them without a run, in `dryStep.ts` beside it, where the
+ *    compiler asks for them.
  *
  * A page in `docs/resources/` and a sample pipeline tell people of it.
  */

@@ -30,9 +30,8 @@ export async function commandOf({ run, shell }: CliStep, stepContext: StepContex
     const [file = "", ...words] = run;
     return { file, words, isLine: false };
   }
-  const [first = ""] = run.split("\n", 1);
-  const [, interpreter, argument = ""] = /^#!\s*(\S+)(.*)/.exec(first) ?? [];
-  if (interpreter !== undefined) return scriptCommand(run, interpreter, argument.trim(), stepContext);
+  const [interpreter, ...given] = interpreterOf(run);
+  if (interpreter !== undefined) return scriptCommand(run, interpreter, given.join(), stepContext);
   if (shell === "bash") return { file: "bash", words: [...strict, run], isLine: false };
   if (stepContext.platform === "win32")
     return shell === "sh" ? { file: "sh", words: ["-e", "-c", run], isLine: false } : windowsLine(run);
@@ -40,6 +39,12 @@ export async function commandOf({ run, shell }: CliStep, stepContext: StepContex
   return shell === "sh" || !hasPipe
     ? { file: "/bin/sh", words: ["-e", "-c", run], isLine: false }
     : pipeCommand(run, stepContext);
+}
+
+/** The program that a first line `#!` names, and the rest of the line as its one argument; nothing of other texts. */
+export function interpreterOf(lines: string): string[] {
+  const [, interpreter, argument = ""] = /^#![ \t]*(\S+)(.*)/.exec(lines) ?? [];
+  return interpreter === undefined ? [] : [interpreter, argument.trim()];
 }
 
 /** The lines in a file of their own, since an interpreter reads one. The system's `#!` gives it one argument at most. */

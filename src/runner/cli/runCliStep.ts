@@ -151,7 +151,8 @@ function withTail(sentence: string, output: CommandOutput): string {
   return tail === "" ? `${sentence}; it printed nothing` : `${sentence}:\n${tail}`;
 }
 
-function describeStartProblem({ file }: Command, error: unknown): string {
+/** @param error the system's. */
+export function describeStartProblem({ file }: Pick<Command, "file">, error: unknown): string {
   const code = error instanceof Error && "code" in error ? String(error.code) : undefined;
   switch (code) {
     case "ENOENT":
@@ -167,7 +168,8 @@ function describeStartProblem({ file }: Command, error: unknown): string {
   }
 }
 
-async function problemOfFolder(path: string, what = "the step's folder"): Promise<string | undefined> {
+/** @returns why nothing can be started in a folder. */
+export async function problemOfFolder(path: string, what = "the step's folder"): Promise<string | undefined> {
   try {
     return (await stat(path)).isDirectory() ? undefined : `${what}, ${path}, is no folder`;
   } catch (error) {
@@ -190,6 +192,6 @@ function namesNode(run: string | readonly string[]): boolean {
   return /(?:^|[\s;&|(])(?:node|npm|npx)(?:\s|$)/m.test(typeof run === "string" ? run : (run[0] ?? ""));
 }
 
-function asWord(word: string): string {
+export function asWord(word: string): string {
   return /^[\w./:@%+=,-]+$/.test(word) ? word : JSON.stringify(word);
 }

@@ -19,21 +19,26 @@ const idle = 1000;
 const options = { ...unlimited, connections: 1, keepAliveTimeout: idle, keepAliveMaxTimeout: idle };
 
 /** How the servers of a resource are reached. */
-interface Route {
+interface Servers {
   /** Makes what sends to an origin. */
   readonly dispatcherFor: (url: URL) => Dispatcher;
   /** What is connected to, for a message: the host, a proxy, or where `connect-to` leads. */
   readonly peerOf: (url: URL) => Peer;
 }
 
+interface Route extends Servers {
+  /** Opens a connection as a request would, and closes it. @throws Error as a request's. */
+  readonly reach: (url: URL) => Promise<void>;
+}
+
 /** The connections of a resource, which its next steps use again. */
 export class Connection implements AsyncDisposable {
-  readonly peerOf: Route["peerOf"];
-  readonly #make: Route["dispatcherFor"];
+  readonly peerOf: Servers["peerOf"];
+  readonly #make: Servers["dispatcherFor"];
   readonly #dispatchers = new Map<string, Dispatcher>();
 
   /** @param route left out, any server is reached straight. */
-  constructor({ dispatcherFor, peerOf }: Route = straight) {
+  constructor({ dispatcherFor, peerOf }: Servers = straight) {
     this.#make = dispatcherFor;
     this.peerOf = peerOf;
   }
@@ -57,7 +62,7 @@ export class Connection implements AsyncDisposable {
   }
 }
 
-const straight: Route = {
+const straight: Servers = {
   dispatcherFor: () => new Agent({ ...options, allowH2: true }),
   peerOf: (url) => url,
 };
@@ -66,7 +71,10 @@ const straight: Route = {
  * Reads what a step's connections need of the project's files.
  * @throws StepFault when a file or an address can't be used.
  */
-export async function routeOf({ connection, address }: HttpStep, root: string): Promise<Route> {
+export async function routeOf(
+  { connection, address }: Pick<HttpStep, "connection" | "address">,
+  root: string,
+): Promise<Route> {
   const { proxy, connectTo } = connection;
   const tls = await readTls(connection.tls, root);
   const optionsFor = (url: URL) => ({ ...tls.all, ...(isOwnOrigin(address.base, url) ? tls.own : {}) });
@@ -84,18 +92,17 @@ export async function routeOf({ connection, address }: HttpStep, root: string): 
           proxyTls: tls.all,
         }),
       peerOf: () => ({ host: `${host}, the resource's \`proxy\``, hostname }),
+      reach: () => reach(buildConnector({ ...tls.all, timeout: 0 }), new URL(proxy)),
     };
   }
   for (const entry of Object.entries(connectTo)) {
     const problem = problemOfConnect(...entry);
     if (problem !== undefined) throw new StepFault(`\`connect-to\` has \`${entry.join(": ")}\`; ${problem}`);
   }
+  const connectorFor = (url: URL) => connectorTo(connectTarget(connectTo, url), url, optionsFor(url), root);
   return {
-    dispatcherFor: (url) =>
-      new Agent({
-        ...options,
-        connect: connectorTo(connectTarget(connectTo, url), url, optionsFor(url), root),
-      }),
+    dispatcherFor: (url) => new Agent({ ...options, connect: connectorFor(url) }),
+    reach: (url) => reach(connectorFor(url), url),
     peerOf: (url) => {
       const target = connectTarget(connectTo, url);
       if (target === undefined) return url;
@@ -126,6 +133,16 @@ async function readTls({ ca, cert, key, verify }: HttpStep["connection"]["tls"],
       ...(!verify && { rejectUnauthorized: false }),
     },
   };
+}
+
+function reach(connect: buildConnector.connector, { host, hostname, port, protocol }: URL): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  connect({ host, hostname: hostname.replace(/^\[|\]$/g, ""), port, protocol }, (error, socket) => {
+    socket?.destroy();
+    if (error === null) resolve();
+    else reject(error);
+  });
+  return promise;
 }
 
 /** Connects to the target instead of the host of the request, whose certificate is expected all the same. */

@@ -102,7 +102,8 @@ async function runRequest(
   }
 }
 
-async function schemaOf(
+/** The schema that the step expects. @throws StepFault when it can't be used. */
+export async function schemaOf(
   { expect: { jsonSchema } }: HttpStep,
   root: string,
 ): Promise<SchemaCheck | undefined> {
@@ -112,8 +113,12 @@ async function schemaOf(
   return schemaCheck(root, jsonSchema);
 }
 
-/** The OpenAPI document of a request to the resource's own address, read once in a run. */
-async function apiOf({ openApi, address: { base } }: HttpStep, { url }: HttpRequest, context: StepContext) {
+/** The OpenAPI document of a request to the resource's own address, read once in a run. @throws StepFault when it can't be used. */
+export async function apiOf(
+  { openApi, address: { base } }: HttpStep,
+  { url }: HttpRequest,
+  context: Pick<StepContext, "root" | "shared">,
+) {
   if (openApi === undefined || base === undefined || !isOwnOrigin(base, url)) return undefined;
   const { ApiCheck } = await import("./openApi.ts");
   const { path } = openApi;

@@ -2,6 +2,7 @@ import type { Readable } from "node:stream";
 import * as z from "zod/mini";
 import { type InputValues, inputValuesSchema } from "../../contract/inputs.ts";
 import type { Pipeline } from "../../pipeline/pipeline.ts";
+import { resourceTypeNames } from "../../pipeline/types/resourceTypes.ts";
 
 /**
  * The protocol between the service and a runner's process, one JSON value a line: one job to the runner, its life signs
@@ -61,6 +62,46 @@ export interface RunnerJob {
   readonly project?: string | undefined;
   readonly startedAt?: string | undefined;
 }
+
+/** What to look at without a run. */
+export interface DryJob
+  extends Pick<RunnerJob, "root" | "pipeline" | "inputs" | "project" | "fromStep" | "environment"> {
+  /** Whether to connect to the hosts and databases that steps name. */
+  readonly isConnecting: boolean;
+}
+
+/** The argument with which the runner's program reads a list of jobs and writes what it found of each. */
+export const dryRunArgument = "--dry-run";
+
+const texts = z.array(z.string());
+
+/** A run that didn't happen. Texts are masked, and have an expression as the file writes it where only a run knows its value. */
+export const dryRunSchema = z.object({
+  inputs: z.record(z.string(), z.string()),
+  /** Why a run would fail before its first step. */
+  problems: texts,
+  steps: z.array(
+    z.object({
+      name: z.string(),
+      use: z.string(),
+      type: z.enum(resourceTypeNames),
+      /** It is of `finally`. */
+      cleanup: z.optional(z.literal(true)),
+      /** Why it wouldn't run. */
+      skipped: z.optional(z.string()),
+      /** When, how often and for what it would run. */
+      conditions: texts,
+      /** What it would send or run, a line each. */
+      does: texts,
+      /** Why it would fail; each is told of the first step alone. */
+      problems: texts,
+      /** What isn't there yet, but may be once it runs; likewise. */
+      warnings: texts,
+    }),
+  ),
+});
+
+export type DryRun = z.infer<typeof dryRunSchema>;
 
 const index = z.int().check(z.nonnegative());
 const outcome = z.enum(["succeeded", "failed"]);

@@ -1,5 +1,9 @@
 import { parseJson } from "../../pipeline/expression/value.ts";
-import { type DatabaseAddress, readDatabaseUrl } from "../../pipeline/types/databaseUrl.ts";
+import {
+  type DatabaseAddress,
+  readDatabaseUrl,
+  type ServerAddress,
+} from "../../pipeline/types/databaseUrl.ts";
 import type { SqlStep } from "../../pipeline/types/sql.ts";
 import { isBlank } from "../../pipeline/types/statementText.ts";
 import { readProjectFile } from "../../project/projectFile.ts";
@@ -57,7 +61,10 @@ type ReadWork =
   | { readonly kind: "invalid"; readonly problem: string };
 
 /** Notes what is run, and reads a file of statements. */
-function readWork(work: SqlStep["work"], { log, root }: Pick<StepContext, "log" | "root">): ReadWork {
+export function readWork(
+  work: SqlStep["work"],
+  { log, root }: Pick<StepContext, "root"> & { readonly log: Pick<StepContext["log"], "note"> },
+): ReadWork {
   if (work.kind === "statements") {
     const { isTransaction, statements } = work;
     for (const [index, { text }] of statements.entries()) {
@@ -83,12 +90,15 @@ function sqlResult({ rows, returned, count }: ReadRows): StepResult {
   return { values: { ...values, rows: rows.map((row) => parseJson(row)?.value ?? null) }, size };
 }
 
+/** A database's address that can be connected to. */
+export type Database = Exclude<DatabaseAddress, { kind: "environment" }>;
+
 type FoundDatabase =
-  | { readonly kind: "valid"; readonly database: Exclude<DatabaseAddress, { kind: "environment" }> }
+  | { readonly kind: "valid"; readonly database: Database }
   | { readonly kind: "invalid"; readonly problem: string };
 
 /** An address that comes from the environment as a whole can be parsed only now. */
-function databaseOf(database: SqlStep["database"]): FoundDatabase {
+export function databaseOf(database: SqlStep["database"]): FoundDatabase {
   if (database.kind !== "environment") return { kind: "valid", database };
   const read = readDatabaseUrl(database.url);
   if (read.kind === "invalid") return read;
@@ -203,7 +213,7 @@ type Opened =
  */
 async function openConnection(
   resource: string,
-  database: Exclude<DatabaseAddress, { kind: "environment" }>,
+  database: Database,
   stepContext: StepContext,
   signal: AbortSignal,
 ): Promise<Opened> {
@@ -218,26 +228,32 @@ async function openConnection(
 
 async function connect(
   resource: string,
-  database: Exclude<DatabaseAddress, { kind: "environment" }>,
+  database: Database,
   stepContext: StepContext,
   signal: AbortSignal,
 ): Promise<SqlConnection> {
-  const onServer = (open: () => Promise<Session>) =>
-    stepContext.shared.get(ServerConnection, resource, async () => new ServerConnection(await open()));
+  const { shared } = stepContext;
+  if (database.kind === "sqlite-file" || database.kind === "sqlite-memory")
+    return shared.get(SqliteConnection, resource, () => SqliteConnection.open(database, stepContext, signal));
+  const open = () => openSession(database, stepContext, signal);
+  return shared.get(ServerConnection, resource, async () => new ServerConnection(await open()));
+}
+
+/** @throws NoConnection */
+export async function openSession(
+  database: ServerAddress,
+  place: Pick<StepContext, "root">,
+  signal: AbortSignal,
+): Promise<Session> {
+  // Loaded on demand: few runs need a server's library.
   switch (database.kind) {
-    case "sqlite-memory":
-    case "sqlite-file":
-      return stepContext.shared.get(SqliteConnection, resource, () =>
-        SqliteConnection.open(database, stepContext, signal),
-      );
-    // Loaded on demand: few runs need a server's library.
     case "postgres": {
       const { PostgresSession } = await import("./postgresSession.ts");
-      return onServer(() => PostgresSession.open(database, stepContext, signal));
+      return PostgresSession.open(database, place, signal);
     }
     case "mysql": {
       const { MysqlSession } = await import("./mysqlSession.ts");
-      return onServer(() => MysqlSession.open(database, stepContext, signal));
+      return MysqlSession.open(database, place, signal);
     }
     default:
       return database satisfies never;

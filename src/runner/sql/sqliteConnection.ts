@@ -141,7 +141,7 @@ type Place = Omit<Extract<SqliteRequest, { kind: "open" }>, "kind">;
  *
  * @throws NoConnection
  */
-async function locate(database: SqliteDatabase, root: string): Promise<Place> {
+export async function locate(database: SqliteDatabase, root: string): Promise<Place> {
   if (database.kind === "sqlite-memory") {
     return { location: ":memory:", name: "the database in memory", isReadOnly: false };
   }

@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from "node:crypto";
+import { createHash } from "node:crypto";
 import type { Tools } from "../../pipeline/expression/callFunction.ts";
 import { type Contexts, evaluate } from "../../pipeline/expression/evaluate.ts";
 import { explain } from "../../pipeline/expression/explain.ts";
@@ -8,6 +8,9 @@ import { ExpressionFault, type Json } from "../../pipeline/expression/value.ts";
 import { firstMatch, PatternFault } from "../output/textSearch.ts";
 
 const everywhere = ["env", "inputs", "steps", "run", "each", "this"] as const;
+
+/** What is another value at each call. */
+export type Fresh = Pick<Tools, "now" | "uuid">;
 
 /** What a pipeline's expressions refer to. */
 interface Referred {
@@ -21,11 +24,11 @@ interface Referred {
  * variables.
  */
 export class Expressions {
-  readonly #now: () => Date;
+  readonly #fresh: Fresh;
   readonly #parsed = new Map<string, Expression>();
 
-  constructor(now: () => Date) {
-    this.#now = now;
+  constructor(fresh: Fresh) {
+    this.#fresh = fresh;
   }
 
   /** @throws ExpressionFault when it has no value. */
@@ -75,8 +78,7 @@ export class Expressions {
 
   #tools(hide: Tools["hide"]): Tools {
     return {
-      now: this.#now,
-      uuid: randomUUID,
+      ...this.#fresh,
       sha256: (text) => createHash("sha256").update(text).digest("hex"),
       match: (pattern, text) => {
         try {

@@ -71,7 +71,8 @@ type Items =
   | { readonly kind: "valid"; readonly values: readonly Json[] }
   | { readonly kind: "invalid"; readonly problem: string };
 
-function itemsOf({ each }: Step, filling: Filling): Items {
+/** The items of a step with `each`. */
+export function itemsOf({ each }: Step, filling: Filling): Items {
   try {
     const values = fillValue(each, filling);
     if (!isList(values))

@@ -3,7 +3,7 @@ import { ExpressionFault, type Json, type JsonMap, kindOf } from "../../pipeline
 import type { Job } from "../launch/protocol.ts";
 import { Mask } from "../mask/mask.ts";
 import { type Filling, writtenIn } from "../step/fillIn.ts";
-import type { Expressions } from "./expressions.ts";
+import type { Expressions, Fresh } from "./expressions.ts";
 
 /** What a run's expressions are filled in with, and what they say of it. */
 interface OpenScopes {
@@ -14,15 +14,18 @@ interface OpenScopes {
   readonly isNeeded: (id: string) => boolean;
 }
 
-/** @param variable the value of a variable; undefined when it isn't set. */
+/**
+ * @param variable the value of a variable; undefined when it isn't set.
+ * @param known what expressions find beside the file's own: the context `run`, and functions.
+ */
 export async function openScopes(
-  job: Job,
+  job: Pick<Job, "pipeline" | "environment">,
   variable: Filling["variable"],
-  now: () => Date,
+  { run, ...fresh }: Fresh & Pick<ScopesDeps, "run">,
 ): Promise<OpenScopes> {
   const { envFile, unmasked = [] } = job.pipeline;
   const written = writtenIn(job.pipeline);
-  const expressions = written.expressions.size === 0 ? undefined : await loadExpressions(now);
+  const expressions = written.expressions.size === 0 ? undefined : await loadExpressions(fresh);
   const referred = expressions?.referred(written.expressions);
   const secretOf = (name: string) => (unmasked.includes(name) ? [] : [variable(name) ?? []].flat());
   const mask = new Mask([...written.variables, ...(referred?.variables ?? [])].flatMap(secretOf));
@@ -34,7 +37,7 @@ export async function openScopes(
       return variable(name);
     },
     variablesAt: `${file}where the ${job.environment === undefined ? "service" : "run"} was started`,
-    run: runContext(job),
+    run,
     expressions,
     mask,
   });
@@ -43,12 +46,13 @@ export async function openScopes(
 }
 
 /** With the parser, which most pipelines need not. */
-async function loadExpressions(now: () => Date): Promise<Expressions> {
+async function loadExpressions(fresh: Fresh): Promise<Expressions> {
   const { Expressions } = await import("./expressions.ts");
-  return new Expressions(now);
+  return new Expressions(fresh);
 }
 
-function runContext({ runId, pipeline, project, startedAt }: Job): JsonMap {
+/** The context `run`. */
+export function runContext({ runId, pipeline, project, startedAt }: Job): JsonMap {
   return {
     id: runId,
     pipeline: pipeline.name,
@@ -81,8 +85,8 @@ export class Scopes {
     this.#deps = deps;
   }
 
-  begin(part: number | undefined, inputs: JsonMap): void {
-    this.#scopes.set(part, { inputs, steps: {} });
+  begin(part: number | undefined, inputs: JsonMap, steps: JsonMap = {}): void {
+    this.#scopes.set(part, { inputs, steps });
   }
 
   has(part: number | undefined): boolean {

@@ -139,14 +139,14 @@ export class ProjectPipelines {
   }
 
   /**
-   * The pipeline of a name, ready to run, and the project it was found in.
+   * The pipeline of a name, ready to run, its file and the project it was found in.
    * @throws PipelineError `not-found` naming the nearest; `invalid-request` with file, line and column of every problem;
    *   `conflict` when several files have the name.
    */
   async find(
     projects: readonly Project[],
     name: string,
-  ): Promise<{ readonly project: Project; readonly pipeline: Pipeline }> {
+  ): Promise<Pick<FoundFile, "project" | "path"> & { readonly pipeline: Pipeline }> {
     const files = await this.#read(projects);
     const found = files.filter((file) => file.name === name);
     const [file, other] = found;
@@ -158,7 +158,7 @@ export class ProjectPipelines {
       });
     }
     const parsed = await withEnvFile(file.project.root, file.parsed);
-    return { project: file.project, pipeline: runnable(file.path, parsed) };
+    return { project: file.project, path: file.path, pipeline: runnable(file.path, parsed) };
   }
 
   async #read(projects: readonly Project[]): Promise<FoundFile[]> {

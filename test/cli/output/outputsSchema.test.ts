@@ -31,6 +31,7 @@ describe("what --json prints", () => {
     };
     await told("org", "org");
     await told("run", "run", "hello");
+    await told("run", "run", "hello", "--dry-run");
     await told("runs list", "runs", "list");
     await told("runs show", "runs", "show");
     await told("runs log", "runs", "log");

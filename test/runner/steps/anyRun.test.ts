@@ -1,11 +1,12 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: expressions as pipeline files write them.
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
 import fc from "fast-check";
 import { parsePipeline } from "../../../src/pipeline/parsePipeline.ts";
 import type { Job, Message } from "../../../src/runner/launch/protocol.ts";
 import { RunOutput } from "../../../src/runner/step/runOutput.ts";
 import { runSteps } from "../../../src/runner/steps/runSteps.ts";
-import { openScopes } from "../../../src/runner/steps/scopes.ts";
+import { openScopes, runContext } from "../../../src/runner/steps/scopes.ts";
 import { newRunId } from "../launch/launchTestRun.ts";
 import { stepContextFor } from "../step/stepContextFor.ts";
 import { openShop } from "./shop.ts";
@@ -253,7 +254,11 @@ async function told(run: AnyRun) {
   const { pipeline } = parsed;
   const job: Job = { runId: newRunId(), root: "/", pipeline, artifactsFolder: "/", graceMilliseconds: 0 };
   const now = () => new Date();
-  const { scopes, mask, isNeeded } = await openScopes(job, () => undefined, now);
+  const { scopes, mask, isNeeded } = await openScopes(job, () => undefined, {
+    run: runContext(job),
+    now,
+    uuid: randomUUID,
+  });
   const { stepContext } = stepContextFor("/", { mask, signal: all.signal });
   const send = (message: Message) => {
     const name = "index" in message ? pipeline.steps[message.index]?.name.split(": ").at(-1) : "";

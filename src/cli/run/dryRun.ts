@@ -1,0 +1,134 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import * as z from "zod/mini";
+import { isServiceNamed } from "../../client/logins/logins.ts";
+import { findProject } from "../../client/project.ts";
+import { exitCodes } from "../../contract/errors.ts";
+import { withoutStarter } from "../../project/environment.ts";
+import { type DryJob, type DryRun, dryRunArgument, dryRunSchema } from "../../runner/launch/protocol.ts";
+import { duration } from "../../text/time.ts";
+import type { Facts } from "../output/outputs.ts";
+import { loadService, type Tool } from "../tool.ts";
+import {
+  checkPipelines,
+  localPipelines,
+  noPipelinesHere,
+  pipelineNames,
+  taggedPipelines,
+} from "./namedPipelines.ts";
+import { type Asking, inputsOfRuns, inputValuesOf } from "./runInputs.ts";
+import type { RunOptions } from "./runPipelines.ts";
+
+/**
+ * `pipeline run --dry-run`: shows what each step would send or run, and what would make it fail. It starts no run, no step and no
+ * service.
+ * @param isConnecting whether it connects to the hosts and databases that steps name.
+ * @returns the exit code: 1 where something would fail.
+ * @throws PipelineError as a start would.
+ */
+export async function dryRunPipelines(
+  tool: Tool,
+  named: readonly string[],
+  { tags, inputs: words, request }: Pick<RunOptions, "tags" | "inputs" | "request">,
+  isConnecting: boolean,
+  asking: Asking,
+): Promise<number> {
+  const { output, folder, env } = tool;
+  const given = await inputValuesOf(words, folder);
+  const here = await findProject(folder);
+  if (here === undefined) throw await noPipelinesHere(folder);
+  const { root } = here;
+  const project = request.project ?? here.name;
+  const names =
+    tags === undefined
+      ? await pipelineNames(tool, named, root)
+      : taggedPipelines(await localPipelines(root), tags);
+  const problem = await checkPipelines(tool, undefined, names, { project, root });
+  if (problem !== undefined) throw problem;
+  const inputs = await inputsOfRuns(tool, names, given, { client: undefined, project, root }, asking);
+  const { ProjectPipelines, fixedInputs, requireStep } = await loadService(
+    () => import("../../service/runs/projectPipelines.ts"),
+  );
+  const files = new ProjectPipelines();
+  const environment = Object.entries(withoutStarter(env)).map(([name, value]) => `${name}=${value}`);
+  const { fromStep, timeLimitSeconds } = request;
+  const found = [];
+  for (const name of names) {
+    const { pipeline, path } = await files.find([{ name: project, root }], name);
+    requireStep(pipeline, fromStep);
+    const fixed = fixedInputs(pipeline, inputs.get(name));
+    found.push({
+      path,
+      job: { root, pipeline, project, environment, fromStep, isConnecting, inputs: fixed },
+    });
+  }
+  const runs = await look(
+    found.map(({ job }) => job),
+    tool,
+  );
+  if (await isServiceNamed(env)) {
+    output.warn(
+      "This looks at the programs, files and variables of this machine; the service in use may run pipelines elsewhere.",
+    );
+  }
+  const dryRuns = found.flatMap(({ path, job: { pipeline } }, index): Shown[] => {
+    const run = runs[index];
+    const limit = timeLimitSeconds ?? pipeline.timeLimitSeconds;
+    return run === undefined ? [] : [{ pipeline: pipeline.name, path, timeLimitSeconds: limit, ...run }];
+  });
+  for (const [index, run] of dryRuns.entries()) {
+    if (index > 0) output.line("");
+    print(run, tool);
+  }
+  const problems = dryRuns.flatMap((run) => [run, ...run.steps].flatMap((each) => each.problems)).length;
+  if (problems === 0) {
+    output.result("run", { runs: [], dryRuns }, "");
+    if (!output.json) output.note("No problem found. Nothing was started.");
+    return exitCodes.done;
+  }
+  const message = `A run would fail: ${problems} ${problems === 1 ? "problem" : "problems"}. Nothing was started.`;
+  output.failure("run", { type: "run-failed", message, next: "" }, { runs: [], dryRuns });
+  return exitCodes.problemsFound;
+}
+
+type Shown = NonNullable<Facts<"run">["dryRuns"]>[number];
+
+/** Has the runner's program look, which has all that steps need. @throws the signal's reason. */
+async function look(jobs: readonly DryJob[], { env, interrupted, runnerPath }: Tool): Promise<DryRun[]> {
+  const looking = promisify(execFile)(process.execPath, [runnerPath, dryRunArgument], {
+    env: { ...withoutStarter(env), ELECTRON_RUN_AS_NODE: "1" },
+    maxBuffer: Number.POSITIVE_INFINITY,
+    signal: interrupted,
+    windowsHide: true,
+  });
+  // Ignored: its end says more.
+  looking.child.stdin?.on("error", () => {}).end(JSON.stringify(jobs));
+  const { stdout } = await looking.catch((error: unknown) => {
+    interrupted.throwIfAborted();
+    throw error;
+  });
+  return z.array(dryRunSchema).parse(JSON.parse(stdout));
+}
+
+function print({ pipeline, path, timeLimitSeconds, inputs, problems, steps }: Shown, { output }: Tool): void {
+  const { bold, dim, bad, caution } = output.out.style;
+  const count = `${steps.length} ${steps.length === 1 ? "step" : "steps"}`;
+  output.line(`${bold(pipeline)}, ${path}: ${count}, up to ${duration(timeLimitSeconds * 1000)}`);
+  const tell = (lines: readonly string[], paint: typeof bold, what = "") => {
+    for (const line of lines) output.line(`   ${paint(`${what}${line}`)}`);
+  };
+  tell(
+    Object.entries(inputs).map(([name, value]) => `${name} = ${value}`),
+    String,
+  );
+  tell(problems, bad, "problem: ");
+  for (const [index, step] of steps.entries()) {
+    if (step.cleanup && !steps[index - 1]?.cleanup) output.line("finally");
+    output.line(`${String(index + 1).padStart(2)} ${bold(step.name)}, ${step.use} (${step.type})`);
+    if (step.skipped !== undefined) tell([step.skipped], dim, "skipped: ");
+    tell(step.conditions, dim);
+    tell(step.does, String, "  ");
+    tell(step.problems, bad, "problem: ");
+    tell(step.warnings, caution, "warning: ");
+  }
+}

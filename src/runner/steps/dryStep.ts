@@ -1,0 +1,347 @@
+import { access, constants } from "node:fs/promises";
+import { resolve } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { describeError } from "../../contract/errors.ts";
+import { joinAddress } from "../../pipeline/file/address.ts";
+import { describeExpectation } from "../../pipeline/file/values.ts";
+import { type BrowserStep, describeAction } from "../../pipeline/types/browserStep.ts";
+import type { CliStep } from "../../pipeline/types/cli.ts";
+import type { Background } from "../../pipeline/types/cliBackground.ts";
+import type { ServerAddress } from "../../pipeline/types/databaseUrl.ts";
+import { type HttpStep, isPem } from "../../pipeline/types/httpStep.ts";
+import type { Step } from "../../pipeline/types/resourceTypes.ts";
+import type { SqlStep } from "../../pipeline/types/sql.ts";
+import { isInside } from "../../project/envFile.ts";
+import { findProjectFile } from "../../project/projectFile.ts";
+import { duration } from "../../text/time.ts";
+import { findBrowser } from "../browser/startBrowser.ts";
+import { interpreterOf } from "../cli/command.ts";
+import { asWord, describeStartProblem, problemOfFolder } from "../cli/runCliStep.ts";
+import { routeOf } from "../http/connection.ts";
+import { type HttpRequest, requestOf } from "../http/request.ts";
+import { apiOf, schemaOf } from "../http/runHttpStep.ts";
+import { describeConnectionProblem } from "../http/sendRequest.ts";
+import { databaseServer } from "../sql/databaseServer.ts";
+import { type Database, databaseOf, openSession, readWork } from "../sql/runSqlStep.ts";
+import { NoConnection } from "../sql/sqlConnection.ts";
+import { locate } from "../sql/sqliteConnection.ts";
+import { asJson } from "../step/jsonMismatches.ts";
+import { type StepContext, StepFault } from "../step/stepContext.ts";
+import { onPath } from "../step/stepEnvironment.ts";
+
+export interface DryDeps extends Pick<StepContext, "root" | "environment" | "platform" | "mask" | "shared"> {
+  /** Whether a value has a part that only the run knows. */
+  readonly isOpen: (value: unknown) => boolean;
+  /** Whether it connects to this host. */
+  readonly connectsTo: (hostname: string) => boolean;
+}
+
+/** What a step would do, and what stands in its way. */
+export interface Looked {
+  readonly does: readonly string[];
+  readonly problems: ReadonlySet<string>;
+  /** Files, folders and programs that aren't there, which an earlier step could make. */
+  readonly missing: readonly string[];
+}
+
+/** How long a server may take to accept a connection, in milliseconds. */
+const reachMilliseconds = 5000;
+
+/** Looks at a step whose expressions are filled in. It starts nothing, and sends no more than what opens a connection. */
+export async function dryStep(step: Step, deps: DryDeps): Promise<Looked> {
+  const { does, problems, missing } = await lookAt(step, deps);
+  // What a problem names that only the run knows is none yet.
+  const isOne = (text: string) => !deps.isOpen(text) && !missing.includes(text);
+  return {
+    does,
+    problems: new Set([...problems].filter(isOne)),
+    missing: missing.filter((text) => !deps.isOpen(text)),
+  };
+}
+
+function lookAt(step: Step, deps: DryDeps): Promise<Looked> {
+  switch (step.type) {
+    case "browser":
+      return lookAtBrowser(step, deps);
+    case "cli":
+      return lookAtCli(step, deps);
+    case "http":
+      return lookAtHttp(step, deps);
+    case "sql":
+      return lookAtSql(step, deps);
+    default:
+      return step satisfies never;
+  }
+}
+
+/** @param problems gets why it can't be done. */
+async function attempt<T>(act: () => Promise<T>, problems: Set<string>): Promise<T | undefined> {
+  try {
+    return await act();
+  } catch (error) {
+    if (!(error instanceof StepFault || error instanceof NoConnection)) throw error;
+    problems.add(error.message);
+    return undefined;
+  }
+}
+
+/** Why files of the project can't be used. */
+async function missingFiles(paths: readonly (string | undefined)[], root: string): Promise<string[]> {
+  const looks = [...new Set(paths)].map(async (path) =>
+    path === undefined ? undefined : findProjectFile(root, path).then(() => undefined, describeError),
+  );
+  return (await Promise.all(looks)).filter((problem) => problem !== undefined);
+}
+
+async function lookAtHttp(step: HttpStep, deps: DryDeps): Promise<Looked> {
+  const { root, isOpen, mask } = deps;
+  const { body, connection, expect, openApi } = step;
+  const problems = new Set<string>();
+  const missing = await missingFiles(
+    [
+      ...(body.kind === "file" ? [body.path] : []),
+      ...(body.kind === "multipart"
+        ? body.parts.map(({ content }) => (content.kind === "file" ? content.path : undefined))
+        : []),
+      ...[connection.tls.ca, connection.tls.cert, connection.tls.key].filter((text = "") => !isPem(text)),
+      expect.jsonSchema,
+      openApi?.path,
+    ],
+    root,
+  );
+  const written = joinAddress(step.address);
+  // Where only the run knows how the address begins, all else can be shown.
+  const isPlace = isOpen(written) && !/^https?:$/.test(URL.parse(written)?.protocol ?? "");
+  const asked = isPlace ? { ...step, address: { target: "http://open.invalid" } } : step;
+  const whole = await attempt(() => requestOf(asked, root), problems);
+  const request =
+    whole ?? (await attempt(() => requestOf({ ...asked, body: { kind: "none" } }, root), problems));
+  await attempt(() => schemaOf(step, root), problems);
+  if (request === undefined) return { does: [`${step.method} ${written}`], problems, missing };
+  const { url } = request;
+  const api = await attempt(() => apiOf(step, request, deps), problems);
+  if (
+    api !== undefined &&
+    whole !== undefined &&
+    openApi?.checksRequest &&
+    !isOpen({ ...step, expect: undefined })
+  ) {
+    const lines = async () => api.ofRequest({ ...request, base: step.address.base ?? "" }, mask);
+    for (const line of (await attempt(lines, problems)) ?? []) problems.add(line);
+  }
+  if (!isPlace && !isOpen([connection, url.host])) await reachServer(step, url, deps, problems);
+  const address = isPlace ? `${written}${url.search}` : url.href;
+  const { auth = step.ofResource.auth } = step;
+  const headers = Object.entries(request.headers).flatMap(([name, value]) =>
+    name === "authorization" && auth !== undefined && isOpen(auth)
+      ? `${name}: Basic ${auth.user}:${auth.password}`
+      : [value].flat().map((one) => `${name}: ${one}`),
+  );
+  return {
+    does: [`${request.method} ${address}`, ...headers, ...bodyLines(step, request)],
+    problems,
+    missing,
+  };
+}
+
+function bodyLines({ body }: HttpStep, request: HttpRequest): string[] {
+  if (body.kind === "file") return [`the file ${body.path}`];
+  if (body.kind !== "multipart") return [request.body?.text ?? []].flat();
+  return body.parts.map(
+    ({ name, content }) => `${name}: ${content.kind === "file" ? `the file ${content.path}` : content.text}`,
+  );
+}
+
+/** Connects as a request would. */
+async function reachServer(
+  step: Pick<HttpStep, "address" | "connection">,
+  url: URL,
+  { root, connectsTo }: DryDeps,
+  problems: Set<string>,
+): Promise<void> {
+  const route = await attempt(() => routeOf(step, root), problems);
+  if (route === undefined || !connectsTo(route.peerOf(url).hostname)) return;
+  const late = pause(reachMilliseconds, undefined, { ref: false }).then(() => {
+    throw Object.assign(new Error("it takes too long"), { code: "ETIMEDOUT" });
+  });
+  await Promise.race([route.reach(url), late]).catch((error: unknown) =>
+    problems.add(describeConnectionProblem(url, error, route.peerOf(url))),
+  );
+}
+
+async function lookAtBrowser(step: BrowserStep, deps: DryDeps): Promise<Looked> {
+  const { isOpen, root } = deps;
+  const { actions, browser, goto, read = [], screenshot, storage } = step;
+  const problems = new Set<string>();
+  const found = isOpen(browser.executable)
+    ? undefined
+    : await findBrowser({ ...deps, executable: browser.executable });
+  if (found?.kind === "none") problems.add(found.problem);
+  const uploads = actions.flatMap((action) => (action.kind === "upload" ? action.files : []));
+  const address = goto && joinAddress(goto);
+  const url = URL.parse(address ?? "");
+  // Whom a browser trusts isn't known here.
+  const connection = { tls: { verify: false }, connectTo: {} };
+  if (url !== null && !isOpen(url.host) && /^https?:$/.test(url.protocol))
+    await reachServer({ address: { target: url.href }, connection }, url, deps, problems);
+  return {
+    does: [
+      ...(address === undefined ? [] : [`go to ${address}`]),
+      ...actions.map((action) =>
+        action.kind === "fill" ? `${describeAction(action)} with \`${action.with}\`` : describeAction(action),
+      ),
+      ...read.map(({ name }) => `read ${name}`),
+      ...(screenshot === undefined ? [] : [`save the screenshot ${screenshot}`]),
+      ...(storage === undefined ? [] : [`save cookies and local storage in ${storage}`]),
+    ],
+    problems,
+    missing: await missingFiles([browser.storage, ...uploads], root),
+  };
+}
+
+async function lookAtSql({ database, work }: SqlStep, deps: DryDeps): Promise<Looked> {
+  const { isOpen, root } = deps;
+  const problems = new Set<string>();
+  const missing = await missingFiles(work.kind === "statements" ? [] : [work.path], root);
+  if (missing.length === 0) {
+    const read = readWork(work, { root, log: { note: () => {} } });
+    if (read.kind === "invalid") problems.add(read.problem);
+  }
+  const does =
+    work.kind === "statements"
+      ? work.statements.flatMap(({ text, params }) => [
+          text.trim(),
+          ...(params.length === 0 ? [] : [`with ${asJson(params)}`]),
+        ])
+      : [`the statements of ${work.path}`];
+  const found = databaseOf(database);
+  if (isOpen(database)) return { does, problems, missing };
+  if (found.kind === "invalid") return { does, problems: problems.add(found.problem), missing };
+  const where = describeDatabase(found.database);
+  const how = work.kind === "statements" && work.isTransaction ? ", as one transaction" : "";
+  if (found.database.kind === "postgres" || found.database.kind === "mysql")
+    await reachDatabase(found.database, deps, problems);
+  else {
+    const { database: file } = found;
+    const unfound = new Set<string>();
+    await attempt(() => locate(file, root), unfound);
+    missing.push(...unfound);
+  }
+  return { does: [`${where}${how}`, ...does], problems, missing };
+}
+
+/** Without its password. */
+function describeDatabase(database: Database): string {
+  switch (database.kind) {
+    case "sqlite-memory":
+      return "in an SQLite database in memory";
+    case "sqlite-file":
+      return `in the SQLite database ${database.path}`;
+    case "postgres":
+    case "mysql": {
+      const name = database.kind === "postgres" ? "PostgreSQL" : "MySQL";
+      const { host, port, user } = database;
+      const which = database.database === "" ? "" : ` ${database.database}`;
+      return `in the ${name} database${which} at ${host}:${port}${user === "" ? "" : `, as ${user}`}`;
+    }
+    default:
+      return database satisfies never;
+  }
+}
+
+async function reachDatabase(
+  database: ServerAddress,
+  { root, connectsTo }: DryDeps,
+  problems: Set<string>,
+): Promise<void> {
+  const server = await attempt(() => databaseServer(database, root), problems);
+  if (server === undefined || !connectsTo(server.hostname)) return;
+  const late = AbortSignal.timeout(reachMilliseconds);
+  const refused = new Set<string>();
+  const session = await attempt(() => openSession(database, { root }, late), refused);
+  await session?.end().catch(() => {});
+  session?.destroy();
+  const problem = `${server.host} didn't answer within ${duration(reachMilliseconds)}`;
+  for (const why of refused) problems.add(late.aborted ? problem : why);
+}
+
+async function lookAtCli(step: CliStep, deps: DryDeps): Promise<Looked> {
+  const { run, cwd, env, stdin, background } = step;
+  const folder = resolve(deps.root, cwd);
+  const noFolder = deps.isOpen(cwd) ? undefined : await problemOfFolder(folder);
+  const noProgram = noFolder || deps.isOpen(cwd) ? undefined : await missingProgram(step, folder, deps);
+  const lines = typeof run === "string" ? run.trim().split("\n") : [run.map(asWord).join(" ")];
+  return {
+    does: [
+      ...(cwd === "." ? [] : [`in ${cwd}`]),
+      ...Object.entries(env).map(([name, value]) => `${name}=${value}`),
+      ...lines.map((line, index) => `${index === 0 ? "$" : " "} ${line}`),
+      ...(stdin === undefined ? [] : [`standard input: ${stdin}`]),
+      ...(background === undefined ? [] : [describeBackground(background)]),
+    ],
+    problems: new Set(noProgram?.isOwn === false ? [noProgram.problem] : []),
+    missing: [noFolder ?? (noProgram?.isOwn ? noProgram.problem : [])].flat(),
+  };
+}
+
+function describeBackground({ port, http, output = [] }: Background): string {
+  const signs = [
+    ...(port === undefined ? [] : [`port ${port} is open`]),
+    ...(http === undefined ? [] : [`${http} answers`]),
+    ...output.map((one) => `it has printed ${describeExpectation(one)}`),
+  ];
+  return ["in the background", ...(signs.length === 0 ? [] : [`ready once ${signs.join(" and ")}`])].join(
+    ", ",
+  );
+}
+
+interface MissingProgram {
+  readonly problem: string;
+  /** Whether it is a file of the project, so that an earlier step could make it. */
+  readonly isOwn: boolean;
+}
+
+/** The program that a step starts or, of a text for the shell, that its first word means, where it isn't there. */
+async function missingProgram(
+  { run, shell, env }: CliStep,
+  folder: string,
+  { environment, isOpen, platform, root }: DryDeps,
+): Promise<MissingProgram | undefined> {
+  const own = { ...environment, ...env };
+  const find = async (file: string): Promise<MissingProgram | undefined> => {
+    const isPath = /[/\\]/.test(file);
+    // Windows adds ends of its own to a path.
+    if (isOpen(file) || (isPath && platform === "win32")) return undefined;
+    const path = isPath ? resolve(folder, file) : onPath(file, own, platform);
+    const problem = await access(path ?? "", constants.X_OK).then(
+      () => undefined,
+      (error) => describeStartProblem({ file }, error),
+    );
+    return problem === undefined
+      ? undefined
+      : { problem, isOwn: isPath && isInside(root, resolve(folder, file)) };
+  };
+  if (typeof run !== "string") return find(run[0] ?? "");
+  const noShell = shell === "bash" ? await find(shell) : undefined;
+  if (noShell !== undefined || platform === "win32") return noShell;
+  const [interpreter, argument = ""] = interpreterOf(run);
+  if (interpreter !== undefined) {
+    const [named] = /^\w[\w.+-]*(?=\s|$)/.exec(argument.replace(/^-S\s+/, "")) ?? [];
+    return (
+      (await find(interpreter)) ??
+      (named !== undefined && interpreter.endsWith("/env") ? find(named) : undefined)
+    );
+  }
+  // What isn't a plain word, such as an assignment, only the shell itself can read.
+  const [, word] = /^\s*([\w./+-]+)(?=\s|$)(?!\s*\()/.exec(run) ?? [];
+  return word === undefined || shellWords.has(word) ? undefined : find(word);
+}
+
+/** What a shell knows by itself of what may begin a line; of those of `bash` too, whatever the shell. */
+const shellWords = new Set(
+  [
+    ". alias bg break builtin case cd command compgen complete continue declare disown echo enable eval exec exit export false",
+    "fc fg for function getopts hash help history if jobs kill let local mapfile popd printf pushd pwd read readarray readonly",
+    "return select set shift shopt source test time times trap true type typeset ulimit umask unalias unset until wait while",
+  ].flatMap((line) => line.split(" ")),
+);
