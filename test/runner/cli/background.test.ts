@@ -153,13 +153,21 @@ describe("a program in the background", function () {
   it("that ends early is named by the step that meets that, and in its own log", async () => {
     const port = await freePort();
     const shop = { name: "open the shop", use: "sh", run: node(port), background: true, ready: { port } };
-    const run = launch([shop, { name: "look", use: "shop", get: "/end" }], { port });
+    const run = launch(
+      [
+        shop,
+        { name: "look", use: "shop", get: "/end", "on-failure": "continue" },
+        { name: "count", use: "sh", run: "exit 1" },
+      ],
+      { port },
+    );
     const end = await run.job.ended;
     assert.match(
       end.kind === "failed" ? end.message : end.kind,
       /^look: .+\nwhat the step `open the shop` started in the background exited with 3; that step's log has what it wrote$/s,
     );
     assert.match(textOf(run, 0), /the program exited with 3 before the run was over\n$/);
+    assert.equal(run.told.findLast(({ index }) => index === 2)?.step.message, "exited with 1, expected 0; it printed nothing");
     // One that runs isn't to blame.
     const other = launch([shop, { name: "look", use: "sh", run: "exit 1" }], { port });
     assert.deepEqual(await other.job.ended, {
