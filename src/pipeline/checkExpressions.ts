@@ -86,6 +86,12 @@ function isJson([list, , field, part]: Path): boolean {
   return isOfStep && (field === "json" || (field === "expect" && part === "json"));
 }
 
+/** Whether a text is what a step works with: in a program's `{{…}}` may be a template of its own, and a reply may be expected to hold it. */
+function isSent([top, , field]: Path, step: KnownStep | undefined): boolean {
+  if (top === "resources") return field !== "env";
+  return step !== undefined && step.type !== "cli" && field !== "expect";
+}
+
 /** The fields of steps and resources by which a value gets out. */
 const sent: readonly unknown[] = ["form", "multipart", "json", "headers", "query", "cookies", "auth", "env"];
 
@@ -148,6 +154,23 @@ class Check {
     if (found.length === 0 && !isName && place.kind === "text" && place.isList)
       this.#checkList(text, path, place.contexts);
     if (!isName && place.kind === "text") this.#checkSecret(text, path, place.contexts);
+    if (!isName && place.kind === "text" && isSent(path, step)) this.#checkBraces(text, path);
+  }
+
+  /** Warns of what Postman, Hurl, runn and others would fill in. */
+  #checkBraces(text: string, path: Path): void {
+    const split = splitText(text);
+    const words = (split.kind === "valid" ? split.pieces : []).map((piece) =>
+      piece.kind === "words" ? piece.words : "",
+    );
+    const [braces] = /(?<!\$)\{\{\s*[\w.$][^{}\n]*\}\}/.exec(words.join("\n")) ?? [];
+    if (braces === undefined) return;
+    const name = braces.match(/[\w-]+/g)?.at(-1) ?? "name";
+    this.#warnings.addIn(
+      path,
+      text.indexOf(braces),
+      `\`${quoted(braces)}\` isn't filled in here: write \`\${{ inputs.${quoted(name)} }}\`, or \`\${{ steps.<id>… }}\` for what an earlier step gave`,
+    );
   }
 
   /** Warns of an input in a field whose name says that it is a secret. */

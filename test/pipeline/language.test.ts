@@ -325,6 +325,30 @@ steps:
     );
   });
 
+  it("is warned of the braces of other tools, but not where a program may have its own", () => {
+    const parsed = parse(`inputs: { id: a }
+resources: { shop: { type: http, base-url: "http://{{host}}", headers: { x-a: "{{ token }}" } }, sh: { type: cli, env: { A: "{{b}}" } }, db: { type: sql, url: "sqlite::memory:" } }
+steps:
+  - { use: shop, post: "/\${{ inputs.id }}/{{ vars.user }}", json: { a: ["{{steps.login.res.body.token}}"] }, expect: { text: "{{id}}" } }
+  - { use: shop, post: /, json: "$\${{ a }} \${{ format('{{0}}') }} {{#each a}} {{{}}} {{" }
+  - { use: sh, run: "docker inspect --format '{{.Id}} {{id}}' a" }
+  - { use: db, query: "select '{{.lamp}}'" }
+`);
+    assert.equal(parsed.kind, "valid", JSON.stringify(parsed));
+    const told = (braces: string, name: string) =>
+      `\`${braces}\` isn't filled in here: write \`\${{ inputs.${name} }}\`, or \`\${{ steps.<id>… }}\` for what an earlier step gave`;
+    assert.deepEqual(
+      parsed.warnings.map(({ line, column, message }) => [line, column, message]),
+      [
+        [2, 52, told("{{host}}", "host")],
+        [2, 80, told("{{ token }}", "token")],
+        [4, 43, told("{{ vars.user }}", "user")],
+        [4, 74, told("{{steps.login.res.body.token}}", "token")],
+        [7, 32, told("{{.lamp}}", "lamp")],
+      ],
+    );
+  });
+
   it("of `outputs` can't have what a step of `finally` gives, which runs later", () => {
     assert.deepEqual(
       problems(

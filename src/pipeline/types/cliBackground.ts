@@ -52,7 +52,8 @@ export const backgroundTexts: FieldTexts = {
   },
   "ready.output": { meaning: `What it has printed: ${expectedText}.`, byDefault: "none" },
   "ready.http": {
-    meaning: "This address answers with a status from 200 to 299.",
+    meaning:
+      "This address answers with a status from 200 to 299. Redirects are followed, and a certificate isn't checked.",
     byDefault: "none",
     bounds: "begins with `http://` or `https://`",
     values: ["http://127.0.0.1:8080/health"],

@@ -126,22 +126,9 @@ function answeringAddress(address: string): Sign {
   return {
     ofAnother: `${address} answers`,
     look: async (signal) => {
-      try {
-        const within = AbortSignal.any([signal, AbortSignal.timeout(lookMilliseconds)]);
-        const reply = await fetch(address, { signal: within });
-        await reply.body?.cancel();
-        return reply.ok ? undefined : `${address} answers ${reply.status}`;
-      } catch (error) {
-        return `${address} doesn't answer${codeOf(error)}`;
-      }
+      // Only what waits for an address loads what sends requests.
+      const { lookAtAddress } = await import("./lookAtAddress.ts");
+      return lookAtAddress(address, AbortSignal.any([signal, AbortSignal.timeout(lookMilliseconds)]));
     },
   };
-}
-
-/** The system's word for why there was no reply, as the end of a sentence. */
-function codeOf(error: unknown): string {
-  const cause = error instanceof Error ? error.cause : undefined;
-  return cause instanceof Error && "code" in cause && typeof cause.code === "string"
-    ? ` (${cause.code})`
-    : "";
 }

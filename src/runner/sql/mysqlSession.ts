@@ -241,7 +241,9 @@ async function whileWanted<T>(socket: Socket, signal: AbortSignal, work: () => P
   const give = () => socket.destroy();
   signal.addEventListener("abort", give, { once: true });
   try {
-    return await work();
+    const done = await work();
+    signal.throwIfAborted();
+    return done;
   } finally {
     signal.removeEventListener("abort", give);
   }

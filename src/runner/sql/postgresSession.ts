@@ -78,14 +78,15 @@ export class PostgresSession implements Session {
       signal.throwIfAborted();
       await client.connect();
       await prepareSession(client, server);
+      // Lets newer servers cancel the statement by themselves if this process is killed.
+      await client.query(`set client_connection_check_interval = ${clientCheckMilliseconds}`).catch(() => {});
+      signal.throwIfAborted();
     } catch (error) {
       socket.destroy();
       throw error;
     } finally {
       signal.removeEventListener("abort", give);
     }
-    // Lets newer servers cancel the statement by themselves if this process is killed.
-    await client.query(`set client_connection_check_interval = ${clientCheckMilliseconds}`).catch(() => {});
     return new PostgresSession(client, socket, server);
   }
 

@@ -67,7 +67,7 @@ class RunOfSteps {
   #agent: string | undefined;
   /** Why the run fails: its first failure. */
   #failure: string | undefined;
-  /** The programs in the background. */
+  /** The programs in the background, but for those whose end was told. */
   readonly #background: BackgroundProgram[] = [];
   /** Whether such a program may end. */
   #isOver = false;
@@ -288,7 +288,9 @@ class RunOfSteps {
       const ended = this.#background.map((program) => program.ended);
       await Promise.race([...ended, pause(endMilliseconds, undefined, { ref: false })]);
     }
-    const gone = this.#background.find(({ end }) => end !== undefined);
+    const at = this.#background.findIndex(({ end }) => end !== undefined);
+    // Told once: the steps after it may fail for another reason.
+    const [gone] = at === -1 ? [] : this.#background.splice(at, 1);
     if (gone !== undefined)
       return `\nwhat the step \`${gone.step}\` started in the background ${gone.end}; ${where}`;
     const starter = this.#job.pipeline.steps.slice(this.#first, index).findLast(startsByAmpersand);

@@ -2,7 +2,10 @@
 import assert from "node:assert/strict";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
+import { createServer as createSecureServer } from "node:https";
 import { join } from "node:path";
+import { lookAtAddress } from "../../../src/runner/cli/lookAtAddress.ts";
+import { certificate } from "../../certificate.ts";
 import { isAlive } from "../../isAlive.ts";
 import { Listening } from "../../listening.ts";
 import { temporaryFolder } from "../../temporaryFolder.ts";
@@ -134,6 +137,21 @@ describe("a program in the background", function () {
     );
   });
 
+  it("is ready at an address behind a redirect, under a certificate of its own", async () => {
+    const { cert, key } = certificate({ host: "shop.test" });
+    await using other = await Listening.of(
+      createSecureServer({ cert, key }, ({ url }, reply) =>
+        reply.writeHead(url === "/" ? 302 : url === "/ok" ? 204 : 500, { location: "/ok" }).end(),
+      ),
+    );
+    const at = (path: string) => lookAtAddress(`https://${other.host}${path}`, AbortSignal.timeout(20_000));
+    assert.equal(await at("/"), undefined);
+    assert.equal(await at("/busy"), `https://${other.host}/busy answers 500`);
+    // Browsers refuse this port, and so does `fetch`.
+    const refused = await lookAtAddress("http://127.0.0.1:6667/", AbortSignal.timeout(20_000));
+    assert.equal(refused, "http://127.0.0.1:6667/ doesn't answer (ECONNREFUSED)");
+  });
+
   it("isn't waited for at what an expression gives and is no port and no address of HTTP", async () => {
     const filled = (port: string) =>
       messagesOf(
@@ -153,13 +171,24 @@ describe("a program in the background", function () {
   it("that ends early is named by the step that meets that, and in its own log", async () => {
     const port = await freePort();
     const shop = { name: "open the shop", use: "sh", run: node(port), background: true, ready: { port } };
-    const run = launch([shop, { name: "look", use: "shop", get: "/end" }], { port });
+    const run = launch(
+      [
+        shop,
+        { name: "look", use: "shop", get: "/end", "on-failure": "continue" },
+        { name: "count", use: "sh", run: "exit 1" },
+      ],
+      { port },
+    );
     const end = await run.job.ended;
     assert.match(
       end.kind === "failed" ? end.message : end.kind,
       /^look: .+\nwhat the step `open the shop` started in the background exited with 3; that step's log has what it wrote$/s,
     );
     assert.match(textOf(run, 0), /the program exited with 3 before the run was over\n$/);
+    assert.equal(
+      run.told.findLast(({ index }) => index === 2)?.step.message,
+      "exited with 1, expected 0; it printed nothing",
+    );
     // One that runs isn't to blame.
     const other = launch([shop, { name: "look", use: "sh", run: "exit 1" }], { port });
     assert.deepEqual(await other.job.ended, {

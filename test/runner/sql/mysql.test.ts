@@ -516,6 +516,20 @@ select * from t order by a /* the end */;`,
         await unheard.fails({ query: "select 1", timeout: "200ms" }),
         "the database didn't answer within 200 ms, the step's `timeout`",
       );
+      // Lets in whoever comes, and answers nothing more.
+      const polite = createServer((inside) => {
+        const outside = connect(mysql().port, "127.0.0.1");
+        sockets.push(inside, outside);
+        outside.on("error", () => {}).pipe(inside.on("error", () => {}));
+        inside.once("data", (login) => outside.write(login));
+      });
+      const { port: doorPort } = await listening(polite);
+      const address = `mysql://app:\${{ env.PASSWORD }}@127.0.0.1:${doorPort}/shop?sslmode=disable`;
+      await using admitted = new TestSteps(address, folder.path, {}, { PASSWORD: mysql().password });
+      assert.equal(
+        await admitted.fails({ query: "select 1", timeout: "1s" }),
+        "the database didn't answer within 1 s, the step's `timeout`",
+      );
       for (const { port } of [page, closed]) {
         await using strange = new TestSteps(`mysql://app@127.0.0.1:${port}/shop`, folder.path);
         assert.equal(
@@ -524,7 +538,7 @@ select * from t order by a /* the end */;`,
         );
       }
       for (const socket of sockets) socket.destroy();
-      for (const server of [silent, web, closing]) server.close();
+      for (const server of [silent, web, closing, polite]) server.close();
     });
 
     it("cancels a statement on the server when its run is stopped", async () => {

@@ -1,0 +1,23 @@
+import { Agent, interceptors, request } from "undici";
+
+/** As many as an http step follows where it says nothing else. */
+const maxRedirections = 10;
+
+/**
+ * Whether an address answers with a status from 200 to 299, behind redirects. A certificate isn't checked: it says who answers, not
+ * whether that is ready.
+ * @returns what is missing; undefined when nothing is. Never rejects.
+ */
+export async function lookAtAddress(address: string, signal: AbortSignal): Promise<string | undefined> {
+  const agent = new Agent({ connect: { rejectUnauthorized: false } });
+  const dispatcher = agent.compose(interceptors.redirect({ maxRedirections }));
+  try {
+    const { statusCode } = await request(address, { dispatcher, signal });
+    return statusCode >= 200 && statusCode < 300 ? undefined : `${address} answers ${statusCode}`;
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? error.code : undefined;
+    return `${address} doesn't answer${typeof code === "string" ? ` (${code})` : ""}`;
+  } finally {
+    await agent.destroy();
+  }
+}
