@@ -179,7 +179,7 @@ export function refusalMessage({
 }
 
 /** A command line for a run, safe to paste whatever its id holds. */
-export function runCommand(verb: "show" | "log" | "cancel" | "download", runId: string): string {
+export function runCommand(verb: "show" | "log" | "cancel" | "diff" | "download", runId: string): string {
   return `pipeline runs ${verb} ${runId.startsWith("-") ? "-- " : ""}${shellWord(runId)}`;
 }
 

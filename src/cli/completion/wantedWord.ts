@@ -193,6 +193,8 @@ const argumentKinds: Readonly<Record<string, ValueKind>> = {
   "runs cancel id": "run-in-work",
   "runs show id": "run",
   "runs log id": "run",
+  "runs diff id": "run",
+  "runs file id": "run",
   "runs download id": "run",
   "runs download name": "artifact",
   "validate file": "pipeline-or-file",

@@ -1,4 +1,4 @@
-import { structuredPatch } from "diff";
+import { createTwoFilesPatch, OMIT_HEADERS } from "diff";
 import type { RanPipeline } from "../../contract/changes.ts";
 
 /** Files that differ in more lines than that share little, and to compare them would take long. */
@@ -21,15 +21,10 @@ export function fileChanges(
 }
 
 function unified(before: string, after: string): string {
-  const patch = structuredPatch("", "", before, after, "", "", {
+  const lines = createTwoFilesPatch("", "", before, after, "", "", {
     context: 2,
     maxEditLength: mostChangedLines,
+    headerOptions: OMIT_HEADERS,
   });
-  if (patch === undefined) return `more than ${mostChangedLines} lines differ`;
-  return patch.hunks
-    .flatMap(({ oldStart, oldLines, newStart, newLines, lines }) => [
-      `@@ -${oldStart},${oldLines} +${newStart},${newLines} @@`,
-      ...lines,
-    ])
-    .join("\n");
+  return lines?.replace(/\n$/, "") ?? `more than ${mostChangedLines} lines differ`;
 }
