@@ -1,4 +1,4 @@
-import type { RanPipeline } from "../../contract/changes.ts";
+import type { Commit, RanPipeline } from "../../contract/changes.ts";
 import type { InputValues } from "../../contract/inputs.ts";
 import type { ServedRun } from "../../contract/run.ts";
 import type { Pipeline } from "../../pipeline/pipeline.ts";
@@ -25,6 +25,8 @@ export interface LocalWork {
 interface RemoteWork {
   /** A `RunWork` as JSON. */
   readonly definition: string;
+  /** What the project's folder was at. */
+  readonly commit?: Commit;
 }
 
 /** Within so many milliseconds a double click, or a request that is sent again, is one cancel. */

@@ -100,6 +100,7 @@ export interface Tables {
     holder: string;
     /** PostgreSQL only: as in `runs`. */
     work: Generated<string>;
+    git_commit: Generated<string | null>;
   };
   /** PostgreSQL only: the servers, by their starts. Past `alive_until`, a server's waiters are passed over. */
   servers: { id: string; alive_until: number };

@@ -166,6 +166,7 @@ const migrationSteps: readonly string[] = [
   alter table steps add column attempts integer, add column cleanup integer;
   alter table pipelines add column parts text;`,
   `alter table runs add column source text, add column git_commit text;
+  alter table waiters add column git_commit text;
   alter table pipelines add column git_commit text;`,
 ];
 

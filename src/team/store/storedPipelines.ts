@@ -16,7 +16,6 @@ import type { Work } from "../../service/runs/runs.ts";
 import type { Database, Tables } from "../../service/store/tables.ts";
 import { parseDefinition } from "../parseDefinition.ts";
 import { nameSnapshot } from "./storedSnapshots.ts";
-import type { StoredWork } from "./work.ts";
 
 /**
  * The pipelines of an org as its members' starts have brought them: each start stores its own, so that the page can
@@ -64,8 +63,9 @@ function remoteWork(
   { fromStep, inputs }: Pick<FoundPipeline, "inputs"> & Pick<RunWork, "fromStep">,
 ): Work {
   const given = Object.keys(inputs).length === 0 ? {} : { inputs };
-  const work: StoredWork = { ...definition, fromStep, ...given };
-  return { definition: JSON.stringify(work) };
+  const { commit, ...files } = definition;
+  const work: RunWork = { ...files, fromStep, ...given };
+  return { definition: JSON.stringify(work), ...(commit && { commit }) };
 }
 
 async function findStored(

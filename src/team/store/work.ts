@@ -1,6 +1,5 @@
 import { type Selectable, sql } from "kysely";
 import * as z from "zod/mini";
-import { commitSchema } from "../../contract/changes.ts";
 import { type RunWork, runWorkSchema } from "../../contract/run.ts";
 import { leaseSeconds } from "../../contract/runners.ts";
 import { touchRun } from "../../service/store/runChanges.ts";
@@ -51,13 +50,9 @@ export interface TakenRun {
   readonly startedAt: string;
 }
 
-const storedWorkSchema = z.extend(runWorkSchema, { commit: z.optional(commitSchema) });
-/** The work of a run with what its start has said of its folder, which no runner needs. */
-export type StoredWork = z.infer<typeof storedWorkSchema>;
-
 const workSchema = z.pipe(
   z.string(),
-  z.transform((text) => storedWorkSchema.parse(JSON.parse(text))),
+  z.transform((text) => runWorkSchema.parse(JSON.parse(text))),
 );
 
 /**
@@ -96,13 +91,10 @@ export async function takeRun(
     ) returning id, org_id, work, time_limit_seconds, agent, project, created_at`.execute(tx);
   const [row] = rows;
   if (row === undefined) return undefined;
-  const { commit, ...definition } = workSchema.parse(row.work);
-  if (commit !== undefined)
-    await sql`update runs set git_commit = ${JSON.stringify(commit)} where id = ${row.id}`.execute(tx);
   return {
     runId: row.id,
     orgId: row.org_id,
-    definition,
+    definition: workSchema.parse(row.work),
     timeLimitSeconds: row.time_limit_seconds,
     agent: row.agent ?? undefined,
     project: row.project,
