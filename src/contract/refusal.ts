@@ -179,7 +179,10 @@ export function refusalMessage({
 }
 
 /** A command line for a run, safe to paste whatever its id holds. */
-export function runCommand(verb: "show" | "log" | "cancel" | "download" | "page", runId: string): string {
+export function runCommand(
+  verb: "show" | "log" | "cancel" | "diff" | "download" | "page",
+  runId: string,
+): string {
   return `pipeline ${verb === "page" ? "" : "runs "}${verb} ${runId.startsWith("-") ? "-- " : ""}${shellWord(runId)}`;
 }
 

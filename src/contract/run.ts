@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { commitSchema } from "./changes.ts";
 import { instant, lenient } from "./fields.ts";
 import { fromStepSchema } from "./fromStep.ts";
 import { givenInputsSchema, inputNamePattern, inputValuesSchema } from "./inputs.ts";
@@ -57,6 +58,8 @@ export const servedRunSchema = z.object({
   outputs: z.optional(z.record(z.string(), z.unknown())),
   /** The coding agent that started it with the actor's key, as it calls itself. */
   agent: z.optional(z.string()),
+  /** What the project's folder was at when the run began; absent where that isn't known, as without git. */
+  commit: z.optional(commitSchema),
   steps: z.optional(z.array(stepSchema)),
   artifacts: z.optional(z.array(artifactSchema)),
 });
@@ -85,6 +88,7 @@ export const runSchema = z.object({
   evaluatedInputs: lenient(shape.evaluatedInputs),
   outputs: lenient(shape.outputs),
   agent: lenient(shape.agent),
+  commit: lenient(shape.commit),
   steps: lenient(shape.steps),
   artifacts: lenient(shape.artifacts),
 } satisfies Record<keyof typeof shape, unknown>);
@@ -172,6 +176,8 @@ const runDefinitionSchema = z.strictObject({
       .check(z.refine((parts) => Object.keys(parts).length <= mostParts, `at most ${mostParts} files`)),
   ),
   snapshot: z.optional(z.string().check(z.regex(/^[0-9a-f]{64}$/))),
+  /** What the project's folder was at. Only for a service whose `/healthz` says `commits`. */
+  commit: z.optional(commitSchema),
 });
 
 const fromStep = z.optional(fromStepSchema);
@@ -181,7 +187,11 @@ const inputs = z.optional(givenInputsSchema);
  * What a runner on another machine does. Strict: an older one must neither run what is to be skipped nor without its inputs,
  * which are complete but for those that it finds out.
  */
-export const runWorkSchema = z.strictObject({ ...runDefinitionSchema.shape, fromStep, inputs });
+export const runWorkSchema = z.strictObject({
+  ...z.omit(runDefinitionSchema, { commit: true }).shape,
+  fromStep,
+  inputs,
+});
 
 /**
  * The variables of a start's caller, each as `NAME=value`: no map, whose names would be renamed on the wire. */

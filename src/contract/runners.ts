@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { ranPipelineSchema } from "./changes.ts";
 import { instant } from "./fields.ts";
 import { inputValuesSchema } from "./inputs.ts";
 import { runWorkSchema } from "./run.ts";
@@ -100,6 +101,8 @@ const runnerMessageSchema = z.discriminatedUnion("kind", [
   /** The run's inputs once it knows all of them, and what the pipeline keeps of it, masked. */
   z.object({ kind: z.literal("inputs"), inputs: inputValuesSchema }),
   z.object({ kind: z.literal("outputs"), outputs: z.record(z.string(), z.unknown()) }),
+  /** The pipeline file and what it includes, masked. */
+  z.object({ kind: z.literal("pipeline"), ...ranPipelineSchema.shape }),
   /** A piece of a step's log, masked. */
   z.object({
     kind: z.literal("output"),

@@ -95,7 +95,7 @@ function renameKeys(value: unknown, rename: (key: string) => string, depth = 0):
 
 /** Whether a field is a map of names that a person has given, which are no field's names. */
 export function isOfOwnNames(field: string): boolean {
-  return field === "inputs" || field === "outputs" || field === "parts";
+  return ["inputs", "outputs", "parts", "texts", "diffs"].includes(field);
 }
 
 /** Marks a name with a capital letter, which the wire never has: no schema finds it, and messages keep its spelling. */

@@ -16,6 +16,7 @@ import { RunOutput } from "./step/runOutput.ts";
 import { SharedResources } from "./step/stepContext.ts";
 import { nodeOnPath, stepEnvironment, variable } from "./step/stepEnvironment.ts";
 import { runSteps } from "./steps/runSteps.ts";
+import { sendPipeline } from "./steps/runValues.ts";
 import { openScopes, runContext } from "./steps/scopes.ts";
 
 interface RunnerDeps {
@@ -86,6 +87,7 @@ export async function serveRunner(deps: RunnerDeps): Promise<void> {
       send({ kind: "finished", outcome: "failed", message: envFile.message });
       return;
     }
+    await sendPipeline(job, environment, { mask, send, signal });
     const running = runSteps(job, {
       stepContext: {
         root: job.root,

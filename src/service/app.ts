@@ -10,6 +10,7 @@ import { keyRoutes } from "./http/keyRoutes.ts";
 import { logRoutes } from "./http/logRoutes.ts";
 import { orgRoutes } from "./http/orgRoutes.ts";
 import { projectRoutes } from "./http/projectRoutes.ts";
+import { ranPipelineRoutes } from "./http/ranPipelineRoutes.ts";
 import { errorReply, HttpProblem } from "./http/reply.ts";
 import { runRoutes } from "./http/runRoutes.ts";
 import { serviceRoutes } from "./http/serviceRoutes.ts";
@@ -58,6 +59,7 @@ export function createApp(deps: AppDeps): Hono<AppEnv> {
   orgRoutes(endpoints, deps);
   startRoute(endpoints, deps);
   runRoutes(endpoints, deps);
+  ranPipelineRoutes(endpoints, deps);
   logRoutes(endpoints, deps);
   artifactRoutes(endpoints, deps);
   projectRoutes(endpoints, deps);

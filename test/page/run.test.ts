@@ -52,6 +52,30 @@ describe("the page of a run", () => {
       assert.match(await other.text(`/app/runs/${run.runId}`), /Cancelled by key_\w+\./);
     });
 
+    it("has its commit and its pipeline file as it ran, and what changed since it last succeeded", async () => {
+      await using service = await serviceOn(store);
+      const { client, secret } = await service.member();
+      const visitor = new Visitor(service);
+      await visitor.signIn(secret);
+      await service.write("nightly", programPipeline("process.exit(0)"));
+      const passed = await ended(client, await started(client, "nightly"));
+      assert.doesNotMatch(await visitor.text(`/app/runs/${passed.runId}`), /id="changes"/);
+      await service.write("nightly", `# ${attack}\n${programPipeline("process.exit(3)")}`);
+      const { runId } = await ended(client, await started(client, "nightly"));
+      const commit = JSON.stringify({ id: "a".repeat(40), branch: attack, changed: true });
+      await service.db.updateTable("runs").set({ git_commit: commit }).where("id", "=", runId).execute();
+      const text = await visitor.text(`/app/runs/${runId}`);
+      assert.match(text, /<dt>Commit<\/dt><dd><bdi>aaaaaaa on &lt;img/);
+      assert.match(text, new RegExp(`That was <a href="/app/runs/${passed.runId}">the run</a>`));
+      assert.match(
+        text,
+        /<code>pipelines\/nightly\.yaml<\/code><\/dt><dd class="code">@@ -1,.*\n\+# &lt;img/,
+      );
+      const file = await visitor.get(`/app/runs/${runId}/pipeline.txt`);
+      assert.match(file.headers.get("content-type") ?? "", /^text\/plain/);
+      assert.equal(await file.text(), `# ${attack}\n${programPipeline("process.exit(3)")}`);
+    });
+
     it("says that a log was removed when it is kept no longer", async () => {
       await using service = await serviceOn(store);
       const { secret, orgId } = await service.key();

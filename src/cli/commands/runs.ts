@@ -9,6 +9,8 @@ export function addRunsWords(program: ToolCommand): void {
   addList(runs);
   addShow(runs);
   addLog(runs);
+  addDiff(runs);
+  addFile(runs);
   addDownload(runs);
   addCancel(runs);
 }
@@ -151,6 +153,36 @@ function addLog(runs: ToolCommand): void {
         return printRunLog(tool, id, { ...lines, follow, raw, ndjson, exitStatus, pipeline, last });
       },
     );
+}
+
+function addDiff(runs: ToolCommand): void {
+  runs
+    .add("diff", {
+      summary: "show what changed since a run's pipeline last succeeded",
+      description:
+        "Show what changed since a run's pipeline last succeeded before it: the commits, and the pipeline file with those that it includes; without an ID, for the newest run that your key started. Secrets are masked.",
+      examples: [["pipeline runs diff", "for your newest run"]],
+    })
+    .argument("[id]", "id of a run", name)
+    .does(async (tool, _: object, id: string | undefined) => {
+      const { showChanges } = await import("../runs/showChanges.ts");
+      return showChanges(tool, id);
+    });
+}
+
+function addFile(runs: ToolCommand): void {
+  runs
+    .add("file", {
+      summary: "print a run's pipeline file as it ran",
+      description:
+        "Print a run's pipeline file as it ran, and the files that it includes; without an ID, that of the newest run that your key started. Secrets are masked. It is kept as long as the run's log.",
+      examples: [["pipeline runs file", "of your newest run"]],
+    })
+    .argument("[id]", "id of a run", name)
+    .does(async (tool, _: object, id: string | undefined) => {
+      const { showFile } = await import("../runs/showChanges.ts");
+      return showFile(tool, id);
+    });
 }
 
 function addDownload(runs: ToolCommand): void {

@@ -194,6 +194,8 @@ const argumentKinds: Readonly<Record<string, ValueKind>> = {
   "page id": "run",
   "runs show id": "run",
   "runs log id": "run",
+  "runs diff id": "run",
+  "runs file id": "run",
   "runs download id": "run",
   "runs download name": "artifact",
   "validate file": "pipeline-or-file",

@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { changesSchema, commitSchema, ranPipelineSchema } from "../../contract/changes.ts";
 import { instant } from "../../contract/fields.ts";
 import { logEntrySchema } from "../../contract/log.ts";
 import { orgSchema } from "../../contract/org.ts";
@@ -51,6 +52,8 @@ export const outputs = {
     folder: z.string(),
     files: z.array(z.extend(artifactSchema, { path: z.string() })),
   }),
+  "runs diff": z.extend(changesSchema, { runId: z.string(), commit: z.optional(commitSchema) }),
+  "runs file": z.extend(ranPipelineSchema, { runId: z.string() }),
   "runs cancel": z.object({ runs: z.array(z.object({ runId: z.string(), status: z.string() })) }),
   /** `runsInWork` is absent where the service lists no runs, and `resetsAt` where it sends no time. */
   org: z.extend(orgSchema, {

@@ -54,11 +54,11 @@ export async function dryRunPipelines(
   const { fromStep, timeLimitSeconds } = request;
   const found = [];
   for (const name of names) {
-    const { pipeline, path } = await files.find([{ name: project, root }], name);
+    const { pipeline, source } = await files.find([{ name: project, root }], name);
     requireStep(pipeline, fromStep);
     const fixed = fixedInputs(pipeline, inputs.get(name));
     found.push({
-      path,
+      path: source.path,
       job: { root, pipeline, project, environment, fromStep, isConnecting, inputs: fixed },
     });
   }

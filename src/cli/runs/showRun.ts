@@ -5,6 +5,7 @@ import { runCommand } from "../../contract/refusal.ts";
 import type { Artifact, Run, RunStep } from "../../contract/run.ts";
 import { nameOf, reasonText, startedBy, toldFailure } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
+import { commitText } from "../../text/changes.ts";
 import { duration } from "../../text/time.ts";
 import { stepNotes } from "../../text/timeline.ts";
 import { table } from "../output/table.ts";
@@ -73,8 +74,15 @@ class RunSheet {
       ...(steps.length === 0 ? [] : ["", "Steps", ...steps.flatMap((step) => this.#step(step))]),
       ...(artifacts.length === 0 ? [] : ["", "Kept", this.#artifacts(artifacts)]),
       "",
-      style.dim(`\`${runCommand("log", runId)}\` prints its log.`),
+      style.dim(`\`${runCommand("log", runId)}\` prints its log${this.#diffHint()}.`),
     ].join("\n");
+  }
+
+  /** Only a service that tells the commit may tell what changed. */
+  #diffHint(): string {
+    const { runId, commit, status } = this.#run;
+    const isAsked = commit !== undefined && !isActive(this.#run) && status !== "succeeded";
+    return isAsked ? `, \`${runCommand("diff", runId)}\` shows what changed since it last succeeded` : "";
   }
 
   #title(): string {
@@ -85,7 +93,7 @@ class RunSheet {
 
   /** Unknown facts have no line. */
   #facts(): [string, string][] {
-    const { runId, project, agent, runner, createdAt, stoppedAt, timeLimitSeconds } = this.#run;
+    const { runId, project, agent, runner, commit, createdAt, stoppedAt, timeLimitSeconds } = this.#run;
     const me = this.#me;
     // A failed step's message stands under the step.
     const reason = toldFailure(this.#run) === undefined ? reasonText(this.#run, me) : undefined;
@@ -100,6 +108,7 @@ class RunSheet {
       ["started by", startedBy(this.#run, me)],
       ["agent", agent],
       ["runner", runner],
+      ["commit", commit && commitText(commit)],
       ["reason", reason === undefined ? undefined : indented(reason, 12)],
     ];
     return facts.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]));

@@ -1,4 +1,5 @@
 import type * as z from "zod/mini";
+import { type Changes, changesSchema, type RanPipeline, ranPipelineSchema } from "../../contract/changes.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import { timeLimit } from "../../contract/limits.ts";
 import { type Org, orgSchema } from "../../contract/org.ts";
@@ -255,6 +256,18 @@ export class ServiceClient implements Service {
   async run(runId: string, signal: AbortSignal): Promise<Run> {
     const path = `api/runs/${segment("id of a run", runId)}`;
     return (await this.#call({ method: "GET", path }, runSchema, "own, of something", signal)).value;
+  }
+
+  /** A run's pipeline file and the files that it includes, as they ran. */
+  async ranPipeline(runId: string, signal: AbortSignal): Promise<RanPipeline> {
+    const path = `api/runs/${segment("id of a run", runId)}/pipeline`;
+    return (await this.#call({ method: "GET", path }, ranPipelineSchema, "own, of something", signal)).value;
+  }
+
+  /** What changed since the last run of the same pipeline before that succeeded. */
+  async changes(runId: string, signal: AbortSignal): Promise<Changes> {
+    const path = `api/runs/${segment("id of a run", runId)}/changes`;
+    return (await this.#call({ method: "GET", path }, changesSchema, "own, of something", signal)).value;
   }
 
   /** @param project its name; every project of the org when undefined. */

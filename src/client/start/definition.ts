@@ -7,10 +7,11 @@ import { create } from "tar";
 import { PipelineError } from "../../contract/errors.ts";
 import type { RunDefinition, StartRequest } from "../../contract/run.ts";
 import { largestSnapshot } from "../../contract/service.ts";
+import { readCommit } from "../../project/commit.ts";
 import { projectFiles } from "../../project/pipelineFiles.ts";
 import type { ServiceClient } from "../service/client.ts";
 
-type SnapshotClient = Pick<ServiceClient, "hasSnapshot" | "putSnapshot">;
+type SnapshotClient = Pick<ServiceClient, "hasSnapshot" | "putSnapshot" | "health">;
 
 /**
  * Adds to a start request what a service asks for that runs pipelines on other machines: the pipeline file, and the digest
@@ -32,11 +33,14 @@ export async function withDefinition(
   }
   const snapshot = await sendSnapshot(client, root, signal);
   const parts = file.parsed.kind === "valid" ? Object.fromEntries(file.parsed.parts) : {};
+  const { commits } = await client.health(signal);
+  const commit = commits && (await readCommit(root, process.env, signal));
   const definition: RunDefinition = {
     path: file.path,
     text: file.text,
     ...(Object.keys(parts).length === 0 ? {} : { parts }),
     snapshot,
+    ...(commit && { commit }),
   };
   return { ...request, definition };
 }

@@ -4,6 +4,7 @@ import { inACircle, newestFirst } from "../../client/follow/listRuns.ts";
 import type { ServiceClient } from "../../client/service/client.ts";
 import { AbsentEndpoint } from "../../client/service/replyErrors.ts";
 import { growingPauses } from "../../client/service/retry.ts";
+import type { Changes } from "../../contract/changes.ts";
 import { describeError, PipelineError } from "../../contract/errors.ts";
 import type { Org } from "../../contract/org.ts";
 import type { Run } from "../../contract/run.ts";
@@ -126,6 +127,11 @@ export class RunList implements Disposable {
     const known = now === before || now === undefined ? run : withSteps(now, run);
     this.#put(known);
     return this.find(runId) ?? known;
+  }
+
+  /** What changed since a run's pipeline last succeeded. @throws PipelineError as `ServiceClient.changes`. */
+  async readChanges(runId: string, signal: AbortSignal): Promise<Changes | undefined> {
+    return this.#source?.changes(runId, signal);
   }
 
   /**

@@ -1,7 +1,9 @@
 import { t } from "@vscode/l10n";
 import type { MarkdownString, TreeItem } from "vscode";
+import type { Changes } from "../../contract/changes.ts";
 import { listedReason, nameOf, type Run, type RunStep, reasonLine, startedBy } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
+import { changeNotes, commitText } from "../../text/changes.ts";
 import { duration, elapsed } from "../../text/time.ts";
 import { stepNotes } from "../../text/timeline.ts";
 import type { RunListState } from "../session/runList.ts";
@@ -49,9 +51,15 @@ export function runViewRow(node: RunNode, seen: RowContext): Row {
 }
 
 const longestValues = 300;
+/** A tooltip shows a difference of so many lines. */
+const mostDiffLines = 12;
 
 /** The tooltip of a run: its facts, and the times of its steps as bars. */
-export function runTooltip(run: Run, { me, serviceNow, now }: RowContext): readonly TooltipLine[] {
+export function runTooltip(
+  run: Run,
+  { me, serviceNow, now }: RowContext,
+  changes?: Changes,
+): readonly TooltipLine[] {
   const { actor, agent, createdAt, timeLimitSeconds } = run;
   const began = createdAt && new Date(Date.parse(createdAt) - (serviceNow - now)).toLocaleString();
   const facts: readonly { readonly name?: string; readonly text: string | undefined }[] = [
@@ -71,10 +79,16 @@ export function runTooltip(run: Run, { me, serviceNow, now }: RowContext): reado
       text: timeLimitSeconds === undefined ? undefined : elapsed(timeLimitSeconds * 1000),
     },
     { name: t("Runner"), text: run.runner },
+    { name: t("Commit"), text: run.commit && commitText(run.commit, t) },
+    ...(changes?.lastPassed === undefined
+      ? []
+      : changeNotes(run.commit, changes, t).map((text) => ({ name: t("Since it last succeeded"), text }))),
   ];
+  const diff = Object.values(changes?.diffs ?? {}).join("\n");
   const timeline = timelineText(run, serviceNow);
   return [
     ...facts.flatMap(({ text, ...line }) => (text === undefined || text === "" ? [] : [{ ...line, text }])),
+    ...(diff === "" || diff.split("\n").length > mostDiffLines ? [] : [{ text: diff, isCode: true }]),
     ...(timeline === undefined ? [] : [{ text: timeline, isCode: true }]),
   ];
 }

@@ -1,6 +1,7 @@
 import { t } from "@vscode/l10n";
 import type { Disposable, LogOutputChannel, TreeDataProvider, TreeItem, TreeView } from "vscode";
 import { AbsentEndpoint } from "../../client/service/replyErrors.ts";
+import type { Changes } from "../../contract/changes.ts";
 import { secondsToReset } from "../../contract/day.ts";
 import { describeError } from "../../contract/errors.ts";
 import { quotaLevel, quotaText } from "../../contract/limits.ts";
@@ -104,7 +105,8 @@ export class RunsView implements TreeDataProvider<RunNode>, Disposable {
     const { markdown } = this.#deps.items;
     if (node.kind === "run") {
       await this.#readSteps(node);
-      item.tooltip = markdown(runTooltip(node.run, this.#rowContext()));
+      const changes = await this.#changesOf(node.run);
+      item.tooltip = markdown(runTooltip(node.run, this.#rowContext(), changes));
     }
     if (node.kind === "step") item.tooltip = markdown(stepTooltip(node.step, this.#rowContext()));
     return item;
@@ -278,6 +280,13 @@ export class RunsView implements TreeDataProvider<RunNode>, Disposable {
     // Tried again when the run is unfolded or pointed at again.
     if (fault !== undefined) this.#requested.delete(run);
     return fault;
+  }
+
+  /** What may explain a run that ended without success, where the service tells it. */
+  async #changesOf(run: Run): Promise<Changes | undefined> {
+    if (isActive(run) || run.status === "succeeded") return undefined;
+    const { runs, signal } = this.#deps;
+    return runs.readChanges(run.runId, signal).catch(() => undefined);
   }
 
   /** @returns a note in place of steps that can't be read. */

@@ -41,7 +41,7 @@ export interface LaunchDeps {
   readonly onStep: (step: LaunchedStep, index: number) => void;
   readonly onOutput: (output: StepOutput) => void;
   readonly onArtifact: (artifact: SavedArtifact) => void;
-  /** Called with the inputs before the first step, and with the outputs once it has succeeded, where there are any. */
+  /** Called with the pipeline file and the inputs before the first step, and with the outputs once it has succeeded, where there are any. */
   readonly onValues: (values: RunValues) => void;
 }
 
@@ -209,6 +209,7 @@ class Launch implements LaunchedRun {
         return;
       }
       case "inputs":
+      case "pipeline":
         this.#deps.onValues(message);
         return;
       case "outputs":

@@ -1,5 +1,6 @@
 import type { Readable } from "node:stream";
 import * as z from "zod/mini";
+import { commitSchema, type RanPipeline, ranPipelineSchema } from "../../contract/changes.ts";
 import { type InputValues, inputValuesSchema } from "../../contract/inputs.ts";
 import type { Pipeline } from "../../pipeline/pipeline.ts";
 import { resourceTypeNames } from "../../pipeline/types/resourceTypes.ts";
@@ -39,6 +40,8 @@ export interface RunnerJob {
   /** The project's folder, absolute. */
   readonly root: string;
   readonly pipeline: Pipeline;
+  /** The texts of the file that `pipeline` is of, and of its parts; left out, they aren't kept. */
+  readonly source?: RanPipeline;
   /** Whether the folder holds only the files that came with the start, and so none that git ignores. */
   readonly isSnapshot?: boolean;
   /** The variables of who started the run, each as `NAME=value`; left out, those of the service count. */
@@ -131,6 +134,8 @@ export const messageSchema = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("inputs"), inputs: inputValuesSchema }),
   /** What is kept of the run, masked, once its steps and its cleanup have succeeded. */
   z.object({ kind: z.literal("outputs"), outputs: z.record(z.string(), z.unknown()) }),
+  /** The pipeline file as it runs, masked, before its first step. */
+  z.object({ kind: z.literal("pipeline"), ...ranPipelineSchema.shape, commit: z.optional(commitSchema) }),
   /** A piece of a step's log, masked. The joined pieces of a stream are the whole output. */
   z.object({
     kind: z.literal("output"),
@@ -155,7 +160,7 @@ export const messageSchema = z.discriminatedUnion("kind", [
 
 export type Message = z.infer<typeof messageSchema>;
 export type StepOutput = Extract<Message, { kind: "output" }>;
-export type RunValues = Extract<Message, { kind: "inputs" | "outputs" }>;
+export type RunValues = Extract<Message, { kind: "inputs" | "outputs" | "pipeline" }>;
 export type SavedArtifact = Extract<Message, { kind: "artifact" }>;
 
 /**

@@ -1,6 +1,9 @@
+import { largestRanPipeline, type RanPipeline } from "../../contract/changes.ts";
 import type { InputValue, InputValues } from "../../contract/inputs.ts";
 import { ExpressionFault, type Json, type JsonMap, kindOf } from "../../pipeline/expression/value.ts";
 import type { Input } from "../../pipeline/pipeline.ts";
+import { readCommit } from "../../project/commit.ts";
+import type { Environment } from "../../project/environment.ts";
 import type { Job, Message } from "../launch/protocol.ts";
 import type { Mask } from "../mask/mask.ts";
 import { maskedValue } from "../mask/maskedValue.ts";
@@ -27,6 +30,21 @@ export function takeInputs({ pipeline, inputs = {} }: Job, { scopes, stepContext
     return [name, text === String(value) ? value : text];
   });
   send({ kind: "inputs", inputs: Object.fromEntries(shown) });
+}
+
+/** Sends the pipeline file and its parts, masked, unless they are too large, and what the folder is at before the first step. */
+export async function sendPipeline(
+  { source, root, isSnapshot = false }: Job,
+  environment: Environment,
+  { mask, send, signal }: Pick<ValuesDeps, "send"> & { readonly mask: Mask; readonly signal: AbortSignal },
+): Promise<void> {
+  if (source === undefined) return;
+  // A snapshot's folder is no repository, but may lie in another one.
+  const commit = isSnapshot ? undefined : await readCommit(root, environment, signal);
+  const masked = Object.entries(source.texts).map(([name, text]) => [name, mask.hide(text)]);
+  const pipeline: RanPipeline = { path: source.path, texts: Object.fromEntries(masked) };
+  if (Buffer.byteLength(JSON.stringify(pipeline)) > largestRanPipeline) pipeline.texts = {};
+  send({ kind: "pipeline", ...pipeline, ...(commit && { commit }) });
 }
 
 /** In bytes, as JSON. */

@@ -64,5 +64,5 @@ export type NewRun = Pick<
   Selectable<Tables["runs"]>,
   | ("id" | "org_id" | "project" | "pipeline" | "actor" | "runner" | "status" | "day" | "created_at")
   | ("stopped_at" | "time_limit_seconds" | "reason" | "agent" | "asked_at" | "idempotency_key" | "holder")
-  | ("inputs" | "outputs")
+  | ("inputs" | "outputs" | "git_commit")
 >;

@@ -46,6 +46,7 @@ export async function grantRun(decision: Decision, org: OrgSlots, waiter: Waiter
     reason: null,
     inputs: inputsColumn(request.inputs),
     outputs: null,
+    git_commit: null,
     agent: request.agent ?? null,
     asked_at: waiter.askedAt ?? null,
     idempotency_key: request.idempotencyKey ?? null,

@@ -1,5 +1,6 @@
 import { type Context, Hono } from "hono";
 import * as z from "zod/mini";
+import { changesSchema, ranPipelineSchema } from "../../contract/changes.ts";
 import type { ErrorType } from "../../contract/errors.ts";
 import { keyListSchema, keyRequestSchema, keySchema, newKeySchema } from "../../contract/keys.ts";
 import { logEntrySchema } from "../../contract/log.ts";
@@ -146,6 +147,8 @@ export const schemas = {
   Org: orgSchema,
   Queue: queueSchema,
   Run: servedRunSchema,
+  RanPipeline: ranPipelineSchema,
+  Changes: changesSchema,
   RunList: servedRunListSchema,
   StartRequest: startRequestSchema,
   CancelReply: cancelReplySchema,

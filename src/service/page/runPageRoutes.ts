@@ -2,9 +2,14 @@ import { type Context, Hono } from "hono";
 import { utcDay } from "../../contract/day.ts";
 import { fromFailedStep } from "../../contract/fromStep.ts";
 import { inputsAgain } from "../../contract/inputs.ts";
+import type { ServedRun } from "../../contract/run.ts";
+import { isActive } from "../../contract/runStatus.ts";
 import { stepToGoOnAt } from "../../pipeline/stepToGoOnAt.ts";
+import { ranText } from "../../text/changes.ts";
+import { requestedPipeline } from "../http/ranPipelineRoutes.ts";
 import { refuseRemoved } from "../http/requestedRun.ts";
 import { readOrg } from "../store/orgs.ts";
+import { readChanges, readPipeline } from "../store/ranPipelines.ts";
 import { filesRemovedAt } from "../store/runFiles.ts";
 import { listRuns, type PagePosition, pipelineNames, readDayUse, readRunPage } from "../store/runs.ts";
 import { layout, type PageParts } from "./layout.ts";
@@ -74,11 +79,10 @@ export function runPageRoutes(deps: PageDeps): Hono<PageEnv> {
     const caller = context.get("caller");
     const now = clock.now();
     const run = await existingRun(caller, context.req.param("id"), deps);
-    const { runId } = run;
+    const { runId, pipeline, project } = run;
     const removedAt = await filesRemovedAt(db, runId);
     const { entries, isWhole } = await logs.tail(runId);
     const lines = linesOf(entries);
-    const { pipeline, project } = run;
     // Whatever is wrong with the file now is said when the new run is started.
     const again = { pipeline, project, inputs: inputsAgain(run) };
     const pipelineNow = async () =>
@@ -93,6 +97,7 @@ export function runPageRoutes(deps: PageDeps): Hono<PageEnv> {
         now,
         removedAt,
         goOnAt,
+        ...(await whatRan(db, caller.orgId, run)),
         lines: shown,
         isWhole: isWhole && shown.length === lines.length,
       }),
@@ -107,7 +112,19 @@ export function runPageRoutes(deps: PageDeps): Hono<PageEnv> {
     return context.body(wholeLog(run, logs), 200, { "content-type": "text/plain; charset=utf-8" });
   });
 
+  routes.get("/:id/pipeline.txt", async (context) => {
+    const run = await existingRun(context.get("caller"), context.req.param("id"), deps);
+    return context.text(ranText(await requestedPipeline(db, run)));
+  });
+
   return routes;
+}
+
+/** Whether a run's pipeline file is kept, and of a run that ended without success what changed since the last success. */
+async function whatRan(db: PageDeps["db"], orgId: string, run: ServedRun) {
+  const hasPipeline = (await readPipeline(db, run.runId)) !== undefined;
+  const isAsked = !isActive(run) && run.status !== "succeeded";
+  return { hasPipeline, changes: isAsked ? await readChanges(db, orgId, run) : undefined };
 }
 
 function placeOf({ before, after }: Readonly<Record<string, string>>): PagePosition {

@@ -1,6 +1,8 @@
 import { html } from "hono/html";
+import type { Changes } from "../../contract/changes.ts";
 import { type Artifact, type RunStep, reasonText, type ServedRun, toldFailure } from "../../contract/run.ts";
 import type { stepToGoOnAt } from "../../pipeline/stepToGoOnAt.ts";
+import { changeNotes, commitText } from "../../text/changes.ts";
 import { stripEscapeSequences } from "../../text/escapeSequences.ts";
 import { duration } from "../../text/time.ts";
 import { stepNotes } from "../../text/timeline.ts";
@@ -28,6 +30,10 @@ export interface RunFacts {
   readonly removedAt: number | undefined;
   /** See `stepToGoOnAt`. */
   readonly goOnAt: ReturnType<typeof stepToGoOnAt>;
+  /** Whether its pipeline file is kept. */
+  readonly hasPipeline: boolean;
+  /** Undefined for a run that goes on or has succeeded. */
+  readonly changes: Changes | undefined;
   /** Whether the log begins with the first of the lines. */
   readonly isWhole: boolean;
 }
@@ -48,12 +54,30 @@ ${fact("Time limit", html`${duration(run.timeLimitSeconds * 1000)}`)}
 ${fact("Started by", starterView(run, caller.keyId))}
 ${fact("Project", html`<bdi>${run.project}</bdi>`)}
 ${fact("Runner", html`<bdi>${run.runner}</bdi>`)}
+${run.commit === undefined ? "" : fact("Commit", html`<bdi>${commitText(run.commit)}</bdi>`)}
+${facts.hasPipeline ? fact("Pipeline file", html`<a href="/app/runs/${run.runId}/pipeline.txt">As it ran</a>`) : ""}
 <div class="long"><dt>Run</dt><dd><code>${run.runId}</code></dd></div>
 </dl>
 ${valuesView("Inputs", run.inputs)}
 ${valuesView("Outputs", run.outputs)}
 ${timelineView(run, now)}
+${changesView(facts)}
 ${stepsView(facts)}`;
+}
+
+/** What changed since the pipeline last succeeded. */
+function changesView({ run, changes }: RunFacts): Html {
+  if (changes === undefined) return html``;
+  const { lastPassed, diffs = {} } = changes;
+  const files = Object.entries(diffs).map(
+    ([path, diff]) => html`<div><dt><code>${path}</code></dt><dd class="code">${diff}</dd></div>`,
+  );
+  return html`<section id="changes" aria-labelledby="changes-title">
+<h2 id="changes-title">Changed since it last succeeded</h2>
+${lastPassed === undefined ? "" : html`<p class="quiet">That was <a href="/app/runs/${lastPassed.runId}">the run</a> of ${timeView(lastPassed.createdAt)}.</p>`}
+${changeNotes(run.commit, changes).map((note) => html`<p>${marked(note)}</p>`)}
+${files.length === 0 ? "" : html`<dl class="values">${files}</dl>`}
+</section>`;
 }
 
 function stepsView({ run, caller, now, lines, isWhole, removedAt, goOnAt }: RunFacts): Html {

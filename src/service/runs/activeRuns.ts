@@ -7,8 +7,8 @@ import type { RunValues } from "../../runner/launch/protocol.ts";
 import { cleanupPart, RunLimit } from "../../runner/launch/runLimit.ts";
 import type { EventBus } from "../store/eventBus.ts";
 import { setRunner } from "../store/leases.ts";
+import { setValues } from "../store/ranPipelines.ts";
 import { touchRun } from "../store/runChanges.ts";
-import { setInputs, setOutputs } from "../store/runInputs.ts";
 import { markCancelling, putStep, type RunEnd, removeRun, stopRun } from "../store/runs.ts";
 import type { Write } from "../store/tables.ts";
 import type { Writer } from "../store/writer.ts";
@@ -173,11 +173,7 @@ export class ActiveRuns implements Runs {
       });
     };
     const onValues = (values: RunValues) => {
-      const set = (tx: Write) =>
-        values.kind === "inputs"
-          ? setInputs(tx, runId, values.inputs)
-          : setOutputs(tx, runId, values.outputs);
-      void write(set).then(() => this.#emitRun(active.orgId, runId));
+      void write((tx) => setValues(tx, runId, values)).then(() => this.#emitRun(active.orgId, runId));
     };
     try {
       const job = { runId, agent, startedAt, timeLimitSeconds: seconds, ...active.work };

@@ -1,3 +1,4 @@
+import type { RanPipeline } from "../../contract/changes.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import { meantSteps } from "../../contract/fromStep.ts";
 import type { InputValues } from "../../contract/inputs.ts";
@@ -51,7 +52,7 @@ export function folderPipelines(db: Database, files = new ProjectPipelines()): P
     async find(orgId, { pipeline: name, project: projectName, fromStep, environment, inputs: given }) {
       const projects = await listProjects(db, orgId, projectName);
       if (projects.length === 0) throw noSuchProject(projectName);
-      const { project, pipeline } = await files.find(projects, name);
+      const { project, pipeline, source } = await files.find(projects, name);
       requireStep(pipeline, fromStep);
       const inputs = fixedInputs(pipeline, given);
       const { name: projectOf, root } = project;
@@ -59,6 +60,7 @@ export function folderPipelines(db: Database, files = new ProjectPipelines()): P
         root,
         project: projectOf,
         pipeline,
+        source,
         inputs,
         ...(environment && { environment }),
         fromStep,
@@ -146,7 +148,7 @@ export class ProjectPipelines {
   async find(
     projects: readonly Project[],
     name: string,
-  ): Promise<Pick<FoundFile, "project" | "path"> & { readonly pipeline: Pipeline }> {
+  ): Promise<{ readonly project: Project; readonly pipeline: Pipeline; readonly source: RanPipeline }> {
     const files = await this.#read(projects);
     const found = files.filter((file) => file.name === name);
     const [file, other] = found;
@@ -158,7 +160,10 @@ export class ProjectPipelines {
       });
     }
     const parsed = await withEnvFile(file.project.root, file.parsed);
-    return { project: file.project, path: file.path, pipeline: runnable(file.path, parsed) };
+    const pipeline = runnable(file.path, parsed);
+    const parts = parsed.kind === "valid" ? Object.fromEntries(parsed.parts) : {};
+    const source = { path: file.path, texts: { [file.path]: file.text ?? "", ...parts } };
+    return { project: file.project, pipeline, source };
   }
 
   async #read(projects: readonly Project[]): Promise<FoundFile[]> {

@@ -1,3 +1,4 @@
+import type { Commit, RanPipeline } from "../../contract/changes.ts";
 import type { InputValues } from "../../contract/inputs.ts";
 import type { ServedRun } from "../../contract/run.ts";
 import type { Pipeline } from "../../pipeline/pipeline.ts";
@@ -11,6 +12,7 @@ export interface LocalWork {
   readonly project: string;
   /** As its file was when the start was asked for. */
   readonly pipeline: Pipeline;
+  readonly source?: RanPipeline;
   /** Complete but for those that the run finds out. */
   readonly inputs?: InputValues;
   /** See `RunnerJob.environment`. */
@@ -23,6 +25,8 @@ export interface LocalWork {
 interface RemoteWork {
   /** A `RunWork` as JSON. */
   readonly definition: string;
+  /** What the project's folder was at. */
+  readonly commit?: Commit;
 }
 
 /** Within so many milliseconds a double click, or a request that is sent again, is one cancel. */

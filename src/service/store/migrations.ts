@@ -20,6 +20,7 @@ export const migrationSteps: readonly MigrationStep[] = [
   waiters,
   startRequests,
   inputs,
+  sources,
 ];
 
 /**
@@ -228,4 +229,10 @@ async function inputs(db: Database): Promise<void> {
   await db.schema.alterTable("waiters").addColumn("inputs", "text").execute();
   await db.schema.alterTable("steps").addColumn("attempts", "integer").execute();
   await db.schema.alterTable("steps").addColumn("cleanup", "integer").execute();
+}
+
+/** The pipeline file as a run had it, and the commit that it was at. */
+async function sources(db: Database): Promise<void> {
+  await db.schema.alterTable("runs").addColumn("source", "text").execute();
+  await db.schema.alterTable("runs").addColumn("git_commit", "text").execute();
 }

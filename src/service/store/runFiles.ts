@@ -52,10 +52,14 @@ export async function endedRunsWithFiles(
   return found.map(({ id, stopped_at }) => ({ runId: id, stoppedAt: stopped_at ?? 0 }));
 }
 
-/** Marks the files of runs as removed. The rows of the runs stay, and count in their day. */
+/** Marks the files of runs as removed, and removes their pipeline files. The rows of the runs stay, and count in their day. */
 export async function markFilesRemoved(tx: Write, runIds: readonly string[], now: number): Promise<void> {
   await tx.deleteFrom("artifacts").where("run_id", "in", runIds).execute();
-  await tx.updateTable("runs").set({ files_removed_at: now }).where("id", "in", runIds).execute();
+  await tx
+    .updateTable("runs")
+    .set({ files_removed_at: now, source: null })
+    .where("id", "in", runIds)
+    .execute();
 }
 
 /** Adds an artifact whose file is in the run's folder. */

@@ -12,7 +12,7 @@ import type { Database, Tables, Write } from "./tables.ts";
 /** The columns of a run as the contract shows it. */
 export const runColumns = [
   ...(["id", "pipeline", "project", "status", "actor", "runner", "reason", "agent"] as const),
-  ...(["inputs", "outputs"] as const),
+  ...(["inputs", "outputs", "git_commit"] as const),
   ...(["asked_at", "created_at", "stopped_at", "time_limit_seconds"] as const),
 ] as const;
 export type RunRow = Pick<Selectable<Tables["runs"]>, (typeof runColumns)[number]>;
@@ -220,6 +220,7 @@ export function asRun(row: NamedRunRow): ServedRun {
     ...(row.reason === null ? {} : { reason: row.reason }),
     ...(cancellerName ? { cancellerName } : {}),
     ...(row.agent === null ? {} : { agent: row.agent }),
+    ...(row.git_commit === null ? {} : { commit: JSON.parse(row.git_commit) }),
     ...runInputs(row.inputs),
     ...(row.outputs === null ? {} : { outputs: JSON.parse(row.outputs) }),
   };

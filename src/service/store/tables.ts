@@ -51,6 +51,10 @@ export interface Tables {
     outputs: Generated<string | null>;
     /** The coding agent that started it, as it calls itself. */
     agent: Generated<string | null>;
+    /** A `RanPipeline` as JSON; null where it isn't kept, or not any more. */
+    source: Generated<string | null>;
+    /** The `Commit` that it ran at, as JSON. */
+    git_commit: Generated<string | null>;
     /** When its log and artifacts were removed; null while they are there. */
     files_removed_at: Generated<number | null>;
     /** The sequence number of the run's last change; 0 until its caller has the reply. */
@@ -96,6 +100,7 @@ export interface Tables {
     holder: string;
     /** PostgreSQL only: as in `runs`. */
     work: Generated<string>;
+    git_commit: Generated<string | null>;
   };
   /** PostgreSQL only: the servers, by their starts. Past `alive_until`, a server's waiters are passed over. */
   servers: { id: string; alive_until: number };
@@ -113,6 +118,8 @@ export interface Tables {
     snapshot: string | null;
     /** The files that it includes: a map of paths to texts, as JSON. */
     parts: string | null;
+    /** What the folder was at: a `Commit` as JSON. */
+    git_commit: string | null;
   };
   /** PostgreSQL only: the files of projects, as gzipped tar, by their SHA-256. */
   snapshots: {

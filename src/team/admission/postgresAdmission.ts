@@ -43,7 +43,7 @@ export class PostgresAdmission implements AdmissionStore {
     const ticket = waiter.ticket ?? (await nextTicket(tx));
     await tx
       .insertInto("waiters")
-      .values({ ...waiterRow(waiter, ticket, holder), work: workOf(waiter) })
+      .values({ ...waiterRow(waiter, ticket, holder), ...workColumns(waiter) })
       .execute();
     return ticket;
   }
@@ -60,7 +60,7 @@ export class PostgresAdmission implements AdmissionStore {
     const { rows } = await sql<QueuedRow>`
       delete from waiters where ticket in (${withSameKey(oldest)})
       returning ticket, org_id, actor, project, pipeline, time_limit_seconds, idempotency_key, agent, inputs, asked_at,
-        holder, work, holder in (${alive}) as is_alive`.execute(tx);
+        holder, work, git_commit, holder in (${alive}) as is_alive`.execute(tx);
     if (rows.length === 0) return undefined;
     return rows
       .filter((row) => row.is_alive)
@@ -74,7 +74,7 @@ export class PostgresAdmission implements AdmissionStore {
       ...row,
       holder: isElsewhere ? waiter.holder : row.holder,
       ticket: isElsewhere ? waiter.ticket : null,
-      work: workOf(waiter),
+      ...workColumns(waiter),
       lease_until: now + (isElsewhere ? claimMilliseconds : replyMilliseconds),
     };
     const given = Object.entries(values).filter(([, value]) => value !== null);
@@ -139,7 +139,10 @@ class WaiterElsewhere extends Waiter {
         idempotencyKey: row.idempotency_key ?? undefined,
         agent: row.agent ?? undefined,
         inputs: readInputsColumn(row.inputs),
-        work: { definition: row.work },
+        work: {
+          definition: row.work,
+          ...(row.git_commit !== null && { commit: JSON.parse(row.git_commit) }),
+        },
       },
       true,
     );
@@ -150,8 +153,10 @@ class WaiterElsewhere extends Waiter {
   }
 }
 
-function workOf({ request: { work } }: Waiter): string {
-  return "definition" in work ? work.definition : "";
+function workColumns({ request: { work } }: Waiter) {
+  if (!("definition" in work)) return { work: "" };
+  const { definition, commit } = work;
+  return { work: definition, ...(commit && { git_commit: JSON.stringify(commit) }) };
 }
 
 /** Takes over the runs that other servers have granted to a server's waiters. @param day the UTC day of the quota. */

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { Context } from "hono";
 import * as z from "zod/mini";
+import { largestRanPipeline } from "../../contract/changes.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import { largestArtifact } from "../../contract/limits.ts";
 import { everyOrg } from "../../contract/roles.ts";
@@ -141,7 +142,7 @@ function heldRunRoutes(endpoints: Endpoints, { db, writer, clock, runs }: Runner
       access: "runners",
       parts,
       body: "RunnerMessages",
-      bodyBytes: () => longBody,
+      bodyBytes: () => largestRanPipeline + longBody,
       reply: { status: 204, description: "They are taken in, now or by an earlier request." },
       errors: ["conflict"],
     },

@@ -239,11 +239,13 @@ export class MachineRun {
 
   #launch(how: Pick<RunnerJob, "pipeline" | "root" | "cleanUpAt">): LaunchedRun {
     const { work, agent, project, startedAt } = this.#work;
+    const { path, text, parts } = work;
     return launchRunner(
       {
         ...how,
         ...{ runId: this.runId, agent, project, startedAt, fromStep: work.fromStep, inputs: work.inputs },
         isSnapshot: true,
+        source: { path, texts: { [path]: text, ...parts } },
         artifactsFolder: this.#artifacts,
         livesUntil: this.#livesUntil + processMilliseconds,
       },

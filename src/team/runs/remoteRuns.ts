@@ -11,9 +11,9 @@ import type { Clock } from "../../machine/clock.ts";
 import type { Log } from "../../machine/log.ts";
 import { endOf, stoppedEnd } from "../../service/runs/runEnd.ts";
 import { type Runs, sameCancel } from "../../service/runs/runs.ts";
+import { setValues } from "../../service/store/ranPipelines.ts";
 import { touchRun } from "../../service/store/runChanges.ts";
 import { addArtifact } from "../../service/store/runFiles.ts";
-import { setInputs, setOutputs } from "../../service/store/runInputs.ts";
 import { markCancelling, putStep, stopRun } from "../../service/store/runs.ts";
 import type { Database, Write } from "../../service/store/tables.ts";
 import type { Writer } from "../../service/store/writer.ts";
@@ -234,11 +234,10 @@ export class RemoteRuns implements Runs {
         case "artifact":
           await addArtifact(tx, runId, { ...withoutNul(message), stepIndex: message.index });
           break;
+        case "pipeline":
         case "inputs":
-          await setInputs(tx, runId, message.inputs);
-          break;
         case "outputs":
-          await setOutputs(tx, runId, message.outputs);
+          await setValues(tx, runId, message);
           break;
         case "ended":
           await stopRun(tx, runId, endOf(withoutNul(message.end), stopReasonOf(run, message)), now);

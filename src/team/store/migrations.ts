@@ -165,6 +165,9 @@ const migrationSteps: readonly string[] = [
   alter table waiters add column inputs text;
   alter table steps add column attempts integer, add column cleanup integer;
   alter table pipelines add column parts text;`,
+  `alter table runs add column source text, add column git_commit text;
+  alter table waiters add column git_commit text;
+  alter table pipelines add column git_commit text;`,
 ];
 
 /** Two servers that start together migrate one after the other. */

@@ -63,8 +63,9 @@ function remoteWork(
   { fromStep, inputs }: Pick<FoundPipeline, "inputs"> & Pick<RunWork, "fromStep">,
 ): Work {
   const given = Object.keys(inputs).length === 0 ? {} : { inputs };
-  const work: RunWork = { ...definition, fromStep, ...given };
-  return { definition: JSON.stringify(work) };
+  const { commit, ...files } = definition;
+  const work: RunWork = { ...files, fromStep, ...given };
+  return { definition: JSON.stringify(work), ...(commit && { commit }) };
 }
 
 async function findStored(
@@ -101,12 +102,17 @@ function definitionOf({
   text,
   parts,
   snapshot,
-}: Pick<Selectable<Tables["pipelines"]>, "path" | "text" | "parts" | "snapshot">): RunDefinition {
+  git_commit: commit,
+}: Pick<
+  Selectable<Tables["pipelines"]>,
+  "path" | "text" | "parts" | "snapshot" | "git_commit"
+>): RunDefinition {
   return {
     path,
     text,
     ...(parts === null ? {} : { parts: JSON.parse(parts) }),
     ...(snapshot === null ? {} : { snapshot }),
+    ...(commit === null ? {} : { commit: JSON.parse(commit) }),
   };
 }
 
@@ -122,7 +128,7 @@ async function requireSnapshot(db: Database, orgId: string, digest: string | und
 function stored(db: Database, orgId: string, project: string | undefined) {
   const rows = db
     .selectFrom("pipelines")
-    .select(["project", "name", "path", "text", "snapshot", "parts"])
+    .select(["project", "name", "path", "text", "snapshot", "parts", "git_commit"])
     .where("org_id", "=", orgId)
     .orderBy("project");
   return (project === undefined ? rows : rows.where("project", "=", project)).orderBy("name");
@@ -133,13 +139,14 @@ async function put(
   orgId: string,
   project: string,
   name: string,
-  { path, text, parts, snapshot }: RunDefinition,
+  { path, text, parts, snapshot, commit }: RunDefinition,
 ): Promise<void> {
   const row = {
     path,
     text,
     parts: parts === undefined ? null : JSON.stringify(parts),
     snapshot: snapshot ?? null,
+    git_commit: commit === undefined ? null : JSON.stringify(commit),
   };
   await db
     .insertInto("pipelines")
@@ -150,8 +157,8 @@ async function put(
         .doUpdateSet(row)
         // Most starts bring what is there already.
         .where(
-          sql<boolean>`(pipelines.path, pipelines.text, pipelines.parts, pipelines.snapshot)
-            is distinct from (excluded.path, excluded.text, excluded.parts, excluded.snapshot)`,
+          sql<boolean>`(pipelines.path, pipelines.text, pipelines.parts, pipelines.snapshot, pipelines.git_commit)
+            is distinct from (excluded.path, excluded.text, excluded.parts, excluded.snapshot, excluded.git_commit)`,
         ),
     )
     .execute();

@@ -11,6 +11,8 @@ const calls: Readonly<Record<string, readonly string[]>> = {
   "runs list": ["runs", "list"],
   "runs show": ["runs", "show", "run_1"],
   "runs log": ["runs", "log", "run_1"],
+  "runs diff": ["runs", "diff", "run_1"],
+  "runs file": ["runs", "file", "run_1"],
   "runs download": ["runs", "download", "run_1"],
   "runs cancel": ["runs", "cancel", "--mine"],
   pipelines: ["pipelines"],

@@ -29,6 +29,7 @@ async function repository() {
     async sent(): Promise<string[]> {
       const names: string[] = [];
       const service = {
+        health: async () => ({ ok: true, commits: true }) as const,
         hasSnapshot: async () => false,
         async putSnapshot(_digest: string, content: Uint8Array) {
           const archive = list({ onReadEntry: ({ path }) => names.push(path) });

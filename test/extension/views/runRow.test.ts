@@ -82,6 +82,21 @@ describe("a row of the Runs view", () => {
     assert(tooltip.includes("Started by: ada (key_2)"), tooltip.join("\n"));
   });
 
+  it("names the commit in its tooltip, and a difference of few lines since the pipeline last succeeded", () => {
+    const commit = { id: "b".repeat(40), branch: "main", changed: false };
+    const lastPassed = { runId: "run_0", createdAt: "2026-03-03T09:00:00Z", commit };
+    const lines = (diff: string) =>
+      runTooltip({ ...run, commit }, seen, { lastPassed, diffs: { a: diff } }).map(({ text }) => text);
+    assert(lines("@@ -1,1 +1,1 @@\n-a\n+b").includes("@@ -1,1 +1,1 @@\n-a\n+b"));
+    assert(lines("x").includes("bbbbbbb on main"));
+    assert(lines("x").includes("The commit is the same, bbbbbbb."));
+    const long = "+a\n".repeat(12);
+    assert(!lines(long).includes(long));
+    assert(
+      !runTooltip(run, seen).some(({ name }) => name === "Commit" || name === "Since it last succeeded"),
+    );
+  });
+
   it("has an icon for each status of a run and of a step", () => {
     const iconOf = (status: string) => statusIcon({ status, stoppedAt: run.stoppedAt }).id;
     for (const status of [...runStatuses, "stopped", "skipped"]) {

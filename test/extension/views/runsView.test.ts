@@ -25,6 +25,8 @@ const running: Run = {
 describe("the Runs view", () => {
   let service: LoopbackService;
   let wire: Record<string, unknown>[];
+  /** The reply about a run's changes; undefined for a service that has none. */
+  let told: unknown;
   let isTrusted: boolean;
   let local: string[];
   let open: {
@@ -38,13 +40,15 @@ describe("the Runs view", () => {
 
   beforeEach(async () => {
     wire = [];
+    told = undefined;
     isTrusted = true;
     local = [];
     service = await LoopbackService.listen(({ path }, response) => {
       if (path.startsWith("/api/org")) sendJson(response, 200, orgOnWire);
       else if (path.startsWith("/api/runs/")) {
         const run = wire.find((one) => path === `/api/runs/${String(one["run-id"])}`);
-        if (run?.["steps"] === undefined) sendError(response, 500, "internal");
+        if (path.endsWith("/changes") && told !== undefined) sendJson(response, 200, told);
+        else if (run?.["steps"] === undefined) sendError(response, 500, "internal");
         else sendJson(response, 200, run);
       } else sendJson(response, 200, { runs: wire.map(({ steps: _, ...run }) => run) });
     });
@@ -248,6 +252,23 @@ describe("the Runs view", () => {
     const asked = service.asked.length;
     assert.match(await tooltip(), /one {2}█{20} {2}3 s/);
     assert.equal(service.asked.length, asked);
+  });
+
+  it("says what changed since a failed run's pipeline last succeeded, where the service tells it", async () => {
+    wire = [runOnWire({ status: "failed", "stopped-at": "2026-03-03T10:00:03Z", steps: [] })];
+    open.view.show();
+    await listed();
+    const run = await onlyRun();
+    const tooltip = async () => {
+      const item: { tooltip?: unknown } = await open.runsView.resolveTreeItem({}, run);
+      return JSON.stringify(item.tooltip);
+    };
+    assert.doesNotMatch(await tooltip(), /Since it last succeeded/);
+    const lastPassed = { "run-id": "run_0", "created-at": "2026-03-03T09:00:00Z" };
+    told = { "last-passed": lastPassed, diffs: { "pipelines/a.yaml": "@@ -1,1 +1,1 @@\n-old\n+new" } };
+    assert.match(await tooltip(), /-old/);
+    told = { "last-passed": lastPassed, diffs: {} };
+    assert.match(await tooltip(), /Since it last succeeded.*The pipeline file is the same/);
   });
 
   it("says why the steps can't be read, and tries again when the run is unfolded once more", async () => {

@@ -36,7 +36,7 @@ describe("a runner's machine", function () {
     const told = service.messages.get("run_1") ?? [];
     assert.deepEqual(
       told.map(({ kind }) => kind).filter((kind) => kind !== "output"),
-      ["step", "step", "ended"],
+      ["pipeline", "step", "step", "ended"],
     );
     const lines = told.map(({ text = "" }) => text).join("");
     assert.match(lines, /line 1\nline 2\nline 3\nline 4\nline 5\nline 6\nline 7\nline 8\n/);

@@ -1,0 +1,35 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { type Commit, commitSchema } from "../contract/changes.ts";
+import type { Environment } from "./environment.ts";
+
+/** How long git may take, in milliseconds: a run waits for it. */
+const patienceMilliseconds = 3_000;
+
+/** The commit that a folder is at. Never throws: undefined without git, a repository or a commit, and where git takes too long. */
+export async function readCommit(
+  folder: string,
+  environment: Environment,
+  signal: AbortSignal,
+): Promise<Commit | undefined> {
+  // Nothing is written to the repository, and no program that its settings name watches its files.
+  const safely = ["--no-optional-locks", "-c", "core.fsmonitor=false"];
+  try {
+    const { stdout } = await promisify(execFile)(
+      "git",
+      [...safely, "-C", folder, "status", "--porcelain=v2", "--branch"],
+      {
+        env: environment,
+        signal,
+        timeout: patienceMilliseconds,
+        maxBuffer: 64 * 1024 * 1024,
+        windowsHide: true,
+      },
+    );
+    const [, id] = /^# branch\.oid (.*)$/m.exec(stdout) ?? [];
+    const [, branch] = /^# branch\.head (?!\(detached\)$)(.*)$/m.exec(stdout) ?? [];
+    return commitSchema.parse({ id, ...(branch && { branch }), changed: /^[^#\n]/m.test(stdout) });
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,47 @@
+import type { Changes, Commit, RanPipeline } from "../contract/changes.ts";
+import { english, type Translate } from "./refusalText.ts";
+
+/** A commit for people: `abc1234 on main, with changes that aren't committed`. */
+export function commitText({ id, branch, changed }: Commit, t: Translate = english): string {
+  const commit = branch === undefined ? short(id) : t("{0} on {1}", short(id), branch);
+  return changed ? t("{0}, with changes that aren't committed", commit) : commit;
+}
+
+/** What is to be said of a run's changes beside the files' differences. @param commit the run's own. */
+export function changeNotes(
+  commit: Commit | undefined,
+  { lastPassed, diffs }: Changes,
+  t: Translate = english,
+): string[] {
+  if (lastPassed === undefined) return [t("No earlier run of this pipeline is known to have succeeded.")];
+  const commits = commit && lastPassed.commit && commitNote(lastPassed.commit, commit, t);
+  const files =
+    diffs === undefined
+      ? t("The pipeline file of one of the two runs isn't kept.")
+      : Object.keys(diffs).length === 0
+        ? t("The pipeline file is the same.")
+        : undefined;
+  return [commits, files].filter((note) => note !== undefined);
+}
+
+/** The files of a run as one text: the pipeline file, and behind it each that it includes, below its path. */
+export function ranText({ path, texts: { [path]: own = "", ...parts } }: RanPipeline): string {
+  return [own, ...Object.entries(parts).map(([part, text]) => `\n# ${part}\n${text}`)].join("");
+}
+
+function commitNote(before: Commit, after: Commit, t: Translate): string {
+  if (before.id === after.id) {
+    return before.changed || after.changed
+      ? t("The commit is the same, {0}, with changes that aren't committed.", short(after.id))
+      : t("The commit is the same, {0}.", short(after.id));
+  }
+  const range = `${short(before.id)}..${short(after.id)}`;
+  const commits = t("Commits {0}: `git log {0}` lists them, `git diff {0}` shows what they changed.", range);
+  return before.changed || after.changed
+    ? `${commits} ${t("There were changes that aren't committed.")}`
+    : commits;
+}
+
+function short(id: string): string {
+  return id.slice(0, 7);
+}

@@ -1,0 +1,28 @@
+import assert from "node:assert/strict";
+import { fileChanges } from "../../../src/service/runs/fileChanges.ts";
+
+describe("the differences of pipeline files", () => {
+  it("are of the files that differ, those that are new or gone among them", () => {
+    const before = { same: "x\n", gone: "old\n", changed: "1\n2\n3\n4\n5\n" };
+    const after = { same: "x\n", added: "new\n", changed: "1\n2\n3\n4\nfive\n" };
+    assert.deepEqual(fileChanges(before, after), {
+      gone: "@@ -1,1 +0,0 @@\n-old",
+      changed: "@@ -3,3 +3,3 @@\n 3\n 4\n-5\n+five",
+      added: "@@ -0,0 +1,1 @@\n+new",
+    });
+    assert.deepEqual(fileChanges(before, before), {});
+  });
+
+  it("take no paths from where a map has its own", () => {
+    assert.deepEqual(fileChanges({}, JSON.parse('{"constructor":"a\\n"}')), {
+      constructor: "@@ -0,0 +1,1 @@\n+a",
+    });
+  });
+
+  it("are given up where too much differs", () => {
+    const lines = (word: string) => Array.from({ length: 20_000 }, (_, line) => `${word} ${line}`).join("\n");
+    assert.deepEqual(fileChanges({ a: lines("one") }, { a: lines("two") }), {
+      a: "more than 1000 lines differ",
+    });
+  });
+});
