@@ -3,7 +3,7 @@ import { programPipeline } from "../../service/startedService.ts";
 import { servedToolbox } from "../toolbox.ts";
 import { words } from "../words.ts";
 
-/** A call of each command that ends by itself; `serve`, which doesn't, has tests of its own. */
+/** A call of each command but those that begin or end a service, which have tests of their own. */
 const calls: Readonly<Record<string, readonly string[]>> = {
   run: ["run", "hello", "bad"],
   "runs list": ["runs", "list"],
@@ -16,6 +16,8 @@ const calls: Readonly<Record<string, readonly string[]>> = {
   org: ["org"],
   page: ["page"],
   backup: ["backup", "copy.db"],
+  "service status": ["service", "status"],
+  "service where": ["service", "where"],
   login: ["login", "http://127.0.0.1:9"],
   logout: ["logout"],
   logins: ["logins"],
@@ -44,7 +46,7 @@ describe("where colours and prose are declined", () => {
 
   for (const command of words().program.leaves()) {
     const name = command.words();
-    if (name === "serve") continue;
+    if (["serve", "service stop", "service restart"].includes(name)) continue;
     it(`${name} prints no escape, and with --quiet only results, warnings and errors`, async () => {
       const args = calls[name];
       assert(args !== undefined, `no call of ${name} is known here`);
