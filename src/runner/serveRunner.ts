@@ -73,12 +73,11 @@ export async function serveRunner(deps: RunnerDeps): Promise<void> {
   const find = (name: string) => variable(variables, name, deps.platform);
   const known = { run: runContext(job), now: deps.now, uuid: randomUUID };
   const { mask, scopes, isNeeded } = await openScopes(job, find, known);
-  const { artifactsFolder } = job;
   const output = new RunOutput({
     send: (messages) => outbox.send(messages),
     now: deps.now,
     mask,
-    artifactsFolder,
+    artifactsFolder: job.artifactsFolder,
   });
   const isEnded = signal.aborted ? Promise.resolve() : once(signal, "abort");
   const shared = new SharedResources();

@@ -1,6 +1,8 @@
+import { PipelineError } from "../../contract/errors.ts";
 import type { ServiceState } from "../../contract/service.ts";
 import { prepareDataFolder } from "../../machine/dataFolder.ts";
 import { setStopped } from "../../machine/stoppedFile.ts";
+import { AbsentEndpoint } from "../service/replyErrors.ts";
 import { type Embedded, type FindDeps, findEmbedded } from "./findEmbedded.ts";
 import type { ConnectDeps } from "./serviceProcess.ts";
 import { startEmbedded } from "./startEmbedded.ts";
@@ -15,7 +17,7 @@ export interface Ended {
  * Ends the embedded service in order, and keeps faces from starting it until a person asks, also where none runs.
  *
  * @returns once its runs have ended; a moment later it leaves its folder. Undefined when none runs.
- * @throws PipelineError as `ServiceClient.stopService` and `prepareDataFolder`; the signal's reason.
+ * @throws PipelineError `not-supported` for an older service, which has to be ended by its process; as `ServiceClient.stopService` and `prepareDataFolder`; the signal's reason.
  */
 export async function stopEmbedded(deps: FindDeps, signal: AbortSignal): Promise<Ended | undefined> {
   await prepareDataFolder(deps.folder, "refused");
@@ -40,5 +42,16 @@ export async function restartEmbedded(
 
 async function end(deps: FindDeps, signal: AbortSignal): Promise<Ended | undefined> {
   const was = await findEmbedded(deps, signal);
-  return was && { was, state: await was.client.stopService(signal) };
+  if (was === undefined) return undefined;
+  try {
+    return { was, state: await was.client.stopService(signal) };
+  } catch (error) {
+    if (!(error instanceof AbsentEndpoint)) throw error;
+    const { pid } = was.connection;
+    throw new PipelineError(
+      "not-supported",
+      `The running service (process ${pid}) is of an older version, which can't be asked to stop.`,
+      { cause: error, next: "End that process: its runs end with it." },
+    );
+  }
 }

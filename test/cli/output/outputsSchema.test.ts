@@ -55,5 +55,9 @@ describe("what --json prints", () => {
     await tool.write("broken", "steps: 1\n");
     const { files } = await told("failure", "validate");
     assert.equal(files.length, 2);
+    await told("service where", "service", "where");
+    await told("service status", "service", "status");
+    await told("service stop", "service", "stop");
+    await told("service status", "service", "status");
   });
 });

@@ -1,11 +1,9 @@
 import assert from "node:assert/strict";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { programPipeline } from "../../service/startedService.ts";
 import { servedToolbox } from "../toolbox.ts";
 import { words } from "../words.ts";
 
-/** A call of each command that leaves no service behind; those that do have tests of their own. */
+/** A call of each command but those that begin or end a service, which have tests of their own. */
 const calls: Readonly<Record<string, readonly string[]>> = {
   run: ["run", "hello", "bad"],
   "runs list": ["runs", "list"],
@@ -20,6 +18,8 @@ const calls: Readonly<Record<string, readonly string[]>> = {
   org: ["org"],
   page: ["page"],
   backup: ["backup", "copy.db"],
+  "service status": ["service", "status"],
+  "service where": ["service", "where"],
   login: ["login", "http://127.0.0.1:9"],
   logout: ["logout"],
   logins: ["logins"],
@@ -28,9 +28,6 @@ const calls: Readonly<Record<string, readonly string[]>> = {
   "keys revoke": ["keys", "revoke", "key_1"],
   "orgs list": ["orgs", "list"],
   "orgs set": ["orgs", "set", "--org", "Acme", "--tier", "team"],
-  "service status": ["service", "status"],
-  "service where": ["service", "where"],
-  "service stop": ["service", "stop", "--data-dir", join(tmpdir(), "no-service")],
   runner: ["runner", "--service", "http://127.0.0.1:9"],
   mcp: ["mcp"],
   completion: ["completion", "bash"],
@@ -51,7 +48,7 @@ describe("where colours and prose are declined", () => {
 
   for (const command of words().program.leaves()) {
     const name = command.words();
-    if (name === "serve" || name === "service restart") continue;
+    if (["serve", "service stop", "service restart"].includes(name)) continue;
     it(`${name} prints no escape, and with --quiet only results, warnings and errors`, async () => {
       const args = calls[name];
       assert(args !== undefined, `no call of ${name} is known here`);

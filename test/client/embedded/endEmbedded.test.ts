@@ -1,11 +1,13 @@
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
-import { mkdir } from "node:fs/promises";
+import { mkdir, writeFile } from "node:fs/promises";
 import { connectEmbedded } from "../../../src/client/embedded/connectEmbedded.ts";
 import { stopEmbedded } from "../../../src/client/embedded/endEmbedded.ts";
 import { findEmbedded } from "../../../src/client/embedded/findEmbedded.ts";
+import { connectionFile } from "../../../src/machine/connectionFile.ts";
 import { isStopped, ServiceStopped, setStopped } from "../../../src/machine/stoppedFile.ts";
 import { startedService } from "../../service/startedService.ts";
+import { LoopbackService, sendError, sendJson } from "../loopbackService.ts";
 import { StandIn } from "./standIn.ts";
 
 const never = new AbortController().signal;
@@ -42,6 +44,24 @@ describe("an embedded service that a person has stopped", () => {
     assert.deepEqual(ended?.state.runs, []);
     await service.stop();
     assert(isStopped(service.data));
+  });
+
+  it("is named by its process where it is too old to be asked", async () => {
+    await using older = await LoopbackService.listen(({ path }, response) => {
+      if (path === "/healthz") sendJson(response, 200, { ok: true, instance: "older" });
+      else sendError(response, 404, "not-found", "There is no such thing here.");
+    });
+    await using standIn = await StandIn.make();
+    await mkdir(standIn.folder, { recursive: true });
+    const connection = { url: older.origin, pid: 4711, token: "t", instance: "older" };
+    await writeFile(connectionFile(standIn.folder), JSON.stringify(connection));
+    await assert.rejects(stopEmbedded(standIn.deps(), never), {
+      type: "not-supported",
+      message: /process 4711.*older version/,
+      next: /End that process/,
+    });
+    // So that no window brings it back once it is ended.
+    assert(isStopped(standIn.folder));
   });
 
   it("stays away also where none ran, or has ever run", async () => {
