@@ -152,8 +152,8 @@ async function serveLocked(options: ServeOptions, lock: FolderLock, opened: Open
   await setStopped(folder, false);
   let why: string | undefined;
   const onLost = () => {
-    why = "its data folder was moved or deleted";
-    log("error", "the data folder was moved or deleted, so this service ends", { folder });
+    why = "its data folder or database was moved or deleted";
+    log("error", "the data folder or database was moved or deleted, so this service ends", { folder });
     stopping.abort();
   };
   const stopJobs = await startJobs(options, { clock, core, server, replies, connection, stopping, onLost });

@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { finished } from "node:stream/promises";
 import { McpServer } from "@modelcontextprotocol/server";
 import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/stdio";
 import { exitCodes } from "../../contract/errors.ts";
@@ -23,7 +24,8 @@ declare const PIPELINE_RUNS_VERSION: string;
 export async function serveMcp(tool: Tool, options: McpOptions): Promise<number> {
   const session = new AgentSession(tool, options);
   const { stdin, stdout } = process;
-  const closed = once(stdin, "close");
+  // A file as the input ends without being closed. Ignored: one that can't be read is over, too.
+  const closed = finished(stdin, { writable: false }).catch(() => {});
   const lines = stdin.pipe(messageLines((json) => void stdout.write(`${json}\n`)));
   const handle = serveStdio(() => createServer(session), {
     transport: new StdioServerTransport(lines, stdout, { maxBufferSize: longestLine + 1 }),

@@ -16,6 +16,7 @@ import { DatabaseSync } from "node:sqlite";
 import { PipelineError } from "../../contract/errors.ts";
 import type { Clock } from "../../machine/clock.ts";
 import type { Log } from "../../machine/log.ts";
+import { databaseFile } from "../store/openDatabase.ts";
 import { isDiskFull, storageFault } from "../store/storageFault.ts";
 
 export type FolderLock = Disposable;
@@ -106,8 +107,8 @@ interface FolderWatch {
 const checkMilliseconds = 10_000;
 
 /**
- * Calls `onLost` once the data folder, or the lock in it, was moved or deleted: what is written goes nowhere, and another
- * service may start in its place. A deleted lock is noticed at once where the system tells of it, so that the other one need
+ * Calls `onLost` once the data folder, or the lock or the database in it, was moved, deleted or replaced: what is written goes
+ * nowhere, and another service may start in its place. A deleted lock is noticed at once where the system tells of it, so that the other one need
  * not wait long. @returns a function that stops watching.
  */
 export async function watchFolder({
@@ -117,19 +118,28 @@ export async function watchFolder({
   onLost,
   log,
 }: FolderWatch): Promise<() => void> {
-  const path = lockFile(folder);
-  const held = await stat(path, { bigint: true });
+  const held = await Promise.all(
+    [lockFile(folder), databaseFile(folder)].map(async (path) => ({
+      path,
+      as: await stat(path, { bigint: true }),
+    })),
+  );
   let isStopped = false;
   let cancelTimer = () => {};
   const look = async (): Promise<void> => {
-    const now = await stat(path, { bigint: true }).catch((error: unknown) =>
-      isMissing(error) ? "gone" : held,
+    const areHeld = await Promise.all(
+      held.map(({ path, as }) =>
+        stat(path, { bigint: true }).then(
+          (now) => isSame(now, as),
+          (error: unknown) => !isMissing(error),
+        ),
+      ),
     );
-    if (isStopped || (now !== "gone" && isSame(now, held))) return;
+    if (isStopped || areHeld.every(Boolean)) return;
     stop();
     onLost();
   };
-  const watcher = watchFile(path, () => void look());
+  const watcher = watchFile(lockFile(folder), () => void look());
   const stop = () => {
     isStopped = true;
     watcher?.close();

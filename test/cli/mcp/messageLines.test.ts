@@ -1,4 +1,7 @@
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { open, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { execa } from "execa";
 import { longestLine, messageLines } from "../../../src/cli/mcp/messageLines.ts";
@@ -57,5 +60,19 @@ describe("a line to `pipeline mcp`", () => {
       if (answers.length === 2) mcp.stdin.end();
     }
     assert.deepEqual([answers, (await mcp).exitCode], [[null, "last"], 0]);
+  });
+
+  it("that stands in a file is answered, and the file's end ends it", async () => {
+    await using box = await toolbox();
+    const path = join(box.project, "lines");
+    await writeFile(path, `${ping}\n`);
+    await using file = await open(path);
+    const { stdout, stderr, status } = spawnSync(process.execPath, [box.path, "mcp"], {
+      cwd: box.project,
+      env: { ...process.env, ...box.env },
+      stdio: [file.fd, "pipe", "pipe"],
+      encoding: "utf8",
+    });
+    assert.deepEqual([JSON.parse(stdout).id, stderr, status], ["last", "", 0]);
   });
 });

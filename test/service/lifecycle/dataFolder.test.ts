@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { createServer, type Server } from "node:net";
 import { join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
@@ -53,6 +53,12 @@ describe("a service's data folder", function () {
         await mkdir(folder);
         await writeFile(join(folder, "service.lock"), "");
       },
+      // As one puts a backup in its place.
+      async (folder: string) => {
+        await rename(join(folder, "runs.db"), join(folder, "old"));
+        await rm(join(folder, "runs.db-wal"));
+        await copyFile(join(folder, "old"), join(folder, "runs.db"));
+      },
     ]) {
       await using parent = await TemporaryFolder.make();
       const folder = join(parent.path, "data");
@@ -61,7 +67,7 @@ describe("a service's data folder", function () {
       const service = await serving(folder, { clock, log: (_, message) => logged.push(message) });
       await lose(folder);
       await turnUntil(clock, service.stopped);
-      assert.ok(logged.includes("the data folder was moved or deleted, so this service ends"));
+      assert.ok(logged.includes("the data folder or database was moved or deleted, so this service ends"));
       await assert.rejects(fetch(`${service.url}/healthz`));
       // Another can begin in its place.
       await (await serving(folder)).stop();
@@ -92,7 +98,7 @@ describe("a service's data folder", function () {
       }
       assert.deepEqual(
         (await service.rows()).map(({ status, reason }) => [status, reason]),
-        [["cancelled", "the service ended: its data folder was moved or deleted"]],
+        [["cancelled", "the service ended: its data folder or database was moved or deleted"]],
       );
     },
   );
