@@ -4,7 +4,7 @@ import { type Commit, commitSchema } from "../contract/changes.ts";
 import type { Environment } from "./environment.ts";
 
 /** How long git may take, in milliseconds: a run waits for it. */
-const patienceMilliseconds = 3_000;
+const patienceMilliseconds = 1_000;
 
 /** The commit that a folder is at. Never throws: undefined without git, a repository or a commit, and where git takes too long. */
 export async function readCommit(

@@ -41,7 +41,7 @@ export async function readChanges(
   const [before, after] = await Promise.all([readPipeline(db, passed.runId), readPipeline(db, runId)]);
   if (before === undefined || after === undefined) return { lastPassed };
   // The library is only needed here.
-  const { fileChanges } = await import("../runs/fileChanges.ts");
+  const { fileChanges } = await import("./fileChanges.ts");
   return { lastPassed, diffs: fileChanges(before.texts, after.texts) };
 }
 

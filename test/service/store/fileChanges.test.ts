@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { fileChanges } from "../../../src/service/runs/fileChanges.ts";
+import { fileChanges } from "../../../src/service/store/fileChanges.ts";
 
 describe("the differences of pipeline files", () => {
   it("are of the files that differ, those that are new or gone among them", () => {
