@@ -156,8 +156,8 @@ describe("an http step", function () {
     );
     const endless = await serve((_request, response) => response.write("a"));
     assert.match(
-      message(await run(endless, { get: "/", timeout: "50ms" })),
-      /replied with 200, and 1 bytes came, but the reply didn't end within 50 ms/,
+      message(await run(endless, { get: "/", timeout: "500ms" })),
+      /replied with 200, and 1 bytes came, but the reply didn't end within 500 ms/,
     );
   });
 
