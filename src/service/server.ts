@@ -131,6 +131,7 @@ async function serveLocked(options: ServeOptions, lock: FolderLock, opened: Open
     machine: machineDeps(options, { core, replies, clock, stopping, keyId: machineKey.keyId }),
     pipelines: folderPipelines(db),
     events: new OrgEvents({ db, clock, bus, runs, log }),
+    prepareRunner: (environment) => runs.prepare(environment),
     recover: (runId) => core.runs.ids().has(runId) || void core.leases.sweep(),
     pageFolder: options.pageFolder,
   });

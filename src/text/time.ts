@@ -18,6 +18,11 @@ export function elapsed(milliseconds: number): string {
   return duration(Math.floor(milliseconds / 1000) * 1000);
 }
 
+/** The duration between two instants (RFC 3339); undefined if one is unknown. */
+export function tookText(from: string | undefined, to: string | undefined): string | undefined {
+  return from === undefined || to === undefined ? undefined : duration(Date.parse(to) - Date.parse(from));
+}
+
 /** What a time of day shows. */
 export const timeOfDayFormat = { hour: "numeric", minute: "2-digit" } as const;
 

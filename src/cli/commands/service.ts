@@ -12,9 +12,9 @@ import type { ServiceState } from "../../contract/service.ts";
 import { connectionFile, readConnection } from "../../machine/connectionFile.ts";
 import { serviceLogFile } from "../../machine/dataFolder.ts";
 import { isStopped } from "../../machine/stoppedFile.ts";
+import { sizeText } from "../../text/size.ts";
 import { rowsFor } from "../output/table.ts";
 import { ago } from "../runs/listRuns.ts";
-import { sizeText } from "../runs/showRun.ts";
 import { loadService, type Tool } from "../tool.ts";
 
 /** The data folder that a command is about, and what has named it. */

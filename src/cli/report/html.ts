@@ -2,10 +2,18 @@ import { html, raw } from "hono/html";
 import { runCommand } from "../../contract/refusal.ts";
 import { type Run, type RunStep, startedBy, toldFailure } from "../../contract/run.ts";
 import { type Html, marked } from "../../service/page/layout.ts";
-import { styledTexts } from "../../service/page/pageLog.ts";
-import { statusView, statusWord, timeView, tookView } from "../../service/page/runParts.ts";
+import {
+  lineView,
+  messageView,
+  statusView,
+  statusWord,
+  timeView,
+  tookView,
+  valuesView,
+} from "../../service/page/runParts.ts";
+import { barsView, lengthView } from "../../service/page/timelineView.ts";
 import { duration } from "../../text/time.ts";
-import { placeOnAxis, stepNotes, timelineOf } from "../../text/timeline.ts";
+import { stepNotes, timelineOf } from "../../text/timeline.ts";
 import type { ReportedRun, StepLog } from "./reportedRuns.ts";
 
 export interface HtmlFacts {
@@ -77,7 +85,7 @@ function runView(reported: ReportedRun, index: number, now: number): Html {
 <div class="state">${stateView(run)}</div>
 </div>
 ${problem === undefined ? "" : reasonView(run, problem, id)}
-${run === undefined ? "" : html`${factsView(run, now)}${valuesView("Inputs", run.inputs)}${valuesView("Outputs", run.outputs)}${timelineView(run, now)}${stepsView(reported, run, id, now)}`}
+${run === undefined ? "" : html`${factsView(run, now)}${valuesPart("Inputs", run.inputs)}${valuesPart("Outputs", run.outputs)}${timelineView(run, now)}${stepsView(reported, run, id, now)}`}
 </article>`;
 }
 
@@ -90,12 +98,6 @@ function reasonView(run: Run | undefined, problem: string, id: string): Html {
   }
   const { index, step } = failed;
   return html`<p class="reason"><a href="#${id}-step-${index}"><bdi>${step.name}</bdi></a>: ${messageView(step.message ?? "")}</p>`;
-}
-
-/** A line in words, and below it what a program printed. */
-function messageView(message: string): Html {
-  const [first = "", ...rest] = message.split("\n");
-  return html`${marked(first)}${rest.length === 0 ? "" : html`<span class="output">${rest.join("\n")}</span>`}`;
 }
 
 function factsView(run: Run, now: number): Html {
@@ -118,46 +120,18 @@ function factsView(run: Run, now: number): Html {
   )}</dl>`;
 }
 
-function valuesView(title: string, values: Readonly<Record<string, unknown>> = {}): Html {
-  const entries = Object.entries(values);
-  if (entries.length === 0) return html``;
-  return html`<section><h3>${title}</h3>
-<dl class="values">${entries.map(
-    ([name, value]) =>
-      html`<div><dt><code>${name}</code></dt><dd>${typeof value === "string" ? value : JSON.stringify(value, undefined, 2)}</dd></div>`,
-  )}</dl></section>`;
+function valuesPart(title: string, values: Run["outputs"] = {}): Html {
+  return Object.keys(values).length === 0
+    ? html``
+    : html`<section><h3>${title}</h3>
+${valuesView(values)}</section>`;
 }
 
 function timelineView(run: Run, now: number): Html {
   const timeline = timelineOf(run);
   if (timeline === undefined) return html``;
-  const length = ({ from, to = now }: { readonly from: number; readonly to?: number | undefined }) =>
-    duration(to - from);
-  return html`<section><div class="title"><h3>Timeline</h3><p class="quiet">${length(timeline)} in all</p></div>
-<ol class="timeline">${timeline.bars.map((bar) => {
-    const { start, length: width } = placeOnAxis(bar, timeline, now);
-    return html`<li><span class="name">${bar.step === undefined ? "Wait for a slot" : html`<bdi>${bar.step.name}</bdi>`}</span>
-<svg class="track" aria-hidden="true" focusable="false"><rect class="${toneOf(bar.step?.status)}" x="${start}%" width="${width}%" height="100%" rx="2"/></svg>
-<span class="number quiet">${length(bar)}</span></li>`;
-  })}</ol></section>`;
-}
-
-function toneOf(status: string | undefined): string {
-  switch (status) {
-    case undefined:
-      return "wait";
-    case "succeeded":
-      return "good";
-    case "cancelled":
-    case "stopped":
-    case "skipped":
-    case "not-reached":
-      return "still";
-    case "running":
-      return "busy";
-    default:
-      return "bad";
-  }
+  return html`<section><div class="title"><h3>Timeline</h3><p class="quiet">${lengthView(timeline, now)} in all</p></div>
+${barsView(timeline, now)}</section>`;
 }
 
 function stepsView({ logs }: ReportedRun, run: Run, id: string, now: number): Html {
@@ -191,20 +165,6 @@ function logView({ name, status }: RunStep, log: StepLog | undefined, isTold: bo
   const title = leftOut === 0 ? count : `the last ${count}; ${leftOut} before are left out`;
   return html`<details class="log"${status === "succeeded" || isTold ? "" : raw(" open")}>
 <summary>Log <span class="quiet">${title}</span></summary>
-<div class="lines" role="group" aria-label="Log of ${name}" tabindex="0">${lines.map(({ stream, text }) => {
-    const { kind, mark } = marks[stream] ?? { kind: "other", mark: stream };
-    return html`<div class="line ${kind}"><span class="mark">${mark}</span><span class="said">${styledTexts(
-      text,
-    ).map((piece) =>
-      piece.classes === "" ? piece.text : html`<span class="${piece.classes}">${piece.text}</span>`,
-    )}</span></div>`;
-  })}</div>
+<div class="lines" role="group" aria-label="Log of ${name}" tabindex="0">${lines.map((line) => lineView(line))}</div>
 </details>`;
 }
-
-/** Streams differ by a word and not by colour alone. */
-const marks: Readonly<Record<string, { readonly kind: string; readonly mark: string }>> = {
-  stdout: { kind: "out", mark: "" },
-  stderr: { kind: "err", mark: "err" },
-  note: { kind: "note", mark: "note" },
-};

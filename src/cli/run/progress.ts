@@ -6,7 +6,7 @@ import { nameOf, type Run, type RunStep } from "../../contract/run.ts";
 import type { Clock } from "../../machine/clock.ts";
 import { placeText, type QueuePlace } from "../../text/queueText.ts";
 import { english } from "../../text/refusalText.ts";
-import { duration, elapsed } from "../../text/time.ts";
+import { duration, elapsed, tookText } from "../../text/time.ts";
 import { stepNotes } from "../../text/timeline.ts";
 import type { Output } from "../output/output.ts";
 import type { LiveLines } from "../terminal/liveLines.ts";
@@ -86,7 +86,7 @@ export class RunProgress implements Disposable {
     this.#run = run;
     this.logged(Number.POSITIVE_INFINITY);
     this.#deps.live.remove(this);
-    const took = timeBetween(run.createdAt, run.stoppedAt);
+    const took = tookText(run.createdAt, run.stoppedAt);
     this.#deps.output.note(`${nameOf(this.#run)}: ${run.status}${took === undefined ? "" : ` in ${took}`}`);
   }
 
@@ -137,7 +137,7 @@ export class RunProgress implements Disposable {
       const facts = [status.replace("-", " "), ...notes].join(", ");
       return style.dim(`  ${mark} ${whose}${name} (${facts})`);
     }
-    const took = timeBetween(startedAt, stoppedAt);
+    const took = tookText(startedAt, stoppedAt);
     const facts = [...(took === undefined ? [] : [took]), ...notes];
     const why =
       status === "succeeded" || message === undefined ? "" : `\n    ${message.replaceAll("\n", "\n    ")}`;
@@ -148,11 +148,6 @@ export class RunProgress implements Disposable {
 /** Whether a step goes on, or is still to come. */
 function isOpen({ status, stoppedAt }: RunStep): boolean {
   return stoppedAt === undefined && status !== "skipped" && status !== "not-reached";
-}
-
-function timeBetween(from: string | undefined, to: string | undefined): string | undefined {
-  if (from === undefined || to === undefined) return undefined;
-  return duration(Math.max(0, Date.parse(to) - Date.parse(from)));
 }
 
 /** How often a wait prints a line without a live terminal. */

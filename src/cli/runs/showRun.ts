@@ -6,7 +6,8 @@ import type { Artifact, Run, RunStep } from "../../contract/run.ts";
 import { nameOf, reasonText, startedBy, toldFailure } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
 import { commitText } from "../../text/changes.ts";
-import { duration } from "../../text/time.ts";
+import { sizeText } from "../../text/size.ts";
+import { duration, tookText } from "../../text/time.ts";
 import { stepNotes } from "../../text/timeline.ts";
 import { table } from "../output/table.ts";
 import { reportedRun } from "../report/reportedRuns.ts";
@@ -125,10 +126,8 @@ class RunSheet {
   #step(step: RunStep): string[] {
     const { name, type, status, startedAt, stoppedAt, message } = step;
     const { mark, paint } = stepLook(step, this.#run, this.#terminal);
-    const lasted =
-      startedAt === undefined || stoppedAt === undefined
-        ? ""
-        : ` in ${duration(Date.parse(stoppedAt) - Date.parse(startedAt))}`;
+    const took = tookText(startedAt, stoppedAt);
+    const lasted = took === undefined ? "" : ` in ${took}`;
     const isPlain = status === "succeeded" || (status === "running" && isActive(this.#run));
     const line = `  ${paint(mark)} ${name} (${[type, ...stepNotes(step)].join(", ")}) ${paint(status)}${lasted}`;
     return message === undefined || message === "" || isPlain
@@ -138,11 +137,11 @@ class RunSheet {
 
   #artifacts(artifacts: readonly Artifact[]): string {
     const { runId, steps = [] } = this.#run;
-    const rows = artifacts.map(({ name, stepIndex, mediaType, bytes: size }) => [
+    const rows = artifacts.map(({ name, stepIndex, mediaType, bytes }) => [
       `  ${name}`,
       steps[stepIndex]?.name ?? `step ${stepIndex + 1}`,
       mediaType,
-      sizeText(size),
+      sizeText(bytes),
     ]);
     const how = `  \`${runCommand("download", runId)}\` saves them, \`${runCommand("page", runId)}\` prints a link that shows them.`;
     return `${table(rows)}\n${this.#terminal.style.dim(how)}`;
@@ -170,16 +169,4 @@ export async function namedOrLatest(
   throw new PipelineError("not-found", "Your key has started no run yet.", {
     next: "`pipeline runs list` shows the org's runs.",
   });
-}
-
-/** `812 bytes`, `12 KiB`, `1.4 MiB`. */
-export function sizeText(count: number): string {
-  if (count < 1024) return `${count} ${count === 1 ? "byte" : "bytes"}`;
-  const kib = count / 1024;
-  if (kib < 1024) return `${rounded(kib)} KiB`;
-  return `${rounded(kib / 1024)} MiB`;
-}
-
-function rounded(value: number): string {
-  return value < 10 ? value.toFixed(1) : String(Math.round(value));
 }

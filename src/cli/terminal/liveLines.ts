@@ -1,3 +1,4 @@
+import { repeat } from "../../machine/bell.ts";
 import type { Clock } from "../../machine/clock.ts";
 import { marksOf } from "./marks.ts";
 import type { Stream, Terminal } from "./terminal.ts";
@@ -23,7 +24,7 @@ export class LiveLines implements Disposable {
   readonly #output: LiveOutput;
   readonly #clock: Clock;
   readonly #lines = new Map<object, LiveLine>();
-  #drawing = new AbortController();
+  #drawing: ReturnType<typeof repeat> | undefined;
 
   constructor(output: LiveOutput, clock: Clock) {
     this.#output = output;
@@ -33,10 +34,8 @@ export class LiveLines implements Disposable {
   set(owner: object, line: LiveLine): void {
     if (!this.#output.err.isLive) return;
     this.#lines.set(owner, line);
-    if (this.#lines.size > 1) return;
-    this.#drawing.abort();
-    this.#drawing = new AbortController();
-    void this.#keepDrawing(this.#drawing.signal);
+    this.#drawing?.soon();
+    this.#drawing ??= repeat(this.#clock, redrawMilliseconds, async () => this.#draw());
   }
 
   remove(owner: object): void {
@@ -52,15 +51,9 @@ export class LiveLines implements Disposable {
 
   [Symbol.dispose](): void {
     this.#lines.clear();
-    this.#drawing.abort();
+    void this.#drawing?.stop();
+    this.#drawing = undefined;
     this.#output.release();
-  }
-
-  async #keepDrawing(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      this.#draw();
-      await this.#clock.sleep(redrawMilliseconds, signal).catch(() => undefined);
-    }
   }
 
   #draw(): void {

@@ -109,15 +109,9 @@ async function listOfStatus(
 ): Promise<FoundRuns> {
   const { pipeline, project, input, me, limit, since, until } = wanted;
   const filter = { ...wanted, statuses: status === undefined ? [] : [status] };
-  const query: RunsQuery = {
-    mine: me !== undefined,
-    ...(status === "in-work" ? { active: true } : status === undefined ? {} : { status }),
-    ...(pipeline === undefined ? {} : { pipeline }),
-    ...(project === undefined ? {} : { project }),
-    ...(input === undefined ? {} : { input }),
-    ...(since === undefined ? {} : { since }),
-    ...(until === undefined ? {} : { until }),
-  };
+  const active = status === "in-work";
+  const which = { mine: me !== undefined, active, status: active ? undefined : status };
+  const query: RunsQuery = { ...which, pipeline, project, input, since, until };
   const runs = new Map<string, Run>();
   const cursors = new Set<string>();
   let { after } = wanted;
@@ -125,10 +119,7 @@ async function listOfStatus(
   let isFiltered = true;
   for (let pages = 1; ; pages++) {
     const size = isFiltered ? Math.min(limit - runs.size, largestPage) : largestPage;
-    const page = await client.runs(
-      { ...query, limit: size, ...(after === undefined ? {} : { after }) },
-      signal,
-    );
+    const page = await client.runs({ ...query, limit: size, after }, signal);
     const taken = take(page.runs, runs, filter, limit);
     looked += page.runs.length;
     // The newest come first, so all others are too old.
@@ -138,8 +129,7 @@ async function listOfStatus(
     isFiltered &&= page.runs.every((run) => isWanted(run, filter, "listed"));
     if (page.runs.slice(taken).some((run) => isWanted(run, filter, "listed"))) {
       // The page goes on beyond the limit: a shorter one has the cursor for the rest.
-      const cut = { ...query, limit: taken, ...(after === undefined ? {} : { after }) };
-      after = (await client.runs(cut, signal)).next;
+      after = (await client.runs({ ...query, limit: taken, after }, signal)).next;
       break;
     }
     after = page.next;

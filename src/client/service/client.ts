@@ -56,21 +56,21 @@ export interface RunsQuery {
   /** Only active runs. */
   readonly active?: boolean;
   /** Only runs of this status; not together with `active`. */
-  readonly status?: string;
+  readonly status?: string | undefined;
   /** Only runs that the caller's key started. */
   readonly mine?: boolean;
-  readonly project?: string;
+  readonly project?: string | undefined;
   /** Only runs of this pipeline. A service may ignore it and list others too. */
-  readonly pipeline?: string;
+  readonly pipeline?: string | undefined;
   /** Only runs with these values of inputs, each as `name=value`. A service may ignore it and list others too. */
-  readonly input?: readonly string[];
+  readonly input?: readonly string[] | undefined;
   /** Only runs created at this time or later, and before that one, in milliseconds since 1970. A service may ignore them. */
-  readonly since?: number;
-  readonly until?: number;
+  readonly since?: number | undefined;
+  readonly until?: number | undefined;
   /** Runs a page: 1 to 100. */
   readonly limit?: number;
   /** The `next` of the page before. */
-  readonly after?: string;
+  readonly after?: string | undefined;
 }
 
 export interface StartOptions {

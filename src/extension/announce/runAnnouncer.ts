@@ -9,10 +9,11 @@ import { inputsAgain } from "../../contract/inputs.ts";
 import { actorText, nameOf, type Run, type RunStep, reasonText } from "../../contract/run.ts";
 import { failedStep, isActive } from "../../contract/runStatus.ts";
 import type { Clock } from "../../machine/clock.ts";
+import { tookText } from "../../text/time.ts";
 import type { Session } from "../session/session.ts";
 import type { Claims } from "../window/claims.ts";
 import { withoutIcons } from "../window/plainWindow.ts";
-import { firstAndLastLine, inputsText, tookText } from "../window/runText.ts";
+import { firstAndLastLine, inputsText } from "../window/runText.ts";
 
 export interface AnnouncerDeps {
   readonly window: Pick<

@@ -5,6 +5,7 @@ import type { ServiceClient } from "../../client/service/client.ts";
 import { AbsentEndpoint } from "../../client/service/replyErrors.ts";
 import { secondsToLimit } from "../../client/start/slotHolders.ts";
 import { actorText, nameOf, type Run } from "../../contract/run.ts";
+import { repeat } from "../../machine/bell.ts";
 import type { Clock } from "../../machine/clock.ts";
 import { duration, timeOfDay } from "../../text/time.ts";
 import type { Session } from "../session/session.ts";
@@ -145,8 +146,7 @@ export class HolderPick {
 
   /** Shows the list, until it is answered or left. */
   async answer(): Promise<HolderChoice> {
-    const { session } = this.#deps;
-    const over = new AbortController();
+    const { session, clock } = this.#deps;
     this.#list();
     const following = session.state.observe(() => this.#onSessionChanged());
     const choice = new Promise<HolderChoice>((resolve) => {
@@ -154,11 +154,11 @@ export class HolderPick {
       this.#pick.onDidHide(() => resolve({ kind: "left" }));
     });
     this.#pick.show();
-    void this.#tick(over.signal);
+    const ticking = repeat(clock, 1000, async () => this.#showTimeLeft());
     try {
       return await choice;
     } finally {
-      over.abort();
+      void ticking.stop();
       following.dispose();
       this.#pick.dispose();
     }
@@ -172,13 +172,6 @@ export class HolderPick {
     this.#holders = told;
     if (keyOf(told) !== keyOf(before)) this.#list();
     this.#showTimeLeft();
-  }
-
-  async #tick(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      this.#showTimeLeft();
-      await this.#deps.clock.sleep(1000, signal).catch(() => undefined);
-    }
   }
 
   #list(): void {

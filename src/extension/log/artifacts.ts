@@ -3,6 +3,7 @@ import type { ServiceClient } from "../../client/service/client.ts";
 import { readArtifact } from "../../client/service/readArtifact.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import type { Artifact, Run } from "../../contract/run.ts";
+import { sizeText } from "../../text/size.ts";
 import { stepName, toOneLine } from "./ownLines.ts";
 import type { ReadableFile } from "./runFiles.ts";
 import { artifactOf, artifactUri, type UriParts } from "./runUri.ts";
@@ -55,7 +56,7 @@ export function artifactLines(run: Run): TextLine[] {
 function artifactLine(run: Run, artifact: Artifact): TextLine {
   const name = toOneLine(artifact.name) || toOneLine(artifact.file) || t("file");
   const step = stepName(run.steps?.[artifact.stepIndex], artifact.stepIndex);
-  const about = [kindText(artifact.mediaType), sizeText(artifact.bytes), step].join(" · ");
+  const about = [kindText(artifact.mediaType), sizeText(artifact.bytes, t), step].join(" · ");
   const line = ownLine(margin, name, { text: `  ${about}`, style: textStyles.quiet });
   const { path } = artifactUri(run.runId, artifact);
   return { ...line, links: [{ kind: "kept", start: margin.length, end: margin.length + name.length, path }] };
@@ -64,16 +65,4 @@ function artifactLine(run: Run, artifact: Artifact): TextLine {
 function kindText(mediaType: string): string {
   const kind = toOneLine(mediaType.split(";", 1)[0] ?? "");
   return kind === "image/png" || kind === "image/jpeg" ? t("picture") : kind;
-}
-
-/** A size for people. */
-function sizeText(bytes: number): string {
-  if (bytes === 1) return t("1 byte");
-  if (bytes < 1024) return t("{0} bytes", bytes);
-  const kib = bytes / 1024;
-  return kib < 1024 ? t("{0} KiB", rounded(kib)) : t("{0} MiB", rounded(kib / 1024));
-}
-
-function rounded(value: number): string {
-  return value < 10 ? value.toFixed(1) : String(Math.round(value));
 }

@@ -4,8 +4,9 @@ import { actorText, nameOf, type Run, type RunStep, reasonText } from "../../con
 import { failedStep } from "../../contract/runStatus.ts";
 import { controlCharacters } from "../../text/controlCharacters.ts";
 import type { SgrStyle } from "../../text/escapeSequences.ts";
+import { tookText } from "../../text/time.ts";
 import { stepNotes } from "../../text/timeline.ts";
-import { inputsText, outputsText, statusText, tookText } from "../window/runText.ts";
+import { inputsText, outputsText, statusText } from "../window/runText.ts";
 import { findFileLinks } from "./fileLinks.ts";
 import { indented, ownLine, type TextLine, textStyles } from "./textLine.ts";
 

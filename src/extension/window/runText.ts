@@ -2,7 +2,7 @@ import { t } from "@vscode/l10n";
 import { inputText } from "../../contract/inputs.ts";
 import type { Run } from "../../contract/run.ts";
 import { controlCharacters } from "../../text/controlCharacters.ts";
-import { duration, timeOfDayFormat } from "../../text/time.ts";
+import { timeOfDayFormat } from "../../text/time.ts";
 
 /**
  * A moment in the person's own time: the time of day, and on another day the date. It stays true, so a row needs no
@@ -61,11 +61,6 @@ export function areOfSeveralProjects(runs: readonly Run[]): boolean {
 export function shortId(id: string): string {
   const [, kind = "", rest = ""] = /^([a-z]+_)?(.*)$/su.exec(id) ?? [];
   return rest.length <= 8 ? id : `${kind}…${rest.slice(-4)}`;
-}
-
-/** The duration between two instants (RFC 3339); undefined if one is unknown. */
-export function tookText(from: string | undefined, to: string | undefined): string | undefined {
-  return from === undefined || to === undefined ? undefined : duration(Date.parse(to) - Date.parse(from));
 }
 
 /** The first line, and the last, which of a program's output tells most. */

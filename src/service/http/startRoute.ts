@@ -26,6 +26,8 @@ export interface StartRouteDeps {
   readonly clock: Clock;
   readonly pipelines: Pipelines;
   readonly machine: Pick<MachineDeps, "keyId"> | undefined;
+  /** Makes a process ready for a run that may be granted soon, where runs are processes of this machine. */
+  readonly prepareRunner?: (environment: readonly string[] | undefined) => void;
 }
 
 /** Starting a run. */
@@ -131,7 +133,7 @@ export async function requestRun<Env extends SignedIn>(
   context: Context<Env>,
   body: StartRequest,
   { idempotencyKey, waitSeconds: patience, agent }: HowToStart,
-  deps: Pick<StartRouteDeps, "admission" | "runs" | "pipelines">,
+  deps: Pick<StartRouteDeps, "admission" | "runs" | "pipelines" | "prepareRunner">,
 ): Promise<EnterOutcome> {
   const { admission, runs } = deps;
   if (Object.values(body.inputs ?? {}).some((value) => typeof value === "string" && holdsSecret(value))) {
@@ -140,7 +142,7 @@ export async function requestRun<Env extends SignedIn>(
     });
   }
   // Before the request is admitted, which takes less time than a process to start.
-  runs.prepare(body.environment);
+  deps.prepareRunner?.(body.environment);
   const caller = context.get("caller");
   const request = { orgId: caller.orgId, actor: caller.keyId, idempotencyKey, given: body.inputs };
   const found = await deps.pipelines.find(caller.orgId, body).catch(async (error: unknown) => {

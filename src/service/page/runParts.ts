@@ -6,7 +6,8 @@ import { isActive } from "../../contract/runStatus.ts";
 import type { stepToGoOnAt } from "../../pipeline/stepToGoOnAt.ts";
 import { duration, elapsed } from "../../text/time.ts";
 import type { Caller } from "../store/keys.ts";
-import type { Html } from "./layout.ts";
+import { type Html, marked } from "./layout.ts";
+import { type PageLine, styledTexts } from "./pageLog.ts";
 
 interface StatusStyle {
   readonly word: string;
@@ -147,3 +148,34 @@ export function cancelMineView(count: number, caller: Caller, back: string): Htm
 <button>Cancel Mine (${count})<span class="unseen">: every active run that your key started</span></button>
 </form>`;
 }
+
+/** What a step says: a line in words, and below it what a program printed or a page holds. */
+export function messageView(message: string): Html {
+  const [first = "", ...rest] = message.split("\n");
+  return html`${marked(first)}${rest.length === 0 ? "" : html`<span class="output">${rest.join("\n")}</span>`}`;
+}
+
+/** Values by their names: a text as it is, any other value as JSON. */
+export function valuesView(values: Readonly<Record<string, unknown>>): Html {
+  return html`<dl class="values">${Object.entries(values).map(
+    ([name, value]) =>
+      html`<div><dt><code>${name}</code></dt><dd>${typeof value === "string" ? value : JSON.stringify(value, undefined, 2)}</dd></div>`,
+  )}</dl>`;
+}
+
+/** A line of a log. @param id of its element; none when left out. */
+export function lineView({ stream, text }: Pick<PageLine, "stream" | "text">, id?: string): Html {
+  const { kind, word } = marks[stream] ?? { kind: "other", word: stream };
+  return html`<div${id === undefined ? "" : html` id="${id}"`} class="line ${kind}"><span class="mark">${word}</span><span class="said">${styledTexts(
+    text,
+  ).map((piece) =>
+    piece.classes === "" ? piece.text : html`<span class="${piece.classes}">${piece.text}</span>`,
+  )}</span></div>`;
+}
+
+/** Streams differ by a word and not by colour alone. Most lines are standard output, which has none. */
+const marks: Readonly<Record<string, { readonly kind: string; readonly word: string }>> = {
+  stdout: { kind: "out", word: "" },
+  stderr: { kind: "err", word: "err" },
+  note: { kind: "note", word: "note" },
+};

@@ -4,19 +4,23 @@ import { type Artifact, type RunStep, reasonText, type ServedRun, toldFailure } 
 import type { stepToGoOnAt } from "../../pipeline/stepToGoOnAt.ts";
 import { changeNotes, commitText } from "../../text/changes.ts";
 import { stripEscapeSequences } from "../../text/escapeSequences.ts";
+import { sizeText } from "../../text/size.ts";
 import { duration } from "../../text/time.ts";
 import { stepNotes } from "../../text/timeline.ts";
 import type { Caller } from "../store/keys.ts";
 import { type Html, marked } from "./layout.ts";
-import { type PageLine, styledTexts } from "./pageLog.ts";
+import type { PageLine } from "./pageLog.ts";
 import {
   againView,
   cancelView,
   fromStepView,
+  lineView,
+  messageView,
   starterView,
   statusView,
   timeView,
   tookView,
+  valuesView,
 } from "./runParts.ts";
 import { timelineView } from "./timelineView.ts";
 
@@ -58,8 +62,8 @@ ${run.commit === undefined ? "" : fact("Commit", html`<bdi>${commitText(run.comm
 ${facts.hasPipeline ? fact("Pipeline file", html`<a href="/app/runs/${run.runId}/pipeline.txt">As it ran</a>`) : ""}
 <div class="long"><dt>Run</dt><dd><code>${run.runId}</code></dd></div>
 </dl>
-${valuesView("Inputs", run.inputs)}
-${valuesView("Outputs", run.outputs)}
+${valuesPart("Inputs", run.inputs)}
+${valuesPart("Outputs", run.outputs)}
 ${timelineView(run, now)}
 ${changesView(facts)}
 ${stepsView(facts)}`;
@@ -117,17 +121,12 @@ function fact(name: string, value: Html): Html {
   return html`<div><dt>${name}</dt><dd>${value}</dd></div>`;
 }
 
-/** Values by their names: a text as it is, any other value as JSON. */
-function valuesView(title: string, values: Readonly<Record<string, unknown>> = {}): Html {
-  const entries = Object.entries(values);
-  if (entries.length === 0) return html``;
+function valuesPart(title: string, values: ServedRun["outputs"] = {}): Html {
+  if (Object.keys(values).length === 0) return html``;
   const id = title.toLowerCase();
   return html`<section id="${id}" aria-labelledby="${id}-title">
 <h2 id="${id}-title">${title}</h2>
-<dl class="values">${entries.map(
-    ([name, value]) =>
-      html`<div><dt><code>${name}</code></dt><dd>${typeof value === "string" ? value : JSON.stringify(value, undefined, 2)}</dd></div>`,
-  )}</dl>
+${valuesView(values)}
 </section>`;
 }
 
@@ -141,20 +140,14 @@ function reasonView(run: ServedRun, { keyId }: Caller): Html {
   const failed = toldFailure(run);
   if (failed !== undefined) {
     const { name, message } = failed.step;
-    return html`<p class="reason"><a href="#step-${failed.index}"><bdi>${name}</bdi></a>: ${messageText(message ?? "")}</p>`;
+    return html`<p class="reason"><a href="#step-${failed.index}"><bdi>${name}</bdi></a>: ${messageView(message ?? "")}</p>`;
   }
-  return html`<p class="reason">${messageText(status === "failed" ? reason : sentence(reasonText(run, keyId) ?? reason))}</p>`;
+  return html`<p class="reason">${messageView(status === "failed" ? reason : sentence(reasonText(run, keyId) ?? reason))}</p>`;
 }
 
 function sentence(reason: string): string {
   const first = reason.charAt(0).toUpperCase() + reason.slice(1);
   return /[.!?]$/.test(first) ? first : `${first}.`;
-}
-
-/** What a step says: a line in words, and below it what a program printed or a page holds. */
-function messageText(message: string): Html {
-  const [first = "", ...rest] = message.split("\n");
-  return html`${marked(first)}${rest.length === 0 ? "" : html`<span class="output">${rest.join("\n")}</span>`}`;
 }
 
 interface StepFacts {
@@ -181,7 +174,7 @@ function stepView({ run, caller, goOnAt, step, index, lines, artifacts, now, isT
 <h3><bdi>${step.name}</bdi> <span class="quiet">${[step.type, ...stepNotes(step)].join(", ")}</span></h3>
 <div class="state"><span class="quiet">${tookView(step, now)}</span>${statusView(step.status)}${fromStepView(run, goOnAt, caller)}</div>
 </div>
-${message === undefined || isTold ? "" : html`<p class="message" id="message-${index}">${messageText(message)}</p>`}
+${message === undefined || isTold ? "" : html`<p class="message" id="message-${index}">${messageView(message)}</p>`}
 ${logView({ index, name: step.name }, lines, isOpen)}
 ${artifactsView(run.runId, step.name, artifacts)}
 </li>`;
@@ -206,25 +199,9 @@ function logView(
   const count = lines.length === 1 ? "1 line" : `${lines.length} lines`;
   return html`<details class="log" id="log-${step.index}"${isOpen ? html` open` : ""}>
 <summary>Log <span class="quiet">${count}</span></summary>
-<div class="lines" role="group" aria-label="Log of ${step.name}" tabindex="0" data-sticks="">${lines.map(lineView)}</div>
+<div class="lines" role="group" aria-label="Log of ${step.name}" tabindex="0" data-sticks="">${lines.map((line) => lineView(line, line.id))}</div>
 </details>`;
 }
-
-function lineView({ id, stream, text }: PageLine): Html {
-  const mark = marks[stream] ?? { kind: "other", word: stream };
-  return html`<div id="${id}" class="line ${mark.kind}"><span class="mark">${mark.word}</span><span class="said">${styledTexts(
-    text,
-  ).map((piece) =>
-    piece.classes === "" ? piece.text : html`<span class="${piece.classes}">${piece.text}</span>`,
-  )}</span></div>`;
-}
-
-/** Streams differ by a word and not by colour alone. Most lines are standard output, which has none. */
-const marks: Readonly<Record<string, { readonly kind: string; readonly word: string }>> = {
-  stdout: { kind: "out", word: "" },
-  stderr: { kind: "err", word: "err" },
-  note: { kind: "note", word: "note" },
-};
 
 /** The media types that the service serves as images. */
 const pictures: ReadonlySet<string> = new Set(["image/png", "image/jpeg"]);
@@ -250,10 +227,4 @@ function artifactsView(runId: string, stepName: string, artifacts: readonly Arti
 
 function addressOf(runId: string, { file }: Artifact): string {
   return `/app/runs/${runId}/artifacts/${encodeURIComponent(file)}`;
-}
-
-/** A size as a person reads it: `512 bytes`, `1.2 kB`, `3.4 MB`. */
-function sizeText(bytes: number): string {
-  if (bytes < 1000) return bytes === 1 ? "1 byte" : `${bytes} bytes`;
-  return bytes < 1_000_000 ? `${(bytes / 1000).toFixed(1)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`;
 }

@@ -8,23 +8,28 @@ import type { Html } from "./layout.ts";
 export function timelineView(run: ServedRun, now: number): Html {
   const timeline = timelineOf(run);
   if (timeline === undefined) return html``;
-  const { from, to, bars } = timeline;
   return html`<section id="timeline" aria-labelledby="timeline-title">
 <div class="title">
 <h2 id="timeline-title">Timeline</h2>
 <p class="quiet">${lengthView(timeline, now)} in all</p>
 </div>
-<ol class="timeline"${to === undefined ? html` data-axis="${from}"` : ""}>${bars.map(
+${barsView(timeline, now)}
+</section>`;
+}
+
+export function barsView(timeline: Timeline, now: number): Html {
+  const { from, to, bars } = timeline;
+  return html`<ol class="timeline"${to === undefined ? html` data-axis="${from}"` : ""}>${bars.map(
     (bar) => html`<li>
 <span class="name">${bar.step === undefined ? "Wait for a slot" : html`<bdi>${bar.step.name}</bdi>${notesView(bar.step)}`}</span>
 ${barView(bar, timeline, now)}
 <span class="number quiet">${lengthView(bar, now)}</span>
 </li>`,
-  )}</ol>
-</section>`;
+  )}</ol>`;
 }
 
-function lengthView({ from, to }: Pick<TimelineBar, "from" | "to">, now: number): Html {
+/** How long a part of the timeline took, or has taken so far. */
+export function lengthView({ from, to }: Pick<TimelineBar, "from" | "to">, now: number): Html {
   if (to !== undefined) return html`${duration(to - from)}`;
   return html`<span data-since="${from}">${elapsed(now - from)}</span>`;
 }

@@ -36,8 +36,6 @@ export const sameCancel = 500;
 export interface Runs {
   /** The number of runs that this process works on. */
   readonly count: number;
-  /** Prepares for a run that may be granted soon. @param environment see `RunnerJob`. */
-  prepare(environment: readonly string[] | undefined): void;
   /** Begins a granted run, once the first of its callers has its reply. Never throws. */
   launch(run: ServedRun): void;
   /** Removes a granted run whose caller has left before its reply, unless another caller gets it too. */

@@ -64,8 +64,6 @@ export class RemoteRuns implements Runs {
     return this.#underWay.size;
   }
 
-  prepare(): void {}
-
   launch({ runId, pipeline }: ServedRun): void {
     const { writer, bus, clock, log } = this.#deps;
     const until = clock.monotonic() + launchRetries.longest;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { Run } from "../../../src/contract/run.ts";
 import { endText } from "../../../src/extension/announce/runAnnouncer.ts";
-import { tookText } from "../../../src/extension/window/runText.ts";
+import { tookText } from "../../../src/text/time.ts";
 
 const run: Run = {
   runId: "run_1",
