@@ -76,6 +76,33 @@ describe("the page of a run", () => {
       assert.equal(await file.text(), `# ${attack}\n${programPipeline("process.exit(3)")}`);
     });
 
+    it("finds the lines of a log that have a text, in any case, below their steps", async () => {
+      await using service = await serviceOn(store);
+      const { secret, orgId } = await service.key();
+      const [runId = "", active = ""] = await putRuns(service.db, orgId, [
+        {},
+        { status: "running", stopped_at: null },
+      ]);
+      const steps = ["one", "two"].map((name) => ({ name }));
+      const log = ["start\n", "Connection ", "refused\nend", " refused\nlast"];
+      await putLog(service, runId, {
+        steps,
+        log: log.map((text, n) => ({ text, stepIndex: n === 3 ? 1 : 0 })),
+      });
+      await putLog(service, active, { steps, log: [{ text: "a\n" }] });
+      const visitor = new Visitor(service);
+      await visitor.signIn(secret);
+      const find = (text: string) =>
+        visitor.text(`/app/runs/${runId}/log.txt?find=${encodeURIComponent(text)}`);
+      assert.equal(await find("REFUSED"), "== one\nConnection refused\n== two\n refused\n");
+      assert.equal(await find("LAST"), "== two\nlast\n");
+      assert.equal(await find("<nothing>"), "No line of the log has this text.\n");
+      const form = /<form class="find" role="search" action="\/app\/runs\/run_\w+\/log.txt">/;
+      assert.match(await visitor.text(`/app/runs/${runId}`), form);
+      // What is typed isn't lost to an update.
+      assert.doesNotMatch(await visitor.text(`/app/runs/${active}`), form);
+    });
+
     it("says that a log was removed when it is kept no longer", async () => {
       await using service = await serviceOn(store);
       const { secret, orgId } = await service.key();

@@ -11,9 +11,11 @@ import { failedStep, isActive, runStatuses } from "../../contract/runStatus.ts";
 import { inputMeaning } from "../../pipeline/inputs.ts";
 import { formatProblem } from "../../pipeline/mistakes/problem.ts";
 import { checkedFiles } from "../../project/pipelineFiles.ts";
+import { commitText } from "../../text/changes.ts";
 import { replaceControlCharacters } from "../../text/controlCharacters.ts";
 import { stepNotes } from "../../text/timeline.ts";
 import { pipelinesOf } from "../commands/listPipelines.ts";
+import { readSpan } from "../commands/namedTime.ts";
 import { outputs } from "../output/outputs.ts";
 import { noPipelinesHere } from "../run/namedPipelines.ts";
 import { agentTool, type Call, onlyLooks } from "./agentTool.ts";
@@ -113,6 +115,12 @@ export const getQuotaTool = agentTool({
   },
 });
 
+/** A time as `readNamedTime` reads it. */
+function namedTime(meaning: string) {
+  const forms = "3h, 2d, today, yesterday, monday, 2026-11-24 or 2026-11-24T10:00, also with Z or an offset";
+  return z.optional(z.string().check(z.minLength(1), z.maxLength(100), z.describe(`${meaning}: ${forms}`)));
+}
+
 export const listRunsTool = agentTool({
   name: "list_runs",
   title: "List runs",
@@ -122,18 +130,21 @@ export const listRunsTool = agentTool({
     status: z.optional(z.enum(["in-work", ...runStatuses])),
     pipeline: z.optional(z.string().check(z.minLength(1), z.maxLength(200))),
     mine: z.optional(z.boolean().check(z.describe("only those that the key in use started"))),
+    since: namedTime("only those created then or later"),
+    until: namedTime("only those created before; a day counts to its end"),
     limit: z.optional(
       z.int().check(z.minimum(1), z.maximum(50), z.describe("how many at most; 10 if left out")),
     ),
     after: z.optional(z.string().check(z.maxLength(1000), z.describe("the `next` of the list before"))),
   }),
   facts: z.extend(outputs["runs list"], { runs: z.array(agentRunSchema) }),
-  async act({ status, pipeline, mine, limit = 10, after }, { session, signal }) {
+  async act({ status, pipeline, mine, since, until, limit = 10, after }, { session, signal }) {
     const { project } = session.options;
+    const span = readSpan({ ...(since && { since }), ...(until && { until }) }, Date.now());
     const found = await session.ask(async (client) => {
       const me = mine === true ? (await client.org(signal)).actor : undefined;
       const statuses = status === undefined ? [] : [status];
-      return listRuns(client, { statuses, pipeline, project, me, limit, after }, signal);
+      return listRuns(client, { statuses, pipeline, project, me, ...span, limit, after }, signal);
     }, signal);
     const { runs, next } = found;
     const text = runs.length === 0 ? "No runs." : runs.map(runLine).join("\n");
@@ -235,7 +246,9 @@ function runOutcome(run: Run): Extract<ToolOutcome<{ readonly run: Run }>, { kin
     const kind = [type, ...stepNotes(step)].join(", ");
     return line(`  ${index + 1}. ${name} (${kind}) ${status}${why}`);
   });
-  const values = [...valueLines("Input", run.inputs), ...valueLines("Output", run.outputs)];
+  const { commit } = run;
+  const at = commit === undefined ? [] : [line(`Commit: ${commitText(commit)}`)];
+  const values = [...at, ...valueLines("Input", run.inputs), ...valueLines("Output", run.outputs)];
   const reason =
     run.reason === undefined || toldFailure(run) !== undefined
       ? []

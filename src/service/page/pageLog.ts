@@ -12,9 +12,12 @@ export function wholeLog(
   const encoder = new TextEncoder();
   let passed = 0;
   let step = -1;
+  let endsLine = true;
   const textOf = (entry: LogEntry): string => {
-    const heading = entry.stepIndex === step ? "" : `== ${steps[entry.stepIndex]?.name ?? "another step"}\n`;
+    const name = steps[entry.stepIndex]?.name ?? "another step";
+    const heading = entry.stepIndex === step ? "" : `${endsLine ? "" : "\n"}== ${name}\n`;
     step = entry.stepIndex;
+    endsLine = entry.text.endsWith("\n");
     const text = entry.text.split("\n").map(stripEscapeSequences).join("\n");
     return `${heading}${entry.stream === "note" ? "# " : ""}${text}`;
   };
@@ -33,6 +36,40 @@ export function wholeLog(
       cancel: () => reader[Symbol.asyncDispose](),
     },
     { highWaterMark: 0 },
+  );
+}
+
+/** The lines of {@link wholeLog} that have a text, in any case, below the names of their steps. */
+export function linesWith(log: ReadableStream<Uint8Array>, wanted: string): ReadableStream<Uint8Array> {
+  const found = wanted.toLowerCase();
+  const decoder = new TextDecoder();
+  const encoder = new TextEncoder();
+  let rest = "";
+  let heading = "";
+  let hasFound = false;
+  const select = (text: string): Uint8Array => {
+    const lines = `${rest}${text}`.split("\n");
+    rest = lines.pop() ?? "";
+    const shown = lines.flatMap((line) => {
+      if (line.startsWith("== ")) heading = `${line}\n`;
+      else if (line.toLowerCase().includes(found)) {
+        const above = heading;
+        heading = "";
+        hasFound = true;
+        return [`${above}${line}\n`];
+      }
+      return [];
+    });
+    return encoder.encode(shown.join(""));
+  };
+  return log.pipeThrough(
+    new TransformStream<Uint8Array, Uint8Array>({
+      transform: (piece, controller) => controller.enqueue(select(decoder.decode(piece, { stream: true }))),
+      flush(controller) {
+        controller.enqueue(select("\n"));
+        if (!hasFound) controller.enqueue(encoder.encode("No line of the log has this text.\n"));
+      },
+    }),
   );
 }
 

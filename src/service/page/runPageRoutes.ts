@@ -13,7 +13,7 @@ import { readChanges, readPipeline } from "../store/ranPipelines.ts";
 import { filesRemovedAt } from "../store/runFiles.ts";
 import { listRuns, type PagePosition, pipelineNames, readDayUse, readRunPage } from "../store/runs.ts";
 import { layout, type PageParts } from "./layout.ts";
-import { linesOf, wholeLog } from "./pageLog.ts";
+import { linesOf, linesWith, wholeLog } from "./pageLog.ts";
 import { existingRun, type PageDeps, type PageEnv } from "./pageRequest.ts";
 import { mostActive } from "./runChangeRoutes.ts";
 import { filterOf, queryOf } from "./runFilter.ts";
@@ -106,18 +106,26 @@ export function runPageRoutes(deps: PageDeps): Hono<PageEnv> {
     });
   });
 
+  textRoutes(routes, deps);
+  return routes;
+}
+
+/** What of a run is plain text: its log, or the lines of it that have a text, and its pipeline file. */
+function textRoutes(routes: Hono<PageEnv>, deps: PageDeps): void {
   routes.get("/:id/log.txt", async (context) => {
     const run = await existingRun(context.get("caller"), context.req.param("id"), deps);
-    await refuseRemoved(db, run.runId);
-    return context.body(wholeLog(run, logs), 200, { "content-type": "text/plain; charset=utf-8" });
+    await refuseRemoved(deps.db, run.runId);
+    const find = context.req.query("find");
+    const log = wholeLog(run, deps.logs);
+    return context.body(find ? linesWith(log, find) : log, 200, {
+      "content-type": "text/plain; charset=utf-8",
+    });
   });
 
   routes.get("/:id/pipeline.txt", async (context) => {
     const run = await existingRun(context.get("caller"), context.req.param("id"), deps);
-    return context.text(ranText(await requestedPipeline(db, run)));
+    return context.text(ranText(await requestedPipeline(deps.db, run)));
   });
-
-  return routes;
 }
 
 /** Whether a run's pipeline file is kept, and of a run that ended without success what changed since the last success. */

@@ -112,6 +112,7 @@ function stepsView({ run, caller, now, lines, isWhole, removedAt, goOnAt }: RunF
 <h2 id="steps-title">Steps</h2>
 ${lines.length === 0 ? "" : html`<p>${isWhole ? "" : html`<span class="quiet">Only the last ${lines.length} lines are shown here.</span> `}<a href="/app/runs/${runId}/log.txt">The whole log</a></p>`}
 </div>
+${lines.length === 0 || run.stoppedAt === undefined ? "" : html`<form class="find" role="search" action="/app/runs/${runId}/log.txt"><label for="find">Find in the log</label> <input id="find" name="find" type="search" required maxlength="200" autocomplete="off"> <button>Find</button></form>`}
 ${removedAt === undefined ? "" : html`<p class="quiet">The log and the artifacts were removed at ${timeView(new Date(removedAt).toISOString())}: they are kept for a limited time.</p>`}
 <ol class="steps">${items}</ol>
 </section>`;

@@ -115,6 +115,16 @@ describe("what an agent reads by `pipeline mcp`", () => {
     }
   });
 
+  it("is the runs of a day, or none of another", async () => {
+    assert.match((await agent.call("list_runs", { since: "1h" })).text, /^run_/m);
+    assert.match(
+      (await agent.call("list_runs", { since: "2020-01-01", until: "2020-01-02" })).text,
+      /^No runs\./,
+    );
+    const wrong = await agent.call("list_runs", { since: "some day" });
+    assert.match(wrong.text, /since names no time.*yesterday/s);
+  });
+
   it("is a run, its failed step, and that step's output alone", async () => {
     await box.write("two", twoSteps("console.log('built')", "console.error('bad news'); process.exit(3)"));
     const runId = await runIdOf("two");

@@ -5,9 +5,11 @@ import { join } from "node:path";
 import { execa } from "execa";
 import { withDefinition } from "../../../src/client/start/definition.ts";
 import { markFilesRemoved } from "../../../src/service/store/runFiles.ts";
+import { Visitor } from "../../page/visitor.ts";
+import { until } from "../../until.ts";
 import { onBoth } from "../onBoth.ts";
 import { serviceOn } from "../serviceOn.ts";
-import { ended, type Service } from "../startedService.ts";
+import { ended, type Service, started, untilCancelled } from "../startedService.ts";
 
 const never = new AbortController().signal;
 const program = (code: string) => JSON.stringify([process.execPath, "-e", code]);
@@ -31,11 +33,15 @@ let starts = 0;
 
 onBoth("the pipeline file of a run", (store) => {
   /** Starts the pipeline as a face in the project's folder does. @returns the run at its end. */
-  async function ran(service: Service, client: Awaited<ReturnType<Service["member"]>>["client"]) {
+  async function ran(
+    service: Service,
+    client: Awaited<ReturnType<Service["member"]>>["client"],
+    waitSeconds = 0,
+  ) {
     const { name: project, root } = service.project;
     const bare = { pipeline: "nightly", project };
     const request = store.kind === "SQLite" ? bare : await withDefinition(bare, client, root, never);
-    const attempt = await client.start(request, { waitSeconds: 0, idempotencyKey: `s${++starts}` }, never);
+    const attempt = await client.start(request, { waitSeconds, idempotencyKey: `s${++starts}` }, never);
     assert(attempt.kind === "started");
     return ended(client, attempt.run);
   }
@@ -79,6 +85,26 @@ onBoth("the pipeline file of a run", (store) => {
     assert.equal((await client.ranPipeline(failed.runId, never)).texts[path], nightly("process.exit(3)"));
     const { runs } = await client.runs({ status: "failed" }, never);
     assert.equal(runs[0]?.commit?.id, second);
+  });
+
+  it("is kept with the commit of a start that waited, also where the page starts it again", async () => {
+    await using service = await serviceOn(store);
+    const { client, secret } = await service.member();
+    const commit = await repository(service.project);
+    await service.write("nightly", nightly(""));
+    const id = await commit();
+    await service.write("long", nightly(untilCancelled));
+    const long = await started(client, "long");
+    const waiting = ran(service, client, 60);
+    await until(async () => (await service.db.selectFrom("waiters").select("ticket").execute()).length > 0);
+    await client.cancel(long.runId, never);
+    const waited = await waiting;
+    assert.equal(waited.commit?.id, id);
+    const visitor = new Visitor(service);
+    await visitor.signIn(secret);
+    const reply = await visitor.post(`/app/runs/${waited.runId}/again`, {});
+    const again = await ended(client, { runId: reply.headers.get("location")?.split("/").at(-1) ?? "" });
+    assert.equal(again.commit?.id, id);
   });
 
   it("has the run's secrets masked", async () => {
