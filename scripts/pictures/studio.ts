@@ -67,7 +67,7 @@ export class Studio {
 
   /** Shows the views. */
   async showViews(): Promise<void> {
-    const icon = this.window.page.locator('.activitybar .action-label[aria-label^="Pipeline Runs"]');
+    const icon = this.window.page.locator('.activitybar .action-label[aria-label^="Pipelines"]');
     if (!(await this.runs.pane.isVisible())) await icon.click();
     await this.runs.pane.waitFor();
   }

@@ -56,7 +56,7 @@ describe("VS Code, with this machine's own service", () => {
     it("speaks German behind an icon of its own, and the numbers stay the service's", async () => {
       const { page, statusBar, quickInput, notifications } = german;
       await statusBar.waitForText(quota, /^\s*0 of 50 runs used today\s*$/);
-      await page.locator('.activitybar .action-label[aria-label^="Pipeline Runs"]').click();
+      await page.locator('.activitybar .action-label[aria-label^="Pipelines"]').click();
       const runs = new TreeView(page, "Läufe");
       await runs.waitForWelcome("Noch keine Läufe.");
       assert.deepEqual(await runs.welcomeButtons(), ["Pipeline ausführen…"]);
@@ -110,7 +110,7 @@ describe("VS Code, with this machine's own service", () => {
     let pipelines: TreeView;
     before(async () => {
       pipelines = new TreeView(at.window.page, "Pipelines");
-      await at.window.page.locator('.activitybar .action-label[aria-label^="Pipeline Runs"]').click();
+      await at.window.page.locator('.activitybar .action-label[aria-label^="Pipelines"]').click();
     });
 
     it("run a pipeline with one click, count its seconds, and cancel it with another, which moves it to Today and leaves it unfolded", async () => {
@@ -140,7 +140,7 @@ describe("VS Code, with this machine's own service", () => {
       const waiting = at.tool.spawn(["run", "hello"], {}, at.workspace);
       await written(waiting.stderr, /waiting for long/);
       // With nothing selected, Delete cancels the only active run, which is one's own.
-      await at.window.quickInput.runCommand("Pipeline Runs: Focus on Runs View");
+      await at.window.quickInput.runCommand("Pipelines: Focus on Runs View");
       await at.window.page.keyboard.press("Delete");
       await runs.waitUntilGone(/^longrunning/);
       await waiting;
