@@ -186,7 +186,7 @@ export async function checkToolPath(path: string, folders: readonly string[]): P
   }
   const found = await stat(path).catch(() => undefined);
   if (found === undefined) throw unusable(path, "is not there");
-  if (!found.isFile()) throw unusable(path, "is no file");
+  if (!found.isFile()) throw unusable(path, "is no plain file");
   try {
     await access(path, constants.X_OK);
   } catch {
