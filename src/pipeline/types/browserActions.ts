@@ -45,7 +45,10 @@ export function readAction(entry: unknown, path: Path, reading: StepReading): Ac
     );
   }
   if (!isActionName(name)) {
-    const near = suggestion(name, actionNames);
+    const near =
+      name === "frame"
+        ? "; an element says which one it is in: `click: { role: button, name: Pay, frame: { name: card } }`"
+        : suggestion(name, actionNames);
     problems.addToName([...path, name], `there is no action \`${quoted(name)}\`${near || `; ${known}`}`);
     return undefined;
   }
