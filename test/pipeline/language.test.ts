@@ -359,16 +359,21 @@ steps:
   - { use: db, query: "select '{{.lamp}}'" }
 `);
     assert.equal(parsed.kind, "valid", JSON.stringify(parsed));
-    const told = (braces: string, name: string) =>
-      `\`${braces}\` isn't filled in here: write \`\${{ inputs.${name} }}\`, or \`\${{ steps.<id>… }}\` for what an earlier step gave`;
+    const told = (braces: string, name: string, more = "") =>
+      `\`${braces}\` isn't filled in here: write \`\${{ inputs.${name} }}\`${more}`;
+    const orStep = ", or `${{ steps.<id>… }}` for what an earlier step gave";
     assert.deepEqual(
       parsed.warnings.map(({ line, column, message }) => [line, column, message]),
       [
         [2, 52, told("{{host}}", "host")],
         [2, 80, told("{{ token }}", "token")],
-        [4, 43, told("{{ vars.user }}", "user")],
-        [4, 74, told("{{steps.login.res.body.token}}", "token")],
-        [7, 32, told("{{.lamp}}", "lamp")],
+        [4, 43, told("{{ vars.user }}", "user", orStep)],
+        [4, 74, told("{{steps.login.res.body.token}}", "token", orStep)],
+        [
+          7,
+          32,
+          "`{{.lamp}}` isn't filled in here: give it as a param, so that it can't change the statement",
+        ],
       ],
     );
   });
