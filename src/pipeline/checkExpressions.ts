@@ -154,11 +154,11 @@ class Check {
     if (found.length === 0 && !isName && place.kind === "text" && place.isList)
       this.#checkList(text, path, place.contexts);
     if (!isName && place.kind === "text") this.#checkSecret(text, path, place.contexts);
-    if (!isName && place.kind === "text" && isSent(path, step)) this.#checkBraces(text, path);
+    if (!isName && place.kind === "text" && isSent(path, step)) this.#checkBraces(text, path, place);
   }
 
   /** Warns of what Postman, Hurl, runn and others would fill in. */
-  #checkBraces(text: string, path: Path): void {
+  #checkBraces(text: string, path: Path, { contexts, instead }: Extract<Place, { kind: "text" }>): void {
     const split = splitText(text);
     const words = (split.kind === "valid" ? split.pieces : []).map((piece) =>
       piece.kind === "words" ? piece.words : "",
@@ -166,11 +166,9 @@ class Check {
     const [braces] = /(?<!\$)\{\{\s*[\w.$][^{}\n]*\}\}/.exec(words.join("\n")) ?? [];
     if (braces === undefined) return;
     const name = braces.match(/[\w-]+/g)?.at(-1) ?? "name";
-    this.#warnings.addIn(
-      path,
-      text.indexOf(braces),
-      `\`${quoted(braces)}\` isn't filled in here: write \`\${{ inputs.${quoted(name)} }}\`, or \`\${{ steps.<id>… }}\` for what an earlier step gave`,
-    );
+    const step = contexts.includes("steps") ? ", or `${{ steps.<id>… }}` for what an earlier step gave" : "";
+    const how = instead ?? `write \`\${{ inputs.${quoted(name)} }}\`${step}`;
+    this.#warnings.addIn(path, text.indexOf(braces), `\`${quoted(braces)}\` isn't filled in here: ${how}`);
   }
 
   /** Warns of an input in a field whose name says that it is a secret. */

@@ -21,13 +21,15 @@ import { PlannedSteps } from "./readSteps.ts";
  *
  * @param fileName the file's name or path; its base name without the extension is the pipeline's default name.
  * @param readPart reads the files that it includes. Where it knows none, what they hold is neither checked nor run.
+ * @param isThere whether there is a file at a path in the project's folder, for a warning.
  */
 export function parsePipeline(
   text: string,
   fileName: string,
   readPart: ReadPart = () => undefined,
+  isThere: (path: string) => boolean = () => true,
 ): ParsedPipeline {
-  const { parsed } = parseFile(text, fileName, new PartFiles(readPart, parseFile));
+  const { parsed } = parseFile(text, fileName, new PartFiles(readPart, parseFile, isThere));
   return parsed;
 }
 
@@ -44,9 +46,22 @@ function parseFile(text: string, fileName: string, files: PartFiles): ParsedFile
   const pipeline = readFile(source, fileName, files, { problems, warnings });
   if (pipeline === undefined || problems.sorted().length > 0)
     return { parsed: invalid(problems.sorted()), source };
+  warnOfMissing(pipeline, files, { problems, warnings });
   const parts = new Map(files.texts);
   const places = { nameAt: fieldAt("name", source), envFileAt: fieldAt("env-file", source) };
   return { parsed: { kind: "valid", pipeline, warnings: warnings.sorted(), parts, ...places }, source };
+}
+
+/** Warns of files that aren't there, unless a program may make them first. */
+function warnOfMissing(
+  { steps }: Pipeline,
+  { isThere }: PartFiles,
+  { problems, warnings }: Readonly<Record<"problems" | "warnings", ProblemList>>,
+): void {
+  if (steps.some((step) => step.type === "cli" && step.background === undefined)) return;
+  for (const { path, at } of problems.files)
+    if (!isThere(path))
+      warnings.add(at, `\`${quoted(path)}\` isn't in the project's folder, and no step makes it`);
 }
 
 function fieldAt(name: string, { value, place }: YamlSource): Place {

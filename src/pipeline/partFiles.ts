@@ -32,13 +32,16 @@ type ParseFile = (text: string, path: string, files: PartFiles) => ParsedFile;
 export class PartFiles {
   readonly #read: ReadPart;
   readonly #parse: ParseFile;
+  /** Whether the project has a file at a path in its folder. */
+  readonly isThere: (path: string) => boolean;
   readonly #files = new Map<string, PartFile>();
   /** The texts that were read, by their paths. */
   readonly texts = new Map<string, string>();
 
-  constructor(read: ReadPart, parse: ParseFile) {
+  constructor(read: ReadPart, parse: ParseFile, isThere: (path: string) => boolean) {
     this.#read = read;
     this.#parse = parse;
+    this.isThere = isThere;
   }
 
   /** @param path relative to the project's folder. */

@@ -35,9 +35,9 @@ export async function readEnvFile({
   try {
     const [folder, file] = await Promise.all([realpath(root), realpath(join(root, envFile))]);
     if (!isInside(folder, file))
-      return unreadable("is a link out of the project's folder: put the file itself there");
+      return unreadable("leads out of the project's folder: put the file itself there");
     const found = await stat(file);
-    if (!found.isFile()) return unreadable("is no file");
+    if (!found.isFile()) return unreadable("is no plain file");
     if (found.size > largestEnvFile) {
       return unreadable(`is larger than ${largestEnvFile / 1024} KiB, the most that is read`);
     }

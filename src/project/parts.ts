@@ -1,4 +1,4 @@
-import { statSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { largestFile } from "../pipeline/file/size.ts";
 import { parsePipeline } from "../pipeline/parsePipeline.ts";
@@ -11,11 +11,14 @@ export const mostBytesRead = 3 * largestFile + 1;
 
 /** Parses a pipeline file with the parts that it includes, which are read now. @param path absolute. */
 export function parseWithParts(text: string, path: string): ParsedPipeline {
-  let root: string | undefined;
-  return parsePipeline(text, path, (part) => {
-    root ??= projectAround(path);
-    return readPart(root, part);
-  });
+  let found: string | undefined;
+  const root = () => (found ??= projectAround(path));
+  return parsePipeline(
+    text,
+    path,
+    (part) => readPart(root(), part),
+    (file) => existsSync(join(root(), file)),
+  );
 }
 
 /** Whether a text may include others, so that what it means depends on more than itself. */

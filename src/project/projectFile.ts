@@ -46,7 +46,7 @@ export function readProjectFile(root: string, path: string, most: number): ReadP
   const unreadable = (problem: string) => ({ kind: "unreadable", problem }) as const;
   try {
     const file = realpathSync(join(root, path));
-    if (!isInside(realpathSync(root), file)) return unreadable("it is a link out of the project's folder");
+    if (!isInside(realpathSync(root), file)) return unreadable("it leads out of the project's folder");
     const bytes = readPlainFile(file, most);
     if (bytes === undefined) return unreadable("it is no plain file");
     const isWhole = bytes.length <= most;

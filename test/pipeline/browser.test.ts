@@ -226,10 +226,16 @@ steps:
       "3:203: expected a file's name, of letters, digits, spaces, `.`, `_` and `-`",
     ],
     [
+      "with a frame as an action, or a list of statuses",
+      "  - { use: web, goto: /, actions: [{ frame: card }], expect: { status: [200, 201] } }",
+      "3:38: there is no action `frame`; an element says which one it is in: `click: { role: button, name: Pay, frame: { name: card } }`",
+      "3:72: expected a status from 100 to 599, or a kind of status such as 2xx",
+    ],
+    [
       "with a script that is none, or that an expression would become a part of",
       "  - { use: web, goto: /, actions: [{ evaluate: a b }, { evaluate: { script: 'if (' } }, { evaluate: { script: 'a', with: { a-b: 1 } } }, { evaluate: [] }, { evaluate: { scrip: a } }, { evaluate: 'a(${{ run.id }})' }, { evaluate: { script: '${{ run.id }}', with: { script: '${{ run.id }}', run: 02 } } }] }",
       "3:48: this is no JavaScript: Unexpected identifier 'b'",
-      "3:77: this is no JavaScript: Unexpected token '}'",
+      "3:77: this is no JavaScript: it ends too early, or has a bracket too many",
       "3:124: this can't name a variable of a script",
       "3:150: expected a script such as `document.title`, or a map such as `{ script: …, with: { … } }`",
       "3:170: `evaluate` has no `scrip`; did you mean `script`?",

@@ -109,6 +109,18 @@ describe("what an http step of a pipeline file says", () => {
       "post: /, multipart: { a: b }, headers: { Content-Type: multipart/form-data }",
       "5:56: leave this header out: `multipart` sends its own, with what is between the parts",
     ],
+    [
+      "several statuses as a list",
+      "",
+      "get: /, expect: { status: [200, 201] }",
+      "5:41: expected one status; several are a condition: `that: this.status == 200 || this.status == 201`",
+    ],
+    [
+      "what Hurl calls options",
+      "",
+      "get: /, options: { retry: 3 }",
+      "5:32: this is the method, with a path such as `options: /`; what Hurl calls options are fields here",
+    ],
     ...["../a", "/etc/passwd", "a/../../b", "C:\\a"].map(
       (path) =>
         [

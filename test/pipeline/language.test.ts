@@ -325,6 +325,30 @@ steps:
     );
   });
 
+  it("is warned of a file that isn't there, unless a program may make it", () => {
+    const text = `resources: { shop: { type: http, base-url: "http://h.test", openapi: api.yaml, tls: { ca: ca.pem } }, sh: { type: cli } }
+steps:
+  - { use: sh, run: serve, background: true }
+  - { use: shop, post: /, file: there.json, expect: { json-schema: order.json } }
+  - { use: shop, post: /, multipart: { a: { file: a.png }, b: { file: there.json } } }
+`;
+    const isThere = (path: string) => path === "there.json";
+    const parsed = parsePipeline(text, "checkout.yaml", undefined, isThere);
+    assert.equal(parsed.kind, "valid", JSON.stringify(parsed));
+    const told = (path: string) => `\`${path}\` isn't in the project's folder, and no step makes it`;
+    assert.deepEqual(
+      parsed.warnings.map(({ line, column, message }) => [line, column, message]),
+      [
+        [1, 70, told("api.yaml")],
+        [1, 91, told("ca.pem")],
+        [4, 68, told("order.json")],
+        [5, 51, told("a.png")],
+      ],
+    );
+    const made = parsePipeline(`${text}  - { use: sh, run: make }\n`, "checkout.yaml", undefined, isThere);
+    assert.deepEqual(made.kind === "valid" && made.warnings, []);
+  });
+
   it("is warned of the braces of other tools, but not where a program may have its own", () => {
     const parsed = parse(`inputs: { id: a }
 resources: { shop: { type: http, base-url: "http://{{host}}", headers: { x-a: "{{ token }}" } }, sh: { type: cli, env: { A: "{{b}}" } }, db: { type: sql, url: "sqlite::memory:" } }
@@ -335,16 +359,21 @@ steps:
   - { use: db, query: "select '{{.lamp}}'" }
 `);
     assert.equal(parsed.kind, "valid", JSON.stringify(parsed));
-    const told = (braces: string, name: string) =>
-      `\`${braces}\` isn't filled in here: write \`\${{ inputs.${name} }}\`, or \`\${{ steps.<id>… }}\` for what an earlier step gave`;
+    const told = (braces: string, name: string, more = "") =>
+      `\`${braces}\` isn't filled in here: write \`\${{ inputs.${name} }}\`${more}`;
+    const orStep = ", or `${{ steps.<id>… }}` for what an earlier step gave";
     assert.deepEqual(
       parsed.warnings.map(({ line, column, message }) => [line, column, message]),
       [
         [2, 52, told("{{host}}", "host")],
         [2, 80, told("{{ token }}", "token")],
-        [4, 43, told("{{ vars.user }}", "user")],
-        [4, 74, told("{{steps.login.res.body.token}}", "token")],
-        [7, 32, told("{{.lamp}}", "lamp")],
+        [4, 43, told("{{ vars.user }}", "user", orStep)],
+        [4, 74, told("{{steps.login.res.body.token}}", "token", orStep)],
+        [
+          7,
+          32,
+          "`{{.lamp}}` isn't filled in here: give it as a param, so that it can't change the statement",
+        ],
       ],
     );
   });

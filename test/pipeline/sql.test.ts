@@ -230,11 +230,14 @@ describe("the address of a database", () => {
       ],
       [
         "mysql://app@h/d?schema=a",
-        /an address has no `schema`; it can have socket, sslcert, sslkey, sslmode, ssl/,
+        /an address has no `schema`; it can have socket, ssl-ca, ssl-cert, ssl-key, ssl-mode$/,
       ],
       ["mysql://app@h/d?sslmode=constructor", /`sslmode` is one of .*, not `constructor`/],
       ["mysql://app@h/d?constructor=a", /an address has no `constructor`/],
-      ["mysql://app@h/d?ssl-mode=VERIFY", /`ssl-mode` is one of disable, allow, .*, not `VERIFY`/],
+      [
+        "mysql://app@h/d?ssl-mode=VERIFY",
+        /`ssl-mode` is one of DISABLED, PREFERRED, REQUIRED, VERIFY_CA, VERIFY_IDENTITY, not `VERIFY`/,
+      ],
       ["sqlit:a.db", /not by `sqlit:`; did you mean `sqlite:`\?$/],
       ["sqlite:///a.db", /write the path right behind `sqlite:`, with no `\/\/`/],
       ["sqlite:", /behind `sqlite:` stands the path of a file, or `:memory:`$/],

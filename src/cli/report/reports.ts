@@ -95,7 +95,7 @@ async function writablePath(named: string, kind: Report["kind"]): Promise<string
   try {
     const path = await realpath(named).catch(() => named);
     const found = await stat(path).catch(() => undefined);
-    if (found?.isFile() === false) throw new Error("it is there and is no file");
+    if (found?.isFile() === false) throw new Error("it is there and is no plain file");
     const fresh = freshName(path);
     const file = await open(fresh, "wx");
     await file.close();

@@ -1,13 +1,14 @@
 import { spawn } from "node:child_process";
 import { constants } from "node:fs";
 import { access, readlink, realpath, stat } from "node:fs/promises";
-import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
+import { dirname, isAbsolute, join, resolve } from "node:path";
 import * as z from "zod/mini";
 import { secondsToReset } from "../../contract/day.ts";
 import { errorTypes, PipelineError } from "../../contract/errors.ts";
 import type { Hint, Refusal } from "../../contract/refusal.ts";
 import { fromWire, type Parsed } from "../../contract/wire.ts";
 import { type Clock, systemClock } from "../../machine/clock.ts";
+import { isInside } from "../../project/envFile.ts";
 import { type Environment, withoutStarter } from "../../project/environment.ts";
 import { foreignText } from "../service/foreignText.ts";
 import { runTool, type ToolEnd } from "./toolProcess.ts";
@@ -179,14 +180,14 @@ export async function checkToolPath(path: string, folders: readonly string[]): P
   if (!isAbsolute(path)) throw unusable(path, "is no absolute path");
   for (const place of await placesOf(path)) {
     for (const folder of folders) {
-      if (isInside(place, resolve(folder)) || isInside(place, await realOf(folder))) {
+      if (isInside(resolve(folder), place) || isInside(await realOf(folder), place)) {
         throw unusable(path, "lies in a folder of this window, whose files must not be given the API key");
       }
     }
   }
   const found = await stat(path).catch(() => undefined);
   if (found === undefined) throw unusable(path, "is not there");
-  if (!found.isFile()) throw unusable(path, "is no file");
+  if (!found.isFile()) throw unusable(path, "is no plain file");
   try {
     await access(path, constants.X_OK);
   } catch {
@@ -210,11 +211,6 @@ async function placesOf(path: string): Promise<string[]> {
 
 function realOf(path: string): Promise<string> {
   return realpath(path).catch(() => resolve(path));
-}
-
-function isInside(place: string, folder: string): boolean {
-  const path = relative(folder, place);
-  return path === "" || (path !== ".." && !path.startsWith(`..${sep}`) && !isAbsolute(path));
 }
 
 function unusable(path: string, why: string): PipelineError {

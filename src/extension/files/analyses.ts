@@ -5,7 +5,6 @@ import { fixOf, problemSpan } from "../../pipeline/editing/problemSpan.ts";
 import type { ProjectAround } from "../../pipeline/editing/suggest.ts";
 import type { Fix, Problem, Span } from "../../pipeline/mistakes/problem.ts";
 import { parsePipeline } from "../../pipeline/parsePipeline.ts";
-import type { ReadPart } from "../../pipeline/partFiles.ts";
 import type { ParsedPipeline } from "../../pipeline/pipeline.ts";
 
 /** A pipeline file's text with its outline and its problems. */
@@ -35,7 +34,7 @@ export class Analyses {
   of(document: TextDocument): Analysis {
     const known = this.#known.get(document);
     if (known?.version === document.version) return known.analysis;
-    const analysis = analyse(document.getText(), document.uri.path, this.around(document.uri).readPart);
+    const analysis = analyse(document.getText(), document.uri.path, this.around(document.uri));
     this.#known.set(document, { version: document.version, analysis });
     return analysis;
   }
@@ -46,10 +45,14 @@ export class Analyses {
   }
 }
 
-export function analyse(written: string, path: string, readPart?: ReadPart): Analysis {
+export function analyse(
+  written: string,
+  path: string,
+  { readPart, isThere }: Pick<ProjectAround, "readPart" | "isThere"> = {},
+): Analysis {
   // The editor's texts have no byte-order mark, and problems don't count it.
   const text = written.replace(/^\uFEFF/, "");
-  return { text, outline: outlineOf(text, readPart), parsed: parsePipeline(text, path, readPart) };
+  return { text, outline: outlineOf(text, readPart), parsed: parsePipeline(text, path, readPart, isThere) };
 }
 
 /** A position as the editor counts: both from 0, characters in UTF-16 units. */

@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import { join } from "node:path";
 import type { LogOutputChannel } from "vscode";
 import * as vscode from "vscode";
 import { describeError } from "../../contract/errors.ts";
@@ -217,8 +218,10 @@ export class PipelineFileSupport implements vscode.Disposable {
       return;
     }
     const known = this.#problems.files.get(uri.toString())?.analysis;
-    const { readPart } = this.#around(uri);
-    const read = await readPipelineFile(uri.fsPath, (text, path) => parsePipeline(text, path, readPart));
+    const { readPart, isThere } = this.#around(uri);
+    const read = await readPipelineFile(uri.fsPath, (text, path) =>
+      parsePipeline(text, path, readPart, isThere),
+    );
     // It may have been opened meanwhile, and then its document is newer; or its project may be gone.
     if (openDocument(uri) !== undefined || this.#projects.projectOf(uri) !== project) return;
     if (read.isGone) this.#problems.remove(uri.toString());
@@ -307,6 +310,8 @@ export class PipelineFileSupport implements vscode.Disposable {
         if (open !== undefined) return { kind: "read", text: open.getText() };
         return root.scheme === "file" && this.#deps.isTrusted() ? readPart(root.fsPath, path) : undefined;
       },
+      isThere: (path) =>
+        root.scheme !== "file" || !this.#deps.isTrusted() || existsSync(join(root.fsPath, path)),
       files: () => {
         const known = [...(this.#includable.get(root.toString()) ?? []), ...this.#included(project)];
         return [...new Set(known)].filter((path) => path !== pathIn(root, uri)).sort();

@@ -18,6 +18,8 @@ import type { Crumb } from "./tree.ts";
 /** What the editor knows of the project in which a file is. */
 export interface ProjectAround {
   readonly readPart?: ReadPart;
+  /** Whether there is a file at a path in the project's folder. */
+  readonly isThere?: (path: string) => boolean;
   /** The pipeline files that can be included, by their paths in the project's folder. */
   readonly files?: () => readonly string[];
 }

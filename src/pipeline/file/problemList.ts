@@ -6,6 +6,8 @@ import type { Path, YamlSource } from "./yamlSource.ts";
 export class ProblemList {
   readonly #source: YamlSource;
   readonly #problems: Problem[] = [];
+  /** The files that have to be there, by their paths in the project's folder, and where they are named. */
+  readonly files: { readonly path: string; readonly at: Path }[] = [];
 
   constructor(source: YamlSource) {
     this.#source = source;

@@ -92,7 +92,13 @@ export function readTimeLimit(written: string | number, path: Path, problems: Pr
   return milliseconds;
 }
 
-/** Checks the path of a file of the project; one with an expression is checked when the step runs. */
+/** Checks the path of a file that a step reads; one with an expression is checked when the step runs. */
+export function checkReadPath(path: string, at: Path, problems: ProblemList): void {
+  checkFilePath(path, at, problems);
+  if (!hasExpression(path)) problems.files.push({ path, at });
+}
+
+/** The same of a file that a run may make. */
 export function checkFilePath(path: string, at: Path, problems: ProblemList): void {
   if (!hasExpression(path) && leadsOut(path))
     problems.add(at, "this leads out of the project's folder; name a file by its path from there");

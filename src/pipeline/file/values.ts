@@ -114,14 +114,15 @@ export type DeepReadonly<T> = T extends readonly (infer Item)[]
 
 const aStatus = "expected a status from 100 to 599, or a kind of status such as 2xx";
 
-/** An expected HTTP status as the file writes it: `404`, `2xx`. */
-export const statusFileSchema = z.union(
-  [
-    z.int(aStatus).check(z.minimum(100, aStatus), z.maximum(599, aStatus)),
-    z.string().check(z.regex(/^[1-5]xx$/, aStatus)),
-  ],
-  aStatus,
-);
+/** An expected HTTP status as the file writes it: `404`, `2xx`. @param several the problem of a list. */
+export const statusFileSchema = (several = aStatus) =>
+  z.union(
+    [
+      z.int(aStatus).check(z.minimum(100, aStatus), z.maximum(599, aStatus)),
+      z.string().check(z.regex(/^[1-5]xx$/, aStatus)),
+    ],
+    { error: ({ input }) => (Array.isArray(input) ? several : aStatus) },
+  );
 
 /** Both ends are inclusive. */
 export const statusRangeSchema = z.object({ from: z.int(), to: z.int() });

@@ -1,6 +1,6 @@
 import { checkShape, isMap } from "../file/checkShape.ts";
 import type { StepReading } from "../file/readValues.ts";
-import { checkFilePath, checkNumbers, readExpected, writtenText } from "../file/readValues.ts";
+import { checkNumbers, checkReadPath, readExpected, writtenText } from "../file/readValues.ts";
 import { hasExpression } from "../file/textPieces.ts";
 import { readTextExpectation, type TextExpectation } from "../file/values.ts";
 import type { Path } from "../file/yamlSource.ts";
@@ -45,7 +45,10 @@ export function readAction(entry: unknown, path: Path, reading: StepReading): Ac
     );
   }
   if (!isActionName(name)) {
-    const near = suggestion(name, actionNames);
+    const near =
+      name === "frame"
+        ? "; an element says which one it is in: `click: { role: button, name: Pay, frame: { name: card } }`"
+        : suggestion(name, actionNames);
     problems.addToName([...path, name], `there is no action \`${quoted(name)}\`${near || `; ${known}`}`);
     return undefined;
   }
@@ -101,7 +104,7 @@ function readNamed(name: ActionName, value: unknown, path: Path, reading: StepRe
       const file = checkShape({ schema: actionFileSchemas.upload, noun }, value, path, problems);
       const target = file && readTarget(file, path, reading);
       for (const [index, one] of [file?.file ?? []].flat().entries())
-        checkFilePath(one, [...path, "file", ...(file?.file === one ? [] : [index])], problems);
+        checkReadPath(one, [...path, "file", ...(file?.file === one ? [] : [index])], problems);
       return target && { kind: "upload", target, files: [file.file].flat() };
     }
     case "download": {

@@ -152,7 +152,7 @@ const screenshot = z
   );
 
 const expected = {
-  status: z.optional(statusFileSchema),
+  status: z.optional(statusFileSchema()),
   url: z.optional(words),
   title: z.optional(words),
   text: z.optional(expectedWords),

@@ -137,7 +137,9 @@ export function functionOf(
       problem = error instanceof Error ? error.message : String(error);
     }
   }
-  return { kind: "invalid", problem };
+  // The bracket may be one behind the script.
+  const isBracket = /^Unexpected token '[})]'$/.test(problem);
+  return { kind: "invalid", problem: isBracket ? "it ends too early, or has a bracket too many" : problem };
 }
 
 /** The element, for messages: "the button `Go`". */

@@ -64,6 +64,9 @@ const withoutEffect = new Set([
 
 /** From the weakest to the strictest. */
 const tlsModes = ["disable", "allow", "prefer", "require", "verify-ca", "verify-full"];
+/** MySQL's own words for parameters and kinds of TLS. */
+const mysqlParameters = ["socket", "ssl-ca", "ssl-cert", "ssl-key", "ssl-mode"];
+const mysqlModes = ["DISABLED", "PREFERRED", "REQUIRED", "VERIFY_CA", "VERIFY_IDENTITY"];
 /** What some of the parameters can be. */
 const choices: Readonly<Partial<Record<Parameter, readonly string[]>>> = {
   channel_binding: ["disable", "prefer", "require"],
@@ -239,7 +242,7 @@ function readParameters(
     }
     const name = names.find((known) => known.replaceAll("_", "") === meant);
     if (name === undefined) {
-      const all = [...names, kind === "postgres" ? "host" : "socket"].sort();
+      const all = kind === "postgres" ? [...names, "host"].sort() : mysqlParameters;
       const near = suggestion(written, all);
       return invalid(`an address has no \`${quoted(written)}\`${near || `; it can have ${all.join(", ")}`}`);
     }
@@ -247,8 +250,9 @@ function readParameters(
     const mode = name === "sslmode" ? otherModes.get(chosen.toLowerCase().replace(/\s/g, "")) : undefined;
     const put = mode ?? chosen;
     if (known !== undefined && !hasExpression(put) && !known.includes(put)) {
-      const near = suggestion(chosen, known);
-      return invalid(`\`${written}\` is one of ${known.join(", ")}, not \`${quoted(chosen)}\`${near}`);
+      const words = kind === "mysql" ? mysqlModes : known;
+      const near = suggestion(chosen, words);
+      return invalid(`\`${written}\` is one of ${words.join(", ")}, not \`${quoted(chosen)}\`${near}`);
     }
     // Of two names of one thing, as in `sslmode=require&sslaccept=strict`, the stricter counts.
     const isStricter = tlsModes.indexOf(put) > tlsModes.indexOf(values[name] ?? "");

@@ -5,8 +5,8 @@ import type { ProblemList } from "../file/problemList.ts";
 import type { StepReading } from "../file/readValues.ts";
 import {
   checkBaseUrl,
-  checkFilePath,
   checkNumbers,
+  checkReadPath,
   readAddress,
   readAllExpected,
   readTimeout,
@@ -224,10 +224,10 @@ function checkHeaders(
 
 function checkConnection(file: HttpResourceFile, path: Path, problems: ProblemList): void {
   const { tls = {}, proxy, "connect-to": connectTo, openapi } = file;
-  if (openapi !== undefined) checkFilePath(openapi, [...path, "openapi"], problems);
+  if (openapi !== undefined) checkReadPath(openapi, [...path, "openapi"], problems);
   for (const name of ["ca", "cert", "key"] as const) {
     const written = tls[name];
-    if (written !== undefined && !isPem(written)) checkFilePath(written, [...path, "tls", name], problems);
+    if (written !== undefined && !isPem(written)) checkReadPath(written, [...path, "tls", name], problems);
   }
   if ((tls.cert === undefined) !== (tls.key === undefined))
     problems.add([...path, "tls"], "a certificate has a key: write both, `cert` and `key`");
@@ -267,7 +267,7 @@ function readBody(file: HttpStepFile, method: string, reading: StepReading): Htt
     return { kind: "multipart", parts: readParts(file.multipart, at, reading) };
   }
   if (file.file !== undefined) {
-    checkFilePath(file.file, at, problems);
+    checkReadPath(file.file, at, problems);
     return { kind: "file", path: file.file };
   }
   return file.body === undefined
@@ -285,7 +285,7 @@ function readParts(
       const at = Array.isArray(written) ? [...path, name, index] : [...path, name];
       if (typeof part !== "object")
         return { name, content: { kind: "text", text: writtenText(part, at, source) } } as const;
-      checkFilePath(part.file, [...at, "file"], problems);
+      checkReadPath(part.file, [...at, "file"], problems);
       const { file, type, filename } = part;
       return { name, content: { kind: "file", path: file, type, filename } } as const;
     }),
@@ -297,7 +297,7 @@ function readExpect(file: HttpStepFile, reading: StepReading): HttpStep["expect"
   const { status, headers, "json-schema": jsonSchema, text, sha256, time } = file.expect ?? {};
   const at = [...path, "expect"];
   checkNumbers(file.expect?.json, [...at, "json"], reading);
-  if (jsonSchema !== undefined) checkFilePath(jsonSchema, [...at, "json-schema"], problems);
+  if (jsonSchema !== undefined) checkReadPath(jsonSchema, [...at, "json-schema"], problems);
   if (sha256 !== undefined && !hasExpression(sha256) && !isSha256(sha256))
     problems.add([...at, "sha256"], notSha256);
   return {

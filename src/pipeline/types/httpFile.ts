@@ -65,7 +65,11 @@ export const httpStepFileSchema = z.strictObject({
   patch: z.optional(nonEmpty),
   delete: z.optional(nonEmpty),
   head: z.optional(nonEmpty),
-  options: z.optional(nonEmpty),
+  options: z.optional(
+    z
+      .string("this is the method, with a path such as `options: /`; what Hurl calls options are fields here")
+      .check(z.minLength(1, "this text is empty")),
+  ),
   request: z.optional(z.strictObject({ method: nonEmpty, path: nonEmpty })),
   query: z.optional(fields),
   headers: z.optional(headers),
@@ -82,7 +86,11 @@ export const httpStepFileSchema = z.strictObject({
   timeout: z.optional(duration),
   expect: z.optional(
     z.strictObject({
-      status: z.optional(statusFileSchema),
+      status: z.optional(
+        statusFileSchema(
+          "expected one status; several are a condition: `that: this.status == 200 || this.status == 201`",
+        ),
+      ),
       headers: z.optional(z.record(headerName, expectedWords)),
       json: z.optional(z.unknown()),
       "json-schema": z.optional(nonEmpty),

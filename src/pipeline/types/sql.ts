@@ -4,7 +4,7 @@ import { checkShape } from "../file/checkShape.ts";
 import type { FieldTexts } from "../file/fieldTexts.ts";
 import { timeoutText } from "../file/fieldTexts.ts";
 import type { StepReading } from "../file/readValues.ts";
-import { checkFilePath, checkNumbers, readTimeout } from "../file/readValues.ts";
+import { checkNumbers, checkReadPath, readTimeout } from "../file/readValues.ts";
 import { hasExpression } from "../file/textPieces.ts";
 import { type DeepReadonly, duration, everyStep, nonEmpty, plannedStep, that } from "../file/values.ts";
 import type { Path } from "../file/yamlSource.ts";
@@ -194,7 +194,7 @@ function readWork(file: SqlStepFile, reading: StepReading): Work {
     return { kind: "statements", statements: [statement], isTransaction: false };
   }
   if (file.statements === undefined) {
-    checkFilePath(file.file ?? "", [...path, "file"], problems);
+    checkReadPath(file.file ?? "", [...path, "file"], problems);
     return { kind: "file", path: file.file ?? "" };
   }
   const statements = file.statements.map((entry, index) => {

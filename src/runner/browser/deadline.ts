@@ -12,7 +12,7 @@ export function isTimeout(error: unknown): boolean {
 }
 
 const whyMilliseconds = 2000;
-/** On a slow machine a screenshot may take seconds; of a page that hangs there is none. */
+/** On a slow machine a screenshot may take seconds. */
 const pictureMilliseconds = 10_000;
 
 /** A time limit that a signal can end early. */
@@ -21,11 +21,20 @@ export class StepDeadline {
   readonly milliseconds: number;
   readonly #end: number;
   readonly #signal: AbortSignal;
+  readonly #ask: () => Promise<unknown>;
+  #answers: Promise<boolean> | undefined;
+  #isDeaf = false;
 
-  constructor(milliseconds: number, signal: AbortSignal) {
+  /** @param ask resolves once the page answers anything. */
+  constructor(
+    milliseconds: number,
+    signal: AbortSignal,
+    ask: () => Promise<unknown> = () => Promise.resolve(),
+  ) {
     this.milliseconds = milliseconds;
     this.#end = performance.now() + milliseconds;
     this.#signal = signal;
+    this.#ask = ask;
   }
 
   /** The milliseconds left, at least 1: as a timeout, 0 means none. */
@@ -42,9 +51,22 @@ export class StepDeadline {
     return new StepDeadline(Math.min(milliseconds, this.left), this.#signal);
   }
 
-  /** A short deadline for finding out what is wrong, also after this one. */
+  /** Whether the page answers at all, for which it has a short time once. */
+  pageAnswers(): Promise<boolean> {
+    this.#answers ??= new StepDeadline(whyMilliseconds, this.#signal).within(this.#ask()).then(
+      () => true,
+      (error: unknown) => {
+        this.#isDeaf = error instanceof DeadlineExceeded;
+        return !this.#isDeaf;
+      },
+    );
+    return this.#answers;
+  }
+
+  /** A short deadline for finding out what is wrong, also after this one. It is over at once for a page that doesn't answer. */
   forDiagnosis(): StepDeadline {
-    return new StepDeadline(whyMilliseconds, this.#signal);
+    void this.pageAnswers();
+    return new StepDeadline(this.#isDeaf ? 0 : whyMilliseconds, this.#signal);
   }
 
   /** A deadline for a screenshot, also after this one. */

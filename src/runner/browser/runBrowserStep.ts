@@ -1,6 +1,6 @@
 import { readFile, stat } from "node:fs/promises";
 import { setTimeout as pause } from "node:timers/promises";
-import type { Page } from "playwright-core";
+import type { CDPSession, Page } from "playwright-core";
 import { describeError } from "../../contract/errors.ts";
 import { joinAddress } from "../../pipeline/file/address.ts";
 import type { BrowserStep } from "../../pipeline/types/browserStep.ts";
@@ -41,6 +41,7 @@ export async function runBrowserStep(step: BrowserStep, stepContext: StepContext
   const deadline = new StepDeadline(
     step.timeoutMilliseconds,
     AbortSignal.any([stepContext.signal, browser.broken]),
+    async () => browser.page && tellBrowser(browser.page, "Runtime.evaluate", { expression: "0" }),
   );
   const found: FoundInStep = { values: {}, downloads: [] };
   const problem = await problemOf(step, browser, deadline, stepContext, found).catch((error: unknown) =>
@@ -55,7 +56,8 @@ export async function runBrowserStep(step: BrowserStep, stepContext: StepContext
   }
   const { results } = stepContext;
   if (results.isNeeded) {
-    const result = await browserResult(browser, found.values, deadline.forDiagnosis());
+    const ask = () => browserResult(browser, found.values, deadline.forDiagnosis());
+    const result = await (problem === undefined ? ask() : askFailed(browser, ask));
     results.take(() => result);
   }
   // Not before what is secret is known.
@@ -123,7 +125,7 @@ async function problemOf(
   if (step.screenshot === undefined) return undefined;
   const { page } = browser;
   if (page === undefined) return "the page was closed before its screenshot could be taken";
-  return saveScreenshot(step.screenshot, page, deadline.forScreenshot(), stepContext);
+  return saveScreenshot(step.screenshot, page, deadline, stepContext);
 }
 
 /** The message of an unexpected error, or of an invalid CSS selector, which only the browser can detect. */
@@ -139,10 +141,7 @@ function isOpen({ page }: OpenBrowser): boolean {
   return page !== undefined && page.url() !== "about:blank";
 }
 
-/**
- * Saves a screenshot of the failure. The browser takes none while a navigation waits for its reply, so loading is stopped
- * if the screenshot takes long: the page isn't used after a failure.
- */
+/** Saves a screenshot of the failure. */
 async function saveFailure(
   browser: OpenBrowser,
   deadline: StepDeadline,
@@ -150,9 +149,7 @@ async function saveFailure(
 ): Promise<void> {
   const { page } = browser;
   if (page === undefined) return;
-  const stop = setTimeout(() => void stopLoading(page).catch(() => {}), stopLoadingAfterMilliseconds);
-  const problem = await saveScreenshot("failure.png", page, deadline.forScreenshot(), stepContext);
-  clearTimeout(stop);
+  const problem = await askFailed(browser, () => saveScreenshot("failure.png", page, deadline, stepContext));
   if (problem !== undefined) stepContext.log.note(problem);
 }
 
@@ -166,7 +163,7 @@ async function saveDownload(
   const { size } = await stat(path);
   const problem = problemOfSize(size);
   if (problem !== undefined) {
-    log.note(`${shown} isn't saved: ${problem}`);
+    log.note(`${shown} isn't kept: ${problem}`);
     return;
   }
   const { content } = maskedBytes(await readFile(path), mask);
@@ -183,7 +180,9 @@ async function saveScreenshot(
   deadline: StepDeadline,
   { saveArtifact, log }: StepContext,
 ): Promise<string | undefined> {
-  const screenshot = await takeScreenshot(page, deadline);
+  const screenshot = (await deadline.pageAnswers())
+    ? await takeScreenshot(page, deadline.forScreenshot())
+    : undefined;
   if (screenshot === undefined) return `the page couldn't be pictured for \`${name}\``;
   await saveArtifact({ name, mediaType: "image/png", content: screenshot });
   log.note(`screenshot ${name}`);
@@ -202,11 +201,25 @@ async function takeScreenshot(page: Page, deadline: StepDeadline): Promise<Uint8
   }
 }
 
-/** Like Escape in a browser: the page stays as it is, and a pending navigation ends. */
-async function stopLoading(page: Page): Promise<void> {
+/**
+ * Asks a page behind a problem. While a navigation waits for its reply the page may give no answer, so loading is stopped if that takes
+ * long, like Escape in a browser: the page stays as it is.
+ */
+async function askFailed<T>({ page }: OpenBrowser, ask: () => Promise<T>): Promise<T> {
+  const stopLoading = () => void (page && tellBrowser(page, "Page.stopLoading").catch(() => {}));
+  const stop = setTimeout(stopLoading, stopLoadingAfterMilliseconds);
+  try {
+    return await ask();
+  } finally {
+    clearTimeout(stop);
+  }
+}
+
+/** Sends a command to the page past its driver, which would wait for what the page loads. */
+async function tellBrowser(page: Page, ...command: Parameters<CDPSession["send"]>): Promise<void> {
   const session = await page.context().newCDPSession(page);
   try {
-    await session.send("Page.stopLoading");
+    await session.send(...command);
   } finally {
     await session.detach();
   }

@@ -33,7 +33,7 @@ export async function saveTrace(
     log.note(`trace ${name}`);
   } catch (error) {
     const why = error instanceof DeadlineExceeded ? "the browser didn't respond" : describeError(error);
-    log.note(`${name} isn't saved: ${why}`);
+    log.note(`${name} isn't kept: ${why}`);
   } finally {
     await rm(path, { force: true });
   }

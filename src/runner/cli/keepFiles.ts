@@ -26,7 +26,7 @@ export async function keepFiles(patterns: readonly string[], folder: string, dep
   const { log, saveArtifact, root } = deps;
   const found = new Set<string>();
   for (const pattern of patterns) {
-    const paths = await filesOf(pattern, folder, log);
+    const paths = await filesOf(pattern, folder, deps);
     if (paths.length === 0) log.note(`there is nothing to keep at ${pattern}`);
     for (const path of paths) found.add(path);
   }
@@ -47,8 +47,8 @@ export async function keepFiles(patterns: readonly string[], folder: string, dep
   }
 }
 
-/** The paths that match. */
-async function filesOf(pattern: string, folder: string, log: StepContext["log"]): Promise<string[]> {
+/** The paths that match, but for those that lead out of the project's folder by the pattern itself. */
+async function filesOf(pattern: string, folder: string, { log, root }: KeepDeps): Promise<string[]> {
   const paths: string[] = [];
   const walk = glob(pattern, { cwd: folder, exclude: (path) => isLeftOut(basename(path), pattern) });
   const late = pause(lookMilliseconds, undefined, { ref: false });
@@ -59,7 +59,7 @@ async function filesOf(pattern: string, folder: string, log: StepContext["log"])
       return paths;
     }
     if (next.done === true) return paths;
-    paths.push(next.value);
+    if (isInside(root, resolve(folder, next.value))) paths.push(next.value);
     if (paths.length === most.found) return paths;
   }
 }
@@ -77,13 +77,13 @@ type ReadFile =
 async function readFile(path: string, folder: string, { root, mask }: KeepDeps): Promise<ReadFile> {
   try {
     const [real, realRoot] = await Promise.all([realpath(resolve(folder, path)), realpath(root)]);
-    if (!isInside(realRoot, real)) return { kind: "unfit", problem: "it is outside of the project's folder" };
+    if (!isInside(realRoot, real)) return { kind: "unfit", problem: "it leads out of the project's folder" };
     // A named pipe would be waited for, and where a link stands now none was before.
     const { O_RDONLY, O_NONBLOCK = 0, O_NOFOLLOW = 0 } = constants;
     await using file = await open(real, O_RDONLY | O_NONBLOCK | O_NOFOLLOW);
     const stat = await file.stat();
     if (stat.isDirectory()) return { kind: "folder" };
-    if (!stat.isFile()) return { kind: "unfit", problem: "it is no file" };
+    if (!stat.isFile()) return { kind: "unfit", problem: "it is no plain file" };
     const problem = problemOfSize(stat.size);
     if (problem !== undefined) return { kind: "unfit", problem };
     // It may grow meanwhile.

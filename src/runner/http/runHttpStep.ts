@@ -242,15 +242,18 @@ function checkBody(expect: HttpStep["expect"], reply: CheckedReply, mask: Mask):
   if (reply.isCut)
     return [`the reply is larger than ${largestReply / 1024 / 1024} MB, the most that is looked at`];
   const lines: string[] = [];
+  const excerpt = excerptOf(reply, mask);
   const missing = (text ?? []).filter((expected) => !searchFor(expected)(reply.text));
   if (missing.length > 0) {
     const all = missing.map(describeExpectation).join(" and ");
-    lines.push(`expected ${all} in the reply, which says: ${excerptOf(reply, mask)}`);
+    lines.push(
+      `expected ${all} in the reply, which ${excerpt === "" ? "shows no text" : `says: ${excerpt}`}`,
+    );
   }
   if (json !== undefined || jsonSchema !== undefined) {
     const parsed = parseJson(reply.text);
     if (parsed === undefined) {
-      lines.push(`expected JSON, got: ${excerptOf(reply, mask)}`);
+      lines.push(`expected JSON, got${excerpt === "" ? " no text" : `: ${excerpt}`}`);
     } else {
       if (json !== undefined) lines.push(...describeMismatches(json.value, parsed.value, mask));
       lines.push(...(reply.schema?.(reply.text, mask) ?? []));

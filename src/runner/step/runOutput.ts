@@ -59,7 +59,7 @@ export class RunOutput {
         const bytes = typeof content === "string" ? Buffer.from(this.#deps.mask.hide(content)) : content;
         const problem = this.#problemOf(bytes.length);
         if (problem !== undefined) {
-          log.note(`${name} isn't saved: ${problem}`);
+          log.note(`${name} isn't kept: ${problem}`);
           return;
         }
         this.#artifactBytes += bytes.length;
@@ -69,7 +69,7 @@ export class RunOutput {
           try {
             await this.#write(file, bytes);
           } catch (error) {
-            log.note(`${name} isn't saved: ${error instanceof Error ? error.message : String(error)}`);
+            log.note(`${name} isn't kept: ${error instanceof Error ? error.message : String(error)}`);
             return;
           }
           const at = this.#deps.now().toISOString();
@@ -109,7 +109,7 @@ export class RunOutput {
 /** Why an artifact of so many bytes can't be saved. */
 export function problemOfSize(bytes: number): string | undefined {
   return bytes > largestArtifact
-    ? `it has ${bytes} bytes, and at most ${largestArtifact} are saved of one`
+    ? `it has ${bytes} bytes, and at most ${largestArtifact} are kept of one`
     : undefined;
 }
 

@@ -82,7 +82,7 @@ export class StepTaker implements ResultTaker {
   saveArtifact(artifact: NewArtifact): Promise<void> {
     const { mask, outputs } = this.#deps;
     if (!mask.hidesAll) return outputs.saveArtifact(artifact);
-    this.log.note(`${artifact.name} isn't saved`);
+    this.log.note(`${artifact.name} isn't kept`);
     return Promise.resolve();
   }
 

@@ -65,6 +65,22 @@ describe("pipeline validate", () => {
     assert.equal(JSON.parse(stdout).warnings.length, 1);
   });
 
+  it("warns of a file of the project that isn't there", async () => {
+    await using tool = await toolbox();
+    await tool.write(
+      "order",
+      'resources: { shop: { type: http, base-url: "http://h.test" } }\nsteps: [{ use: shop, post: /, file: order.json }]\n',
+    );
+    const { exitCode, stderr } = await tool.call(["validate"]);
+    assert.equal(exitCode, 0);
+    assert.match(
+      stderr,
+      /order\.yaml:2:37: `order\.json` isn't in the project's folder, and no step makes it/,
+    );
+    await writeFile(join(tool.project, "order.json"), "{}");
+    assert.equal((await tool.call(["validate"])).stderr, "1 pipeline file, no problem.");
+  });
+
   it("tells editors all of it as one object", async () => {
     await using tool = await toolbox();
     await tool.write("good", programPipeline(""));

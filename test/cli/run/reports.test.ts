@@ -112,7 +112,7 @@ describe("pipeline run, with a report", () => {
     await mkdir(path("folder"));
     for (const [words, why] of [
       [["--junit", "missing/r.xml"], /missing.r\.xml can't be written: its folder doesn't exist/],
-      [["--html", "folder"], /folder can't be written: it is there and is no file/],
+      [["--html", "folder"], /folder can't be written: it is there and is no plain file/],
       [["--junit", "r", "--html", "./r"], /can't be written to the same place/],
       [["--junit", "-"], /--junit - would mix with the result on standard output/],
       [["--html", "r.html", "--detach"], /--detach doesn't wait/],

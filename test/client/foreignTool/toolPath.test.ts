@@ -65,7 +65,7 @@ describe("the path of a service's own tool", () => {
       assert.rejects(checkToolPath(join(tools.path, name), []), { type: "usage", message });
     await rejects("nothing", /is not there\.$/);
     await rejects("loop", /is not there\.$/);
-    await rejects(".", /is no file\.$/);
+    await rejects(".", /is no plain file\.$/);
     await rejects("text", /is not executable\.$/);
   });
 });

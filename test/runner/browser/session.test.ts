@@ -178,7 +178,7 @@ describe("the browser that a resource is", function () {
       kept.map(({ name }) => name),
       ["failure.png"],
     );
-    assert.match(log, /^# trace\.zip isn't saved: it has \d+ bytes, and at most 8388608 are saved of one$/m);
+    assert.match(log, /^# trace\.zip isn't kept: it has \d+ bytes, and at most 8388608 are kept of one$/m);
   });
 
   it("stands for a device", async () => {

@@ -94,7 +94,10 @@ describe("the files that a cli step keeps", function () {
     const evil = "in/\u001b]0;owned\u0007\u202e\nevil";
     writeFileSync(at(evil), "evil");
     const run = await ran([
-      { run: "true", keep: ["in/*", "in/folder/*", "in/root/etc/hostname", "{..,in}/*", "in/.{.,}/*/key"] },
+      {
+        run: "true",
+        keep: ["in/*", "in/folder/*", "in/root/etc/hostname", "{..,in}/*", "in/.{.,}/*/key", "{/etc,x}/*"],
+      },
     ]);
     assert.deepEqual(
       run.files.map(({ name, text }) => [name, text]),
@@ -106,10 +109,11 @@ describe("the files that a cli step keeps", function () {
     );
     const notes = run.log.split("\n");
     for (const name of ["in/link", "in/zero", "in/folder/key", "in/root/etc/hostname"])
-      assert(notes.includes(`${name} isn't kept: it is outside of the project's folder`), run.log);
-    assert(notes.includes("in/pipe isn't kept: it is no file"), run.log);
+      assert(notes.includes(`${name} isn't kept: it leads out of the project's folder`), run.log);
+    assert(!run.log.includes("../"), run.log);
+    assert(notes.includes("in/pipe isn't kept: it is no plain file"), run.log);
     assert(
-      notes.includes(`in/huge isn't kept: it has ${2 ** 40} bytes, and at most ${8 * MiB} are saved of one`),
+      notes.includes(`in/huge isn't kept: it has ${2 ** 40} bytes, and at most ${8 * MiB} are kept of one`),
     );
     assert.match(run.log, /in\/dangling isn't kept: .*ENOENT/);
   });
@@ -128,7 +132,7 @@ describe("the files that a cli step keeps", function () {
     assert.equal(run.files.filter(({ index }) => index === 0).length, 100);
     assert.match(run.log, /no more files are kept: 100 of a step are the most\n/);
     assert.equal(run.files.filter(({ index }) => index === 1).length, 8);
-    assert.match(run.log, /large\/9 isn't saved: a run's artifacts have at most/);
+    assert.match(run.log, /large\/9 isn't kept: a run's artifacts have at most/);
   });
 
   /** Runs the steps to their end. */

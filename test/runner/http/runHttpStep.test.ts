@@ -277,7 +277,7 @@ describe("an http step", function () {
     );
     const mask = new Mask(["s3cr3t-value"]);
     const said = message(await run(base, { get: "/", expect: { text: "none" } }, { mask }));
-    assert.equal(said, "expected `none` in the reply, which says: ");
+    assert.equal(said, "expected `none` in the reply, which shows no text");
   });
 
   it("shows no secret in what it says of a reply", async () => {

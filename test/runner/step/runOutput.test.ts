@@ -41,9 +41,9 @@ describe("the record of a run", () => {
     await record.end();
     assert.equal(artifacts().length, 8);
     assert.deepEqual(notes(), [
-      "large.bin isn't saved: it has 8388609 bytes, and at most 8388608 are saved of one\n",
-      "8.bin isn't saved: a run's artifacts have at most 67108864 bytes\n",
-      "small.bin isn't saved: a run's artifacts have at most 67108864 bytes\n",
+      "large.bin isn't kept: it has 8388609 bytes, and at most 8388608 are kept of one\n",
+      "8.bin isn't kept: a run's artifacts have at most 67108864 bytes\n",
+      "small.bin isn't kept: a run's artifacts have at most 67108864 bytes\n",
     ]);
   });
 
@@ -53,7 +53,7 @@ describe("the record of a run", () => {
     await record.step(0).saveArtifact({ name: "a.txt", mediaType: "text/plain", content: "a" });
     await record.end();
     assert.deepEqual(artifacts(), []);
-    assert.match(notes()[0] ?? "", /^a\.txt isn't saved: E/);
+    assert.match(notes()[0] ?? "", /^a\.txt isn't kept: E/);
     assert.ok((await stat(artifactsFolder)).isFile());
   });
 
