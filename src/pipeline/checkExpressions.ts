@@ -95,6 +95,9 @@ function secretIn([top, , field, ...names]: Path): string | undefined {
   return names.map(String).find((name) => /(?:password|token|secret|authorization)$/i.test(name));
 }
 
+/** What other tools fill in, with a name that is one of ours. */
+const bareBraces = /(?<!\$)\{\{\s*(?:env|inputs|steps|run|each)\.[^{}]*\}\}/;
+
 /** A problem in a text, and the character at which it begins. */
 interface Found {
   readonly at: number;
@@ -147,7 +150,15 @@ class Check {
     }
     if (found.length === 0 && !isName && place.kind === "text" && place.isList)
       this.#checkList(text, path, place.contexts);
-    if (!isName && place.kind === "text") this.#checkSecret(text, path, place.contexts);
+    if (isName || place.kind !== "text") return;
+    this.#checkSecret(text, path, place.contexts);
+    const bare = bareBraces.exec(text);
+    if (bare !== null)
+      this.#warnings.addIn(
+        path,
+        bare.index,
+        `nothing is filled in between \`{{\` and \`}}\`: write \`$\{{ … }}\``,
+      );
   }
 
   /** Warns of an input in a field whose name says that it is a secret. */

@@ -325,6 +325,20 @@ steps:
     );
   });
 
+  it("is warned of between the braces of other tools, where nothing is filled in", () => {
+    const parsed = parse(
+      steps(
+        '{ use: sh, run: "echo {{ steps.a.json.id }} {{ .Names }} $${{ steps.a.json.id }}" }',
+        '{ use: sh, run: "echo {{ .Names }} $${{ steps.a.json.id }}" }',
+      ),
+    );
+    assert.equal(parsed.kind, "valid", JSON.stringify(parsed));
+    assert.deepEqual(
+      parsed.warnings.map(({ line, column, message }) => [line, column, message]),
+      [[3, 27, "nothing is filled in between `{{` and `}}`: write `${{ … }}`"]],
+    );
+  });
+
   it("of `outputs` can't have what a step of `finally` gives, which runs later", () => {
     assert.deepEqual(
       problems(
