@@ -30,7 +30,9 @@ export const keyListSchema = z.object({ keys: z.array(keySchema) });
 export const keyRequestSchema = z.strictObject({
   role,
   // A reader's own key is called that wherever runs are listed.
-  name: z.optional(keyNameSchema.check(z.regex(/^(?!you$)/i, "`you` is what each reader's own key is called"))),
+  name: z.optional(
+    keyNameSchema.check(z.regex(/^(?!you$)/i, "`you` is what each reader's own key is called")),
+  ),
 });
 export const newKeySchema = z.object({
   orgId: z.string(),

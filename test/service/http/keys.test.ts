@@ -143,7 +143,10 @@ onBoth("API keys over HTTP", (store) => {
     assert.match(await problem({ role: "member", name: "x".repeat(101) }), /^400 .*`name` is too long/);
     assert.match(await problem({ role: "member", name: "a\u001b[2Jb" }), /^400 .*`name`: it has control/);
     assert.match(await problem({ role: "member", name: secret }), /^400 .*`name` is an API key/);
-    assert.match(await problem({ role: "member", name: "You" }), /^400 .*`name`: `you` is what each reader's/);
+    assert.match(
+      await problem({ role: "member", name: "You" }),
+      /^400 .*`name`: `you` is what each reader's/,
+    );
     assert.equal((await ask(service, secret, "GET", "/api/keys")).json.keys.length, 1);
   });
 
