@@ -4,7 +4,7 @@ import type { InputValues } from "../../contract/inputs.ts";
 import type { Project, ServedPipelineEntry } from "../../contract/pipelines.ts";
 import type { StartRequest } from "../../contract/run.ts";
 import { declaredInputs, requireInputs } from "../../pipeline/inputs.ts";
-import { nearestName } from "../../pipeline/mistakes/problem.ts";
+import { nearestName, type Problem } from "../../pipeline/mistakes/problem.ts";
 import type { ParsedPipeline, Pipeline } from "../../pipeline/pipeline.ts";
 import { skippedUse } from "../../pipeline/skippedUse.ts";
 import { mayInclude, parseWithParts } from "../../project/parts.ts";
@@ -146,7 +146,12 @@ export class ProjectPipelines {
   async find(
     projects: readonly Project[],
     name: string,
-  ): Promise<Pick<FoundFile, "project" | "path"> & { readonly pipeline: Pipeline }> {
+  ): Promise<
+    Pick<FoundFile, "project" | "path"> & {
+      readonly pipeline: Pipeline;
+      readonly warnings: readonly Problem[];
+    }
+  > {
     const files = await this.#read(projects);
     const found = files.filter((file) => file.name === name);
     const [file, other] = found;
@@ -158,7 +163,9 @@ export class ProjectPipelines {
       });
     }
     const parsed = await withEnvFile(file.project.root, file.parsed);
-    return { project: file.project, path: file.path, pipeline: runnable(file.path, parsed) };
+    const pipeline = runnable(file.path, parsed);
+    const warnings = parsed.kind === "valid" ? parsed.warnings : [];
+    return { project: file.project, path: file.path, pipeline, warnings };
   }
 
   async #read(projects: readonly Project[]): Promise<FoundFile[]> {
