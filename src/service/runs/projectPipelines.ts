@@ -85,8 +85,10 @@ export function requireStep(pipeline: Pipeline, fromStep: string | undefined): v
     });
   }
   const list = (texts: readonly unknown[]) => texts.map((text) => `\`${text}\``).join(", ");
+  const byId = steps.find(({ id }) => id === fromStep);
+  const idOf = byId === undefined ? "" : `; that is the \`id\` of \`${byId.name}\``;
   throw meant.length === 0
-    ? new PipelineError("invalid-request", `\`${name}\` has no step \`${fromStep}\`.`, {
+    ? new PipelineError("invalid-request", `\`${name}\` has no step \`${fromStep}\`${idOf}.`, {
         next: `Its steps are: ${list(steps.map((step) => step.name))}.`,
       })
     : new PipelineError("invalid-request", `\`${name}\` has several steps named \`${fromStep}\`.`, {
