@@ -105,7 +105,7 @@ export function requireInputs(
     "invalid-request",
     `\`${name}\` can't run with these inputs:\n${lines.join("\n")}`,
     {
-      next: `Give each by \`--input <name>=<value>\`${word}, or in \`inputs\` of the request.`,
+      next: `Give each by \`--input <name>=<value>\`${word}; over HTTP, in \`inputs\`.`,
     },
   );
 }

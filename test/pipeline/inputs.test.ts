@@ -41,7 +41,7 @@ describe("the inputs of a start", () => {
         "`region` should be one of `eu`, `us`, not `mars`",
         "`visit` should be `true` or `false`, not `yes`",
       ].join("\n"),
-      next: "Give each by `--input <name>=<value>`, such as `--input lamps=1`, or in `inputs` of the request.",
+      next: "Give each by `--input <name>=<value>`, such as `--input lamps=1`; over HTTP, in `inputs`.",
     });
   });
 

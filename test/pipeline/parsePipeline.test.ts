@@ -548,7 +548,7 @@ steps:
       "4:20: a cli resource has no `cdw`; did you mean `cwd`?",
       "5:26: a browser resource has no `url`",
       "6:16: there is no resource type `htp`; did you mean `http`? the types are http, sql, browser, cli",
-      "8:50: expected a status from 100 to 599, or a kind of status such as 2xx",
+      "8:50: expected a number from 100 to 599, or a kind of status such as 2xx",
       "9:18: an http step has no `gte`; did you mean `get`?",
       "11:19: an sql step has no `qurey`; did you mean `query`?",
       "12:45: a timeout is at least 1ms and at most 1h",

@@ -32,7 +32,7 @@ function keyOwner({
   if (allOrgs === undefined && orgName !== undefined && orgName !== everyOrg) return orgName;
   if (allOrgs && orgName === undefined && role === "runner") return everyOrg;
   throw new PipelineError("usage", "Which org is the key of?", {
-    next: "Name one with --org. Only a key of the role runner can have --all-orgs instead.",
+    next: "Name one with --org; `pipeline orgs list` shows them. Only a key of the role runner can have --all-orgs instead.",
   });
 }
 

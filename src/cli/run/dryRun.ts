@@ -4,8 +4,10 @@ import * as z from "zod/mini";
 import { isServiceNamed } from "../../client/logins/logins.ts";
 import { findProject } from "../../client/project.ts";
 import { exitCodes } from "../../contract/errors.ts";
+import { formatProblem } from "../../pipeline/mistakes/problem.ts";
 import { withoutStarter } from "../../project/environment.ts";
 import { type DryJob, type DryRun, dryRunArgument, dryRunSchema } from "../../runner/launch/protocol.ts";
+import { replaceControlCharacters } from "../../text/controlCharacters.ts";
 import { duration } from "../../text/time.ts";
 import type { Facts } from "../output/outputs.ts";
 import { loadService, type Tool } from "../tool.ts";
@@ -54,7 +56,9 @@ export async function dryRunPipelines(
   const { fromStep, timeLimitSeconds } = request;
   const found = [];
   for (const name of names) {
-    const { pipeline, source } = await files.find([{ name: project, root }], name);
+    const { pipeline, source, warnings } = await files.find([{ name: project, root }], name);
+    for (const warning of warnings)
+      output.warn(replaceControlCharacters(formatProblem(source.path, warning)));
     requireStep(pipeline, fromStep);
     const fixed = fixedInputs(pipeline, inputs.get(name));
     found.push({

@@ -112,7 +112,7 @@ export type DeepReadonly<T> = T extends readonly (infer Item)[]
     ? { readonly [Key in keyof T]: DeepReadonly<T[Key]> }
     : T;
 
-const aStatus = "expected a status from 100 to 599, or a kind of status such as 2xx";
+const aStatus = "expected a number from 100 to 599, or a kind of status such as 2xx";
 
 /** An expected HTTP status as the file writes it: `404`, `2xx`. @param several the problem of a list. */
 export const statusFileSchema = (several = aStatus) =>

@@ -18,12 +18,14 @@ const goesOn: readonly ForeignWord[] = [{ field: "on-failure", entry: "on-failur
 const asserted = how("expect", "`expect` has fields for a status and the like, and `that` for any condition");
 const byPath = how("that", "write the path in a condition, such as `that: this.json.total == 3`");
 const captured = how("id", "give the step an `id`: later ones read its result by `steps.<id>`");
+const startedOutside = how("steps", "what starts a run is outside of the file, such as cron or a CI system");
 const inOrder = how("on-failure", "steps run one after the other, in the order of the file");
 const request = how("get", "write the method and the path, such as `get: /health`");
 const unverified = how("tls", "write `tls: { verify: false }`");
 const notFollowed = how("redirects", "write `redirects: 0`");
 const led = how("connect-to", "`connect-to` leads a host elsewhere, also to a socket: `unix:/run/shop.sock`");
 const token = how("basic", 'a token is a header: `headers: { authorization: "Bearer ${{ env.TOKEN }}" }`');
+const paused = how("retry", "`retry` waits until all that the step expects holds");
 const tried = how("retry", "write `retry: { times: 3, every: 1s }`");
 
 /** Fields of other tools, as they are called with dashes. */
@@ -35,7 +37,11 @@ const fields: Readonly<Record<string, readonly ForeignWord[]>> = {
   runners: same("resources"),
   cleanup: same("finally"),
   teardown: same("finally"),
-  on: how("steps", "what starts a run is outside of the file, such as cron or a CI system"),
+  always: same("finally"),
+  after: same("finally"),
+  on: startedOutside,
+  schedule: startedOutside,
+  stages: how("resources", "the steps of a pipeline stand in `steps`, one after the other"),
   jobs: how("resources", "the steps of a pipeline stand in `steps`, one after the other"),
   env: how("env-file", "`env` stands in a resource of type cli or its steps; a constant is one of `inputs`"),
   secrets: how("env-file", "each variable is masked: write `${{ env.NAME }}` where it is needed"),
@@ -65,7 +71,7 @@ const fields: Readonly<Record<string, readonly ForeignWord[]>> = {
   retries: tried,
   "retry-interval": tried,
   "retry-delay": tried,
-  defer: how("on-failure", "put the step into `finally`"),
+  defer: [...same("finally"), ...how("on-failure", "put the step into `finally`")],
   needs: inOrder,
   "depends-on": inOrder,
   test: asserted,
@@ -84,6 +90,8 @@ const fields: Readonly<Record<string, readonly ForeignWord[]>> = {
   ),
   script: same("run"),
   command: same("run"),
+  data: same("json"),
+  payload: same("json"),
   method: request,
   url: request,
   params: same("query"),
@@ -113,19 +121,24 @@ const fields: Readonly<Record<string, readonly ForeignWord[]>> = {
   args: same("with"),
   // Of `retry`.
   interval: same("every"),
-  delay: same("every"),
+  delay: [...same("every"), ...paused],
+  sleep: paused,
   wait: same("every"),
   pause: same("every"),
   count: same("times"),
   attempts: same("times"),
   "max-attempts": same("times"),
   limit: same("times"),
-  until: how("times", "a step is tried until all that it expects holds"),
+  until: [
+    ...how("times", "a step is tried until all that it expects holds"),
+    ...how("retry", "`retry` tries the step until all that it expects holds"),
+  ],
   // Of `expect`.
   "json-path": byPath,
   jsonpath: byPath,
   "status-code": same("status"),
   statuscode: same("status"),
+  "response-time": same("time"),
   code: same("status", "exit-code"),
   body: how("json-schema", "`json`, `text` and `json-schema` say what it holds"),
   systemout: same("stdout"),

@@ -22,12 +22,15 @@ import {
 export const backgroundFile = {
   background: z.optional(z.boolean()),
   ready: z.optional(
-    z.strictObject({
-      port: z.optional(words),
-      output: z.optional(expectedWords),
-      http: z.optional(nonEmpty),
-      within: z.optional(duration),
-    }),
+    z.strictObject(
+      {
+        port: z.optional(words),
+        output: z.optional(expectedWords),
+        http: z.optional(nonEmpty),
+        within: z.optional(duration),
+      },
+      "expected what shows it, such as `{ port: 8080 }` or `{ output: is open }`",
+    ),
   ),
 };
 

@@ -74,7 +74,12 @@ export const httpStepFileSchema = z.strictObject({
   query: z.optional(fields),
   headers: z.optional(headers),
   auth: z.optional(auth),
-  body: z.optional(words),
+  body: z.optional(
+    z.union(
+      [z.string(), z.number(), z.boolean()],
+      "expected text; `json` sends any value, and `form` the fields of a form",
+    ),
+  ),
   json: z.optional(z.unknown()),
   form: z.optional(fields),
   multipart: z.optional(parts),

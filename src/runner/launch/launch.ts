@@ -238,6 +238,8 @@ class Launch implements LaunchedRun {
     const step = this.#job.pipeline.steps[index];
     if (step === undefined) return;
     const { name, type, isCleanup } = step;
+    // So that the steps that are told of stand at their own index.
+    if (isCleanup) this.#leaveOut(false);
     this.#deps.onStep({ name, type, ...(isCleanup && { cleanup: isCleanup }), ...change }, index);
   }
 
@@ -248,8 +250,14 @@ class Launch implements LaunchedRun {
     for (const [index, startedAt] of this.#running) this.#emitStep(index, { status, startedAt, stoppedAt });
     this.#running.clear();
     if (end.kind === "died") return;
-    for (const index of this.#job.pipeline.steps.keys())
-      if (!this.#reached.has(index)) this.#emitStep(index, { status: "not-reached" });
+    this.#leaveOut(true);
+  }
+
+  /** Says that the steps that nothing is said of yet are not reached: those that clean up only once the run is over. */
+  #leaveOut(isOver: boolean): void {
+    for (const [index, { isCleanup }] of this.#job.pipeline.steps.entries())
+      if (!this.#reached.has(index) && (isOver || !isCleanup))
+        this.#emitStep(index, { status: "not-reached" });
   }
 
   /**

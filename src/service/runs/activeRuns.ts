@@ -159,16 +159,18 @@ export class ActiveRuns implements Runs {
     };
     const record = this.#deps.record(active.orgId, runId);
     const { agent, createdAt: startedAt, timeLimitSeconds: seconds } = run;
-    // Steps that a full disk has not taken are written with the end.
+    // Steps that a full disk has not taken are written with the next one, or with the end.
     const unwritten = new Map<number, RunStep>();
     const onStep = (step: RunStep, position: number) => {
       active.step = step.status === "running" ? step.name : undefined;
       if (step.cleanup && step.status === "running") active.limit?.cleaningUp();
       unwritten.set(position, step);
-      // They come all at once, when the run ends.
+      // They come all at once, before the first step that cleans up or the end.
       if (step.status === "not-reached") return;
-      void write((tx) => putStep(tx, runId, position, step)).then((isWritten) => {
-        if (isWritten && unwritten.get(position) === step) unwritten.delete(position);
+      const steps = new Map(unwritten);
+      void write((tx) => putSteps(tx, runId, steps)).then((isWritten) => {
+        for (const [at, written] of isWritten ? steps : [])
+          if (unwritten.get(at) === written) unwritten.delete(at);
         this.#emitRun(active.orgId, runId);
       });
     };
@@ -293,7 +295,7 @@ export class ActiveRuns implements Runs {
   ): Promise<void> {
     const endedAt = this.#deps.clock.now();
     const write = async (tx: Write) => {
-      for (const [position, step] of steps) await putStep(tx, runId, position, step);
+      await putSteps(tx, runId, steps);
       await stopRun(tx, runId, end, endedAt);
     };
     return this.#release(runId, orgId, write, end.status);
@@ -330,4 +332,8 @@ export class ActiveRuns implements Runs {
   #emitRun(orgId: string, runId: string): void {
     this.#deps.bus.emit(orgId, { kind: "run", runId });
   }
+}
+
+async function putSteps(tx: Write, runId: string, steps: ReadonlyMap<number, RunStep>): Promise<void> {
+  for (const [position, step] of steps) await putStep(tx, runId, position, step);
 }

@@ -5,7 +5,7 @@ import type { InputValues } from "../../contract/inputs.ts";
 import type { Project, ServedPipelineEntry } from "../../contract/pipelines.ts";
 import type { StartRequest } from "../../contract/run.ts";
 import { declaredInputs, requireInputs } from "../../pipeline/inputs.ts";
-import { nearestName } from "../../pipeline/mistakes/problem.ts";
+import { nearestName, type Problem } from "../../pipeline/mistakes/problem.ts";
 import type { ParsedPipeline, Pipeline } from "../../pipeline/pipeline.ts";
 import { skippedUse } from "../../pipeline/skippedUse.ts";
 import { mayInclude, parseWithParts } from "../../project/parts.ts";
@@ -87,8 +87,10 @@ export function requireStep(pipeline: Pipeline, fromStep: string | undefined): v
     });
   }
   const list = (texts: readonly unknown[]) => texts.map((text) => `\`${text}\``).join(", ");
+  const byId = steps.find(({ id }) => id === fromStep);
+  const idOf = byId === undefined ? "" : `; that is the \`id\` of \`${byId.name}\``;
   throw meant.length === 0
-    ? new PipelineError("invalid-request", `\`${name}\` has no step \`${fromStep}\`.`, {
+    ? new PipelineError("invalid-request", `\`${name}\` has no step \`${fromStep}\`${idOf}.`, {
         next: `Its steps are: ${list(steps.map((step) => step.name))}.`,
       })
     : new PipelineError("invalid-request", `\`${name}\` has several steps named \`${fromStep}\`.`, {
@@ -148,7 +150,12 @@ export class ProjectPipelines {
   async find(
     projects: readonly Project[],
     name: string,
-  ): Promise<{ readonly project: Project; readonly pipeline: Pipeline; readonly source: RanPipeline }> {
+  ): Promise<{
+    readonly project: Project;
+    readonly pipeline: Pipeline;
+    readonly source: RanPipeline;
+    readonly warnings: readonly Problem[];
+  }> {
     const files = await this.#read(projects);
     const found = files.filter((file) => file.name === name);
     const [file, other] = found;
@@ -161,9 +168,9 @@ export class ProjectPipelines {
     }
     const parsed = await withEnvFile(file.project.root, file.parsed);
     const pipeline = runnable(file.path, parsed);
-    const parts = parsed.kind === "valid" ? Object.fromEntries(parsed.parts) : {};
-    const source = { path: file.path, texts: { [file.path]: file.text ?? "", ...parts } };
-    return { project: file.project, pipeline, source };
+    const { parts, warnings } = parsed.kind === "valid" ? parsed : { parts: [], warnings: [] };
+    const texts = { [file.path]: file.text ?? "", ...Object.fromEntries(parts) };
+    return { project: file.project, pipeline, source: { path: file.path, texts }, warnings };
   }
 
   async #read(projects: readonly Project[]): Promise<FoundFile[]> {

@@ -281,6 +281,22 @@ steps:
     ]);
   });
 
+  it("tells what `pipeline validate` warns of", async () => {
+    await using tool = await toolbox();
+    await tool.write(
+      "order",
+      `
+resources: { shop: { type: http, base-url: "http://127.0.0.1:9" } }
+steps:
+  - { id: order, use: shop, post: /orders }
+  - { use: shop, get: "/orders/{{ steps.order.json.id }}" }
+`,
+    );
+    const warning = "nothing is filled in between `{{` and `}}`: write `${{ … }}`";
+    const told = await json(tool, "order");
+    assert.deepEqual([told.exitCode, told.warnings], [0, [`pipelines/order.yaml:5:32: ${warning}`]]);
+  });
+
   it("ends as a start does for what can't be started: exit code 2", async () => {
     await using tool = await toolbox();
     const shell = "resources: { shell: { type: cli } }\nsteps: [{ use: shell, run: echo hello }]\n";

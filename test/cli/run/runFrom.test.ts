@@ -88,6 +88,8 @@ describe("pipeline run --from", () => {
     const first = await tool.call(["run", "site"]);
     assert.equal(first.exitCode, 1, first.stderr);
     assert.doesNotMatch(first.stderr, /--from/);
+    const byId = await tool.call(["run", "site", "--from", "order"]);
+    assert.match(byId.stderr, /`site` has no step `order`; that is the `id` of `build it`\.$/m);
     const { exitCode, stderr } = await tool.call(["run", "site", "--from", "publish"]);
     assert.equal(exitCode, 2);
     assert.match(

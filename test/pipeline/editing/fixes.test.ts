@@ -103,6 +103,31 @@ describe("a word of another tool", () => {
       undefined,
     ],
     [
+      "  - { use: shop, get: /, until: this.status == 200 }\n",
+      "an http step has no `until`; `retry` tries the step until all that it expects holds",
+      undefined,
+    ],
+    [
+      "  - { use: shop, get: /, expect: { response-time: 2s } }\n",
+      "`expect` has no `response-time`; did you mean `time`?",
+      "  - { use: shop, get: /, expect: { time: 2s } }\n",
+    ],
+    [
+      "  - { use: shop, post: /, body: { lamp: desk } }\n",
+      "expected text; `json` sends any value, and `form` the fields of a form",
+      undefined,
+    ],
+    [
+      "  - { use: sh, run: x, background: true, ready: 8080 }\n",
+      "expected what shows it, such as `{ port: 8080 }` or `{ output: is open }`",
+      undefined,
+    ],
+    [
+      "  - { use: sh, run: x }\nalways: [{ use: sh, run: x }]\n",
+      "a pipeline has no `always`; did you mean `finally`?",
+      "  - { use: sh, run: x }\nfinally: [{ use: sh, run: x }]\n",
+    ],
+    [
       "  - { use: sh, uses: actions/checkout@v4, run: x }\n",
       "a cli step has no `uses`; a program does what an action does; other steps are put in by `include: parts/login.yaml`",
       undefined,

@@ -97,7 +97,7 @@ describe("what cleans up", function () {
     run.job.stop(minute);
     assert.deepEqual(await run.job.ended, { kind: "stopped" });
     assert.equal(text(), "asked\nserver\n");
-    assert.deepEqual(endsOf(run), ["a succeeded", "b stopped", "tidy succeeded", "c not-reached"]);
+    assert.deepEqual(endsOf(run), ["a succeeded", "b stopped", "c not-reached", "tidy succeeded"]);
     assert.deepEqual([isAlive(pidIn("server")), isAlive(pidIn("own"))], [false, false]);
   });
 

@@ -68,6 +68,19 @@ onBoth("a run that cleans up", function (store) {
     assert.equal(readFileSync(join(service.project.root, "tidied"), "utf8"), "tidied ");
   });
 
+  it("tells of each step at its own place while it cleans up", async () => {
+    await using service = await serviceOn(store);
+    const { client, run } = await inStep(service, true);
+    await client.cancel(run.runId, never);
+    await writtenPid(join(service.project.root, "tidy-pid"));
+    const tidies = async () => stepsOf(await client.run(run.runId, never)).includes("tidy running");
+    await until(tidies);
+    const now = await client.run(run.runId, never);
+    assert.deepEqual(stepsOf(now), ["long stopped", "never not-reached", "tidy running"]);
+    writeFileSync(join(service.project.root, "go"), "");
+    await ended(client, run);
+  });
+
   it("keeps its outputs when it succeeds", async () => {
     await using service = await serviceOn(store);
     const { client } = await service.member();
