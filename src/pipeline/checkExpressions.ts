@@ -166,8 +166,11 @@ class Check {
     const [braces] = /(?<!\$)\{\{\s*[\w.$][^{}\n]*\}\}/.exec(words.join("\n")) ?? [];
     if (braces === undefined) return;
     const name = braces.match(/[\w-]+/g)?.at(-1) ?? "name";
+    // runn writes `steps` too, with `res` for a reply.
+    const isOurs = new RegExp(`^\\{\\{\\s*(?:${contexts.join("|")})\\.(?!.*\\.res\\b)`).test(braces);
     const step = contexts.includes("steps") ? ", or `${{ steps.<id>… }}` for what an earlier step gave" : "";
-    const how = instead ?? `write \`\${{ inputs.${quoted(name)} }}\`${step}`;
+    const value = isOurs ? `write \`$${quoted(braces)}\`` : `write \`\${{ inputs.${quoted(name)} }}\`${step}`;
+    const how = instead ?? value;
     this.#warnings.addIn(path, text.indexOf(braces), `\`${quoted(braces)}\` isn't filled in here: ${how}`);
   }
 

@@ -229,7 +229,7 @@ steps:
       "with a frame as an action, or a list of statuses",
       "  - { use: web, goto: /, actions: [{ frame: card }], expect: { status: [200, 201] } }",
       "3:38: there is no action `frame`; an element says which one it is in: `click: { role: button, name: Pay, frame: { name: card } }`",
-      "3:72: expected a status from 100 to 599, or a kind of status such as 2xx",
+      "3:72: expected a number from 100 to 599, or a kind of status such as 2xx",
     ],
     [
       "with a script that is none, or that an expression would become a part of",

@@ -292,7 +292,7 @@ steps:
   - { use: shop, get: "/orders/{{ steps.order.json.id }}" }
 `,
     );
-    const warning = "nothing is filled in between `{{` and `}}`: write `${{ … }}`";
+    const warning = "`{{ steps.order.json.id }}` isn't filled in here: write `${{ steps.order.json.id }}`";
     const told = await json(tool, "order");
     assert.deepEqual([told.exitCode, told.warnings], [0, [`pipelines/order.yaml:5:32: ${warning}`]]);
   });

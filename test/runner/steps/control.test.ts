@@ -393,8 +393,8 @@ describe("what is done around a step", function () {
         endsOf(run).map(([name, status]) => `${name} ${status}`),
         [
           ...["part.yaml: one succeeded", "part.yaml: two failed"],
-          ...["more.yaml: one skipped", "more.yaml: one succeeded"],
           ...["part.yaml: one not-reached", "part.yaml: two not-reached"],
+          ...["more.yaml: one skipped", "more.yaml: one succeeded"],
         ],
       );
     });
@@ -415,9 +415,9 @@ describe("what is done around a step", function () {
       assert.deepEqual(end, { kind: "failed", message: `part.yaml: one: ${message}` });
       assert.deepEqual(endsOf(run), [
         ["part.yaml: one", "failed", message],
-        ["part.yaml: tidy", "skipped"],
         ["part.yaml: two", "not-reached"],
         ["last", "not-reached"],
+        ["part.yaml: tidy", "skipped"],
       ]);
     });
   });
