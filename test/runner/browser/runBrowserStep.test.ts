@@ -58,12 +58,30 @@ describe("a browser step", function () {
           response.writeHead(404, { "content-type": html }).end("<p>Not here</p>"),
         "/halfway": `<title>Halfway</title><p>There</p><img src="/never" alt="">`,
         "/never": () => {},
+        "/styled": `<style>b { text-transform: uppercase } i { text-transform: capitalize }</style>
+        <p>Menu: <b>log in</b>, <i>open&nbsp;project</i></p><button>Open&nbsp;project</button>`,
         "/pay": `<p hidden>Pay</p><button hidden>Pay now</button><button>Pay now</button><span>Pay now</span>`,
       }),
     );
     base = server.origin;
   });
   after(() => server[Symbol.asyncDispose]());
+
+  // teamcapybara/capybara 484, testing-library/react-testing-library 567, fhoeben/hsac-fitnesse-fixtures 80.
+  it("finds a text as a person reads it, whatever its case and spaces are made of, and tells it so", async () => {
+    await steps.succeed(base, {
+      goto: "/styled",
+      actions: [{ click: { role: "button", name: "Open project" } }],
+      expect: {
+        text: ["LOG IN", "Open Project"],
+        elements: [{ text: "log in" }, { text: "open project" }],
+      },
+    });
+    assert.match(
+      await steps.fail(base, { goto: "/styled", expect: { text: "Sign in", time: "1h" }, timeout: "1s" }),
+      /Menu: LOG IN, Open Project/,
+    );
+  });
 
   it("opens a page, fills, selects, checks and clicks, and finds what comes of it", async () => {
     await steps.succeed(base, { goto: "/" });

@@ -115,6 +115,23 @@ describe("an sql step on PostgreSQL", function () {
     assert.match(await steps.fails({ query: "select $1", params: [] }), /bind message supplies 0 parameters/);
   });
 
+  // brianc/node-postgres 1653 and 2495, lacion/kysely-bun-sql 33.
+  it("takes a list for a column that is an array, and says what `in ($1)` wants", async () => {
+    await using steps = stepsOn();
+    await steps.succeeds({
+      statements: [
+        "create temp table lamps (id int, tags text[])",
+        { query: "insert into lamps values (1, $1)", params: [["red", "a,b"]] },
+        { query: "select id from lamps where tags @> $1 and not tags && $2", params: [["a,b"], []] },
+      ],
+      expect: { rows: [{ id: 1 }] },
+    });
+    assert.match(
+      await steps.fails({ query: "select 1 from pg_database where oid in ($1)", params: [[1, 2]] }),
+      /any/,
+    );
+  });
+
   it("takes a list for an array where the statement wants one, and for JSON elsewhere", async () => {
     await using steps = stepsOn();
     await steps.succeeds({
