@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { type Commit, commitSchema } from "../contract/changes.ts";
-import type { Environment } from "./environment.ts";
+import { type Environment, withoutStarter } from "./environment.ts";
 
 /** How long git may take, in milliseconds: a run waits for it. */
 const patienceMilliseconds = 1_000;
@@ -12,14 +12,16 @@ export async function readCommit(
   environment: Environment,
   signal: AbortSignal,
 ): Promise<Commit | undefined> {
-  // Nothing is written to the repository, and no program that its settings name watches its files.
+  // Nothing is written to the repository, no program that its settings name watches its files, and no file that it lacks is
+  // fetched to look whether one was renamed.
   const safely = ["--no-optional-locks", "-c", "core.fsmonitor=false"];
   try {
     const { stdout } = await promisify(execFile)(
       "git",
-      [...safely, "-C", folder, "status", "--porcelain=v2", "--branch"],
+      [...safely, "-C", folder, "status", "--porcelain=v2", "--branch", "--no-renames"],
       {
-        env: environment,
+        // A hook's variables are about the repository that it is of.
+        env: withoutStarter(environment),
         signal,
         timeout: patienceMilliseconds,
         maxBuffer: 64 * 1024 * 1024,

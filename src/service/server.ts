@@ -149,8 +149,9 @@ async function serveLocked(options: ServeOptions, lock: FolderLock, opened: Open
     instance,
     ...(version === undefined ? {} : { version }),
   };
-  await publishConnection(folder, connection);
+  // First: who finds this service may ask it at once to stop, which has to last.
   await setStopped(folder, false);
+  await publishConnection(folder, connection);
   let why: string | undefined;
   const onLost = () => {
     why = "its data folder or database was moved or deleted";

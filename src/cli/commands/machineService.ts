@@ -142,10 +142,7 @@ function addServiceProcessWords(program: ToolCommand, env: Environment): void {
   for (const { name, act, summary, example } of commands) {
     service
       .add(name, { summary, examples: [example] })
-      .option(
-        "--data-dir <folder>",
-        "where the service's data is kept (else PIPELINE_DATA_DIR, else your data folder)",
-      )
+      .addOption(dataDirOption())
       .does(async (tool, { dataDir }: { readonly dataDir?: string }) => {
         const actions = await import("./service.ts");
         const named = env["PIPELINE_DATA_DIR"] ? "PIPELINE_DATA_DIR" : "default";

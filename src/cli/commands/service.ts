@@ -8,6 +8,7 @@ import { Logins } from "../../client/logins/logins.ts";
 import { environmentFetch } from "../../client/service/environmentFetch.ts";
 import { AbsentEndpoint } from "../../client/service/replyErrors.ts";
 import { errorTypes, exitCodes, PipelineError } from "../../contract/errors.ts";
+import { shellWord } from "../../contract/refusal.ts";
 import type { ServiceState } from "../../contract/service.ts";
 import { connectionFile, readConnection } from "../../machine/connectionFile.ts";
 import { serviceLogFile } from "../../machine/dataFolder.ts";
@@ -27,7 +28,8 @@ export interface DataFolder {
  * `pipeline service status`: what this machine's own service is and does. Starts none.
  * @returns the exit code: 0 if it runs, else that of a service that is out of reach.
  */
-export async function showStatus(tool: Tool, { folder }: DataFolder): Promise<number> {
+export async function showStatus(tool: Tool, place: DataFolder): Promise<number> {
+  const { folder } = place;
   const [found, bytes, written] = await Promise.all([
     findEmbedded(findDeps(tool, folder), tool.interrupted),
     sizeOf(folder),
@@ -37,7 +39,7 @@ export async function showStatus(tool: Tool, { folder }: DataFolder): Promise<nu
   if (found === undefined) {
     const facts = { running: false, stopped, dataFolder: folder, bytes };
     const what = stopped
-      ? "stopped: it starts again with `pipeline run` or `pipeline service restart`"
+      ? `stopped: ${startsAgain(place)}`
       : "not running: it starts when something needs it";
     const rows = [
       [
@@ -145,8 +147,9 @@ export async function showWhere(tool: Tool, { folder, because }: DataFolder): Pr
 }
 
 /** `pipeline service stop`: ends the runs and the service, which nobody starts again before a person asks. */
-export async function stopService(tool: Tool, { folder }: DataFolder): Promise<number> {
+export async function stopService(tool: Tool, place: DataFolder): Promise<number> {
   const { output, interrupted } = tool;
+  const { folder } = place;
   output.passing("Ending the active runs.");
   const ended = await stopEmbedded(findDeps(tool, folder), interrupted);
   await leftFolder(folder, interrupted);
@@ -155,8 +158,15 @@ export async function stopService(tool: Tool, { folder }: DataFolder): Promise<n
   const text = ended === undefined ? "It was not running." : `Stopped: process ${pid}.`;
   output.result("service stop", { stopped: true, pid, runs, waiting, dataFolder: folder }, text);
   noteEnded(tool, ended, "Turned away");
-  output.note("`pipeline run`, `pipeline service restart` or Start in a window starts it again.");
+  output.note(startsAgain(place));
   return exitCodes.done;
+}
+
+/** What starts a stopped one. Windows, and any other command, know no folder that only an option names. */
+function startsAgain({ folder, because }: DataFolder): string {
+  return because === "--data-dir"
+    ? `\`pipeline service restart --data-dir ${shellWord(folder)}\` starts it again.`
+    : "`pipeline run`, `pipeline service restart` or Start in a window starts it again.";
 }
 
 /** `pipeline service restart`: ends the runs and the service, and starts it, also where none runs. */

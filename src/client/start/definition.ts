@@ -8,8 +8,10 @@ import { PipelineError } from "../../contract/errors.ts";
 import type { RunDefinition, StartRequest } from "../../contract/run.ts";
 import { largestSnapshot } from "../../contract/service.ts";
 import { readCommit } from "../../project/commit.ts";
+import { withoutStarter } from "../../project/environment.ts";
 import { projectFiles } from "../../project/pipelineFiles.ts";
 import type { ServiceClient } from "../service/client.ts";
+import { OutOfReach } from "../service/reachFaults.ts";
 
 type SnapshotClient = Pick<ServiceClient, "hasSnapshot" | "putSnapshot" | "health">;
 
@@ -33,8 +35,7 @@ export async function withDefinition(
   }
   const snapshot = await sendSnapshot(client, root, signal);
   const parts = file.parsed.kind === "valid" ? Object.fromEntries(file.parsed.parts) : {};
-  const { commits } = await client.health(signal);
-  const commit = commits && (await readCommit(root, process.env, signal));
+  const commit = (await takesCommits(client, signal)) && (await readCommit(root, process.env, signal));
   const definition: RunDefinition = {
     path: file.path,
     text: file.text,
@@ -53,12 +54,29 @@ async function sendSnapshot(client: SnapshotClient, root: string, signal: AbortS
   return digest;
 }
 
+/** Whether a start may bring a commit. It may do without one where what is between answers for the service. */
+async function takesCommits(client: SnapshotClient, signal: AbortSignal): Promise<boolean> {
+  try {
+    return (await client.health(signal)).commits === true;
+  } catch (error) {
+    if (!(error instanceof PipelineError) || error instanceof OutOfReach) throw error;
+    return false;
+  }
+}
+
 /** What git knows of the folder: tracked files, and new ones that it doesn't ignore. Links are left out. */
 async function filesOf(root: string, signal: AbortSignal): Promise<string[]> {
   const { stdout } = await promisify(execFile)(
     "git",
     ["ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate"],
-    { cwd: root, signal, maxBuffer: 64 * 1024 * 1024, windowsHide: true },
+    // A hook's variables are about the repository that it is of.
+    {
+      cwd: root,
+      env: withoutStarter(process.env),
+      signal,
+      maxBuffer: 64 * 1024 * 1024,
+      windowsHide: true,
+    },
   ).catch((cause: unknown) => {
     signal.throwIfAborted();
     throw new PipelineError("invalid-request", `The files of ${root} can't be listed by git.`, {

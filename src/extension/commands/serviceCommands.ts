@@ -2,11 +2,13 @@ import { t } from "@vscode/l10n";
 import type { window as vscodeWindow } from "vscode";
 import { connectEmbedded } from "../../client/embedded/connectEmbedded.ts";
 import { restartEmbedded, stopEmbedded } from "../../client/embedded/endEmbedded.ts";
+import { findEmbedded } from "../../client/embedded/findEmbedded.ts";
 import type { ConnectDeps } from "../../client/embedded/serviceProcess.ts";
+import { unlessAbsent } from "../../client/service/failedRequest.ts";
 import type { Session } from "../session/session.ts";
 
 export interface MachineServiceDeps {
-  readonly session: Pick<Session, "state" | "isOwn" | "restart">;
+  readonly session: Pick<Session, "restart">;
   /** This machine's own service, whichever one the window uses. */
   readonly ownService: () => ConnectDeps;
   readonly window: Pick<typeof vscodeWindow, "showWarningMessage">;
@@ -38,10 +40,15 @@ export async function restartService(deps: MachineServiceDeps): Promise<void> {
   session.restart();
 }
 
-/** Asks the person where the window knows of active runs there. */
-async function mayEndRuns(button: string, { session, window }: MachineServiceDeps): Promise<boolean> {
-  const { value } = session.state;
-  const active = value.kind === "live" && session.isOwn ? (value.activeRuns ?? []).length : 0;
+/** Asks the person where runs are active there, of whichever org. */
+async function mayEndRuns(
+  button: string,
+  { ownService, window, signal }: MachineServiceDeps,
+): Promise<boolean> {
+  const client = (await findEmbedded(ownService(), signal))?.client;
+  // One that is too old to say is too old to be asked to stop.
+  const state = client && (await unlessAbsent(client, client.serviceState(signal), undefined, signal));
+  const active = state?.runs.length ?? 0;
   if (active === 0) return true;
   const question =
     active === 1

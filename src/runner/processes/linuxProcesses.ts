@@ -54,8 +54,11 @@ export class LinuxProcesses implements ProcessTable {
 
   async mark(runId: string): Promise<void> {
     const words = ["--pid", String(process.pid), `--locks=${locksOf(runId)}:`];
-    // Ignored: the program isn't there, or may not set it.
-    await once(spawn("prlimit", words, { stdio: "ignore", timeout: 1000 }), "close").catch(() => {});
+    try {
+      await once(spawn("prlimit", words, { stdio: "ignore", timeout: 1000 }), "close");
+    } catch {
+      // Ignored: the program isn't there, or may not set it. Thrown at once where the PATH names a file.
+    }
   }
 
   scan(run: RunTraces): void {

@@ -135,8 +135,13 @@ describe("pipeline service", function () {
     await using other = await TemporaryFolder.make();
     const serving = tool.spawn(["serve", "--data-dir", other.path]);
     await written(serving.stdout, /Serving at/);
-    const { exitCode, stdout } = await tool.call(["service", "stop", "--data-dir", other.path]);
+    const { exitCode, stdout, stderr } = await tool.call(["service", "stop", "--data-dir", other.path]);
     assert.deepEqual([exitCode, stdout], [0, `Stopped: process ${serving.pid}.`]);
     assert.equal((await serving).exitCode, 0);
+    // No window, and no other command, knows that folder.
+    const hint = `\`pipeline service restart --data-dir ${other.path}\` starts it again.`;
+    assert.equal(stderr, hint);
+    const status = await tool.call(["service", "status", "--data-dir", other.path]);
+    assert(status.stdout.startsWith(`service\tstopped: ${hint}\n`), status.stdout);
   });
 });

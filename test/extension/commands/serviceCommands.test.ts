@@ -7,31 +7,22 @@ import {
   startService,
   stopService,
 } from "../../../src/extension/commands/serviceCommands.ts";
-import type { SessionState } from "../../../src/extension/session/sessionState.ts";
-import { ObservableValue } from "../../../src/extension/window/observable.ts";
 import { readConnection } from "../../../src/machine/connectionFile.ts";
 import { isStopped, setStopped } from "../../../src/machine/stoppedFile.ts";
 import { StandIn } from "../../client/embedded/standIn.ts";
-import { startedService } from "../../service/startedService.ts";
-import { live, run } from "../status/facts.ts";
+import { programPipeline, started, startedService, untilCancelled } from "../../service/startedService.ts";
+
+const never = new AbortController().signal;
 
 /** A window; `restarts` counts how often its session has connected anew. */
 function windowWith(
   standIn: StandIn,
-  {
-    folder = standIn.folder,
-    state = live(1),
-    answer,
-  }: Partial<Record<"folder" | "answer", string>> & {
-    readonly state?: SessionState;
-  } = {},
+  { folder = standIn.folder, answer }: Partial<Record<"folder" | "answer", string>> = {},
 ) {
   const shown: unknown[][] = [];
   const counted = { restarts: 0 };
   const deps: MachineServiceDeps = {
     session: {
-      state: new ObservableValue<SessionState>(state),
-      isOwn: true,
       restart: () => {
         counted.restarts += 1;
       },
@@ -43,7 +34,7 @@ function windowWith(
         return answer;
       }) as typeof vscodeWindow.showWarningMessage,
     },
-    signal: new AbortController().signal,
+    signal: never,
   };
   return { deps, shown, counted };
 }
@@ -58,10 +49,14 @@ describe("the commands on this machine's service", () => {
     assert.deepEqual([isStopped(service.data), counted.restarts, shown], [true, 1, []]);
   });
 
-  it("ask before an active run is cancelled, and do nothing on another answer", async () => {
+  it("ask before an active run of any org is cancelled, and do nothing on another answer", async () => {
     await using service = await startedService();
     await using standIn = await StandIn.make();
-    const { deps, shown, counted } = windowWith(standIn, { folder: service.data, state: live(1, [run]) });
+    const client = service.client((await service.key("member", "other")).secret);
+    await client.putProject(service.project.name, service.project.root, never);
+    await service.write("long", programPipeline(untilCancelled, "1h"));
+    await started(client, "long");
+    const { deps, shown, counted } = windowWith(standIn, { folder: service.data });
     await stopService(deps);
     await restartService(deps);
     const question = "An active run of this machine's service will be cancelled.";
@@ -73,7 +68,7 @@ describe("the commands on this machine's service", () => {
     assert.equal(isStopped(service.data), false);
     assert((await readConnection(service.data)) !== undefined);
 
-    const willing = windowWith(standIn, { folder: service.data, state: live(1, [run]), answer: "Stop" });
+    const willing = windowWith(standIn, { folder: service.data, answer: "Stop" });
     await stopService(willing.deps);
     assert.equal(isStopped(service.data), true);
   });
@@ -82,7 +77,7 @@ describe("the commands on this machine's service", () => {
     await using standIn = await StandIn.make();
     await mkdir(standIn.folder, { recursive: true });
     await setStopped(standIn.folder, true);
-    const { deps, counted } = windowWith(standIn, { state: { kind: "stopped" } });
+    const { deps, counted } = windowWith(standIn);
     await startService(deps);
     assert.equal((await readConnection(standIn.folder))?.pid, standIn.pids[0]);
     assert.equal(counted.restarts, 1);

@@ -83,6 +83,16 @@ describe("the processes of a run on Linux", () => {
     assert.deepEqual(await proc.processes.processesOf(run), [300]);
   });
 
+  it("go without that limit where the PATH has no program that sets it, and names a file", async () => {
+    const { PATH = "" } = process.env;
+    process.env["PATH"] = process.execPath;
+    try {
+      await new LinuxProcesses("/proc").mark("run_a");
+    } finally {
+      process.env["PATH"] = PATH;
+    }
+  });
+
   it("are found after they cut every tie when a glance has seen them before", async () => {
     const { proc, run } = await step();
     await proc.has(200);

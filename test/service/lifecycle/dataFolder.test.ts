@@ -43,6 +43,14 @@ function portOf(url: string): number {
 describe("a service's data folder", function () {
   this.timeout(60_000);
 
+  it("no longer says that it was stopped once the service can be found, and so stopped anew", async () => {
+    await using folder = await TemporaryFolder.make();
+    // What can't be removed, as a file can.
+    await mkdir(join(folder.path, "service.stopped"));
+    await assert.rejects(serving(folder.path), /service\.stopped/);
+    assert.equal(await readConnection(folder.path), undefined);
+  });
+
   itOn("posix", "when it is moved or deleted ends the service, which says so", async () => {
     for (const lose of [
       // The service may just be writing a file there.
