@@ -9,7 +9,7 @@ import { ranText } from "../../text/changes.ts";
 import { requestedPipeline } from "../http/ranPipelineRoutes.ts";
 import { refuseRemoved } from "../http/requestedRun.ts";
 import { readOrg } from "../store/orgs.ts";
-import { readChanges, readPipeline } from "../store/ranPipelines.ts";
+import { keepsPipeline, readChanges } from "../store/ranPipelines.ts";
 import { filesRemovedAt } from "../store/runFiles.ts";
 import { listRuns, type PagePosition, pipelineNames, readDayUse, readRunPage } from "../store/runs.ts";
 import { layout, type PageParts } from "./layout.ts";
@@ -130,7 +130,7 @@ function textRoutes(routes: Hono<PageEnv>, deps: PageDeps): void {
 
 /** Whether a run's pipeline file is kept, and of a run that ended without success what changed since the last success. */
 async function whatRan(db: PageDeps["db"], orgId: string, run: ServedRun) {
-  const hasPipeline = (await readPipeline(db, run.runId)) !== undefined;
+  const hasPipeline = await keepsPipeline(db, run.runId);
   const isAsked = !isActive(run) && run.status !== "succeeded";
   return { hasPipeline, changes: isAsked ? await readChanges(db, orgId, run) : undefined };
 }

@@ -27,6 +27,12 @@ export async function readPipeline(db: Database, runId: string): Promise<RanPipe
   return row?.source == null ? undefined : JSON.parse(row.source);
 }
 
+/** Whether a run's pipeline file is kept, without reading it: it may have 1 MiB. */
+export async function keepsPipeline(db: Database, runId: string): Promise<boolean> {
+  const kept = db.selectFrom("runs").select("id").where("id", "=", runId).where("source", "is not", null);
+  return (await kept.executeTakeFirst()) !== undefined;
+}
+
 /** What changed since the last run of the same pipeline before this one that succeeded. */
 export async function readChanges(
   db: Database,
