@@ -90,7 +90,9 @@ export function describeStatementError(
   if (code?.startsWith("57P")) return `${server.host} ended the connection: ${message}`;
   if (code === "42601" && part("routine") === "exec_parse_message") return severalStatements;
   const detail = part("detail");
-  const hint = part("hint");
+  // A list where the statement wants no array was sent as JSON.
+  const isList = code === "22P02" && /"\[.*\]"$/s.test(message);
+  const hint = part("hint") ?? (isList ? "`= any($1)` takes a list, `in ($1)` one value" : undefined);
   const place = placeIn(text, Number(part("position")));
   const where = place && ` (${place} of the ${done === undefined ? "statement" : "file"})`;
   return [
