@@ -5,7 +5,13 @@ import { inBrowser } from "../../page/inBrowser.ts";
 import { putLog } from "../../page/putLog.ts";
 import { putRuns } from "../../page/putRuns.ts";
 import type { Screen } from "../../page/screen.ts";
-import { programPipeline, started, startedService, untilCancelled } from "../../service/startedService.ts";
+import {
+  ended,
+  programPipeline,
+  started,
+  startedService,
+  untilCancelled,
+} from "../../service/startedService.ts";
 
 const never = new AbortController().signal;
 
@@ -27,7 +33,13 @@ describe("the look of the page", function () {
   async function activeRun() {
     const { client } = staged;
     const { runId } = await started(client, "checkout", 60);
-    return { runId, [Symbol.asyncDispose]: async () => void (await client.cancel(runId, never)) };
+    return {
+      runId,
+      async [Symbol.asyncDispose]() {
+        await client.cancel(runId, never);
+        await ended(client, { runId });
+      },
+    };
   }
 
   for (const { scheme, script } of [
