@@ -77,11 +77,11 @@ for (const { name, ok, count, seconds } of outcomes) {
 }
 process.exitCode = outcomes.every(({ ok }) => ok) ? 0 : 1;
 
-/** Several files at once, somewhat more than there are cores, since some only wait; those with a window first, which take longest. */
+/** Twice as many files at once as there are cores, since many wait; those with a window first, which take longest. */
 function mochaWords(wanted: readonly string[]): [string, ...string[]] {
   const hasWindow = (file: string) => /\/editor\/[^/]*$|\/waitRealTime/.test(file);
   const ordered = [...wanted.filter(hasWindow), ...wanted.filter((file) => !hasWindow(file))];
-  return ["mocha", "--parallel", "--jobs", String(Math.round(1.5 * availableParallelism())), ...ordered];
+  return ["mocha", "--parallel", "--jobs", String(2 * availableParallelism()), ...ordered];
 }
 
 /** @param env that of tests; without it, nothing of the program's output shows until its end. */

@@ -65,7 +65,16 @@ export class TreeView {
 
   /** Unfolds or folds what is below the row. */
   async fold(text: string | RegExp): Promise<void> {
-    await (await this.waitForRow(text)).locator(".monaco-tl-twistie").click();
+    const isFolded = async () =>
+      (await (await this.waitForRow(text)).getAttribute("aria-expanded")) !== "true";
+    const before = await isFolded();
+    const deadline = Date.now() + patienceMilliseconds;
+    // The editor drops a click on a row that it is just drawing anew.
+    do {
+      await (await this.waitForRow(text)).locator(".monaco-tl-twistie").click();
+      for (let look = 0; look < 10 && (await isFolded()) === before; look++)
+        await this.#page.waitForTimeout(100);
+    } while ((await isFolded()) === before && Date.now() < deadline);
   }
 
   /** Chooses an entry of the row's context menu. */
