@@ -33,8 +33,8 @@ export function composeStatus({
   signal,
   own,
 }: StatusParts): QuotaStatus {
-  // The last on the left, so that its growing text moves no other.
-  const item = own(vscode.window.createStatusBarItem("quota", vscode.StatusBarAlignment.Left, -10_000));
+  // Behind what others show, so that its growing text moves none of it, and before messages that come and go.
+  const item = own(vscode.window.createStatusBarItem("quota", vscode.StatusBarAlignment.Left, 1));
   item.name = "Pipeline Runs: today's runs";
   own(new RunsBadge(views.runs, session.state));
   return own(
