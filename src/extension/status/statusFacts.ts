@@ -103,7 +103,8 @@ function presentNow({
       const isBusy = state.activeRuns !== undefined && state.activeRuns.length > 0;
       const level = quotaLevel(state.org);
       return {
-        icon: wait !== undefined ? "watch" : isBusy ? "sync~spin" : undefined,
+        // Some themes have no colour for a level.
+        icon: wait !== undefined ? "watch" : isBusy ? "sync~spin" : levelIcons[level],
         text: [
           quotaText(state.org),
           ...(isOld(reading, now) ? [t("as of {0}", timeOfDay(reading.at))] : []),
@@ -116,6 +117,8 @@ function presentNow({
       return state satisfies never;
   }
 }
+
+const levelIcons = { plenty: undefined, low: "warning", "used-up": "error" } as const;
 
 function waitText({ place, secondsLeft }: Wait): string {
   return place === undefined

@@ -82,6 +82,10 @@ describe("the status-bar item", () => {
     assert.equal(shownFor(live(40))?.background, "warning");
     assert.equal(shownFor(live(49))?.background, "warning");
     assert.equal(shownFor(live(50))?.background, "error");
+    assert.deepEqual(
+      [39, 40, 50].map((used) => shownFor(live(used))?.icon),
+      [undefined, "warning", "error"],
+    );
   });
 
   it("shows no number when none is known, or only another day's", () => {
