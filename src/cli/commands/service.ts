@@ -3,10 +3,10 @@ import module from "node:module";
 import { dirname, join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { type Ended, restartEmbedded, stopEmbedded } from "../../client/embedded/endEmbedded.ts";
-import { type Embedded, findEmbedded } from "../../client/embedded/findEmbedded.ts";
+import { findEmbedded } from "../../client/embedded/findEmbedded.ts";
 import { Logins } from "../../client/logins/logins.ts";
 import { environmentFetch } from "../../client/service/environmentFetch.ts";
-import { AbsentEndpoint } from "../../client/service/replyErrors.ts";
+import { unlessAbsent } from "../../client/service/failedRequest.ts";
 import { errorTypes, exitCodes, PipelineError } from "../../contract/errors.ts";
 import { shellWord } from "../../contract/refusal.ts";
 import type { ServiceState } from "../../contract/service.ts";
@@ -52,7 +52,9 @@ export async function showStatus(tool: Tool, place: DataFolder): Promise<number>
     return errorTypes["out-of-reach"].exitCode;
   }
   const { url, pid, version } = found.connection;
-  const state = await stateOf(found, tool.interrupted);
+  const asked = found.client.serviceState(tool.interrupted);
+  // An older service doesn't say.
+  const state = await unlessAbsent(found.client, asked, undefined, tool.interrupted);
   const rows = [
     ["service", "running"],
     ["address", url],
@@ -64,16 +66,6 @@ export async function showStatus(tool: Tool, place: DataFolder): Promise<number>
   const facts = { running: true, stopped: false, url, pid, version, ...state, dataFolder: folder, bytes };
   tool.output.result("service status", facts, rowsFor(tool.output.out, rows));
   return exitCodes.done;
-}
-
-/** Undefined for an older service, which doesn't say. */
-async function stateOf({ client }: Embedded, signal: AbortSignal): Promise<ServiceState | undefined> {
-  try {
-    return await client.serviceState(signal);
-  } catch (error) {
-    if (error instanceof AbsentEndpoint) return undefined;
-    throw error;
-  }
 }
 
 function stateRows({ startedAt, runs, waiting }: ServiceState, now: number): string[][] {
