@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { anySignal } from "../../src/machine/anySignal.ts";
 import { Problem } from "../problem.ts";
 import { Program } from "../process/program.ts";
 import type { EditorHost } from "./installHost.ts";
@@ -86,7 +87,7 @@ export class EditorServer implements AsyncDisposable {
 async function listeningPort(program: Program, signal: AbortSignal): Promise<number> {
   const patience = AbortSignal.timeout(millisecondsToListen);
   const listening = await program
-    .outputMatching(/Extension host agent listening on (\d+)/, AbortSignal.any([signal, patience]))
+    .outputMatching(/Extension host agent listening on (\d+)/, anySignal([signal, patience]))
     .catch((error: unknown) => {
       if (signal.aborted || !patience.aborted) throw error;
       return undefined;

@@ -1,6 +1,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { aborted } from "node:util";
+import { anySignal } from "../../src/machine/anySignal.ts";
 import { Problem } from "../problem.ts";
 import { FileLock } from "../process/fileLock.ts";
 import { projectRoot } from "../projectRoot.ts";
@@ -61,7 +62,7 @@ async function installAndBuild(
   signal: AbortSignal,
 ): Promise<EditorHost> {
   const failure = new AbortController();
-  const either = AbortSignal.any([signal, failure.signal]);
+  const either = anySignal([signal, failure.signal]);
   const installing = installHost(say, either);
   const both = [installing, build(either)];
   for (const one of both) one.catch((error: unknown) => failure.abort(error));

@@ -9,6 +9,7 @@ import { quotaLevel, quotaText } from "../../contract/limits.ts";
 import type { Org } from "../../contract/org.ts";
 import type { Run } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
+import { anySignal } from "../../machine/anySignal.ts";
 import { type DayUse, paceText, usedUpAt, useText } from "../../text/dayUse.ts";
 import { english, resetText } from "../../text/refusalText.ts";
 import { duration, elapsed } from "../../text/time.ts";
@@ -84,7 +85,7 @@ export async function numbersOf(client: ServiceClient, signal: AbortSignal): Pro
   const over = new AbortController();
   const [orgAndTime, runsInWork] = await Promise.all([
     client.orgAndTime(signal),
-    runsOf(client, AbortSignal.any([signal, over.signal])),
+    runsOf(client, anySignal([signal, over.signal])),
   ]).finally(() => over.abort());
   return { ...orgAndTime, runsInWork };
 }

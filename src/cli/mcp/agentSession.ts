@@ -3,6 +3,7 @@ import { findAgain, mayHaveRestarted } from "../../client/service/failedRequest.
 import { secondsToLimit } from "../../client/start/slotHolders.ts";
 import { nextReset } from "../../contract/day.ts";
 import type { Run } from "../../contract/run.ts";
+import { anySignal } from "../../machine/anySignal.ts";
 import { type Clock, systemClock } from "../../machine/clock.ts";
 import { type Numbers, numbersOf } from "../commands/org.ts";
 import { registerLocalProject } from "../run/runPipelines.ts";
@@ -35,7 +36,7 @@ export class AgentSession {
 
   constructor(tool: Tool, options: McpOptions, clock: Clock = systemClock) {
     this.#tool = tool;
-    this.ended = AbortSignal.any([tool.interrupted, tool.unread]);
+    this.ended = anySignal([tool.interrupted, tool.unread]);
     this.options = options;
     const limits = options.isReadOnly ? { ...options, maxRuns: 0 } : options;
     this.clock = clock;

@@ -4,6 +4,7 @@ import { Deadline, DeadlinePassed } from "../../client/service/deadline.ts";
 import { describeError, PipelineError } from "../../contract/errors.ts";
 import { agentName } from "../../contract/run.ts";
 import type { Parsed } from "../../contract/wire.ts";
+import { anySignal } from "../../machine/anySignal.ts";
 import type { Tool } from "../tool.ts";
 import type { AgentSession } from "./agentSession.ts";
 import { argumentsSchema, type QuotaPart, resultSchema, type ToolOutcome, toolResult } from "./results.ts";
@@ -115,7 +116,7 @@ async function within<T>(
   { session, context, agent }: Caller,
   act: (call: Call) => Promise<T>,
 ): Promise<T> {
-  using deadline = new Deadline(session.clock, AbortSignal.any([context.mcpReq.signal, session.ended]));
+  using deadline = new Deadline(session.clock, anySignal([context.mcpReq.signal, session.ended]));
   deadline.arm(seconds);
   const { signal } = deadline;
   const progress: Call["progress"] = (done, total, message) => sendProgress(context, done, total, message);

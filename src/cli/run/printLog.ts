@@ -4,6 +4,7 @@ import type { ServiceClient } from "../../client/service/client.ts";
 import { DeadlinePassed } from "../../client/service/deadline.ts";
 import { runCommand } from "../../contract/refusal.ts";
 import { nameOf, type Run } from "../../contract/run.ts";
+import { anySignal } from "../../machine/anySignal.ts";
 import { failureOf } from "../output/output.ts";
 import type { RunTerminal } from "../tool.ts";
 
@@ -48,7 +49,7 @@ export async function printLog(
       else output.aside(`${whose}${text}`);
     }
   };
-  const ends = stream === "output" ? AbortSignal.any([signal, tool.unread]) : signal;
+  const ends = stream === "output" ? anySignal([signal, tool.unread]) : signal;
   const onGap = (first: number, last: number): void =>
     output.warn(`${nameOf(run)}: the service left out the log's entries ${first} to ${last}.`);
   const reconnect = async (signal: AbortSignal): Promise<ServiceClient> => {

@@ -5,6 +5,7 @@ import { exitCodes, PipelineError } from "../../contract/errors.ts";
 import type { LogEntry } from "../../contract/log.ts";
 import type { Run } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
+import { anySignal } from "../../machine/anySignal.ts";
 import { readTextExpectation } from "../../pipeline/file/values.ts";
 import { PatternFault, searchFor } from "../../runner/output/textSearch.ts";
 import { statusText } from "../terminal/marks.ts";
@@ -53,7 +54,7 @@ export async function printRunLog(
 ): Promise<number> {
   checkOptions(tool, named, options);
   const grep = options.grep === undefined ? undefined : searchOf(options.grep);
-  const ends = AbortSignal.any([tool.interrupted, tool.unread]);
+  const ends = anySignal([tool.interrupted, tool.unread]);
   try {
     if (options.pipeline === undefined) return await print(tool, named, options, grep, ends);
     return await searchLogs(tool, options.pipeline, options, grep, ends);

@@ -1,6 +1,7 @@
 import { watchRuns as followRuns, type WatchRunsDeps } from "../../client/follow/watchRuns.ts";
 import { exitCodes, PipelineError } from "../../contract/errors.ts";
 import type { Run } from "../../contract/run.ts";
+import { anySignal } from "../../machine/anySignal.ts";
 import type { Clock } from "../../machine/clock.ts";
 import type { Output } from "../output/output.ts";
 import type { Tool } from "../tool.ts";
@@ -20,7 +21,7 @@ export async function watchRuns(tool: Tool, asked: AskedRuns): Promise<number> {
   const wanted = await withMe(client, asked, interrupted);
   // Ends the other of the two promises, whose timer would keep the process alive and go on drawing.
   const over = new AbortController();
-  const ends = AbortSignal.any([interrupted, unread, over.signal]);
+  const ends = anySignal([interrupted, unread, over.signal]);
   const isDrawn = output.out.isTerminal && output.err.isLive && !output.json;
   const display = isDrawn ? new DrawnRuns(output, client.clock) : new PrintedRuns(output);
   try {

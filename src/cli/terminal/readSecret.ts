@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { type Readable, Writable } from "node:stream";
 import { PipelineError } from "../../contract/errors.ts";
+import { anySignal } from "../../machine/anySignal.ts";
 import { Interrupted } from "./interrupts.ts";
 import type { Stream } from "./terminal.ts";
 
@@ -56,7 +57,7 @@ async function readTyped(
   const echo = new Writable({ write: (_chunk, _encoding, done) => done() });
   const keys = createInterface({ input, output: echo, terminal: true, historySize: 0 });
   const over = new AbortController();
-  const next = (event: string) => once(keys, event, { signal: AbortSignal.any([signal, over.signal]) });
+  const next = (event: string) => once(keys, event, { signal: anySignal([signal, over.signal]) });
   try {
     prompt.write(question);
     const [typed = ""] = await Promise.race([

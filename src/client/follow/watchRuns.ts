@@ -1,6 +1,7 @@
 import { PipelineError } from "../../contract/errors.ts";
 import type { Run } from "../../contract/run.ts";
 import type { ServiceEvent } from "../../contract/service.ts";
+import { anySignal } from "../../machine/anySignal.ts";
 import type { ServiceClient } from "../service/client.ts";
 import { mayComeBack } from "../service/failedRequest.ts";
 import { AbsentEndpoint } from "../service/replyErrors.ts";
@@ -84,7 +85,7 @@ class LiveList {
     const onOpened = (): void => {
       this.read(client, ends).then(onGood, (error: unknown) => unread.abort(error));
     };
-    const ends = AbortSignal.any([signal, unread.signal]);
+    const ends = anySignal([signal, unread.signal]);
     try {
       return await watchEvents(client, onOpened, (event) => this.#hear(event), ends);
     } catch (error) {

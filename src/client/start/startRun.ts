@@ -2,6 +2,7 @@ import { PipelineError } from "../../contract/errors.ts";
 import { waitSeconds } from "../../contract/limits.ts";
 import type { Refusal } from "../../contract/refusal.ts";
 import type { Run, StartRequest } from "../../contract/run.ts";
+import { anySignal } from "../../machine/anySignal.ts";
 import type { QueuePlace } from "../../text/queueText.ts";
 import type { ServiceClient, StartAttempt } from "../service/client.ts";
 import { mayHaveRestarted, type Reconnect } from "../service/failedRequest.ts";
@@ -78,7 +79,7 @@ export async function startRun(
 ): Promise<StartOutcome> {
   const attempts = new StartAttempts(request, deps);
   const listenerFailed = new AbortController();
-  const ends = AbortSignal.any([signal, listenerFailed.signal]);
+  const ends = anySignal([signal, listenerFailed.signal]);
   let outcome: StartOutcome;
   try {
     outcome = await askAndWait(attempts, deps, listenerFailed, ends);

@@ -7,6 +7,7 @@ import { PipelineError } from "../../contract/errors.ts";
 import { inputsAgain } from "../../contract/inputs.ts";
 import { actorText, nameOf, type Run } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
+import { anySignal } from "../../machine/anySignal.ts";
 import type { Clock } from "../../machine/clock.ts";
 
 import { duration, elapsed } from "../../text/time.ts";
@@ -52,7 +53,7 @@ export async function pickRun(
     pick.onDidHide(() => resolve(undefined));
   });
   pick.show();
-  if (runs.some(isActive)) void eachSecond(clock, list, AbortSignal.any([signal, over.signal]));
+  if (runs.some(isActive)) void eachSecond(clock, list, anySignal([signal, over.signal]));
   try {
     return await choice;
   } finally {

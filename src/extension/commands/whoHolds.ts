@@ -5,6 +5,7 @@ import type { ServiceClient } from "../../client/service/client.ts";
 import { AbsentEndpoint } from "../../client/service/replyErrors.ts";
 import { secondsToLimit } from "../../client/start/slotHolders.ts";
 import { actorText, nameOf, type Run } from "../../contract/run.ts";
+import { anySignal } from "../../machine/anySignal.ts";
 import { repeat } from "../../machine/bell.ts";
 import type { Clock } from "../../machine/clock.ts";
 import { duration, timeOfDay } from "../../text/time.ts";
@@ -91,7 +92,7 @@ async function hasEnded(client: ServiceClient, run: Run, deps: WhoHoldsDeps): Pr
       },
       (_, token) => {
         token.onCancellationRequested(() => stopped.abort());
-        return followRun(client, run, () => {}, AbortSignal.any([deps.signal, stopped.signal]));
+        return followRun(client, run, () => {}, anySignal([deps.signal, stopped.signal]));
       },
     );
     return true;

@@ -8,6 +8,7 @@ import type { fromFailedStep } from "../../contract/fromStep.ts";
 import type { LogEntry } from "../../contract/log.ts";
 import type { Run } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
+import { anySignal } from "../../machine/anySignal.ts";
 import type { Clock } from "../../machine/clock.ts";
 import { LogSnapshot, LogText } from "./logText.ts";
 import { toOneLine } from "./ownLines.ts";
@@ -256,7 +257,7 @@ export class FollowedLog implements Disposable {
 
   /** @param milliseconds left out: until `retryNow`. */
   async #pause(milliseconds: number | undefined, signal: AbortSignal): Promise<void> {
-    const either = AbortSignal.any([signal, this.#retrySignal.signal]);
+    const either = anySignal([signal, this.#retrySignal.signal]);
     const over = milliseconds === undefined ? aborted(either) : this.#deps.clock.sleep(milliseconds, either);
     await over.catch(() => undefined);
   }

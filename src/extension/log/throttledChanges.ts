@@ -1,3 +1,4 @@
+import { anySignal } from "../../machine/anySignal.ts";
 import type { Clock } from "../../machine/clock.ts";
 
 /** In milliseconds: the least time between two changes. */
@@ -55,7 +56,7 @@ export class ThrottledChanges {
     this.#whenRead = Promise.withResolvers<void>();
     this.notify();
     const waited = new AbortController();
-    const patience = this.#clock.sleep(longestRead, AbortSignal.any([this.#signal, waited.signal]));
+    const patience = this.#clock.sleep(longestRead, anySignal([this.#signal, waited.signal]));
     await Promise.race([this.#whenRead.promise, patience.catch(() => undefined)]);
     waited.abort();
   }

@@ -7,6 +7,7 @@ import type { Org } from "../../contract/org.ts";
 import type { Run } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
 import type { ServiceEvent } from "../../contract/service.ts";
+import { anySignal } from "../../machine/anySignal.ts";
 import type { Clock } from "../../machine/clock.ts";
 import type { Emitter, ObservableValue } from "../window/observable.ts";
 import { isOfAnotherDay, type OrgReading, resetOf, type SessionState } from "./sessionState.ts";
@@ -85,7 +86,7 @@ export class ServiceConnection {
   async watch(signal: AbortSignal): Promise<"ended" | "woken"> {
     const { clock, log } = this.#deps;
     const watch = new AbortController();
-    const ended = AbortSignal.any([signal, watch.signal]);
+    const ended = anySignal([signal, watch.signal]);
     const breakOff = (error: unknown): void => watch.abort(error);
     let openedAt: number | undefined;
     let time: Promise<void> | undefined;
@@ -248,7 +249,7 @@ export async function pauseFor(
   const following = isFocused.subscribe((isFocusedNow) => {
     if (isFocusedNow) back.abort();
   });
-  await clock.sleep(milliseconds, AbortSignal.any([signal, back.signal])).catch(() => undefined);
+  await clock.sleep(milliseconds, anySignal([signal, back.signal])).catch(() => undefined);
   following.dispose();
   return back.signal.aborted;
 }

@@ -6,6 +6,7 @@ import type { ServiceClient } from "../../client/service/client.ts";
 import { AbsentEndpoint, LostStart } from "../../client/service/replyErrors.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import type { Hint, RefusedStart } from "../../contract/refusal.ts";
+import { anySignal } from "../../machine/anySignal.ts";
 import { systemClock } from "../../machine/clock.ts";
 import type { Session } from "../session/session.ts";
 import { ProgressLocation } from "../window/editorEnums.ts";
@@ -50,7 +51,7 @@ export async function startByOwnTool(
         return runOwnTool(
           { ...tool, onProgress: (message) => progress.report({ message }) },
           pipeline,
-          AbortSignal.any([deps.signal, stop.signal]),
+          anySignal([deps.signal, stop.signal]),
         );
       },
     );

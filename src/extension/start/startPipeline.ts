@@ -7,6 +7,7 @@ import { startRun } from "../../client/start/startRun.ts";
 import { describeError, PipelineError } from "../../contract/errors.ts";
 import { type Hint, type RefusedStart, startOptions } from "../../contract/refusal.ts";
 import { nameOf, type Run } from "../../contract/run.ts";
+import { anySignal } from "../../machine/anySignal.ts";
 import type { RunAnnouncer } from "../announce/runAnnouncer.ts";
 import type { Target } from "../keys/target.ts";
 import type { Session } from "../session/session.ts";
@@ -154,7 +155,7 @@ async function attemptStart(
           warnOfDoubt(chosen, deps);
         },
       },
-      AbortSignal.any([deps.signal, notice.signal]),
+      anySignal([deps.signal, notice.signal]),
     );
     const outcome = await deps.shutdown.join(starting);
     // Where no event tells of the new count, it is asked for; a failing question shows in the status bar by itself.

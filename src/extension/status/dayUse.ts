@@ -1,5 +1,6 @@
 import type { Disposable } from "vscode";
 import { readDayUse } from "../../client/follow/dayUse.ts";
+import { anySignal } from "../../machine/anySignal.ts";
 import type { DayUse } from "../../text/dayUse.ts";
 import type { Session } from "../session/session.ts";
 import { serviceNow } from "../session/sessionState.ts";
@@ -46,7 +47,7 @@ export class DayUseReader implements Disposable {
     this.#reading.abort();
     const newer = new AbortController();
     this.#reading = newer;
-    const ends = AbortSignal.any([signal, newer.signal]);
+    const ends = anySignal([signal, newer.signal]);
     const now = serviceNow(reading, currentClient.clock.now());
     const use = await readDayUse(currentClient, state.org, now, ends).catch(() => undefined);
     if (!ends.aborted) this.use.set(use);

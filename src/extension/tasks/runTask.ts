@@ -9,6 +9,7 @@ import { exitCodes, PipelineError } from "../../contract/errors.ts";
 import { refusalReport, startOptions } from "../../contract/refusal.ts";
 import type { Run } from "../../contract/run.ts";
 import { failedStep } from "../../contract/runStatus.ts";
+import { anySignal } from "../../machine/anySignal.ts";
 import { systemClock } from "../../machine/clock.ts";
 import { findStep } from "../../pipeline/editing/outline.ts";
 import { formatProblem } from "../../pipeline/mistakes/problem.ts";
@@ -82,7 +83,7 @@ async function run(
   const { session, announcer, waits } = deps;
   const asked = readStart(definition);
   const stop = new AbortController();
-  const interrupted = AbortSignal.any([io.interrupted, stop.signal]);
+  const interrupted = anySignal([io.interrupted, stop.signal]);
   const client = await session.connect(interrupted, "asked");
   const found = await projectOfTask(asked, folder, deps.folders());
   const known = found && (await deps.projectNames.register(client, found));

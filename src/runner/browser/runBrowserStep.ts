@@ -2,6 +2,7 @@ import { readFile, stat } from "node:fs/promises";
 import { setTimeout as pause } from "node:timers/promises";
 import type { CDPSession, Page } from "playwright-core";
 import { describeError } from "../../contract/errors.ts";
+import { anySignal } from "../../machine/anySignal.ts";
 import { joinAddress } from "../../pipeline/file/address.ts";
 import type { BrowserStep } from "../../pipeline/types/browserStep.ts";
 import type { Mask } from "../mask/mask.ts";
@@ -40,7 +41,7 @@ export async function runBrowserStep(step: BrowserStep, stepContext: StepContext
   // Begins after the browser's start, which doesn't count towards the step's timeout.
   const deadline = new StepDeadline(
     step.timeoutMilliseconds,
-    AbortSignal.any([stepContext.signal, browser.broken]),
+    anySignal([stepContext.signal, browser.broken]),
     async () => browser.page && tellBrowser(browser.page, "Runtime.evaluate", { expression: "0" }),
   );
   const found: FoundInStep = { values: {}, downloads: [] };

@@ -1,5 +1,6 @@
 import { connect } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
+import { anySignal } from "../../machine/anySignal.ts";
 import { describeExpectation } from "../../pipeline/file/values.ts";
 import { type Background, problemOfPort, problemOfReadyAddress } from "../../pipeline/types/cliBackground.ts";
 import { duration } from "../../text/time.ts";
@@ -68,7 +69,7 @@ export class Readiness {
     const gone = new AbortController();
     const abort = () => gone.abort();
     exited.then(abort, abort);
-    const over = AbortSignal.any([signal, gone.signal, AbortSignal.timeout(withinMilliseconds)]);
+    const over = anySignal([signal, gone.signal, AbortSignal.timeout(withinMilliseconds)]);
     const missing = await this.#missing(output, over);
     if (missing === undefined) return undefined;
     if (!isRunning(child)) {
@@ -128,7 +129,7 @@ function answeringAddress(address: string): Sign {
     look: async (signal) => {
       // Only what waits for an address loads what sends requests.
       const { lookAtAddress } = await import("./lookAtAddress.ts");
-      return lookAtAddress(address, AbortSignal.any([signal, AbortSignal.timeout(lookMilliseconds)]));
+      return lookAtAddress(address, anySignal([signal, AbortSignal.timeout(lookMilliseconds)]));
     },
   };
 }

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { type Dispatcher, errors, interceptors, request as send } from "undici";
+import { anySignal } from "../../machine/anySignal.ts";
 import { PatternFault } from "../output/textSearch.ts";
 import { describeNetworkProblem, type Peer } from "../step/networkProblem.ts";
 import { type Connection, unlimited } from "./connection.ts";
@@ -67,7 +68,7 @@ const mostOfRedirect = { bytes: 64 * 1024, milliseconds: 200 } as const;
  * @throws what `timeout` was aborted with before a reply began, and what `signal` was aborted with.
  */
 export async function sendRequest(first: HttpRequest, deps: SendDeps, signal: AbortSignal): Promise<Sent> {
-  const ending = AbortSignal.any([deps.timeout, signal]);
+  const ending = anySignal([deps.timeout, signal]);
   let request = first;
   for (let redirects = 0; ; redirects += 1) {
     const { url } = request;

@@ -1,3 +1,4 @@
+import { anySignal } from "../../machine/anySignal.ts";
 import { parseJson } from "../../pipeline/expression/value.ts";
 import {
   type DatabaseAddress,
@@ -31,7 +32,7 @@ export async function runSqlStep(step: SqlStep, stepContext: StepContext): Promi
   if (read.kind === "invalid") return failed(read.problem);
   const { work } = read;
   const timeout = AbortSignal.timeout(step.timeoutMilliseconds);
-  const signal = AbortSignal.any([timeout, stepContext.signal]);
+  const signal = anySignal([timeout, stepContext.signal]);
   const opened = await openConnection(step.use, found.database, stepContext, signal);
   if (opened.kind === "failed") {
     return failed(

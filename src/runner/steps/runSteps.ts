@@ -1,5 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { meantSteps } from "../../contract/fromStep.ts";
+import { anySignal } from "../../machine/anySignal.ts";
 import { ExpressionFault } from "../../pipeline/expression/value.ts";
 import { startsByAmpersand } from "../../pipeline/startsInBackground.ts";
 import type { Step } from "../../pipeline/types/resourceTypes.ts";
@@ -119,7 +120,7 @@ class RunOfSteps {
 
   async #runMain(): Promise<PhaseEnd> {
     const { cleaningUp, stepContext } = this.#deps;
-    const signal = AbortSignal.any([stepContext.signal, cleaningUp]);
+    const signal = anySignal([stepContext.signal, cleaningUp]);
     const steps = [...this.#job.pipeline.steps.entries()].filter(([, { isCleanup }]) => isCleanup !== true);
     for (const [index, step] of steps) {
       if (index < this.#first) {
@@ -180,7 +181,7 @@ class RunOfSteps {
     const over = new AbortController();
     const rest = Math.min(cleanupMilliseconds, cleanUpUntil() - machineMilliseconds());
     const timer = setTimeout(() => over.abort(), Math.max(0, rest));
-    const signal = AbortSignal.any([stepContext.signal, over.signal]);
+    const signal = anySignal([stepContext.signal, over.signal]);
     this.#parts.cleanUp();
     for (const [index, step] of steps) {
       if (signal.aborted) break;

@@ -6,6 +6,7 @@ import { PipelineError } from "../../contract/errors.ts";
 import { largestArtifact } from "../../contract/limits.ts";
 import { everyOrg } from "../../contract/roles.ts";
 import { type HeartbeatReply, leaseSeconds, longestHold, runnerIdSchema } from "../../contract/runners.ts";
+import { anySignal } from "../../machine/anySignal.ts";
 import { Bell } from "../../machine/bell.ts";
 import type { Clock } from "../../machine/clock.ts";
 import type { SignedIn } from "../../service/http/authenticate.ts";
@@ -88,7 +89,7 @@ export function runnerRoutes(endpoints: Endpoints, deps: RunnerRouteDeps): void 
         orgId,
         () => runs.take({ keyId: caller.keyId, runnerId }, { orgId, known }),
         holdMilliseconds(context, longestHold.work),
-        AbortSignal.any([deps.stopping, context.get("open").left]),
+        anySignal([deps.stopping, context.get("open").left]),
       );
       if (taken === undefined) return new Response(null, { status: 204 });
       const { definition, ...run } = taken;
@@ -236,7 +237,7 @@ async function renewed(
       if (orgId === "" || (event.kind === "stop" && own.has(event.runId))) bell.ring();
     }),
   );
-  const ended = AbortSignal.any([stopping, left]);
+  const ended = anySignal([stopping, left]);
   const until = clock.monotonic() + milliseconds;
   for (;;) {
     const answer = await runs.renew(runner, runIds);

@@ -4,6 +4,7 @@ import { pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
 import { extract } from "tar";
 import { PipelineError } from "../../contract/errors.ts";
+import { anySignal } from "../../machine/anySignal.ts";
 
 /**
  * The most that a snapshot may hold; `files` with the folders, `bytes` as a tar. A bomb of a few bytes must fill no disk and no
@@ -29,7 +30,7 @@ export async function unpackSnapshot(
   let bytes = 0;
   let problem: PipelineError | undefined;
   const refusing = new AbortController();
-  const stopped = AbortSignal.any([signal, refusing.signal]);
+  const stopped = anySignal([signal, refusing.signal]);
   const refuse = (why: string) => {
     problem ??= new PipelineError(
       "invalid-request",

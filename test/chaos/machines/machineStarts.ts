@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import * as z from "zod/mini";
+import { anySignal } from "../../../src/machine/anySignal.ts";
 import { pick, type Round } from "../round.ts";
 import type { MachineTeam, Member } from "./machineTeam.ts";
 
@@ -106,7 +107,7 @@ export class MachineStarts {
             ...(wait > 0 ? { prefer: `wait=${wait}` } : {}),
           },
           ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-          signal: AbortSignal.any([signal, timeout]),
+          signal: anySignal([signal, timeout]),
         });
         const text = await reply.text();
         if (reply.status < 500) return { status: reply.status, body: JSON.parse(text) };

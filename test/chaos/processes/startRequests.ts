@@ -1,5 +1,6 @@
 import type { StartAttempt } from "../../../src/client/service/client.ts";
 import { PipelineError } from "../../../src/contract/errors.ts";
+import { anySignal } from "../../../src/machine/anySignal.ts";
 import type { Member, Row } from "../chaosService.ts";
 import type { Round } from "../round.ts";
 
@@ -58,7 +59,7 @@ export class StartRequests {
 
   async #ask(request: AskedStart, waitSeconds: number): Promise<void> {
     const { member, pipeline, idempotencyKey, leaving } = request;
-    const signal = AbortSignal.any([leaving.signal, this.#round.signal]);
+    const signal = anySignal([leaving.signal, this.#round.signal]);
     let attempt: StartAttempt;
     try {
       attempt = await member.client().start({ pipeline }, { waitSeconds, idempotencyKey }, signal);

@@ -2,6 +2,7 @@ import { pathToFileURL } from "node:url";
 import { aborted, format } from "node:util";
 import { quietSettings, writeFirstSettings } from "../../../scripts/editor/serverFolders.ts";
 import { projectRoot } from "../../../scripts/projectRoot.ts";
+import { anySignal } from "../../../src/machine/anySignal.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
 import { ServedEditor } from "../served/servedEditor.ts";
 
@@ -44,7 +45,7 @@ export async function runServed({ module, folder, env }: Suite, signal: AbortSig
     ["skipReleaseNotes", "true"],
   ]);
   await page.goto(server.address(folder, { payload }));
-  const patience = AbortSignal.any([signal, AbortSignal.timeout(patienceMilliseconds)]);
+  const patience = anySignal([signal, AbortSignal.timeout(patienceMilliseconds)]);
   const exitCode = await Promise.race([
     ended,
     server.exited.then(() => 1),
