@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { setImmediate as turn } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
-import type { Answer, Asked } from "../../client/loopbackService.ts";
+import type { Answer, Asked } from "../../../client/loopbackService.ts";
 
 /** A request as the routes see it. */
 interface Request extends Asked {
