@@ -79,6 +79,8 @@ export class LoopbackService extends Listening {
     };
     this.asked.push(asked);
     this.changed();
+    // Node's own is the machine's time, also where the processes of the tests live at another.
+    response.setHeader("date", new Date().toUTCString());
     await answer(asked, response, gone.signal);
   }
 }
