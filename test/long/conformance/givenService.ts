@@ -85,7 +85,10 @@ export function sendShape(
   { status = 429, contentType = "application/json", body }: RefusalShape,
   { date, ...headers }: Readonly<Record<string, string>> = {},
 ): void {
-  if (date === "") response.sendDate = false;
+  if (date === "") {
+    response.removeHeader("date");
+    response.sendDate = false;
+  }
   response.writeHead(status, {
     ...(contentType === "" ? {} : { "content-type": contentType }),
     ...(date ? { date } : {}),
