@@ -26,6 +26,11 @@ export interface Member {
   readonly overlaps: string;
 }
 
+/** The database's time, in milliseconds since 1970: the machine's, also where the processes of the tests live at another. */
+export function databaseNow(): number {
+  return performance.timeOrigin + performance.now();
+}
+
 /** A team's servers, runners, orgs and database, and the lines between them. */
 export class MachineTeam implements AsyncDisposable {
   readonly members: Member[] = [];
@@ -41,7 +46,7 @@ export class MachineTeam implements AsyncDisposable {
     database: [],
   };
   /** When the database was started last, in milliseconds since 1970. */
-  databaseSince = Date.now();
+  databaseSince = databaseNow();
   readonly #round: Round;
   readonly #postgres: StartedPostgres;
   readonly #database: OpenPostgres;
@@ -70,7 +75,7 @@ export class MachineTeam implements AsyncDisposable {
   async restartDatabase(): Promise<void> {
     await this.#postgres.stop("SIGQUIT");
     await this.#postgres.restart();
-    this.databaseSince = Date.now();
+    this.databaseSince = databaseNow();
   }
 
   /** Ends all servers or all runners in order, one after the other, each once the one before is there again. */

@@ -6,7 +6,7 @@ import { leaseSeconds } from "../../../src/contract/runners.ts";
 import type { Database } from "../../../src/service/store/tables.ts";
 import { until } from "../../until.ts";
 import type { Round } from "../round.ts";
-import { type MachineTeam, runsPerDay } from "./machineTeam.ts";
+import { databaseNow, type MachineTeam, runsPerDay } from "./machineTeam.ts";
 
 /** How long after its lease a run may hold its slot, in milliseconds: servers may have to come back first. */
 const graceMilliseconds = 10_000;
@@ -46,7 +46,7 @@ export async function watchOrder(db: Database): Promise<void> {
 export class RowChecks {
   readonly #round: Round;
   readonly #team: MachineTeam;
-  readonly #began = Date.now();
+  readonly #began = databaseNow();
   /** The rows of the runs that are over, as they were then. */
   readonly #over = new Map<string, Row>();
 
@@ -118,7 +118,7 @@ export class RowChecks {
       .selectAll()
       .execute();
     this.#round.checkSame(
-      waiting.filter(({ alive_until }) => alive_until > Date.now()),
+      waiting.filter(({ alive_until }) => alive_until > databaseNow()),
       [],
       "someone is still in the queue",
     );
@@ -126,7 +126,7 @@ export class RowChecks {
   }
 
   #checkRow(row: Row): void {
-    const now = Date.now();
+    const now = databaseNow();
     const { created_at, stopped_at, lease_until } = row;
     const isTime = (time: number) => time > this.#began - exactness && time < now + exactness;
     this.#round.check(
