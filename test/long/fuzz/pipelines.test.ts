@@ -47,7 +47,7 @@ describe("pipeline files", () => {
         longest: 8 * 1024,
       },
       checkPipelineFile,
-    ));
+    )).timeout(300_000);
 });
 
 describe("pipeline files in an editor", () => {
