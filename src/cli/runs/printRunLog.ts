@@ -8,10 +8,12 @@ import { isActive } from "../../contract/runStatus.ts";
 import { anySignal } from "../../machine/anySignal.ts";
 import { readTextExpectation } from "../../pipeline/file/values.ts";
 import { PatternFault, searchFor } from "../../runner/output/textSearch.ts";
+import { type Failure, failuresOf } from "../../text/failureLines.ts";
 import { statusText } from "../terminal/marks.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import type { Tool } from "../tool.ts";
 import { ago } from "./listRuns.ts";
+import { ranSteps } from "./ranSteps.ts";
 import { EntryPrinter, LinePrinter, type LogPrinter, RawPrinter } from "./runLogPrinter.ts";
 import { namedOrLatest } from "./showRun.ts";
 
@@ -31,7 +33,7 @@ interface LogOptions extends LineSelection {
 
 /** Which lines of a log are printed, and how. */
 interface LineSelection {
-  /** Only this step, by name or number. */
+  /** Only this step, by its name, number or id. */
   readonly step: string | undefined;
   /** Only this stream. */
   readonly stream: string | undefined;
@@ -75,7 +77,7 @@ async function print(
   const { output } = tool;
   const client = await tool.connect();
   const runId = await namedOrLatest(client, named, signal);
-  const steps = new StepNames(client, runId, signal);
+  const steps = new Steps(client, runId, signal);
   const apiKeys = new Set([client.apiKey]);
   const printer = printerOf(tool, runId, steps, apiKeys, options, grep);
   let after = 0;
@@ -118,7 +120,9 @@ async function print(
   }
   signal.throwIfAborted();
   if (!hasPrinted && options.step !== undefined) await requireStep(steps, options.step);
-  await printer.end(end?.status);
+  const failures = printer instanceof LinePrinter ? await steps.failures(options) : [];
+  hasPrinted ||= failures.length > 0;
+  await printer.end(end?.status, failures);
   if (!output.json && !options.follow && (end === undefined || isActive(end))) {
     output.note("The run is still running; `--follow` also prints what comes next.");
   } else if (!hasPrinted) output.note("There is nothing in the log.");
@@ -141,7 +145,7 @@ async function searchLogs(
   let removed = 0;
   for (const run of runs) {
     const { runId } = run;
-    const steps = new StepNames(client, runId, signal);
+    const steps = new Steps(client, runId, signal);
     const printer = new LinePrinter(output, steps.nameOf, {
       ...{ hasTimes: options.timestamps, tail: options.tail, apiKeys: new Set([client.apiKey]) },
       grep: grep?.find,
@@ -160,7 +164,7 @@ async function searchLogs(
       if (!(error instanceof PipelineError && error.type === "not-found")) throw error;
       removed += 1;
     }
-    await printer.end();
+    await printer.end(run.status, await steps.failures(options));
   }
   if (removed > 0) output.note(removed === 1 ? "1 log was removed." : `${removed} logs were removed.`);
   if (runs.length === 0) output.note("There is no run of this pipeline.");
@@ -174,12 +178,12 @@ function headingOf({ runId, status, createdAt }: Run, now: number, out: Terminal
 }
 
 async function isSelected(
-  entry: LogEntry,
+  { stepIndex, stream: from }: LogEntry,
   { stream, step }: LineSelection,
-  steps: StepNames,
+  steps: Steps,
 ): Promise<boolean> {
-  if (stream !== undefined && entry.stream !== stream) return false;
-  return step === undefined || steps.isOf(entry, step);
+  if (stream !== undefined && from !== stream) return false;
+  return step === undefined || steps.isMeant(stepIndex, step);
 }
 
 interface Search {
@@ -211,7 +215,7 @@ function searchOf(grep: string): Search {
 function printerOf(
   { output }: Tool,
   runId: string,
-  steps: StepNames,
+  steps: Steps,
   apiKeys: ReadonlySet<string>,
   { tail, raw, ndjson, timestamps }: LogOptions,
   grep: Search | undefined,
@@ -247,10 +251,10 @@ function checkOptions({ output }: Tool, named: string | undefined, options: LogO
   }
 }
 
-async function requireStep(steps: StepNames, meant: string): Promise<void> {
+async function requireStep(steps: Steps, meant: string): Promise<void> {
   const names = await steps.all();
-  const isThere = names.includes(meant) || (/^[1-9]\d{0,3}$/.test(meant) && Number(meant) <= names.length);
-  if (isThere) return;
+  const areMeant = await Promise.all(names.map((_, index) => steps.isMeant(index, meant)));
+  if (areMeant.includes(true)) return;
   const known = names.length === 0 ? "It has told of no step yet." : `Its steps are: ${names.join(", ")}.`;
   throw new PipelineError("not-found", `The run has no step \`${meant}\`.`, { next: known });
 }
@@ -259,12 +263,14 @@ function usage(message: string): PipelineError {
   return new PipelineError("usage", message, { next: "See `pipeline runs log --help`." });
 }
 
-/** The names of a run's steps, which the service lists as they start. */
-class StepNames {
+/** A run's steps, which the service lists as they start. */
+class Steps {
   readonly #client: ServiceClient;
   readonly #runId: string;
   readonly #signal: AbortSignal;
-  #names: readonly string[] = [];
+  #run: Run | undefined;
+  /** Those of its pipeline file, once it was asked for. */
+  #ran: ReturnType<typeof ranSteps> | undefined;
   /** The last requested step, so that an unknown one isn't requested for each of its lines. */
   #asked = -1;
 
@@ -276,24 +282,39 @@ class StepNames {
 
   /** @returns undefined where the service doesn't list the step. */
   readonly nameOf = async (stepIndex: number): Promise<string | undefined> => {
-    const known = this.#names[stepIndex];
+    const known = this.#names()[stepIndex];
     if (known !== undefined || this.#asked === stepIndex) return known;
     this.#asked = stepIndex;
-    await this.all();
-    return this.#names[stepIndex];
+    return (await this.all())[stepIndex];
   };
+
+  #names(): readonly string[] {
+    return this.#run?.steps?.map(({ name }) => name) ?? [];
+  }
 
   /** Requests the names of all steps so far. */
   async all(): Promise<readonly string[]> {
-    const run: Run | undefined = await this.#client.run(this.#runId, this.#signal).catch(() => undefined);
-    this.#names = run?.steps?.map(({ name }) => name) ?? this.#names;
-    return this.#names;
+    this.#run = await this.#client.run(this.#runId, this.#signal).catch(() => this.#run);
+    return this.#names();
   }
 
-  /** Whether an entry belongs to the step with this name, or else this number, counted from 1. */
-  async isOf({ stepIndex }: LogEntry, meant: string): Promise<boolean> {
+  /** Why the selected steps failed; a note, as what the runner says in the log. */
+  async failures({ step, stream = "note" }: LineSelection): Promise<readonly Failure[]> {
+    if (stream !== "note") return [];
+    await this.all();
+    const failures = this.#run === undefined ? [] : failuresOf(this.#run);
+    if (step === undefined) return failures;
+    const areMeant = await Promise.all(failures.map(({ stepIndex }) => this.isMeant(stepIndex, step)));
+    return failures.filter((_, index) => areMeant[index]);
+  }
+
+  /** Whether the step of an index is the one of this name, or else of this number, counted from 1, or else of this id. */
+  async isMeant(stepIndex: number, meant: string): Promise<boolean> {
     const name = await this.nameOf(stepIndex);
     if (name === meant) return true;
-    return !this.#names.includes(meant) && meant === String(stepIndex + 1);
+    if (this.#names().includes(meant)) return false;
+    if (/^\d+$/.test(meant)) return meant === String(stepIndex + 1);
+    this.#ran ??= ranSteps(this.#client, this.#runId, this.#signal);
+    return (await this.#ran)[stepIndex]?.id === meant;
   }
 }
