@@ -185,12 +185,12 @@ describe("pipeline run --input", () => {
     assert((await tab("runs", "list", "--input", "visit=")).includes("visit=true\t"));
   });
 
-  it("is what `pipeline pipelines` lists, those that a start can do without in brackets", async () => {
+  it("is what `pipeline pipelines` lists, each with what a start without it means", async () => {
     await using tool = await box();
     const { stdout } = await tool.call(["pipelines"]);
     assert.match(
       stdout,
-      /^checkout\tcli\tfine\t\[base-url=text\] region=eu\|us \[lamps=number\] \[visit=boolean\]$/m,
+      /^checkout\tcli\tfine\tbase-url=<text> \[optional\], region=<eu\|us> \[required\], lamps=<number> \[default: 2\], visit=<boolean> \[default: true\]$/m,
     );
     const { pipelines } = JSON.parse((await tool.call(["pipelines", "--json"])).stdout);
     assert.deepEqual(pipelines[0].inputs[1], {
