@@ -200,15 +200,17 @@ function addDownload(runs: ToolCommand): void {
           "pipeline runs download run_01kjpzv280ymxxabs8wt3h616h reports/junit.xml --to .",
           "one of them, here",
         ],
+        ["pipeline runs download --step login", "those of one step"],
       ],
     })
     .argument("[id]", "id of a run", name)
     .argument("[name]", "only the files of this name, as `pipeline runs show` lists them", name)
+    .option("--step <step>", "only those of this step, by its name, its number or its `id`", name)
     .option("--to <folder>", "where they go (else a folder named after the run)", name)
     .option("--overwrite", "replace files that are there already")
-    .does(async (tool, { overwrite = false, to }: DownloadFlags, id?: string, file?: string) => {
+    .does(async (tool, { overwrite = false, ...options }: DownloadFlags, id?: string, file?: string) => {
       const { downloadFiles } = await import("../runs/downloadFiles.ts");
-      return downloadFiles(tool, id, { name: file, to, overwrite });
+      return downloadFiles(tool, id, { name: file, step: undefined, to: undefined, ...options, overwrite });
     });
 }
 
@@ -283,6 +285,7 @@ interface LogFlags {
 }
 
 interface DownloadFlags {
+  readonly step?: string;
   readonly to?: string;
   readonly overwrite?: boolean;
 }

@@ -256,7 +256,7 @@ async function steps({ service, run, signal }: LiveValuesDeps): Promise<Candidat
   if (client === undefined) return [];
   const [{ namedOrLatest }, { ranSteps }] = await Promise.all([
     import("../runs/showRun.ts"),
-    import("../runs/ranSteps.ts"),
+    import("../runs/steps.ts"),
   ]);
   const runId = await namedOrLatest(client, run, signal);
   const ran = await ranSteps(client, runId, signal);

@@ -1,6 +1,5 @@
 import { followLog } from "../../client/follow/followLog.ts";
 import { listRuns } from "../../client/follow/listRuns.ts";
-import type { ServiceClient } from "../../client/service/client.ts";
 import { exitCodes, PipelineError } from "../../contract/errors.ts";
 import type { LogEntry } from "../../contract/log.ts";
 import type { Run } from "../../contract/run.ts";
@@ -8,14 +7,14 @@ import { isActive } from "../../contract/runStatus.ts";
 import { anySignal } from "../../machine/anySignal.ts";
 import { readTextExpectation } from "../../pipeline/file/values.ts";
 import { PatternFault, searchFor } from "../../runner/output/textSearch.ts";
-import { type Failure, failuresOf } from "../../text/failureLines.ts";
+import type { Failure } from "../../text/failureLines.ts";
 import { statusText } from "../terminal/marks.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import type { Tool } from "../tool.ts";
 import { ago } from "./listRuns.ts";
-import { ranSteps } from "./ranSteps.ts";
 import { EntryPrinter, LinePrinter, type LogPrinter, RawPrinter } from "./runLogPrinter.ts";
 import { namedOrLatest } from "./showRun.ts";
+import { Steps } from "./steps.ts";
 
 interface LogOptions extends LineSelection {
   readonly follow: boolean;
@@ -119,8 +118,8 @@ async function print(
     end = await read(true);
   }
   signal.throwIfAborted();
-  if (!hasPrinted && options.step !== undefined) await requireStep(steps, options.step);
-  const failures = printer instanceof LinePrinter ? await steps.failures(options) : [];
+  if (!hasPrinted && options.step !== undefined) await steps.require(options.step);
+  const failures = printer instanceof LinePrinter ? await selectedFailures(options, steps) : [];
   hasPrinted ||= failures.length > 0;
   await printer.end(end?.status, failures);
   if (!output.json && !options.follow && (end === undefined || isActive(end))) {
@@ -164,7 +163,7 @@ async function searchLogs(
       if (!(error instanceof PipelineError && error.type === "not-found")) throw error;
       removed += 1;
     }
-    await printer.end(run.status, await steps.failures(options));
+    await printer.end(run.status, await selectedFailures(options, steps));
   }
   if (removed > 0) output.note(removed === 1 ? "1 log was removed." : `${removed} logs were removed.`);
   if (runs.length === 0) output.note("There is no run of this pipeline.");
@@ -184,6 +183,14 @@ async function isSelected(
 ): Promise<boolean> {
   if (stream !== undefined && from !== stream) return false;
   return step === undefined || steps.isMeant(stepIndex, step);
+}
+
+/** Why the selected steps failed: a note, like what the runner says in the log. */
+async function selectedFailures(
+  { stream = "note", step }: LineSelection,
+  steps: Steps,
+): Promise<readonly Failure[]> {
+  return stream === "note" ? steps.select(await steps.failures(), step) : [];
 }
 
 interface Search {
@@ -251,70 +258,6 @@ function checkOptions({ output }: Tool, named: string | undefined, options: LogO
   }
 }
 
-async function requireStep(steps: Steps, meant: string): Promise<void> {
-  const names = await steps.all();
-  const areMeant = await Promise.all(names.map((_, index) => steps.isMeant(index, meant)));
-  if (areMeant.includes(true)) return;
-  const known = names.length === 0 ? "It has told of no step yet." : `Its steps are: ${names.join(", ")}.`;
-  throw new PipelineError("not-found", `The run has no step \`${meant}\`.`, { next: known });
-}
-
 function usage(message: string): PipelineError {
   return new PipelineError("usage", message, { next: "See `pipeline runs log --help`." });
-}
-
-/** A run's steps, which the service lists as they start. */
-class Steps {
-  readonly #client: ServiceClient;
-  readonly #runId: string;
-  readonly #signal: AbortSignal;
-  #run: Run | undefined;
-  /** Those of its pipeline file, once it was asked for. */
-  #ran: ReturnType<typeof ranSteps> | undefined;
-  /** The last requested step, so that an unknown one isn't requested for each of its lines. */
-  #asked = -1;
-
-  constructor(client: ServiceClient, runId: string, signal: AbortSignal) {
-    this.#client = client;
-    this.#runId = runId;
-    this.#signal = signal;
-  }
-
-  /** @returns undefined where the service doesn't list the step. */
-  readonly nameOf = async (stepIndex: number): Promise<string | undefined> => {
-    const known = this.#names()[stepIndex];
-    if (known !== undefined || this.#asked === stepIndex) return known;
-    this.#asked = stepIndex;
-    return (await this.all())[stepIndex];
-  };
-
-  #names(): readonly string[] {
-    return this.#run?.steps?.map(({ name }) => name) ?? [];
-  }
-
-  /** Requests the names of all steps so far. */
-  async all(): Promise<readonly string[]> {
-    this.#run = await this.#client.run(this.#runId, this.#signal).catch(() => this.#run);
-    return this.#names();
-  }
-
-  /** Why the selected steps failed; a note, as what the runner says in the log. */
-  async failures({ step, stream = "note" }: LineSelection): Promise<readonly Failure[]> {
-    if (stream !== "note") return [];
-    await this.all();
-    const failures = this.#run === undefined ? [] : failuresOf(this.#run);
-    if (step === undefined) return failures;
-    const areMeant = await Promise.all(failures.map(({ stepIndex }) => this.isMeant(stepIndex, step)));
-    return failures.filter((_, index) => areMeant[index]);
-  }
-
-  /** Whether the step of an index is the one of this name, or else of this number, counted from 1, or else of this id. */
-  async isMeant(stepIndex: number, meant: string): Promise<boolean> {
-    const name = await this.nameOf(stepIndex);
-    if (name === meant) return true;
-    if (this.#names().includes(meant)) return false;
-    if (/^\d+$/.test(meant)) return meant === String(stepIndex + 1);
-    this.#ran ??= ranSteps(this.#client, this.#runId, this.#signal);
-    return (await this.#ran)[stepIndex]?.id === meant;
-  }
 }
