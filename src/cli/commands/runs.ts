@@ -219,7 +219,7 @@ function addCancel(runs: ToolCommand): void {
     .add("cancel", {
       summary: "cancel runs",
       description:
-        "Cancel runs. One that has stopped already counts as done. A run holds its slot until its processes are gone.",
+        "Cancel runs. One that has stopped already counts as done. A run holds its slot until its processes are gone. At a terminal, without an ID, it cancels the only active run that your key started.",
       examples: [
         ["pipeline runs cancel --mine", "your active runs"],
         ["pipeline runs cancel --mine --wait", "wait until each has stopped"],
