@@ -135,7 +135,8 @@ function addServiceProcessWords(program: ToolCommand, env: Environment): void {
     {
       name: "restart",
       act: "restartService",
-      summary: "cancel the runs of this machine's own service and start it anew",
+      summary:
+        "cancel the runs of this machine's own service and start it anew, unless it is in the foreground",
       example: ["pipeline service restart", "starts that wait go on waiting"],
     },
   ] as const;
