@@ -14,15 +14,19 @@ export interface Failure {
   readonly text: string;
 }
 
-/** The messages of a run's failed steps: of the one that the run failed at, and of those after which it went on. */
-export function failuresOf(run: Pick<Run, "status" | "stoppedAt" | "steps">): Failure[] {
-  const { steps = [], stoppedAt = "" } = run;
+/**
+ * The messages of a run's failed steps: of the one that the run failed at, and those after which it went on. For one that was cut
+ * off, as by the time limit, the run's reason.
+ */
+export function failuresOf(run: Pick<Run, "status" | "stoppedAt" | "steps" | "reason">): Failure[] {
+  const { steps = [], stoppedAt = "", reason } = run;
   const failed = failedStep(run)?.index;
-  return steps.flatMap(({ status, message, stoppedAt: at = stoppedAt }, stepIndex) =>
-    message !== undefined && (status === "failed" || stepIndex === failed)
-      ? [{ stepIndex, at, text: `${status}: ${message}` }]
-      : [],
-  );
+  return steps.flatMap(({ status, message, stoppedAt: at = stoppedAt }, stepIndex) => {
+    const why = { stepIndex, at };
+    if (message !== undefined && (status === "failed" || stepIndex === failed))
+      return [{ ...why, text: `${status}: ${message}` }];
+    return stepIndex === failed && reason !== undefined ? [{ ...why, text: `${run.status}: ${reason}` }] : [];
+  });
 }
 
 /** A log, and behind it why steps failed: that isn't in the log, which has what they did and printed. */

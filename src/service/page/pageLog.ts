@@ -6,7 +6,7 @@ import { type LogStore, readLogLine } from "../runs/logStore.ts";
 
 /** The whole log so far as plain text, streamed, and behind it why steps failed. */
 export function wholeLog(
-  run: Pick<ServedRun, "runId" | "status" | "stoppedAt" | "steps">,
+  run: Pick<ServedRun, "runId" | "status" | "stoppedAt" | "steps" | "reason">,
   logs: Pick<LogStore, "reader">,
 ): ReadableStream<Uint8Array> {
   const { runId, steps = [] } = run;
