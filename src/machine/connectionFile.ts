@@ -11,6 +11,8 @@ const connectionSchema = z.object({
   instance: z.string().check(z.minLength(1)),
   /** The service's version; left out by one that runs from its sources. */
   version: z.optional(z.string()),
+  /** Present where a person, or a service manager, has started it and ends it. */
+  inForeground: z.optional(z.literal(true)),
 });
 
 export type Connection = z.infer<typeof connectionSchema>;

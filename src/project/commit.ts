@@ -12,26 +12,51 @@ export async function readCommit(
   environment: Environment,
   signal: AbortSignal,
 ): Promise<Commit | undefined> {
-  // Nothing is written to the repository, no program that its settings name watches its files, and no file that it lacks is
-  // fetched to look whether one was renamed.
-  const safely = ["--no-optional-locks", "-c", "core.fsmonitor=false"];
-  try {
-    const { stdout } = await promisify(execFile)(
-      "git",
-      [...safely, "-C", folder, "status", "--porcelain=v2", "--branch", "--no-renames"],
-      {
+  const git = (words: readonly string[]) =>
+    promisify(execFile)("git", ["--no-optional-locks", "-C", folder, ...words], {
+      env: {
         // A hook's variables are about the repository that it is of.
-        env: withoutStarter(environment),
-        signal,
-        timeout: patienceMilliseconds,
-        maxBuffer: 64 * 1024 * 1024,
-        windowsHide: true,
+        ...withoutStarter(environment),
+        // What the repository lacks isn't fetched, by a program that its settings name.
+        GIT_ALLOW_PROTOCOL: "none",
       },
-    );
+      signal,
+      timeout: patienceMilliseconds,
+      maxBuffer: 64 * 1024 * 1024,
+      windowsHide: true,
+    });
+  try {
+    const look = ["status", "--porcelain=v2", "--branch", "--no-renames", "--ignore-submodules=dirty"];
+    const { stdout } = await git([...withoutPrograms(await filtersOf(git)), ...look]);
     const [, id] = /^# branch\.oid (.*)$/m.exec(stdout) ?? [];
     const [, branch] = /^# branch\.head (?!\(detached\)$)(.*)$/m.exec(stdout) ?? [];
     return commitSchema.parse({ id, ...(branch && { branch }), changed: /^[^#\n]/m.test(stdout) });
   } catch {
     return undefined;
   }
+}
+
+type Git = (words: readonly string[]) => Promise<{ readonly stdout: string }>;
+
+/** The settings of git's filters, which are programs: `filter.<name>.clean` and the like. */
+async function filtersOf(git: Git): Promise<readonly string[]> {
+  const { stdout } = await git(["config", "-z", "--name-only", "--get-regexp", "^filter\\."]).catch(
+    (error: { readonly code?: unknown }) => {
+      if (error.code === 1) return { stdout: "" };
+      throw error;
+    },
+  );
+  return stdout.split("\0").filter((name) => name !== "");
+}
+
+/**
+ * The options by which git runs no program that the settings name, not even the person's own filters, which may take their orders
+ * from the repository. A filtered file counts as changed where git would have to read it.
+ * @throws Error for a filter that an option can't name.
+ */
+function withoutPrograms(filters: readonly string[]): string[] {
+  const names = [...new Set(filters.map((name) => name.slice(0, name.lastIndexOf("."))))];
+  if (names.some((name) => name.includes("="))) throw new Error("a filter's name has an equals sign");
+  const off = names.flatMap((name) => [`${name}.clean=`, `${name}.process=`, `${name}.required=false`]);
+  return ["core.fsmonitor=false", ...off].flatMap((setting) => ["-c", setting]);
 }

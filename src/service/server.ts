@@ -148,6 +148,7 @@ async function serveLocked(options: ServeOptions, lock: FolderLock, opened: Open
     token: machineKey.secret,
     instance,
     ...(version === undefined ? {} : { version }),
+    ...(options.idleSeconds === undefined && { inForeground: true }),
   };
   // First: who finds this service may ask it at once to stop, which has to last.
   await setStopped(folder, false);

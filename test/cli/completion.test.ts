@@ -96,7 +96,6 @@ describe("what may stand at the cursor", () => {
       "grep",
       "last",
       "from",
-      "step",
       "reserve",
       "tail",
       "port",
@@ -138,6 +137,21 @@ describe("what may stand at the cursor", () => {
       "report.xml\ttext/plain",
     ]);
     assert.deepEqual(await offered(tool, "fish", "runs", "download", "run_none", ""), []);
+  });
+
+  it("is a step of the run whose log is printed, by its id where it has one, of the newest by default", async () => {
+    await using tool = await servedToolbox();
+    const run = [process.execPath, "-e", ""];
+    const steps = [
+      { name: "Unit tests", id: "unit", use: "sh", run },
+      { name: "the end", use: "sh", run },
+    ];
+    await tool.write("tests", JSON.stringify({ resources: { sh: { type: "cli" } }, steps }));
+    assert.deepEqual(await offered(tool, "fish", "runs", "log", "--step", ""), []);
+    const [{ "run-id": runId }] = JSON.parse((await tool.call(["run", "tests", "--json"])).stdout).runs;
+    const offer = ["unit\tUnit tests", "the end\t"];
+    assert.deepEqual(await offered(tool, "fish", "runs", "log", "--step", ""), offer);
+    assert.deepEqual(await offered(tool, "fish", "runs", "log", runId, "--step", ""), offer);
   });
 
   it("is only what goes on from the word in bash, quoted as the word is", async () => {

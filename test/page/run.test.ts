@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { access, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { putStep } from "../../src/service/store/runs.ts";
 import { onBoth } from "../service/onBoth.ts";
 import { serviceOn } from "../service/serviceOn.ts";
 import {
@@ -97,6 +98,11 @@ describe("the page of a run", () => {
       assert.equal(await find("REFUSED"), "== one\nConnection refused\n== two\n refused\n");
       assert.equal(await find("LAST"), "== two\nlast\n");
       assert.equal(await find("<nothing>"), "No line of the log has this text.\n");
+      const message = "exited with 3, expected 0:\nlast\nand it began no other";
+      const failed = { name: "two", status: "failed", message };
+      await service.db.transaction().execute((tx) => putStep(tx, runId, 1, { ...failed, type: "cli" }));
+      assert.equal(await find("last"), "== two\nlast\n", "the output that a message repeats is found once");
+      assert.equal(await find("Expected 0"), "== two\n# failed: exited with 3, expected 0:\n");
       const form = /<form class="find" role="search" action="\/app\/runs\/run_\w+\/log.txt">/;
       assert.match(await visitor.text(`/app/runs/${runId}`), form);
       // What is typed isn't lost to an update.

@@ -19,7 +19,7 @@ export async function openServiceDatabase(store: ServiceDatabase): Promise<Datab
   return (await openPostgres(store.database, () => {})).db;
 }
 
-/** The name of the key's org. @throws PipelineError `usage` when the flags say none or two, or every org for no runner. */
+/** The name of the key's org; undefined for the only one. @throws PipelineError `usage` for two, and for every org and no runner. */
 function keyOwner({
   role,
   orgName,
@@ -28,8 +28,8 @@ function keyOwner({
   readonly role: Role;
   readonly orgName: string | undefined;
   readonly allOrgs: true | undefined;
-}): string {
-  if (allOrgs === undefined && orgName !== undefined && orgName !== everyOrg) return orgName;
+}): string | undefined {
+  if (allOrgs === undefined && orgName !== everyOrg) return orgName;
   if (allOrgs && orgName === undefined && role === "runner") return everyOrg;
   throw new PipelineError("usage", "Which org is the key of?", {
     next: "Name one with --org; `pipeline orgs list` shows them. Only a key of the role runner can have --all-orgs instead.",
@@ -47,12 +47,17 @@ export async function createKey(
     readonly name: string | undefined;
   } & ServiceDatabase,
 ): Promise<number> {
-  const of = keyOwner(options);
-  const [keys, { idMaker }] = await loadService(() =>
-    Promise.all([import("../../service/store/keys.ts"), import("../../service/store/ids.ts")]),
+  const owner = keyOwner(options);
+  const [keys, { meantOrg }, { idMaker }] = await loadService(() =>
+    Promise.all([
+      import("../../service/store/keys.ts"),
+      import("../../service/store/orgs.ts"),
+      import("../../service/store/ids.ts"),
+    ]),
   );
   const db = await openServiceDatabase(options);
   try {
+    const of = owner ?? (await meantOrg(db, undefined)).orgName;
     const key = await keys.createKey(
       db,
       { ...options, orgName: of },

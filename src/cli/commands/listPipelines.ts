@@ -3,6 +3,7 @@ import { findProject, type LocalProject, misnamedFiles, registerProject } from "
 import { PipelineError } from "../../contract/errors.ts";
 import type { DeclaredInput } from "../../contract/inputs.ts";
 import type { PipelineEntry } from "../../contract/pipelines.ts";
+import { quoted } from "../../pipeline/mistakes/problem.ts";
 import { listedFiles, projectFiles } from "../../project/pipelineFiles.ts";
 import { replaceControlCharacters } from "../../text/controlCharacters.ts";
 import { rowsFor } from "../output/table.ts";
@@ -97,7 +98,7 @@ function tell({ output }: Tool, pipelines: readonly PipelineEntry[]): void {
       ...(projects.size > 1 ? [replaceControlCharacters(project)] : []),
       types.map(replaceControlCharacters).join(", "),
       problem === undefined ? style.good("fine") : style.bad(stateOf(problem)),
-      ...(hasInputs ? [inputs.map(inputWord).map(replaceControlCharacters).join(" ")] : []),
+      ...(hasInputs ? [inputs.map(inputText).map(replaceControlCharacters).join(", ")] : []),
       ...(hasTags ? [tags.map((tag) => `#${replaceControlCharacters(tag)}`).join(" ")] : []),
     ],
   );
@@ -108,10 +109,11 @@ function tell({ output }: Tool, pipelines: readonly PipelineEntry[]): void {
   }
 }
 
-/** An input in short: `region=eu|us`, in brackets where a start can do without it. */
-function inputWord({ name, type, options, required }: DeclaredInput): string {
-  const word = `${name}=${options?.join("|") ?? type}`;
-  return required ? word : `[${word}]`;
+/** An input as tools show options: `lamps=<number> [default: 3]`. Where only a run knows the default, it is `[optional]`. */
+function inputText({ name, type, options, required, default: byDefault }: DeclaredInput): string {
+  const kind = options?.map((option) => quoted(String(option))).join("|") ?? type;
+  const otherwise = byDefault === undefined ? "optional" : `default: ${quoted(String(byDefault))}`;
+  return `${name}=<${kind}> [${required ? "required" : otherwise}]`;
 }
 
 /** A service sends one problem a line, and the number of further ones in the last line. */

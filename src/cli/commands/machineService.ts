@@ -135,7 +135,8 @@ function addServiceProcessWords(program: ToolCommand, env: Environment): void {
     {
       name: "restart",
       act: "restartService",
-      summary: "cancel the runs of this machine's own service and start it anew",
+      summary:
+        "cancel the runs of this machine's own service and start it anew, unless it is in the foreground",
       example: ["pipeline service restart", "starts that wait go on waiting"],
     },
   ] as const;
@@ -175,7 +176,7 @@ function addKeyWords(program: ToolCommand, env: Environment): void {
       ],
     })
     .addOption(new Option("--role <role>", "what the key may do").choices(roles).makeOptionMandatory())
-    .option("--org <name>", "the name of the org", name)
+    .option("--org <name>", "the name of the org; may be left out where there is only one", name)
     .option("--all-orgs", "for a runner that takes work of every org")
     .option("--name <name>", "what the key is called, for example who uses it", keyName)
     .addOption(dataDirOption())

@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { PipelineError } from "../../contract/errors.ts";
 import { type Environment, windowsProgram } from "../../project/environment.ts";
 import type { Tool } from "../tool.ts";
@@ -37,16 +38,17 @@ export async function showPage(
  * Opens an address in the browser of `BROWSER`, else in the default browser.
  * @returns whether the program could be started, not whether it opened the page.
  */
-function openInBrowser(url: string, env: Environment): Promise<boolean> {
+async function openInBrowser(url: string, env: Environment): Promise<boolean> {
   const [program, ...args] = opener(env, process.platform);
-  const child = spawn(program, [...args, url], { stdio: "ignore", detached: true, windowsHide: true });
-  return new Promise((resolve) => {
-    child.once("error", () => resolve(false));
-    child.once("spawn", () => {
-      child.unref();
-      resolve(true);
-    });
-  });
+  try {
+    const child = spawn(program, [...args, url], { stdio: "ignore", detached: true, windowsHide: true });
+    await once(child, "spawn");
+    child.unref();
+    return true;
+  } catch {
+    // Some faults are thrown at once, such as a PATH with a file in it.
+    return false;
+  }
 }
 
 /** The program that opens an address, and its arguments before that. */

@@ -123,7 +123,7 @@ function checkFlags(options: RunFlags, pipelines: readonly string[]): void {
 }
 
 const description =
-  "Start a run of each pipeline and follow it until it stops.\n\nWhile another run holds the org's slot, it waits for up to 120 s. When a limit refuses a run, standard output holds one JSON object that says why and when to try again, and the exit code is 5. Progress goes to standard error; so does the log where several pipelines are named or --json is given, and otherwise it goes to standard output.";
+  "Start a run of each pipeline and follow it until it stops.\n\nWhile another run holds the org's slot, it waits for up to 120 s. When a limit refuses a run, standard output holds one JSON object that says why and when to try again, and the exit code is 5. Progress goes to standard error; so does the log where several pipelines are named or --json is given, and otherwise it goes to standard output.\n\nVariables of a file have no option: the pipeline names the file, as `env-file: .env`.";
 
 type InputWord = readonly [name: string, text: string];
 

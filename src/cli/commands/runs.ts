@@ -100,7 +100,7 @@ function addLog(runs: ToolCommand): void {
     .add("log", {
       summary: "print a run's log",
       description:
-        "Print a run's log; without an ID, that of the newest run that your key started.\n\nWhat its programs wrote to standard output and error comes in its order on standard output, without anything that could drive a terminal; colours stay on a terminal that has them.",
+        "Print a run's log; without an ID, that of the newest run that your key started.\n\nWhat its programs wrote to standard output and error comes in its order on standard output, without anything that could drive a terminal; colours stay on a terminal that has them. At the end it says why steps failed.",
       examples: [
         ["pipeline runs log --follow", "your newest run, until it stops"],
         ["pipeline runs log --step test --tail 20", "the last lines of one step"],
@@ -114,7 +114,7 @@ function addLog(runs: ToolCommand): void {
     })
     .argument("[id]", "id of a run", name)
     .option("-f, --follow", "continue until the run stops, also across broken connections")
-    .option("--step <step>", "only this step, by its name or its number", name)
+    .option("--step <step>", "only this step, by its name, its number or its `id`", name)
     .addOption(
       new Option("--stream <stream>", "only one stream; note is what the runner reports").choices([
         "stdout",
@@ -124,7 +124,10 @@ function addLog(runs: ToolCommand): void {
     )
     .option("-t, --timestamps", "the time before each line")
     .option("--tail <n>", "only the last lines so far", wholeNumber(0, 1_000_000))
-    .option("--grep <text>", "only lines with this text, or that a /pattern/ finds, /pattern/i in any case")
+    .option(
+      "--grep <text>",
+      "only lines with this text, or that a /pattern/ finds, /pattern/i in any case; of commands and failures, too",
+    )
     .option("--pipeline <name>", "with --grep: in the logs of this pipeline's last runs, newest first", name)
     .option("--last <n>", "of so many runs of the pipeline; 20 if left out", wholeNumber(1, 100))
     .option("--raw", "only what the programs wrote, byte for byte; not on a terminal")
@@ -197,15 +200,17 @@ function addDownload(runs: ToolCommand): void {
           "pipeline runs download run_01kjpzv280ymxxabs8wt3h616h reports/junit.xml --to .",
           "one of them, here",
         ],
+        ["pipeline runs download --step login", "those of one step"],
       ],
     })
     .argument("[id]", "id of a run", name)
     .argument("[name]", "only the files of this name, as `pipeline runs show` lists them", name)
+    .option("--step <step>", "only those of this step, by its name, its number or its `id`", name)
     .option("--to <folder>", "where they go (else a folder named after the run)", name)
     .option("--overwrite", "replace files that are there already")
-    .does(async (tool, { overwrite = false, to }: DownloadFlags, id?: string, file?: string) => {
+    .does(async (tool, { overwrite = false, ...options }: DownloadFlags, id?: string, file?: string) => {
       const { downloadFiles } = await import("../runs/downloadFiles.ts");
-      return downloadFiles(tool, id, { name: file, to, overwrite });
+      return downloadFiles(tool, id, { name: file, step: undefined, to: undefined, ...options, overwrite });
     });
 }
 
@@ -214,7 +219,7 @@ function addCancel(runs: ToolCommand): void {
     .add("cancel", {
       summary: "cancel runs",
       description:
-        "Cancel runs. One that has stopped already counts as done. A run holds its slot until its processes are gone.",
+        "Cancel runs. One that has stopped already counts as done. A run holds its slot until its processes are gone. At a terminal, without an ID, it cancels the only active run that your key started.",
       examples: [
         ["pipeline runs cancel --mine", "your active runs"],
         ["pipeline runs cancel --mine --wait", "wait until each has stopped"],
@@ -280,6 +285,7 @@ interface LogFlags {
 }
 
 interface DownloadFlags {
+  readonly step?: string;
   readonly to?: string;
   readonly overwrite?: boolean;
 }

@@ -166,6 +166,8 @@ async function liveValues(
       return (await runs({ active: true, limit: 100 }, deps)).filter(isActive).map(asCandidate);
     case "artifact":
       return artifacts(deps);
+    case "step":
+      return steps(deps);
     case "input":
       return inputs(project, deps);
     case "tag":
@@ -246,6 +248,25 @@ async function runs(
 async function artifacts({ service, run, signal }: LiveValuesDeps): Promise<Candidate[]> {
   const kept = run === undefined ? undefined : (await (await service())?.run(run, signal))?.artifacts;
   return unique((kept ?? []).map(({ name, mediaType }) => ({ word: name, meaning: mediaType })));
+}
+
+/** The steps of the run that the line names, else of the newest of the caller's key: each by its id, where it has one. */
+async function steps({ service, run, signal }: LiveValuesDeps): Promise<Candidate[]> {
+  const client = await service();
+  if (client === undefined) return [];
+  const [{ namedOrLatest }, { ranSteps }] = await Promise.all([
+    import("../runs/showRun.ts"),
+    import("../runs/steps.ts"),
+  ]);
+  const runId = await namedOrLatest(client, run, signal);
+  const ran = await ranSteps(client, runId, signal);
+  const listed = ran.length === 0 ? (await client.run(runId, signal)).steps : undefined;
+  return unique(
+    listed?.map(({ name }) => ({ word: name, meaning: "" })) ??
+      ran.map(({ id, name }) =>
+        id === undefined ? { word: name, meaning: "" } : { word: id, meaning: name },
+      ),
+  );
 }
 
 function asCandidate({ runId, pipeline, status }: Run): Candidate {

@@ -158,6 +158,7 @@ export type ValueKind =
   | "run"
   | "run-in-work"
   | "artifact"
+  | "step"
   | "status"
   | "input"
   | "tag"
@@ -179,6 +180,7 @@ const optionKinds: Readonly<Record<string, ValueKind>> = {
   project: "project",
   org: "org",
   status: "status",
+  step: "step",
   input: "input",
   tag: "tag",
   "data-dir": "folder",

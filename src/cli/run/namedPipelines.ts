@@ -92,13 +92,18 @@ export async function noPipelinesHere(
   const misnamed = await misnamedFiles(folder);
   if (misnamed.length > 0) return misnamedError(misnamed, type);
   const below = await projectBelow(folder);
-  return new PipelineError(type, "No pipelines/ here or above.", {
+  return new PipelineError(type, "There is no pipelines/<name>.yaml here or above.", {
     next:
       below === undefined
-        ? "Go to a project's folder, or make this one a project: create pipelines/hello.yaml."
+        ? `Go to a project's folder, or make this one a project. Such a file is:\n${smallest}`
         : `Try \`cd ${shellWord(below)}\`.`,
   });
 }
+
+const smallest = `resources: { shell: { type: cli } }
+steps:
+  - use: shell
+    run: echo hello`;
 
 /** Whether a `.yml` file is meant by the name of its pipeline, or its own. */
 function isNameOf(path: string, name: string): boolean {

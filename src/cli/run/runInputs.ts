@@ -41,7 +41,13 @@ export async function inputsOfRuns(
   const served = await listedPipelines(client, project, interrupted);
   // A start on a service elsewhere brings the file that is here.
   const local = root === undefined || client?.environment !== undefined ? [] : await localPipelines(root);
-  const declared = new Map([...served, ...local].map(({ name, inputs }) => [name, inputs]));
+  // What a broken file declares isn't known; the service says what is wrong with it.
+  const declared = new Map(
+    [...served, ...local].map(({ name, inputs, problem }) => [
+      name,
+      problem === undefined ? inputs : undefined,
+    ]),
+  );
   const all = pipelines.map((name) => declared.get(name));
   if (pipelines.length > 1 && all.every((inputs) => inputs !== undefined)) {
     const known = all.flat().map((input) => ({ ...input, required: false }));

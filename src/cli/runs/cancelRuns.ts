@@ -16,7 +16,8 @@ export interface CancelOptions {
 }
 
 /**
- * `pipeline runs cancel <id>…` and `pipeline runs cancel --mine`. A stopped run is no error.
+ * `pipeline runs cancel <id>…` and `pipeline runs cancel --mine`. A stopped run is no error. Without either, the caller's only
+ * active run is meant at a terminal; in a script, a variable may be empty.
  * @throws PipelineError `usage` for neither or both of them.
  */
 export async function cancelRuns(
@@ -24,13 +25,13 @@ export async function cancelRuns(
   named: readonly string[],
   { mine, wait }: CancelOptions,
 ): Promise<number> {
-  if (mine === named.length > 0) {
-    throw new PipelineError("usage", mine ? "Name run ids or --mine, not both." : "Which run?", {
-      next: "`pipeline runs cancel <id>` cancels one, `pipeline runs cancel --mine` each that your key started.",
-    });
-  }
   const { output, interrupted } = tool;
+  const isNamed = mine || named.length > 0;
+  if (mine && named.length > 0) throw unclear("Name run ids or --mine, not both.");
+  if (!isNamed && (output.json || !output.out.isTerminal)) throw unclear("Which run?");
   const client = await tool.connect();
+  const runIds = named.length > 0 ? [...new Set(named)] : await listMine(tool, client);
+  if (!isNamed && runIds.length > 1) throw unclear(`Which run? Yours are active: ${runIds.join(", ")}.`);
   const stops: Promise<void>[] = [];
   const final: CancelOutcome[] = [];
   const finish = (outcome: CancelOutcome): void => {
@@ -43,7 +44,6 @@ export async function cancelRuns(
       stops.push(waits.untilStopped(outcome).then(finish));
     } else finish(outcome);
   };
-  const runIds = mine ? await listMine(tool, client) : [...new Set(named)];
   const outcomes = await cancelEach(client, runIds, interrupted, onOutcome);
   await Promise.all(stops);
   output.passing();
@@ -70,6 +70,12 @@ export async function cancelRuns(
   const [first] = failures;
   const isOneReason = runs.length === 0 && failures.every(({ exitCode }) => exitCode === first?.exitCode);
   return isOneReason && first !== undefined ? first.exitCode : exitCodes.runDidNotSucceed;
+}
+
+function unclear(message: string): PipelineError {
+  return new PipelineError("usage", message, {
+    next: "`pipeline runs cancel <id>` cancels one, `pipeline runs cancel --mine` each that your key started.",
+  });
 }
 
 /** The active runs of the caller's key. @throws PipelineError `not-supported` where runs can't be listed; as `myActiveRuns`. */

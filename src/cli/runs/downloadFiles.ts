@@ -8,10 +8,13 @@ import { nearestName, quoted } from "../../pipeline/mistakes/problem.ts";
 import { asFileName } from "../../text/fileName.ts";
 import type { Tool } from "../tool.ts";
 import { namedOrLatest } from "./showRun.ts";
+import { Steps } from "./steps.ts";
 
 interface DownloadOptions {
   /** Only the files of this name. */
   readonly name: string | undefined;
+  /** Only those of this step, by its name, number or id. */
+  readonly step: string | undefined;
   /** The folder; by default one in the working folder that is named after the run. */
   readonly to: string | undefined;
   readonly overwrite: boolean;
@@ -25,13 +28,16 @@ interface DownloadOptions {
 export async function downloadFiles(
   tool: Tool,
   named: string | undefined,
-  { name, to, overwrite }: DownloadOptions,
+  { name, step, to, overwrite }: DownloadOptions,
 ): Promise<number> {
   const { output, interrupted } = tool;
   const client = await tool.connect();
   const run = await client.run(await namedOrLatest(client, named, interrupted), interrupted);
   const folder = resolve(tool.folder, to ?? (asFileName(run.runId) || "run"));
-  const files = placed(wanted(run, name)).map(({ artifact, path }) => ({
+  const steps = new Steps(client, run.runId, interrupted);
+  if (step !== undefined) await steps.require(step);
+  const artifacts = await steps.select(run.artifacts ?? [], step);
+  const files = placed(wanted({ ...run, artifacts }, { name, step })).map(({ artifact, path }) => ({
     artifact,
     path: join(folder, path),
   }));
@@ -59,17 +65,21 @@ export async function downloadFiles(
 }
 
 /** @throws PipelineError `not-found` */
-function wanted({ runId, artifacts = [] }: Run, name: string | undefined): readonly Artifact[] {
+function wanted(
+  { runId, artifacts = [] }: Run,
+  { name, step }: Pick<DownloadOptions, "name" | "step">,
+): readonly Artifact[] {
   const found = artifacts.filter((artifact) => name === undefined || artifact.name === name);
   if (found.length > 0) return found;
+  const who = step === undefined ? `The run ${runId}` : `The step \`${quoted(step)}\` of the run ${runId}`;
   if (name === undefined || artifacts.length === 0) {
-    throw new PipelineError("not-found", `The steps of the run ${runId} kept no files.`, {
+    throw new PipelineError("not-found", `${who} kept no files.`, {
       next: "A browser step keeps a screenshot, an http step its reply, and a cli step what its `keep` names.",
     });
   }
   const names = [...new Set(artifacts.map((artifact) => artifact.name))];
   const near = nearestName(name, names);
-  throw new PipelineError("not-found", `The run ${runId} kept no file \`${quoted(name)}\`.`, {
+  throw new PipelineError("not-found", `${who} kept no file \`${quoted(name)}\`.`, {
     next:
       near === undefined
         ? `It kept ${names.slice(0, 10).join(", ")}${names.length > 10 ? ", …" : ""}.`

@@ -1,6 +1,5 @@
 import { followLog } from "../../client/follow/followLog.ts";
 import { listRuns } from "../../client/follow/listRuns.ts";
-import type { ServiceClient } from "../../client/service/client.ts";
 import { exitCodes, PipelineError } from "../../contract/errors.ts";
 import type { LogEntry } from "../../contract/log.ts";
 import type { Run } from "../../contract/run.ts";
@@ -8,12 +7,14 @@ import { isActive } from "../../contract/runStatus.ts";
 import { anySignal } from "../../machine/anySignal.ts";
 import { readTextExpectation } from "../../pipeline/file/values.ts";
 import { PatternFault, searchFor } from "../../runner/output/textSearch.ts";
+import type { Failure } from "../../text/failureLines.ts";
 import { statusText } from "../terminal/marks.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import type { Tool } from "../tool.ts";
 import { ago } from "./listRuns.ts";
 import { EntryPrinter, LinePrinter, type LogPrinter, RawPrinter } from "./runLogPrinter.ts";
 import { namedOrLatest } from "./showRun.ts";
+import { Steps } from "./steps.ts";
 
 interface LogOptions extends LineSelection {
   readonly follow: boolean;
@@ -31,7 +32,7 @@ interface LogOptions extends LineSelection {
 
 /** Which lines of a log are printed, and how. */
 interface LineSelection {
-  /** Only this step, by name or number. */
+  /** Only this step, by its name, number or id. */
   readonly step: string | undefined;
   /** Only this stream. */
   readonly stream: string | undefined;
@@ -75,7 +76,7 @@ async function print(
   const { output } = tool;
   const client = await tool.connect();
   const runId = await namedOrLatest(client, named, signal);
-  const steps = new StepNames(client, runId, signal);
+  const steps = new Steps(client, runId, signal);
   const apiKeys = new Set([client.apiKey]);
   const printer = printerOf(tool, runId, steps, apiKeys, options, grep);
   let after = 0;
@@ -117,8 +118,10 @@ async function print(
     end = await read(true);
   }
   signal.throwIfAborted();
-  if (!hasPrinted && options.step !== undefined) await requireStep(steps, options.step);
-  await printer.end(end?.status);
+  if (!hasPrinted && options.step !== undefined) await steps.require(options.step);
+  const failures = printer instanceof LinePrinter ? await selectedFailures(options, steps) : [];
+  hasPrinted ||= failures.length > 0;
+  await printer.end(end?.status, failures);
   if (!output.json && !options.follow && (end === undefined || isActive(end))) {
     output.note("The run is still running; `--follow` also prints what comes next.");
   } else if (!hasPrinted) output.note("There is nothing in the log.");
@@ -141,7 +144,7 @@ async function searchLogs(
   let removed = 0;
   for (const run of runs) {
     const { runId } = run;
-    const steps = new StepNames(client, runId, signal);
+    const steps = new Steps(client, runId, signal);
     const printer = new LinePrinter(output, steps.nameOf, {
       ...{ hasTimes: options.timestamps, tail: options.tail, apiKeys: new Set([client.apiKey]) },
       grep: grep?.find,
@@ -160,7 +163,7 @@ async function searchLogs(
       if (!(error instanceof PipelineError && error.type === "not-found")) throw error;
       removed += 1;
     }
-    await printer.end();
+    await printer.end(run.status, await selectedFailures(options, steps));
   }
   if (removed > 0) output.note(removed === 1 ? "1 log was removed." : `${removed} logs were removed.`);
   if (runs.length === 0) output.note("There is no run of this pipeline.");
@@ -174,12 +177,20 @@ function headingOf({ runId, status, createdAt }: Run, now: number, out: Terminal
 }
 
 async function isSelected(
-  entry: LogEntry,
+  { stepIndex, stream: from }: LogEntry,
   { stream, step }: LineSelection,
-  steps: StepNames,
+  steps: Steps,
 ): Promise<boolean> {
-  if (stream !== undefined && entry.stream !== stream) return false;
-  return step === undefined || steps.isOf(entry, step);
+  if (stream !== undefined && from !== stream) return false;
+  return step === undefined || steps.isMeant(stepIndex, step);
+}
+
+/** Why the selected steps failed: a note, like what the runner says in the log. */
+async function selectedFailures(
+  { stream = "note", step }: LineSelection,
+  steps: Steps,
+): Promise<readonly Failure[]> {
+  return stream === "note" ? steps.select(await steps.failures(), step) : [];
 }
 
 interface Search {
@@ -211,7 +222,7 @@ function searchOf(grep: string): Search {
 function printerOf(
   { output }: Tool,
   runId: string,
-  steps: StepNames,
+  steps: Steps,
   apiKeys: ReadonlySet<string>,
   { tail, raw, ndjson, timestamps }: LogOptions,
   grep: Search | undefined,
@@ -247,53 +258,6 @@ function checkOptions({ output }: Tool, named: string | undefined, options: LogO
   }
 }
 
-async function requireStep(steps: StepNames, meant: string): Promise<void> {
-  const names = await steps.all();
-  const isThere = names.includes(meant) || (/^[1-9]\d{0,3}$/.test(meant) && Number(meant) <= names.length);
-  if (isThere) return;
-  const known = names.length === 0 ? "It has told of no step yet." : `Its steps are: ${names.join(", ")}.`;
-  throw new PipelineError("not-found", `The run has no step \`${meant}\`.`, { next: known });
-}
-
 function usage(message: string): PipelineError {
   return new PipelineError("usage", message, { next: "See `pipeline runs log --help`." });
-}
-
-/** The names of a run's steps, which the service lists as they start. */
-class StepNames {
-  readonly #client: ServiceClient;
-  readonly #runId: string;
-  readonly #signal: AbortSignal;
-  #names: readonly string[] = [];
-  /** The last requested step, so that an unknown one isn't requested for each of its lines. */
-  #asked = -1;
-
-  constructor(client: ServiceClient, runId: string, signal: AbortSignal) {
-    this.#client = client;
-    this.#runId = runId;
-    this.#signal = signal;
-  }
-
-  /** @returns undefined where the service doesn't list the step. */
-  readonly nameOf = async (stepIndex: number): Promise<string | undefined> => {
-    const known = this.#names[stepIndex];
-    if (known !== undefined || this.#asked === stepIndex) return known;
-    this.#asked = stepIndex;
-    await this.all();
-    return this.#names[stepIndex];
-  };
-
-  /** Requests the names of all steps so far. */
-  async all(): Promise<readonly string[]> {
-    const run: Run | undefined = await this.#client.run(this.#runId, this.#signal).catch(() => undefined);
-    this.#names = run?.steps?.map(({ name }) => name) ?? this.#names;
-    return this.#names;
-  }
-
-  /** Whether an entry belongs to the step with this name, or else this number, counted from 1. */
-  async isOf({ stepIndex }: LogEntry, meant: string): Promise<boolean> {
-    const name = await this.nameOf(stepIndex);
-    if (name === meant) return true;
-    return !this.#names.includes(meant) && meant === String(stepIndex + 1);
-  }
 }

@@ -3,6 +3,7 @@ import { SecretFilter } from "../../client/service/foreignText.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import type { LogEntry, LogLine } from "../../contract/log.ts";
 import { stripEscapeSequences } from "../../text/escapeSequences.ts";
+import { type Failure, FailureLines } from "../../text/failureLines.ts";
 import type { Output } from "../output/output.ts";
 import { jsonLine } from "../output/output.ts";
 
@@ -11,8 +12,8 @@ export interface LogPrinter {
   add(entry: LogEntry): Promise<void>;
   /** Prints the held tail; from now on every entry is printed at once. */
   stopHolding(): Promise<void>;
-  /** Prints the rest, after the last entry. */
-  end(status: string | undefined): Promise<void>;
+  /** Prints the rest, after the last entry; as lines with why steps failed. */
+  end(status: string | undefined, failures: readonly Failure[]): Promise<void>;
 }
 
 /** The name of the step at an index; undefined if unknown. */
@@ -34,6 +35,7 @@ interface LineOptions {
 export class LinePrinter implements LogPrinter {
   readonly #output: Output;
   readonly #lines: TerminalLines;
+  readonly #failures = new FailureLines();
   readonly #stepName: StepName;
   readonly #options: LineOptions;
   /** The last lines so far, with `tail`. */
@@ -50,9 +52,14 @@ export class LinePrinter implements LogPrinter {
   }
 
   async add(entry: LogEntry): Promise<void> {
-    const lines = this.#found(this.#lines.add(entry));
-    if (this.#isHolding) this.#hold(lines);
-    else for (const line of lines) await this.#print(line);
+    await this.#take(this.#lines.add(entry));
+  }
+
+  async #take(lines: LogLine[]): Promise<void> {
+    for (const line of lines) this.#failures.add(line);
+    const found = this.#found(lines);
+    if (this.#isHolding) this.#hold(found);
+    else for (const line of found) await this.#print(line);
   }
 
   async stopHolding(): Promise<void> {
@@ -60,12 +67,12 @@ export class LinePrinter implements LogPrinter {
     for (const line of this.#held.splice(0)) await this.#print(line);
   }
 
-  async end(): Promise<void> {
-    const rest = this.#found(this.#lines.rest());
-    if (this.#isHolding) {
-      this.#hold(rest);
-      await this.stopHolding();
-    } else for (const line of rest) await this.#print(line);
+  async end(_: string | undefined, failures: readonly Failure[]): Promise<void> {
+    await this.#take(this.#lines.rest());
+    for (const line of this.#failures.beside(failures)) {
+      await this.add({ ...line, sequence: 0, stream: "note", text: `${line.text}\n` });
+    }
+    await this.stopHolding();
   }
 
   #found(lines: LogLine[]): LogLine[] {

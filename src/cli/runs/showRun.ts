@@ -1,7 +1,7 @@
 import { listRuns } from "../../client/follow/listRuns.ts";
 import type { ServiceClient } from "../../client/service/client.ts";
 import { errorTypes, exitCodes, PipelineError } from "../../contract/errors.ts";
-import { runCommand } from "../../contract/refusal.ts";
+import { runCommand, shellWord } from "../../contract/refusal.ts";
 import type { Artifact, Run, RunStep } from "../../contract/run.ts";
 import { nameOf, reasonText, startedBy, toldFailure } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
@@ -137,14 +137,25 @@ class RunSheet {
 
   #artifacts(artifacts: readonly Artifact[]): string {
     const { runId, steps = [] } = this.#run;
-    const rows = artifacts.map(({ name, stepIndex, mediaType, bytes }) => [
-      `  ${name}`,
-      steps[stepIndex]?.name ?? `step ${stepIndex + 1}`,
-      mediaType,
-      sizeText(bytes),
+    const nameOfStep = ({ stepIndex }: Artifact) => steps[stepIndex]?.name ?? `step ${stepIndex + 1}`;
+    const rows = artifacts.map((artifact) => [
+      `  ${artifact.name}`,
+      nameOfStep(artifact),
+      artifact.mediaType,
+      sizeText(artifact.bytes),
     ]);
-    const how = `  \`${runCommand("download", runId)}\` saves them, \`${runCommand("page", runId)}\` prints a link that shows them.`;
-    return `${table(rows)}\n${this.#terminal.style.dim(how)}`;
+    const save = runCommand("download", runId);
+    const how = `  \`${save}\` saves them, \`${runCommand("page", runId)}\` prints a link that shows them.`;
+    const isShared = ({ name, stepIndex }: Artifact) =>
+      artifacts.some((other) => other.name === name && other.stepIndex !== stepIndex);
+    const shared = artifacts.findLast(isShared);
+    const lines = [table(rows), this.#terminal.style.dim(how)];
+    if (shared === undefined) return lines.join("\n");
+    const step = nameOfStep(shared);
+    const isOnly = steps.filter(({ name }) => name === step).length === 1;
+    const words = [shared.name, "--step", isOnly ? step : String(shared.stepIndex + 1)].map(shellWord);
+    const howOfOne = `  \`${save} ${words.join(" ")}\` saves that of one step.`;
+    return [...lines, this.#terminal.style.dim(howOfOne)].join("\n");
   }
 }
 

@@ -23,26 +23,33 @@ export async function stopEmbedded(deps: FindDeps, signal: AbortSignal): Promise
   await prepareDataFolder(deps.folder, "refused");
   // First: a face that misses the service must not start it.
   await setStopped(deps.folder, true);
-  return end(deps, signal);
+  const was = await findEmbedded(deps, signal);
+  return was && end(was, signal);
 }
 
 /**
  * Ends the embedded service as {@link stopEmbedded}, and starts it again; also where none runs. Faces that wait or follow find
  * the new one.
  *
- * @throws as `stopEmbedded` and `connectEmbedded`.
+ * @throws PipelineError `conflict` for one that runs in the foreground: another would take its place, unseen by its starter; as
+ *   `stopEmbedded` and `connectEmbedded`.
  */
 export async function restartEmbedded(
   deps: ConnectDeps,
   signal: AbortSignal,
 ): Promise<{ readonly ended: Ended | undefined; readonly now: Embedded }> {
-  const ended = await end(deps, signal);
+  const was = await findEmbedded(deps, signal);
+  if (was?.connection.inForeground) {
+    const { pid, url } = was.connection;
+    throw new PipelineError("conflict", `The service at ${url} (process ${pid}) runs in the foreground.`, {
+      next: "Restart it where it was started: end it by Ctrl-C or its service manager, then call `pipeline serve` again.",
+    });
+  }
+  const ended = was && (await end(was, signal));
   return { ended, now: await startEmbedded(deps, ended?.was.connection, signal) };
 }
 
-async function end(deps: FindDeps, signal: AbortSignal): Promise<Ended | undefined> {
-  const was = await findEmbedded(deps, signal);
-  if (was === undefined) return undefined;
+async function end(was: Embedded, signal: AbortSignal): Promise<Ended> {
   try {
     return { was, state: await was.client.stopService(signal) };
   } catch (error) {

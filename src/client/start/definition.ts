@@ -68,7 +68,17 @@ async function takesCommits(client: SnapshotClient, signal: AbortSignal): Promis
 async function filesOf(root: string, signal: AbortSignal): Promise<string[]> {
   const { stdout } = await promisify(execFile)(
     "git",
-    ["ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate"],
+    // No program that the repository's settings name watches its files.
+    [
+      "-c",
+      "core.fsmonitor=false",
+      "ls-files",
+      "-z",
+      "--cached",
+      "--others",
+      "--exclude-standard",
+      "--deduplicate",
+    ],
     // A hook's variables are about the repository that it is of.
     {
       cwd: root,

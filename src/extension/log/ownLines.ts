@@ -4,6 +4,7 @@ import { actorText, nameOf, type Run, type RunStep, reasonText } from "../../con
 import { failedStep } from "../../contract/runStatus.ts";
 import { controlCharacters } from "../../text/controlCharacters.ts";
 import type { SgrStyle } from "../../text/escapeSequences.ts";
+import { untold } from "../../text/failureLines.ts";
 import { tookText } from "../../text/time.ts";
 import { stepNotes } from "../../text/timeline.ts";
 import { inputsText, outputsText, statusText } from "../window/runText.ts";
@@ -97,15 +98,11 @@ export function failedStepLines(
   { mayBegin, isOutputNext }: { readonly mayBegin: boolean; readonly isOutputNext: boolean },
 ): TextLine[] {
   const { mark, look } = statusStyle(step.status);
-  const said = (step.message ?? "")
-    .split(/\r?\n/)
-    .map(toOneLine)
-    .filter((line) => line !== "");
   // The message repeats the last output, which the log has with its colours.
-  const repeated = new Set(last.map(({ text }) => toOneLine(text)));
-  const own = said.filter((line, at) => at === 0 || !repeated.has(line));
-  // A colon before lines that were removed would lead nowhere.
-  if (own.length === 1 && said.length > 1) own[0] = own[0]?.replace(/:$/, "") ?? "";
+  const own = untold(
+    (step.message ?? "").split(/\r?\n/).map(toOneLine),
+    last.map(({ text }) => toOneLine(text)),
+  );
   const shown = own.length > mostOfMessage ? [...own.slice(0, mostOfMessage), "…"] : own;
   const lines = [
     ownLine(

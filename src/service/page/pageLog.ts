@@ -1,19 +1,23 @@
-import type { LogEntry } from "../../contract/log.ts";
+import { LineAssembler, type LogEntry } from "../../contract/log.ts";
 import type { ServedRun } from "../../contract/run.ts";
 import { parseSgr, type SgrStyle, stripEscapeSequences } from "../../text/escapeSequences.ts";
+import { FailureLines, failuresOf } from "../../text/failureLines.ts";
 import { type LogStore, readLogLine } from "../runs/logStore.ts";
 
-/** The whole log so far as plain text, streamed. */
+/** The whole log so far as plain text, streamed, and behind it why steps failed. */
 export function wholeLog(
-  { runId, steps = [] }: Pick<ServedRun, "runId" | "steps">,
+  run: Pick<ServedRun, "runId" | "status" | "stoppedAt" | "steps" | "reason">,
   logs: Pick<LogStore, "reader">,
 ): ReadableStream<Uint8Array> {
+  const { runId, steps = [] } = run;
   const reader = logs.reader(runId);
+  const lines = new LineAssembler();
+  const failures = new FailureLines();
   const encoder = new TextEncoder();
   let passed = 0;
   let step = -1;
   let endsLine = true;
-  const textOf = (entry: LogEntry): string => {
+  const textOf = (entry: Pick<LogEntry, "stepIndex" | "stream" | "text">): string => {
     const name = steps[entry.stepIndex]?.name ?? "another step";
     const heading = entry.stepIndex === step ? "" : `${endsLine ? "" : "\n"}== ${name}\n`;
     step = entry.stepIndex;
@@ -27,11 +31,19 @@ export function wholeLog(
         const piece = await reader.next(passed);
         if (piece === undefined) {
           await reader[Symbol.asyncDispose]();
+          for (const line of lines.rest()) failures.add(line);
+          for (const { stepIndex, text } of failures.beside(failuresOf(run))) {
+            if (!endsLine) controller.enqueue(encoder.encode("\n"));
+            endsLine = true;
+            controller.enqueue(encoder.encode(textOf({ stepIndex, stream: "note", text: `${text}\n` })));
+          }
           controller.close();
           return;
         }
         passed = piece.first + piece.lines.length - 1;
-        controller.enqueue(encoder.encode(piece.lines.flatMap(readLogLine).map(textOf).join("")));
+        const entries = piece.lines.flatMap(readLogLine);
+        for (const line of entries.flatMap((entry) => lines.add(entry))) failures.add(line);
+        controller.enqueue(encoder.encode(entries.map(textOf).join("")));
       },
       cancel: () => reader[Symbol.asyncDispose](),
     },

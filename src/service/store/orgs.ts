@@ -58,21 +58,12 @@ export async function listOrgs(db: Database, orgName?: string): Promise<OrgLimit
   }));
 }
 
-/** What of an org's limits is set; what is left out stays. */
-export type NewLimits = Partial<Pick<Org, "tier"> & Org["limits"]>;
-
 /**
- * Sets an org's tier and limits. The next decision on a start goes by them.
- * @param orgName may be left out where there is only one org.
- * @returns the org as it is now.
+ * The org of a name, or without one the only org.
  * @throws PipelineError `not-found` without such an org; `usage` when no name is given and there are several.
  */
-export async function setOrgLimits(
-  tx: Write,
-  orgName: string | undefined,
-  { tier, parallelRuns, runsPerDay }: NewLimits,
-): Promise<OrgLimits> {
-  const [org, ...others] = await listOrgs(tx, orgName);
+export async function meantOrg(db: Database, orgName: string | undefined): Promise<OrgLimits> {
+  const [org, ...others] = await listOrgs(db, orgName);
   if (org === undefined) {
     throw new PipelineError(
       "not-found",
@@ -87,6 +78,24 @@ export async function setOrgLimits(
       next: "Name one with --org; `pipeline orgs list` shows them.",
     });
   }
+  return org;
+}
+
+/** What of an org's limits is set; what is left out stays. */
+export type NewLimits = Partial<Pick<Org, "tier"> & Org["limits"]>;
+
+/**
+ * Sets an org's tier and limits. The next decision on a start goes by them.
+ * @param orgName may be left out where there is only one org.
+ * @returns the org as it is now.
+ * @throws as {@link meantOrg}.
+ */
+export async function setOrgLimits(
+  tx: Write,
+  orgName: string | undefined,
+  { tier, parallelRuns, runsPerDay }: NewLimits,
+): Promise<OrgLimits> {
+  const org = await meantOrg(tx, orgName);
   const changed: OrgLimits = {
     ...org,
     tier: tier ?? org.tier,

@@ -88,6 +88,21 @@ describe("pipeline keys", () => {
     assert.deepEqual((await json(tool, "keys", "list")).told.keys, []);
   });
 
+  it("makes a key of the only org where none is named, and asks which where there are several", async () => {
+    await using tool = await toolbox();
+    const create = (...args: string[]) => json(tool, "keys", "create", "--role", "member", ...args);
+    const none = await create();
+    assert.equal(none.exitCode, 2);
+    assert.match(none.told.error.message, /no org yet[\s\S]*keys create --org/);
+    const first = await create("--org", "Acme");
+    assert.equal((await create()).told["org-id"], first.told["org-id"]);
+    await create("--org", "Lamps");
+    const unclear = await create();
+    assert.equal(unclear.exitCode, 2);
+    assert.match(unclear.told.error.message, /several orgs[\s\S]*--org/);
+    assert.equal((await json(tool, "keys", "list")).told.keys.length, 3);
+  });
+
   it("refuses a name that can't be shown: exit code 2", async () => {
     await using tool = await toolbox();
     for (const name of ["", "a\nb", "x".repeat(101)]) {

@@ -122,6 +122,22 @@ describe("pipeline service", function () {
     assert.equal((await tool.call(["org"])).exitCode, 0);
   });
 
+  it("leaves one in the foreground to its starter, with its port: exit code 2", async () => {
+    await using tool = await toolbox();
+    const serving = tool.spawn(["serve"]);
+    await written(serving.stdout, /Serving at/);
+    const { exitCode, stderr } = await tool.call(["service", "restart"]);
+    assert.equal(exitCode, 2);
+    assert.match(
+      stderr,
+      new RegExp(`process ${serving.pid}\\) runs in the foreground[\\s\\S]*\`pipeline serve\` again`),
+    );
+    const status = await json(tool, "service", "status");
+    assert.deepEqual([status.running, status.pid], [true, serving.pid]);
+    serving.kill("SIGTERM");
+    assert.equal((await serving).exitCode, 0);
+  });
+
   it("leaves nothing open in the folder of a stopped one, which may be removed at once", async () => {
     await using tool = await toolbox();
     assert.equal((await tool.call(["org"])).exitCode, 0);

@@ -132,7 +132,7 @@ describe("pipeline validate", () => {
     await using tool = await toolbox();
     assert.match(
       (await tool.call(["validate"])).stderr,
-      /No pipelines\/ here or above\.\n[\s\S]*create pipelines\/hello\.yaml\./,
+      /no pipelines\/<name>\.yaml here or above\.\n[\s\S]*make this one a project/,
     );
     await tool.write("hello", broken);
     for (const [args, said] of [

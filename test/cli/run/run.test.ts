@@ -132,14 +132,20 @@ describe("pipeline run", () => {
   it("says where the pipelines are, outside of a project, and how to make the first", async () => {
     await using box = await toolbox();
     const outside = (folder: string, ...args: string[]) => box.spawn(["run", ...args], {}, folder);
-    const none = "pipeline: No pipelines/ here or above.";
+    const none = "pipeline: There is no pipelines/<name>.yaml here or above.";
     for (const args of [["helo"], ["helo", "hello"], []]) {
       const { exitCode, stdout, stderr } = await outside(box.project, ...args);
       assert.deepEqual([exitCode, stdout], [2, ""]);
+      const [first, , ...file] = stderr.split("\n");
+      assert.equal(first, none);
+      await mkdir(join(box.project, "made", "pipelines"), { recursive: true });
+      await writeFile(join(box.project, "made", "pipelines", "hello.yaml"), file.join("\n"));
       assert.equal(
-        stderr,
-        `${none}\nGo to a project's folder, or make this one a project: create pipelines/hello.yaml.`,
+        (await outside(join(box.project, "made"), "hello")).exitCode,
+        0,
+        "the file that it shows runs",
       );
+      await rm(join(box.project, "made"), { recursive: true });
     }
     await mkdir(join(box.project, "my samples", "pipelines"), { recursive: true });
     await writeFile(join(box.project, "my samples", "pipelines", "hello.yaml"), programPipeline(""));

@@ -69,6 +69,15 @@ describe("pipeline run --input", () => {
     assert.equal(JSON.parse((await tool.call(["org", "--json"])).stdout).usage["runs-today"], 0);
   });
 
+  it("isn't called unknown where the file is broken: its problem is told", async () => {
+    await using tool = await box();
+    await tool.write("broken", "inputs: { region: {} }\nsteps: [{ use: shell, run: echo hi }]\n");
+    const { exitCode, stderr } = await tool.call(["run", "broken", "--input", "region=eu"]);
+    assert.equal(exitCode, 2);
+    assert.match(stderr, /can't be run:\npipelines\/broken\.yaml:2:\d+: /);
+    assert.doesNotMatch(stderr, /region/);
+  });
+
   it("goes to those of several pipelines that declare it, and to none it is an error", async () => {
     await using tool = await box();
     const { exitCode, stdout, stderr } = await tool.call([
@@ -185,12 +194,12 @@ describe("pipeline run --input", () => {
     assert((await tab("runs", "list", "--input", "visit=")).includes("visit=true\t"));
   });
 
-  it("is what `pipeline pipelines` lists, those that a start can do without in brackets", async () => {
+  it("is what `pipeline pipelines` lists, each with what a start without it means", async () => {
     await using tool = await box();
     const { stdout } = await tool.call(["pipelines"]);
     assert.match(
       stdout,
-      /^checkout\tcli\tfine\t\[base-url=text\] region=eu\|us \[lamps=number\] \[visit=boolean\]$/m,
+      /^checkout\tcli\tfine\tbase-url=<text> \[optional\], region=<eu\|us> \[required\], lamps=<number> \[default: 2\], visit=<boolean> \[default: true\]$/m,
     );
     const { pipelines } = JSON.parse((await tool.call(["pipelines", "--json"])).stdout);
     assert.deepEqual(pipelines[0].inputs[1], {

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { LoopbackService, orgOnWire, sendError, sendJson, testKey } from "../../client/loopbackService.ts";
+import { itOn } from "../../itOn.ts";
 import { programPipeline, untilCancelled } from "../../service/startedService.ts";
+import { onTerminal } from "../onTerminal.ts";
 import { servedToolbox } from "../toolbox.ts";
 
 /** A service with only the given endpoints, which knows some runs by the answer to their cancelling. */
@@ -36,6 +38,30 @@ describe("pipeline runs cancel", function () {
     assert.match(stdout, /^run_\w+ cancelled$/);
     assert.deepEqual(JSON.parse((await tool.call(["org", "--json"])).stdout)["runs-in-work"], []);
   });
+
+  itOn(
+    "linux",
+    "takes the only active run of one's own where a person names none, and asks among several",
+    async () => {
+      await tool.write("long", programPipeline(untilCancelled));
+      const started = async () => JSON.parse((await tool.call(["run", "long", "--detach", "--json"])).stdout);
+      const [first] = (await started()).runs;
+      const cancel = () => onTerminal(tool, "runs cancel --wait", {}, 200);
+      assert.equal((await tool.call(["runs", "cancel"])).exitCode, 2, "a script names it");
+      const one = await cancel();
+      assert.equal(one.exitCode, 0);
+      assert(one.stdout.includes(first["run-id"]), one.stdout);
+      assert.match((await cancel()).stdout, /You have no active runs\./);
+
+      await tool.call(["orgs", "set", "--parallel-runs", "2"]);
+      const ids = [(await started()).runs[0]["run-id"], (await started()).runs[0]["run-id"]];
+      const several = await cancel();
+      assert.equal(several.exitCode, 2);
+      for (const id of ids) assert(several.stdout.includes(id), several.stdout);
+      assert.equal((await tool.call(["runs", "cancel", "--mine", "--wait"])).exitCode, 0);
+      await tool.call(["orgs", "set", "--parallel-runs", "1"]);
+    },
+  );
 
   it("cancels each id once, and tells each that failed, with exit code 1", async () => {
     await using given = await givenService({ run_1: "cancelling", run_2: 500, run_3: 403 });

@@ -63,8 +63,47 @@ describe("pipeline runs download", () => {
     await using none = await stubbed([]);
     const nothing = await none.call(["runs", "download", "run_1"]);
     assert.equal(nothing.exitCode, 2);
-    assert.match(nothing.stderr, /^pipeline: The steps of the run run_1 kept no files\.$/m);
+    assert.match(nothing.stderr, /^pipeline: The run run_1 kept no files\.$/m);
     assert.equal(existsSync(join(none.project, "run_1")), false);
+  });
+
+  it("saves the file of one step where others have a file of that name, as the run's text says", async () => {
+    await using tool = await servedToolbox();
+    const step = (name: string, id: string) => ({
+      ...{ name, id, use: "sh", keep: "body.json" },
+      run: [process.execPath, "-e", `require('node:fs').writeFileSync('body.json', '"${id}"')`],
+    });
+    const steps = [step("one", "first"), step("the other", "second"), step("the other", "third")];
+    const pipeline = (count: number) => ({
+      resources: { sh: { type: "cli" } },
+      steps: [...steps.slice(0, count), { use: "sh", run: [process.execPath, "-e", ""], name: "no file" }],
+    });
+    await tool.write("tests", JSON.stringify(pipeline(2)));
+    await tool.call(["run", "tests"]);
+    const shown = async () => (await tool.call(["runs", "show"])).stdout;
+    assert.match(await shown(), /`pipeline runs download run_\w+ body\.json --step 'the other'` saves that/);
+    await tool.write("tests", JSON.stringify(pipeline(3)));
+    const [run] = JSON.parse((await tool.call(["run", "tests", "--json"])).stdout).runs;
+    const id = String(run["run-id"]);
+    assert.match(await shown(), /body\.json --step 3` saves that of one step\.$/m);
+    const saved = async (meant: string) => {
+      const { stderr } = await tool.call([
+        "runs",
+        "download",
+        id,
+        "body.json",
+        "--step",
+        meant,
+        "--overwrite",
+      ]);
+      return stderr || readFileSync(join(tool.project, id, "body.json"), "utf8");
+    };
+    assert.deepEqual(
+      [await saved("3"), await saved("second"), await saved("one")],
+      ['"third"', '"second"', '"first"'],
+    );
+    assert.match(await saved("no file"), /^pipeline: The step `no file` of the run run_\w+ kept no files\./);
+    assert.match(await saved("nothing"), /no step `nothing`/);
   });
 
   it("replaces nothing that is there, unless it is told to, and follows no link", async () => {

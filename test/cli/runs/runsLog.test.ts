@@ -112,6 +112,58 @@ describe("pipeline runs log", function () {
     }
   });
 
+  it("says at the end why steps failed, where their output doesn't, and finds that too", async () => {
+    const failing = "console.log('oops\\nend of it'); process.exit(3)";
+    const program = (code: string) => [process.execPath, "-e", code];
+    const steps = [
+      { name: "going on", use: "sh", run: program("process.exit(2)"), "on-failure": "continue" },
+      { name: "failing", id: "it-fails", use: "sh", run: program(failing) },
+    ];
+    const finallyStep = { name: "cleanup", use: "sh", run: program("console.log('clean')") };
+    const pipeline = { resources: { sh: { type: "cli" } }, steps, finally: [finallyStep] };
+    await tool.write("failing", JSON.stringify(pipeline));
+    await tool.call(["run", "failing"]);
+    const log = async (...args: string[]) => (await tool.call(["runs", "log", ...args])).stdout.split("\n");
+    const whole = await log();
+    assert.deepEqual(whole.slice(-4, -3), ["clean"]);
+    assert.match(whole.at(-3) ?? "", /^exited with 0/);
+    const whys = [
+      "failed: exited with 2, expected 0; it printed nothing",
+      "failed: exited with 3, expected 0",
+    ];
+    assert.deepEqual(whole.slice(-2), whys);
+    assert.equal(whole.filter((line) => line === "oops").length, 1);
+    assert.deepEqual(await log("--grep", "expected 0"), whys);
+    assert.deepEqual(await log("--grep", "oops", "--stream", "stdout"), ["oops"]);
+    assert.deepEqual(await log("--grep", "expected", "--stream", "stdout"), [""]);
+    assert.deepEqual(await log("--step", "failing", "--grep", "expected"), whys.slice(1));
+    assert.deepEqual(await log("--step", "2", "--tail", "1"), whys.slice(1));
+    assert.deepEqual(await log("--pipeline", "failing", "--grep", "/^failed: .* 3/"), [
+      `${await newest()}\t${whys[1]}`,
+    ]);
+    assert(!(await log("--json")).join().includes("failed: "), "entries are the log alone");
+    async function newest() {
+      return JSON.parse((await tool.call(["runs", "list", "--json", "--limit", "1"])).stdout).runs[0][
+        "run-id"
+      ];
+    }
+  });
+
+  it("prints a step that its id names, unless a step has it for its name", async () => {
+    const steps = ["first", "second", "third"].map((name, index) => ({
+      name,
+      id: ["one", "third", "three"][index],
+      use: "sh",
+      run: [process.execPath, "-e", `console.log('of ${name}')`],
+    }));
+    await tool.write("named", JSON.stringify({ resources: { sh: { type: "cli" } }, steps }));
+    await tool.call(["run", "named"]);
+    const log = (step: string) => tool.call(["runs", "log", "--stream", "stdout", "--step", step]);
+    assert.equal((await log("one")).stdout, "of first");
+    assert.equal((await log("third")).stdout, "of third");
+    assert.match((await log("two")).stderr, /no step `two`/);
+  });
+
   it("finds lines in the logs of a pipeline's last runs, the newest first, each behind its run's id", async () => {
     const ids: string[] = [];
     for (const number of [1, 2, 3]) {
