@@ -358,7 +358,7 @@ describe("a broken pipeline file", () => {
       "resources: { sh: { type: cli, timeout: 0 } }\nsteps:\n  - { use: sh, run: a, stdin: [a] }\n  - { use: sh, run: a }\n  - { use: sh, run: a, timeout: 5 sec }",
       "1:40: a timeout is at least 1ms and at most 1h",
       "3:31: expected text",
-      "5:33: expected a length of time such as 500ms, 60s, 5m or 1h, or a number of seconds",
+      "5:33: expected a length of time such as 500ms, 60s, 5m or 1h, or a number of seconds; did you mean `5s`?",
     ],
     [
       "that keeps what is outside of its folder, what an expression names, or files that aren't there yet",

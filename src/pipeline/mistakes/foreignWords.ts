@@ -1,5 +1,4 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: expressions as pipeline files write them.
-import { inQuotes } from "./lines.ts";
 
 /** How another tool's word is said here. */
 export interface ForeignWord {
@@ -168,15 +167,6 @@ export function foreignWord(name: string, known: readonly string[]): ForeignWord
 /** @param known what the step's result has. */
 export function foreignMember(name: string, known: readonly string[]): string | undefined {
   return own(members, dashed(name))?.find((member) => known.includes(member));
-}
-
-/** The value that was meant by one of another kind, as YAML: of `retry: 3`, `mask: json.token`. */
-export function meantValue(field: unknown, value: unknown): string | undefined {
-  if (field === "retry" && typeof value === "number" && Number.isInteger(value) && value > 0)
-    return `{ times: ${value}, every: 1s }`;
-  if ((field === "mask" || field === "unmasked" || field === "tags") && typeof value === "string")
-    return `[${/^[A-Za-z][\w.-]*$/.test(value) ? value : inQuotes(value)}]`;
-  return undefined;
 }
 
 function own<T>(table: Readonly<Record<string, T>>, name: string): T | undefined {
