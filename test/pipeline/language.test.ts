@@ -69,6 +69,26 @@ describe("the inputs that a pipeline file declares", () => {
       "2:34: this is none of the `options`: x, y",
     ],
     ["options of two types", "  a: { options: [x, 1] }", "2:21: expected text; put this number in quotes"],
+    [
+      "a type of another tool",
+      "  a: { type: string }",
+      "2:14: expected one of text, number, boolean; did you mean `text`?",
+    ],
+    [
+      "another of them",
+      "  a: { type: integer }",
+      "2:14: expected one of text, number, boolean; did you mean `number`?",
+    ],
+    [
+      "a third",
+      "  a: { type: bool }",
+      "2:14: expected one of text, number, boolean; did you mean `boolean`?",
+    ],
+    [
+      "a type that is none here",
+      "  a: { type: choice, options: [x, y] }",
+      "2:14: expected one of text, number, boolean; leave it out and write `options: [eu, us]`",
+    ],
     ["an unknown type", "  a: { type: date }", "2:14: expected one of text, number, boolean"],
     [
       "a list",

@@ -1,6 +1,6 @@
 import type * as z from "zod/mini";
 import { noText } from "../../contract/wire.ts";
-import { type ForeignWord, foreignWord } from "../mistakes/foreignWords.ts";
+import { type ForeignWord, foreignType, foreignWord } from "../mistakes/foreignWords.ts";
 import { meantValue } from "../mistakes/meantValue.ts";
 import { nothingFilledIn, placeholderIn } from "../mistakes/placeholders.ts";
 import { nearestName, quoted, suggestion } from "../mistakes/problem.ts";
@@ -96,6 +96,12 @@ function reportType(
 
 /** Adds what is expected, with what was meant. */
 function addWanted(value: unknown, wanted: string, at: Path, problems: ProblemList): void {
+  const isType = at.at(-1) === "type" && typeof value === "string";
+  const type = isType ? foreignType(value, wanted.split(/[ ,]+/)) : undefined;
+  if (type !== undefined) {
+    problems.add(at, wanted + hintOf(type, {}), type.how === undefined ? type.field : undefined);
+    return;
+  }
   const meant = meantValue(at.at(-1), value, wanted);
   const isOpen = typeof value === "string" && (hasExpression(value) || placeholderIn(value) !== undefined);
   if (isOpen) problems.add(at, `${wanted}; ${nothingFilledIn}`);

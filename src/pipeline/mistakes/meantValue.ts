@@ -2,6 +2,8 @@ import { inQuotes } from "./lines.ts";
 
 const listsOfTexts: readonly unknown[] = ["mask", "unmasked", "tags", "options", "params"];
 
+const elements: readonly unknown[] = ["click", "check", "uncheck", "wait-for", "download"];
+
 type Words = string | number | boolean;
 
 /**
@@ -12,13 +14,24 @@ export function meantValue(field: unknown, value: unknown, wanted: string): stri
   if (field === "retry" && typeof value === "number" && Number.isInteger(value) && value > 0)
     return `{ times: ${value}, every: 1s }`;
   if (field === "expect" && typeof value === "number") return `{ status: ${value} }`;
-  if (wanted.startsWith("expected a map")) return meantMap(value);
+  if (field === "expect" && Array.isArray(value) && value.every((item) => typeof item === "string"))
+    return `{ that: [${value.map(inQuotes).join(", ")}] }`;
+  if (wanted.startsWith("expected a map")) return meantMap(value) ?? meantElement(field, value);
+  if (wanted.startsWith("expected text") && typeof value === "object") return meantExpectation(value);
   if (typeof value !== "string") return undefined;
   if (listsOfTexts.includes(field)) return `[${plain(value)}]`;
   if (wanted.startsWith("expected a length of time")) return meantDuration(value);
   if (!/^expected a (?:whole )?number\b/.test(wanted)) return undefined;
   if (/^[1-5]XX$/.test(value)) return value.toLowerCase();
   return /^\d{1,9}(?:\.\d{1,3})?$/.test(value) ? value : undefined;
+}
+
+/** Of `{ contains: paid }` and `{ matches: a+ }`, where a text says the same. */
+function meantExpectation(value: object | null): string | undefined {
+  const [[name, text] = [], ...others] = Object.entries(value ?? {});
+  if (others.length > 0 || typeof text !== "string") return undefined;
+  if (name === "contains" || name === "equals") return plain(text);
+  return name === "matches" || name === "regex" ? inQuotes(`/${text}/`) : undefined;
 }
 
 /** `5 sec`, `10 minutes`. */
@@ -46,9 +59,15 @@ function meantMap(value: unknown): string | undefined {
   return `{ ${known.map(([name, put]) => `${plain(name)}: ${typeof put === "string" ? plain(put) : put}`).join(", ")} }`;
 }
 
+/** Of `#send` and `Send`, as Playwright has them. */
+function meantElement(field: unknown, value: unknown): string | undefined {
+  if (typeof value !== "string" || !elements.includes(field)) return undefined;
+  return `{ ${/^[#.[]/.test(value) ? "css" : "text"}: ${plain(value)} }`;
+}
+
 function entryOf(item: unknown): readonly [string, Words] | undefined {
   if (typeof item === "string") {
-    const [, name, value] = /^\s*([\w.-]+)\s*[:=]\s*(.*?)\s*$/s.exec(item) ?? [];
+    const [, name, value] = /^\s*([\w.-]+)\s*[:=](?!=)\s*(.*?)\s*$/s.exec(item) ?? [];
     return name === undefined || value === undefined ? undefined : [name, value];
   }
   if (typeof item !== "object" || item === null || Array.isArray(item)) return undefined;

@@ -108,6 +108,31 @@ describe("a word of another tool", () => {
       "  - { use: shop, get: /, expect: { status: 204 } }\n",
     ],
     [
+      "  - { use: shop, get: /, expect: [this.status == 200] }\n",
+      'expected a map of names and values: `{ that: ["this.status == 200"] }`',
+      undefined,
+    ],
+    [
+      "  - { use: shop, get: /, expect: { text: { contains: paid } } }\n",
+      "expected text, or a list of texts; did you mean `paid`?",
+      undefined,
+    ],
+    [
+      "  - { use: shop, get: /, expect: { that: status == 200 } }\n",
+      "there is no `status`; did you mean `this.status`?",
+      "  - { use: shop, get: /, expect: { that: this.status == 200 } }\n",
+    ],
+    [
+      "  - { use: shop, get: /, if: github.ref == 'x' }\n",
+      "`github` isn't there; what a CI system says is in `env`, such as `env.GITHUB_SHA`",
+      undefined,
+    ],
+    [
+      "  - { use: shop, get: /, expect: { that: this.text contains 'a' } }\n",
+      "`contains` is a function: `contains(whole, part)`",
+      undefined,
+    ],
+    [
       "  - { use: shop, get: /, params: { sort: price } }\n",
       "an http step has no `params`; did you mean `query`?",
       "  - { use: shop, get: /, query: { sort: price } }\n",
