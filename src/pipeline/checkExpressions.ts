@@ -9,6 +9,7 @@ import type { Path } from "./file/yamlSource.ts";
 import type { KnownNames, KnownStep } from "./knownNames.ts";
 import { foreignMember } from "./mistakes/foreignWords.ts";
 import { inQuotes } from "./mistakes/lines.ts";
+import { nothingFilledIn, type Placeholder, placeholderIn, variableOf } from "./mistakes/placeholders.ts";
 import { quoted, suggestion } from "./mistakes/problem.ts";
 import type { Input } from "./pipeline.ts";
 import { everyResultField, resultFields } from "./types/resultFields.ts";
@@ -144,7 +145,7 @@ class Check {
       place.kind === "expression" && !isName
         ? this.#inExpression(text, place.contexts, step)
         : hasExpression(text)
-          ? this.#inText(text, place, step)
+          ? this.#inText(text, path, place, step)
           : [];
     for (const { at, problem } of found) {
       if (isName) this.#problems.addToName(path, problem);
@@ -154,24 +155,40 @@ class Check {
     if (found.length === 0 && !isName && place.kind === "text" && place.isList)
       this.#checkList(text, path, place.contexts);
     if (!isName && place.kind === "text") this.#checkSecret(text, path, place.contexts);
-    if (!isName && place.kind === "text" && isSent(path, step)) this.#checkBraces(text, path, place);
+    if (!isName && place.kind === "text" && isSent(path, step)) this.#checkPlaceholder(text, path, place);
   }
 
-  /** Warns of what Postman, Hurl, runn and others would fill in. */
-  #checkBraces(text: string, path: Path, { contexts, instead }: Extract<Place, { kind: "text" }>): void {
+  /** Warns of what Postman, Hurl, runn, a shell and others would fill in; where the text is refused, it is the likely reason. */
+  #checkPlaceholder(text: string, path: Path, place: Extract<Place, { kind: "text" }>): void {
     const split = splitText(text);
     const words = (split.kind === "valid" ? split.pieces : []).map((piece) =>
       piece.kind === "words" ? piece.words : "",
     );
-    const [braces] = /(?<!\$)\{\{\s*[\w.$][^{}\n]*\}\}/.exec(words.join("\n")) ?? [];
-    if (braces === undefined) return;
-    const name = braces.match(/[\w-]+/g)?.at(-1) ?? "name";
+    // A program of JavaScript has templates of its own.
+    const found = placeholderIn(words.join("\n"), place.instead !== byWith);
+    const refused = this.#problems.of(path);
+    if (found === undefined || refused?.endsWith(nothingFilledIn)) return;
+    const { written } = found;
+    const how = place.instead ?? this.#wayToWrite(found, place.contexts);
+    const message = `\`${quoted(written)}\` isn't filled in here: ${how}`;
+    if (refused === undefined) this.#warnings.addIn(path, text.indexOf(written), message);
+    else this.#problems.reword(path, message);
+  }
+
+  #wayToWrite({ written, name, byDefault }: Placeholder, contexts: readonly ContextName[]): string {
     // runn writes `steps` too, with `res` for a reply.
-    const isOurs = new RegExp(`^\\{\\{\\s*(?:${contexts.join("|")})\\.(?!.*\\.res\\b)`).test(braces);
-    const step = contexts.includes("steps") ? ", or `${{ steps.<id>… }}` for what an earlier step gave" : "";
-    const value = isOurs ? `write \`$${quoted(braces)}\`` : `write \`\${{ inputs.${quoted(name)} }}\`${step}`;
-    const how = instead ?? value;
-    this.#warnings.addIn(path, text.indexOf(braces), `\`${quoted(braces)}\` isn't filled in here: ${how}`);
+    const isOurs = new RegExp(`^\\{\\{\\s*(?:${contexts.join("|")})\\.(?!.*\\.res\\b)`).test(written);
+    if (isOurs) return `write \`$${quoted(written)}\``;
+    const variable = `env.${quoted(variableOf(name))}`;
+    const ofEnv =
+      byDefault === undefined
+        ? variable
+        : `default(${variable}, '${quoted(byDefault.replaceAll("'", "''"))}')`;
+    const ofInputs = `\`\${{ inputs.${quoted(name)} }}\``;
+    if (this.#names.inputs.has(name)) return `write ${ofInputs}`;
+    const ways = [...(variableOf(name) === name ? [] : [ofInputs]), `\`\${{ ${ofEnv} }}\``];
+    if (contexts.includes("steps")) ways.push("`${{ steps.<id>… }}` for what an earlier step gave");
+    return `write ${new Intl.ListFormat("en", { type: "disjunction" }).format(ways)}`;
   }
 
   /** Warns of an input in a field whose name says that it is a secret. */
@@ -262,8 +279,9 @@ class Check {
     return [...this.#inReferences(expression, 0, step), ...this.#inCondition(expression.root, text)];
   }
 
-  #inText(text: string, place: Place, step: KnownStep | undefined): readonly Found[] {
-    if (place.kind === "fixed") return [{ at: 0, problem: "nothing can be filled in here" }];
+  #inText(text: string, path: Path, place: Place, step: KnownStep | undefined): readonly Found[] {
+    if (place.kind === "fixed")
+      return this.#problems.of(path)?.endsWith(nothingFilledIn) ? [] : [{ at: 0, problem: nothingFilledIn }];
     const instead = place.kind === "text" ? place.instead : undefined;
     const split = splitText(text);
     if (split.kind === "invalid") return [split];

@@ -1,7 +1,8 @@
 import { isMap } from "./file/checkShape.ts";
 import type { ProblemList } from "./file/problemList.ts";
 import type { Path } from "./file/yamlSource.ts";
-import { quoted, suggestion } from "./mistakes/problem.ts";
+import { foreignType } from "./mistakes/foreignWords.ts";
+import { nearestName, quoted } from "./mistakes/problem.ts";
 import { isName } from "./pipeline.ts";
 import type { ReadStep, ResourceType } from "./types/resourceType.ts";
 import { findResourceType, resourceTypeNames, type Step } from "./types/resourceTypes.ts";
@@ -39,9 +40,11 @@ export function readResources(
       );
     }
     const type = typeOf(name, entry, path, problems);
+    // Of a misspelt type and another tool's, all else is looked at as if it were written as it is here.
+    const known = isMap(entry) && type !== undefined ? { ...entry, type: type.type } : entry;
     resources.set(
       name,
-      type === undefined ? { kind: "typeless" } : stepReader({ name, type, entry }, path, problems),
+      type === undefined ? { kind: "typeless" } : stepReader({ name, type, entry: known }, path, problems),
     );
   }
   return resources;
@@ -81,10 +84,14 @@ function typeOf(
     return undefined;
   }
   const known = findResourceType(written);
-  if (known === undefined) {
-    const text = typeof written === "string" ? written : JSON.stringify(written);
-    const near = suggestion(text, resourceTypeNames);
-    problems.add([...path, "type"], `there is no resource type \`${quoted(text)}\`${near || ";"} ${types}`);
-  }
-  return known;
+  if (known !== undefined) return known;
+  const text = typeof written === "string" ? written : JSON.stringify(written);
+  const word = foreignType(text, resourceTypeNames);
+  const meant = word === undefined ? nearestName(text, resourceTypeNames) : word.field;
+  const near = meant === undefined ? `; ${types}` : `; did you mean \`${meant}\`? ${types}`;
+  problems.add(
+    [...path, "type"],
+    `there is no resource type \`${quoted(text)}\`${word?.how === undefined ? near : `; ${word.how}`}`,
+  );
+  return word?.how === undefined ? findResourceType(meant) : undefined;
 }

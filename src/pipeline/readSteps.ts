@@ -5,8 +5,9 @@ import { ProblemList } from "./file/problemList.ts";
 import { leadsOut } from "./file/projectPath.ts";
 import { checkNumbers } from "./file/readValues.ts";
 import { marked } from "./file/textPieces.ts";
-import { everyControl, nonEmpty, type Plan } from "./file/values.ts";
+import { everyControl, everyStep, nonEmpty, type Plan, that } from "./file/values.ts";
 import type { Path, YamlSource } from "./file/yamlSource.ts";
+import { foreignWord } from "./mistakes/foreignWords.ts";
 import { nearestName, quoted, suggestion } from "./mistakes/problem.ts";
 import type { PartFile, PartFiles } from "./partFiles.ts";
 import type { Input, Pipeline } from "./pipeline.ts";
@@ -23,6 +24,20 @@ export const includeFileSchema = z.strictObject({
 const deepestInclude = 5;
 /** How many steps the parts of a file have together. */
 const mostPartSteps = 500;
+
+const anyField: Readonly<Record<string, z.ZodMiniOptional<z.ZodMiniUnknown>>> = Object.fromEntries(
+  Object.values(resourceTypes).flatMap(({ file }) =>
+    Object.keys(file.step.def.shape).map((name) => [name, z.optional(z.unknown())]),
+  ),
+);
+
+/** A step whose type isn't known: what every step has, and whatever any type has. */
+const anyStepSchema = z.strictObject({
+  ...anyField,
+  ...everyStep,
+  use: z.optional(z.unknown()),
+  expect: z.optional(z.looseObject({ that })),
+});
 
 /** What a file's steps are read with: those of the file itself, or of a part. */
 export interface StepsReading {
@@ -91,7 +106,11 @@ export class PlannedSteps {
       return undefined;
     }
     const resource = resourceOf(entry, path, resources, problems);
-    if (resource === undefined || resource.kind === "typeless") return undefined;
+    if (resource === undefined || resource.kind === "typeless") {
+      const foreign = (name: string) => nameOfResource(name, resources);
+      checkShape({ schema: anyStepSchema, noun: "a step", foreign }, entry, path, problems);
+      return undefined;
+    }
     const foreignName = (name: string) => nameOfOtherType(name, resource);
     const opened = this.#opened;
     const step = resource.readStep(entry, { path, problems, source, foreignName, opened });
@@ -311,12 +330,13 @@ function resourceOf(
 ): Resource | undefined {
   const { use } = step;
   if (typeof use !== "string") {
-    const meant = Object.keys(step).find((name) => nearestName("use", [name]) !== undefined);
-    if (use === undefined && meant !== undefined)
-      problems.addToName([...path, meant], `a step has no \`${quoted(meant)}\`; did you mean \`use\`?`);
-    else if (use === undefined)
-      problems.add(path, "a step needs `use`: the name of the resource that it works with");
-    else problems.add([...path, "use"], "expected the name of a resource");
+    // A name that is meant to be `use` is told by itself.
+    const isMeant = (name: string) =>
+      nearestName("use", [name]) !== undefined ||
+      foreignWord(name, ["use"]) !== undefined ||
+      resources?.has(name);
+    if (use !== undefined) problems.add([...path, "use"], "expected the name of a resource");
+    else if (!Object.keys(step).some(isMeant)) problems.add(path, withoutUse(step, resources));
     return undefined;
   }
   const resource = resources?.get(use);
@@ -329,6 +349,36 @@ function resourceOf(
     );
   }
   return resource;
+}
+
+function withoutUse(
+  step: Readonly<Record<string, unknown>>,
+  resources: ReadonlyMap<string, Resource> | undefined,
+): string {
+  const needs = "a step needs `use`: the name of the resource that it works with";
+  const names = Object.keys(step).filter(
+    (name) => !Object.hasOwn(everyStep, name) && Object.hasOwn(anyField, name),
+  );
+  const types = Object.values(resourceTypes).filter(({ file }) =>
+    names.every((name) => Object.hasOwn(file.step.def.shape, name)),
+  );
+  const [type, ...others] = types;
+  if (type === undefined || others.length > 0) return needs;
+  const known = [...(resources ?? [])].find(([, one]) => one.kind !== "typeless" && one.type === type);
+  if (known !== undefined) return `${needs}, such as \`use: ${quoted(known[0])}\``;
+  const { name, fields } = type.snippets.resource;
+  const resource = `{ ${name}: { type: ${type.type}${fields.replaceAll(/\$\{\d:([^}]*)\}/g, "$1")} } }`;
+  return `${needs}, such as \`use: ${name}\` with \`resources: ${resource}\``;
+}
+
+/** Explains the name of a resource, in the place of which other tools have what is done with it. */
+function nameOfResource(
+  name: string,
+  resources: ReadonlyMap<string, Resource> | undefined,
+): string | undefined {
+  return resources?.has(name)
+    ? `a resource is named by \`use: ${quoted(name)}\`, and what is done with it stands beside that`
+    : undefined;
 }
 
 /** Explains a name that belongs to another type's steps: most likely the step uses the wrong resource. */

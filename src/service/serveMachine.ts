@@ -1,5 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { describeError } from "../contract/errors.ts";
+import { leaveNoCoreFiles } from "../machine/coreFiles.ts";
 import { dataFolder, serviceLogFile } from "../machine/dataFolder.ts";
 import { boundedLog, lineLog, logLevel } from "../machine/log.ts";
 import { retentionDaysOf } from "./runs/retention.ts";
@@ -42,6 +43,7 @@ export async function serveMachine({ version, runnerPath, pageFolder }: MachineP
     days = retentionDaysOf(process.env);
     const serving = process.argv.includes("--take-over") ? await beginAfterOther(begin) : await begin();
     if (serving === "taken") return;
+    leaveNoCoreFiles();
     let stopping = false;
     for (const signal of ["SIGINT", "SIGTERM"] as const) {
       process.on(signal, () => {

@@ -336,7 +336,7 @@ steps:
       [
         "3:63: expected a number of pixels from 100 to 4096",
         "3:74: expected a number of pixels from 100 to 4096",
-        "3:94: a browser resource has no `headless`",
+        "3:94: a browser resource has no `headless`; leave it out: nobody sees the browser, and a `trace` shows what it did",
         "4:33: `localhost` is no address: it begins with http:// or https://",
         "4:53: a timeout is at least 1ms and at most 1h",
         "5:31: there is no device `iPhone15`; did you mean `iPhone 15`?",

@@ -69,6 +69,26 @@ describe("the inputs that a pipeline file declares", () => {
       "2:34: this is none of the `options`: x, y",
     ],
     ["options of two types", "  a: { options: [x, 1] }", "2:21: expected text; put this number in quotes"],
+    [
+      "a type of another tool",
+      "  a: { type: string }",
+      "2:14: expected one of text, number, boolean; did you mean `text`?",
+    ],
+    [
+      "another of them",
+      "  a: { type: integer }",
+      "2:14: expected one of text, number, boolean; did you mean `number`?",
+    ],
+    [
+      "a third",
+      "  a: { type: bool }",
+      "2:14: expected one of text, number, boolean; did you mean `boolean`?",
+    ],
+    [
+      "a type that is none here",
+      "  a: { type: choice, options: [x, y] }",
+      "2:14: expected one of text, number, boolean; leave it out and write `options: [eu, us]`",
+    ],
     ["an unknown type", "  a: { type: date }", "2:14: expected one of text, number, boolean"],
     [
       "a list",
@@ -207,7 +227,7 @@ outputs: { all: "\${{ steps.two.text }}" }`);
     [
       "a value in an id",
       "{ id: 'a${{ run.id }}', use: sh, run: x }",
-      "3:11: an `id` begins with a letter or `_` and goes on with letters, digits, `_` and `-`",
+      "3:11: an `id` begins with a letter or `_` and goes on with letters, digits, `_` and `-`; nothing can be filled in here",
     ],
     ["a mark of its own", '{ use: sh, run: ["${{@0 run.id }}"] }', "3:26: `@` can't stand here"],
     [
@@ -359,21 +379,68 @@ steps:
   - { use: db, query: "select '{{.lamp}}'" }
 `);
     assert.equal(parsed.kind, "valid", JSON.stringify(parsed));
-    const told = (braces: string, name: string, more = "") =>
-      `\`${braces}\` isn't filled in here: write \`\${{ inputs.${name} }}\`${more}`;
+    const told = (braces: string, ways: string) => `\`${braces}\` isn't filled in here: write ${ways}`;
     const orStep = ", or `${{ steps.<id>… }}` for what an earlier step gave";
     assert.deepEqual(
       parsed.warnings.map(({ line, column, message }) => [line, column, message]),
       [
-        [2, 52, told("{{host}}", "host")],
-        [2, 80, told("{{ token }}", "token")],
-        [4, 43, told("{{ vars.user }}", "user", orStep)],
-        [4, 74, told("{{steps.login.res.body.token}}", "token", orStep)],
+        [2, 52, told("{{host}}", "`${{ inputs.host }}` or `${{ env.HOST }}`")],
+        [2, 80, told("{{ token }}", "`${{ inputs.token }}` or `${{ env.TOKEN }}`")],
+        [4, 43, told("{{ vars.user }}", `\`\${{ inputs.user }}\`, \`\${{ env.USER }}\`${orStep}`)],
+        [
+          4,
+          74,
+          told("{{steps.login.res.body.token}}", `\`\${{ inputs.token }}\`, \`\${{ env.TOKEN }}\`${orStep}`),
+        ],
         [
           7,
           32,
           "`{{.lamp}}` isn't filled in here: give it as a param, so that it can't change the statement",
         ],
+      ],
+    );
+  });
+
+  it("is warned of a shell's variables, but not where the text may mean them", () => {
+    const parsed = parse(`inputs: { id: a }
+resources: { shop: { type: http, base-url: "http://h.test", headers: { authorization: Bearer $SHOP_TOKEN, from: "\${SHOP_USER:-me}" } }, sh: { type: cli, env: { A: "$HOME" } }, page: { type: browser } }
+steps:
+  - { use: shop, post: "/\${id}", json: { $set: "$$A $a $5 $ABC_$1 \${a.b}" } }
+  - { use: sh, run: "echo $HOME \${HOME}" }
+  - { use: page, goto: "http://h.test", actions: [{ evaluate: "() => \`\${window.a}\${b}\`" }] }
+`);
+    assert.equal(parsed.kind, "valid", JSON.stringify(parsed));
+    assert.deepEqual(
+      parsed.warnings.map(({ message }) => message),
+      [
+        "`$SHOP_TOKEN` isn't filled in here: write `${{ env.SHOP_TOKEN }}`",
+        "`${SHOP_USER:-me}` isn't filled in here: write `${{ default(env.SHOP_USER, 'me') }}`",
+        "`${id}` isn't filled in here: write `${{ inputs.id }}`",
+      ],
+    );
+  });
+
+  it("is told of other tools' braces where these are why a value is refused", () => {
+    assert.deepEqual(
+      problems(`inputs: { n: 1 }
+resources:
+  shop: { type: http, base-url: "{{baseUrl}}/api", proxy: "$HTTP_PROXY" }
+  db: { type: sql, url: "{{.dsn}}" }
+  sh: { type: cli, timeout: "{{limit}}" }
+steps:
+  - { use: shop, request: { method: "{{verb}}", path: / } }
+  - { use: shop, get: "{{base}}/x", redirects: "\${{ inputs.n }}", expect: { status: "{{status}}" } }
+  - { use: shop, get: /, retry: { times: "\${{ inputs.n }}" } }
+`),
+      [
+        "3:33: `{{baseUrl}}` isn't filled in here: write `${{ inputs.baseUrl }}` or `${{ env.BASE_URL }}`",
+        "3:59: `$HTTP_PROXY` isn't filled in here: write `${{ env.HTTP_PROXY }}`",
+        "4:25: `{{.dsn}}` isn't filled in here: write `${{ inputs.dsn }}` or `${{ env.DSN }}`",
+        "5:29: expected a length of time such as 500ms, 60s, 5m or 1h, or a number of seconds; nothing can be filled in here",
+        "7:37: `{{verb}}` isn't filled in here: write `${{ inputs.verb }}`, `${{ env.VERB }}`, or `${{ steps.<id>… }}` for what an earlier step gave",
+        "8:48: expected a number; nothing can be filled in here",
+        "8:85: expected a number from 100 to 599, or a kind of status such as 2xx; nothing can be filled in here",
+        "9:42: expected a number; nothing can be filled in here",
       ],
     );
   });

@@ -311,6 +311,7 @@ describe("a broken pipeline file", () => {
       "with an unknown resource type",
       "resources:\n  a: { type: htpp }\nsteps: [{ use: a, get: / }]",
       "2:14: there is no resource type `htpp`; did you mean `http`? the types are http, sql, browser, cli",
+      "3:24: `a` has no `base-url`, so this must be a whole address, beginning with http:// or https://",
     ],
     [
       "with a resource type far from any",
@@ -358,7 +359,7 @@ describe("a broken pipeline file", () => {
       "resources: { sh: { type: cli, timeout: 0 } }\nsteps:\n  - { use: sh, run: a, stdin: [a] }\n  - { use: sh, run: a }\n  - { use: sh, run: a, timeout: 5 sec }",
       "1:40: a timeout is at least 1ms and at most 1h",
       "3:31: expected text",
-      "5:33: expected a length of time such as 500ms, 60s, 5m or 1h, or a number of seconds",
+      "5:33: expected a length of time such as 500ms, 60s, 5m or 1h, or a number of seconds; did you mean `5s`?",
     ],
     [
       "that keeps what is outside of its folder, what an expression names, or files that aren't there yet",
@@ -507,6 +508,73 @@ describe("a broken pipeline file", () => {
     ]);
   });
 
+  for (const [type, meant] of [
+    ["postgres", "sql"],
+    ["MySQL", "sql"],
+    ["sqlite", "sql"],
+    ["shell", "cli"],
+    ["bash", "cli"],
+    ["command", "cli"],
+    ["rest", "http"],
+    ["api", "http"],
+    ["playwright", "browser"],
+  ] as const) {
+    it(`is told what a resource of type ${type} is called here`, () => {
+      assert.equal(
+        invalid(`resources: { a: { type: ${type} } }\nsteps: [{ use: a }]`).find((told) =>
+          told.startsWith("1:25"),
+        ),
+        `1:25: there is no resource type \`${type}\`; did you mean \`${meant}\`? the types are http, sql, browser, cli`,
+      );
+    });
+  }
+
+  it("is told of both types that another tool's may mean", () => {
+    assert.deepEqual(invalid("resources: { a: { type: web } }\nsteps: [{ use: a }]"), [
+      "1:25: there is no resource type `web`; `http` sends requests, and `browser` uses a page",
+    ]);
+  });
+
+  it("is told of what any step has also where a step's resource isn't known", () => {
+    assert.deepEqual(
+      invalid(`resources: { sh: { type: cli }, odd: { type: gopher } }
+steps:
+  - { use: shh, naem: a, run: x, retry: { times: 0 } }
+  - { use: odd, on-failure: stop, gte: /, expect: { that: [], status: 200 } }
+  - { name: b, run: x, timeout-minutes: 5 }
+  - { get: /health, id: "1" }
+  - { sh: { run: x } }
+  - { query: x, uses: actions/checkout@v4 }
+  - { query: select 1 }
+`),
+      [
+        "1:46: there is no resource type `gopher`; the types are http, sql, browser, cli",
+        "3:12: there is no resource `shh`; did you mean `sh`?",
+        "3:17: a step has no `naem`; did you mean `name`?",
+        "3:50: this is too small: at least 1",
+        "4:29: expected `continue`; without it, the run ends here",
+        "4:35: a step has no `gte`; did you mean `get`?",
+        "4:59: this list is empty",
+        "5:5: a step needs `use`: the name of the resource that it works with, such as `use: sh`",
+        "5:24: a step has no `timeout-minutes`; write `timeout: 5m`",
+        '6:5: a step needs `use`: the name of the resource that it works with, such as `use: shop` with `resources: { shop: { type: http, base-url: "http://127.0.0.1:8080" } }`',
+        "6:25: an `id` begins with a letter or `_` and goes on with letters, digits, `_` and `-`",
+        "7:7: a resource is named by `use: sh`, and what is done with it stands beside that",
+        "8:17: a step has no `uses`; a program does what an action does; other steps are put in by `include: parts/login.yaml`",
+        "9:5: a step needs `use`: the name of the resource that it works with",
+      ],
+    );
+  });
+
+  it("is told that a list of a program's arguments is no list of lines", () => {
+    assert.deepEqual(
+      invalid("resources: { sh: { type: cli } }\nsteps: [{ use: sh, run: [npm ci, npm test] }]"),
+      [
+        "2:26: a list is a program and each of its arguments; lines for the shell are one text, which begins with `run: |`",
+      ],
+    );
+  });
+
   it("tells the problems of its whole length at once, in order", () => {
     const told = invalid(`time-limit: 2h
 resources:
@@ -519,7 +587,7 @@ steps:
     assert.deepEqual(told, [
       "1:13: a run may take at most 1h (3600 seconds)",
       "3:50: an http resource has no `base_url`; did you mean `base-url`?",
-      "6:27: a cli step has no `cmd`; did you mean `cwd`?",
+      "6:27: a cli step has no `cmd`; that is `run` here",
       "7:12: there is no resource `shh`; did you mean `sh`?",
     ]);
   });
@@ -546,7 +614,7 @@ steps:
       "2:23: an http resource has no `base_url`; did you mean `base-url`?",
       "3:10: an sql resource needs `url`",
       "4:20: a cli resource has no `cdw`; did you mean `cwd`?",
-      "5:26: a browser resource has no `url`",
+      "5:26: a browser resource has no `url`; did you mean `base-url`?",
       "6:16: there is no resource type `htp`; did you mean `http`? the types are http, sql, browser, cli",
       "8:50: expected a number from 100 to 599, or a kind of status such as 2xx",
       "9:18: an http step has no `gte`; did you mean `get`?",
@@ -554,6 +622,7 @@ steps:
       "12:45: a timeout is at least 1ms and at most 1h",
       "13:5: this step does nothing; a cli step has `run`",
       "14:37: there is no action `clik`; did you mean `click`?",
+      "16:17: an http step has no `gte`; did you mean `get`?",
     ]);
   });
 

@@ -10,6 +10,7 @@ import { type Hint, refusalReport, runCommand, startCommand, startOptions } from
 import { nameOf, type Run, reasonText, toldFailure } from "../../contract/run.ts";
 import { english, refusalLines } from "../../text/refusalText.ts";
 import { duration } from "../../text/time.ts";
+import { unsetIn } from "../../text/unsetVariables.ts";
 import { type Failure, failureOf, type Output } from "../output/output.ts";
 import { marksOf } from "../terminal/marks.ts";
 import type { Outcome } from "./batch.ts";
@@ -60,7 +61,10 @@ export async function conclude(outcomes: readonly Outcome[], conclusion: Conclus
     const message = bad.map(({ run }) => endText(run, output)).join("\n");
     const [only, other] = bad;
     const hint = only === undefined || other !== undefined ? undefined : await fromStepHint(only.run, root);
-    const next = hint === undefined ? "" : `\`${hint.command}\` is ${hint.doc}.`;
+    const unset = unsetIn(only?.run.reason ?? "").map((name) => `\`${name}\``);
+    const first =
+      unset.length === 0 ? "" : `Once ${unset.join(", ")} ${unset.length === 1 ? "is" : "are"} set, `;
+    const next = hint === undefined ? "" : `${first}\`${hint.command}\` is ${hint.doc}.`;
     const hints = hint === undefined ? [] : [hint];
     return fail({ type: "run-failed", message, next, hints }, exitCodes.runDidNotSucceed);
   }

@@ -13,7 +13,7 @@ import type { Session } from "../session/session.ts";
 import type { Waits } from "../start/waits.ts";
 import { watchProjectFiles } from "../window/watchFiles.ts";
 import { secondLookTime } from "../window/windowFiles.ts";
-import { Analyses } from "./analyses.ts";
+import { Analyses, type Analysis } from "./analyses.ts";
 import { FailedSteps, StepFingerprints } from "./failedSteps.ts";
 import { analysisOf, FileProblems } from "./fileProblems.ts";
 import { type FileProject, FileProjects, pathIn } from "./fileProjects.ts";
@@ -50,6 +50,8 @@ export class PipelineFileSupport implements vscode.Disposable {
   #ofParts: { readonly uris: string; readonly offered: vscode.Disposable } | undefined;
   /** The files in `pipelines/` and `parts/`, by the project's root. A file elsewhere is offered once another includes it. */
   readonly #includable = new Map<string, Set<string>>();
+  /** The addresses of other files that those of a project name, by its root. */
+  readonly #named = new Map<string, Set<string>>();
   #reading = Promise.resolve();
   /** The projects whose files will be read anew. */
   readonly #due = new Set<FileProject>();
@@ -153,7 +155,13 @@ export class PipelineFileSupport implements vscode.Disposable {
     }));
     this.#ofProjects = [
       ...(patterns.length === 0 ? [] : [offerLanguage(patterns, this.#analyses, this.#lenses)]),
-      ...projects.map((project) => watchProjectFiles(project.root, () => this.#survey(project))),
+      ...projects.map((project) =>
+        watchProjectFiles(
+          project.root,
+          () => this.#survey(project),
+          (uri) => this.#named.get(project.root.toString())?.has(uri.toString()) === true,
+        ),
+      ),
     ];
     for (const document of vscode.workspace.textDocuments) this.#put(document);
     for (const project of projects) this.#survey(project);
@@ -189,6 +197,7 @@ export class PipelineFileSupport implements vscode.Disposable {
 
   async #readFiles({ root }: FileProject): Promise<void> {
     this.#analyses.forget();
+    this.#named.delete(root.toString());
     const known = [...this.#problems.files].filter(([, { project }]) => project === root.toString());
     const uris = new Set(known.map(([uri]) => uri));
     if (root.scheme === "file" && this.#deps.isTrusted()) {
@@ -225,7 +234,7 @@ export class PipelineFileSupport implements vscode.Disposable {
     // It may have been opened meanwhile, and then its document is newer; or its project may be gone.
     if (openDocument(uri) !== undefined || this.#projects.projectOf(uri) !== project) return;
     if (read.isGone) this.#problems.remove(uri.toString());
-    else if (!read.text || read.text !== known?.text || mayInclude(read.text))
+    else if (!read.text || read.text !== known?.text || mayInclude(read.text) || !sameFiles(read, known))
       this.#problems.put(uri.toString(), project.root.toString(), analysisOf(read));
   }
 
@@ -310,8 +319,12 @@ export class PipelineFileSupport implements vscode.Disposable {
         if (open !== undefined) return { kind: "read", text: open.getText() };
         return root.scheme === "file" && this.#deps.isTrusted() ? readPart(root.fsPath, path) : undefined;
       },
-      isThere: (path) =>
-        root.scheme !== "file" || !this.#deps.isTrusted() || existsSync(join(root.fsPath, path)),
+      isThere: (path) => {
+        if (root.scheme !== "file" || !this.#deps.isTrusted()) return true;
+        const named = this.#named.get(root.toString()) ?? new Set();
+        this.#named.set(root.toString(), named.add(vscode.Uri.joinPath(root, path).toString()));
+        return existsSync(join(root.fsPath, path));
+      },
       files: () => {
         const known = [...(this.#includable.get(root.toString()) ?? []), ...this.#included(project)];
         return [...new Set(known)].filter((path) => path !== pathIn(root, uri)).sort();
@@ -361,6 +374,14 @@ export class PipelineFileSupport implements vscode.Disposable {
     this.#failed.update(this.#deps.runs.state.value, new Map(files));
     this.#lenses.draw();
   }
+}
+
+/** Whether two readings of a text found the same files. */
+function sameFiles(...readings: readonly Pick<Analysis, "parsed">[]): boolean {
+  const [one, other] = readings.map(({ parsed }) =>
+    parsed.kind === "valid" ? JSON.stringify(parsed.warnings) : "",
+  );
+  return one === other;
 }
 
 /** The document of a file that is open. */

@@ -22,11 +22,18 @@ export function watchWindowFiles(onChange: () => void): vscode.Disposable {
   );
 }
 
-/** The same for one project's files, wherever they are. */
-export function watchProjectFiles(root: vscode.Uri, onChange: () => void): vscode.Disposable {
+/**
+ * The same for one project's files, wherever they are.
+ * @param isNamed whether a pipeline file names the file, so that it counts whether it is there.
+ */
+export function watchProjectFiles(
+  root: vscode.Uri,
+  onChange: () => void,
+  isNamed?: (uri: vscode.Uri) => boolean,
+): vscode.Disposable {
   const calmly = gathered(onChange);
   const watcher = vscode.workspace.createFileSystemWatcher(new vscode.RelativePattern(root, "**"));
-  return vscode.Disposable.from(calmly, watching(watcher, calmly.tell));
+  return vscode.Disposable.from(calmly, watching(watcher, calmly.tell, isNamed));
 }
 
 /** Whether it is a pipeline file, one that another may include, or a folder where such files are expected. */
@@ -34,10 +41,14 @@ function mayConcern({ path }: vscode.Uri): boolean {
   return /\.yaml$|\/(?:pipelines|parts)(?:\/|$)/.test(path);
 }
 
-function watching(watcher: vscode.FileSystemWatcher, onChange: () => void): vscode.Disposable {
+function watching(
+  watcher: vscode.FileSystemWatcher,
+  onChange: () => void,
+  isNamed: (uri: vscode.Uri) => boolean = () => false,
+): vscode.Disposable {
   // For a folder that comes or goes as a whole the editor may report nothing but the folder, whose name may be any.
   const comeOrGone = (uri: vscode.Uri) => {
-    if (mayConcern(uri) || /\/[^/.]+$/.test(uri.path)) onChange();
+    if (mayConcern(uri) || /\/[^/.]+$/.test(uri.path) || isNamed(uri)) onChange();
   };
   return vscode.Disposable.from(
     watcher,

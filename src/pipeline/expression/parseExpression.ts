@@ -4,6 +4,7 @@ import { TokenType } from "@actions/expressions/lexer";
 import { Parser } from "@actions/expressions/parser";
 import { type Invalid, splitText, type Variable, type Words } from "../file/textPieces.ts";
 import { quoted, suggestion } from "../mistakes/problem.ts";
+import { everyResultField, resultFields } from "../types/resultFields.ts";
 import { convertTree } from "./convertTree.ts";
 import type { Expression } from "./expression.ts";
 import {
@@ -89,7 +90,19 @@ function checkNames(tokens: readonly PlacedToken[], known: readonly ContextName[
   });
 }
 
-const words: Readonly<Record<string, string>> = { and: "&&", or: "||", not: "!" };
+/** Operators of other tools. */
+const words: Readonly<Record<string, string>> = {
+  and: "&&",
+  or: "||",
+  not: "!",
+  eq: "==",
+  ne: "!=",
+  ShouldEqual: "==",
+  ShouldNotEqual: "!=",
+  matches: "match(text, '/…/')",
+  ShouldContainSubstring: "contains(text, part)",
+  in: "contains(list, item)",
+};
 
 /** What other tools have. */
 function hintOfFunction(name: string): string {
@@ -117,8 +130,10 @@ const elsewhere: Readonly<Record<string, ContextName>> = {
   result: "this",
   matrix: "each",
   needs: "steps",
-  github: "run",
 };
+
+/** Those whose values a CI system has put into the environment too. */
+const ofSystem: readonly string[] = ["github", "gitlab", "runner", "job"];
 
 function problemOfContext(name: string, known: readonly ContextName[]): string {
   const shown = `\`${quoted(name)}\``;
@@ -128,8 +143,19 @@ function problemOfContext(name: string, known: readonly ContextName[]): string {
   }
   if (Object.hasOwn(words, name)) return `${shown} can't stand here; write \`${words[name]}\``;
   if (Object.hasOwn(elsewhere, name)) return `there is no ${shown}; did you mean \`${elsewhere[name]}\`?`;
+  if (ofSystem.includes(name))
+    return `${shown} isn't there; what a CI system says is in \`env\`, such as \`env.GITHUB_SHA\``;
+  if (isFunctionName(name)) return `\`${name}\` is a function: \`${signatureOf(name)}\``;
+  if (known.includes("this") && isResultField(name))
+    return `there is no ${shown}; did you mean \`this.${name}\`?`;
   const paths = `a path begins with ${known.join(", ")}`;
   return `there is no ${shown}${suggestion(name, known) || `; a text is written \`'${quoted(name)}'\`, and ${paths}`}`;
+}
+
+function isResultField(name: string): boolean {
+  return [everyResultField, ...Object.values(resultFields)].some((names) =>
+    names.some((one) => one === name),
+  );
 }
 
 function parseTokens(tokens: readonly PlacedToken[], text: string): Expr {

@@ -1,8 +1,11 @@
 import type * as z from "zod/mini";
 import { noText } from "../../contract/wire.ts";
-import { type ForeignWord, foreignWord, meantValue } from "../mistakes/foreignWords.ts";
+import { type ForeignWord, foreignType, foreignWord } from "../mistakes/foreignWords.ts";
+import { meantValue } from "../mistakes/meantValue.ts";
+import { nothingFilledIn, placeholderIn } from "../mistakes/placeholders.ts";
 import { nearestName, quoted, suggestion } from "../mistakes/problem.ts";
 import type { ProblemList } from "./problemList.ts";
+import { hasExpression } from "./textPieces.ts";
 import type { Path } from "./yamlSource.ts";
 
 /** A schema of a map in the file, and what such a map is called in messages. */
@@ -71,7 +74,7 @@ function report<T>(
       problems.add(at, `this is too large: at most ${issue.maximum}`);
       return;
     default:
-      problems.add(at, issue.message === "" ? "this is not valid here" : issue.message);
+      addWanted(valueAt(value, issue.path), issue.message || "this is not valid here", at, problems);
   }
 }
 
@@ -82,22 +85,36 @@ function reportType(
   problems: ProblemList,
 ): void {
   const wanted = message === "" ? `expected ${kindOf(expected)}` : message;
-  const meant = meantValue(at.at(-1), value);
-  const isList = Array.isArray(value);
   if (expected === "string" && (typeof value === "number" || typeof value === "boolean")) {
     problems.addNotText(at, `expected text; put this ${typeof value} in quotes`);
-  } else if (isList && isMapName(expected)) {
-    problems.add(at, `${wanted}, not a list; leave out the dash`);
   } else if (expected === "array" && isMap(value)) {
     problems.add(at, `${wanted}; begin each of its items with \`- \``);
   } else {
-    problems.add(at, meant === undefined || message !== "" ? wanted : `${wanted}: \`${meant}\``, meant);
+    addWanted(value, wanted, at, problems);
   }
 }
 
-function isMapName(expected: string): boolean {
-  return expected === "object" || expected === "record";
+/** Adds what is expected, with what was meant. */
+function addWanted(value: unknown, wanted: string, at: Path, problems: ProblemList): void {
+  const isType = at.at(-1) === "type" && typeof value === "string";
+  const type = isType ? foreignType(value, wanted.split(/[ ,]+/)) : undefined;
+  if (type !== undefined) {
+    problems.add(at, wanted + hintOf(type, {}), type.how === undefined ? type.field : undefined);
+    return;
+  }
+  const meant = meantValue(at.at(-1), value, wanted);
+  const isOpen = typeof value === "string" && (hasExpression(value) || placeholderIn(value) !== undefined);
+  if (isOpen) problems.add(at, `${wanted}; ${nothingFilledIn}`);
+  else if (meant !== undefined && (wanted === aMap || wanted === "expected a list"))
+    problems.add(at, `${wanted}: \`${meant}\``, meant);
+  else if (meant !== undefined && !wanted.includes("`"))
+    problems.add(at, `${wanted}; did you mean \`${meant}\`?`, meant);
+  else if (Array.isArray(value) && wanted === aMap)
+    problems.add(at, `${wanted}, not a list: \`name: value\` without dashes and brackets`);
+  else problems.add(at, wanted, meant);
 }
+
+const aMap = "expected a map of names and values";
 
 /** The name of a required field that is missing; for a union, zod reports it as an invalid union. */
 function missingName(value: unknown, issue: z.core.$ZodIssue): string | undefined {

@@ -144,7 +144,7 @@ export class Converter {
   ): void {
     if (name === "steps" && isMap(value) && value.flow !== true) {
       this.#add(() => undashedSlip(this.#text, startOf(value), value.range?.[1] ?? startOf(value)));
-    } else if (name === "resources" && isSeq<Node>(value) && value.flow !== true) {
+    } else if (name === "resources" && isSeq<Node>(value) && !value.flow && value.items.every(isEntry)) {
       const dashes = value.items.map((item) => this.#text.lastIndexOf("-", startOf(item)));
       this.#add(() => dashedSlip("`resources` is a map of names and resources, without dashes", dashes));
     } else if (name === "resources" && isMap<ParsedNode, ParsedNode | null>(value)) {
@@ -168,6 +168,11 @@ export class Converter {
     const slip = this.complaints.length < mostProblems ? find() : undefined;
     if (slip !== undefined) this.complaints.push(slip);
   }
+}
+
+/** Whether an item of a list has one name, which may be meant as an entry of a map. */
+function isEntry(item: Node): boolean {
+  return isMap(item) && item.items.length === 1;
 }
 
 function startOf(node: Node | null): number {

@@ -6,6 +6,8 @@ import type { Path, YamlSource } from "./yamlSource.ts";
 export class ProblemList {
   readonly #source: YamlSource;
   readonly #problems: Problem[] = [];
+  /** The first problem of the value at each path, by its index. */
+  readonly #ofValues = new Map<string, number>();
   /** The files that have to be there, by their paths in the project's folder, and where they are named. */
   readonly files: { readonly path: string; readonly at: Path }[] = [];
 
@@ -25,7 +27,21 @@ export class ProblemList {
    */
   add(path: Path, message: string, instead?: string): void {
     const fix = instead === undefined ? undefined : this.#source.replacing(path, "value", instead);
-    if (!this.full) this.#addAt(this.#source.place(path), message, fix);
+    if (this.full) return;
+    if (this.of(path) === undefined) this.#ofValues.set(keyOf(path), this.#problems.length);
+    this.#addAt(this.#source.place(path), message, fix);
+  }
+
+  /** The message of the problem of the value at a path. */
+  of(path: Path): string | undefined {
+    return this.#problems[this.#ofValues.get(keyOf(path)) ?? -1]?.message;
+  }
+
+  /** Says the problem of the value at a path in other words. */
+  reword(path: Path, message: string): void {
+    const index = this.#ofValues.get(keyOf(path));
+    const problem = index === undefined ? undefined : this.#problems[index];
+    if (index !== undefined && problem !== undefined) this.#problems[index] = { ...problem, message };
   }
 
   /** Adds a problem of what begins at a character of the text at a path. */
@@ -57,4 +73,8 @@ export class ProblemList {
     if (this.#source.isConsequence(place)) return;
     this.#problems.push({ message, ...place, ...(fix === undefined ? {} : { fix }) });
   }
+}
+
+function keyOf(path: Path): string {
+  return path.map(String).join("\n");
 }

@@ -62,7 +62,8 @@ function flowValue({ text, start }: Line, from: number, offset: number): Span | 
   for (let match = names.exec(text); match !== null; match = names.exec(text)) {
     const begin = match.index + match[0].length;
     if (start + begin > offset) break;
-    const length = /^(?:\$\{\{.*?\}\}|[^,{}])*/.exec(text.slice(begin))?.[0].trimEnd().length ?? 0;
+    const length =
+      /^(?:\$\{\{.*?\}\}|\$?\{[\w.:-]*\}|[^,{}])*/.exec(text.slice(begin))?.[0].trimEnd().length ?? 0;
     found = { start: start + begin, end: start + begin + length };
   }
   return found;

@@ -70,12 +70,18 @@ export function missingComma({ text, line, error, isField }: Site): Slip | undef
 
 const bracketOf = { "[": "]", "{": "}" } as const;
 
-export function tooFewBrackets({ text, lines, index, error }: Site): Slip | undefined {
+export function tooFewBrackets({ text, line, lines, index, error }: Site): Slip | undefined {
   const sign = /end with a ([\]}])/.exec(error.message)?.[1];
   const open = sign === "]" ? "[" : "{";
-  const above = lines
-    .slice(0, index)
-    .findLast((line) => count(line.text, open) > count(line.text, bracketOf[open]));
+  const isOpen = (part: string) => count(part, open) > count(part, bracketOf[open]);
+  const before = text.slice(line.start, error.start).trimEnd();
+  if (sign !== undefined && isOpen(before)) {
+    const start = line.start + before.lastIndexOf(open);
+    const at = line.start + before.length;
+    const fix = change("insert", at, at, bracketOf[open]);
+    return { message: `this \`${open}\` isn't closed`, start, end: start + 1, fix };
+  }
+  const above = lines.slice(0, index).findLast((other) => isOpen(other.text));
   if (sign === undefined || above === undefined) return undefined;
   const at = above.start + above.text.lastIndexOf(open);
   const end = above.start + above.text.trimEnd().length;

@@ -4,6 +4,7 @@ import { checkNumbers, checkReadPath, readExpected, writtenText } from "../file/
 import { hasExpression } from "../file/textPieces.ts";
 import { readTextExpectation, type TextExpectation } from "../file/values.ts";
 import type { Path } from "../file/yamlSource.ts";
+import { foreignWord } from "../mistakes/foreignWords.ts";
 import { quoted, suggestion } from "../mistakes/problem.ts";
 import {
   type ActionName,
@@ -48,11 +49,17 @@ export function readAction(entry: unknown, path: Path, reading: StepReading): Ac
     const near =
       name === "frame"
         ? "; an element says which one it is in: `click: { role: button, name: Pay, frame: { name: card } }`"
-        : suggestion(name, actionNames);
+        : hintOfAction(name);
     problems.addToName([...path, name], `there is no action \`${quoted(name)}\`${near || `; ${known}`}`);
     return undefined;
   }
   return readNamed(name, entry[name], [...path, name], reading);
+}
+
+function hintOfAction(name: string): string {
+  const word = foreignWord(name, actionNames);
+  if (word === undefined) return suggestion(name, actionNames);
+  return word.how === undefined ? `; did you mean \`${word.field}\`?` : `; ${word.how}`;
 }
 
 /** Reads elements that are waited for or expected. */

@@ -186,6 +186,13 @@ function readCliStep(file: CliStepFile, resource: CliResource, reading: StepRead
       ? file.run
       : file.run.map((word, index) => writtenText(word, [...path, "run", index], source));
   const chosen = file.shell ?? resource.file.shell;
+  // No program on the PATH is called so; by its path one may be.
+  if (typeof run !== "string" && /^[\w.-]+\s/.test(run[0] ?? "")) {
+    problems.add(
+      [...path, "run", 0],
+      "a list is a program and each of its arguments; lines for the shell are one text, which begins with `run: |`",
+    );
+  }
   if (file.shell !== undefined && typeof run !== "string") {
     problems.addToName([...path, "shell"], "a list is run without a shell; write `run` as a text");
   }

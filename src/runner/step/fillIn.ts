@@ -4,6 +4,7 @@ import { splitText, type TextPiece } from "../../pipeline/file/textPieces.ts";
 import { plannedStep } from "../../pipeline/file/values.ts";
 import type { Pipeline } from "../../pipeline/pipeline.ts";
 import type { Step } from "../../pipeline/types/resourceTypes.ts";
+import { unsetText } from "../../text/unsetVariables.ts";
 
 /** What expressions are filled in with. */
 export interface Filling {
@@ -63,12 +64,7 @@ class Texts {
 
   /** What can't be filled in. The variables that aren't set are told together. */
   get problem(): string | undefined {
-    const names = [...this.#missing].map((name) => `\`${name}\``);
-    if (names.length === 0) return this.#fault;
-    const { variablesAt } = this.#filling;
-    return names.length === 1
-      ? `the environment variable ${names[0]} isn't set ${variablesAt}`
-      : `the environment variables ${names.join(", ")} aren't set ${variablesAt}`;
+    return this.#missing.size === 0 ? this.#fault : unsetText([...this.#missing], this.#filling.variablesAt);
   }
 
   /** An expression that stands alone keeps its type. */

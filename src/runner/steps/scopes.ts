@@ -29,14 +29,17 @@ export async function openScopes(
   const referred = expressions?.referred(written.expressions);
   const secretOf = (name: string) => (unmasked.includes(name) ? [] : [variable(name) ?? []].flat());
   const mask = new Mask([...written.variables, ...(referred?.variables ?? [])].flatMap(secretOf));
-  const file = envFile === undefined ? "" : `in \`${envFile}\` or `;
+  const start = `where the ${job.environment === undefined ? "service" : "run"} was started`;
   const scopes = new Scopes({
     variable: (name) => {
       // An expression may make a name up, which can't be read in the file.
       mask.add(secretOf(name));
       return variable(name);
     },
-    variablesAt: `${file}where the ${job.environment === undefined ? "service" : "run"} was started`,
+    variablesAt:
+      envFile === undefined
+        ? `${start}, and the pipeline names no \`env-file\``
+        : `in \`${envFile}\` or ${start}`,
     run,
     expressions,
     mask,

@@ -202,7 +202,9 @@ steps:
     assert.deepEqual(problemsOf(told), [
       ["`api.yaml`: request.name: expected a value, got nothing"],
       [`\`schema.json\` isn't in the project's folder, ${folder}`],
-      ["the environment variable `NO_SUCH_VARIABLE` isn't set where the run was started"],
+      [
+        "the environment variable `NO_SUCH_VARIABLE` isn't set where the run was started, and the pipeline names no `env-file`",
+      ],
       [
         `\`picture.png\` isn't in the project's folder, ${folder}`,
         `\`ca.pem\` isn't in the project's folder, ${folder}`,

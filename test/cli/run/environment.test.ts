@@ -51,7 +51,10 @@ describe("a start from a terminal", () => {
     assert.doesNotMatch(log(second), /MORNING|SESSION_SECRET/);
 
     const third = await tool.run(["run", "tell"]);
-    assert.match(log(third), /`STAGE` isn't set where the run was started/);
+    assert.match(
+      log(third),
+      /`STAGE` isn't set where the run was started, and the pipeline names no `env-file`/,
+    );
 
     const pid = (await readConnection(tool.data))?.pid;
     const environ = `/proc/${pid}/environ`;

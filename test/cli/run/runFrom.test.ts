@@ -1,3 +1,4 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: expressions as pipeline files write them.
 import assert from "node:assert/strict";
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -58,6 +59,23 @@ describe("pipeline run --from", () => {
       { command: "pipeline run site --from publish", doc: "a new run from that step" },
     ]);
     assert.doesNotMatch(error.message, /--from/);
+  });
+
+  it("comes after the variables that the failed step needs", async () => {
+    await using tool = await servedToolbox();
+    const needs = (run: string) => threeSteps.replace(/run: .*ready.*/, `run: [echo, ${run}]`);
+    await tool.write("site", needs('"${{ env.SITE_A }}"'));
+    const one = await tool.call(["run", "site"]);
+    assert.match(
+      one.stderr,
+      /^Once `SITE_A` is set, `pipeline run site --from publish` is a new run from that step\.$/m,
+    );
+    assert.match(one.stderr, /`SITE_A` isn't set .*, and the pipeline names no `env-file`/);
+    await tool.write("site", needs('"${{ env.SITE_A }}", "${{ env.SITE_B }}"'));
+    assert.match(
+      (await tool.call(["run", "site"])).stderr,
+      /^Once `SITE_A`, `SITE_B` are set, `pipeline run/m,
+    );
   });
 
   itOn("posix", "is not offered behind a step that started a program in the background", async () => {

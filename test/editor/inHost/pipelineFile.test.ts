@@ -310,6 +310,27 @@ describe("a pipeline file, inside the editor's host", () => {
     });
   });
 
+  it("is warned of a file that it names until that is there, and again once it is gone, open or not", async () => {
+    const [open, unopened] = [uriOf("names.yaml"), uriOf("namesUnopened.yaml")];
+    const names =
+      "resources: { shop: { type: http, base-url: http://h.test } }\nsteps: [{ use: shop, post: /, file: order.json }]\n";
+    for (const { fsPath } of [open, unopened]) await writeFile(fsPath, names);
+    await vscode.workspace.openTextDocument(open);
+    const areWarned = (are: boolean) => () =>
+      [open, unopened].every(
+        (uri) =>
+          vscode.languages
+            .getDiagnostics(uri)
+            .some(({ message }) => message.startsWith("`order.json` isn't in the project's folder")) === are,
+      );
+    await until(areWarned(true));
+    await writeFile(join(root, "order.json"), "{}");
+    await until(areWarned(false));
+    await rm(join(root, "order.json"));
+    await until(areWarned(true));
+    for (const { fsPath } of [open, unopened]) await rm(fsPath);
+  });
+
   it("is no file of its project any more once it is gone from the disk, though it is still open", async () => {
     const [old, copy] = [uriOf("old.yaml"), uriOf("copy.yaml")];
     for (const { fsPath } of [old, copy]) await writeFile(fsPath, `name: twice\n${text}`);

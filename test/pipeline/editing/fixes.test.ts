@@ -73,6 +73,66 @@ describe("a word of another tool", () => {
       "  - { use: shop, get: /, mask: [json.token] }\n",
     ],
     [
+      "  - { use: shop, get: /, headers: [accept] }\n",
+      "expected a map of names and values, not a list: `name: value` without dashes and brackets",
+      undefined,
+    ],
+    [
+      "  - { use: sh, run: x, env: [A=b, C=1] }\n",
+      'expected a map of names and values: `{ A: b, C: "1" }`',
+      undefined,
+    ],
+    [
+      "  - { use: shop, get: /, headers: [{ key: accept, value: text/html }] }\n",
+      "expected a map of names and values: `{ accept: text/html }`",
+      undefined,
+    ],
+    [
+      "  - { use: shop, get: /, query: a=1&b=x y }\n",
+      'expected a map of names and values: `{ a: "1", b: "x y" }`',
+      '  - { use: shop, get: /, query: { a: "1", b: "x y" } }\n',
+    ],
+    [
+      "  - { use: shop, get: /, timeout: 10 minutes }\n",
+      "expected a length of time such as 500ms, 60s, 5m or 1h, or a number of seconds; did you mean `10m`?",
+      "  - { use: shop, get: /, timeout: 10m }\n",
+    ],
+    [
+      '  - { use: shop, get: /, expect: { status: "204" } }\n',
+      "expected a number from 100 to 599, or a kind of status such as 2xx; did you mean `204`?",
+      "  - { use: shop, get: /, expect: { status: 204 } }\n",
+    ],
+    [
+      "  - { use: shop, get: /, expect: 204 }\n",
+      "expected a map of names and values: `{ status: 204 }`",
+      "  - { use: shop, get: /, expect: { status: 204 } }\n",
+    ],
+    [
+      "  - { use: shop, get: /, expect: [this.status == 200] }\n",
+      'expected a map of names and values: `{ that: ["this.status == 200"] }`',
+      undefined,
+    ],
+    [
+      "  - { use: shop, get: /, expect: { text: { contains: paid } } }\n",
+      "expected text, or a list of texts; did you mean `paid`?",
+      undefined,
+    ],
+    [
+      "  - { use: shop, get: /, expect: { that: status == 200 } }\n",
+      "there is no `status`; did you mean `this.status`?",
+      "  - { use: shop, get: /, expect: { that: this.status == 200 } }\n",
+    ],
+    [
+      "  - { use: shop, get: /, if: github.ref == 'x' }\n",
+      "`github` isn't there; what a CI system says is in `env`, such as `env.GITHUB_SHA`",
+      undefined,
+    ],
+    [
+      "  - { use: shop, get: /, expect: { that: this.text contains 'a' } }\n",
+      "`contains` is a function: `contains(whole, part)`",
+      undefined,
+    ],
+    [
       "  - { use: shop, get: /, params: { sort: price } }\n",
       "an http step has no `params`; did you mean `query`?",
       "  - { use: shop, get: /, query: { sort: price } }\n",

@@ -42,6 +42,12 @@ const slips: readonly Slip[] = [
     mended: steps('  - { use: sh, run: "echo a: b" }\n'),
   },
   {
+    slip: "a list that isn't closed, within its line",
+    text: steps("  - { use: sh, run: [echo, a }\n"),
+    problem: "4:21-22: this `[` isn't closed",
+    mended: steps("  - { use: sh, run: [echo, a] }\n"),
+  },
+  {
     slip: "a line indented too little",
     text: steps("  - name: a\n   use: sh\n    run: a\n"),
     problem: "5:4-11: the indentation is wrong: this line has to begin in column 5",

@@ -214,7 +214,7 @@ describe("a run in a process of its own", function () {
     assert.deepEqual(await job.ended, {
       kind: "failed",
       message:
-        "needy: the environment variable `PIPELINE_TEST_UNSET` isn't set where the service was started",
+        "needy: the environment variable `PIPELINE_TEST_UNSET` isn't set where the service was started, and the pipeline names no `env-file`",
     });
   });
 

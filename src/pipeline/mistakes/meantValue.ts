@@ -1,0 +1,91 @@
+import { inQuotes } from "./lines.ts";
+
+const listsOfTexts: readonly unknown[] = ["mask", "unmasked", "tags", "options", "params"];
+
+const elements: readonly unknown[] = ["click", "check", "uncheck", "wait-for", "download"];
+
+type Words = string | number | boolean;
+
+/**
+ * The value that was meant by one of another kind, as YAML: of `retry: 3`, `tags: nightly`, `timeout: 5 sec`.
+ * @param wanted what the message says.
+ */
+export function meantValue(field: unknown, value: unknown, wanted: string): string | undefined {
+  if (field === "retry" && typeof value === "number" && Number.isInteger(value) && value > 0)
+    return `{ times: ${value}, every: 1s }`;
+  if (field === "expect" && typeof value === "number") return `{ status: ${value} }`;
+  if (field === "expect" && Array.isArray(value) && value.every((item) => typeof item === "string"))
+    return `{ that: [${value.map(inQuotes).join(", ")}] }`;
+  if (wanted.startsWith("expected a map")) return meantMap(value) ?? meantElement(field, value);
+  if (wanted.startsWith("expected text") && typeof value === "object") return meantExpectation(value);
+  if (typeof value !== "string") return undefined;
+  if (listsOfTexts.includes(field)) return `[${plain(value)}]`;
+  if (wanted.startsWith("expected a length of time")) return meantDuration(value);
+  if (!/^expected a (?:whole )?number\b/.test(wanted)) return undefined;
+  if (/^[1-5]XX$/.test(value)) return value.toLowerCase();
+  return /^\d{1,9}(?:\.\d{1,3})?$/.test(value) ? value : undefined;
+}
+
+/** Of `{ contains: paid }` and `{ matches: a+ }`, where a text says the same. */
+function meantExpectation(value: object | null): string | undefined {
+  const [[name, text] = [], ...others] = Object.entries(value ?? {});
+  if (others.length > 0 || typeof text !== "string") return undefined;
+  if (name === "contains" || name === "equals") return plain(text);
+  return name === "matches" || name === "regex" ? inQuotes(`/${text}/`) : undefined;
+}
+
+/** `5 sec`, `10 minutes`. */
+function meantDuration(text: string): string | undefined {
+  const written =
+    /^(\d{1,9}(?:\.\d{1,3})?) ?(?:(ms|milli(?:second)?s?)|(s)(?:ec(?:ond)?s?)?|(m)(?:in(?:ute)?s?)?|(h)(?:ours?)?)$/i;
+  const [, amount, ms, ...units] = written.exec(text.trim()) ?? [];
+  if (amount === undefined) return undefined;
+  return `${amount}${ms === undefined ? units.join("").toLowerCase() : "ms"}`;
+}
+
+/** The most entries that a message shows. */
+const mostShown = 4;
+
+/** Of `[A=b]` and `{ name: A, value: b }` in lists, as Docker Compose and Postman have them; of `a=1&b=2` and `Accept: json`. */
+function meantMap(value: unknown): string | undefined {
+  const entries =
+    typeof value === "string"
+      ? value.split(/[&\n]/).map(entryOf)
+      : Array.isArray(value)
+        ? value.map(entryOf)
+        : [];
+  const known = entries.filter((entry) => entry !== undefined);
+  if (known.length === 0 || known.length < entries.length || known.length > mostShown) return undefined;
+  return `{ ${known.map(([name, put]) => `${plain(name)}: ${typeof put === "string" ? plain(put) : put}`).join(", ")} }`;
+}
+
+/** Of `#send` and `Send`, as Playwright has them. */
+function meantElement(field: unknown, value: unknown): string | undefined {
+  if (typeof value !== "string" || !elements.includes(field)) return undefined;
+  return `{ ${/^[#.[]/.test(value) ? "css" : "text"}: ${plain(value)} }`;
+}
+
+function entryOf(item: unknown): readonly [string, Words] | undefined {
+  if (typeof item === "string") {
+    const [, name, value] = /^\s*([\w.-]+)\s*[:=](?!=)\s*(.*?)\s*$/s.exec(item) ?? [];
+    return name === undefined || value === undefined ? undefined : [name, value];
+  }
+  if (typeof item !== "object" || item === null || Array.isArray(item)) return undefined;
+  const fields = new Map<string, unknown>(Object.entries(item));
+  const [only] = fields;
+  const name = fields.get("name") ?? fields.get("key");
+  const [key, put] =
+    fields.size === 1 && only !== undefined ? only : [name, fields.get("value") ?? fields.get("default")];
+  return typeof key === "string" && isWords(put) ? [key, put] : undefined;
+}
+
+function isWords(value: unknown): value is Words {
+  return typeof value === "string" || typeof value === "number" || typeof value === "boolean";
+}
+
+/** A text within a flow map or list. */
+function plain(text: string): string {
+  return /^[A-Za-z/][\w./-]*$/.test(text) && !/^(?:true|false|null|yes|no|on|off)$/i.test(text)
+    ? text
+    : inQuotes(text);
+}

@@ -1,0 +1,33 @@
+/** What another tool would fill in. */
+export interface Placeholder {
+  readonly written: string;
+  readonly name: string;
+  /** Its value where it has none: of `${TARGET:-http://localhost}`. */
+  readonly byDefault?: string;
+}
+
+/** Of Postman, Hurl, runn, venom and Taskfile. */
+const inBraces = /(?<!\$)\{\{\s*[\w.$][^{}\n]*\}\}/;
+/** Of a shell, and so of Docker Compose and GitLab CI. Without braces, only what is surely a variable. */
+const ofShell = /(?<![\w$])\$(?:\{([A-Za-z_]\w*)(?::?[-=?+]([^{}\n]*))?\}|([A-Z][A-Z0-9_]{2,})\b(?!\$))/;
+
+/** @param isShellToo whether a shell's are looked for. */
+export function placeholderIn(text: string, isShellToo = true): Placeholder | undefined {
+  const [written] = inBraces.exec(text) ?? [];
+  if (written !== undefined) return { written, name: written.match(/[\w-]+/g)?.at(-1) ?? "name" };
+  const [variable, braced, byDefault, bare] = (isShellToo && ofShell.exec(text)) || [];
+  const name = braced ?? bare;
+  if (variable === undefined || name === undefined) return undefined;
+  return { written: variable, name, ...(byDefault !== undefined && { byDefault }) };
+}
+
+/** `baseUrl`, `base-url`: `BASE_URL`. */
+export function variableOf(name: string): string {
+  return name
+    .replace(/([a-z0-9])([A-Z])/g, "$1_$2")
+    .replaceAll("-", "_")
+    .toUpperCase();
+}
+
+/** The end of what is said of a text that has expressions, or a placeholder, where none can be. */
+export const nothingFilledIn = "nothing can be filled in here";
