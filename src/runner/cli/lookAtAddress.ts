@@ -11,6 +11,9 @@ const maxRedirections = 10;
 export async function lookAtAddress(address: string, signal: AbortSignal): Promise<string | undefined> {
   const agent = new Agent({ connect: { rejectUnauthorized: false } });
   const dispatcher = agent.compose(interceptors.redirect({ maxRedirections }));
+  // The library heeds the signal only once the connection is there: TLS may never be.
+  const end = () => void agent.destroy();
+  signal.addEventListener("abort", end);
   try {
     const { statusCode } = await request(address, { dispatcher, signal });
     return statusCode >= 200 && statusCode < 300 ? undefined : `${address} answers ${statusCode}`;
@@ -18,6 +21,7 @@ export async function lookAtAddress(address: string, signal: AbortSignal): Promi
     const code = error instanceof Error && "code" in error ? error.code : undefined;
     return `${address} doesn't answer${typeof code === "string" ? ` (${code})` : ""}`;
   } finally {
+    signal.removeEventListener("abort", end);
     await agent.destroy();
   }
 }

@@ -1,14 +1,11 @@
-import type { ChildProcessByStdio } from "node:child_process";
-import type { Readable, Writable } from "node:stream";
+import type { ChildProcess } from "node:child_process";
 import { setTimeout as pause } from "node:timers/promises";
 import { duration } from "../../text/time.ts";
 import { endPrograms } from "../processes/endProcesses.ts";
 
-export type Child = ChildProcessByStdio<Writable | null, Readable, Readable>;
-
 /** A step's program that was started. */
 export interface Program {
-  readonly child: Child;
+  readonly child: ChildProcess;
   /** Settles when it has ended; rejects on Windows where there is none. */
   readonly exited: Promise<unknown>;
 }
@@ -16,11 +13,11 @@ export interface Program {
 /** From SIGTERM to SIGKILL for a program whose step has failed while it runs. */
 const graceMilliseconds = 1000;
 
-export function isRunning({ exitCode, signalCode }: Child): boolean {
+export function isRunning({ exitCode, signalCode }: ChildProcess): boolean {
   return exitCode === null && signalCode === null;
 }
 
-export function howItEnded({ exitCode, signalCode }: Child): string {
+export function howItEnded({ exitCode, signalCode }: ChildProcess): string {
   return signalCode === null ? `exited with ${exitCode}` : `was ended by ${signalCode}`;
 }
 

@@ -1,3 +1,4 @@
+import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
@@ -12,7 +13,8 @@ import { onPath } from "../step/stepEnvironment.ts";
 import { type Command, commandOf, problemOfScript } from "./command.ts";
 import { CommandOutput, type ExpectedOutput } from "./commandOutput.ts";
 import { keepFiles } from "./keepFiles.ts";
-import { type Child, endProgram, howItEnded, isRunning, type Program, problemOfTime } from "./program.ts";
+import { type Outputs, openOutputs } from "./openOutputs.ts";
+import { endProgram, howItEnded, isRunning, type Program, problemOfTime } from "./program.ts";
 import { Readiness } from "./readiness.ts";
 
 /**
@@ -57,23 +59,24 @@ export async function runCliStep(step: CliStep, stepContext: StepContext): Promi
     detached: stepContext.platform !== "win32",
     windowsHide: true,
   };
-  let child: Child;
+  let child: ChildProcess;
+  let streams: Outputs | undefined;
   try {
-    child =
-      step.stdin === undefined
-        ? spawn(command.file, command.words, { ...options, stdio: ["ignore", "pipe", "pipe"] })
-        : spawn(command.file, command.words, { ...options, stdio: ["pipe", "pipe", "pipe"] });
+    using opened = await openOutputs(stepContext.platform);
+    const stdin = step.stdin === undefined ? "ignore" : "pipe";
+    child = spawn(command.file, command.words, { ...options, stdio: [stdin, ...opened.stdio] });
+    if (child.pid !== undefined) streams = opened.of(child);
   } catch (error) {
     return unstarted(error);
   }
   const exited = once(child, "exit");
-  if (child.pid === undefined) return exited.then(unstarted, unstarted);
+  if (child.pid === undefined || streams === undefined) return exited.then(unstarted, unstarted);
   stepContext.onSpawned(child.pid);
   // Ignored: a program needn't read all that it is given, or anything of it.
   child.stdin?.on("error", () => {}).end(step.stdin);
   const { mask, log, results } = stepContext;
   const expected = readiness?.expected ?? expectedOf(step);
-  const output = new CommandOutput(child, { mask, log, results, expected });
+  const output = new CommandOutput(streams, { mask, log, results, expected });
   const program: Program = { child, exited };
   let problem: string | undefined;
   // On Windows, a program that isn't there is known only now.
@@ -123,7 +126,7 @@ const closedPipe =
 /** @returns what is wrong with how the program ended and what it printed. */
 function judge(
   step: CliStep,
-  end: Child,
+  end: ChildProcess,
   { output, expected }: { readonly output: CommandOutput; readonly expected: readonly ExpectedOutput[] },
 ): string | undefined {
   const { exitCode } = step.expect;

@@ -16,7 +16,15 @@ export const unlimited = { connectTimeout: 0, headersTimeout: 0, bodyTimeout: 0 
 
 /** A server may close a connection that nobody uses; few do so within a second. In milliseconds. */
 const idle = 1000;
-const options = { ...unlimited, connections: 1, keepAliveTimeout: idle, keepAliveMaxTimeout: idle };
+/** In bytes, of a reply's headers together: as much as browsers take. */
+export const largestHeaders = 256 * 1024;
+const options = {
+  ...unlimited,
+  connections: 1,
+  keepAliveTimeout: idle,
+  keepAliveMaxTimeout: idle,
+  maxHeaderSize: largestHeaders,
+};
 
 /** How the servers of a resource are reached. */
 interface Servers {
@@ -50,10 +58,16 @@ export class Connection implements AsyncDisposable {
 
   /** What sends to an origin by a new connection, which takes the place of those before. */
   fresh(url: URL): Dispatcher {
-    void this.used(url)?.destroy();
+    this.end(url);
     const made = this.#make(url);
     this.#dispatchers.set(url.origin, made);
     return made;
+  }
+
+  /** Ends the connection to an origin, also one that is still being opened: its request fails. */
+  end(url: URL): void {
+    void this.used(url)?.destroy();
+    this.#dispatchers.delete(url.origin);
   }
 
   /** Also aborts connections that are still being opened. */

@@ -1,10 +1,11 @@
 import { createHash } from "node:crypto";
-import { type Dispatcher, errors, interceptors, request as send } from "undici";
+import { type Dispatcher, errors, request as send } from "undici";
 import { anySignal } from "../../machine/anySignal.ts";
 import { PatternFault } from "../output/textSearch.ts";
 import { describeNetworkProblem, type Peer } from "../step/networkProblem.ts";
-import { type Connection, unlimited } from "./connection.ts";
+import { type Connection, largestHeaders, unlimited } from "./connection.ts";
 import { decoderFor, decodeText, headerBytes, headerText } from "./decodeText.ts";
+import { decompress } from "./decompress.ts";
 import type { HttpSession } from "./httpSession.ts";
 import type { HttpRequest } from "./request.ts";
 
@@ -119,20 +120,24 @@ async function sendOnce(
       method,
       headers,
       body: body?.open() ?? null,
-      dispatcher:
-        method === "HEAD"
-          ? dispatcher
-          : dispatcher.compose(interceptors.decompress({ skipErrorResponses: false })),
+      dispatcher,
       signal,
       ...unlimited,
     });
-  const used = isRepeatable(method) ? connection.used(url) : undefined;
-  if (used === undefined) return by(connection.fresh(url));
-  return by(used).catch((error: unknown) => {
-    if (signal.aborted || !["ECONNRESET", "EPIPE", "UND_ERR_SOCKET"].includes(causeOf(error).code ?? ""))
-      throw error;
-    return by(connection.fresh(url));
-  });
+  // The library heeds the signal only once the connection is there: TLS, or a proxy's tunnel, may never be.
+  const end = () => connection.end(url);
+  signal.addEventListener("abort", end);
+  try {
+    const used = isRepeatable(method) ? connection.used(url) : undefined;
+    if (used === undefined) return await by(connection.fresh(url));
+    return await by(used).catch((error: unknown) => {
+      if (signal.aborted || !["ECONNRESET", "EPIPE", "UND_ERR_SOCKET"].includes(causeOf(error).code ?? ""))
+        throw error;
+      return by(connection.fresh(url));
+    });
+  } finally {
+    signal.removeEventListener("abort", end);
+  }
 }
 
 /** The headers as they are sent: with the session's cookies, of which one that is written goes first. */
@@ -206,12 +211,11 @@ async function readReply(
     const { statusCode: status } = response;
     return { url, status, headers, headerValues, bytes, text, isCut, size, sha256, broken };
   };
-  const stop = () => response.body.destroy();
+  const stop = () => response.body.on("error", () => {}).destroy();
   if (isStream) late?.addEventListener("abort", stop);
   try {
     if (isStream && isEnough("", soFar)) return soFar();
-    for await (const piece of response.body) {
-      const bytes: Uint8Array = piece;
+    for await (const bytes of decompress(response.body, headers.get("content-encoding"))) {
       const room = Math.max(0, largestReply - size);
       isCut ||= bytes.length > room;
       size += bytes.length;
@@ -228,11 +232,10 @@ async function readReply(
     signal.throwIfAborted();
     if (error instanceof PatternFault) throw error;
     if (isStream && late?.aborted) return soFar();
-    // Nothing came that could be decompressed: an empty reply that says to be compressed.
-    if (size === 0 && causeOf(error).code === "Z_BUF_ERROR") return soFar();
     return soFar(timeout.aborted ? "in time" : describeConnectionProblem(url, error));
   } finally {
     late?.removeEventListener("abort", stop);
+    stop();
   }
 }
 
@@ -269,8 +272,10 @@ export function describeConnectionProblem(url: URL, error: unknown, peer: Peer =
     case "UND_ERR_RES_CONTENT_LENGTH_MISMATCH":
       return `the reply of ${url.host} breaks HTTP: its body isn't as long as its header \`content-length\` says, or that header is there twice or beside \`transfer-encoding\``;
     case "UND_ERR_HEADERS_OVERFLOW":
-      return `the headers of the reply of ${url.host} are longer than 16 KiB`;
+      return `the headers of the reply of ${url.host} are longer than ${largestHeaders / 1024} KiB`;
     default:
+      if (/^(?:Z_|ERR__ERROR_|ZSTD_)/.test(code ?? ""))
+        return `the reply of ${url.host} isn't compressed as its header \`content-encoding\` says, or not all of it came (${message})`;
       if (message.startsWith("Proxy "))
         return `the way to ${url.host} was refused by ${peer.host} (${/\d{3}/.exec(message)?.[0] ?? message})`;
       if (error instanceof errors.HTTPParserError) return describeFault(url, message);

@@ -50,6 +50,14 @@ describe("a cli step", function () {
     );
   });
 
+  it("lets a program open its outputs by their names, as in a shell", async () => {
+    const said = await run({
+      run: "echo told > /dev/stdout; echo warned | tee /dev/stderr",
+      expect: { stdout: ["told", "warned"], stderr: "warned" },
+    });
+    assert.deepEqual(said, { kind: "succeeded" });
+  });
+
   it("fails with each program of a pipe, unless its shell is said to be sh", async () => {
     const tests = "(echo '1 failed'; exit 3) | cat";
     for (const step of [

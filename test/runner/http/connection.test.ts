@@ -40,6 +40,15 @@ describe("how an http step reaches its server", function () {
       ),
     );
 
+  it("gives up within the timeout on a server that takes the connection and leaves TLS, or a proxy's tunnel, unanswered", async () => {
+    await using silent = await Listening.of((socket) => socket.resume());
+    const step = { get: `https://${silent.host}/`, timeout: "50ms" };
+    const late = `${silent.host} didn't reply within 50 ms, the step's \`timeout\``;
+    // The second one doesn't wait for the connection of the first.
+    assert.deepEqual(await ask({}, step, step), [late, late]);
+    assert.deepEqual(await ask({ proxy: silent.origin }, step), [late]);
+  });
+
   it("uses a connection again but for what may not be repeated, and repeats what its server closes just then", async () => {
     const asked: string[] = [];
     const sockets: Socket[] = [];

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { createServer, type IncomingMessage, type RequestListener, type Server } from "node:http";
 import { createServer as createTcpServer, type Socket, type Server as TcpServer } from "node:net";
+import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from "node:zlib";
 import { Connection } from "../../../src/runner/http/connection.ts";
 import { HttpSession } from "../../../src/runner/http/httpSession.ts";
 import { runHttpStep } from "../../../src/runner/http/runHttpStep.ts";
@@ -510,6 +511,50 @@ describe("an http step", function () {
       const outcome = await run(base, { get: `/${status}`, expect: { status } });
       assert.deepEqual(outcome, { kind: "succeeded" }, String(status));
     }
+  });
+
+  it("reads a reply in each way of compression, and several of them, and shows the header that says so", async () => {
+    const whole = "found it".repeat(1000);
+    const sent: Record<string, Buffer> = {
+      gzip: gzipSync(whole),
+      "x-gzip": gzipSync(whole),
+      br: brotliCompressSync(whole),
+      zstd: zstdCompressSync(whole),
+      deflate: deflateSync(whole),
+      "Deflate ": deflateRawSync(whole),
+      "gzip, br": brotliCompressSync(gzipSync(whole)),
+      "utf-8": Buffer.from(whole),
+    };
+    const base = await serve((request, response) => {
+      const encoding = decodeURIComponent(request.url?.slice(1) ?? "");
+      response.writeHead(200, { "content-encoding": encoding }).end(sent[encoding]);
+    });
+    for (const encoding of Object.keys(sent)) {
+      const expect = { text: whole, headers: { "content-encoding": encoding.trim() } };
+      const outcome = await run(base, { get: `/${encodeURIComponent(encoding)}`, expect });
+      assert.deepEqual(outcome, { kind: "succeeded" }, encoding);
+    }
+  });
+
+  it("says that a reply isn't compressed as it says to be, or ends early", async () => {
+    const base = await serve((request, response) => {
+      const [, encoding, length] = (request.url ?? "").split("/");
+      response.writeHead(200, { "content-encoding": encoding });
+      response.end(length === undefined ? '{"ok":true}' : gzipSync("cut off").subarray(0, Number(length)));
+    });
+    for (const path of ["gzip", "br", "zstd", "deflate", "gzip/1", "gzip/12"])
+      assert.match(
+        message(await run(base, { get: `/${path}` })),
+        /bytes came; then the reply of \S+ isn't compressed as its header `content-encoding` says, or not all of it came/,
+        path,
+      );
+  });
+
+  it("takes headers as long as browsers do", async () => {
+    const base = await serve((_request, response) =>
+      response.setHeader("content-security-policy", "a".repeat(100_000)).end(),
+    );
+    assert.deepEqual(await run(base, { get: "/" }), { kind: "succeeded" });
   });
 
   it("finds what is expected of a header in each that came of its name", async () => {

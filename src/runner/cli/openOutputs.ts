@@ -1,0 +1,78 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { closeSync, constants, openSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Readable } from "node:stream";
+
+export interface Outputs {
+  readonly stdout: Readable;
+  readonly stderr: Readable;
+}
+
+/** The outputs of a program that is to be started. What isn't of use by then is closed when it is disposed. */
+interface NewOutputs extends Disposable {
+  /** The program's ends, for `spawn`. */
+  readonly stdio: ["pipe" | number, "pipe" | number];
+  /** @param child one that has started. */
+  readonly of: (child: ChildProcess) => Outputs;
+}
+
+/**
+ * Makes the outputs of a program. Node's own are sockets, which Linux opens for no program by a name, as `tee /dev/stderr` does;
+ * so there they are pipes, which only `mkfifo` makes for us. Where it can't, they are Node's.
+ */
+export async function openOutputs(platform: NodeJS.Platform): Promise<NewOutputs> {
+  const pipes = platform === "linux" ? await openPipes().catch(() => undefined) : undefined;
+  if (pipes === undefined) {
+    return {
+      stdio: ["pipe", "pipe"],
+      of: ({ stdout, stderr }) => {
+        if (stdout === null || stderr === null) throw new TypeError("a program has no output");
+        return { stdout, stderr };
+      },
+      [Symbol.dispose]: () => {},
+    };
+  }
+  const { stdout, stderr } = pipes;
+  let isUsed = false;
+  return {
+    stdio: [stdout.theirs, stderr.theirs],
+    of: () => {
+      isUsed = true;
+      const reader = ({ ours }: Pipe) => new Socket({ fd: ours, readable: true, writable: false });
+      return { stdout: reader(stdout), stderr: reader(stderr) };
+    },
+    [Symbol.dispose]: () => {
+      for (const { ours, theirs } of [stdout, stderr]) {
+        closeSync(theirs);
+        if (!isUsed) closeSync(ours);
+      }
+    },
+  };
+}
+
+/** The two ends of a pipe, as descriptors: ours, which doesn't block, and the program's. */
+interface Pipe {
+  readonly ours: number;
+  readonly theirs: number;
+}
+
+async function openPipes(): Promise<Readonly<Record<keyof Outputs, Pipe>> | undefined> {
+  const folder = await mkdtemp(join(tmpdir(), "pipeline-runs-pipes-"));
+  try {
+    const [stdout, stderr] = [join(folder, "stdout"), join(folder, "stderr")];
+    const [code] = await once(spawn("mkfifo", ["-m", "600", stdout, stderr], { stdio: "ignore" }), "exit");
+    return code === 0 ? { stdout: openPipe(stdout), stderr: openPipe(stderr) } : undefined;
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+function openPipe(path: string): Pipe {
+  // The end that writes can be opened once there is one that reads.
+  const ours = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  return { ours, theirs: openSync(path, constants.O_WRONLY) };
+}
