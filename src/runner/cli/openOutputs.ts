@@ -60,12 +60,22 @@ interface Pipe {
   readonly theirs: number;
 }
 
+/** `mkfifo` is a process, so it makes the pipes of some programs at once. */
+const pipesAtOnce = 16;
+const unused: Pipe[] = [];
+
 async function openPipes(): Promise<Readonly<Record<keyof Outputs, Pipe>> | undefined> {
+  if (unused.length === 0) unused.push(...(await makePipes()));
+  const [stdout, stderr] = unused.splice(0, 2);
+  return stdout && stderr && { stdout, stderr };
+}
+
+async function makePipes(): Promise<readonly Pipe[]> {
   const folder = await mkdtemp(join(tmpdir(), "pipeline-runs-pipes-"));
   try {
-    const [stdout, stderr] = [join(folder, "stdout"), join(folder, "stderr")];
-    const [code] = await once(spawn("mkfifo", ["-m", "600", stdout, stderr], { stdio: "ignore" }), "exit");
-    return code === 0 ? { stdout: openPipe(stdout), stderr: openPipe(stderr) } : undefined;
+    const paths = Array.from({ length: pipesAtOnce }, (_, index) => join(folder, String(index)));
+    const [code] = await once(spawn("mkfifo", ["-m", "600", ...paths], { stdio: "ignore" }), "exit");
+    return code === 0 ? paths.map(openPipe) : [];
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
