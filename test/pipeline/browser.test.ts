@@ -222,7 +222,7 @@ steps:
       "3:46: `upload` needs `file`",
       "3:90: this leads out of the project's folder; name a file by its path from there",
       "3:132: this leads out of the project's folder; name a file by its path from there",
-      "3:169: expected a file's path, or a list of them",
+      "3:169: expected a file's path, or a list of them; put this number in quotes",
       "3:203: expected a file's name, of letters, digits, spaces, `.`, `_` and `-`",
     ],
     [
@@ -252,7 +252,7 @@ steps:
       "3:83: this is an element or `evaluate`, not both",
       "3:115: `e` has no `evaluat`; did you mean `evaluate`?",
       "3:132: expected a map of names and values",
-      "3:150: expected a script",
+      "3:150: expected a script; put this number in quotes",
       "3:177: `run` can't be used here: pass it by `with: { name: … }` and write `name`, so that it can't become a part of the script",
     ],
     [

@@ -372,7 +372,7 @@ describe("a broken pipeline file", () => {
       "4:83: this leads out of the folder; what is kept is within it, such as `reports/*.xml`",
       "5:42: a program in the background hasn't left its files yet when its step ends; a later step can keep them, in `finally` too",
       "6:30: this list is empty",
-      "7:30: expected a file's path, or a list of them",
+      "7:30: expected a file's path, or a list of them; put this number in quotes",
     ],
     [
       "with two requests in a step",

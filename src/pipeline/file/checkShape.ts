@@ -67,6 +67,9 @@ function report<T>(
     case "invalid_type":
       reportType(valueAt(value, issue.path), issue, at, problems);
       return;
+    case "invalid_union":
+      reportUnion(valueAt(value, issue.path), issue, at, problems);
+      return;
     case "too_small":
       problems.add(at, issue.origin === "array" ? "this list is empty" : tooSmall(issue));
       return;
@@ -112,6 +115,22 @@ function addWanted(value: unknown, wanted: string, at: Path, problems: ProblemLi
   else if (Array.isArray(value) && wanted === aMap)
     problems.add(at, `${wanted}, not a list: \`name: value\` without dashes and brackets`);
   else problems.add(at, wanted, meant);
+}
+
+/** Of what may be text among others: `run: false` is no command, and `run: "false"` is. */
+function reportUnion(
+  value: unknown,
+  { errors, message }: z.core.$ZodIssueInvalidUnion,
+  at: Path,
+  problems: ProblemList,
+): void {
+  const wanted = message === "" ? "this is not valid here" : message;
+  const mayBeText = errors
+    .flat()
+    .some((issue) => issue.code === "invalid_type" && issue.expected === "string");
+  if (mayBeText && (typeof value === "number" || typeof value === "boolean")) {
+    problems.addNotText(at, `${wanted}; put this ${typeof value} in quotes`);
+  } else addWanted(value, wanted, at, problems);
 }
 
 const aMap = "expected a map of names and values";

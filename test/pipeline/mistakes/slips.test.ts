@@ -30,6 +30,13 @@ const slips: readonly Slip[] = [
     mended: steps("  - use: sh\n    run: 'echo warn: it''s \"x\"'\n    name: a\n"),
   },
   {
+    slip: "a command that YAML takes for something else",
+    text: steps("  - use: sh\n    run: false\n"),
+    problem:
+      "5:10-15: expected a line for the shell, or a list of a program and its arguments; put this boolean in quotes",
+    mended: steps('  - use: sh\n    run: "false"\n'),
+  },
+  {
     slip: "`: ` in a name",
     text: steps("  - name: test: unit\n    use: sh\n    run: a\n"),
     problem: "4:11-21: put this value in quotes: it contains `: `",
