@@ -185,8 +185,6 @@ async function liveValues(
     case "folder":
     case "anything":
       return [];
-    default:
-      return kind satisfies never;
   }
 }
 
