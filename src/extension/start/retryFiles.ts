@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { watch } from "node:fs";
-import { readdir, readFile, rm } from "node:fs/promises";
+import { readdir, readFile, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { t } from "@vscode/l10n";
 import * as z from "zod/mini";
@@ -18,14 +18,17 @@ export interface StoredRetries {
   readonly isWhole: boolean;
 }
 
+/** Whether this window has removed it; `gone` if another one was first, `unknown` where it can't be removed. */
+export type Taken = "taken" | "gone" | "unknown";
+
 /** The deferred starts of a workspace, shared by all its windows. */
 export interface RetryStore {
   /** Never rejects. */
   list(): Promise<StoredRetries>;
   /** Resolves once it is on the disk. @throws PipelineError when it can't be stored. */
   put(retry: PendingRetry): Promise<void>;
-  /** Never rejects: a claimed start is made by no other window, even if its file stays. */
-  remove(id: string): Promise<void>;
+  /** Removes one, for one of the windows: that one makes or cancels the start. Never rejects. */
+  take(id: string): Promise<Taken>;
   /** Called when another window may have deferred or cancelled a start, and once when the watching begins. */
   onDidChange(listener: () => void): { dispose(): void };
 }
@@ -75,8 +78,13 @@ export class RetryFiles implements RetryStore {
     }
   }
 
-  async remove(id: string): Promise<void> {
-    await rm(this.#fileOf(id), { force: true }).catch(() => undefined);
+  async take(id: string): Promise<Taken> {
+    try {
+      await unlink(this.#fileOf(id));
+      return "taken";
+    } catch (error) {
+      return error instanceof Error && "code" in error && error.code === "ENOENT" ? "gone" : "unknown";
+    }
   }
 
   onDidChange(listener: () => void): { dispose(): void } {
