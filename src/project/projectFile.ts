@@ -3,6 +3,7 @@ import { realpath, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { describeError } from "../contract/errors.ts";
 import { isInside } from "./envFile.ts";
+import { isMissing } from "./systemErrors.ts";
 import { readUtf8 } from "./utf8.ts";
 
 /**
@@ -53,9 +54,7 @@ export function readProjectFile(root: string, path: string, most: number): ReadP
     const read = readUtf8(bytes.subarray(0, most), isWhole);
     return read.kind === "text" ? { kind: "read", text: read.text, isWhole } : unreadable(read.problem);
   } catch (error) {
-    const code = error instanceof Error && "code" in error ? error.code : undefined;
-    const isMissing = code === "ENOENT" || code === "ENOTDIR";
-    return unreadable(isMissing ? `it isn't in the project's folder, ${root}` : describeError(error));
+    return unreadable(isMissing(error) ? `it isn't in the project's folder, ${root}` : describeError(error));
   }
 }
 

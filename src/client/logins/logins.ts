@@ -4,8 +4,9 @@ import envPaths from "env-paths";
 import * as z from "zod/mini";
 import { PipelineError } from "../../contract/errors.ts";
 import { fromWire, toWire } from "../../contract/wire.ts";
-import { codeOf, freshName, notUsed, readPrivate, writePrivate } from "../../machine/privateFile.ts";
+import { freshName, notUsed, readPrivate, writePrivate } from "../../machine/privateFile.ts";
 import type { Environment } from "../../project/environment.ts";
+import { codeOf, isMissing } from "../../project/systemErrors.ts";
 import { parseBaseUrl } from "../service/baseUrl.ts";
 
 /** A service that a person has logged in to. */
@@ -123,7 +124,7 @@ export class Logins {
     try {
       await rename(path, aside);
     } catch (error) {
-      if (isAbsence(error)) return;
+      if (isMissing(error)) return;
       throw cannotRemove(path, error);
     }
     // Another tool may have set another origin meanwhile: that is restored, unless a newer one is there.
@@ -141,7 +142,7 @@ export class Logins {
     try {
       return await readdir(this.folder);
     } catch (error) {
-      if (isAbsence(error)) return [];
+      if (isMissing(error)) return [];
       throw notUsed(this.folder, `can't be listed: ${codeOf(error) ?? "for an unknown reason"}`);
     }
   }
@@ -195,11 +196,6 @@ function isOf(origin: string, baseUrl: string): boolean {
   } catch {
     return false;
   }
-}
-
-function isAbsence(error: unknown): boolean {
-  const code = codeOf(error);
-  return code === "ENOENT" || code === "ENOTDIR";
 }
 
 function cannotRemove(path: string, cause: unknown): PipelineError {

@@ -8,6 +8,7 @@ import { PipelineError } from "../../contract/errors.ts";
 import { type InputValues, inputValuesSchema } from "../../contract/inputs.ts";
 import { makeFolder } from "../../machine/dataFolder.ts";
 import { replaceFile } from "../../machine/privateFile.ts";
+import { codeOf } from "../../project/systemErrors.ts";
 import { plainText, withoutIcons } from "../window/plainWindow.ts";
 import { deferredStartsFolder } from "../window/storedState.ts";
 
@@ -53,7 +54,7 @@ export class RetryFiles implements RetryStore {
   async list(): Promise<StoredRetries> {
     let isWhole = true;
     const unread = (error: unknown) => {
-      isWhole &&= error instanceof Error && "code" in error && error.code === "ENOENT";
+      isWhole &&= codeOf(error) === "ENOENT";
       return undefined;
     };
     const names = (await readdir(this.#folder).catch(unread)) ?? [];
@@ -83,7 +84,7 @@ export class RetryFiles implements RetryStore {
       await unlink(this.#fileOf(id));
       return "taken";
     } catch (error) {
-      return error instanceof Error && "code" in error && error.code === "ENOENT" ? "gone" : "unknown";
+      return codeOf(error) === "ENOENT" ? "gone" : "unknown";
     }
   }
 

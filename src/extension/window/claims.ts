@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { open, readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { makeFolder } from "../../machine/dataFolder.ts";
+import { codeOf } from "../../project/systemErrors.ts";
 
 /** Decides which of a user's windows does what only one should do, such as announcing the end of a run. */
 export interface Claims {
@@ -34,7 +35,7 @@ export class FileClaims implements Claims {
       await (await open(this.#fileOf(name), "wx", 0o600)).close();
       return true;
     } catch (error) {
-      return !(error instanceof Error && "code" in error && error.code === "EEXIST");
+      return codeOf(error) !== "EEXIST";
     }
   }
 

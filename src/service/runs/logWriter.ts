@@ -3,6 +3,7 @@ import { type FileHandle, mkdir, open } from "node:fs/promises";
 import { dirname } from "node:path";
 import { type LogEntry, logEntrySchema } from "../../contract/log.ts";
 import { fromWire, toWire } from "../../contract/wire.ts";
+import { ifThere } from "../../project/systemErrors.ts";
 
 export type NewEntry = Omit<LogEntry, "sequence">;
 
@@ -159,15 +160,8 @@ const lineEnd = 10;
  * @throws the file system's error, except for a missing file: that log is empty.
  */
 export async function mendLog(file: string): Promise<MendedLog> {
-  let handle: FileHandle;
-  try {
-    handle = await open(file, "r+");
-  } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") {
-      return { extent: emptyLog, last: undefined };
-    }
-    throw error;
-  }
+  const handle = await ifThere(open(file, "r+"));
+  if (handle === undefined) return { extent: emptyLog, last: undefined };
   try {
     for (const ends = await lineEnds(handle); ; ends.pop()) {
       const [start = 0, bytes = 0] = [ends.at(-2), ends.at(-1)];
