@@ -22,11 +22,8 @@ const loginSchema = z.object({
   baseUrl: z.string(),
   keyId: z.string(),
   orgName: z.string(),
-  kept: z.discriminatedUnion("keptIn", [
-    z.object({ keptIn: z.literal("file"), apiKey: z.string().check(z.regex(/^[\x21-\x7e]+$/)) }),
-    /** Written by an earlier version, with the key in the system's keychain. */
-    z.object({ keptIn: z.enum(["keychain", "sealed-file"]) }),
-  ]),
+  /** Not so in a file of an earlier version, which had the key in the system's keychain. */
+  kept: z.object({ keptIn: z.literal("file"), apiKey: z.string().check(z.regex(/^[\x21-\x7e]+$/)) }),
 });
 
 const currentSchema = z.object({ origin: z.string() });
@@ -64,13 +61,6 @@ export class Logins {
     const read = parsed(loginSchema, text);
     if (read === undefined || !isOf(origin, read.baseUrl)) throw notUsed(path, `is no login to ${origin}`);
     const { kept, ...login } = read;
-    if (kept.keptIn !== "file") {
-      throw new PipelineError(
-        "unauthorized",
-        `The API key for ${origin} was kept by the system's keychain, which is not used any more.`,
-        { next: `Log in again: \`${loginCommand(login.baseUrl)}\`.` },
-      );
-    }
     return { ...login, apiKey: kept.apiKey };
   }
 
