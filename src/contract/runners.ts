@@ -83,6 +83,32 @@ const runnerEndSchema = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("died"), message: z.string() }),
 ]);
 
+/** What a run's process says, and its runner passes on. */
+export const passedOn = {
+  /** The run's inputs once it knows all of them, masked. */
+  inputs: z.object({ kind: z.literal("inputs"), inputs: inputValuesSchema }),
+  /** What is kept of the run, masked, once its steps and its cleanup have succeeded. */
+  outputs: z.object({ kind: z.literal("outputs"), outputs: z.record(z.string(), z.unknown()) }),
+  /** A piece of a step's log, masked. The joined pieces of a stream are the whole output. */
+  output: z.object({
+    kind: z.literal("output"),
+    index,
+    at: instant,
+    stream: z.enum(["stdout", "stderr", "note"]),
+    text: z.string(),
+  }),
+  /** An artifact of a step, whose content is there already as `file`. */
+  artifact: z.object({
+    kind: z.literal("artifact"),
+    index,
+    at: instant,
+    name: z.string(),
+    file: z.string().check(z.regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/)),
+    mediaType: z.string(),
+    bytes: z.int().check(z.nonnegative()),
+  }),
+};
+
 /** What a runner says of its run, in order. */
 const runnerMessageSchema = z.discriminatedUnion("kind", [
   /** A step as it is now: it has started or stopped. */
@@ -98,29 +124,12 @@ const runnerMessageSchema = z.discriminatedUnion("kind", [
     attempts: z.optional(z.int().check(z.positive())),
     cleanup: z.optional(z.literal(true)),
   }),
-  /** The run's inputs once it knows all of them, and what the pipeline keeps of it, masked. */
-  z.object({ kind: z.literal("inputs"), inputs: inputValuesSchema }),
-  z.object({ kind: z.literal("outputs"), outputs: z.record(z.string(), z.unknown()) }),
+  passedOn.inputs,
+  passedOn.outputs,
   /** The pipeline file and what it includes, masked. */
   z.object({ kind: z.literal("pipeline"), ...ranPipelineSchema.shape }),
-  /** A piece of a step's log, masked. */
-  z.object({
-    kind: z.literal("output"),
-    index,
-    at: instant,
-    stream: z.enum(["stdout", "stderr", "note"]),
-    text: z.string(),
-  }),
-  /** An artifact, whose content the service has already. */
-  z.object({
-    kind: z.literal("artifact"),
-    index,
-    at: instant,
-    name: z.string(),
-    file: z.string().check(z.regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/)),
-    mediaType: z.string(),
-    bytes: z.int().check(z.nonnegative()),
-  }),
+  passedOn.output,
+  passedOn.artifact,
   /** The last one: no process of the run is left. The service knows who has stopped it, unless its runner did by the time limit. */
   z.object({ kind: z.literal("ended"), end: runnerEndSchema, stopReason: z.optional(timedOutSchema) }),
 ]);
