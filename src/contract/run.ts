@@ -8,7 +8,7 @@ import { timeLimit } from "./limits.ts";
 import { projectNameSchema } from "./pipelines.ts";
 import { failedStep, runStatuses } from "./runStatus.ts";
 
-const stepSchema = z.object({
+export const stepSchema = z.object({
   name: z.string(),
   type: z.string(),
   status: z.string(),

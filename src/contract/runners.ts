@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { ranPipelineSchema } from "./changes.ts";
 import { instant } from "./fields.ts";
 import { inputValuesSchema } from "./inputs.ts";
-import { runWorkSchema } from "./run.ts";
+import { runWorkSchema, stepSchema } from "./run.ts";
 
 // What a runner on another machine and its service say to each other (contract: "Many machines"). All of it needs a key of the
 // role `runner`. A run is never retried, so a runner's id in a run's row is the attempt: what any other runner says of it is 409.
@@ -115,14 +115,8 @@ const runnerMessageSchema = z.discriminatedUnion("kind", [
   z.object({
     kind: z.literal("step"),
     index,
-    name: z.string(),
-    type: z.string(),
+    ...stepSchema.shape,
     status: z.enum(["running", "succeeded", "failed", "stopped", "lost", "skipped", "not-reached"]),
-    startedAt: z.optional(instant),
-    stoppedAt: z.optional(instant),
-    message: z.optional(z.string()),
-    attempts: z.optional(z.int().check(z.positive())),
-    cleanup: z.optional(z.literal(true)),
   }),
   passedOn.inputs,
   passedOn.outputs,
