@@ -23,10 +23,10 @@ export async function realPlace(root: string, path: string): Promise<string> {
   try {
     place = await realpath(join(root, path));
   } catch (error) {
-    const code = error instanceof Error && "code" in error ? error.code : undefined;
-    if (code !== "ENOENT" && code !== "ENOTDIR")
-      throw new Error(`\`${path}\` can't be read: ${describeError(error)}`, { cause: error });
-    throw new Error(`\`${path}\` isn't in the project's folder, ${root}`, { cause: error });
+    const why = isMissing(error)
+      ? `isn't in the project's folder, ${root}`
+      : `can't be read: ${describeError(error)}`;
+    throw new Error(`\`${path}\` ${why}`, { cause: error });
   }
   if (!isInside(await realpath(root), place))
     throw new Error(`\`${path}\` leads out of the project's folder, ${root}`);

@@ -1,9 +1,10 @@
 import { constants } from "node:fs";
 import { type FileHandle, mkdir, open } from "node:fs/promises";
 import { dirname } from "node:path";
+import { describeError } from "../../contract/errors.ts";
 import { type LogEntry, logEntrySchema } from "../../contract/log.ts";
 import { fromWire, toWire } from "../../contract/wire.ts";
-import { ifThere } from "../../project/systemErrors.ts";
+import { codeOf, ifThere } from "../../project/systemErrors.ts";
 
 export type NewEntry = Omit<LogEntry, "sequence">;
 
@@ -102,7 +103,7 @@ export class LogWriter {
       if (this.#lost === 0) this.#deps.onError(error);
       const entry = batch.at(-1) ?? this.#lastLost?.entry;
       this.#lost += batch.length;
-      if (entry !== undefined) this.#lastLost = { entry, why: codeOf(error) };
+      if (entry !== undefined) this.#lastLost = { entry, why: codeOf(error) ?? describeError(error) };
       return;
     }
     this.#lost = 0;
@@ -139,11 +140,6 @@ function missingNote(count: number, { entry, why }: { entry: NewEntry; why: stri
   const what = count === 1 ? "1 entry is" : `${count} entries are`;
   const text = `The log is incomplete: ${what} missing here, since the disk didn't take them (${why}).\n`;
   return { ...entry, stream: "note", text };
-}
-
-function codeOf(error: unknown): string {
-  if (error instanceof Error && "code" in error && typeof error.code === "string") return error.code;
-  return error instanceof Error ? error.message : String(error);
 }
 
 /** A log's file after mending, and its last entry. */
