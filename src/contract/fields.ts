@@ -7,6 +7,23 @@ export const instant = z.iso.datetime({ offset: true, error: "expected an RFC 33
  * A field that a client can do without (contract: "What a client may ask of a reply"): undefined where the service leaves it
  * out or sends anything of another type, and the rest of the reply stands.
  */
-export function lenient<T extends z.ZodMiniType>(field: T): z.ZodMiniCatch<z.ZodMiniOptional<T>> {
+export function lenient<T extends z.ZodMiniType>(field: T): Lenient<T> {
   return z.catch(z.optional(field), undefined);
+}
+
+type Lenient<T extends z.ZodMiniType> = z.ZodMiniCatch<z.ZodMiniOptional<T>>;
+
+/** An object as a client reads it from any service: every field but those that it needs is {@link lenient}. */
+export function lenientBut<Shape extends Record<string, z.ZodMiniType>, Needed extends keyof Shape>(
+  { shape }: z.ZodMiniObject<Shape>,
+  needed: readonly Needed[],
+) {
+  type Read = { [Name in keyof Shape]: Name extends Needed ? Shape[Name] : Lenient<Shape[Name]> };
+  const names: ReadonlySet<unknown> = new Set(needed);
+  const fields = Object.entries(shape).map(([name, field]) => [
+    name,
+    names.has(name) ? field : lenient(field),
+  ]);
+  // The type is that of each field.
+  return z.object(Object.fromEntries(fields) as Read);
 }

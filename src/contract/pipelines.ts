@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { lenient } from "./fields.ts";
+import { lenientBut } from "./fields.ts";
 import { declaredInputSchema } from "./inputs.ts";
 
 /** An entry of `GET /api/pipelines`. `problem` says why a broken file can't run: one line for each problem, with its position. */
@@ -15,18 +15,8 @@ const servedEntrySchema = z.object({
   problem: z.optional(z.string()),
 });
 
-const { shape } = servedEntrySchema;
-
 /** The same as a client reads it: only the name is needed for a start. */
-const pipelineEntrySchema = z.object({
-  name: shape.name,
-  project: lenient(shape.project),
-  path: lenient(shape.path),
-  resourceTypes: lenient(shape.resourceTypes),
-  inputs: lenient(shape.inputs),
-  tags: lenient(shape.tags),
-  problem: lenient(shape.problem),
-} satisfies Record<keyof typeof shape, unknown>);
+const pipelineEntrySchema = lenientBut(servedEntrySchema, ["name"]);
 
 /** `GET /api/pipelines` as this project's service answers it, and as a client reads it. */
 export const servedPipelineListSchema = z.object({ pipelines: z.array(servedEntrySchema) });

@@ -173,8 +173,6 @@ export function refusalMessage({
       return waitedSeconds === 0
         ? "Scope org: another run holds the org's slot."
         : `Scope org: another run holds the org's slot, and it did not come free in ${waitedSeconds} s.`;
-    default:
-      return refusal satisfies never;
   }
 }
 

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { commitSchema } from "./changes.ts";
-import { instant, lenient } from "./fields.ts";
+import { instant, lenient, lenientBut } from "./fields.ts";
 import { fromStepSchema } from "./fromStep.ts";
 import { givenInputsSchema, inputNamePattern, inputValuesSchema } from "./inputs.ts";
 import { keyNameSchema } from "./keys.ts";
@@ -8,7 +8,7 @@ import { timeLimit } from "./limits.ts";
 import { projectNameSchema } from "./pipelines.ts";
 import { failedStep, runStatuses } from "./runStatus.ts";
 
-const stepSchema = z.object({
+export const stepSchema = z.object({
   name: z.string(),
   type: z.string(),
   status: z.string(),
@@ -64,34 +64,11 @@ export const servedRunSchema = z.object({
   artifacts: z.optional(z.array(artifactSchema)),
 });
 
-const { shape } = servedRunSchema;
-
 /**
  * A run as a client reads it from any service, with the fewest required fields (contract: "What a client may ask of a
  * reply"). A run without an `actor` is nobody's.
  */
-export const runSchema = z.object({
-  runId: shape.runId,
-  status: shape.status,
-  actor: lenient(shape.actor),
-  actorName: lenient(shape.actorName),
-  pipeline: lenient(shape.pipeline),
-  project: lenient(shape.project),
-  runner: lenient(shape.runner),
-  askedAt: lenient(shape.askedAt),
-  createdAt: lenient(shape.createdAt),
-  stoppedAt: lenient(shape.stoppedAt),
-  timeLimitSeconds: lenient(shape.timeLimitSeconds),
-  reason: lenient(shape.reason),
-  cancellerName: lenient(shape.cancellerName),
-  inputs: lenient(shape.inputs),
-  evaluatedInputs: lenient(shape.evaluatedInputs),
-  outputs: lenient(shape.outputs),
-  agent: lenient(shape.agent),
-  commit: lenient(shape.commit),
-  steps: lenient(shape.steps),
-  artifacts: lenient(shape.artifacts),
-} satisfies Record<keyof typeof shape, unknown>);
+export const runSchema = lenientBut(servedRunSchema, ["runId", "status"]);
 
 const cursor = z.optional(z.string());
 

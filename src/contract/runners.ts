@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { ranPipelineSchema } from "./changes.ts";
 import { instant } from "./fields.ts";
 import { inputValuesSchema } from "./inputs.ts";
-import { runWorkSchema } from "./run.ts";
+import { runWorkSchema, stepSchema } from "./run.ts";
 
 // What a runner on another machine and its service say to each other (contract: "Many machines"). All of it needs a key of the
 // role `runner`. A run is never retried, so a runner's id in a run's row is the attempt: what any other runner says of it is 409.
@@ -83,36 +83,22 @@ const runnerEndSchema = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("died"), message: z.string() }),
 ]);
 
-/** What a runner says of its run, in order. */
-const runnerMessageSchema = z.discriminatedUnion("kind", [
-  /** A step as it is now: it has started or stopped. */
-  z.object({
-    kind: z.literal("step"),
-    index,
-    name: z.string(),
-    type: z.string(),
-    status: z.enum(["running", "succeeded", "failed", "stopped", "lost", "skipped", "not-reached"]),
-    startedAt: z.optional(instant),
-    stoppedAt: z.optional(instant),
-    message: z.optional(z.string()),
-    attempts: z.optional(z.int().check(z.positive())),
-    cleanup: z.optional(z.literal(true)),
-  }),
-  /** The run's inputs once it knows all of them, and what the pipeline keeps of it, masked. */
-  z.object({ kind: z.literal("inputs"), inputs: inputValuesSchema }),
-  z.object({ kind: z.literal("outputs"), outputs: z.record(z.string(), z.unknown()) }),
-  /** The pipeline file and what it includes, masked. */
-  z.object({ kind: z.literal("pipeline"), ...ranPipelineSchema.shape }),
-  /** A piece of a step's log, masked. */
-  z.object({
+/** What a run's process says, and its runner passes on. */
+export const passedOn = {
+  /** The run's inputs once it knows all of them, masked. */
+  inputs: z.object({ kind: z.literal("inputs"), inputs: inputValuesSchema }),
+  /** What is kept of the run, masked, once its steps and its cleanup have succeeded. */
+  outputs: z.object({ kind: z.literal("outputs"), outputs: z.record(z.string(), z.unknown()) }),
+  /** A piece of a step's log, masked. The joined pieces of a stream are the whole output. */
+  output: z.object({
     kind: z.literal("output"),
     index,
     at: instant,
     stream: z.enum(["stdout", "stderr", "note"]),
     text: z.string(),
   }),
-  /** An artifact, whose content the service has already. */
-  z.object({
+  /** An artifact of a step, whose content is there already as `file`. */
+  artifact: z.object({
     kind: z.literal("artifact"),
     index,
     at: instant,
@@ -121,6 +107,23 @@ const runnerMessageSchema = z.discriminatedUnion("kind", [
     mediaType: z.string(),
     bytes: z.int().check(z.nonnegative()),
   }),
+};
+
+/** What a runner says of its run, in order. */
+const runnerMessageSchema = z.discriminatedUnion("kind", [
+  /** A step as it is now: it has started or stopped. */
+  z.object({
+    kind: z.literal("step"),
+    index,
+    ...stepSchema.shape,
+    status: z.enum(["running", "succeeded", "failed", "stopped", "lost", "skipped", "not-reached"]),
+  }),
+  passedOn.inputs,
+  passedOn.outputs,
+  /** The pipeline file and what it includes, masked. */
+  z.object({ kind: z.literal("pipeline"), ...ranPipelineSchema.shape }),
+  passedOn.output,
+  passedOn.artifact,
   /** The last one: no process of the run is left. The service knows who has stopped it, unless its runner did by the time limit. */
   z.object({ kind: z.literal("ended"), end: runnerEndSchema, stopReason: z.optional(timedOutSchema) }),
 ]);

@@ -1,8 +1,5 @@
 import * as z from "zod/mini";
 import { instant } from "./fields.ts";
-import { type Org, orgSchema } from "./org.ts";
-import { type Run, runSchema } from "./run.ts";
-import { fromWire, type Parsed } from "./wire.ts";
 
 /** The body of an error over HTTP (contract: "Refusals and errors over HTTP"); `next`, what to do, is ours. */
 export const errorBodySchema = z.object({
@@ -50,32 +47,10 @@ export type ServiceState = z.infer<typeof serviceStateSchema>;
 /** The reply of `POST /api/sign-in-links`: a URL that signs a browser in once, until `expires-at`. */
 export const signInLinkSchema = z.object({
   url: z.url({ protocol: /^https?$/ }),
-  expiresAt: z.iso.datetime({ offset: true, error: "expected an RFC 3339 time" }),
+  expiresAt: instant,
 });
 
 export type SignInLink = z.infer<typeof signInLinkSchema>;
-
-/** An event of `GET /api/events`: the org when its numbers change, a run when it changes. */
-export type ServiceEvent =
-  | { readonly kind: "org"; readonly org: Org }
-  | { readonly kind: "run"; readonly run: Run };
-
-/** Reads one server-sent event. @returns undefined for an event name that this version doesn't know. */
-export function readEvent(name: string, data: string): Parsed<ServiceEvent> | undefined {
-  if (name !== "org" && name !== "run") return undefined;
-  let body: unknown;
-  try {
-    body = JSON.parse(data);
-  } catch {
-    return { kind: "invalid", problem: `the data of an \`${name}\` event is not JSON` };
-  }
-  if (name === "org") {
-    const org = fromWire(orgSchema, body);
-    return org.kind === "valid" ? { kind: "valid", value: { kind: "org", org: org.value } } : org;
-  }
-  const run = fromWire(runSchema, body);
-  return run.kind === "valid" ? { kind: "valid", value: { kind: "run", run: run.value } } : run;
-}
 
 /** The most bytes of a snapshot of a project's files, gzipped. */
 export const largestSnapshot = 64 * 1024 * 1024;

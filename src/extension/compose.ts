@@ -28,7 +28,7 @@ import type { TaskDeps } from "./tasks/pipelineTasks.ts";
 import type { ViewFilter } from "./views/runFilter.ts";
 import type { TagFilter } from "./views/tagFilter.ts";
 import type { Trees, TreeViews } from "./views/treeViews.ts";
-import { type Claims, FileClaims } from "./window/claims.ts";
+import { FileClaims } from "./window/claims.ts";
 import { ObservableValue } from "./window/observable.ts";
 import type { Scope } from "./window/own.ts";
 import { plainWindow } from "./window/plainWindow.ts";
@@ -85,7 +85,7 @@ export function composeWindow(
   const projectNames = own(new ProjectNames({ session, log, isTrusted }));
   const claims = new FileClaims(context.globalStorageUri.fsPath);
   const waits = new Waits();
-  const retries = own(makeRetries(scope, { session, target, claims }));
+  const retries = own(makeRetries(scope, { session, target }));
   const isContributed = contributed(context.extension.packageJSON);
   const status = composeStatus({ session, waits, retries, choice, isContributed, views, signal, own });
   const keyWatcher = own(new KeyWatcher({ session, keys, choice, claims, log, window, executeCommand }));
@@ -161,7 +161,6 @@ function makeRetries(
   service: {
     readonly session: Session;
     readonly target: () => ReturnType<ServiceChoice["target"]>;
-    readonly claims: Claims;
   },
 ): ResetRetries {
   return new ResetRetries({

@@ -5,6 +5,7 @@ import { dirname, join, resolve } from "node:path";
 import envPaths from "env-paths";
 import { PipelineError } from "../contract/errors.ts";
 import type { Environment } from "../project/environment.ts";
+import { codeOf } from "../project/systemErrors.ts";
 
 /**
  * The embedded service's folder, absolute: `PIPELINE_DATA_DIR`, relative to the working folder, or the system's data folder
@@ -96,10 +97,6 @@ export async function makeFolder(folder: string): Promise<void> {
       if (codeOf(again) !== "EEXIST") throw again;
     });
   }
-}
-
-function codeOf(error: unknown): unknown {
-  return error instanceof Error && "code" in error ? error.code : undefined;
 }
 
 const largestBytes = 1024 * 1024;

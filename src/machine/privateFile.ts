@@ -3,7 +3,10 @@ import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync } fr
 import { chmod, open, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import { PipelineError } from "../contract/errors.ts";
+import { codeOf } from "../project/systemErrors.ts";
 import { makeFolder, statFolder } from "./dataFolder.ts";
+
+export { codeOf };
 
 const largestBytes = 64 * 1024;
 const othersMay = 0o077;
@@ -126,10 +129,6 @@ export function notUsed(path: string, what: string, next?: string): PipelineErro
   return new PipelineError("unauthorized", `The login file ${path} ${what}.`, {
     next: next ?? "Remove it, then log in again with `pipeline login`.",
   });
-}
-
-export function codeOf(error: unknown): string | undefined {
-  return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
 }
 
 function reasonOf(error: unknown): string {

@@ -439,13 +439,12 @@ function placeInStep(path: Path, { type, isEach, scripts }: Around): Place {
     case "retry":
     case "on-failure":
     case "keep":
+    case "file":
       return fixed;
     case "if":
       return { kind: "expression", contexts: inside };
     case "each":
       return { kind: "text", contexts: inside, ...(part === undefined && { isList: true }) };
-    case "file":
-      return fixed;
     case "multipart":
       if (path.length > 2 && path.at(-1) === "file") return fixed;
       break;

@@ -3,6 +3,7 @@ import { isAbsolute, join, relative, sep } from "node:path";
 import { parseEnv } from "node:util";
 import { describeError } from "../contract/errors.ts";
 import type { Pipeline } from "../pipeline/pipeline.ts";
+import { isMissing } from "./systemErrors.ts";
 import { readUtf8 } from "./utf8.ts";
 
 /** The variables of the pipeline's `env-file`, or why it can't be read: a problem of its file, or the reason of the run's failure. */
@@ -45,9 +46,7 @@ export async function readEnvFile({
     if (read.kind === "other") return unreadable(`can't be read: line ${read.line}: ${read.problem}`);
     return { kind: "read", variables: parseEnv(read.text.replace(/^\uFEFF/, "")) };
   } catch (error) {
-    const code = error instanceof Error && "code" in error ? error.code : undefined;
-    const isMissing = code === "ENOENT" || code === "ENOTDIR";
-    if (!isMissing) return unreadable(`can't be read: ${describeError(error)}`);
+    if (!isMissing(error)) return unreadable(`can't be read: ${describeError(error)}`);
     return unreadable(
       isSnapshot
         ? "didn't come with the project's files: those that git ignores stay on the machine of the start. Set its variables in the runner's environment, and remove `env-file` from the pipeline"

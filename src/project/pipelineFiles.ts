@@ -7,6 +7,7 @@ import { formatProblem, type Place, quoted } from "../pipeline/mistakes/problem.
 import type { ParsedPipeline } from "../pipeline/pipeline.ts";
 import { readEnvFile } from "./envFile.ts";
 import { mostBytesRead, parseWithParts } from "./parts.ts";
+import { isMissing } from "./systemErrors.ts";
 import { readUtf8 } from "./utf8.ts";
 
 /** A pipeline file of a project. */
@@ -123,9 +124,8 @@ export async function readPipelineFile(
     return { text: read.text, parsed: parse(read.text, path) };
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    const code = error instanceof Error && "code" in error ? error.code : undefined;
-    const isGone = code === "ENOENT" || code === "ENOTDIR";
-    return { ...unreadable({ message: `the file can't be read: ${why}` }), ...(isGone ? { isGone } : {}) };
+    const unread = unreadable({ message: `the file can't be read: ${why}` });
+    return isMissing(error) ? { ...unread, isGone: true } : unread;
   }
 }
 

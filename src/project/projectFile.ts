@@ -3,6 +3,7 @@ import { realpath, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { describeError } from "../contract/errors.ts";
 import { isInside } from "./envFile.ts";
+import { isMissing } from "./systemErrors.ts";
 import { readUtf8 } from "./utf8.ts";
 
 /**
@@ -22,10 +23,10 @@ export async function realPlace(root: string, path: string): Promise<string> {
   try {
     place = await realpath(join(root, path));
   } catch (error) {
-    const code = error instanceof Error && "code" in error ? error.code : undefined;
-    if (code !== "ENOENT" && code !== "ENOTDIR")
-      throw new Error(`\`${path}\` can't be read: ${describeError(error)}`, { cause: error });
-    throw new Error(`\`${path}\` isn't in the project's folder, ${root}`, { cause: error });
+    const why = isMissing(error)
+      ? `isn't in the project's folder, ${root}`
+      : `can't be read: ${describeError(error)}`;
+    throw new Error(`\`${path}\` ${why}`, { cause: error });
   }
   if (!isInside(await realpath(root), place))
     throw new Error(`\`${path}\` leads out of the project's folder, ${root}`);
@@ -53,9 +54,7 @@ export function readProjectFile(root: string, path: string, most: number): ReadP
     const read = readUtf8(bytes.subarray(0, most), isWhole);
     return read.kind === "text" ? { kind: "read", text: read.text, isWhole } : unreadable(read.problem);
   } catch (error) {
-    const code = error instanceof Error && "code" in error ? error.code : undefined;
-    const isMissing = code === "ENOENT" || code === "ENOTDIR";
-    return unreadable(isMissing ? `it isn't in the project's folder, ${root}` : describeError(error));
+    return unreadable(isMissing(error) ? `it isn't in the project's folder, ${root}` : describeError(error));
   }
 }
 

@@ -1,8 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { Server } from "node:http";
-import type { AddressInfo } from "node:net";
 import { sql } from "kysely";
-import { PipelineError } from "../contract/errors.ts";
 import { snapshotSeconds } from "../contract/service.ts";
 import { repeat } from "../machine/bell.ts";
 import type { Clock } from "../machine/clock.ts";
@@ -12,6 +9,7 @@ import { connectionLimits, createHttpServer } from "../service/http/httpServer.t
 import { OpenReplies, watchRevokedKeys } from "../service/http/openReplies.ts";
 import { OrgEvents } from "../service/http/orgEvents.ts";
 import { emitAtMidnight } from "../service/lifecycle/midnight.ts";
+import { listen } from "../service/lifecycle/port.ts";
 import { operationRoutes } from "./http/operationRoutes.ts";
 import { runnerRoutes } from "./http/runnerRoutes.ts";
 import { snapshotRoutes } from "./http/snapshotRoutes.ts";
@@ -110,7 +108,7 @@ export async function serveDatabase(options: ServeDatabaseOptions): Promise<Serv
   const server = createHttpServer({ app, replies, clock, log, limits });
   let listening: number;
   try {
-    listening = await listen(server, host, port);
+    listening = await listen(server, port, host, "Name another --port, or another --host.");
   } catch (error) {
     await core.close();
     throw error;
@@ -168,21 +166,4 @@ function startJobs(
 function dataNameOf(url: string): string {
   const { host, pathname } = new URL(url);
   return `${host}${pathname}`;
-}
-
-function listen(server: Server, host: string, port: number): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const refuse = (cause: Error) =>
-      reject(
-        new PipelineError("usage", `${host}:${port} can't be listened on: ${cause.message}.`, {
-          cause,
-          next: "Name another --port, or another --host.",
-        }),
-      );
-    server.once("error", refuse);
-    server.listen(port, host, () => {
-      server.off("error", refuse);
-      resolve((server.address() as AddressInfo).port);
-    });
-  });
 }

@@ -94,8 +94,6 @@ export function limitText(
             "another run holds the slot, and it did not become free within {0}.",
             duration(waitedSeconds * 1000),
           );
-    default:
-      return refusal satisfies never;
   }
 }
 

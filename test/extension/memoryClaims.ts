@@ -11,7 +11,5 @@ export function memoryClaims(): Claims & { readonly claimed: Set<string> } {
   return {
     claimed,
     claim: async (name) => take(name),
-    tryClaim: async (name) => (take(name) ? "first" : "taken"),
-    isClaimed: async (name) => claimed.has(name),
   };
 }

@@ -17,7 +17,7 @@ export function addAccountWords(program: ToolCommand): void {
     })
     .argument("[id]", "the run to open it at (else the list of runs)")
     .option("--open", "open it in the browser")
-    .does(async (tool, options: PageFlags, runId?: string) => {
+    .does(async (tool, options: { readonly open?: true }, runId?: string) => {
       const { showPage } = await import("./page.ts");
       return showPage(tool, runId, { open: options.open ?? false });
     });
@@ -57,7 +57,7 @@ export function addAccountWords(program: ToolCommand): void {
     })
     .argument("[base-url]", "the service (else PIPELINE_BASE_URL, else the one in use)")
     .option("--all", "every service that you have logged in to")
-    .does(async (tool, options: LogoutFlags, baseUrl: string | undefined) => {
+    .does(async (tool, options: { readonly all?: true }, baseUrl: string | undefined) => {
       const { logout } = await import("./logins.ts");
       return logout(tool, { baseUrl, all: options.all ?? false });
     });
@@ -68,11 +68,4 @@ export function addAccountWords(program: ToolCommand): void {
       examples: [["pipeline logins", "the one marked with * is the one that you logged in to last"]],
     })
     .does(async (tool) => (await import("./logins.ts")).listLogins(tool));
-}
-
-interface LogoutFlags {
-  readonly all?: true;
-}
-interface PageFlags {
-  readonly open?: true;
 }

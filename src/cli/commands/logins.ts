@@ -174,7 +174,5 @@ function sentence({ because, baseUrl }: InUse): string {
       return `Commands use ${baseUrl}, to which you have logged in.`;
     case "default":
       return "Commands use this machine's own service, which needs no login.";
-    default:
-      return because satisfies never;
   }
 }

@@ -76,7 +76,7 @@ export function addServiceWords(program: ToolCommand, env: Environment): void {
     })
     .argument("<file>", "the backup's file, which must not exist yet")
     .addOption(dataDirOption())
-    .does(async (tool, options: BackupFlags, file: string) => {
+    .does(async (tool, options: { readonly dataDir?: string }, file: string) => {
       const { backup } = await import("./serve.ts");
       return backup(tool, { file, folder: options.dataDir ?? dataFolder(env) });
     });
@@ -91,9 +91,6 @@ interface RunnerFlags {
   readonly slots: number;
   readonly label?: string;
   readonly once?: true;
-}
-interface BackupFlags {
-  readonly dataDir?: string;
 }
 interface ServeFlags extends StoreFlags {
   readonly port: number;

@@ -89,10 +89,19 @@ function addShow(runs: ToolCommand): void {
     .option("--exit-status", "exit with 1 unless the run succeeded")
     .option("--junit <file>", "write its report in JUnit XML, a testcase a step; - is standard output", name)
     .option("--html <file>", "write its report as one HTML file that needs nothing besides", name)
-    .does(async (tool, { exitStatus = false, ...reports }: ShowFlags, id: string | undefined) => {
-      const { showRun } = await import("../runs/showRun.ts");
-      return showRun(tool, id, { exitStatus, reports });
-    });
+    .does(
+      async (
+        tool,
+        {
+          exitStatus = false,
+          ...reports
+        }: { readonly exitStatus?: boolean; readonly junit?: string; readonly html?: string },
+        id: string | undefined,
+      ) => {
+        const { showRun } = await import("../runs/showRun.ts");
+        return showRun(tool, id, { exitStatus, reports });
+      },
+    );
 }
 
 function addLog(runs: ToolCommand): void {
@@ -208,10 +217,20 @@ function addDownload(runs: ToolCommand): void {
     .option("--step <step>", "only those of this step, by its name, its number or its `id`", name)
     .option("--to <folder>", "where they go (else a folder named after the run)", name)
     .option("--overwrite", "replace files that are there already")
-    .does(async (tool, { overwrite = false, ...options }: DownloadFlags, id?: string, file?: string) => {
-      const { downloadFiles } = await import("../runs/downloadFiles.ts");
-      return downloadFiles(tool, id, { name: file, step: undefined, to: undefined, ...options, overwrite });
-    });
+    .does(
+      async (
+        tool,
+        {
+          overwrite = false,
+          ...options
+        }: { readonly step?: string; readonly to?: string; readonly overwrite?: boolean },
+        id?: string,
+        file?: string,
+      ) => {
+        const { downloadFiles } = await import("../runs/downloadFiles.ts");
+        return downloadFiles(tool, id, { name: file, step: undefined, to: undefined, ...options, overwrite });
+      },
+    );
 }
 
 function addCancel(runs: ToolCommand): void {
@@ -228,10 +247,16 @@ function addCancel(runs: ToolCommand): void {
     .argument("[id...]", "ids of runs")
     .option("--mine", "every active run that your API key started")
     .option("--wait", "wait until each has stopped and its slot is free")
-    .does(async (tool, { mine = false, wait = false }: CancelFlags, ids: string[]) => {
-      const { cancelRuns } = await import("../runs/cancelRuns.ts");
-      return cancelRuns(tool, ids, { mine, wait });
-    });
+    .does(
+      async (
+        tool,
+        { mine = false, wait = false }: { readonly mine?: boolean; readonly wait?: boolean },
+        ids: string[],
+      ) => {
+        const { cancelRuns } = await import("../runs/cancelRuns.ts");
+        return cancelRuns(tool, ids, { mine, wait });
+      },
+    );
 }
 
 /** Collects statuses, which may be comma-separated. The service's word for `active` is taken, too. */
@@ -264,12 +289,6 @@ interface ListFlags {
   readonly watch?: boolean;
 }
 
-interface ShowFlags {
-  readonly exitStatus?: boolean;
-  readonly junit?: string;
-  readonly html?: string;
-}
-
 interface LogFlags {
   readonly follow?: boolean;
   readonly step?: string;
@@ -282,15 +301,4 @@ interface LogFlags {
   readonly raw?: boolean;
   readonly ndjson?: boolean;
   readonly exitStatus?: boolean;
-}
-
-interface DownloadFlags {
-  readonly step?: string;
-  readonly to?: string;
-  readonly overwrite?: boolean;
-}
-
-interface CancelFlags {
-  readonly mine?: boolean;
-  readonly wait?: boolean;
 }

@@ -12,6 +12,7 @@ import {
   type ReadPipeline,
   readPipelineFile,
 } from "../../project/pipelineFiles.ts";
+import { isMissing } from "../../project/systemErrors.ts";
 import { replaceControlCharacters } from "../../text/controlCharacters.ts";
 import { misnamedText, noPipelinesHere } from "../run/namedPipelines.ts";
 import { type Terminal, widthOf } from "../terminal/terminal.ts";
@@ -134,13 +135,10 @@ async function filesOf(
   const named = files.filter((file) => namesOf(file).includes(argument));
   if (named.length > 0) return named;
   const path = resolve(folder, argument);
-  const stats = await stat(path).catch((error: NodeJS.ErrnoException) => error);
-  if (stats instanceof Error) {
-    const isAbsent = stats.code === "ENOENT" || stats.code === "ENOTDIR";
-    if (!isAbsent) return [{ ...(await readPipelineFile(path)), path: argument }];
-    throw isPath ? noSuchFile(argument) : noSuchPipeline(argument, project, files.flatMap(namesOf));
-  }
-  if (stats.isDirectory()) {
+  // What can't be looked at is a problem of the file.
+  const stats = await stat(path).catch((error: unknown) => (isMissing(error) ? "missing" : undefined));
+  if (stats === "missing") throw noSuchFile(argument, files.flatMap(namesOf));
+  if (stats?.isDirectory()) {
     throw new PipelineError("usage", `${replaceControlCharacters(argument)} is a folder.`, {
       next: "Name its files, or run `pipeline validate` in it.",
     });
@@ -168,37 +166,14 @@ function namesOf({ name, path }: ProjectFile): string[] {
   return [name, basename(path, ".yaml")];
 }
 
-function noSuchFile(path: string): PipelineError {
-  return new PipelineError("not-found", `There is no file ${replaceControlCharacters(path)}.`, {
-    next: "Check the path.",
+/** @param names the pipelines of the project; none where a path was named, or there is no project. */
+function noSuchFile(argument: string, names: readonly string[]): PipelineError {
+  const nearest = nearestName(argument, names);
+  const what = names.length === 0 ? "file" : "pipeline and no file";
+  return new PipelineError("not-found", `There is no ${what} ${replaceControlCharacters(argument)}.`, {
+    next:
+      nearest === undefined ? "Check the path." : `Did you mean \`${replaceControlCharacters(nearest)}\`?`,
   });
-}
-
-function noSuchPipeline(
-  name: string,
-  project: LocalProject | undefined,
-  names: readonly string[],
-): PipelineError {
-  if (project === undefined) {
-    return new PipelineError(
-      "not-found",
-      `There is no file ${replaceControlCharacters(name)}, and no project here.`,
-      {
-        next: "Check the path, or go to a project's folder to name its pipelines.",
-      },
-    );
-  }
-  const nearest = nearestName(name, names);
-  return new PipelineError(
-    "not-found",
-    `There is no pipeline \`${replaceControlCharacters(name)}\` in the project \`${replaceControlCharacters(project.name)}\`.`,
-    {
-      next:
-        nearest === undefined
-          ? "Name a file by its path."
-          : `Did you mean \`${replaceControlCharacters(nearest)}\`?`,
-    },
-  );
 }
 
 /** Reads a stream, up to the size that the parser reports as too large. @throws the signal's reason. */

@@ -187,8 +187,6 @@ async function liveValues(
     case "folder":
     case "anything":
       return [];
-    default:
-      return kind satisfies never;
   }
 }
 

@@ -266,7 +266,5 @@ export function bashWord(word: string, { prefix, quote }: BashLine): string {
       return rest.replace(/["\\$`]/g, "\\$&");
     case "":
       return rest.replace(/[^\w@%+=:,./\u0080-\u{10ffff}-]/gu, "\\$&");
-    default:
-      return quote satisfies never;
   }
 }

@@ -141,8 +141,6 @@ function said(outcome: ToolOutcome<object>): { readonly text: string; readonly v
           : { type: "internal", message: error instanceof Error ? error.message : String(error), next: "" };
       return { text: withNext(message, next), value: { error: { type, message, next } } };
     }
-    default:
-      return outcome satisfies never;
   }
 }
 

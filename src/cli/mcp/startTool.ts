@@ -166,7 +166,5 @@ function whyText({ scope, retryAfterSeconds = 0 }: StartRefusal): string {
       return "this server has started as many runs as --max-runs allows.";
     case "reserve":
       return "what is left of today's runs is for people (--reserve).";
-    default:
-      return scope satisfies never;
   }
 }

@@ -2,7 +2,8 @@ import { open, readFile, realpath, rm, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { describeError, PipelineError } from "../../contract/errors.ts";
 import { systemClock } from "../../machine/clock.ts";
-import { codeOf, freshName, replaceFile } from "../../machine/privateFile.ts";
+import { freshName, replaceFile } from "../../machine/privateFile.ts";
+import { codeOf } from "../../project/systemErrors.ts";
 import type { Tool } from "../tool.ts";
 import type { ReportedRun } from "./reportedRuns.ts";
 

@@ -113,8 +113,6 @@ export function describeOutcome(outcome: Outcome): string {
       return isLost(outcome) ? doubtOf(outcome.pipeline) : `${outcome.pipeline} was not started`;
     case "refused":
       return `${outcome.start.pipeline} was refused`;
-    default:
-      return outcome satisfies never;
   }
 }
 
@@ -190,8 +188,6 @@ function wordOf(outcome: Outcome): string {
       return outcome.isInDoubt ? "unknown" : "not started";
     case "not-started":
       return isLost(outcome) ? "unknown" : "not started";
-    default:
-      return outcome satisfies never;
   }
 }
 

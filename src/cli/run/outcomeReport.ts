@@ -52,8 +52,6 @@ export class OutcomeReport {
       }
       case "abandoned":
         return withoutRun(outcome.pipeline, describeOutcome(outcome));
-      default:
-        return outcome satisfies never;
     }
   }
 }

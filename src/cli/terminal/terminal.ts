@@ -50,7 +50,7 @@ export function terminalOf(
   const isDeclined = !flags.color || isSet(env, "NO_COLOR") || env["FORCE_COLOR"] === "0";
   const hasColor = !isDeclined && (isTerminal || isForced);
   return {
-    style: hasColor ? styleOf() : plainStyle,
+    style: styleOf(hasColor),
     hasColor,
     isTerminal: stream.isTTY === true,
     isLive: isTerminal && !isSet(env, "CI") && !flags.quiet,
@@ -87,22 +87,12 @@ export interface Style {
   readonly caution: Paint;
 }
 
-const unchanged: Paint = (text) => text;
-
-export const plainStyle: Style = {
-  bold: unchanged,
-  dim: unchanged,
-  good: unchanged,
-  bad: unchanged,
-  caution: unchanged,
-};
-
 /** Uses the terminal's 16 colours, whose values people configure. */
-function styleOf(): Style {
+export function styleOf(hasColor: boolean): Style {
   const paint =
     (format: Parameters<typeof styleText>[0]): Paint =>
     (text) =>
-      text === "" ? "" : styleText(format, text, { validateStream: false });
+      hasColor && text !== "" ? styleText(format, text, { validateStream: false }) : text;
   return {
     bold: paint("bold"),
     dim: paint("dim"),

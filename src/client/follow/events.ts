@@ -1,12 +1,19 @@
 import { createParser, type EventSourceMessage } from "eventsource-parser";
+import type * as z from "zod/mini";
 import { PipelineError } from "../../contract/errors.ts";
-import { readEvent, type ServiceEvent } from "../../contract/service.ts";
+import { type Org, orgSchema } from "../../contract/org.ts";
+import { type Run, runSchema } from "../../contract/run.ts";
+import { fromWire } from "../../contract/wire.ts";
 import { Deadline } from "../service/deadline.ts";
 import { asPipelineError, readWhole, send } from "../service/exchange.ts";
 import { parseForeignJson } from "../service/foreignText.ts";
 import { OutOfReach } from "../service/reachFaults.ts";
 import { type Origin, replyError } from "../service/replyErrors.ts";
 import { labelOf, type Service, type ServiceCall } from "../service/request.ts";
+
+export type ServiceEvent =
+  | { readonly kind: "org"; readonly org: Org }
+  | { readonly kind: "run"; readonly run: Run };
 
 /**
  * Passes on the org's events (contract: "Endpoints", `GET /api/events`) over one stream, until that ends. Callers read the
@@ -33,26 +40,43 @@ export async function watchEvents(
   throw new OutOfReach("dropped", `${service.baseUrl.host} ended the stream of events.`, {});
 }
 
-/** @returns undefined for an event that this version doesn't know. @throws PipelineError `breaks-contract`. */
+/**
+ * The org when its numbers change, or a run when it changes; undefined for an event that this version doesn't know.
+ * @throws PipelineError `breaks-contract`.
+ */
 export function serviceEvent(
-  { apiKey }: Service,
-  { event: name, data }: EventSourceMessage,
+  { apiKey }: Pick<Service, "apiKey">,
+  message: EventSourceMessage,
 ): ServiceEvent | undefined {
-  const read = readEvent(name ?? "message", plainJson(data, apiKey));
-  if (read === undefined) return undefined;
-  if (read.kind === "invalid") {
-    throw new PipelineError("breaks-contract", `GET /api/events, event \`${name}\`: ${read.problem}.`);
+  const read = <T>(schema: z.ZodMiniType<T>): T =>
+    eventValue(schema, message, "/api/events", (data) => parseForeignJson(data, apiKey));
+  switch (message.event) {
+    case "org":
+      return { kind: "org", org: read(orgSchema) };
+    case "run":
+      return { kind: "run", run: read(runSchema) };
   }
-  return read.value;
+  return undefined;
 }
 
-/** The same JSON with texts that are safe to show; what is no JSON stays, for `readEvent` to reject. */
-function plainJson(data: string, apiKey: string): string {
+/** The value that an event tells. @param parse may make its texts safe to show. @throws PipelineError `breaks-contract`. */
+export function eventValue<T>(
+  schema: z.ZodMiniType<T>,
+  { event, data }: EventSourceMessage,
+  path: string,
+  parse: (data: string) => unknown = JSON.parse,
+): T {
+  const broken = (problem: string) =>
+    new PipelineError("breaks-contract", `GET ${path}, event \`${event}\`: ${problem}.`);
+  let body: unknown;
   try {
-    return JSON.stringify(parseForeignJson(data, apiKey));
+    body = parse(data);
   } catch {
-    return data;
+    throw broken("the data is not JSON");
   }
+  const read = fromWire(schema, body);
+  if (read.kind === "invalid") throw broken(read.problem);
+  return read.value;
 }
 
 /** `opened` comes once, first, when the service has accepted the stream. */

@@ -3,23 +3,21 @@ import { PipelineError } from "../../contract/errors.ts";
 import { type LogEntry, logEntrySchema } from "../../contract/log.ts";
 import { type CancelReply, cancelReplySchema } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
-import { fromWire } from "../../contract/wire.ts";
 import type { ServiceClient } from "../service/client.ts";
 import { Deadline, DeadlinePassed } from "../service/deadline.ts";
-import { mayComeBack } from "../service/failedRequest.ts";
+import { findAgain, type Reconnect } from "../service/failedRequest.ts";
 import { foreignText, withoutSecret } from "../service/foreignText.ts";
 import { OutOfReach } from "../service/reachFaults.ts";
 import { segment } from "../service/request.ts";
 import { growingPauses } from "../service/retry.ts";
-import { eventStream } from "./events.ts";
+import { eventStream, eventValue } from "./events.ts";
 
 export interface FollowLogOptions {
   /** Only entries after this sequence number. */
   readonly after?: number;
   /** Whether to go on until the run has stopped, rather than end with the entries there are. */
   readonly follow: boolean;
-  /** Finds the service again after a failure: the embedded one may have a new address and key. */
-  readonly reconnect?: (signal: AbortSignal) => Promise<ServiceClient>;
+  readonly reconnect?: Reconnect;
   /** Called each time the stream of the log has opened. */
   readonly onOpened?: () => void;
   /** Called when the connection broke, each time before it is made again. */
@@ -91,7 +89,7 @@ export async function followLog(
       options.onBroken?.(error);
       await service.clock.sleep(pauses.next().value, signal);
     }
-    service = await findAgain(service, options, signal);
+    service = await findAgain(service, options.reconnect, signal);
   }
 }
 
@@ -108,21 +106,6 @@ function isForgiven(
   if (!(error instanceof OutOfReach) || error.fault === "tls" || error.fault === "proxy") return false;
   if (wasOpen) return faults <= faultsForgiven;
   return (error.fault === "dropped" || error.fault === "unavailable") && faults <= 3;
-}
-
-async function findAgain(
-  service: ServiceClient,
-  { reconnect }: FollowLogOptions,
-  signal: AbortSignal,
-): Promise<ServiceClient> {
-  if (reconnect === undefined) return service;
-  try {
-    return await reconnect(signal);
-  } catch (error) {
-    // The old address gets one more attempt.
-    if (mayComeBack(error)) return service;
-    throw error;
-  }
 }
 
 /** How far a log has been read. */
@@ -148,11 +131,11 @@ class Reading {
     onOpened: () => void,
     signal: AbortSignal,
   ): Promise<CancelReply | undefined> {
-    const path = `api/runs/${segment("id of a run", this.#runId)}/log${this.#options.follow ? "" : "?follow=false"}`;
+    const own = `api/runs/${segment("id of a run", this.#runId)}/log${this.#options.follow ? "" : "?follow=false"}`;
     using quiet = new Deadline(service.clock, signal);
     const headers = this.told === 0 ? {} : { "last-event-id": String(this.told) };
     try {
-      for await (const item of eventStream(service, path, "own, of something", headers, quiet.signal)) {
+      for await (const item of eventStream(service, own, "own, of something", headers, quiet.signal)) {
         quiet.disarm();
         if (item.kind === "opened") onOpened();
         else if (item.message.event === "log") await this.#tell(entryOf(service, item.message));
@@ -176,7 +159,10 @@ class Reading {
     if (entry.sequence > due) {
       const { onGap } = this.#options;
       if (onGap === undefined) {
-        throw broken(`entry ${entry.sequence} came where ${due} was due`);
+        throw new PipelineError(
+          "breaks-contract",
+          `GET ${path}: entry ${entry.sequence} came where ${due} was due.`,
+        );
       }
       onGap(due, entry.sequence - 1);
     }
@@ -185,28 +171,14 @@ class Reading {
   }
 }
 
-function entryOf({ apiKey }: ServiceClient, { data }: EventSourceMessage): LogEntry {
-  const read = fromWire(logEntrySchema, jsonOf(data));
-  if (read.kind === "invalid") throw broken(`event \`log\`: ${read.problem}`);
-  const { stream, text, ...others } = read.value;
+const path = "/api/runs/{id}/log";
+
+function entryOf({ apiKey }: ServiceClient, message: EventSourceMessage): LogEntry {
+  const { stream, text, ...others } = eventValue(logEntrySchema, message, path);
   return { ...others, stream: foreignText(stream, apiKey), text: withoutSecret(text, apiKey) };
 }
 
-function endOf({ apiKey }: ServiceClient, { data }: EventSourceMessage): CancelReply {
-  const read = fromWire(cancelReplySchema, jsonOf(data));
-  if (read.kind === "invalid") throw broken(`event \`end\`: ${read.problem}`);
-  const { runId, status } = read.value;
+function endOf({ apiKey }: ServiceClient, message: EventSourceMessage): CancelReply {
+  const { runId, status } = eventValue(cancelReplySchema, message, path);
   return { runId: foreignText(runId, apiKey), status: foreignText(status, apiKey) };
-}
-
-function jsonOf(data: string): unknown {
-  try {
-    return JSON.parse(data);
-  } catch {
-    throw broken("the data of an event is not JSON");
-  }
-}
-
-function broken(problem: string): PipelineError {
-  return new PipelineError("breaks-contract", `GET /api/runs/{id}/log: ${problem}.`);
 }

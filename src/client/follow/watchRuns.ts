@@ -1,12 +1,11 @@
 import { PipelineError } from "../../contract/errors.ts";
 import type { Run } from "../../contract/run.ts";
-import type { ServiceEvent } from "../../contract/service.ts";
 import { anySignal } from "../../machine/anySignal.ts";
 import type { ServiceClient } from "../service/client.ts";
 import { mayComeBack } from "../service/failedRequest.ts";
 import { AbsentEndpoint } from "../service/replyErrors.ts";
 import { growingPauses } from "../service/retry.ts";
-import { watchEvents } from "./events.ts";
+import { type ServiceEvent, watchEvents } from "./events.ts";
 import { isWanted, listRuns, newestFirst, type WantedRuns } from "./listRuns.ts";
 
 export interface WatchRunsDeps {

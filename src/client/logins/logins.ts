@@ -4,8 +4,9 @@ import envPaths from "env-paths";
 import * as z from "zod/mini";
 import { PipelineError } from "../../contract/errors.ts";
 import { fromWire, toWire } from "../../contract/wire.ts";
-import { codeOf, freshName, notUsed, readPrivate, writePrivate } from "../../machine/privateFile.ts";
+import { freshName, notUsed, readPrivate, writePrivate } from "../../machine/privateFile.ts";
 import type { Environment } from "../../project/environment.ts";
+import { codeOf, isMissing } from "../../project/systemErrors.ts";
 import { parseBaseUrl } from "../service/baseUrl.ts";
 
 /** A service that a person has logged in to. */
@@ -21,11 +22,8 @@ const loginSchema = z.object({
   baseUrl: z.string(),
   keyId: z.string(),
   orgName: z.string(),
-  kept: z.discriminatedUnion("keptIn", [
-    z.object({ keptIn: z.literal("file"), apiKey: z.string().check(z.regex(/^[\x21-\x7e]+$/)) }),
-    /** Written by an earlier version, with the key in the system's keychain. */
-    z.object({ keptIn: z.enum(["keychain", "sealed-file"]) }),
-  ]),
+  /** Not so in a file of an earlier version, which had the key in the system's keychain. */
+  kept: z.object({ keptIn: z.literal("file"), apiKey: z.string().check(z.regex(/^[\x21-\x7e]+$/)) }),
 });
 
 const currentSchema = z.object({ origin: z.string() });
@@ -63,13 +61,6 @@ export class Logins {
     const read = parsed(loginSchema, text);
     if (read === undefined || !isOf(origin, read.baseUrl)) throw notUsed(path, `is no login to ${origin}`);
     const { kept, ...login } = read;
-    if (kept.keptIn !== "file") {
-      throw new PipelineError(
-        "unauthorized",
-        `The API key for ${origin} was kept by the system's keychain, which is not used any more.`,
-        { next: `Log in again: \`${loginCommand(login.baseUrl)}\`.` },
-      );
-    }
     return { ...login, apiKey: kept.apiKey };
   }
 
@@ -123,7 +114,7 @@ export class Logins {
     try {
       await rename(path, aside);
     } catch (error) {
-      if (isAbsence(error)) return;
+      if (isMissing(error)) return;
       throw cannotRemove(path, error);
     }
     // Another tool may have set another origin meanwhile: that is restored, unless a newer one is there.
@@ -141,7 +132,7 @@ export class Logins {
     try {
       return await readdir(this.folder);
     } catch (error) {
-      if (isAbsence(error)) return [];
+      if (isMissing(error)) return [];
       throw notUsed(this.folder, `can't be listed: ${codeOf(error) ?? "for an unknown reason"}`);
     }
   }
@@ -195,11 +186,6 @@ function isOf(origin: string, baseUrl: string): boolean {
   } catch {
     return false;
   }
-}
-
-function isAbsence(error: unknown): boolean {
-  const code = codeOf(error);
-  return code === "ENOENT" || code === "ENOTDIR";
 }
 
 function cannotRemove(path: string, cause: unknown): PipelineError {

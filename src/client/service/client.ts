@@ -253,21 +253,18 @@ export class ServiceClient implements Service {
     return { page: value, servedAt };
   }
 
-  async run(runId: string, signal: AbortSignal): Promise<Run> {
-    const path = `api/runs/${segment("id of a run", runId)}`;
-    return (await this.#call({ method: "GET", path }, runSchema, "own, of something", signal)).value;
+  run(runId: string, signal: AbortSignal): Promise<Run> {
+    return this.#ofRun(runId, "", runSchema, signal);
   }
 
   /** A run's pipeline file and the files that it includes, as they ran. */
-  async ranPipeline(runId: string, signal: AbortSignal): Promise<RanPipeline> {
-    const path = `api/runs/${segment("id of a run", runId)}/pipeline`;
-    return (await this.#call({ method: "GET", path }, ranPipelineSchema, "own, of something", signal)).value;
+  ranPipeline(runId: string, signal: AbortSignal): Promise<RanPipeline> {
+    return this.#ofRun(runId, "/pipeline", ranPipelineSchema, signal);
   }
 
   /** What changed since the last run of the same pipeline before that succeeded. */
-  async changes(runId: string, signal: AbortSignal): Promise<Changes> {
-    const path = `api/runs/${segment("id of a run", runId)}/changes`;
-    return (await this.#call({ method: "GET", path }, changesSchema, "own, of something", signal)).value;
+  changes(runId: string, signal: AbortSignal): Promise<Changes> {
+    return this.#ofRun(runId, "/changes", changesSchema, signal);
   }
 
   /** @param project its name; every project of the org when undefined. */
@@ -340,6 +337,11 @@ export class ServiceClient implements Service {
       ...(timeoutSeconds === undefined ? {} : { timeoutSeconds }),
     };
     return (await this.#call(call, healthSchema, "own", signal)).value;
+  }
+
+  async #ofRun<T>(runId: string, what: string, schema: z.ZodMiniType<T>, signal: AbortSignal): Promise<T> {
+    const path = `api/runs/${segment("id of a run", runId)}${what}`;
+    return (await this.#call({ method: "GET", path }, schema, "own, of something", signal)).value;
   }
 
   async #requireInputs(signal: AbortSignal): Promise<void> {

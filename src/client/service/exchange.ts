@@ -126,23 +126,35 @@ export async function readWhole(
   response: FetchResponse,
   callers: AbortSignal,
 ): Promise<Reply> {
-  const chunks: Uint8Array[] = [];
+  const bytes = await readBytes(service, response, largestBodyBytes, callers);
+  // A refusal (contract: "Refusals and errors over HTTP") and a write that happened count without their body.
+  if (bytes === undefined && response.status !== 429 && call.method === "GET") {
+    throw new PipelineError("breaks-contract", `${labelOf(call)}: the answer is larger than 4 MiB.`);
+  }
+  return { status: response.status, headers: response.headers, body: new TextDecoder().decode(bytes) };
+}
+
+/** The bytes of a response's body; undefined when there are more than `most`. @throws as {@link exchange}. */
+export async function readBytes(
+  service: Service,
+  { body }: FetchResponse,
+  most: number,
+  callers: AbortSignal,
+  onPiece: () => void = () => {},
+): Promise<Uint8Array | undefined> {
+  const pieces: Uint8Array[] = [];
   let size = 0;
   try {
-    for await (const chunk of response.body ?? []) {
-      size += chunk.byteLength;
-      if (size > largestBodyBytes) {
-        // A refusal (contract: "Refusals and errors over HTTP") and a write that happened count without their body.
-        if (response.status === 429 || call.method !== "GET") break;
-        throw new PipelineError("breaks-contract", `${labelOf(call)}: the answer is larger than 4 MiB.`);
-      }
-      chunks.push(chunk);
+    for await (const piece of body ?? []) {
+      size += piece.byteLength;
+      if (size > most) return undefined;
+      pieces.push(piece);
+      onPiece();
     }
   } catch (error) {
     throw asPipelineError(service, error, callers);
   }
-  const body = new TextDecoder().decode(Buffer.concat(chunks));
-  return { status: response.status, headers: response.headers, body };
+  return Buffer.concat(pieces, size);
 }
 
 /**

@@ -141,13 +141,16 @@ export function tlsFault(
   now: number,
   trustNext?: string,
 ): Told | undefined {
-  // Node has no code for what OpenSSL finds too weak, only a sentence.
-  const weak = code === "UNSPECIFIED" && /(?:key|digest algorithm) too weak/i.exec(error.message)?.[0];
-  const certificate = certificateFaults[weak || code];
+  const certificate = certificateFaults[code];
   if (certificate !== undefined) {
     const minute = `${new Date(now).toISOString().slice(0, 16).replace("T", " ")} UTC`;
     const [why, next] = certificate({ error, minute, trustNext });
     return { message: `The certificate of ${host} can't be trusted: ${why}.`, next };
+  }
+  // What is too weak has no code of its own.
+  if (/^(?:CERT_|INVALID_|PATH_LENGTH_)/.test(code) || /too weak$/.test(error.message)) {
+    const why = foreignText(error.message, "");
+    return { message: `The certificate of ${host} can't be trusted: ${why}.`, next: mustReplace };
   }
   const reason = opensslReason(error, code);
   if (reason === undefined) return undefined;
@@ -157,13 +160,10 @@ export function tlsFault(
       next: "Check the port, or write http:// for what speaks plain HTTP; a service may do so only on this machine.",
     };
   }
-  const known = handshakeFaults.find(([pattern]) => pattern.test(reason));
-  const [, why, next] = known ?? [
-    undefined,
-    ` (${foreignText(reason, "")})`,
-    "Check the base URL and its port; whoever runs the service can look at its TLS settings.",
-  ];
-  return { message: `No secure connection to ${host} could be made${why}.`, next };
+  return {
+    message: `No secure connection to ${host} could be made (${foreignText(reason, "")}).`,
+    next: "Check the base URL and its port; whoever runs the service can look at its TLS settings.",
+  };
 }
 
 interface About {
@@ -185,7 +185,6 @@ const otherHost: CertificateFault = ({ error }) => [
   `it is for ${namesOf(error)}`,
   "Write the name that it is for, if that is the host you mean.",
 ];
-const mayNotSign: CertificateFault = () => ["it is signed by a certificate that may sign none", mustReplace];
 
 const certificateFaults: Readonly<Record<string, CertificateFault>> = {
   CERT_HAS_EXPIRED: ({ minute }) => [
@@ -207,13 +206,6 @@ const certificateFaults: Readonly<Record<string, CertificateFault>> = {
   CERT_UNTRUSTED: unknownAuthority,
   ERR_TLS_CERT_ALTNAME_INVALID: otherHost,
   HOSTNAME_MISMATCH: otherHost,
-  CERT_REVOKED: () => ["it was revoked", "Whoever runs it must get a new one; until then, don't use it."],
-  INVALID_CA: mayNotSign,
-  PATH_LENGTH_EXCEEDED: mayNotSign,
-  INVALID_PURPOSE: () => ["it, or what it is signed by, is not meant for that", mustReplace],
-  CERT_SIGNATURE_FAILURE: () => ["its signature is wrong", mustReplace],
-  "key too weak": () => ["its key is too weak", mustReplace],
-  "digest algorithm too weak": () => ["its signature is too weak", mustReplace],
 };
 
 /** The hosts that the certificate names, at most three of them. */
@@ -225,28 +217,6 @@ function namesOf(error: Error): string {
   const more = names.length > 3 ? " and others" : "";
   return foreignText(`${names.slice(0, 3).join(", ")}${more}`, "") || "another host";
 }
-
-/** By OpenSSL's reason; the first that matches counts. */
-const handshakeFaults: readonly (readonly [RegExp, why: string, next: string])[] = [
-  [
-    /certificate required|alert bad certificate|alert unknown ca|alert no certificate/,
-    ": it wants a certificate of the caller",
-    "The tool has none to show; ask for an address that takes the API key alone.",
-  ],
-  [
-    /protocol version|unsupported protocol|no protocols available|version too low/,
-    ": it knows no version of TLS that is safe",
-    "Whoever runs it must allow TLS 1.2 or later.",
-  ],
-  [/unrecognized name/, ": it knows no host of that name", "Check the name in the base URL."],
-  [/no application protocol/, ": it speaks no HTTP/1.1", "Whoever runs it must allow HTTP/1.1."],
-  [/key too (?:small|weak)/, ": its key is too weak", mustReplace],
-  [
-    /handshake failure|no shared cipher|cipher/,
-    ": the two sides agree on no cipher, or it wants a certificate of the caller",
-    "Whoever runs it can look at its TLS settings.",
-  ],
-];
 
 /** OpenSSL's reason, such as `wrong version number`: the error's `reason`, or a part of its message or code. */
 function opensslReason(error: Error, code: string): string | undefined {

@@ -1,6 +1,6 @@
 import { PipelineError } from "../../contract/errors.ts";
 import { Deadline } from "./deadline.ts";
-import { asPipelineError, readWhole, send } from "./exchange.ts";
+import { readBytes, readWhole, send } from "./exchange.ts";
 import { replyError } from "./replyErrors.ts";
 import { type Service, type ServiceCall, segment } from "./request.ts";
 
@@ -27,19 +27,8 @@ export async function readArtifact(
   if (response.status >= 400) {
     throw replyError(service, call, await readWhole(service, call, response, signal), "own, of something");
   }
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  try {
-    for await (const chunk of response.body ?? []) {
-      deadline.arm(longestSilenceSeconds);
-      size += chunk.byteLength;
-      if (size > largestMebibytes * 1024 * 1024) {
-        throw new PipelineError("breaks-contract", `The file is larger than ${largestMebibytes} MiB.`);
-      }
-      chunks.push(chunk);
-    }
-  } catch (error) {
-    throw asPipelineError(service, error, signal);
-  }
-  return Buffer.concat(chunks, size);
+  const most = largestMebibytes * 1024 * 1024;
+  const bytes = await readBytes(service, response, most, signal, () => deadline.arm(longestSilenceSeconds));
+  if (bytes !== undefined) return bytes;
+  throw new PipelineError("breaks-contract", `The file is larger than ${largestMebibytes} MiB.`);
 }

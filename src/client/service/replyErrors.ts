@@ -89,14 +89,12 @@ function keyAdvice({ refusedKeyNext: next }: Service, type: ErrorType): { readon
   return type === "unauthorized" && next !== undefined ? { next } : {};
 }
 
-interface ToldError {
+/** The contract's error body, or the message of one in another shape. */
+function toldError(reply: Reply): {
   readonly type?: ErrorType;
   readonly message?: string;
   readonly next?: string;
-}
-
-/** The contract's error body, or the message of one in another shape. */
-function toldError(reply: Reply): ToldError {
+} {
   let body: unknown;
   try {
     body = JSON.parse(reply.body);

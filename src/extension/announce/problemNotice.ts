@@ -14,11 +14,6 @@ export interface NoticeDeps {
   readonly onKeyRefused: () => Promise<void>;
 }
 
-interface NextStep {
-  readonly title: string;
-  readonly take: () => unknown;
-}
-
 /**
  * Shows an error with its next step as a button; of several problems in a file the first. Resolves when it is answered.
  * @param root the project's folder, if known: a broken file can then be opened.
@@ -34,7 +29,12 @@ export async function showProblem(error: unknown, deps: NoticeDeps, root?: strin
   if (chosen === step.title) await step.take();
 }
 
-function nextStep(error: unknown, text: string, deps: NoticeDeps, root: string | undefined): NextStep {
+function nextStep(
+  error: unknown,
+  text: string,
+  deps: NoticeDeps,
+  root: string | undefined,
+): { readonly title: string; readonly take: () => unknown } {
   const place = findPosition(text);
   if (place !== undefined && root !== undefined) {
     return { title: t("Open File"), take: () => deps.openPosition(root, place) };

@@ -233,8 +233,6 @@ function isAnnounced(level: AnnounceLevel, run: Pick<Run, "status">, isMine: boo
       return isFailure;
     case "all":
       return true;
-    default:
-      return level satisfies never;
   }
 }
 
@@ -264,8 +262,6 @@ export function endText(run: Run, isMine: boolean): string {
       const ended = failureText(run.status, who);
       return run.reason === undefined ? `${ended}.` : `${ended}: ${firstAndLastLine(run.reason)}`;
     }
-    default:
-      return kind satisfies never;
   }
 }
 

@@ -7,9 +7,7 @@ import { PipelineError } from "../../contract/errors.ts";
 import { inputsAgain } from "../../contract/inputs.ts";
 import { actorText, nameOf, type Run } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
-import { anySignal } from "../../machine/anySignal.ts";
-import type { Clock } from "../../machine/clock.ts";
-
+import { repeat } from "../../machine/bell.ts";
 import { duration, elapsed } from "../../text/time.ts";
 import type { RunList } from "../session/runList.ts";
 import type { Session } from "../session/session.ts";
@@ -47,26 +45,17 @@ export async function pickRun(
     if (active !== undefined) pick.activeItems = items.filter(({ run }) => run === active);
   };
   list();
-  const over = new AbortController();
   const choice = new Promise<Run | undefined>((resolve) => {
     pick.onDidAccept(() => resolve(pick.selectedItems[0]?.run));
     pick.onDidHide(() => resolve(undefined));
   });
   pick.show();
-  if (runs.some(isActive)) void eachSecond(clock, list, anySignal([signal, over.signal]));
+  const ticking = runs.some(isActive) ? repeat(clock, 1000, async () => list()) : undefined;
   try {
     return await choice;
   } finally {
-    over.abort();
+    void ticking?.stop();
     pick.dispose();
-  }
-}
-
-async function eachSecond(clock: Clock, act: () => void, signal: AbortSignal): Promise<void> {
-  for (;;) {
-    await clock.sleep(1000, signal).catch(() => undefined);
-    if (signal.aborted) return;
-    act();
   }
 }
 

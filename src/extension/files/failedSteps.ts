@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Disposable, LogOutputChannel } from "vscode";
+import * as z from "zod/mini";
 import { describeError } from "../../contract/errors.ts";
 import type { Run } from "../../contract/run.ts";
 import { failedStep } from "../../contract/runStatus.ts";
@@ -166,6 +167,8 @@ interface Store {
 
 const key = "failedSteps";
 const kept = 100;
+/** The runs' ids and the marks of their steps, latest first. */
+const marksSchema = z.catch(z.array(z.tuple([z.string(), z.string()])), []);
 
 /**
  * Remembers the failed step's text, as a hash, when the failure was first shown, so that an edited step is not blamed
@@ -181,19 +184,10 @@ export class StepFingerprints {
   /** Whether the step's text is the same as when this was first asked of the run. */
   isUnchanged(runId: string, text: string): boolean {
     const mark = createHash("sha256").update(text).digest("base64url").slice(0, 16);
-    const marks = this.#marks();
+    const marks = marksSchema.parse(this.#store.get(key));
     const known = marks.find(([id]) => id === runId);
     if (known !== undefined) return known[1] === mark;
     void this.#store.update(key, [[runId, mark], ...marks].slice(0, kept));
     return true;
-  }
-
-  #marks(): readonly (readonly [runId: string, mark: string])[] {
-    const value = this.#store.get(key);
-    if (!Array.isArray(value)) return [];
-    return value.flatMap((entry: unknown): [string, string][] => {
-      const [runId, mark]: unknown[] = Array.isArray(entry) ? entry : [];
-      return typeof runId === "string" && typeof mark === "string" ? [[runId, mark]] : [];
-    });
   }
 }

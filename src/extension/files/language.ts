@@ -99,8 +99,6 @@ function titleOf({ kind, edits: [first] }: Fix): string {
     case "env":
     case "params":
       return t("Pass it by `{0}`", kind);
-    default:
-      return kind satisfies never;
   }
 }
 
@@ -162,8 +160,6 @@ function kindOf(kind: Suggestion["kind"]): vscode.CompletionItemKind {
       return vscode.CompletionItemKind.Function;
     case "whole":
       return vscode.CompletionItemKind.Snippet;
-    default:
-      return kind satisfies never;
   }
 }
 

@@ -1,6 +1,7 @@
 import { realpath, stat } from "node:fs/promises";
-import { isAbsolute, relative, resolve, sep } from "node:path";
+import { resolve, sep } from "node:path";
 import type { Clock } from "../../machine/clock.ts";
+import { isInside } from "../../project/envFile.ts";
 
 /** A part of a line that may name a position in a file of the run's project. */
 export interface FileLink {
@@ -108,17 +109,12 @@ export class ProjectFiles {
     // It would access a network share, which no log may cause.
     if (/^[\\/]{2}/.test(named) || named.includes("\0")) return undefined;
     const path = resolve(this.#root, sep === "/" ? named.replaceAll("\\", "/") : named);
-    if (!isWithin(this.#root, path)) return undefined;
+    if (!isInside(this.#root, path)) return undefined;
     try {
       const [root, real] = await Promise.all([realpath(this.#root), realpath(path)]);
-      return isWithin(root, real) && (await stat(real)).isFile() ? path : undefined;
+      return isInside(root, real) && (await stat(real)).isFile() ? path : undefined;
     } catch {
       return undefined;
     }
   }
-}
-
-function isWithin(folder: string, path: string): boolean {
-  const way = relative(folder, path);
-  return way !== "" && way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way);
 }

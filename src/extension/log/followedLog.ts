@@ -49,7 +49,6 @@ export class FollowedLog implements Disposable {
   /** Shown while nothing of the run was read. */
   #fault: string | undefined;
   #lastSequence = 0;
-  #isComplete = false;
   #askedAt = Number.NEGATIVE_INFINITY;
   #isAsking = false;
   /** The origin of the run's service: the one in use when the run was first read. */
@@ -75,11 +74,6 @@ export class FollowedLog implements Disposable {
   /** Resolves when the log begins to arrive; rejects with the first error. */
   get opened(): Promise<Run> {
     return this.#opened.promise;
-  }
-
-  /** Whether the log is complete, since the run has stopped. */
-  get isComplete(): boolean {
-    return this.#isComplete;
   }
 
   /** The run as last reported; undefined before. */
@@ -136,7 +130,6 @@ export class FollowedLog implements Disposable {
       const before = this.#lastSequence;
       try {
         await this.#readLog(signal);
-        this.#isComplete = true;
         this.#changes.notify();
         return;
       } catch (error) {

@@ -1,12 +1,11 @@
 import type { LogOutputChannel } from "vscode";
-import { watchEvents } from "../../client/follow/events.ts";
+import { type ServiceEvent, watchEvents } from "../../client/follow/events.ts";
 import type { ServiceClient } from "../../client/service/client.ts";
 import { AbsentEndpoint } from "../../client/service/replyErrors.ts";
 import { describeError, PipelineError } from "../../contract/errors.ts";
 import type { Org } from "../../contract/org.ts";
 import type { Run } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
-import type { ServiceEvent } from "../../contract/service.ts";
 import { anySignal } from "../../machine/anySignal.ts";
 import type { Clock } from "../../machine/clock.ts";
 import type { Emitter, ObservableValue } from "../window/observable.ts";

@@ -140,8 +140,6 @@ function meantBy(request: RunArgument, entries: readonly PipelineEntry[]): reado
         (entry) => entry.name === pipeline && (project === undefined || entry.project === project),
       );
     }
-    default:
-      return request satisfies never;
   }
 }
 

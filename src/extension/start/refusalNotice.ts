@@ -50,8 +50,6 @@ function answersTo({ refusal }: RefusedStart, holders: SlotHolders | undefined):
       }
       if (holders !== undefined) answers.set(t("Who Holds the Slot"), "who-holds");
       return answers;
-    default:
-      return refusal satisfies never;
   }
 }
 

@@ -1,23 +1,21 @@
 import { createHash } from "node:crypto";
-import { isDeepStrictEqual } from "node:util";
 import { t } from "@vscode/l10n";
 import type { Disposable, LogOutputChannel, window as vscodeWindow } from "vscode";
 import { mayHaveRestarted } from "../../client/service/failedRequest.ts";
 import { growingPauses } from "../../client/service/retry.ts";
 import { nextReset } from "../../contract/day.ts";
 import { describeError } from "../../contract/errors.ts";
+import type { InputValues } from "../../contract/inputs.ts";
 import type { Clock } from "../../machine/clock.ts";
 import { originOf, type Target } from "../keys/target.ts";
 import type { Session } from "../session/session.ts";
-import type { Claims } from "../window/claims.ts";
 import { ObservableValue } from "../window/observable.ts";
-import type { DeferredStart, PendingRetry, RetryStore } from "./retryFiles.ts";
+import type { DeferredStart, PendingRetry, RetryStore, Taken } from "./retryFiles.ts";
 
 export interface ResetRetriesDeps {
   readonly store: RetryStore;
   readonly session: Pick<Session, "connect">;
   readonly target: () => Target;
-  readonly claims: Claims;
   readonly clock: Clock;
   /** A number from 0 up to 1, for the jitter. */
   readonly random: () => number;
@@ -64,19 +62,9 @@ export class ResetRetries implements Disposable {
    * @throws PipelineError as `ServiceClient.orgAndTime` and `Session.connect`, and when it can't be stored.
    */
   async add(request: DeferredStart, signal: AbortSignal): Promise<PendingRetry> {
-    const { claims, clock, store, random } = this.#deps;
+    const { clock, store, random } = this.#deps;
     const { pipeline, project, timeLimitSeconds, fromStep, inputs } = request;
     await this.loaded;
-    const same = this.pending.value.find(
-      (one) =>
-        one.pipeline === pipeline &&
-        one.project === project &&
-        one.fromStep === fromStep &&
-        isDeepStrictEqual(one.inputs, inputs),
-    );
-    if (same !== undefined && !(await claims.isClaimed(nameOf(same.id)))) return same;
-    // Another window has cancelled or made it.
-    if (same !== undefined) await this.#drop(same.id);
     const client = await this.#deps.session.connect(signal);
     const { org, servedAt } = await client.orgAndTime(signal);
     const now = clock.now();
@@ -84,7 +72,7 @@ export class ResetRetries implements Disposable {
     const late = jitter.least + random() * (jitter.most - jitter.least);
     const origin = this.#origin() ?? "";
     const retry: PendingRetry = {
-      id: await freeId([origin, org.orgId, project, pipeline, fromStep, inputs, resetAt], claims),
+      id: idOf([origin, org.orgId, project, pipeline, fromStep, ...sorted(inputs), resetAt]),
       pipeline,
       project,
       timeLimitSeconds,
@@ -96,19 +84,17 @@ export class ResetRetries implements Disposable {
       orgId: org.orgId,
     };
     return this.#inSequence(async () => {
-      // The same start may be deferred twice at once.
-      const there = this.pending.value.find(({ id }) => id === retry.id);
-      if (there !== undefined) return there;
-      await store.put(retry);
-      this.#schedule(retry);
-      return retry;
+      const there = this.pending.value.find(({ id }) => id === retry.id) ?? retry;
+      // Also again: another window may have cancelled it just now.
+      await store.put(there);
+      this.#schedule(there);
+      return there;
     });
   }
 
   /** Cancels a deferred start, in all windows. */
   async cancel({ id }: Pick<PendingRetry, "id">): Promise<void> {
-    await this.#deps.claims.claim(nameOf(id));
-    await this.#drop(id);
+    await this.#take(id);
   }
 
   dispose(): void {
@@ -146,13 +132,14 @@ export class ResetRetries implements Disposable {
   }
 
   async #waitAndStart(retry: PendingRetry, signal: AbortSignal): Promise<void> {
-    const { clock, claims, log, start, window } = this.#deps;
+    const { clock, log, start, window } = this.#deps;
     let { dueAt } = retry;
     for (;;) {
       for (let left = dueAt - clock.now(); left > 0; left = dueAt - clock.now()) {
         await clock.sleep(Math.min(left, checkInterval), signal);
-        // Another window has cancelled it.
-        if (await claims.isClaimed(nameOf(retry.id))) return this.#drop(retry.id);
+        // Another window may have cancelled it where the system doesn't tell of it.
+        await this.#inSequence(() => this.#load());
+        signal.throwIfAborted();
       }
       if (clock.now() - dueAt > tooLate) return this.#ask(retry, t("while this window was closed or asleep"));
       const found = await this.#untilReset(retry, dueAt, signal);
@@ -160,10 +147,9 @@ export class ResetRetries implements Disposable {
       if (found <= 0) break;
       dueAt = clock.now() + found;
     }
-    const claim = await claims.tryClaim(nameOf(retry.id));
-    if (claim === "unknown") return this.#ask(retry, t("but whether another window runs it can't be noted"));
-    await this.#drop(retry.id);
-    if (claim === "taken") return;
+    const taken = await this.#take(retry.id);
+    if (taken === "unknown") return this.#tell(retry, t("but whether another window runs it can't be noted"));
+    if (taken === "gone") return;
     log.info(`${retry.pipeline}: started at 00:00 UTC, as it was asked for`);
     window.setStatusBarMessage(
       `$(watch) ${t("Starting a run that was scheduled for 00:00 UTC")}`,
@@ -195,9 +181,10 @@ export class ResetRetries implements Disposable {
 
   /** Asks, in one window, about a start that can't be made on time. */
   async #ask(retry: PendingRetry, why: string): Promise<void> {
-    const isFirst = await this.#deps.claims.claim(nameOf(retry.id));
-    await this.#drop(retry.id);
-    if (!isFirst) return;
+    if ((await this.#take(retry.id)) !== "gone") await this.#tell(retry, why);
+  }
+
+  async #tell(retry: PendingRetry, why: string): Promise<void> {
     const now = t("Run Now");
     const chosen = await this.#deps.window.showInformationMessage(
       t(
@@ -216,12 +203,14 @@ export class ResetRetries implements Disposable {
     return target.kind === "invalid" ? undefined : originOf(target);
   }
 
-  async #drop(id: string): Promise<void> {
+  /** Forgets a start, and removes it for all windows. */
+  async #take(id: string): Promise<Taken> {
     this.#forget(id);
-    await this.#inSequence(async () => {
-      await this.#deps.store.remove(id);
+    return this.#inSequence(async () => {
+      const taken = await this.#deps.store.take(id);
       // A read that ran meanwhile may have found it.
       this.#forget(id);
+      return taken;
     });
   }
 
@@ -233,19 +222,11 @@ export class ResetRetries implements Disposable {
   }
 }
 
-/**
- * An id that is the same in all windows, so that a start that two of them defer is made once; a new one after a cancel.
- */
-async function freeId(start: readonly unknown[], claims: Claims): Promise<string> {
-  for (let count = 1; ; count++) {
-    const id = createHash("sha256")
-      .update(JSON.stringify([...start, count]))
-      .digest("hex");
-    if (!(await claims.isClaimed(nameOf(id)))) return id;
-  }
+/** The same in all windows, so that a start that two of them defer is made once. */
+function idOf(start: readonly unknown[]): string {
+  return createHash("sha256").update(JSON.stringify(start)).digest("hex");
 }
 
-/** The window that claims it decides about the start. */
-function nameOf(id: string): string {
-  return `retry/${id}`;
+function sorted(inputs: InputValues = {}): (readonly [string, unknown])[] {
+  return Object.entries(inputs).sort(([one], [other]) => (one < other ? -1 : 1));
 }

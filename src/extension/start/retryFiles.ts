@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { watch } from "node:fs";
-import { readdir, readFile, rm } from "node:fs/promises";
+import { readdir, readFile, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { t } from "@vscode/l10n";
 import * as z from "zod/mini";
@@ -8,6 +8,7 @@ import { PipelineError } from "../../contract/errors.ts";
 import { type InputValues, inputValuesSchema } from "../../contract/inputs.ts";
 import { makeFolder } from "../../machine/dataFolder.ts";
 import { replaceFile } from "../../machine/privateFile.ts";
+import { codeOf } from "../../project/systemErrors.ts";
 import { plainText, withoutIcons } from "../window/plainWindow.ts";
 import { deferredStartsFolder } from "../window/storedState.ts";
 
@@ -18,14 +19,17 @@ export interface StoredRetries {
   readonly isWhole: boolean;
 }
 
+/** Whether this window has removed it; `gone` if another one was first, `unknown` where it can't be removed. */
+export type Taken = "taken" | "gone" | "unknown";
+
 /** The deferred starts of a workspace, shared by all its windows. */
 export interface RetryStore {
   /** Never rejects. */
   list(): Promise<StoredRetries>;
   /** Resolves once it is on the disk. @throws PipelineError when it can't be stored. */
   put(retry: PendingRetry): Promise<void>;
-  /** Never rejects: a claimed start is made by no other window, even if its file stays. */
-  remove(id: string): Promise<void>;
+  /** Removes one, for one of the windows: that one makes or cancels the start. Never rejects. */
+  take(id: string): Promise<Taken>;
   /** Called when another window may have deferred or cancelled a start, and once when the watching begins. */
   onDidChange(listener: () => void): { dispose(): void };
 }
@@ -50,7 +54,7 @@ export class RetryFiles implements RetryStore {
   async list(): Promise<StoredRetries> {
     let isWhole = true;
     const unread = (error: unknown) => {
-      isWhole &&= error instanceof Error && "code" in error && error.code === "ENOENT";
+      isWhole &&= codeOf(error) === "ENOENT";
       return undefined;
     };
     const names = (await readdir(this.#folder).catch(unread)) ?? [];
@@ -75,8 +79,13 @@ export class RetryFiles implements RetryStore {
     }
   }
 
-  async remove(id: string): Promise<void> {
-    await rm(this.#fileOf(id), { force: true }).catch(() => undefined);
+  async take(id: string): Promise<Taken> {
+    try {
+      await unlink(this.#fileOf(id));
+      return "taken";
+    } catch (error) {
+      return codeOf(error) === "ENOENT" ? "gone" : "unknown";
+    }
   }
 
   onDidChange(listener: () => void): { dispose(): void } {

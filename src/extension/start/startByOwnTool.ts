@@ -103,25 +103,18 @@ export async function ownTool(
   request: Pick<ChosenStart, "root" | "timeLimitSeconds" | "fromStep" | "inputs">,
   deps: OwnToolDeps,
 ): Promise<ForeignTool> {
-  if (request.timeLimitSeconds !== undefined) {
+  if (
+    request.timeLimitSeconds !== undefined ||
+    request.fromStep !== undefined ||
+    request.inputs !== undefined
+  ) {
     throw new PipelineError(
       "usage",
-      t("{0} starts runs only through its own tool, which takes no time limit.", client.baseUrl.host),
-      { next: t("Start it without a time limit.") },
-    );
-  }
-  if (request.fromStep !== undefined) {
-    throw new PipelineError(
-      "usage",
-      t("{0} starts runs only through its own tool, which begins with the first step.", client.baseUrl.host),
-      { next: t("Start the whole pipeline.") },
-    );
-  }
-  if (request.inputs !== undefined) {
-    throw new PipelineError(
-      "usage",
-      t("{0} starts runs only through its own tool, which takes no inputs.", client.baseUrl.host),
-      { next: t("Start a pipeline without inputs.") },
+      t(
+        "{0} starts runs only through its own tool, which takes nothing but a pipeline's name.",
+        client.baseUrl.host,
+      ),
+      { next: t("Start the whole pipeline, without a time limit and inputs.") },
     );
   }
   const cliPath = deps.cliPath();

@@ -207,16 +207,17 @@ function warnOfDoubt({ pipeline }: ChosenStart, { signal, window, executeCommand
     .then((chosen) => (chosen === cancel ? executeCommand("pipelineRuns.cancel") : undefined));
 }
 
-interface ReconnectDeps {
-  readonly session: Pick<Session, "connectAnew">;
-  readonly target: () => Target;
-}
-
 /**
  * Finds this machine's own service after a break, since only that one moves. Any other keeps its address, so that
  * settings that change meanwhile never send a start to another service.
  */
-export function reconnectTo({ session, target }: ReconnectDeps): Reconnect | undefined {
+export function reconnectTo({
+  session,
+  target,
+}: {
+  readonly session: Pick<Session, "connectAnew">;
+  readonly target: () => Target;
+}): Reconnect | undefined {
   if (target().kind !== "embedded") return undefined;
   return (signal) => {
     if (target().kind === "embedded") return session.connectAnew(signal);

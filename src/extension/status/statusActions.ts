@@ -49,8 +49,6 @@ function actionsFor(facts: StatusFacts): StatusAction[] {
       return [all.settings, all.chooseKey, all.showLog];
     case "live":
       return actionsWhileLive(state, facts, all);
-    default:
-      return state satisfies never;
   }
 }
 

@@ -150,8 +150,6 @@ export function pipelineViewRow(node: PipelineNode, seen: RowContext): Row {
       return fileRow(node, seen);
     case "problem":
       return problemRow(node);
-    default:
-      return node satisfies never;
   }
 }
 

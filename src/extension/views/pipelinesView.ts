@@ -45,7 +45,7 @@ export class PipelinesView implements TreeDataProvider<PipelineNode>, Disposable
   /** The parsed files by their paths, so that only changed ones are parsed again. */
   readonly #parsed = new Map<string, { readonly text: string; readonly parsed: ParsedPipeline }>();
   readonly #subscriptions: Disposable[];
-  #retained: Disposable | undefined;
+  #retained: readonly Disposable[] | undefined;
   #reads = 0;
   /** The files that the last reading found. */
   #paths = "";
@@ -89,24 +89,19 @@ export class PipelinesView implements TreeDataProvider<PipelineNode>, Disposable
     this.#reads += 1;
     this.#cancelSecondLook();
     for (const subscription of this.#subscriptions) subscription.dispose();
-    this.#retained?.dispose();
+    for (const one of this.#retained ?? []) one.dispose();
   }
 
   #onVisibility(): void {
     const { view, runs, files, signal } = this.#deps;
     if (signal.aborted) return;
     if (!view.visible) {
-      this.#retained?.dispose();
+      for (const one of this.#retained ?? []) one.dispose();
       this.#retained = undefined;
       return;
     }
     if (this.#retained !== undefined) return;
-    const wanted = [runs.retain(), files.retain()];
-    this.#retained = {
-      dispose: () => {
-        for (const one of wanted) one.dispose();
-      },
-    };
+    this.#retained = [runs.retain(), files.retain()];
     void this.#read();
   }
 

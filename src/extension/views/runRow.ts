@@ -45,8 +45,6 @@ export function runViewRow(node: RunNode, seen: RowContext): Row {
       return noteRow(node);
     case "older":
       return olderRow(node);
-    default:
-      return node satisfies never;
   }
 }
 

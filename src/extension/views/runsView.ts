@@ -75,7 +75,7 @@ export class RunsView implements TreeDataProvider<RunNode>, Disposable {
   /** The runs whose steps were requested, so that each is read once. */
   readonly #requested = new WeakMap<Run, Promise<NoteNode | undefined>>();
   readonly #subscriptions: Disposable[];
-  #retained: Disposable | undefined;
+  #retained: readonly Disposable[] | undefined;
   #progress: (() => void) | undefined;
   #timer: AbortController | undefined;
 
@@ -120,7 +120,7 @@ export class RunsView implements TreeDataProvider<RunNode>, Disposable {
 
   dispose(): void {
     for (const subscription of this.#subscriptions) subscription.dispose();
-    this.#retained?.dispose();
+    for (const one of this.#retained ?? []) one.dispose();
     this.#timer?.abort();
     this.#progress?.();
   }
@@ -129,21 +129,14 @@ export class RunsView implements TreeDataProvider<RunNode>, Disposable {
     const { view, runs, session, files, mayFollow, signal } = this.#deps;
     if (signal.aborted) return;
     if (!view.visible) {
-      this.#retained?.dispose();
+      for (const one of this.#retained ?? []) one.dispose();
       this.#retained = undefined;
       this.#timer?.abort();
       this.#progress?.();
       this.#progress = undefined;
       return;
     }
-    if (this.#retained === undefined) {
-      const wanted = [runs.retain(), files.retain()];
-      this.#retained = {
-        dispose: () => {
-          for (const one of wanted) one.dispose();
-        },
-      };
-    }
+    this.#retained ??= [runs.retain(), files.retain()];
     if (session.state.value.kind === "idle" && mayFollow()) session.watch();
     this.#redraw();
   }

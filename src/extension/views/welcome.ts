@@ -52,8 +52,6 @@ export function runsWelcome(session: SessionState, runs: RunListState, files: Wi
       return "not-listed";
     case "listed":
       return runs.runs.length > 0 ? "" : withoutRuns(files);
-    default:
-      return runs satisfies never;
   }
 }
 

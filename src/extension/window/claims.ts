@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { open, readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { makeFolder } from "../../machine/dataFolder.ts";
+import { codeOf } from "../../project/systemErrors.ts";
 
 /** Decides which of a user's windows does what only one should do, such as announcing the end of a run. */
 export interface Claims {
@@ -10,10 +11,6 @@ export interface Claims {
    * true where no claim can be stored, since announcing twice is better than never.
    */
   claim(name: string): Promise<boolean>;
-  /** The same for what must not happen twice: `unknown` where no claim can be stored, such as on a full disk. */
-  tryClaim(name: string): Promise<"first" | "taken" | "unknown">;
-  /** Whether a window has claimed the name; false where that can't be found out. */
-  isClaimed(name: string): Promise<boolean>;
 }
 
 /** In milliseconds: longer than a window stays open with a notification unseen. */
@@ -30,25 +27,16 @@ export class FileClaims implements Claims {
   }
 
   async claim(name: string): Promise<boolean> {
-    return (await this.tryClaim(name)) !== "taken";
-  }
-
-  async tryClaim(name: string): Promise<"first" | "taken" | "unknown"> {
     try {
       await makeFolder(this.#folder);
       // Old claims that can't be removed do no harm.
       this.#tidied ??= this.#tidy().catch(() => undefined);
       await this.#tidied;
       await (await open(this.#fileOf(name), "wx", 0o600)).close();
-      return "first";
+      return true;
     } catch (error) {
-      return error instanceof Error && "code" in error && error.code === "EEXIST" ? "taken" : "unknown";
+      return codeOf(error) !== "EEXIST";
     }
-  }
-
-  async isClaimed(name: string): Promise<boolean> {
-    const claimed = await stat(this.#fileOf(name)).catch(() => undefined);
-    return claimed !== undefined;
   }
 
   /** The name may come from a service, so it is not used as a file name. */

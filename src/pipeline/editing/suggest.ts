@@ -60,8 +60,6 @@ function suggestAt(caret: Caret, project: ProjectAround): readonly Suggestion[] 
     }
     case "nowhere":
       return [];
-    default:
-      return spot satisfies never;
   }
 }
 

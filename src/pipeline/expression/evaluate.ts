@@ -47,8 +47,6 @@ export function fill(pieces: readonly ParsedPiece[], contexts: Contexts, tools: 
         return variable(piece.name, contexts);
       case "expression":
         return evaluate(piece.expression, contexts, tools);
-      default:
-        return piece satisfies never;
     }
   };
   const [first] = pieces;
@@ -165,8 +163,6 @@ export class Evaluation {
           ? node.operands.every((operand) => this.truth(operand, taker))
           : node.operands.some((operand) => this.truth(operand, taker));
       }
-      default:
-        return node satisfies never;
     }
   }
 

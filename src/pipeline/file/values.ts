@@ -185,8 +185,6 @@ export function describeExpectation(expectation: TextExpectation): string {
       return `\`${expectation.text}\``;
     case "matches":
       return `/${expectation.source}/${expectation.flags}`;
-    default:
-      return expectation satisfies never;
   }
 }
 

@@ -177,8 +177,6 @@ function describeElement(target: ElementTarget): string {
       return `the element \`${target.selector}\`${holding(target.text)}`;
     case "text":
       return `the text ${describeExpectation(target.text)}`;
-    default:
-      return target satisfies never;
   }
 }
 
@@ -253,8 +251,6 @@ export function describeAction(action: Action): string {
         url && `the address ${describeExpectation(url)}`,
       ])}`;
     }
-    default:
-      return action satisfies never;
   }
 }
 

@@ -169,13 +169,12 @@ export const cliType: ResourceType<CliStep> = {
   },
 };
 
-interface CliResource {
-  readonly file: CliResourceFile;
-  readonly path: Path;
-}
-
 /** Resolves a step against its resource. @returns undefined when it has no `run`. */
-function readCliStep(file: CliStepFile, resource: CliResource, reading: StepReading): CliStep | undefined {
+function readCliStep(
+  file: CliStepFile,
+  resource: { readonly file: CliResourceFile; readonly path: Path },
+  reading: StepReading,
+): CliStep | undefined {
   const { path, problems, source } = reading;
   if (file.run === undefined) {
     problems.add(path, "this step does nothing; a cli step has `run`");

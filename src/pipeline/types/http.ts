@@ -67,18 +67,13 @@ export const httpType: ResourceType<HttpStep> = {
   },
 };
 
-interface HttpResource {
-  readonly file: HttpResourceFile;
-  readonly path: Path;
-}
-
 /** Where a user and password belong instead of the address. */
 const insteadOfPassword = "send them by `auth`";
 
 /** Resolves a step against its resource. @returns undefined when it has no request. */
 function readHttpStep(
   file: HttpStepFile,
-  resource: HttpResource,
+  resource: { readonly file: HttpResourceFile; readonly path: Path },
   reading: StepReading,
 ): HttpStep | undefined {
   const { path, problems, source } = reading;

@@ -143,8 +143,6 @@ async function listAlternatives(
       const excerpt = await excerptOf(page, deadline, mask);
       return excerpt === "" ? "; the page shows no text" : `; the page says: ${excerpt}`;
     }
-    default:
-      return target satisfies never;
   }
 }
 

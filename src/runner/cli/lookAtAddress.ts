@@ -1,4 +1,5 @@
 import { Agent, interceptors, request } from "undici";
+import { codeOf } from "../../project/systemErrors.ts";
 
 /** As many as an http step follows where it says nothing else. */
 const maxRedirections = 10;
@@ -18,8 +19,8 @@ export async function lookAtAddress(address: string, signal: AbortSignal): Promi
     const { statusCode } = await request(address, { dispatcher, signal });
     return statusCode >= 200 && statusCode < 300 ? undefined : `${address} answers ${statusCode}`;
   } catch (error) {
-    const code = error instanceof Error && "code" in error ? error.code : undefined;
-    return `${address} doesn't answer${typeof code === "string" ? ` (${code})` : ""}`;
+    const code = codeOf(error);
+    return `${address} doesn't answer${code === undefined ? "" : ` (${code})`}`;
   } finally {
     signal.removeEventListener("abort", end);
     await agent.destroy();

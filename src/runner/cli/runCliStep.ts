@@ -5,6 +5,7 @@ import { resolve } from "node:path";
 import { spawn } from "cross-spawn";
 import { describeExpectation } from "../../pipeline/file/values.ts";
 import { type CliStep, outputs } from "../../pipeline/types/cli.ts";
+import { codeOf, isMissing } from "../../project/systemErrors.ts";
 import { duration } from "../../text/time.ts";
 import { PatternFault } from "../output/textSearch.ts";
 import { runMarker } from "../processes/processTable.ts";
@@ -47,7 +48,7 @@ export async function runCliStep(step: CliStep, stepContext: StepContext): Promi
     failed(
       (await problemOfFolder(stepContext.root, "the project's folder")) ??
         (await problemOfFolder(folder)) ??
-        (isMissing(error) ? await problemOfMissing(command.file) : undefined) ??
+        (codeOf(error) === "ENOENT" ? await problemOfMissing(command.file) : undefined) ??
         describeStartProblem(command, error),
     );
   const options = {
@@ -113,11 +114,6 @@ function expectedOf({ expect }: CliStep): readonly ExpectedOutput[] {
   return outputs.flatMap((where) => (expect[where] ?? []).map((expectation) => ({ where, expectation })));
 }
 
-/** Whether the system says that the program isn't there. */
-function isMissing(error: unknown): boolean {
-  return error instanceof Error && "code" in error && error.code === "ENOENT";
-}
-
 /** What a shell says of a program that SIGPIPE has ended. */
 const exitOfClosedPipe = 141;
 const closedPipe =
@@ -156,7 +152,7 @@ function withTail(sentence: string, output: CommandOutput): string {
 
 /** @param error the system's. */
 export function describeStartProblem({ file }: Pick<Command, "file">, error: unknown): string {
-  const code = error instanceof Error && "code" in error ? String(error.code) : undefined;
+  const code = codeOf(error);
   switch (code) {
     case "ENOENT":
       return file.includes("/") || file.includes("\\")
@@ -176,10 +172,9 @@ export async function problemOfFolder(path: string, what = "the step's folder"):
   try {
     return (await stat(path)).isDirectory() ? undefined : `${what}, ${path}, is no folder`;
   } catch (error) {
-    const code = error instanceof Error && "code" in error ? error.code : undefined;
-    return code === "ENOENT" || code === "ENOTDIR"
+    return isMissing(error)
       ? `${what}, ${path}, doesn't exist`
-      : `${what}, ${path}, can't be read (${String(code)})`;
+      : `${what}, ${path}, can't be read (${codeOf(error)})`;
   }
 }
 

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { type Dispatcher, errors, request as send } from "undici";
 import { anySignal } from "../../machine/anySignal.ts";
+import { codeOf } from "../../project/systemErrors.ts";
 import { PatternFault } from "../output/textSearch.ts";
 import { describeNetworkProblem, type Peer } from "../step/networkProblem.ts";
 import { type Connection, largestHeaders, unlimited } from "./connection.ts";
@@ -297,7 +298,5 @@ function causeOf(error: unknown): { readonly code: string | undefined; readonly 
   for (let depth = 0; depth < 5 && cause instanceof Error && cause.cause instanceof Error; depth += 1) {
     cause = cause.cause;
   }
-  if (!(cause instanceof Error)) return { code: undefined, message: String(cause) };
-  const code = "code" in cause && typeof cause.code === "string" ? cause.code : undefined;
-  return { code, message: cause.message };
+  return { code: codeOf(cause), message: cause instanceof Error ? cause.message : String(cause) };
 }

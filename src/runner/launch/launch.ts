@@ -295,8 +295,6 @@ class Launch implements LaunchedRun {
         const how = exit.signal === null ? `exited with ${exit.code}` : `was ended by ${exit.signal}`;
         return `the runner ${how} before the run was over${error === "" ? "" : `: ${error}`}`;
       }
-      default:
-        return exit satisfies never;
     }
   }
 }

@@ -1,7 +1,8 @@
 import type { Readable } from "node:stream";
 import * as z from "zod/mini";
 import { commitSchema, type RanPipeline, ranPipelineSchema } from "../../contract/changes.ts";
-import { type InputValues, inputValuesSchema } from "../../contract/inputs.ts";
+import type { InputValues } from "../../contract/inputs.ts";
+import { passedOn } from "../../contract/runners.ts";
 import type { Pipeline } from "../../pipeline/pipeline.ts";
 import { resourceTypeNames } from "../../pipeline/types/resourceTypes.ts";
 
@@ -110,8 +111,7 @@ const index = z.int().check(z.nonnegative());
 const outcome = z.enum(["succeeded", "failed"]);
 
 /** A program's output, or `note` for the runner's own lines. */
-const outputStreams = ["stdout", "stderr", "note"] as const;
-export type OutputStream = (typeof outputStreams)[number];
+export type OutputStream = StepOutput["stream"];
 
 export const messageSchema = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("step-skipped"), index, at: z.string() }),
@@ -130,30 +130,13 @@ export const messageSchema = z.discriminatedUnion("kind", [
     /** How many attempts it took, for a step with `retry`. */
     attempts: z.optional(z.int().check(z.positive())),
   }),
-  /** The values of all inputs of the run, masked, before its first step. */
-  z.object({ kind: z.literal("inputs"), inputs: inputValuesSchema }),
-  /** What is kept of the run, masked, once its steps and its cleanup have succeeded. */
-  z.object({ kind: z.literal("outputs"), outputs: z.record(z.string(), z.unknown()) }),
+  /** Before the first step. */
+  passedOn.inputs,
+  passedOn.outputs,
   /** The pipeline file as it runs, masked, before its first step. */
   z.object({ kind: z.literal("pipeline"), ...ranPipelineSchema.shape, commit: z.optional(commitSchema) }),
-  /** A piece of a step's log, masked. The joined pieces of a stream are the whole output. */
-  z.object({
-    kind: z.literal("output"),
-    index,
-    at: z.string(),
-    stream: z.enum(outputStreams),
-    text: z.string(),
-  }),
-  /** An artifact of a step, saved in the artifacts' folder as `file`. */
-  z.object({
-    kind: z.literal("artifact"),
-    index,
-    at: z.string(),
-    name: z.string(),
-    file: z.string().check(z.regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/)),
-    mediaType: z.string(),
-    bytes: z.int().check(z.nonnegative()),
-  }),
+  passedOn.output,
+  passedOn.artifact,
   /** The run's outcome is final. Programs that its steps left running are ended after this. */
   z.object({ kind: z.literal("finished"), outcome, message: z.optional(z.string()) }),
 ]);

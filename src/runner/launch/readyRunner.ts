@@ -4,6 +4,7 @@ import type { Readable, Writable } from "node:stream";
 import { describeError } from "../../contract/errors.ts";
 import type { Clock } from "../../machine/clock.ts";
 import type { Environment } from "../../project/environment.ts";
+import { codeOf } from "../../project/systemErrors.ts";
 import type { ProcessTable } from "../processes/processTable.ts";
 import type { RunnerIdentity } from "../processes/runCgroups.ts";
 import { variablesOf, withoutWithheld } from "../step/stepEnvironment.ts";
@@ -146,7 +147,7 @@ function startRunner({ execPath, runnerPath, processes }: RunnerProgram, env: En
 
 /** An undefined error stands for missing pipes: no file descriptors were left. */
 function describeStartProblem(error: unknown): string {
-  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  const code = codeOf(error);
   if (error === undefined || code === "EMFILE" || code === "ENFILE") {
     return "the runner can't be started: too many files are open on this machine";
   }

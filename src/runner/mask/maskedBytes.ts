@@ -1,12 +1,10 @@
 import type { Mask } from "./mask.ts";
 
-interface MaskedBytes {
-  readonly isText: boolean;
-  readonly content: Uint8Array | string;
-}
-
 /** A file's bytes; where a secret is in a text, in UTF-8, UTF-16 or an encoding of single bytes, that text masked. */
-export function maskedBytes(bytes: Uint8Array, mask: Pick<Mask, "hide">): MaskedBytes {
+export function maskedBytes(
+  bytes: Uint8Array,
+  mask: Pick<Mask, "hide">,
+): { readonly isText: boolean; readonly content: Uint8Array | string } {
   const text = textOf(bytes);
   if (text === undefined) return { isText: false, content: bytes };
   const masked = mask.hide(text);

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
+import { codeOf } from "../../project/systemErrors.ts";
 import type { ProcessTable } from "./processTable.ts";
 import { newTraces, type RunTraces } from "./processTable.ts";
 import type { RunnerIdentity } from "./runCgroups.ts";
@@ -99,7 +100,7 @@ function isSignalled(pid: number, name: NodeJS.Signals): boolean {
     process.kill(pid, name);
     return true;
   } catch (error) {
-    return !(error instanceof Error && "code" in error && error.code === "EPERM");
+    return codeOf(error) !== "EPERM";
   }
 }
 

@@ -3,6 +3,7 @@ import { hash } from "node:crypto";
 import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { codeOf } from "../../project/systemErrors.ts";
 import {
   killGroups,
   type ProcessEntry,
@@ -163,8 +164,7 @@ function readIfThere(path: string): string | undefined {
   try {
     return readFileSync(path, "latin1");
   } catch (error) {
-    const code = error instanceof Error && "code" in error ? error.code : undefined;
-    if (code === "ENOENT" || code === "ESRCH" || code === "EACCES" || code === "EPERM") return undefined;
+    if (["ENOENT", "ESRCH", "EACCES", "EPERM"].includes(codeOf(error) ?? "")) return undefined;
     throw error;
   }
 }

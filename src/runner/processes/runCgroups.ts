@@ -1,6 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, rmdirSync, statSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, posix } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
+import { codeOf } from "../../project/systemErrors.ts";
 
 /** How often removing a cgroup is tried while its last process exits, and the pause between, in milliseconds. */
 const removal = { tries: 40, pause: 50 } as const;
@@ -157,7 +158,7 @@ function removed(folders: readonly string[]): boolean {
         rmdirSync(folder);
         return true;
       } catch (error) {
-        return error instanceof Error && "code" in error && error.code === "ENOENT";
+        return codeOf(error) === "ENOENT";
       }
     })
     .every((isGone) => isGone);
@@ -178,8 +179,7 @@ function readIfThere(path: string): string {
   try {
     return readFileSync(path, "utf8");
   } catch (error) {
-    const code = error instanceof Error && "code" in error ? error.code : undefined;
-    if (code === "ENOENT" || code === "ENODEV" || code === "EOPNOTSUPP" || code === "ENOTSUP") return "";
+    if (["ENOENT", "ENODEV", "EOPNOTSUPP", "ENOTSUP"].includes(codeOf(error) ?? "")) return "";
     throw error;
   }
 }

@@ -1,6 +1,7 @@
 import { lstat, mkdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { codeOf } from "../../project/systemErrors.ts";
 
 /** The folder of a run's temporary files, such as a browser's profile. Created when it is first needed. */
 export function scratchFolder(runId: string): string {
@@ -17,7 +18,7 @@ export async function makeScratch(folder: string): Promise<void> {
   try {
     await mkdir(folder, { mode: 0o700 });
   } catch (error) {
-    if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
+    if (codeOf(error) !== "EEXIST") throw error;
     if (!(await isOwn(folder))) throw new Error(`${folder} isn't this user's alone`);
   }
 }

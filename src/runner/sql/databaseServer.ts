@@ -3,6 +3,7 @@ import { userInfo } from "node:os";
 import { resolve } from "node:path";
 import type { ConnectionOptions } from "node:tls";
 import type { ServerAddress } from "../../pipeline/types/databaseUrl.ts";
+import { codeOf, isMissing } from "../../project/systemErrors.ts";
 import { describeNetworkProblem, type Peer } from "../step/networkProblem.ts";
 import { NoConnection } from "./sqlConnection.ts";
 
@@ -80,9 +81,8 @@ async function readCertificate(path: string, root: string): Promise<string> {
   try {
     return await readFile(resolve(root, path), "utf8");
   } catch (error) {
-    const code = error instanceof Error && "code" in error ? error.code : undefined;
     throw new NoConnection(
-      code === "ENOENT" ? `there is no file ${path}` : `${path} can't be read (${String(code)})`,
+      isMissing(error) ? `there is no file ${path}` : `${path} can't be read (${codeOf(error)})`,
     );
   }
 }

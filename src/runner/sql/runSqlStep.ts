@@ -136,8 +136,6 @@ function describeStop(end: Stopped): string {
       return "; it was cancelled";
     case "unknown":
       return `; it may still run on the server, which couldn't be told to cancel it: ${end.problem}`;
-    default:
-      return end satisfies never;
   }
 }
 
@@ -256,7 +254,5 @@ export async function openSession(
       const { MysqlSession } = await import("./mysqlSession.ts");
       return MysqlSession.open(database, place, signal);
     }
-    default:
-      return database satisfies never;
   }
 }

@@ -39,8 +39,6 @@ export function serveSqlite(channel: Channel): void {
         return opened === undefined
           ? { kind: "failed", problem: "the database isn't open" }
           : runWork(opened, request.work, request.lockPatienceMilliseconds);
-      default:
-        return request satisfies never;
     }
   };
   channel.on("message", (message) => channel.send?.(answer(sqliteRequestSchema.parse(message))));

@@ -7,6 +7,7 @@ import * as z from "zod/mini";
 import { describeError } from "../../contract/errors.ts";
 import type { DeepReadonly } from "../../pipeline/file/values.ts";
 import type { DatabaseAddress } from "../../pipeline/types/databaseUrl.ts";
+import { codeOf, isMissing } from "../../project/systemErrors.ts";
 import type { StepContext } from "../step/stepContext.ts";
 import {
   NoConnection,
@@ -173,9 +174,8 @@ async function kindOf(path: string): Promise<"file" | "folder" | "none"> {
   try {
     return (await stat(path)).isDirectory() ? "folder" : "file";
   } catch (error) {
-    const code = error instanceof Error && "code" in error ? error.code : undefined;
-    if (code === "ENOENT" || code === "ENOTDIR") return "none";
-    throw new NoConnection(`${path} can't be read (${String(code)})`);
+    if (isMissing(error)) return "none";
+    throw new NoConnection(`${path} can't be read (${codeOf(error)})`);
   }
 }
 

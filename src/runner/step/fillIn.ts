@@ -113,8 +113,6 @@ class Texts {
       }
       case "source":
         return this.#caught(() => this.#filling.evaluate(piece.source, piece.scope));
-      default:
-        return piece satisfies never;
     }
   }
 }

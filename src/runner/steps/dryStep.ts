@@ -69,8 +69,6 @@ function lookAt(step: Step, deps: DryDeps): Promise<Looked> {
       return lookAtHttp(step, deps);
     case "sql":
       return lookAtSql(step, deps);
-    default:
-      return step satisfies never;
   }
 }
 
@@ -244,8 +242,6 @@ function describeDatabase(database: Database): string {
       const which = database.database === "" ? "" : ` ${database.database}`;
       return `in the ${name} database${which} at ${host}:${port}${user === "" ? "" : `, as ${user}`}`;
     }
-    default:
-      return database satisfies never;
   }
 }
 

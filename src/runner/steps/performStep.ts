@@ -187,7 +187,5 @@ async function runFilled(step: Step, filling: Filling, stepContext: StepContext)
       const { runSqlStep } = await import("../sql/runSqlStep.ts");
       return runSqlStep(filled.step, stepContext);
     }
-    default:
-      return filled.step satisfies never;
   }
 }

@@ -157,8 +157,6 @@ class RunOfSteps {
         }
         return this.#parts.giveUp(step.part) ? "done" : "failed";
       }
-      default:
-        return position satisfies never;
     }
   }
 

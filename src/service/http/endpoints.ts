@@ -52,7 +52,11 @@ export interface Endpoint<Path extends string = string, Body extends SchemaName 
   readonly parts?: Readonly<Record<Parts<Path>, string>>;
   /** An object schema of the query. */
   readonly query?: z.ZodMiniObject<Record<string, z.ZodMiniType>>;
-  readonly headers?: readonly RequestHeader[];
+  readonly headers?: readonly {
+    readonly name: string;
+    readonly description: string;
+    readonly schema: z.ZodMiniType;
+  }[];
   /** The schema of its JSON body. */
   readonly body?: Body;
   /** The most bytes of its body; 64 KiB when left out. */
@@ -85,12 +89,6 @@ interface GoodReply {
 }
 
 export type ReplyHeader = "Location" | "RateLimit" | "RateLimit-Policy";
-
-interface RequestHeader {
-  readonly name: string;
-  readonly description: string;
-  readonly schema: z.ZodMiniType;
-}
 
 /** The checked parts of a request. */
 interface CheckedRequest<Path extends string, Body extends SchemaName> {

@@ -1,5 +1,4 @@
 import * as z from "zod/mini";
-import { PipelineError } from "../../contract/errors.ts";
 import type { ServedRun } from "../../contract/run.ts";
 import { Bell } from "../../machine/bell.ts";
 import type { Clock } from "../../machine/clock.ts";
@@ -12,6 +11,7 @@ import type { Database } from "../store/tables.ts";
 import type { Endpoints } from "./endpoints.ts";
 import { type LiveDeps, liveReply, silenceMilliseconds } from "./liveReply.ts";
 import { refuseRemoved, requestedRun } from "./requestedRun.ts";
+import { requestQuery } from "./requestInput.ts";
 
 export interface LogRouteDeps extends LiveDeps {
   readonly db: Database;
@@ -46,6 +46,11 @@ const jsonLines: Format = {
   silence: undefined,
 };
 
+const logQuerySchema = z.object({
+  after: z.optional(z.int().check(z.nonnegative())),
+  follow: z.optional(z.enum(["true", "false"])),
+});
+
 /** A run's log so far, then live until the run has stopped (contract: "Endpoints"). */
 export function logRoutes(endpoints: Endpoints, deps: LogRouteDeps): void {
   endpoints.add(
@@ -58,10 +63,7 @@ export function logRoutes(endpoints: Endpoints, deps: LogRouteDeps): void {
         "As server-sent events: `log` (data: a LogEntry, id: its sequence number), at the end `end` (data: a CancelReply). As JSON lines: a LogEntry each. The reply ends when the run has stopped or the key is revoked; with `follow=false` when the entries of now have been sent, and `end` then has the status of the run at that time. `conflict` when the key follows too many events and logs already.",
       access: "every role",
       parts: { id: "The run's id." },
-      query: z.object({
-        after: z.optional(z.int().check(z.nonnegative())),
-        follow: z.optional(z.enum(["true", "false"])),
-      }),
+      query: logQuerySchema,
       headers: [
         {
           name: "Accept",
@@ -84,8 +86,11 @@ export function logRoutes(endpoints: Endpoints, deps: LogRouteDeps): void {
       const caller = context.get("caller");
       await requestedRun(deps.db, caller, runId);
       await refuseRemoved(deps.db, runId);
-      const after = readAfter(context.req.header("last-event-id"), context.req.query("after"));
-      const follow = readFollow(context.req.query("follow"));
+      const query = requestQuery(context, logQuerySchema, ["after"]);
+      // A reader that reconnects says it in the header, while its URL is still the first one.
+      const last = context.req.header("last-event-id") ?? "";
+      const after = /^\d{1,15}$/.test(last) ? Number(last) : (query.after ?? 0);
+      const follow = query.follow !== "false";
       const wantsEvents = /\btext\/event-stream\b/i.test(context.req.header("accept") ?? "");
       const format = wantsEvents ? eventStream : jsonLines;
       return liveReply(context, deps, {
@@ -137,22 +142,4 @@ async function* logPieces(
     stopListening();
     unsubscribe();
   }
-}
-
-/** The entry to go on after. A reader that reconnects says it in the header, while its URL is still the first one. */
-function readAfter(lastEventId: string | undefined, after: string | undefined): number {
-  if (lastEventId !== undefined && isSequence(lastEventId)) return Number(lastEventId);
-  if (after === undefined) return 0;
-  if (isSequence(after)) return Number(after);
-  throw new PipelineError("invalid-request", "`after` should be the sequence number of a log entry.");
-}
-
-function readFollow(follow: string | undefined): boolean {
-  if (follow === undefined || follow === "true") return true;
-  if (follow === "false") return false;
-  throw new PipelineError("invalid-request", "`follow` should be true or false.");
-}
-
-function isSequence(text: string): boolean {
-  return /^\d{1,15}$/.test(text);
 }

@@ -16,6 +16,7 @@ import { DatabaseSync } from "node:sqlite";
 import { PipelineError } from "../../contract/errors.ts";
 import type { Clock } from "../../machine/clock.ts";
 import type { Log } from "../../machine/log.ts";
+import { codeOf, isMissing } from "../../project/systemErrors.ts";
 import { databaseFile } from "../store/openDatabase.ts";
 import { isDiskFull, storageFault } from "../store/storageFault.ts";
 
@@ -90,7 +91,7 @@ function restrictToUser(path: string): void {
   try {
     closeSync(openSync(path, "wx", 0o600));
   } catch (error) {
-    if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
+    if (codeOf(error) !== "EEXIST") throw error;
     chmodSync(path, 0o600);
   }
 }
@@ -131,6 +132,7 @@ export async function watchFolder({
       held.map(({ path, as }) =>
         stat(path, { bigint: true }).then(
           (now) => isSame(now, as),
+          // Any other error, as of an unreachable folder, doesn't say that it is gone.
           (error: unknown) => !isMissing(error),
         ),
       ),
@@ -172,10 +174,4 @@ function watchFile(path: string, onChange: () => void): FSWatcher | undefined {
 
 function isSame(one: BigIntStats, other: BigIntStats): boolean {
   return one.ino === other.ino && one.dev === other.dev;
-}
-
-/** Any other error, as of an unreachable folder, doesn't say that it is gone. */
-function isMissing(error: unknown): boolean {
-  const code = error instanceof Error && "code" in error ? error.code : undefined;
-  return code === "ENOENT" || code === "ENOTDIR";
 }

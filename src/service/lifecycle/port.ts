@@ -1,8 +1,10 @@
+import { once } from "node:events";
 import { readFile, writeFile } from "node:fs/promises";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { PipelineError } from "../../contract/errors.ts";
+import { describeError, PipelineError } from "../../contract/errors.ts";
+import { codeOf } from "../../project/systemErrors.ts";
 
 /** 0 for any free port; `as-before` for the folder's last one, or any other when that is taken. */
 export type RequestedPort = number | "as-before";
@@ -40,21 +42,23 @@ async function lastPort(folder: string): Promise<number | undefined> {
   return port > 0 && port < 65_536 ? port : undefined;
 }
 
-function listen(server: Server, port: number): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const refuse = (cause: NodeJS.ErrnoException) => {
-      const why = cause.code === "EADDRINUSE" ? "another program uses it" : cause.message;
-      reject(
-        new PipelineError("usage", `Port ${port} can't be used: ${why}.`, {
-          cause,
-          next: "Name another with --port, or 0 for any.",
-        }),
-      );
-    };
-    server.once("error", refuse);
-    server.listen(port, "127.0.0.1", () => {
-      server.off("error", refuse);
-      resolve((server.address() as AddressInfo).port);
-    });
-  });
+/**
+ * @returns the port.
+ * @throws PipelineError `usage` when the address can't be listened on.
+ */
+export async function listen(
+  server: Server,
+  port: number,
+  host = "127.0.0.1",
+  next = "Name another with --port, or 0 for any.",
+): Promise<number> {
+  server.listen(port, host);
+  try {
+    // Rejects at the event `error`.
+    await once(server, "listening");
+  } catch (cause) {
+    const why = codeOf(cause) === "EADDRINUSE" ? "another program uses it" : describeError(cause);
+    throw new PipelineError("usage", `Port ${port} of ${host} can't be used: ${why}.`, { cause, next });
+  }
+  return (server.address() as AddressInfo).port;
 }

@@ -2,6 +2,7 @@ import { readFile, rename, rm, writeFile } from "node:fs/promises";
 import { toWire } from "../../contract/wire.ts";
 import type { Connection } from "../../machine/connectionFile.ts";
 import { connectionFile, parseConnection, readConnection } from "../../machine/connectionFile.ts";
+import { ifThere } from "../../project/systemErrors.ts";
 
 /** Writes the connection file, by which this machine's faces find the service: atomically, readable by this user only. */
 export async function publishConnection(folder: string, connection: Connection): Promise<void> {
@@ -14,13 +15,8 @@ export async function publishConnection(folder: string, connection: Connection):
 
 /** Writes the connection file again where it is gone or of another service. @throws the file system's error. */
 export async function keepPublished(folder: string, connection: Connection): Promise<void> {
-  let text = "";
-  try {
-    text = await readFile(connectionFile(folder), "utf8");
-  } catch (error) {
-    // Any other error, as when too many files are open, doesn't say that it is gone.
-    if (!(error instanceof Error && "code" in error && error.code === "ENOENT")) throw error;
-  }
+  // Any other error, as when too many files are open, doesn't say that it is gone.
+  const text = (await ifThere(readFile(connectionFile(folder), "utf8"))) ?? "";
   if (parseConnection(text)?.instance !== connection.instance) await publishConnection(folder, connection);
 }
 

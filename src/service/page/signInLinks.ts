@@ -5,13 +5,11 @@ import { reply } from "../http/reply.ts";
 import { createSignInCode } from "../store/sessions.ts";
 import type { Writer } from "../store/writer.ts";
 
-export interface SignInLinkDeps {
-  readonly writer: Writer;
-  readonly clock: Clock;
-}
-
 /** `POST /api/sign-in-links`: a link that signs a browser in with the caller's key, once and within a minute. */
-export function signInLinkRoute(endpoints: Endpoints, { writer, clock }: SignInLinkDeps): void {
+export function signInLinkRoute(
+  endpoints: Endpoints,
+  { writer, clock }: { readonly writer: Writer; readonly clock: Clock },
+): void {
   endpoints.add(
     {
       method: "post",

@@ -1,11 +1,12 @@
 import { type FileHandle, open } from "node:fs/promises";
+import { ifThere } from "../../project/systemErrors.ts";
 import type { OpenArtifact } from "./logStore.ts";
 
 const chunkBytes = 64 * 1024;
 
 /** Opens an artifact in its run's folder; undefined when it is not there. */
 export async function openArtifactFile(path: string): Promise<OpenArtifact | undefined> {
-  const handle = await openFile(path);
+  const handle = await ifThere(open(path, "r"));
   if (handle === undefined) return undefined;
   const { size } = await handle.stat();
   return {
@@ -33,13 +34,4 @@ function streamBytes(handle: FileHandle, breakOff: () => void): ReadableStream<U
     },
     { highWaterMark: 0 },
   );
-}
-
-async function openFile(path: string): Promise<FileHandle | undefined> {
-  try {
-    return await open(path, "r");
-  } catch (cause) {
-    if (cause instanceof Error && "code" in cause && cause.code === "ENOENT") return undefined;
-    throw cause;
-  }
 }

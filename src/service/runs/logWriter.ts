@@ -1,8 +1,10 @@
 import { constants } from "node:fs";
 import { type FileHandle, mkdir, open } from "node:fs/promises";
 import { dirname } from "node:path";
+import { describeError } from "../../contract/errors.ts";
 import { type LogEntry, logEntrySchema } from "../../contract/log.ts";
 import { fromWire, toWire } from "../../contract/wire.ts";
+import { codeOf, ifThere } from "../../project/systemErrors.ts";
 
 export type NewEntry = Omit<LogEntry, "sequence">;
 
@@ -101,7 +103,7 @@ export class LogWriter {
       if (this.#lost === 0) this.#deps.onError(error);
       const entry = batch.at(-1) ?? this.#lastLost?.entry;
       this.#lost += batch.length;
-      if (entry !== undefined) this.#lastLost = { entry, why: codeOf(error) };
+      if (entry !== undefined) this.#lastLost = { entry, why: codeOf(error) ?? describeError(error) };
       return;
     }
     this.#lost = 0;
@@ -140,11 +142,6 @@ function missingNote(count: number, { entry, why }: { entry: NewEntry; why: stri
   return { ...entry, stream: "note", text };
 }
 
-function codeOf(error: unknown): string {
-  if (error instanceof Error && "code" in error && typeof error.code === "string") return error.code;
-  return error instanceof Error ? error.message : String(error);
-}
-
 /** A log's file after mending, and its last entry. */
 interface MendedLog {
   readonly extent: LogExtent;
@@ -159,15 +156,8 @@ const lineEnd = 10;
  * @throws the file system's error, except for a missing file: that log is empty.
  */
 export async function mendLog(file: string): Promise<MendedLog> {
-  let handle: FileHandle;
-  try {
-    handle = await open(file, "r+");
-  } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") {
-      return { extent: emptyLog, last: undefined };
-    }
-    throw error;
-  }
+  const handle = await ifThere(open(file, "r+"));
+  if (handle === undefined) return { extent: emptyLog, last: undefined };
   try {
     for (const ends = await lineEnds(handle); ; ends.pop()) {
       const [start = 0, bytes = 0] = [ends.at(-2), ends.at(-1)];

@@ -7,6 +7,7 @@ import { PipelineError } from "../../contract/errors.ts";
 import { retentionDays } from "../../contract/limits.ts";
 import type { Clock } from "../../machine/clock.ts";
 import type { Log } from "../../machine/log.ts";
+import { ifThere } from "../../project/systemErrors.ts";
 import { newestIdTime } from "../store/ids.ts";
 import { type EndedRun, endedRunsWithFiles, keepsFiles, markFilesRemoved } from "../store/runFiles.ts";
 import type { Database } from "../store/tables.ts";
@@ -128,12 +129,7 @@ async function sizeOf(folder: string): Promise<number> {
 }
 
 async function namesIn(folder: string, recursive = false): Promise<string[]> {
-  try {
-    return await readdir(folder, { recursive });
-  } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return [];
-    throw error;
-  }
+  return (await ifThere(readdir(folder, { recursive }))) ?? [];
 }
 
 interface Deps {

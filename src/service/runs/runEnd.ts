@@ -19,8 +19,6 @@ export function endOf(end: RunnerEnd, reason: StopReason | undefined): RunEnd {
       return reason === undefined
         ? { status: "lost", reason: "its runner was ended from outside" }
         : stoppedEnd(reason);
-    default:
-      return end satisfies never;
   }
 }
 
@@ -36,8 +34,6 @@ export function stoppedEnd(reason: StopReason): { status: RunStatus; reason: str
         status: "cancelled",
         reason: reason.why === undefined ? "the service was stopped" : `the service ended: ${reason.why}`,
       };
-    default:
-      return reason satisfies never;
   }
 }
 

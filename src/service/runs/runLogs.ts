@@ -2,6 +2,7 @@ import { type FileHandle, open } from "node:fs/promises";
 import { join } from "node:path";
 import type { LogEntry } from "../../contract/log.ts";
 import type { Log } from "../../machine/log.ts";
+import { ifThere } from "../../project/systemErrors.ts";
 import { openArtifactFile } from "./artifactFile.ts";
 import {
   type LogChunk,
@@ -197,7 +198,7 @@ export class FileReader implements LogReader {
   async #open(): Promise<FileHandle | undefined> {
     if (this.#isDisposed) return undefined;
     if (this.#handle !== undefined) return this.#handle;
-    const handle = await openFile(this.#file);
+    const handle = await ifThere(open(this.#file));
     // Disposed while the file was being opened.
     if (this.#isDisposed) {
       await handle?.close();
@@ -208,24 +209,12 @@ export class FileReader implements LogReader {
   }
 }
 
-async function openFile(file: string): Promise<FileHandle | undefined> {
-  try {
-    return await open(file, "r");
-  } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
-    throw error;
-  }
-}
-
 /**
  * Reads the last entries of a run's log. The cost doesn't grow with the log.
  * @param until where the readable part of the file ends, in bytes; undefined for all of it.
  */
 async function readTail(file: string, until: number | undefined): Promise<LogTail> {
-  await using handle = await open(file).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ENOENT") return undefined;
-    throw error;
-  });
+  await using handle = await ifThere(open(file));
   if (handle === undefined) return { entries: [], isWhole: true };
   const end = until ?? (await handle.stat()).size;
   const start = Math.max(0, end - tailBytes);

@@ -3,6 +3,7 @@ import { access, link, open, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { PipelineError } from "../../contract/errors.ts";
+import { codeOf } from "../../project/systemErrors.ts";
 import { databaseFile } from "./openDatabase.ts";
 import { storageFault } from "./storageFault.ts";
 
@@ -114,8 +115,4 @@ function asBackupError(error: unknown, target: string): unknown {
     cause: error,
     next: "Name a file in a folder that is there and may be written, on a disk with space.",
   });
-}
-
-function codeOf(error: unknown): unknown {
-  return error instanceof Error && "code" in error ? error.code : undefined;
 }

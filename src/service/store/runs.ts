@@ -291,7 +291,5 @@ export async function readRunPage(db: Database, orgId: string, query: RunPageQue
       const runs = found.slice(0, limit).map(asRun).reverse();
       return { runs, newer: runs.at(0)?.runId, older: runs.at(-1)?.runId };
     }
-    default:
-      return position satisfies never;
   }
 }

@@ -8,14 +8,11 @@ import type { Database } from "../../service/store/tables.ts";
 import type { Writer } from "../../service/store/writer.ts";
 import { countSent, keepSnapshot, putSnapshot } from "../store/storedSnapshots.ts";
 
-export interface SnapshotRouteDeps {
-  readonly db: Database;
-  readonly writer: Writer;
-  readonly clock: Clock;
-}
-
 /** The files of projects, which a start's `definition` names by their digest. Each is sent once. */
-export function snapshotRoutes(endpoints: Endpoints, { db, writer, clock }: SnapshotRouteDeps): void {
+export function snapshotRoutes(
+  endpoints: Endpoints,
+  { db, writer, clock }: { readonly db: Database; readonly writer: Writer; readonly clock: Clock },
+): void {
   const parts = { digest: "The SHA-256 of the snapshot, in hex." };
   endpoints.add(
     {

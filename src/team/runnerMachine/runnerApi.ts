@@ -1,7 +1,7 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type * as z from "zod/mini";
 import { Deadline } from "../../client/service/deadline.ts";
-import { asPipelineError, exchange, readWhole, send } from "../../client/service/exchange.ts";
+import { exchange, readBytes, readWhole, send } from "../../client/service/exchange.ts";
 import { type Origin, replyError } from "../../client/service/replyErrors.ts";
 import { type Service, type ServiceCall, segment } from "../../client/service/request.ts";
 import { PipelineError } from "../../contract/errors.ts";
@@ -113,20 +113,8 @@ export class RunnerApi {
       const reply = await readWhole(service, call, response, signal);
       throw replyError(service, call, reply, "own, of something");
     }
-    const pieces: Uint8Array[] = [];
-    const hash = createHash("sha256");
-    let size = 0;
-    try {
-      for await (const piece of response.body ?? []) {
-        size += piece.byteLength;
-        if (size > largestSnapshot) break;
-        hash.update(piece);
-        pieces.push(piece);
-      }
-    } catch (error) {
-      throw asPipelineError(service, error, signal);
-    }
-    if (hash.digest("hex") === digest) return Buffer.concat(pieces, size);
+    const bytes = await readBytes(service, response, largestSnapshot, signal);
+    if (bytes !== undefined && hash("sha256", bytes) === digest) return bytes;
     throw new PipelineError("breaks-contract", "The project's files came other than they were uploaded.");
   }
 

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { codeFrame } from "../../../src/cli/commands/validate.ts";
-import { plainStyle, widthOf } from "../../../src/cli/terminal/terminal.ts";
+import { styleOf, widthOf } from "../../../src/cli/terminal/terminal.ts";
 
 const terminal = (columns: number) => ({
-  style: plainStyle,
+  style: styleOf(false),
   isLive: false,
   hasUnicode: true,
   hasColor: false,

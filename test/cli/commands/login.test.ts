@@ -238,14 +238,11 @@ describe("pipeline login", () => {
     const file = join(at.config, "logins", `${encodeURIComponent(at.url)}.json`);
     const { kept: _, ...before } = JSON.parse(await readFile(file, "utf8"));
     await writeFile(file, JSON.stringify({ ...before, kept: { "kept-in": "keychain" } }));
-    const again = `Log in again: \`pipeline login ${at.url}/\`.`;
+    const again = "Remove it, then log in again with `pipeline login`.";
     const { exitCode, stderr } = await at.run(["org"]);
     assert.deepEqual(
       [exitCode, stderr],
-      [
-        3,
-        `pipeline: The API key for ${at.url} was kept by the system's keychain, which is not used any more.\n${again}`,
-      ],
+      [3, `pipeline: The login file ${file} is no login to ${at.url}.\n${again}`],
     );
     assert((await at.run(["logins"])).stderr.includes(again));
     assert.equal((await at.run(["login", at.url], apiKey)).exitCode, 0);

@@ -137,7 +137,7 @@ describe("pipeline validate", () => {
     await tool.write("hello", broken);
     for (const [args, said] of [
       [["hello", "nope.yaml"], /no file nope\.yaml/],
-      [["hello", "helo"], /no pipeline `helo`[\s\S]*Did you mean `hello`/],
+      [["hello", "helo"], /no pipeline and no file helo\.\nDid you mean `hello`/],
       [["pipelines/"], /is a folder/],
     ] as const) {
       const { exitCode, stdout, stderr } = await tool.call(["validate", ...args]);

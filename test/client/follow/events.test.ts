@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { setImmediate as turn } from "node:timers/promises";
-import { watchEvents } from "../../../src/client/follow/events.ts";
+import { type ServiceEvent, watchEvents } from "../../../src/client/follow/events.ts";
 import { OutOfReach } from "../../../src/client/service/reachFaults.ts";
 import { AbsentEndpoint } from "../../../src/client/service/replyErrors.ts";
-import type { ServiceEvent } from "../../../src/contract/service.ts";
+
 import { FakeClock } from "../../clock/fakeClock.ts";
 import {
   type Answer,

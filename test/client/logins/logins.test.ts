@@ -74,8 +74,8 @@ describe("a login", () => {
       await writeFile(at.file, JSON.stringify(before), { mode: 0o600 });
       await assert.rejects(at.logins.find(origin), {
         type: "unauthorized",
-        message: `The API key for ${origin} was kept by the system's keychain, which is not used any more.`,
-        next: `Log in again: \`pipeline login ${origin}/x/\`.`,
+        message: `The login file ${at.file} is no login to ${origin}.`,
+        next: "Remove it, then log in again with `pipeline login`.",
       });
       await at.logins.save(entered());
       assert.deepEqual(await at.logins.find(origin), entered());

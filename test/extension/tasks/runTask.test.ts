@@ -305,7 +305,10 @@ describe("a task that runs a pipeline", function () {
     await using service = await LoopbackService.listen((_, response) => void response.writeHead(404).end());
     const task = taskOf(service.client(systemClock), { cliPath: () => process.execPath });
     assert.equal(await task.run({ type: "pipeline", pipeline: "nightly", timeLimit: "5s" }), 2);
-    assert.match(task.read.lines.join("\n"), /takes no time limit\.\nStart it without a time limit\.$/);
+    assert.match(
+      task.read.lines.join("\n"),
+      /takes nothing but a pipeline's name\.\nStart the whole pipeline, without a time limit and inputs\.$/,
+    );
   });
 
   it("keeps its time limit in the hint to retry", async () => {

@@ -1,12 +1,11 @@
 import assert from "node:assert/strict";
-import { eventStream } from "../../../src/client/follow/events.ts";
+import { eventStream, serviceEvent } from "../../../src/client/follow/events.ts";
 import { readRefusalObject } from "../../../src/client/foreignTool/foreignTool.ts";
 import { ServiceClient } from "../../../src/client/service/client.ts";
 import type { Fetch, FetchResponse } from "../../../src/client/service/request.ts";
 import { secondsToReset } from "../../../src/contract/day.ts";
 import { describeError, errorTypes, PipelineError } from "../../../src/contract/errors.ts";
 import { readRefusal, refusalMessage, refusalReport } from "../../../src/contract/refusal.ts";
-import { readEvent } from "../../../src/contract/service.ts";
 import { systemClock } from "../../../src/machine/clock.ts";
 import { controlCharacters } from "../../../src/text/controlCharacters.ts";
 import { cut, holdsNear } from "../../near.ts";
@@ -119,9 +118,15 @@ async function checkStream(input: string, lengths: readonly number[]): Promise<v
       assert.deepEqual(other, whole, "a stream has the same events whatever its line ends");
     }
   }
-  for (const { event, data } of whole) {
-    const read = readEvent(event ?? "message", data);
-    assert(read?.kind !== "invalid" || read.problem !== "", "an event that can't be read says why");
+  for (const { id, event, data } of whole) {
+    try {
+      serviceEvent({ apiKey: "prk_fuzz_0123456789abcdef" }, { id, event, data });
+    } catch (error) {
+      assert(
+        error instanceof PipelineError && error.type === "breaks-contract",
+        "an event that can't be read says so",
+      );
+    }
   }
 }
 
