@@ -87,10 +87,9 @@ function isJson([list, , field, part]: Path): boolean {
   return isOfStep && (field === "json" || (field === "expect" && part === "json"));
 }
 
-/** Whether a text is what a step works with: in a program's `{{…}}` may be a template of its own, and a reply may be expected to hold it. */
+/** Whether a text is what a step works with: a program may have templates of its own, and a reply may be expected to hold one. */
 function isSent([top, , field]: Path, step: KnownStep | undefined): boolean {
-  if (top === "resources") return field !== "env";
-  return step !== undefined && step.type !== "cli" && field !== "expect";
+  return top === "resources" || (step !== undefined && step.type !== "cli" && field !== "expect");
 }
 
 /** The fields of steps and resources by which a value gets out. */
@@ -155,17 +154,26 @@ class Check {
     if (found.length === 0 && !isName && place.kind === "text" && place.isList)
       this.#checkList(text, path, place.contexts);
     if (!isName && place.kind === "text") this.#checkSecret(text, path, place.contexts);
-    if (!isName && place.kind === "text" && isSent(path, step)) this.#checkPlaceholder(text, path, place);
+    if (isName || place.kind !== "text") return;
+    // Nobody fills in what a program is given as a variable, unless it is a template of the program's own.
+    if (path[2] === "env") this.#checkPlaceholder(text, path, place, "braces");
+    // So has a script of JavaScript.
+    else if (isSent(path, step))
+      this.#checkPlaceholder(text, path, place, place.instead === byWith ? "shell" : undefined);
   }
 
   /** Warns of what Postman, Hurl, runn, a shell and others would fill in; where the text is refused, it is the likely reason. */
-  #checkPlaceholder(text: string, path: Path, place: Extract<Place, { kind: "text" }>): void {
+  #checkPlaceholder(
+    text: string,
+    path: Path,
+    place: Extract<Place, { kind: "text" }>,
+    not?: "braces" | "shell",
+  ): void {
     const split = splitText(text);
     const words = (split.kind === "valid" ? split.pieces : []).map((piece) =>
       piece.kind === "words" ? piece.words : "",
     );
-    // A program of JavaScript has templates of its own.
-    const found = placeholderIn(words.join("\n"), place.instead !== byWith);
+    const found = placeholderIn(words.join("\n"), not);
     const refused = this.#problems.of(path);
     if (found === undefined || refused?.endsWith(nothingFilledIn)) return;
     const { written } = found;

@@ -82,7 +82,8 @@ function readFile(
     );
     return undefined;
   }
-  const outline = checkShape({ schema: outlineSchema, noun: "a pipeline" }, value, [], problems);
+  const foreign = (name: string) => nameOfJob(name, value[name]);
+  const outline = checkShape({ schema: outlineSchema, noun: "a pipeline", foreign }, value, [], problems);
   const inputs = readDeclarations(value["inputs"], { source, problems });
   const resources = readResources(value["resources"], problems);
   const planned = new PlannedSteps(files);
@@ -111,6 +112,14 @@ function readFile(
     ...(cleanupMilliseconds !== undefined && { cleanupMilliseconds }),
     ...(outline.outputs && { outputs: outline.outputs }),
   };
+}
+
+/** Explains the name of a job, which in other tools stands at the file's top. */
+function nameOfJob(name: string, entry: unknown): string | undefined {
+  return isMap(entry) &&
+    ["script", "stage", "steps", "commands", "cmds", "run"].some((field) => field in entry)
+    ? `a pipeline has no jobs: what \`${quoted(name)}\` does is a part of \`steps\`, or a pipeline file of its own`
+    : undefined;
 }
 
 const cleanupByDefault = 5000;

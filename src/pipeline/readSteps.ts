@@ -336,7 +336,8 @@ function resourceOf(
       foreignWord(name, ["use"]) !== undefined ||
       resources?.has(name);
     if (use !== undefined) problems.add([...path, "use"], "expected the name of a resource");
-    else if (!Object.keys(step).some(isMeant)) problems.add(path, withoutUse(step, resources));
+    else if (!Object.keys(step).some(isMeant) && !isForeign(step))
+      problems.add(path, withoutUse(step, resources));
     return undefined;
   }
   const resource = resources?.get(use);
@@ -349,6 +350,13 @@ function resourceOf(
     );
   }
   return resource;
+}
+
+/** Whether a step does nothing but what is done elsewhere here, such as `sleep: 5`. */
+function isForeign(step: Readonly<Record<string, unknown>>): boolean {
+  const known = Object.keys(anyStepSchema.def.shape);
+  const names = Object.keys(step).filter((name) => !Object.hasOwn(everyStep, name));
+  return names.length > 0 && names.every((name) => foreignWord(name, known)?.how !== undefined);
 }
 
 function withoutUse(

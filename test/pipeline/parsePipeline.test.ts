@@ -566,6 +566,25 @@ steps:
     );
   });
 
+  it("is told where the work of another tool's job and step is done here", () => {
+    assert.deepEqual(
+      invalid(`stages: [build]
+build: { stage: build, script: [npm ci] }
+resources: { sh: { type: cli, env_file: .env } }
+steps:
+  - sleep: 5
+  - { name: both, parallel: [] }
+`),
+      [
+        "1:1: a pipeline has no `stages`; what a pipeline does stands in `steps`, one after the other",
+        "2:1: a pipeline has no jobs: what `build` does is a part of `steps`, or a pipeline file of its own",
+        '3:31: a cli resource has no `env_file`; `env-file` is the whole file\'s; `env: { A: "${{ env.A }}" }` passes a variable on',
+        "5:5: a step has no `sleep`; `retry` waits until all that the step expects holds",
+        "6:19: a step has no `parallel`; steps run one after the other, in the order of the file",
+      ],
+    );
+  });
+
   it("is told that a list of a program's arguments is no list of lines", () => {
     assert.deepEqual(
       invalid("resources: { sh: { type: cli } }\nsteps: [{ use: sh, run: [npm ci, npm test] }]"),

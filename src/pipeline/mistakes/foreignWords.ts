@@ -69,6 +69,10 @@ const fields: Readonly<Record<string, readonly ForeignWord[]>> = {
   "after-script": isMade,
   variable: same("inputs"),
   dotenv: same("env-file"),
+  "env-file": how(
+    "env",
+    '`env-file` is the whole file\'s; `env: { A: "${{ env.A }}" }` passes a variable on',
+  ),
   services: how("steps", "a service is a step with `background: true`, such as `run: docker compose up db`"),
   image: onMachine,
   container: onMachine,

@@ -16,7 +16,12 @@ export function meantValue(field: unknown, value: unknown, wanted: string): stri
   if (field === "expect" && typeof value === "number") return `{ status: ${value} }`;
   if (field === "expect" && Array.isArray(value) && value.every((item) => typeof item === "string"))
     return `{ that: [${value.map(inQuotes).join(", ")}] }`;
-  if (wanted.startsWith("expected a map")) return meantMap(value) ?? meantElement(field, value);
+  if (wanted.startsWith("expected a map"))
+    return (
+      (typeof value === "string" ? meantParts(field, value) : undefined) ??
+      meantMap(value) ??
+      meantElement(field, value)
+    );
   if (wanted.startsWith("expected text") && typeof value === "object") return meantExpectation(value);
   if (typeof value !== "string") return undefined;
   if (listsOfTexts.includes(field)) return `[${plain(value)}]`;
@@ -45,6 +50,15 @@ function meantDuration(text: string): string | undefined {
 
 /** The most entries that a message shows. */
 const mostShown = 4;
+
+/** Of `GET /health` and `1280x720`. */
+function meantParts(field: unknown, text: string): string | undefined {
+  const [, method, path] = /^([A-Z]+) (\S+)$/.exec(text) ?? [];
+  if (field === "request" && method !== undefined && path !== undefined)
+    return `{ method: ${method}, path: ${plain(path)} }`;
+  const [, width, height] = /^(\d+)x(\d+)$/i.exec(text) ?? [];
+  return field === "viewport" && width !== undefined ? `{ width: ${width}, height: ${height} }` : undefined;
+}
 
 /** Of `[A=b]` and `{ name: A, value: b }` in lists, as Docker Compose and Postman have them; of `a=1&b=2` and `Accept: json`. */
 function meantMap(value: unknown): string | undefined {

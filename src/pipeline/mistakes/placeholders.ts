@@ -11,11 +11,11 @@ const inBraces = /(?<!\$)\{\{\s*[\w.$][^{}\n]*\}\}/;
 /** Of a shell, and so of Docker Compose and GitLab CI. Without braces, only what is surely a variable. */
 const ofShell = /(?<![\w$])\$(?:\{([A-Za-z_]\w*)(?::?[-=?+]([^{}\n]*))?\}|([A-Z][A-Z0-9_]{2,})\b(?!\$))/;
 
-/** @param isShellToo whether a shell's are looked for. */
-export function placeholderIn(text: string, isShellToo = true): Placeholder | undefined {
-  const [written] = inBraces.exec(text) ?? [];
+/** @param not what isn't looked for, since the text may mean it. */
+export function placeholderIn(text: string, not?: "braces" | "shell"): Placeholder | undefined {
+  const [written] = (not !== "braces" && inBraces.exec(text)) || [];
   if (written !== undefined) return { written, name: written.match(/[\w-]+/g)?.at(-1) ?? "name" };
-  const [variable, braced, byDefault, bare] = (isShellToo && ofShell.exec(text)) || [];
+  const [variable, braced, byDefault, bare] = (not !== "shell" && ofShell.exec(text)) || [];
   const name = braced ?? bare;
   if (variable === undefined || name === undefined) return undefined;
   return { written: variable, name, ...(byDefault !== undefined && { byDefault }) };

@@ -35,6 +35,7 @@ describe("pipeline validate", () => {
       { message: "put this value in quotes: it contains `: `", line: 5, column: 10 },
       { message: "the indentation is wrong: this line has to begin in column 5", line: 7, column: 4 },
       { message: "there is no resource `shh`; did you mean `sh`?", line: 7, column: 9 },
+      { message: "a step has no `rnu`; did you mean `run`?", line: 8, column: 5 },
     ]);
     const { stderr } = await tool.call(["run", "bad"]);
     assert.match(stderr, /bad\.yaml:5:10: put this value in quotes: it contains `: `/);

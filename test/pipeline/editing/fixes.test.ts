@@ -133,6 +133,11 @@ describe("a word of another tool", () => {
       undefined,
     ],
     [
+      "  - { use: shop, request: GET /health }\n",
+      "expected a map of names and values: `{ method: GET, path: /health }`",
+      "  - { use: shop, request: { method: GET, path: /health } }\n",
+    ],
+    [
       "  - { use: shop, get: /, params: { sort: price } }\n",
       "an http step has no `params`; did you mean `query`?",
       "  - { use: shop, get: /, query: { sort: price } }\n",
