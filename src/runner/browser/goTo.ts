@@ -1,4 +1,4 @@
-import type { Page, Response } from "playwright-core";
+import type { Frame, Page, Response } from "playwright-core";
 import { describeStatus, type StatusRange } from "../../pipeline/file/values.ts";
 import type { BrowserStep } from "../../pipeline/types/browserStep.ts";
 import { duration } from "../../text/time.ts";
@@ -57,7 +57,11 @@ async function open(page: Page, url: URL, deadline: StepDeadline): Promise<Opene
   const listen = (response: Response) => {
     if (response.request().isNavigationRequest() && response.frame() === page.mainFrame()) answer = response;
   };
-  page.on("response", listen);
+  const ownPage = Promise.withResolvers<void>();
+  const see = (frame: Frame) => {
+    if (frame === page.mainFrame() && frame.url().startsWith("chrome-error:")) ownPage.resolve();
+  };
+  page.on("response", listen).on("framenavigated", see);
   try {
     const response = await deadline.within(
       page.goto(url.href, { waitUntil: "domcontentloaded", timeout: deadline.left }),
@@ -73,15 +77,25 @@ async function open(page: Page, url: URL, deadline: StepDeadline): Promise<Opene
       return { kind: "problem", problem: `${url.host} ${how} ${deadline.describe()}` };
     }
     const message = error instanceof Error ? error.message : String(error);
-    // An error reply without a body: the browser shows its own page.
-    if (answer !== undefined && message.includes("ERR_HTTP_RESPONSE_CODE_FAILURE")) {
+    if (/net::ERR_(?!ABORTED)/.test(message)) {
+      await deadline
+        .atMost(ownPageMilliseconds)
+        .within(ownPage.promise)
+        .catch(() => {});
+    }
+    // An error reply without a body, or one that asks for a user and a password: the browser shows its own page.
+    const isOwnPage = /ERR_(?:HTTP_RESPONSE_CODE_FAILURE|INVALID_AUTH_CREDENTIALS)/.test(message);
+    if (answer !== undefined && isOwnPage) {
       return { kind: "open", response: answer, hasPage: false };
     }
     return { kind: "problem", problem: describeNavigationProblem(url, message) };
   } finally {
-    page.off("response", listen);
+    page.off("response", listen).off("framenavigated", see);
   }
 }
+
+/** How long the browser may take to show its own page about an error, which would take the place of the next one that is opened. */
+const ownPageMilliseconds = 500;
 
 function checkStatus(response: Response, expected: StatusRange | undefined): string | undefined {
   const status = response.status();

@@ -3,6 +3,7 @@ import { describeError } from "../../contract/errors.ts";
 import type { TextExpectation } from "../../pipeline/file/values.ts";
 import type { ElementTarget } from "../../pipeline/types/browserStep.ts";
 import type { Mask } from "../mask/mask.ts";
+import { invisible, withoutInvisible } from "../output/readableText.ts";
 import type { StepDeadline } from "./deadline.ts";
 
 /** The visible elements that match a target. */
@@ -93,12 +94,12 @@ function holding(locator: Locator, text: TextExpectation | undefined): Locator {
 
 /**
  * The pattern to search an element's text with. Where a person sees a space, or at either end of a line, the page's source
- * may have any white space.
+ * may have any white space, and anywhere what nobody sees, such as the soft hyphens of long words.
  */
 function textPattern(expected: TextExpectation): RegExp {
   switch (expected.kind) {
     case "contains":
-      return new RegExp(expected.text.trim().split(/\s+/).map(literally).join("\\s+"));
+      return new RegExp(withoutInvisible(expected.text).trim().split(/\s+/).map(literally).join("\\s+"));
     case "matches": {
       const source = expected.source.replace(/^\^/, "^ ?").replace(/(?<!\\)\$$/, " ?$");
       return new RegExp(withAnySpace(source), `${expected.flags}m`);
@@ -107,7 +108,7 @@ function textPattern(expected: TextExpectation): RegExp {
 }
 
 function literally(text: string): string {
-  return text.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
+  return [...text].map((sign) => sign.replace(/[\\^$.*+?()[\]{}|/]/, "\\$&")).join(`${invisible}*`);
 }
 
 /** Lets each space of a regular expression match any white space. */
@@ -131,7 +132,7 @@ export async function textOf(page: Pick<Frame, "locator">, timeout: number): Pro
 
 /** A text as a person reads it, with white space collapsed in each line. */
 export function asRead(text: string): string {
-  return text
+  return withoutInvisible(text)
     .split("\n")
     .map((line) => line.replace(/\s+/g, " ").trim())
     .join("\n");

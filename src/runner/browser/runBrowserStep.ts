@@ -173,6 +173,8 @@ async function saveDownload(
 }
 
 const retryMilliseconds = 50;
+/** How long a picture waits for the page's fonts. */
+const fontMilliseconds = 1000;
 
 /** Saves a screenshot as an artifact. @returns the problem; undefined if there is none. */
 async function saveScreenshot(
@@ -192,6 +194,12 @@ async function saveScreenshot(
 
 /** Retries, since the screenshot fails at once while one page replaces another. */
 async function takeScreenshot(page: Page, deadline: StepDeadline): Promise<Uint8Array | undefined> {
+  // The library would wait for the page's fonts without end: one that doesn't come would take the picture with it.
+  process.env["PW_TEST_SCREENSHOT_NO_FONTS_READY"] = "1";
+  await deadline
+    .atMost(fontMilliseconds)
+    .within(page.evaluate("document.fonts.ready.then(() => {})"))
+    .catch(() => {});
   for (;;) {
     try {
       return await deadline.within(page.screenshot({ type: "png", timeout: deadline.left }), 500);

@@ -1,7 +1,13 @@
 import { stripEscapeSequences } from "../../text/escapeSequences.ts";
 
-/** They are there, and nobody sees them: zero-width spaces, and a byte-order mark within a text. */
-const invisible = /[\u00ad\u200b\u2060\ufeff]/g;
+/** A pattern of what is there and nobody sees: soft hyphens, zero-width spaces, and a byte-order mark within a text. */
+export const invisible = "[\\u00ad\\u200b\\u2060\\ufeff]";
+
+const allInvisible = new RegExp(invisible, "g");
+
+export function withoutInvisible(text: string): string {
+  return text.replace(allInvisible, "");
+}
 
 /**
  * What a person reads of a program's output: without escape sequences and characters that nobody sees; of a line that was
@@ -12,7 +18,7 @@ const invisible = /[\u00ad\u200b\u2060\ufeff]/g;
 export function readableText(text: string): string {
   return text
     .split("\n")
-    .map((line) => stripEscapeSequences(lastState(line)).replace(invisible, ""))
+    .map((line) => withoutInvisible(stripEscapeSequences(lastState(line))))
     .join("\n");
 }
 

@@ -74,6 +74,11 @@ export function isWithoutTls(error: unknown): boolean {
   return error instanceof Error && /does not support SSL/.test(error.message);
 }
 
+/** What of a file is no statement, as `pg_dump` writes it. */
+const ofPsql = /^(?:\\\w|copy\b[^;]*\bfrom\s+stdin\b)/im;
+const onlyPsql =
+  "lines that begin with `\\`, and data behind `copy … from stdin`, are for psql alone; `pg_dump --inserts` writes statements";
+
 /**
  * The server's error about a statement, with detail, hint and position.
  *
@@ -88,11 +93,17 @@ export function describeStatementError(
   const { code, message, part } = detailsOf(error);
   if (isLoss(code, message)) return `${server.host} closed the connection before the statement was over`;
   if (code?.startsWith("57P")) return `${server.host} ended the connection: ${message}`;
+  if (message.endsWith("No source stream defined"))
+    return "a step has no data for `copy … from stdin`: insert the rows, or let a program such as `psql` copy them";
   if (code === "42601" && part("routine") === "exec_parse_message") return severalStatements;
   const detail = part("detail");
   // A list where the statement wants no array was sent as JSON.
   const isList = code === "22P02" && /"\[.*\]"$/s.test(message);
-  const hint = part("hint") ?? (isList ? "`= any($1)` takes a list, `in ($1)` one value" : undefined);
+  const isOfPsql = done !== undefined && code === "42601" && ofPsql.test(text);
+  const hint =
+    part("hint") ??
+    (isList ? "`= any($1)` takes a list, `in ($1)` one value" : undefined) ??
+    (isOfPsql ? onlyPsql : undefined);
   const place = placeIn(text, Number(part("position")));
   const where = place && ` (${place} of the ${done === undefined ? "statement" : "file"})`;
   return [

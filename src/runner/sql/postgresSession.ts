@@ -34,6 +34,10 @@ export class PostgresSession implements Session {
     client.on("end", () => {
       this.#isLost = true;
     });
+    // The server closes the connection behind such a message, but only some time later.
+    client.connection.on("errorMessage", ({ code }: pg.DatabaseError) => {
+      if (code?.startsWith("57P")) this.#isLost = true;
+    });
     client.on("notice", ({ message, severity }) => this.#note(`${severity}: ${message}`));
   }
 
@@ -115,7 +119,11 @@ export class PostgresSession implements Session {
     const values = params.map((value, index) => jsonToPostgres(value, arrays.has(index)));
     // The extended protocol accepts one statement only, with or without parameters.
     const config = { text, values, queryMode: "extended" };
-    return readRows(this.#client, config);
+    const { connection } = this.#client;
+    // The library refuses to give `copy … from stdin` data. It has sent its `Sync` by then, which the server has left out.
+    const sync = () => connection.sync();
+    connection.on("copyInResponse", sync);
+    return readRows(this.#client, config).finally(() => connection.off("copyInResponse", sync));
   }
 
   async script(

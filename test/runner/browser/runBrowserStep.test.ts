@@ -56,6 +56,10 @@ describe("a browser step", function () {
       </script>`,
         "/gone": (_request, response) =>
           response.writeHead(404, { "content-type": html }).end("<p>Not here</p>"),
+        "/locked": (_request, response) =>
+          response.writeHead(401, { "www-authenticate": 'Basic realm="shop"' }).end("Not you"),
+        "/long-words": "<title>Words</title><button>Donau&shy;dampf&shy;schiff</button>",
+        "/font": `<title>Font</title><style>@font-face { font-family: f; src: url(/never) } p { font-family: f }</style><p>There</p>`,
         "/halfway": `<title>Halfway</title><p>There</p><img src="/never" alt="">`,
         "/never": () => {},
         "/styled": `<style>b { text-transform: uppercase } i { text-transform: capitalize }</style>
@@ -199,6 +203,29 @@ describe("a browser step", function () {
   it("goes on with a page whose pictures don't come", async () => {
     const { log } = await steps.succeed(base, { goto: "/halfway", timeout: "4s", expect: { text: "There" } });
     assert.match(log, /the page is still loading after /);
+  });
+
+  it("pictures a page whose font doesn't come", async () => {
+    const { kept } = await steps.succeed(base, { goto: "/font", timeout: "2s", screenshot: "font.png" });
+    assert.equal(kept.length, 1);
+  });
+
+  it("takes a page that asks for a user and a password for an error reply, and opens the next one", async () => {
+    assert.match(
+      await steps.fail(base, { goto: "/locked" }),
+      /^expected status below 400, got 401 from http:\S+\/locked/,
+    );
+    for (let times = 0; times < 3; times += 1) {
+      await steps.succeed(base, { goto: "/locked", expect: { status: 401 } });
+      await steps.succeed(base, { goto: "/", expect: { title: "The shop" } });
+    }
+  });
+
+  it("finds words as a person reads them, whatever is in them that nobody sees", async () => {
+    const expect = { text: "Donaudampfschiff", elements: [{ role: "button", name: "Donaudampfschiff" }] };
+    await steps.succeed(base, { goto: "/long-words", expect });
+    const click = { click: { text: "Donaudampfschiff" } };
+    await steps.succeed(base, { actions: [click], expect: { elements: [{ text: "dampf" }] } });
   });
 
   it("keeps a picture of the page when it is told to", async () => {

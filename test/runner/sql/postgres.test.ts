@@ -251,6 +251,11 @@ select pg_temp.twice(a) as n, b from t; -- the end`,
       await steps.failsWithFile("insert into t values (4);\nselec 1"),
       'statements.sql: syntax error at or near "selec" (line 2, column 1 of the file)',
     );
+    for (const dump of ["\\restrict x\nselect 1;", "copy t (a) from stdin;\n1\n\\.\n"])
+      assert.match(
+        await steps.failsWithFile(dump),
+        /^statements\.sql: syntax error at or near .* of the file\)\nhint: .*for psql alone; `pg_dump --inserts`/,
+      );
   });
 
   it("cancels a file of statements at its timeout", async () => {
@@ -362,6 +367,22 @@ select pg_temp.twice(a) as n, b from t; -- the end`,
       await running,
       /^statement 1 of 1: 127\.0\.0\.1:\d+ ended the connection: terminating connection due to administrator command\nthe transaction was undone$/,
     );
+    // The next step has a session of its own.
+    await last.succeeds({ query: "select 1" });
+  });
+
+  it("says at once that it has no data for `copy … from stdin`, and goes on", async () => {
+    await using steps = stepsOn();
+    await steps.succeeds({ query: "create temporary table copied (a int)" });
+    const copy = "copy copied from stdin";
+    const said =
+      "a step has no data for `copy … from stdin`: insert the rows, or let a program such as `psql` copy them";
+    assert.equal(await steps.fails({ query: copy }), said);
+    assert.equal(
+      await steps.fails({ statements: [copy, "select 1"] }),
+      `statement 1 of 2: ${said}\nthe transaction was undone`,
+    );
+    await steps.succeeds({ query: "select count(*) as n from copied", expect: { rows: [{ n: 0 }] } });
   });
 
   it("cancels a statement on the server at its timeout, and undoes its transaction", async () => {
