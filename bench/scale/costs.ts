@@ -72,7 +72,7 @@ export async function measureCosts(lab: Lab, setting: Setting): Promise<Costs> {
   say("warming up…");
   for (const { secret } of lab.orgs) await wholeRun(lab, secret, signal);
   say("a server that nobody asks…");
-  const idleSecond = await restSeconds(minute);
+  const idleSecond = await restSeconds(minute / 2);
   /** What one of `count` uses beside what the server would have used anyway. */
   const one = async (count: number, act: () => Promise<unknown>, seconds = idleSecond) => {
     const { seconds: passed, used } = await meter.during(act);

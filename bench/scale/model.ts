@@ -68,12 +68,14 @@ export const limits = {
   connections: 1_000,
   connectionsOfServer: 17,
   walBytes: 100 * 1024 ** 2,
+  /** How long a server's ring may wait for those of others, in seconds. */
+  ringSeconds: 0.05,
   /** A server's memory for them is 1 GiB or so by then. */
   streamsOfServer: 10_000,
 } as const;
 
 /** The load of so many orgs at their busiest time, but for the number of servers. */
-export function loadOf(orgs: number, { startsPerSecond, active, waiting }: Busiest): Omit<Load, "servers"> {
+function loadOf(orgs: number, { startsPerSecond, active, waiting }: Busiest): Omit<Load, "servers"> {
   const runs = orgs * startsPerSecond;
   const busyRunners = (orgs * active) / assumed.slots;
   return {
@@ -99,12 +101,7 @@ export interface Needs {
   readonly shares: Readonly<Record<Limit, number>>;
 }
 
-export type Limit =
-  | "PostgreSQL's processors"
-  | "connections"
-  | "WAL"
-  | "NOTIFY's lock"
-  | "a server's hearing";
+type Limit = "PostgreSQL's processors" | "connections" | "WAL" | "NOTIFY's lock" | "a server's hearing";
 
 /** @param notifyCommits how many commits with a NOTIFY one PostgreSQL does in a second, one after the other. */
 export function needsOf(costs: Costs, orgs: number, busiest: Busiest, notifyCommits: number): Needs {
@@ -131,8 +128,11 @@ export function needsOf(costs: Costs, orgs: number, busiest: Busiest, notifyComm
       "PostgreSQL's processors": all.databaseMilliseconds / (limits.databaseProcessors * most),
       connections: (servers * limits.connectionsOfServer) / limits.connections,
       WAL: walBytes / limits.walBytes,
-      // A server rings for all that has come since its last ring at once: there are no more rings than it can send.
-      "NOTIFY's lock": all.notifyCommits / (notifyCommits * limits.utilisation),
+      // A server has one ring under way, and rings for all that has come meanwhile at once: none waits for more than one of each.
+      "NOTIFY's lock": Math.min(
+        all.notifyCommits / (notifyCommits * limits.utilisation),
+        servers / (notifyCommits * limits.ringSeconds),
+      ),
       "a server's hearing": hearing / most,
     },
   };
