@@ -54,7 +54,6 @@ async function measure({ signal, say }: Setting): Promise<Measured | NotMeasured
       {
         title: "beside them",
         rows: [
-          row("an open event stream: the server's memory", [["bytes", costs.streamMemoryBytes, "bytes"]]),
           row(`a server's connections to PostgreSQL at the end of a minute of ${streams} event streams`, [
             ["connections", costs.streamConnections, "count"],
           ]),

@@ -5,8 +5,6 @@ import { answerCalls } from "../worker/answerCalls.ts";
 export type ServerCalls = {
   /** @returns its address. */
   readonly serve: (url: string) => Promise<string>;
-  /** @returns the bytes that it needs at this moment. */
-  readonly memory: () => number;
 };
 
 let serving: Awaited<ReturnType<typeof serveDatabase>> | undefined;
@@ -16,11 +14,6 @@ answerCalls<ServerCalls>(
     async serve(url) {
       serving = await serveDatabase({ url, host: "127.0.0.1", port: 0, retentionDays: 30, log: () => {} });
       return serving.url;
-    },
-    memory() {
-      globalThis.gc?.();
-      const { heapUsed, external } = process.memoryUsage();
-      return heapUsed + external;
     },
   },
   () => serving?.stop(),

@@ -17,7 +17,6 @@ export class Team implements AsyncDisposable {
   readonly db: Database;
   /** The processes of its servers. */
   readonly pids: number[] = [];
-  readonly #workers: Worker<ServerCalls>[] = [];
   readonly url: string;
   readonly #stack: AsyncDisposableStack;
 
@@ -44,7 +43,6 @@ export class Team implements AsyncDisposable {
   /** @returns the address of another server. */
   server(): Promise<string> {
     const worker = this.#stack.use(new Worker<ServerCalls>(program, []));
-    this.#workers.push(worker);
     this.pids.push(worker.pid);
     return worker.call("serve", this.url);
   }
@@ -57,12 +55,6 @@ export class Team implements AsyncDisposable {
     await client.connect();
     for (const [text, values = []] of statements) await client.query(text, [...values]);
     await client.end();
-  }
-
-  /** What the servers need of memory at this moment, in bytes. */
-  async memory(): Promise<number> {
-    const each = await Promise.all(this.#workers.map((worker) => worker.call("memory")));
-    return each.reduce((all, one) => all + one, 0);
   }
 
   /** A new key. */

@@ -26,9 +26,10 @@ export async function checkModel(lab: Lab, costs: Costs, signal: AbortSignal): P
   }
   const at = (place: number): Lab => labs[place % servers] ?? lab;
   const inTurns = orgs.slice(0, 200);
-  const held = await holdRuns(lab, orgs.slice(200, 200 + waiters), signal);
   // Servers that have just started compile first.
   for (const one of labs) for (const { secret } of inTurns) await wholeRun(one, secret, signal);
+  // Held last: a runner has to say soon that it lives.
+  const held = await holdRuns(lab, orgs.slice(200, 200 + waiters), signal);
   await using open = new AsyncDisposableStack();
   for (const [place, { secret }] of inTurns.slice(0, streams).entries()) {
     open.use(await openEvents(at(place).server, secret));

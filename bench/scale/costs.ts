@@ -32,7 +32,6 @@ export interface Costs {
   /** An open event stream in a second, and what it uses more for each run of its org. */
   readonly streamSecond: Used;
   readonly streamedRun: Used;
-  readonly streamMemoryBytes: number;
   /** How many a server has after a minute in which streams are open, or starts wait. */
   readonly streamConnections: number;
   readonly waitConnections: number;
@@ -165,16 +164,14 @@ interface Measuring {
 async function measureStreams(
   lab: Lab,
   { one, signal }: Measuring,
-): Promise<Pick<Costs, "streamSecond" | "streamedRun" | "streamMemoryBytes" | "streamConnections">> {
+): Promise<Pick<Costs, "streamSecond" | "streamedRun" | "streamConnections">> {
   const orgs = lab.orgs.slice(0, streams);
   const everyRun = async () => {
     for (const { secret } of orgs) await wholeRun(lab, secret, signal);
   };
   const alone = await one(streams, everyRun);
-  const before = await lab.team.memory();
   await using open = new AsyncDisposableStack();
   for (const { secret } of orgs) open.use(await openEvents(lab.server, secret));
-  const after = await lab.team.memory();
   const streamMinute = await one(streams, () => pause(minute * 1000, undefined, { signal }));
   const streamConnections = await connectionsNow(lab.team);
   const streamSecond = sum([1 / minute, streamMinute]);
@@ -185,7 +182,6 @@ async function measureStreams(
     streamSecond,
     streamedRun: sum([1, streamed], [-1, alone], [-seconds, streamSecond]),
     streamConnections,
-    streamMemoryBytes: Math.max(0, after - before) / streams,
   };
 }
 

@@ -70,7 +70,7 @@ export const limits = {
   walBytes: 100 * 1024 ** 2,
   /** How long a server's ring may wait for those of others, in seconds. */
   ringSeconds: 0.05,
-  /** A server's memory for them is 1 GiB or so by then. */
+  /** Not measured. */
   streamsOfServer: 10_000,
 } as const;
 

@@ -8,7 +8,7 @@ const free: Costs = {
   ...{ idleSecond: nothing, idleSecondPerActive: nothing, start: nothing, take: nothing, emptyTake: nothing },
   ...{ takePerActive: nothing, messages: nothing, logPiece: nothing, logByte: nothing, heartbeat: nothing },
   ...{ waitingSecond: nothing, waitedMinute: nothing, streamSecond: nothing, streamedRun: nothing },
-  ...{ streamMemoryBytes: 0, streamConnections: 0, waitConnections: 0, heard: nothing, runWalBytesAtMost: 0 },
+  ...{ streamConnections: 0, waitConnections: 0, heard: nothing, runWalBytesAtMost: 0 },
 };
 const busiest = { startsPerSecond: 0.001, waitsPerSecond: 0, active: 0.1, waiting: 0 };
 
