@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile } from "node:fs/promises";
+import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { findProcesses } from "../scripts/process/findProcesses.ts";
@@ -10,6 +10,7 @@ import { endProcessesOf } from "../test/endProcessesOf.ts";
 import { TemporaryFolder } from "../test/temporaryFolder.ts";
 import type { Benchmark, Measured, NotMeasured, Row, Setting } from "./benchmark.ts";
 import { MachineService, makeProject } from "./machineService.ts";
+import { memoryOf, type Usage, usageOf } from "./processUsage.ts";
 
 /** What has just started does not idle yet, in milliseconds. */
 const settle = 20_000;
@@ -130,13 +131,6 @@ async function readyRunner(
   }
 }
 
-/** What of a process's memory no other has, in bytes. */
-async function memoryOf(pid: number): Promise<number> {
-  const lines = await readFile(`/proc/${pid}/smaps_rollup`, "utf8");
-  const own = [...lines.matchAll(/^Private_\w+:\s+(\d+) kB$/gm)];
-  return own.reduce((sum, [, kilobytes]) => sum + Number(kilobytes) * 1024, 0);
-}
-
 async function openEditor(
   held: AsyncDisposableStack,
   options: { readonly folder: string; readonly vsix?: string; readonly env: NodeJS.ProcessEnv },
@@ -155,29 +149,4 @@ async function extensionHost(marked: string, signal: AbortSignal): Promise<numbe
     if (found !== undefined) return found.pid;
     await pause(100, undefined, { signal });
   }
-}
-
-/** What a process has used since it began, all its threads together. */
-interface Usage {
-  /** Of processor time. */
-  readonly milliseconds: number;
-  /** How often a thread of it went to sleep, to be woken again. */
-  readonly wakeUps: number;
-}
-
-/** Linux tells. A thread that has ended takes what it has used with it. */
-async function usageOf(pid: number): Promise<Usage> {
-  const threads = await readdir(`/proc/${pid}/task`);
-  const used = await Promise.all(
-    threads.map(async (thread) => {
-      const of = (file: string) => readFile(`/proc/${pid}/task/${thread}/${file}`, "utf8").catch(() => "");
-      const [schedule, status] = await Promise.all([of("schedstat"), of("status")]);
-      const switches = /^voluntary_ctxt_switches:\s*(\d+)$/m.exec(status)?.[1] ?? "0";
-      return { nanoseconds: Number(schedule.split(" ")[0] ?? 0), wakeUps: Number(switches) };
-    }),
-  );
-  return {
-    milliseconds: used.reduce((sum, { nanoseconds }) => sum + nanoseconds, 0) / 1e6,
-    wakeUps: used.reduce((sum, { wakeUps }) => sum + wakeUps, 0),
-  };
 }

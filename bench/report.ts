@@ -163,10 +163,14 @@ function valueText(value: number, unit: Unit): string {
   switch (unit) {
     case "×":
       return `${value.toFixed(2)} ×`;
-    case "bytes":
-      return value < 1024 * 1024
-        ? `${(value / 1024).toFixed(1)} KB`
-        : `${(value / 1024 / 1024).toFixed(1)} MB`;
+    case "bytes": {
+      const units = ["KB", "MB", "GB", "TB"];
+      const at = Math.min(
+        units.length,
+        Math.max(1, Math.floor(Math.log2(Math.max(1, Math.abs(value))) / 10)),
+      );
+      return `${(value / 1024 ** at).toFixed(1)} ${units[at - 1]}`;
+    }
     case "count":
       return short(value);
     case "µs":

@@ -13,6 +13,7 @@ import { handOver } from "./handOver.ts";
 import { idle } from "./idle.ts";
 import { manyServers } from "./manyServers.ts";
 import { jsonReport, loadNow, type Outcome, textReport, thisMachine } from "./report.ts";
+import { scale } from "./scale.ts";
 import { sizes } from "./sizes.ts";
 import { start } from "./start.ts";
 import { steps } from "./steps.ts";
@@ -24,6 +25,7 @@ const benchmarks: readonly Benchmark[] = [
   admission,
   growth,
   manyServers,
+  scale,
   start,
   coldStart,
   toolRun,

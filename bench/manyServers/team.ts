@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { sql } from "kysely";
+import pg from "pg";
 import * as z from "zod/mini";
 import type { Role } from "../../src/contract/roles.ts";
 import { idMaker } from "../../src/service/store/ids.ts";
@@ -14,11 +15,13 @@ const program = join(import.meta.dirname, "server.ts");
 /** A database of its own in a PostgreSQL, and servers on it, each in a process of its own. */
 export class Team implements AsyncDisposable {
   readonly db: Database;
-  readonly #url: string;
+  /** The processes of its servers. */
+  readonly pids: number[] = [];
+  readonly url: string;
   readonly #stack: AsyncDisposableStack;
 
   private constructor(url: string, db: Database, stack: AsyncDisposableStack) {
-    this.#url = url;
+    this.url = url;
     this.db = db;
     this.#stack = stack;
   }
@@ -39,7 +42,19 @@ export class Team implements AsyncDisposable {
 
   /** @returns the address of another server. */
   server(): Promise<string> {
-    return this.#stack.use(new Worker<ServerCalls>(program, [])).call("serve", this.#url);
+    const worker = this.#stack.use(new Worker<ServerCalls>(program, []));
+    this.pids.push(worker.pid);
+    return worker.call("serve", this.url);
+  }
+
+  /** Statements that take longer than a server lets one of its own. */
+  async patiently(
+    statements: readonly (readonly [text: string, values?: readonly unknown[]])[],
+  ): Promise<void> {
+    const client = new pg.Client(this.url);
+    await client.connect();
+    for (const [text, values = []] of statements) await client.query(text, [...values]);
+    await client.end();
   }
 
   /** A new key. */

@@ -26,12 +26,12 @@ export interface PageSession {
 }
 
 /**
- * Signs a browser in, and removes expired sessions.
+ * Signs a browser in, and removes the key's expired sessions.
  * @returns the id for the browser, of which only a hash is stored; undefined when the key is revoked.
  */
 export async function createSession(tx: Write, keyId: string, now: number): Promise<string | undefined> {
   if ((await findKey(tx, keyId)) === undefined) return undefined;
-  await removeExpired(tx, now);
+  await removeExpired(tx, keyId, now);
   await removeOldest(tx, keyId);
   const id = randomBytes(32).toString("base64url");
   await tx
@@ -135,16 +135,12 @@ export async function endAllSessions(db: Database): Promise<void> {
   await db.deleteFrom("sessions").execute();
 }
 
-async function removeExpired(tx: Write, now: number): Promise<void> {
-  const revoked = tx.selectFrom("keys").select("id").where("revoked_at", "is not", null);
+async function removeExpired(tx: Write, keyId: string, now: number): Promise<void> {
   await tx
     .deleteFrom("sessions")
+    .where("key_id", "=", keyId)
     .where(({ or, eb }) =>
-      or([
-        eb("used_at", "<=", now - lifetime.unused),
-        eb("created_at", "<=", now - lifetime.atMost),
-        eb("key_id", "in", revoked),
-      ]),
+      or([eb("used_at", "<=", now - lifetime.unused), eb("created_at", "<=", now - lifetime.atMost)]),
     )
     .execute();
 }
