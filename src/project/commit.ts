@@ -6,19 +6,20 @@ import { type Environment, withoutStarter } from "./environment.ts";
 /** How long git may take, in milliseconds: a run waits for it. */
 const patienceMilliseconds = 1_000;
 
+/** Git's options with which it writes nothing to the repository, and starts no program of its settings that watches its files. */
+export const unwatched = ["--no-optional-locks", "-c", "core.fsmonitor=false"] as const;
+
 /** The commit that a folder is at. Never throws: undefined without git, a repository or a commit, and where git takes too long. */
 export async function readCommit(
   folder: string,
   environment: Environment,
   signal: AbortSignal,
 ): Promise<Commit | undefined> {
-  // Nothing is written to the repository, no program that its settings name watches its files, and no file that it lacks is
-  // fetched to look whether one was renamed.
-  const safely = ["--no-optional-locks", "-c", "core.fsmonitor=false"];
   try {
     const { stdout } = await promisify(execFile)(
       "git",
-      [...safely, "-C", folder, "status", "--porcelain=v2", "--branch", "--no-renames"],
+      // No file that the repository lacks is fetched to look whether one was renamed.
+      [...unwatched, "-C", folder, "status", "--porcelain=v2", "--branch", "--no-renames"],
       {
         // A hook's variables are about the repository that it is of.
         env: withoutStarter(environment),

@@ -7,7 +7,7 @@ import { create } from "tar";
 import { PipelineError } from "../../contract/errors.ts";
 import type { RunDefinition, StartRequest } from "../../contract/run.ts";
 import { largestSnapshot } from "../../contract/service.ts";
-import { readCommit } from "../../project/commit.ts";
+import { readCommit, unwatched } from "../../project/commit.ts";
 import { withoutStarter } from "../../project/environment.ts";
 import { projectFiles } from "../../project/pipelineFiles.ts";
 import type { ServiceClient } from "../service/client.ts";
@@ -68,7 +68,7 @@ async function takesCommits(client: SnapshotClient, signal: AbortSignal): Promis
 async function filesOf(root: string, signal: AbortSignal): Promise<string[]> {
   const { stdout } = await promisify(execFile)(
     "git",
-    ["ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate"],
+    [...unwatched, "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate"],
     // A hook's variables are about the repository that it is of.
     {
       cwd: root,

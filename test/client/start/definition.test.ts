@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
+import { existsSync } from "node:fs";
 import { mkdir, rm, symlink, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { execa } from "execa";
@@ -104,6 +105,13 @@ describe("the files of a project that a start sends", () => {
 
   // On Windows not everybody may make a link.
   if (process.platform !== "win32") {
+    it("are listed without the program that the repository's settings would have watch them", async () => {
+      await using project = await repository();
+      await project.git("config", "core.fsmonitor", `touch '${project.at(".git/watched")}'; false`);
+      assert.deepEqual((await project.sent()).sort(), ["./.gitignore", "./pipelines/hello.yaml"]);
+      assert.equal(existsSync(project.at(".git/watched")), false);
+    });
+
     it("are no symbolic links", async () => {
       await using project = await repository();
       await symlink("/etc/hostname", project.at("link"));
