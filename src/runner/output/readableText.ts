@@ -1,7 +1,7 @@
 import { stripEscapeSequences } from "../../text/escapeSequences.ts";
 
 /** They are there, and nobody sees them: zero-width spaces, and a byte-order mark within a text. */
-const invisible = /[\u00ad\u200b\u2060\ufeff]/g;
+export const unseen = /[\u00ad\u200b\u2060\ufeff]/g;
 
 /**
  * What a person reads of a program's output: without escape sequences and characters that nobody sees; of a line that was
@@ -12,7 +12,7 @@ const invisible = /[\u00ad\u200b\u2060\ufeff]/g;
 export function readableText(text: string): string {
   return text
     .split("\n")
-    .map((line) => stripEscapeSequences(lastState(line)).replace(invisible, ""))
+    .map((line) => stripEscapeSequences(lastState(line)).replace(unseen, ""))
     .join("\n");
 }
 
