@@ -40,7 +40,7 @@ function isForStarterOnly(name: string, value: string, env: Environment): boolea
 
 /** What a program of ours needs of its starter's environment, whoever that is: nothing that a run could be told by. */
 const ofAnyStarter =
-  /^(?:PATH|HOME|USER|LOGNAME|SHELL|LANG|LC_\w+|TZ|XDG_\w+|PIPELINE_\w+|ALLUSERSPROFILE|APPDATA|COMSPEC|HOMEDRIVE|HOMEPATH|LOCALAPPDATA|NUMBER_OF_PROCESSORS|OS|PATHEXT|PROCESSOR_\w+|PROGRAM(?:DATA|FILES|W6432)(?:\(X86\))?|PUBLIC|SYSTEMDRIVE|SYSTEMROOT|TEMP|TMP|USERNAME|USERPROFILE|WINDIR)$/;
+  /^(?:PATH|HOME|USER|LOGNAME|SHELL|LANG|LC_\w+|TZ|XDG_\w+|PIPELINE_(?:BROWSER|CACHE_DIR|CONFIG_DIR|DATA_DIR|EDITOR_RUNTIME|LOG_LEVEL|RETENTION_DAYS|RUN_ID)|ALLUSERSPROFILE|APPDATA|COMSPEC|HOMEDRIVE|HOMEPATH|LOCALAPPDATA|NUMBER_OF_PROCESSORS|OS|PATHEXT|PROCESSOR_\w+|PROGRAM(?:DATA|FILES|W6432)(?:\(X86\))?|PUBLIC|SYSTEMDRIVE|SYSTEMROOT|TEMP|TMP|USERNAME|USERPROFILE|WINDIR)$/;
 
 /** The environment of a service that outlives its starter. */
 export function lastingEnvironment(env: Environment): Record<string, string> {

@@ -4,7 +4,7 @@ import type { DeclaredInput, InputValue, InputValues } from "../../contract/inpu
 import type { StartRequest } from "../../contract/run.ts";
 import { holdsSecret } from "../../machine/apiSecret.ts";
 import { readInput } from "../../pipeline/inputs.ts";
-import { withoutIcons } from "../window/plainWindow.ts";
+import { plainText, withoutIcons } from "../window/plainWindow.ts";
 import type { LastUsed } from "./lastUsed.ts";
 
 export interface AskInputsDeps {
@@ -120,7 +120,7 @@ function askByPick(question: Question, options: readonly InputValue[], deps: Ask
 function askByBox(question: Question, deps: AskInputsDeps): Promise<Answer> {
   const { input, shown } = question;
   const box = deps.window.createInputBox();
-  box.prompt = input.description ?? (input.type === "number" ? t("A number") : t("A text"));
+  box.prompt = plainText(input.description ?? (input.type === "number" ? t("A number") : t("A text")));
   if (isLeftToFile(input)) box.placeholder = t("As the pipeline file says");
   box.value = shown === undefined ? "" : String(shown);
   box.onDidChangeValue((text) => {

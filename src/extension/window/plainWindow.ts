@@ -9,7 +9,7 @@ type Messages = Pick<
 
 /**
  * The editor's window, whose notifications show every text literally. In texts from elsewhere the editor would render
- * `[text](command:…)` as a link that runs any extension's command.
+ * `[text](command:…)` as a link that runs any extension's command, as it does in the prompt of a box.
  */
 export function plainWindow<Window extends Messages>(window: Window): Window {
   const plain = {

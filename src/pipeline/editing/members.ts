@@ -141,7 +141,7 @@ export function inputText({
   description,
 }: OutlinedInput): MemberText {
   const parts = [
-    ...(description === undefined ? [] : [description.replace(/[^.!?]$/, "$&.")]),
+    ...(description === undefined ? [] : [asMarkdown(description.replace(/[^.!?]$/, "$&."))]),
     `An input: ${type === "boolean" ? "true or false" : `a ${type}`}.`,
     byDefault === undefined ? "Each run has to give it." : `Default: ${codeOf(byDefault)}.`,
     ...(options.length === 0 ? [] : [`Allowed: ${options.map(codeOf).join(", ")}.`]),
@@ -162,6 +162,11 @@ function variablesOf(text: string): ReadonlySet<string> {
     return [...line.matchAll(/\$\{\{\s*env\.([A-Za-z_][A-Za-z0-9_]*)\s*\}\}/g)].map(([, name = ""]) => name);
   });
   return new Set(names);
+}
+
+/** A text of the file as it is: no picture in it is fetched, no link leads elsewhere than it says. */
+function asMarkdown(text: string): string {
+  return text.replace(/\s+/g, " ").replace(/[\\`*_{}[\]()<>#+\-!~|]/g, "\\$&");
 }
 
 function codeOf(text: string): string {

@@ -1,3 +1,7 @@
+import { controlCharacters } from "../../text/controlCharacters.ts";
+import { escapeSequences } from "../../text/escapeSequences.ts";
+import { invisible } from "./readableText.ts";
+
 /** One reading of a text at a position: literal, or as an escape. */
 export interface Reading {
   readonly value: string;
@@ -25,23 +29,19 @@ export function isIntroducer(unit: number): boolean {
 }
 
 /**
- * Whether a sequence may begin with the unit that nobody sees: of a terminal, or NUL. What shows an output leaves these out, which
- * joins what stands around them.
+ * Whether nobody sees the unit, or a sequence that may begin with it: of a terminal, a control character but tabs and line ends,
+ * a space without width. What shows an output leaves these out, which joins what stands around them.
  */
 export function isInvisible(unit: number): boolean {
-  return unit === 0x1b || unit === 0x00 || unit === 0x9b;
+  known[unit] ||= unseenUnit.test(String.fromCharCode(unit)) ? 2 : 1;
+  return known[unit] === 2;
 }
 
+const unseenUnit = new RegExp(`(?![\\t\\n\\r])(?:[${controlCharacters}]|${invisible})`, "u");
+/** For each unit 1 or 2, once it was asked: every character of an output is. */
+const known = new Uint8Array(0x1_0000);
 /** One such sequence, as the colour of a match. */
-const invisible = new RegExp(
-  [
-    String.raw`\u0000`,
-    String.raw`(?:\u001b\[|\u009b)[0-?]{0,30}[ -/]{0,3}[@-~]`,
-    String.raw`\u001b\][^\u0007\u001b]{0,100}(?:\u0007|\u001b\\)`,
-    String.raw`\u001b[ -/]{0,3}[0-Z\\^-~]`,
-  ].join("|"),
-  "y",
-);
+const unseenSequence = new RegExp(`^(?:${escapeSequences.source}|${invisible})`, "u");
 /** How many of them may stand between two characters of a secret, and how long one may be. */
 const most = { sequences: 8, length: 104 } as const;
 
@@ -97,12 +97,9 @@ export class EscapedText {
   #pastInvisible(from: number): number | undefined {
     let at = from;
     for (let count = 0; count < most.sequences; count += 1) {
-      invisible.lastIndex = at;
-      if (!invisible.test(this.text)) {
-        if (this.text.length - at < most.length) this.hasRunOut = true;
-        return undefined;
-      }
-      at = invisible.lastIndex;
+      const [sequence = ""] = unseenSequence.exec(this.text.slice(at, at + most.length)) ?? [];
+      if (sequence.length === most.length) return undefined;
+      at += sequence.length;
       if (!isInvisible(this.text.charCodeAt(at))) return at;
     }
     return undefined;

@@ -29,6 +29,7 @@ describe("a start from a terminal", () => {
     const hook = {
       STAGE: "morning",
       SESSION_SECRET: "of-the-hook",
+      PIPELINE_DEPLOY_TOKEN: "of-the-hook",
       GIT_DIR: "/hooked",
       MAKELEVEL: "1",
       NPM_TOKEN: "of-a-person",

@@ -105,11 +105,11 @@ describe("the files of a project that a start sends", () => {
 
   // On Windows not everybody may make a link.
   if (process.platform !== "win32") {
-    it("are listed without a program that the repository's settings name", async () => {
+    it("are listed without the program that the repository's settings would have watch them", async () => {
       await using project = await repository();
-      await project.git("config", "core.fsmonitor", `touch '${project.at(".git/ran")}'; false`);
-      await project.sent();
-      assert.equal(existsSync(project.at(".git/ran")), false);
+      await project.git("config", "core.fsmonitor", `touch '${project.at(".git/watched")}'; false`);
+      assert.deepEqual((await project.sent()).sort(), ["./.gitignore", "./pipelines/hello.yaml"]);
+      assert.equal(existsSync(project.at(".git/watched")), false);
     });
 
     it("are no symbolic links", async () => {

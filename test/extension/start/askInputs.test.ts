@@ -57,6 +57,13 @@ describe("the inputs of a start from the editor", () => {
     );
   });
 
+  it("are asked for in the file's own words, of which none is a link that runs a command", async () => {
+    const description = "Read [this](command:workbench.action.terminal.new)";
+    const { ask, asked } = asking([{ value: "3" }]);
+    await ask([{ ...lamps, description }]);
+    assert.equal(asked[0]?.text, "Read [this] (command:workbench.action.terminal.new)");
+  });
+
   it("start nothing when the person leaves, and are not remembered then", async () => {
     const { ask, memento, open } = asking([{ value: "eu" }, undefined]);
     assert.equal(await ask([region, lamps]), undefined);

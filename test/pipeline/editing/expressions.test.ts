@@ -161,6 +161,13 @@ describe("what is told in an expression", () => {
     assert.match(at("kind: buyer")?.meaning ?? "", /Allowed: `buyer`, `seller`/);
   });
 
+  it("shows what the file says of an input as it is, without a picture that would be fetched", () => {
+    const file =
+      "inputs:\n  shop: { type: text, description: 'See ![x](https://a.example/x.png) <b>\n\n    # now' }\n";
+    const meaning = hoverAt(file, outlineOf(file), file.indexOf("shop") + 1)?.meaning ?? "";
+    assert.match(meaning, /^See \\!\\\[x\\\]\\\(https:\/\/a\.example\/x\.png\\\) \\<b\\> \\# now\. An input/);
+  });
+
   it("is said of every field of a result", () => {
     const names = [...every, ...Object.values(resultFields).flat()];
     assert.deepEqual(

@@ -166,7 +166,7 @@ describe("a mask", () => {
     }
   });
 
-  it("hides a secret in which a program has put what nobody sees: colours, titles, NUL", () => {
+  it("hides a secret in which a program has put what nobody sees: colours, titles, control characters", () => {
     const mask = new Mask(["tok3n-ABCdef/gh+ij"]);
     const secret = [..."tok3n-ABCdef/gh+ij"];
     for (const shown of [
@@ -175,6 +175,9 @@ describe("a mask", () => {
       secret.join("\0"),
       "tok3n-\u001b]0;a title\u0007ABCdef/gh+ij",
       "tok3n-\u009b1mABCdef\u001b(B/gh+ij",
+      secret.join("\b"),
+      `tok3n-\u001b[${"1;".repeat(20)}1mABCdef\u001bPdata\u001b\\/gh+ij`,
+      "tok3n\u200b-ABC\u202edef\u007f/gh\u2028+ij",
     ]) {
       assert.equal(mask.hide(`a ${shown}\u001b[m b`), "a ***\u001b[m b");
       const stream = mask.stream();
