@@ -6,8 +6,6 @@ import { PipelineError } from "../contract/errors.ts";
 import { codeOf } from "../project/systemErrors.ts";
 import { makeFolder, statFolder } from "./dataFolder.ts";
 
-export { codeOf };
-
 const largestBytes = 64 * 1024;
 const othersMay = 0o077;
 const hasModes = process.platform !== "win32";

@@ -403,7 +403,7 @@ steps:
 
   it("is warned of a shell's variables, but not where the text may mean them", () => {
     const parsed = parse(`inputs: { id: a }
-resources: { shop: { type: http, base-url: "http://h.test", headers: { authorization: Bearer $SHOP_TOKEN, from: "\${SHOP_USER:-me}" } }, sh: { type: cli, env: { A: "$HOME/bin {{b}}" } }, page: { type: browser } }
+resources: { shop: { type: http, base-url: "http://h.test", headers: { authorization: Bearer $SHOP_TOKEN, from: "\${SHOP_USER:-me}", to: "\${SHOP:?is missing}", via: "\${SHOP:+set}" } }, sh: { type: cli, env: { A: "$HOME/bin {{b}}" } }, page: { type: browser } }
 steps:
   - { use: shop, post: "/\${id}", json: { $set: "$$A $a $5 $ABC_$1 \${a.b}" } }
   - { use: sh, run: "echo $HOME \${HOME}" }
@@ -415,6 +415,7 @@ steps:
       [
         "`$SHOP_TOKEN` isn't filled in here: write `${{ env.SHOP_TOKEN }}`",
         "`${SHOP_USER:-me}` isn't filled in here: write `${{ default(env.SHOP_USER, 'me') }}`",
+        "`${SHOP:?is missing}` isn't filled in here: write `${{ env.SHOP }}`",
         "`$HOME` isn't filled in here: write `${{ env.HOME }}`",
         "`${id}` isn't filled in here: write `${{ inputs.id }}`",
       ],

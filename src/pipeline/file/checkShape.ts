@@ -33,6 +33,13 @@ export function checkShape<T>(
   return undefined;
 }
 
+/** What doesn't fit, where it is, and the names that a map could have there. */
+interface Site {
+  readonly value: unknown;
+  readonly at: Path;
+  readonly inside: readonly string[];
+}
+
 function report<T>(
   shape: Shape<T>,
   value: unknown,
@@ -41,6 +48,11 @@ function report<T>(
   problems: ProblemList,
 ): void {
   const at = [...path, ...issue.path];
+  const site = {
+    value: valueAt(value, issue.path),
+    at,
+    inside: namesInside(shape.schema.def.shape, issue.path),
+  };
   const missing = missingName(value, issue);
   if (missing !== undefined) {
     const unknown = unknownIn(valueAt(value, issue.path.slice(0, -1)), shape, issue.path);
@@ -54,8 +66,8 @@ function report<T>(
     case "unrecognized_keys":
       for (const name of issue.keys) {
         if (problems.full) return;
-        const word = foreignWord(name, namesInside(shape.schema.def.shape, issue.path));
-        const map = valueAt(value, issue.path);
+        const word = foreignWord(name, site.inside);
+        const map = site.value;
         const message = unknownName(shape, name, map, issue.path, word);
         const isSame = isMap(map) && map[name] === true && word !== undefined && !(word.field in map);
         problems.addToName([...at, name], message, isSame ? word.entry : undefined);
@@ -65,10 +77,10 @@ function report<T>(
       problems.addToName(at, issue.issues[0]?.message ?? "this name can't stand here");
       return;
     case "invalid_type":
-      reportType(valueAt(value, issue.path), issue, at, problems);
+      reportType(site, issue, problems);
       return;
     case "invalid_union":
-      reportUnion(valueAt(value, issue.path), issue, at, problems);
+      reportUnion(site, issue, problems);
       return;
     case "too_small":
       problems.add(at, issue.origin === "array" ? "this list is empty" : tooSmall(issue));
@@ -77,35 +89,35 @@ function report<T>(
       problems.add(at, `this is too large: at most ${issue.maximum}`);
       return;
     default:
-      addWanted(valueAt(value, issue.path), issue.message || "this is not valid here", at, problems);
+      addWanted(site, issue.message || "this is not valid here", problems);
   }
 }
 
 function reportType(
-  value: unknown,
+  site: Site,
   { expected, message }: z.core.$ZodIssueInvalidType,
-  at: Path,
   problems: ProblemList,
 ): void {
+  const { value, at } = site;
   const wanted = message === "" ? `expected ${kindOf(expected)}` : message;
   if (expected === "string" && (typeof value === "number" || typeof value === "boolean")) {
     problems.addNotText(at, `expected text; put this ${typeof value} in quotes`);
   } else if (expected === "array" && isMap(value)) {
     problems.add(at, `${wanted}; begin each of its items with \`- \``);
   } else {
-    addWanted(value, wanted, at, problems);
+    addWanted(site, wanted, problems);
   }
 }
 
 /** Adds what is expected, with what was meant. */
-function addWanted(value: unknown, wanted: string, at: Path, problems: ProblemList): void {
+function addWanted({ value, at, inside }: Site, wanted: string, problems: ProblemList): void {
   const isType = at.at(-1) === "type" && typeof value === "string";
   const type = isType ? foreignType(value, wanted.split(/[ ,]+/)) : undefined;
   if (type !== undefined) {
     problems.add(at, wanted + hintOf(type, {}), type.how === undefined ? type.field : undefined);
     return;
   }
-  const meant = meantValue(at.at(-1), value, wanted);
+  const meant = meantValue(at.at(-1), value, { wanted, inside });
   const isOpen = typeof value === "string" && (hasExpression(value) || placeholderIn(value) !== undefined);
   if (isOpen) problems.add(at, `${wanted}; ${nothingFilledIn}`);
   else if (meant !== undefined && (wanted === aMap || wanted === "expected a list"))
@@ -119,18 +131,18 @@ function addWanted(value: unknown, wanted: string, at: Path, problems: ProblemLi
 
 /** Of what may be text among others: `run: false` is no command, and `run: "false"` is. */
 function reportUnion(
-  value: unknown,
+  site: Site,
   { errors, message }: z.core.$ZodIssueInvalidUnion,
-  at: Path,
   problems: ProblemList,
 ): void {
+  const { value, at } = site;
   const wanted = message === "" ? "this is not valid here" : message;
   const mayBeText = errors
     .flat()
     .some((issue) => issue.code === "invalid_type" && issue.expected === "string");
   if (mayBeText && (typeof value === "number" || typeof value === "boolean")) {
     problems.addNotText(at, `${wanted}; put this ${typeof value} in quotes`);
-  } else addWanted(value, wanted, at, problems);
+  } else addWanted(site, wanted, problems);
 }
 
 const aMap = "expected a map of names and values";

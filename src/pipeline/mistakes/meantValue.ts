@@ -9,11 +9,19 @@ type Words = string | number | boolean;
 /**
  * The value that was meant by one of another kind, as YAML: of `retry: 3`, `tags: nightly`, `timeout: 5 sec`.
  * @param wanted what the message says.
+ * @param inside the names that a map could have there.
  */
-export function meantValue(field: unknown, value: unknown, wanted: string): string | undefined {
+export function meantValue(
+  field: unknown,
+  value: unknown,
+  { wanted, inside }: { readonly wanted: string; readonly inside: readonly string[] },
+): string | undefined {
   if (field === "retry" && typeof value === "number" && Number.isInteger(value) && value > 0)
     return `{ times: ${value}, every: 1s }`;
-  if (field === "expect" && typeof value === "number") return `{ status: ${value} }`;
+  if (field === "expect" && typeof value === "number") {
+    const code = ["status", "exit-code"].find((name) => inside.includes(name));
+    return code && `{ ${code}: ${value} }`;
+  }
   if (field === "expect" && Array.isArray(value) && value.every((item) => typeof item === "string"))
     return `{ that: [${value.map(inQuotes).join(", ")}] }`;
   if (wanted.startsWith("expected a map"))
@@ -31,12 +39,13 @@ export function meantValue(field: unknown, value: unknown, wanted: string): stri
   return /^\d{1,9}(?:\.\d{1,3})?$/.test(value) ? value : undefined;
 }
 
-/** Of `{ contains: paid }` and `{ matches: a+ }`, where a text says the same. */
+/** Of `{ contains: paid }` and `{ matches: a+ }` or `{ matches: /a+/i }`, where a text says the same. */
 function meantExpectation(value: object | null): string | undefined {
   const [[name, text] = [], ...others] = Object.entries(value ?? {});
   if (others.length > 0 || typeof text !== "string") return undefined;
-  if (name === "contains" || name === "equals") return plain(text);
-  return name === "matches" || name === "regex" ? inQuotes(`/${text}/`) : undefined;
+  if (name === "contains") return plain(text);
+  if (name !== "matches" && name !== "regex") return undefined;
+  return inQuotes(/^\/.*\/[a-z]*$/s.test(text) ? text : `/${text}/`);
 }
 
 /** `5 sec`, `10 minutes`. */

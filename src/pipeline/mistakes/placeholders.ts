@@ -9,7 +9,8 @@ export interface Placeholder {
 /** Of Postman, Hurl, runn, venom and Taskfile. */
 const inBraces = /(?<!\$)\{\{\s*[\w.$][^{}\n]*\}\}/;
 /** Of a shell, and so of Docker Compose and GitLab CI. Without braces, only what is surely a variable. */
-const ofShell = /(?<![\w$])\$(?:\{([A-Za-z_]\w*)(?::?[-=?+]([^{}\n]*))?\}|([A-Z][A-Z0-9_]{2,})\b(?!\$))/;
+const ofShell =
+  /(?<![\w$])\$(?:\{([A-Za-z_]\w*)(?::?(?:[-=]([^{}\n]*)|\?[^{}\n]*))?\}|([A-Z][A-Z0-9_]{2,})\b(?!\$))/;
 
 /** @param not what isn't looked for, since the text may mean it. */
 export function placeholderIn(text: string, not?: "braces" | "shell"): Placeholder | undefined {

@@ -3,9 +3,11 @@ import { once } from "node:events";
 import { closeSync, constants, openSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { Socket } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
+import { runMarker } from "../processes/processTable.ts";
+import { makeScratch, scratchFolder } from "../processes/scratchFolder.ts";
+import type { StepContext } from "../step/stepContext.ts";
 
 export interface Outputs {
   readonly stdout: Readable;
@@ -24,8 +26,12 @@ interface NewOutputs extends Disposable {
  * Makes the outputs of a program. Node's own are sockets, which Linux opens for no program by a name, as `tee /dev/stderr` does;
  * so there they are pipes, which only `mkfifo` makes for us. Where it can't, they are Node's.
  */
-export async function openOutputs(platform: NodeJS.Platform): Promise<NewOutputs> {
-  const pipes = platform === "linux" ? await openPipes().catch(() => undefined) : undefined;
+export async function openOutputs({
+  environment,
+  platform,
+}: Pick<StepContext, "environment" | "platform">): Promise<NewOutputs> {
+  const scratch = scratchFolder(environment[runMarker] ?? "");
+  const pipes = platform === "linux" ? await openPipes(scratch).catch(() => undefined) : undefined;
   if (pipes === undefined) {
     return {
       stdio: ["pipe", "pipe"],
@@ -64,25 +70,33 @@ interface Pipe {
 const pipesAtOnce = 16;
 const unused: Pipe[] = [];
 
-async function openPipes(): Promise<Readonly<Record<keyof Outputs, Pipe>> | undefined> {
-  if (unused.length === 0) unused.push(...(await makePipes()));
+async function openPipes(scratch: string): Promise<Readonly<Record<keyof Outputs, Pipe>> | undefined> {
+  if (unused.length === 0) unused.push(...(await makePipes(scratch)));
   const [stdout, stderr] = unused.splice(0, 2);
   return stdout && stderr && { stdout, stderr };
 }
 
-async function makePipes(): Promise<readonly Pipe[]> {
-  const folder = await mkdtemp(join(tmpdir(), "pipeline-runs-pipes-"));
+async function makePipes(scratch: string): Promise<readonly Pipe[]> {
+  await makeScratch(scratch);
+  const folder = await mkdtemp(join(scratch, "pipes-"));
   try {
     const paths = Array.from({ length: pipesAtOnce }, (_, index) => join(folder, String(index)));
     const [code] = await once(spawn("mkfifo", ["-m", "600", ...paths], { stdio: "ignore" }), "exit");
-    return code === 0 ? paths.map(openPipe) : [];
+    return code === 0 ? openPaths(paths) : [];
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
 }
 
-function openPipe(path: string): Pipe {
-  // The end that writes can be opened once there is one that reads.
-  const ours = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
-  return { ours, theirs: openSync(path, constants.O_WRONLY) };
+/** @throws Error where no more files can be opened; none of them stays open then. */
+function openPaths(paths: readonly string[]): readonly Pipe[] {
+  using opened = new DisposableStack();
+  const open = (path: string, flags: number) => opened.adopt(openSync(path, flags), closeSync);
+  const pipes = paths.map((path) => {
+    // The end that writes can be opened once there is one that reads.
+    const ours = open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    return { ours, theirs: open(path, constants.O_WRONLY) };
+  });
+  opened.move();
+  return pipes;
 }

@@ -63,7 +63,7 @@ export async function runCliStep(step: CliStep, stepContext: StepContext): Promi
   let child: ChildProcess;
   let streams: Outputs | undefined;
   try {
-    using opened = await openOutputs(stepContext.platform);
+    using opened = await openOutputs(stepContext);
     const stdin = step.stdin === undefined ? "ignore" : "pipe";
     child = spawn(command.file, command.words, { ...options, stdio: [stdin, ...opened.stdio] });
     if (child.pid !== undefined) streams = opened.of(child);

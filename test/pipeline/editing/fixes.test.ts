@@ -108,6 +108,21 @@ describe("a word of another tool", () => {
       "  - { use: shop, get: /, expect: { status: 204 } }\n",
     ],
     [
+      "  - { use: sh, run: x, expect: 1 }\n",
+      "expected a map of names and values: `{ exit-code: 1 }`",
+      "  - { use: sh, run: x, expect: { exit-code: 1 } }\n",
+    ],
+    [
+      "  - { use: sh, run: x, expect: { output: { matches: /a+/i } } }\n",
+      'expected text, or a list of texts; did you mean `"/a+/i"`?',
+      undefined,
+    ],
+    [
+      "  - { use: sh, run: x, expect: { output: { equals: paid } } }\n",
+      "expected text, or a list of texts",
+      undefined,
+    ],
+    [
       "  - { use: shop, get: /, expect: [this.status == 200] }\n",
       'expected a map of names and values: `{ that: ["this.status == 200"] }`',
       undefined,

@@ -152,6 +152,12 @@ describe("a program in the background", function () {
     assert.equal(refused, "http://127.0.0.1:6667/ doesn't answer (ECONNREFUSED)");
   });
 
+  it("isn't waited for longer at an address that takes the connection and leaves TLS unanswered", async () => {
+    await using silent = await Listening.of((socket) => socket.resume());
+    const looked = await lookAtAddress(`https://${silent.host}/`, AbortSignal.timeout(50));
+    assert.match(looked ?? "", /^https:\/\/\S+ doesn't answer/);
+  });
+
   it("isn't waited for at what an expression gives and is no port and no address of HTTP", async () => {
     const filled = (port: string) =>
       messagesOf(
