@@ -256,7 +256,7 @@ const types: Readonly<Record<string, readonly ForeignWord[]>> = {
     ["postgres", "postgresql", "pg", "mysql", "mariadb", "sqlite", "sqlite3", "db", "database", "dbfixtures"],
     same("sql"),
   ),
-  ...each(["shell", "bash", "sh", "command", "cmd", "exec", "script", "program", "local"], same("cli")),
+  ...each("shell bash sh command cmd exec script program local".split(" "), same("cli")),
   ...each(["playwright", "puppeteer", "selenium", "chrome", "chromium", "cdp", "ui"], same("browser")),
   web: how("browser", "`http` sends requests, and `browser` uses a page"),
   ...each(["string", "str", "environment"], same("text")),

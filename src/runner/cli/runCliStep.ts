@@ -24,8 +24,6 @@ import { Readiness } from "./readiness.ts";
  */
 export async function runCliStep(step: CliStep, stepContext: StepContext): Promise<StepOutcome> {
   const folder = resolve(stepContext.root, step.cwd);
-  if (stepContext.signal.aborted) return failed("the run was ended before this step began");
-
   stepContext.log.note(describeRun(step.run));
   if (namesNode(step.run)) stepContext.log.note(`node is ${stepContext.node}`);
   const began = performance.now();
@@ -64,6 +62,8 @@ export async function runCliStep(step: CliStep, stepContext: StepContext): Promi
   let streams: Outputs | undefined;
   try {
     using opened = await openOutputs(stepContext);
+    // Nobody would end what begins now.
+    if (stepContext.signal.aborted) return failed("the run was ended before this step began");
     const stdin = step.stdin === undefined ? "ignore" : "pipe";
     child = spawn(command.file, command.words, { ...options, stdio: [stdin, ...opened.stdio] });
     if (child.pid !== undefined) streams = opened.of(child);

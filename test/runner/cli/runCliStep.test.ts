@@ -361,8 +361,11 @@ describe("a cli step", function () {
   });
 
   it("starts nothing once the run is to end", async () => {
-    const outcome = await run({ run: "touch started" }, { signal: AbortSignal.abort() });
-    assert.equal(message(outcome), "the run was ended before this step began");
+    const ending = new AbortController();
+    const outcome = run({ run: "touch started" }, { signal: ending.signal });
+    ending.abort();
+    assert.equal(message(await outcome), "the run was ended before this step began");
+    assert.equal(existsSync(join(folder.path, "started")), false);
   });
 
   async function run(file: object, changes: Partial<StepContext> = {}): Promise<StepOutcome> {
