@@ -19,7 +19,7 @@ export async function lookAtAddress(address: string, signal: AbortSignal): Promi
     const { statusCode } = await request(address, { dispatcher, signal });
     return statusCode >= 200 && statusCode < 300 ? undefined : `${address} answers ${statusCode}`;
   } catch (error) {
-    const code = codeOf(error);
+    const code = signal.aborted ? undefined : codeOf(error);
     return `${address} doesn't answer${code === undefined ? "" : ` (${code})`}`;
   } finally {
     signal.removeEventListener("abort", end);

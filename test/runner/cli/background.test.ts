@@ -155,8 +155,8 @@ describe("a program in the background", function () {
   it("isn't waited for longer at an address that takes the connection and leaves TLS unanswered", async () => {
     await using silent = await Listening.of((socket) => socket.resume());
     const looked = await lookAtAddress(`https://${silent.host}/`, AbortSignal.timeout(50));
-    assert.match(looked ?? "", /^https:\/\/\S+ doesn't answer/);
-  });
+    assert.equal(looked, `https://${silent.host}/ doesn't answer`);
+  }).timeout(8_000); // The library gives up by itself after 10 s.
 
   it("isn't waited for at what an expression gives and is no port and no address of HTTP", async () => {
     const filled = (port: string) =>

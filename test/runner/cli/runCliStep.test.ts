@@ -6,6 +6,8 @@ import type { CliStep } from "../../../src/pipeline/types/cli.ts";
 import { commandOf } from "../../../src/runner/cli/command.ts";
 import { runCliStep } from "../../../src/runner/cli/runCliStep.ts";
 import { Mask } from "../../../src/runner/mask/mask.ts";
+import { runMarker } from "../../../src/runner/processes/processTable.ts";
+import { removeScratch } from "../../../src/runner/processes/scratchFolder.ts";
 import type { StepContext, StepOutcome } from "../../../src/runner/step/stepContext.ts";
 import { isAlive } from "../../isAlive.ts";
 import { temporaryFolder } from "../../temporaryFolder.ts";
@@ -17,6 +19,8 @@ describe("a cli step", function () {
   this.timeout(60_000);
   if (process.platform === "win32") return;
   const folder = temporaryFolder();
+  const runIds: string[] = [];
+  afterEach(() => Promise.all(runIds.splice(0).map(removeScratch)));
 
   it("gives a line to the shell, and a list straight to the program", async () => {
     assert.deepEqual(await run({ run: "echo $((1 + 1)) | grep -q 2" }), { kind: "succeeded" });
@@ -373,7 +377,9 @@ describe("a cli step", function () {
   }
 
   function context(changes: Partial<StepContext> = {}): StepContext {
-    return stepContextFor(folder.path, changes).stepContext;
+    const { stepContext } = stepContextFor(folder.path, changes);
+    runIds.push(stepContext.environment[runMarker] ?? "");
+    return stepContext;
   }
 
   function stepOf(file: object): CliStep {
