@@ -21,10 +21,10 @@ export interface Failure {
 export function failuresOf(run: Pick<Run, "status" | "stoppedAt" | "steps" | "reason">): Failure[] {
   const { steps = [], stoppedAt = "", reason } = run;
   const failed = failedStep(run)?.index;
-  return steps.flatMap(({ status, message, stoppedAt: at = stoppedAt }, stepIndex) => {
+  return steps.flatMap(({ name, status, message, stoppedAt: at = stoppedAt }, stepIndex) => {
     const why = { stepIndex, at };
     if (message !== undefined && (status === "failed" || stepIndex === failed))
-      return [{ ...why, text: `${status}: ${message}` }];
+      return [{ ...why, text: `${name} ${status}: ${message}` }];
     return stepIndex === failed && reason !== undefined ? [{ ...why, text: `${run.status}: ${reason}` }] : [];
   });
 }

@@ -102,7 +102,7 @@ describe("the page of a run", () => {
       const failed = { name: "two", status: "failed", message };
       await service.db.transaction().execute((tx) => putStep(tx, runId, 1, { ...failed, type: "cli" }));
       assert.equal(await find("last"), "== two\nlast\n", "the output that a message repeats is found once");
-      assert.equal(await find("Expected 0"), "== two\n# failed: exited with 3, expected 0:\n");
+      assert.equal(await find("Expected 0"), "== two\n# two failed: exited with 3, expected 0:\n");
       const form = /<form class="find" role="search" action="\/app\/runs\/run_\w+\/log.txt">/;
       assert.match(await visitor.text(`/app/runs/${runId}`), form);
       // What is typed isn't lost to an update.

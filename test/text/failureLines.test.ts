@@ -13,7 +13,7 @@ describe("why a run failed, behind its log", () => {
       { ...step, name: "three", status: "stopped" },
     ];
     const reason = "reached its time limit of 1 s during the step `three`";
-    assert.deepEqual(lines({ status: "succeeded", steps }), ["failed: exited with 1"]);
+    assert.deepEqual(lines({ status: "succeeded", steps }), ["one failed: exited with 1"]);
     assert.deepEqual(lines({ status: "timed-out", steps: steps.slice(1), reason }), [`timed-out: ${reason}`]);
     assert.deepEqual(lines({ status: "cancelled", steps: steps.slice(1), reason: "cancelled by key_1" }), []);
     assert.deepEqual(lines({ status: "lost" }), []);

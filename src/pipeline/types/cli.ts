@@ -185,8 +185,8 @@ function readCliStep(
       ? file.run
       : file.run.map((word, index) => writtenText(word, [...path, "run", index], source));
   const chosen = file.shell ?? resource.file.shell;
-  // No program on the PATH is called so; by its path one may be.
-  if (typeof run !== "string" && /^[\w.-]+\s/.test(run[0] ?? "")) {
+  // A program may be called so; hardly one whose arguments look like commands as well.
+  if (typeof run !== "string" && run.every((word) => /^[\w.-]+\s/.test(word))) {
     problems.add(
       [...path, "run", 0],
       "a list is a program and each of its arguments; lines for the shell are one text, which begins with `run: |`",

@@ -128,8 +128,8 @@ describe("pipeline runs log", function () {
     assert.deepEqual(whole.slice(-4, -3), ["clean"]);
     assert.match(whole.at(-3) ?? "", /^exited with 0/);
     const whys = [
-      "failed: exited with 2, expected 0; it printed nothing",
-      "failed: exited with 3, expected 0",
+      "going on failed: exited with 2, expected 0; it printed nothing",
+      "failing failed: exited with 3, expected 0",
     ];
     assert.deepEqual(whole.slice(-2), whys);
     assert.equal(whole.filter((line) => line === "oops").length, 1);
@@ -138,7 +138,7 @@ describe("pipeline runs log", function () {
     assert.deepEqual(await log("--grep", "expected", "--stream", "stdout"), [""]);
     assert.deepEqual(await log("--step", "failing", "--grep", "expected"), whys.slice(1));
     assert.deepEqual(await log("--step", "2", "--tail", "1"), whys.slice(1));
-    assert.deepEqual(await log("--pipeline", "failing", "--grep", "/^failed: .* 3/"), [
+    assert.deepEqual(await log("--pipeline", "failing", "--grep", "/^failing failed: .* 3/"), [
       `${await newest()}\t${whys[1]}`,
     ]);
     assert(!(await log("--json")).join().includes("failed: "), "entries are the log alone");
