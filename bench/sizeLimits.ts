@@ -30,7 +30,7 @@ export const sizeLimits: readonly SizeLimit[] = [
   {
     name: "the extension's other pieces",
     pattern: "dist/extension/*.js",
-    atMostBytes: 770 * kilobyte,
+    atMostBytes: 780 * kilobyte,
   },
 ];
 

@@ -1,7 +1,7 @@
 // `npm run pictures`: takes the README's and the walkthrough's pictures afresh, of the real thing: the packaged extension in
-// a VS Code that is served to a browser. `-- wait log` takes these scenes only. It needs `pngquant`, `apngasm` and
-// some four minutes, two of which are the wait.
-import { mkdir, writeFile } from "node:fs/promises";
+// a VS Code that is served to a browser. `-- wait log` takes these scenes only. It needs `pngquant`, `zopflipng`,
+// `apngasm` and some four minutes, two of which are the wait.
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { execa } from "execa";
 import { EditorWindow } from "../test/editor/screen/editorWindow.ts";
@@ -26,7 +26,7 @@ if (unknown.length > 0) {
 
 const signal = stopSignal();
 await execa`pngquant --version`;
-await execa`which apngasm`;
+await execa`which zopflipng apngasm`;
 await runNpmScript("package", signal);
 await using workspace = await lampShop();
 await using data = await TemporaryFolder.make("pipeline-runs-pictures");
@@ -63,8 +63,12 @@ for (const { name, folder, prepare, show, hide, film, tidy } of scenes) {
   await tidy?.(studio);
 }
 
-/** At most 256 colours are what a picture of a window needs, and a third of its size. */
+/** At most 256 colours are what a picture of a window needs, and a third of its size; packed as well as can be. */
 async function inFewColours(input: Buffer): Promise<Uint8Array> {
   const { stdout } = await execa({ input, encoding: "buffer" })`pngquant --strip --speed 1 256 -`;
-  return stdout;
+  await using folder = await TemporaryFolder.make("pipeline-runs-picture");
+  const file = join(folder.path, "picture.png");
+  await writeFile(file, stdout);
+  await execa`zopflipng -y ${file} ${file}`;
+  return readFile(file);
 }

@@ -28,8 +28,8 @@ interface Outcome {
 
 /** No part may take longer than this. */
 const longestPartSeconds = 1200;
-/** Every process of the tests carries this in its environment, also those that have left their group. */
-const markVariable = "PIPELINE_RUNS_TEST_MARK";
+/** Every process of the tests carries this in its environment, also those that have left their group: a service keeps its kind. */
+const markVariable = "XDG_PIPELINE_RUNS_TEST_MARK";
 
 const words = process.argv.slice(2);
 const isLong = words[0] === "--long";

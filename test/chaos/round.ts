@@ -16,8 +16,8 @@ const { ROUNDS: rounds, SEED: seed = String(rounds === undefined ? 20_261_132 : 
 /** How long a round may do something, and how long it may take as a whole, in milliseconds. */
 const actsFor = 90_000;
 const longest = 300_000;
-/** Set in the environment of every process of a round. */
-const markVariable = "PIPELINE_FAULTS_MARK";
+/** Set in the environment of every process of a round: a service keeps names of this kind. */
+const markVariable = "XDG_PIPELINE_FAULTS_MARK";
 
 interface Campaign<Act extends { readonly act: string }> {
   /** What is kept of a round with a fault is called so. */

@@ -43,7 +43,7 @@ export class World implements AsyncDisposable {
       PIPELINE_CONFIG_DIR: at("config"),
       PIPELINE_CACHE_DIR: at("cache"),
       // The mark by which `npm test` finds what a part has left behind.
-      ...pick("PIPELINE_RUNS_TEST_MARK", "SystemRoot"),
+      ...pick("XDG_PIPELINE_RUNS_TEST_MARK", "SystemRoot"),
     };
   }
 

@@ -1,5 +1,6 @@
 import type * as z from "zod/mini";
 import { noText } from "../../contract/wire.ts";
+import { replaceControlCharacters } from "../../text/controlCharacters.ts";
 import { type ForeignWord, foreignType, foreignWord } from "../mistakes/foreignWords.ts";
 import { meantValue } from "../mistakes/meantValue.ts";
 import { nothingFilledIn, placeholderIn } from "../mistakes/placeholders.ts";
@@ -117,7 +118,8 @@ function addWanted({ value, at, inside }: Site, wanted: string, problems: Proble
     problems.add(at, wanted + hintOf(type, {}), type.how === undefined ? type.field : undefined);
     return;
   }
-  const meant = meantValue(at.at(-1), value, { wanted, inside });
+  const likely = meantValue(at.at(-1), value, { wanted, inside });
+  const meant = likely !== undefined && isShown(likely) ? likely : undefined;
   const isOpen = typeof value === "string" && (hasExpression(value) || placeholderIn(value) !== undefined);
   if (isOpen) problems.add(at, `${wanted}; ${nothingFilledIn}`);
   else if (meant !== undefined && (wanted === aMap || wanted === "expected a list"))
@@ -146,6 +148,11 @@ function reportUnion(
 }
 
 const aMap = "expected a map of names and values";
+
+/** Whether a message can have the text as it is. */
+function isShown(text: string): boolean {
+  return text.length <= 200 && replaceControlCharacters(text) === text;
+}
 
 /** The name of a required field that is missing; for a union, zod reports it as an invalid union. */
 function missingName(value: unknown, issue: z.core.$ZodIssue): string | undefined {
