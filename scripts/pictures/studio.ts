@@ -49,6 +49,7 @@ export class Studio {
   /** Starts a pipeline from the palette. */
   async start(pipeline: string): Promise<void> {
     await this.window.quickInput.runCommand(run);
+    await this.window.quickInput.type(pipeline);
     await this.window.quickInput.pick(pipeline);
   }
 
