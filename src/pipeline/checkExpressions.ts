@@ -174,28 +174,35 @@ class Check {
       piece.kind === "words" ? piece.words : "",
     );
     const found = placeholderIn(words.join("\n"), not);
-    const refused = this.#problems.of(path);
-    if (found === undefined || refused?.endsWith(nothingFilledIn)) return;
-    const { written } = found;
-    const how = place.instead ?? this.#wayToWrite(found, place.contexts);
-    const message = `\`${quoted(written)}\` isn't filled in here: ${how}`;
-    if (refused === undefined) this.#warnings.addIn(path, text.indexOf(written), message);
-    else this.#problems.reword(path, message);
+    if (found === undefined || this.#problems.isFixed(path)) return;
+    const message = this.#unfilled(found, place);
+    if (!this.#problems.reword(path, message))
+      this.#warnings.addIn(path, text.indexOf(found.written), message);
   }
 
-  #wayToWrite({ written, name, byDefault }: Placeholder, contexts: readonly ContextName[]): string {
+  #unfilled(found: Placeholder, place: Exclude<Place, { kind: "fixed" }>): string {
+    const way = (place.kind === "text" ? place.instead : undefined) ?? this.#wayToWrite(found, place);
+    return `\`${quoted(found.written)}\` isn't filled in here: ${way}`;
+  }
+
+  #wayToWrite(
+    { written, name, byDefault }: Placeholder,
+    { kind, contexts }: Exclude<Place, { kind: "fixed" }>,
+  ): string {
+    const asWritten = (expression: string) =>
+      kind === "text" ? `\`\${{ ${expression} }}\`` : `\`${expression}\``;
     // runn writes `steps` too, with `res` for a reply.
     const isOurs = new RegExp(`^\\{\\{\\s*(?:${contexts.join("|")})\\.(?!.*\\.res\\b)`).test(written);
-    if (isOurs) return `write \`$${quoted(written)}\``;
+    if (isOurs) return `write ${asWritten(quoted(written.slice(2, -2).trim()))}`;
     const variable = `env.${quoted(variableOf(name))}`;
     const ofEnv =
       byDefault === undefined
         ? variable
         : `default(${variable}, '${quoted(byDefault.replaceAll("'", "''"))}')`;
-    const ofInputs = `\`\${{ inputs.${quoted(name)} }}\``;
+    const ofInputs = asWritten(`inputs.${quoted(name)}`);
     if (this.#names.inputs.has(name)) return `write ${ofInputs}`;
-    const ways = [...(variableOf(name) === name ? [] : [ofInputs]), `\`\${{ ${ofEnv} }}\``];
-    if (contexts.includes("steps")) ways.push("`${{ steps.<id>… }}` for what an earlier step gave");
+    const ways = [...(variableOf(name) === name ? [] : [ofInputs]), asWritten(ofEnv)];
+    if (contexts.includes("steps")) ways.push(`${asWritten("steps.<id>…")} for what an earlier step gave`);
     return `write ${new Intl.ListFormat("en", { type: "disjunction" }).format(ways)}`;
   }
 
@@ -282,14 +289,20 @@ class Check {
       return [{ at: 0, problem: "this is an expression already: leave out the `${{` and the `}}`" }];
     }
     const parsed = parseExpression(text, contexts);
-    if (parsed.kind === "invalid") return [parsed];
+    if (parsed.kind === "invalid") {
+      const found = placeholderIn(text);
+      if (found === undefined) return [parsed];
+      return [
+        { at: text.indexOf(found.written), problem: this.#unfilled(found, { kind: "expression", contexts }) },
+      ];
+    }
     const { expression } = parsed;
     return [...this.#inReferences(expression, 0, step), ...this.#inCondition(expression.root, text)];
   }
 
   #inText(text: string, path: Path, place: Place, step: KnownStep | undefined): readonly Found[] {
     if (place.kind === "fixed")
-      return this.#problems.of(path)?.endsWith(nothingFilledIn) ? [] : [{ at: 0, problem: nothingFilledIn }];
+      return this.#problems.isFixed(path) ? [] : [{ at: 0, problem: nothingFilledIn }];
     const instead = place.kind === "text" ? place.instead : undefined;
     const split = splitText(text);
     if (split.kind === "invalid") return [split];

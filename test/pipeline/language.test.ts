@@ -405,7 +405,7 @@ steps:
     const parsed = parse(`inputs: { id: a }
 resources: { shop: { type: http, base-url: "http://h.test", headers: { authorization: Bearer $SHOP_TOKEN, from: "\${SHOP_USER:-me}", to: "\${SHOP:?is missing}", via: "\${SHOP:+set}" } }, sh: { type: cli, env: { A: "$HOME/bin {{b}}" } }, page: { type: browser } }
 steps:
-  - { use: shop, post: "/\${id}", json: { $set: "$$A $a $5 $ABC_$1 \${a.b}" } }
+  - { use: shop, post: "/\${id}", json: { $set: "$$A $a $5 $ABC_$1 \${a.b}", query: "query ($FIRST: Int) { lamps(first: $FIRST) { id } }" } }
   - { use: sh, run: "echo $HOME \${HOME}" }
   - { use: page, goto: "http://h.test", actions: [{ evaluate: "() => \`\${window.a}\${b}\`" }] }
 `);
@@ -418,6 +418,23 @@ steps:
         "`${SHOP:?is missing}` isn't filled in here: write `${{ env.SHOP }}`",
         "`$HOME` isn't filled in here: write `${{ env.HOME }}`",
         "`${id}` isn't filled in here: write `${{ inputs.id }}`",
+      ],
+    );
+  });
+
+  it("is told how a condition is written that has another tool's braces or a shell's variable", () => {
+    assert.deepEqual(
+      problems(`inputs: { ok: true }
+resources: { sh: { type: cli } }
+steps:
+  - { use: sh, run: echo, if: "{{ok}}" }
+  - { use: sh, run: echo, if: "$RUN_IT == '1'" }
+  - { use: sh, run: echo, if: "'$RUN_IT' == '{{ok}}'", expect: { that: "1 == {{ steps.a.stdout }}" } }
+`),
+      [
+        "4:31: `{{ok}}` isn't filled in here: write `inputs.ok`",
+        "5:31: `$RUN_IT` isn't filled in here: write `env.RUN_IT` or `steps.<id>…` for what an earlier step gave",
+        "6:78: `{{ steps.a.stdout }}` isn't filled in here: write `steps.a.stdout`",
       ],
     );
   });

@@ -3,7 +3,7 @@ import { noText } from "../../contract/wire.ts";
 import { replaceControlCharacters } from "../../text/controlCharacters.ts";
 import { type ForeignWord, foreignType, foreignWord } from "../mistakes/foreignWords.ts";
 import { meantValue } from "../mistakes/meantValue.ts";
-import { nothingFilledIn, placeholderIn } from "../mistakes/placeholders.ts";
+import { placeholderIn } from "../mistakes/placeholders.ts";
 import { nearestName, quoted, suggestion } from "../mistakes/problem.ts";
 import type { ProblemList } from "./problemList.ts";
 import { hasExpression } from "./textPieces.ts";
@@ -121,7 +121,7 @@ function addWanted({ value, at, inside }: Site, wanted: string, problems: Proble
   const likely = meantValue(at.at(-1), value, { wanted, inside });
   const meant = likely !== undefined && isShown(likely) ? likely : undefined;
   const isOpen = typeof value === "string" && (hasExpression(value) || placeholderIn(value) !== undefined);
-  if (isOpen) problems.add(at, `${wanted}; ${nothingFilledIn}`);
+  if (isOpen) problems.addFixed(at, wanted);
   else if (meant !== undefined && (wanted === aMap || wanted === "expected a list"))
     problems.add(at, `${wanted}: \`${meant}\``, meant);
   else if (meant !== undefined && !wanted.includes("`"))

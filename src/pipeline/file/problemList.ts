@@ -1,3 +1,4 @@
+import { nothingFilledIn } from "../mistakes/placeholders.ts";
 import { type Fix, inOrder, type Place, type Problem } from "../mistakes/problem.ts";
 import { mostProblems } from "../mistakes/repairs.ts";
 import type { Path, YamlSource } from "./yamlSource.ts";
@@ -8,6 +9,7 @@ export class ProblemList {
   readonly #problems: Problem[] = [];
   /** The first problem of the value at each path, by its index. */
   readonly #ofValues = new Map<string, number>();
+  readonly #fixed = new Set<string>();
   /** The files that have to be there, by their paths in the project's folder, and where they are named. */
   readonly files: { readonly path: string; readonly at: Path }[] = [];
 
@@ -28,20 +30,30 @@ export class ProblemList {
   add(path: Path, message: string, instead?: string): void {
     const fix = instead === undefined ? undefined : this.#source.replacing(path, "value", instead);
     if (this.full) return;
-    if (this.of(path) === undefined) this.#ofValues.set(keyOf(path), this.#problems.length);
+    const index = this.#problems.length;
     this.#addAt(this.#source.place(path), message, fix);
+    const key = keyOf(path);
+    if (this.#problems.length > index && !this.#ofValues.has(key)) this.#ofValues.set(key, index);
   }
 
-  /** The message of the problem of the value at a path. */
-  of(path: Path): string | undefined {
-    return this.#problems[this.#ofValues.get(keyOf(path)) ?? -1]?.message;
+  /** Adds a problem of the value at a path, at which nothing can be filled in either. */
+  addFixed(path: Path, message: string): void {
+    this.add(path, `${message}; ${nothingFilledIn}`);
+    this.#fixed.add(keyOf(path));
   }
 
-  /** Says the problem of the value at a path in other words. */
-  reword(path: Path, message: string): void {
+  /** Whether it is said of a path that nothing can be filled in. */
+  isFixed(path: Path): boolean {
+    return this.#fixed.has(keyOf(path));
+  }
+
+  /** Says the first problem of the value at a path in other words. @returns whether there is one. */
+  reword(path: Path, message: string): boolean {
     const index = this.#ofValues.get(keyOf(path));
     const problem = index === undefined ? undefined : this.#problems[index];
-    if (index !== undefined && problem !== undefined) this.#problems[index] = { ...problem, message };
+    if (index === undefined || problem === undefined) return false;
+    this.#problems[index] = { ...problem, message };
+    return true;
   }
 
   /** Adds a problem of what begins at a character of the text at a path. */

@@ -17,7 +17,8 @@ export function placeholderIn(text: string, not?: "braces" | "shell"): Placehold
   const [written] = (not !== "braces" && inBraces.exec(text)) || [];
   if (written !== undefined) return { written, name: written.match(/[\w-]+/g)?.at(-1) ?? "name" };
   const [variable, braced, byDefault, bare] = (not !== "shell" && ofShell.exec(text)) || [];
-  const name = braced ?? bare;
+  // GraphQL has variables of its own.
+  const name = braced ?? (/(?<!\{)\{(?!\{)/.test(text) ? undefined : bare);
   if (variable === undefined || name === undefined) return undefined;
   return { written: variable, name, ...(byDefault !== undefined && { byDefault }) };
 }
@@ -30,5 +31,5 @@ export function variableOf(name: string): string {
     .toUpperCase();
 }
 
-/** The end of what is said of a text that has expressions, or a placeholder, where none can be. */
+/** What is said of a text that has expressions, or a placeholder, where none can be. */
 export const nothingFilledIn = "nothing can be filled in here";
