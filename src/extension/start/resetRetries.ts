@@ -45,6 +45,8 @@ export class ResetRetries implements Disposable {
   readonly loaded: Promise<void>;
   readonly #deps: ResetRetriesDeps;
   readonly #scheduled = new Map<string, AbortController>();
+  /** Those that stay stored, since they can't be removed: this window is done with them. */
+  readonly #done = new Set<string>();
   readonly #watch: { dispose(): void };
   /** Reads and writes of the store run one after another, so that no read undoes a write. */
   #working: Promise<unknown> = Promise.resolve();
@@ -87,6 +89,7 @@ export class ResetRetries implements Disposable {
       const there = this.pending.value.find(({ id }) => id === retry.id) ?? retry;
       // Also again: another window may have cancelled it just now.
       await store.put(there);
+      this.#done.delete(there.id);
       this.#schedule(there);
       return there;
     });
@@ -121,7 +124,7 @@ export class ResetRetries implements Disposable {
   }
 
   #schedule(retry: PendingRetry): void {
-    if (this.#isDisposed || this.#scheduled.has(retry.id)) return;
+    if (this.#isDisposed || this.#scheduled.has(retry.id) || this.#done.has(retry.id)) return;
     const awaiting = new AbortController();
     this.#scheduled.set(retry.id, awaiting);
     this.pending.set([...this.pending.value, retry]);
@@ -208,6 +211,7 @@ export class ResetRetries implements Disposable {
     this.#forget(id);
     return this.#inSequence(async () => {
       const taken = await this.#deps.store.take(id);
+      if (taken === "unknown") this.#done.add(id);
       // A read that ran meanwhile may have found it.
       this.#forget(id);
       return taken;
