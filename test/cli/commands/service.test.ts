@@ -116,6 +116,7 @@ describe("pipeline service", function () {
     assert.equal((await waiting).exitCode, 0);
     // Also one that was stopped.
     await tool.call(["service", "stop"]);
+    await until(async () => !isAlive(restarted.pid));
     const started = await tool.call(["service", "restart", "--quiet"]);
     assert.match(started.stdout, /^Started: process \d+ at http:[^\n]*$/);
     assert.equal(started.stderr, "");
