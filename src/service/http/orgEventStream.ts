@@ -85,7 +85,6 @@ export async function* eventPieces(
       hasLogGrown = false;
       yield logEvent;
     } else if (!(await reader.bell.wait(clock, silenceMilliseconds, signal))) {
-      reader.check();
       yield ": here\n\n";
     }
   }

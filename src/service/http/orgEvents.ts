@@ -6,17 +6,19 @@ import type { Runs } from "../runs/runs.ts";
 import type { EventBus } from "../store/eventBus.ts";
 import type { Caller } from "../store/keys.ts";
 import { readOrg } from "../store/orgs.ts";
-import { changedRuns, lastChange } from "../store/runChanges.ts";
+import { changedRuns, lastChange, lastChanges } from "../store/runChanges.ts";
 import { readRun } from "../store/runs.ts";
 import type { Database } from "../store/tables.ts";
 
 /** How much may wait for a reader before it is cut off, in characters. */
 const mostUnsent = 1024 * 1024;
 const batchSize = 100;
+/** How often the server looks for changes that nobody has rung for, in milliseconds. */
+const checkMilliseconds = 15_000;
 
 export interface OrgEventsDeps {
   readonly db: Database;
-  readonly clock: Pick<Clock, "now">;
+  readonly clock: Pick<Clock, "now" | "after">;
   readonly bus: EventBus;
   readonly runs: Pick<Runs, "upToDate">;
   readonly log: Log;
@@ -33,6 +35,8 @@ interface SentEvent {
 export class OrgEvents {
   readonly #deps: OrgEventsDeps;
   readonly #feeds = new Map<string, OrgFeed>();
+  /** While there are readers. */
+  #cancelCheck: (() => void) | undefined;
 
   constructor(deps: OrgEventsDeps) {
     this.#deps = deps;
@@ -45,15 +49,43 @@ export class OrgEvents {
   join({ orgId, keyId }: Caller, cutOff: (why: string) => void): OrgReader {
     const feed = this.#feeds.get(orgId) ?? new OrgFeed(orgId, this.#deps);
     this.#feeds.set(orgId, feed);
+    if (this.#cancelCheck === undefined) this.#checkLater();
     const leave = () => {
       feed.readers.delete(reader);
       if (feed.readers.size > 0 || this.#feeds.get(orgId) !== feed) return;
       feed.stop();
       this.#feeds.delete(orgId);
+      if (this.#feeds.size > 0) return;
+      this.#cancelCheck?.();
+      this.#cancelCheck = undefined;
     };
     const reader = new OrgReader(keyId, feed, cutOff, leave);
     feed.readers.add(reader);
     return reader;
+  }
+
+  #checkLater(): void {
+    this.#cancelCheck = this.#deps.clock.after(checkMilliseconds, () => {
+      this.#checkLater();
+      void this.#check();
+    });
+  }
+
+  /**
+   * Looks for changes that nobody has rung for: the server that made them may have died before it could. All orgs together,
+   * since readers are what a service has most of.
+   */
+  async #check(): Promise<void> {
+    const { db, log } = this.#deps;
+    const orgIds = [...this.#feeds.keys()];
+    try {
+      while (orgIds.length > 0) {
+        for (const { id, sequence } of await lastChanges(db, orgIds.splice(0, batchSize)))
+          this.#feeds.get(id)?.sendUntil(sequence);
+      }
+    } catch (error) {
+      log("warn", "changes that nobody has rung for could not be looked for", { error });
+    }
   }
 }
 
@@ -64,8 +96,6 @@ export class OrgReader implements Disposable {
   readonly began: Promise<void>;
   /** Rung when an event waits. */
   readonly bell = new Bell();
-  /** Looks for changes that nobody has rung for: the server that made them may have died before it could. */
-  readonly check: () => void;
   readonly #cutOff: (why: string) => void;
   readonly #leave: () => void;
   #unsent: SentEvent[] = [];
@@ -73,13 +103,12 @@ export class OrgReader implements Disposable {
 
   constructor(
     keyId: string,
-    { began, check }: Pick<OrgFeed, "began" | "check">,
+    { began }: Pick<OrgFeed, "began">,
     cutOff: (why: string) => void,
     leave: () => void,
   ) {
     this.keyId = keyId;
     this.began = began;
-    this.check = check;
     this.#cutOff = cutOff;
     this.#leave = leave;
   }
@@ -142,10 +171,12 @@ class OrgFeed {
     this.began.catch(() => {});
   }
 
-  readonly check = (): void => {
+  /** @param last the sequence number of the org's last change, of which there may have been no ring. */
+  sendUntil(last: number): void {
+    if (last <= this.#sent) return;
     this.#isUnrung = true;
     this.#send();
-  };
+  }
 
   #send(): void {
     this.#again = true;

@@ -32,6 +32,14 @@ export async function lastChange(db: Database, orgId: string): Promise<number> {
   return org.sequence;
 }
 
+/** The same of several orgs. */
+export async function lastChanges(
+  db: Database,
+  orgIds: readonly string[],
+): Promise<{ readonly id: string; readonly sequence: number }[]> {
+  return db.selectFrom("orgs").select(["id", "sequence"]).where("id", "in", orgIds).execute();
+}
+
 export interface ChangedRun {
   readonly runId: string;
   /** The sequence number of its last change. */
