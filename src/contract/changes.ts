@@ -1,20 +1,18 @@
 import * as z from "zod/mini";
 import { instant } from "./fields.ts";
+import { longestBranch } from "./limits.ts";
 
 /** The commit that a project's folder was at. */
 export const commitSchema = z.object({
   id: z.string().check(z.regex(/^[0-9a-f]{40,64}$/)),
   /** Absent where no branch was checked out. */
-  branch: z.optional(z.string().check(z.maxLength(300))),
+  branch: z.optional(z.string().check(z.maxLength(longestBranch))),
   /** Whether the folder had files that differ from the commit, or aren't in it and not ignored. */
   changed: z.boolean(),
 });
 
 /** `GET /api/runs/{id}/pipeline`: a run's pipeline file at `path`, and those that it includes, as they ran; secrets are masked. */
 export const ranPipelineSchema = z.object({ path: z.string(), texts: z.record(z.string(), z.string()) });
-
-/** The most bytes of a {@link ranPipelineSchema} as JSON: of a larger one nothing is kept. */
-export const largestRanPipeline = 1024 * 1024;
 
 /** `GET /api/runs/{id}/changes`: what changed since the last run of its pipeline before it that succeeded. */
 export const changesSchema = z.object({

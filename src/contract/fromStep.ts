@@ -1,8 +1,7 @@
-import * as z from "zod/mini";
 import { failedStep } from "./runStatus.ts";
 
-/** `from-step`: the name or the number of the step that a run begins with; those before it are skipped. */
-export const fromStepSchema = z.string().check(z.minLength(1), z.maxLength(200));
+/** The most characters of a `from-step`. */
+export const longestFromStep = 200;
 
 /**
  * The indexes of the steps that a `from-step` may mean: the one of that name, else the one of that number, of which 1 is
@@ -35,7 +34,7 @@ export function fromFailedStep(run: {
   const { index, step } = failed;
   const fromStep = [step.name, String(index + 1)].find((text) => {
     const [meant, other] = meantSteps(run.steps ?? [], text);
-    return meant === index && other === undefined && z.safeParse(fromStepSchema, text).success;
+    return meant === index && other === undefined && text !== "" && text.length <= longestFromStep;
   });
   return fromStep === undefined ? undefined : { index, step, fromStep };
 }

@@ -12,6 +12,12 @@ export const retentionDays = { byDefault: 14, atMost: 3650 } as const;
 /** The most bytes of an artifact. A run's runner keeps no larger one, and a service takes none. */
 export const largestArtifact = 8 * 1024 * 1024;
 
+/** The most bytes of a run's pipeline files as JSON: of larger ones nothing is kept. */
+export const largestRanPipeline = 1024 * 1024;
+
+/** The most characters of a branch's name that is kept with a run. */
+export const longestBranch = 300;
+
 /** The most runs of a runner at the same time. Its request for work names them and others, 1,000 at most. */
 export const mostSlots = 100;
 

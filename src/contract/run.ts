@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { commitSchema } from "./changes.ts";
 import { instant, lenient, lenientBut } from "./fields.ts";
-import { fromStepSchema } from "./fromStep.ts";
+import { longestFromStep } from "./fromStep.ts";
 import { givenInputsSchema, inputNamePattern, inputValuesSchema } from "./inputs.ts";
 import { keyNameSchema } from "./keys.ts";
 import { timeLimit } from "./limits.ts";
@@ -157,6 +157,8 @@ const runDefinitionSchema = z.strictObject({
   commit: z.optional(commitSchema),
 });
 
+/** `from-step`: the name or the number of the step that a run begins with; those before it are skipped. */
+export const fromStepSchema = z.string().check(z.minLength(1), z.maxLength(longestFromStep));
 const fromStep = z.optional(fromStepSchema);
 const inputs = z.optional(givenInputsSchema);
 

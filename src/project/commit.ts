@@ -1,6 +1,7 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
-import { type Commit, commitSchema } from "../contract/changes.ts";
+import type { Commit } from "../contract/changes.ts";
+import { longestBranch } from "../contract/limits.ts";
 import { type Environment, withoutStarter } from "./environment.ts";
 
 /** How long git may take, in milliseconds: a run waits for it. */
@@ -28,9 +29,10 @@ export async function readCommit(
   try {
     const look = ["status", "--porcelain=v2", "--branch", "--no-renames", "--ignore-submodules=dirty"];
     const { stdout } = await git([...withoutPrograms(await filtersOf(git)), ...look]);
-    const [, id] = /^# branch\.oid (.*)$/m.exec(stdout) ?? [];
+    const [, id] = /^# branch\.oid ([0-9a-f]{40,64})$/m.exec(stdout) ?? [];
     const [, branch] = /^# branch\.head (?!\(detached\)$)(.*)$/m.exec(stdout) ?? [];
-    return commitSchema.parse({ id, ...(branch && { branch }), changed: /^[^#\n]/m.test(stdout) });
+    if (id === undefined || (branch?.length ?? 0) > longestBranch) return undefined;
+    return { id, ...(branch && { branch }), changed: /^[^#\n]/m.test(stdout) };
   } catch {
     return undefined;
   }

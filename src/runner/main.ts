@@ -1,9 +1,8 @@
 import { text } from "node:stream/consumers";
 import { closeInheritedFiles } from "../machine/inheritedFiles.ts";
-import { type DryJob, dryRunArgument } from "./launch/protocol.ts";
+import { type DryJob, dryRunArgument, sqliteArgument } from "./launch/protocol.ts";
 import { processTable } from "./processes/systemProcesses.ts";
 import { serveRunner } from "./serveRunner.ts";
-import { sqliteArgument } from "./sql/sqliteConnection.ts";
 
 // The runner's program: one process for each run, started by readyRunner.ts; with an argument, the process in which an sql
 // step runs SQLite, or one that looks at what runs would do. A crash report of Node.js would contain the environment, and with it the steps' secrets.

@@ -1,5 +1,5 @@
 import type { Clock } from "../machine/clock.ts";
-import type { Message } from "./launch/protocol.ts";
+import type { Message } from "./launch/messages.ts";
 
 /** So many pieces are sent at once, and from then on one every so many milliseconds. */
 const burst = 8;

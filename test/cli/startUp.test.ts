@@ -1,43 +1,13 @@
 import assert from "node:assert/strict";
-import { readFile, stat, writeFile } from "node:fs/promises";
-import { basename, join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { execa } from "execa";
-import * as z from "zod/mini";
 import { itOn } from "../itOn.ts";
+import { loadedFiles } from "../loadedFiles.ts";
 import { servedToolbox, type Toolbox } from "./toolbox.ts";
 
-/** Notes what the tool has loaded by its end: Node's own modules, of which only Node itself knows, and files of the tool's. */
-const recorder = `const files = [];
-require("node:module").registerHooks({
-  load: (url, context, next) => {
-    if (url.startsWith("file:")) files.push(url);
-    return next(url, context);
-  },
-});
-process.once("exit", () => {
-  const nodes = process.moduleLoadList.map((name) => name.replace("NativeModule ", ""));
-  require("node:fs").writeFileSync(process.env.LOADED, JSON.stringify({ nodes, files }));
-});`;
-
-const loadedSchema = z.object({ nodes: z.array(z.string()), files: z.array(z.string()) });
-
-async function loadedBy(box: Toolbox, words: readonly string[]) {
-  const [script, loaded] = [join(box.data, "recorder.cjs"), join(box.data, "loaded.json")];
-  await writeFile(script, recorder);
-  await execa(process.execPath, ["--require", script, box.path, ...words], {
-    env: { ...box.env, LOADED: loaded },
-    cwd: box.project,
-  });
-  const { nodes, files } = loadedSchema.parse(JSON.parse(await readFile(loaded, "utf8")));
-  const paths = files.map((url) => fileURLToPath(url));
-  const sizes = await Promise.all(paths.map(async (path) => (await stat(path)).size));
-  return {
-    nodes,
-    names: paths.map((path) => basename(path)),
-    kilobytes: sizes.reduce((sum, size) => sum + size, 0) / 1024,
-  };
-}
+const loadedBy = (box: Toolbox, words: readonly string[]) =>
+  loadedFiles([box.path, ...words], { env: box.env, cwd: box.project });
 
 /** They take long to load: some as long as all that the tool itself has to do. */
 const slow = [

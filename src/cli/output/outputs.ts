@@ -7,7 +7,7 @@ import { pipelineListSchema } from "../../contract/pipelines.ts";
 import { roles } from "../../contract/roles.ts";
 import { artifactSchema, runSchema } from "../../contract/run.ts";
 import { serviceStateSchema } from "../../contract/service.ts";
-import { dryRunSchema } from "../../runner/launch/protocol.ts";
+import { dryRunSchema } from "../../runner/launch/messages.ts";
 
 const role = z.enum(roles);
 const serviceState = z.partial(serviceStateSchema);

@@ -5,7 +5,7 @@ import type { LogEntry } from "../../contract/log.ts";
 import type { Run } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
 import { anySignal } from "../../machine/anySignal.ts";
-import { readTextExpectation } from "../../pipeline/file/values.ts";
+import { readTextExpectation } from "../../pipeline/file/expectation.ts";
 import { PatternFault, searchFor } from "../../runner/output/textSearch.ts";
 import type { Failure } from "../../text/failureLines.ts";
 import { statusText } from "../terminal/marks.ts";

@@ -3,10 +3,9 @@ import { t } from "@vscode/l10n";
 import * as z from "zod/mini";
 import { readTimeLimit } from "../../client/start/timeLimit.ts";
 import { PipelineError } from "../../contract/errors.ts";
-import { fromStepSchema } from "../../contract/fromStep.ts";
 import { givenInputsSchema } from "../../contract/inputs.ts";
 import { timeLimit } from "../../contract/limits.ts";
-import type { StartRequest } from "../../contract/run.ts";
+import { fromStepSchema, type StartRequest } from "../../contract/run.ts";
 import { duration } from "../../text/time.ts";
 
 /** The argument of `pipelineRuns.run`. */

@@ -1,4 +1,4 @@
-import { readTextExpectation } from "../file/values.ts";
+import { readTextExpectation } from "../file/expectation.ts";
 import type { CallNode, Node } from "./expression.ts";
 import type { FunctionName } from "./names.ts";
 import {

@@ -12,7 +12,7 @@ import {
 } from "@actions/expressions/ast";
 import { MAX_PARSER_DEPTH } from "@actions/expressions/errors";
 import { type Token, TokenType } from "@actions/expressions/lexer";
-import { readTextExpectation } from "../file/values.ts";
+import { readTextExpectation } from "../file/expectation.ts";
 import { quoted } from "../mistakes/problem.ts";
 import type { Node, Operator, Position } from "./expression.ts";
 import { isContextName, isFunctionName } from "./names.ts";

@@ -1,9 +1,5 @@
-import * as z from "zod/mini";
-
-/** An address as the file writes it: a whole one, or a path behind that of its resource. Each may contain references. */
-export const addressSchema = z.object({ base: z.optional(z.string()), target: z.string() });
-
-export type Address = Readonly<z.infer<typeof addressSchema>>;
+import { quoted } from "../mistakes/problem.ts";
+import type { Address } from "./values.ts";
 
 /** Whether a target is a whole address; otherwise it is a path. */
 export function isAbsolute(target: string): boolean {
@@ -46,4 +42,30 @@ export function inAddress(before: string, value: string): string | undefined {
   const encoded = encodeURIComponent(value.toWellFormed());
   // In a path these mean themselves, and some servers take them only so: `/orders/7:cancel`.
   return /[?#]/.test(before) ? encoded : encoded.replace(/%(?:24|26|2B|2C|3A|3B|3D|40)/g, decodeURIComponent);
+}
+
+/**
+ * @param instead what to do instead of putting a user and password into the address; ends the message.
+ * @returns undefined for a valid address.
+ */
+export function problemOfUrl(written: string, instead: string): string | undefined {
+  if (!isAbsolute(written)) {
+    return `\`${quoted(written)}\` is no address: it begins with http:// or https://`;
+  }
+  const url = URL.parse(written);
+  if (url === null) return `\`${quoted(written)}\` is no address`;
+  if (url.username !== "" || url.password !== "") {
+    return `an address holds no user and password; ${instead}`;
+  }
+  return undefined;
+}
+
+export function problemOfPort(port: string): string | undefined {
+  return /^\d{1,5}$/.test(port) && Number(port) >= 1 && Number(port) <= 65_535
+    ? undefined
+    : "a port is a whole number from 1 to 65535";
+}
+
+export function problemOfReadyAddress(address: string): string | undefined {
+  return problemOfUrl(address, "`ready` takes one that answers without them");
 }

@@ -1,12 +1,13 @@
 import { timeLimit } from "../../contract/limits.ts";
 import { quoted } from "../mistakes/problem.ts";
-import { type Address, isAbsolute, joinAddress } from "./address.ts";
+import { isAbsolute, joinAddress, problemOfUrl } from "./address.ts";
 import { isMap } from "./checkShape.ts";
 import { parseDuration } from "./duration.ts";
+import { readTextExpectation } from "./expectation.ts";
 import type { ProblemList } from "./problemList.ts";
 import { leadsOut } from "./projectPath.ts";
 import { hasExpression } from "./textPieces.ts";
-import { readTextExpectation, type TextExpectation } from "./values.ts";
+import type { Address, TextExpectation } from "./values.ts";
 import type { Path, YamlSource } from "./yamlSource.ts";
 
 /** What a step is read with. */
@@ -170,20 +171,4 @@ export function readAddress(
     );
   }
   return address;
-}
-
-/**
- * @param instead what to do instead of putting a user and password into the address; ends the message.
- * @returns undefined for a valid address.
- */
-export function problemOfUrl(written: string, instead: string): string | undefined {
-  if (!isAbsolute(written)) {
-    return `\`${quoted(written)}\` is no address: it begins with http:// or https://`;
-  }
-  const url = URL.parse(written);
-  if (url === null) return `\`${quoted(written)}\` is no address`;
-  if (url.username !== "" || url.password !== "") {
-    return `an address holds no user and password; ${instead}`;
-  }
-  return undefined;
 }

@@ -129,17 +129,6 @@ export const statusRangeSchema = z.object({ from: z.int(), to: z.int() });
 
 export type StatusRange = Readonly<z.infer<typeof statusRangeSchema>>;
 
-export function readStatus(written: string | number): StatusRange {
-  if (typeof written === "number") return { from: written, to: written };
-  const hundred = Number(written.slice(0, 1)) * 100;
-  return { from: hundred, to: hundred + 99 };
-}
-
-/** The range as the file writes it. */
-export function describeStatus({ from, to }: StatusRange): string {
-  return from === to ? `${from}` : `${Math.floor(from / 100)}xx`;
-}
-
 /** One expectation of a text: that it contains a text, or that a line matches a regular expression. */
 export const textExpectationSchema = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("contains"), text: z.string() }),
@@ -150,44 +139,7 @@ export const textExpectationsSchema = z.array(textExpectationSchema);
 
 export type TextExpectation = z.infer<typeof textExpectationSchema>;
 
-/** The expectation, or the problem of an invalid regular expression. */
-type ReadExpectation =
-  | { readonly kind: "valid"; readonly expectation: TextExpectation }
-  | { readonly kind: "invalid"; readonly problem: string };
+/** An address as the file writes it: a whole one, or a path behind that of its resource. Each may contain references. */
+export const addressSchema = z.object({ base: z.optional(z.string()), target: z.string() });
 
-const written = /^\/(.+)\/([a-z]*)$/;
-const knownFlags = /^(?:i|u|iu|ui)?$/;
-
-/** Parses an expectation: `/…/` with the flags i and u is a regular expression, anything else a text to find. */
-export function readTextExpectation(text: string): ReadExpectation {
-  const [, source, flags] = written.exec(text) ?? [];
-  if (source === undefined || flags === undefined) {
-    return { kind: "valid", expectation: { kind: "contains", text } };
-  }
-  if (!knownFlags.test(flags)) {
-    return {
-      kind: "invalid",
-      problem: `a regular expression takes the flags i and u, not \`${flags}\``,
-    };
-  }
-  try {
-    new RegExp(source, flags);
-  } catch (error) {
-    return { kind: "invalid", problem: error instanceof Error ? lowerFirst(error.message) : String(error) };
-  }
-  return { kind: "valid", expectation: { kind: "matches", source, flags } };
-}
-
-/** The expectation as the file writes it, for a message. */
-export function describeExpectation(expectation: TextExpectation): string {
-  switch (expectation.kind) {
-    case "contains":
-      return `\`${expectation.text}\``;
-    case "matches":
-      return `/${expectation.source}/${expectation.flags}`;
-  }
-}
-
-function lowerFirst(sentence: string): string {
-  return sentence.slice(0, 1).toLowerCase() + sentence.slice(1);
-}
+export type Address = Readonly<z.infer<typeof addressSchema>>;

@@ -1,8 +1,8 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: snippets.
 
 import { checkShape, isMap } from "../file/checkShape.ts";
+import { readStatus } from "../file/expectation.ts";
 import { expectedText, type FieldText, type FieldTexts, inside, timeoutText } from "../file/fieldTexts.ts";
-import type { StepReading } from "../file/readValues.ts";
 import {
   checkBaseUrl,
   checkFilePath,
@@ -10,8 +10,8 @@ import {
   readAllExpected,
   readExpected,
   readTimeout,
+  type StepReading,
 } from "../file/readValues.ts";
-import { readStatus } from "../file/values.ts";
 import type { Path } from "../file/yamlSource.ts";
 import { quoted } from "../mistakes/problem.ts";
 import {

@@ -1,8 +1,14 @@
 import { checkShape, isMap } from "../file/checkShape.ts";
-import type { StepReading } from "../file/readValues.ts";
-import { checkNumbers, checkReadPath, readExpected, writtenText } from "../file/readValues.ts";
+import { readTextExpectation } from "../file/expectation.ts";
+import {
+  checkNumbers,
+  checkReadPath,
+  readExpected,
+  type StepReading,
+  writtenText,
+} from "../file/readValues.ts";
 import { hasExpression } from "../file/textPieces.ts";
-import { readTextExpectation, type TextExpectation } from "../file/values.ts";
+import type { TextExpectation } from "../file/values.ts";
 import type { Path } from "../file/yamlSource.ts";
 import { foreignWord } from "../mistakes/foreignWords.ts";
 import { quoted, suggestion } from "../mistakes/problem.ts";

@@ -1,8 +1,8 @@
 import * as z from "zod/mini";
-import { addressSchema } from "../file/address.ts";
+import { describeExpectation } from "../file/expectation.ts";
 import {
+  addressSchema,
   type DeepReadonly,
-  describeExpectation,
   plannedStep,
   statusRangeSchema,
   textExpectationSchema,

@@ -1,11 +1,16 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: snippets.
 import * as z from "zod/mini";
 import { checkShape } from "../file/checkShape.ts";
-import type { FieldTexts } from "../file/fieldTexts.ts";
-import { expectedText, timeoutText } from "../file/fieldTexts.ts";
+import { outputs } from "../file/expectation.ts";
+import { expectedText, type FieldTexts, timeoutText } from "../file/fieldTexts.ts";
 import { leadsOut } from "../file/projectPath.ts";
-import type { StepReading } from "../file/readValues.ts";
-import { readAllExpected, readTexts, writtenText, writtenTimeout } from "../file/readValues.ts";
+import {
+  readAllExpected,
+  readTexts,
+  type StepReading,
+  writtenText,
+  writtenTimeout,
+} from "../file/readValues.ts";
 import {
   type DeepReadonly,
   duration,
@@ -30,9 +35,6 @@ const environment = z.record(variableName, words);
 /** The shells of a text's lines. */
 const shells = ["bash", "sh"] as const;
 const shell = z.optional(z.enum(shells, "expected bash or sh"));
-
-/** What `expect` finds texts in; `output` is both of the others. */
-export const outputs = ["output", "stdout", "stderr"] as const;
 
 const aCommand = "expected a line for the shell, or a list of a program and its arguments";
 

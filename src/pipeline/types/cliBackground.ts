@@ -1,12 +1,7 @@
 import * as z from "zod/mini";
+import { problemOfPort, problemOfReadyAddress } from "../file/address.ts";
 import { expectedText, type FieldTexts, timeoutText } from "../file/fieldTexts.ts";
-import {
-  problemOfUrl,
-  readAllExpected,
-  readTimeLimit,
-  type StepReading,
-  writtenText,
-} from "../file/readValues.ts";
+import { readAllExpected, readTimeLimit, type StepReading, writtenText } from "../file/readValues.ts";
 import { hasExpression } from "../file/textPieces.ts";
 import {
   type DeepReadonly,
@@ -113,14 +108,4 @@ export function readBackground(
     ...(http !== undefined && { http }),
     withinMilliseconds: within === undefined ? readyByDefault : readTimeLimit(within, at("within"), problems),
   };
-}
-
-export function problemOfPort(port: string): string | undefined {
-  return /^\d{1,5}$/.test(port) && Number(port) >= 1 && Number(port) <= 65_535
-    ? undefined
-    : "a port is a whole number from 1 to 65535";
-}
-
-export function problemOfReadyAddress(address: string): string | undefined {
-  return problemOfUrl(address, "`ready` takes one that answers without them");
 }

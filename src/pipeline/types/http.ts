@@ -1,8 +1,8 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: snippets.
 import { checkShape } from "../file/checkShape.ts";
 import { parseDuration } from "../file/duration.ts";
+import { readStatus } from "../file/expectation.ts";
 import type { ProblemList } from "../file/problemList.ts";
-import type { StepReading } from "../file/readValues.ts";
 import {
   checkBaseUrl,
   checkNumbers,
@@ -10,10 +10,10 @@ import {
   readAddress,
   readAllExpected,
   readTimeout,
+  type StepReading,
   writtenText,
 } from "../file/readValues.ts";
 import { hasExpression } from "../file/textPieces.ts";
-import { readStatus } from "../file/values.ts";
 import type { Path } from "../file/yamlSource.ts";
 import { quoted } from "../mistakes/problem.ts";
 import { problemOfConnect } from "./connectTo.ts";

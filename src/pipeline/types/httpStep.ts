@@ -1,6 +1,12 @@
 import * as z from "zod/mini";
-import { addressSchema, isAbsolute } from "../file/address.ts";
-import { type DeepReadonly, plannedStep, statusRangeSchema, textExpectationsSchema } from "../file/values.ts";
+import { isAbsolute } from "../file/address.ts";
+import {
+  addressSchema,
+  type DeepReadonly,
+  plannedStep,
+  statusRangeSchema,
+  textExpectationsSchema,
+} from "../file/values.ts";
 
 /** By their names in lower case; a list is sent as several headers. */
 const headersSchema = z.record(z.string(), z.union([z.string(), z.array(z.string())]));

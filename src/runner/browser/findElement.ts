@@ -1,5 +1,6 @@
 import type { Frame, Locator, Page } from "playwright-core";
-import { describeExpectation, type TextExpectation } from "../../pipeline/file/values.ts";
+import { describeExpectation } from "../../pipeline/file/expectation.ts";
+import type { TextExpectation } from "../../pipeline/file/values.ts";
 import { type ElementTarget, roles } from "../../pipeline/types/browserStep.ts";
 import type { Mask } from "../mask/mask.ts";
 import { searchFor } from "../output/textSearch.ts";

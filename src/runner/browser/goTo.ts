@@ -1,5 +1,6 @@
 import type { Frame, Page, Response } from "playwright-core";
-import { describeStatus, type StatusRange } from "../../pipeline/file/values.ts";
+import { describeStatus } from "../../pipeline/file/expectation.ts";
+import type { StatusRange } from "../../pipeline/file/values.ts";
 import type { BrowserStep } from "../../pipeline/types/browserStep.ts";
 import { duration } from "../../text/time.ts";
 import type { StepContext } from "../step/stepContext.ts";

@@ -1,8 +1,9 @@
 import { connect } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 import { anySignal } from "../../machine/anySignal.ts";
-import { describeExpectation } from "../../pipeline/file/values.ts";
-import { type Background, problemOfPort, problemOfReadyAddress } from "../../pipeline/types/cliBackground.ts";
+import { problemOfPort, problemOfReadyAddress } from "../../pipeline/file/address.ts";
+import { describeExpectation } from "../../pipeline/file/expectation.ts";
+import type { Background } from "../../pipeline/types/cliBackground.ts";
 import { duration } from "../../text/time.ts";
 import type { CommandOutput, ExpectedOutput } from "./commandOutput.ts";
 import { endProgram, howItEnded, isRunning, type Program } from "./program.ts";

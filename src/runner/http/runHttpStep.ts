@@ -1,6 +1,7 @@
 import { parseJson } from "../../pipeline/expression/value.ts";
 import { joinAddress } from "../../pipeline/file/address.ts";
-import { describeExpectation, describeStatus, type TextExpectation } from "../../pipeline/file/values.ts";
+import { describeExpectation, describeStatus } from "../../pipeline/file/expectation.ts";
+import type { TextExpectation } from "../../pipeline/file/values.ts";
 import { type HttpStep, isSha256, notSha256 } from "../../pipeline/types/httpStep.ts";
 import { duration } from "../../text/time.ts";
 import type { Mask } from "../mask/mask.ts";

@@ -5,22 +5,23 @@ import type { RunStep } from "../../contract/run.ts";
 import type { RunnerEnd } from "../../contract/runners.ts";
 import { OutputTail } from "../output/outputTail.ts";
 import { endProcesses } from "../processes/endProcesses.ts";
-import type { ProcessTable } from "../processes/processTable.ts";
-import { newTraces, type RunTraces } from "../processes/processTable.ts";
+import { newTraces, type ProcessTable, type RunTraces } from "../processes/processTable.ts";
 import type { RunnerIdentity } from "../processes/runCgroups.ts";
 import { removeScratch } from "../processes/scratchFolder.ts";
+import {
+  type Message,
+  messageSchema,
+  type RunValues,
+  type SavedArtifact,
+  type StepOutput,
+} from "./messages.ts";
 import {
   type CleanupOrder,
   type Job,
   type LifeSign,
-  type Message,
   machineMilliseconds,
-  messageSchema,
   type RunnerJob,
-  type RunValues,
   readLines,
-  type SavedArtifact,
-  type StepOutput,
 } from "./protocol.ts";
 import type { ReadyRunner, RunnerExit, RunnerProcess } from "./readyRunner.ts";
 

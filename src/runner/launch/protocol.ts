@@ -1,10 +1,7 @@
 import type { Readable } from "node:stream";
-import * as z from "zod/mini";
-import { commitSchema, type RanPipeline, ranPipelineSchema } from "../../contract/changes.ts";
+import type { RanPipeline } from "../../contract/changes.ts";
 import type { InputValues } from "../../contract/inputs.ts";
-import { passedOn } from "../../contract/runners.ts";
 import type { Pipeline } from "../../pipeline/pipeline.ts";
-import { resourceTypeNames } from "../../pipeline/types/resourceTypes.ts";
 
 /**
  * The protocol between the service and a runner's process, one JSON value a line: one job to the runner, its life signs
@@ -77,74 +74,8 @@ export interface DryJob
 /** The argument with which the runner's program reads a list of jobs and writes what it found of each. */
 export const dryRunArgument = "--dry-run";
 
-const texts = z.array(z.string());
-
-/** A run that didn't happen. Texts are masked, and have an expression as the file writes it where only a run knows its value. */
-export const dryRunSchema = z.object({
-  inputs: z.record(z.string(), z.string()),
-  /** Why a run would fail before its first step. */
-  problems: texts,
-  steps: z.array(
-    z.object({
-      name: z.string(),
-      use: z.string(),
-      type: z.enum(resourceTypeNames),
-      /** It is of `finally`. */
-      cleanup: z.optional(z.literal(true)),
-      /** Why it wouldn't run. */
-      skipped: z.optional(z.string()),
-      /** When, how often and for what it would run. */
-      conditions: texts,
-      /** What it would send or run, a line each. */
-      does: texts,
-      /** Why it would fail; each is told of the first step alone. */
-      problems: texts,
-      /** What isn't there yet, but may be once it runs; likewise. */
-      warnings: texts,
-    }),
-  ),
-});
-
-export type DryRun = z.infer<typeof dryRunSchema>;
-
-const index = z.int().check(z.nonnegative());
-const outcome = z.enum(["succeeded", "failed"]);
-
-/** A program's output, or `note` for the runner's own lines. */
-export type OutputStream = StepOutput["stream"];
-
-export const messageSchema = z.discriminatedUnion("kind", [
-  z.object({ kind: z.literal("step-skipped"), index, at: z.string() }),
-  z.object({ kind: z.literal("step-started"), index, at: z.string() }),
-  /** A step's program has started; its id is also its process group's. */
-  z.object({ kind: z.literal("spawned"), pid: z.int().check(z.positive()) }),
-  /** No process of the group is left; the system may reuse its id. */
-  z.object({ kind: z.literal("vacated"), pid: z.int().check(z.positive()) }),
-  z.object({
-    kind: z.literal("step-stopped"),
-    index,
-    at: z.string(),
-    /** Stopped: it had to end so that the run cleans up. */
-    status: z.enum(["succeeded", "failed", "stopped"]),
-    message: z.optional(z.string()),
-    /** How many attempts it took, for a step with `retry`. */
-    attempts: z.optional(z.int().check(z.positive())),
-  }),
-  /** Before the first step. */
-  passedOn.inputs,
-  passedOn.outputs,
-  /** The pipeline file as it runs, masked, before its first step. */
-  z.object({ kind: z.literal("pipeline"), ...ranPipelineSchema.shape, commit: z.optional(commitSchema) }),
-  passedOn.output,
-  passedOn.artifact,
-  /** The run's outcome is final. Programs that its steps left running are ended after this. */
-  z.object({ kind: z.literal("finished"), outcome, message: z.optional(z.string()) }),
-]);
-
-export type Message = z.infer<typeof messageSchema>;
-export type StepOutput = Extract<Message, { kind: "output" }>;
-export type RunValues = Extract<Message, { kind: "inputs" | "outputs" | "pipeline" }>;
-export type SavedArtifact = Extract<Message, { kind: "artifact" }>;
+/** The argument with which the runner's program is the process of SQLite. */
+export const sqliteArgument = "--sqlite";
 
 /**
  * Reads lines that end with `\n` alone: `node:readline` also splits at U+2028 and U+2029, which JSON doesn't escape. An

@@ -1,5 +1,6 @@
 import { createContext, Script } from "node:vm";
-import { describeExpectation, type TextExpectation } from "../../pipeline/file/values.ts";
+import { describeExpectation } from "../../pipeline/file/expectation.ts";
+import type { TextExpectation } from "../../pipeline/file/values.ts";
 import { quoted } from "../../pipeline/mistakes/problem.ts";
 import { duration } from "../../text/time.ts";
 

@@ -8,6 +8,7 @@ import { describeError } from "../../contract/errors.ts";
 import type { DeepReadonly } from "../../pipeline/file/values.ts";
 import type { DatabaseAddress } from "../../pipeline/types/databaseUrl.ts";
 import { codeOf, isMissing } from "../../project/systemErrors.ts";
+import { sqliteArgument } from "../launch/protocol.ts";
 import type { StepContext } from "../step/stepContext.ts";
 import {
   NoConnection,
@@ -215,6 +216,3 @@ const sqliteReplySchema = z.discriminatedUnion("kind", [
 ]);
 
 export type SqliteRequest = DeepReadonly<z.infer<typeof sqliteRequestSchema>>;
-
-/** The argument with which the runner's program is the process of SQLite. */
-export const sqliteArgument = "--sqlite";

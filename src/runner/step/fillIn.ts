@@ -1,7 +1,7 @@
 import { asText, ExpressionFault, type Json, writeJson } from "../../pipeline/expression/value.ts";
 import { inAddress } from "../../pipeline/file/address.ts";
 import { splitText, type TextPiece } from "../../pipeline/file/textPieces.ts";
-import { plannedStep } from "../../pipeline/file/values.ts";
+import type { plannedStep } from "../../pipeline/file/values.ts";
 import type { Pipeline } from "../../pipeline/pipeline.ts";
 import type { Step } from "../../pipeline/types/resourceTypes.ts";
 import { unsetText } from "../../text/unsetVariables.ts";
@@ -128,6 +128,21 @@ const anyValue =
   /^\/(?:actions\/\d+\/variables|read\/\d+\/evaluate\/variables|query|body\/(?:value|fields)|expect\/(?:json\/value|rows)|work\/statements\/\d+\/params)$/;
 const anAddress = /^\/(?:address|goto|background\/http)(?:\/|$)/;
 
+/** What is said around a step, whatever it does. */
+const planFields: Readonly<Record<keyof typeof plannedStep, true>> = {
+  name: true,
+  use: true,
+  id: true,
+  part: true,
+  isCleanup: true,
+  if: true,
+  each: true,
+  retry: true,
+  goesOn: true,
+  mask: true,
+  that: true,
+};
+
 /** @param path where the value is in its step: `/expect/json`. */
 function mapTexts<T>(value: T, path: string, texts: Texts): T;
 function mapTexts(value: unknown, path: string, texts: Texts): unknown {
@@ -138,7 +153,7 @@ function mapTexts(value: unknown, path: string, texts: Texts): unknown {
   if (Array.isArray(value)) return value.map((item, index) => mapTexts(item, `${path}/${index}`, texts));
   return Object.fromEntries(
     Object.entries(value).map(([name, item]) =>
-      path === "" && Object.hasOwn(plannedStep, name)
+      path === "" && Object.hasOwn(planFields, name)
         ? [name, item]
         : [texts.text(name, asItIs), mapTexts(item, `${path}/${name}`, texts)],
     ),

@@ -2,7 +2,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { largestArtifact } from "../../contract/limits.ts";
-import type { Message, OutputStream, StepOutput } from "../launch/protocol.ts";
+import type { Message, OutputStream, StepOutput } from "../launch/messages.ts";
 import type { Mask } from "../mask/mask.ts";
 import type { NewArtifact, StepLog } from "./stepContext.ts";
 

@@ -1,4 +1,4 @@
-import type { OutputStream } from "../launch/protocol.ts";
+import type { OutputStream } from "../launch/messages.ts";
 import type { Mask } from "../mask/mask.ts";
 import type { ResultTaker } from "./stepResult.ts";
 

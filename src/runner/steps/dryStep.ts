@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { describeError } from "../../contract/errors.ts";
 import { joinAddress } from "../../pipeline/file/address.ts";
-import { describeExpectation } from "../../pipeline/file/values.ts";
+import { describeExpectation } from "../../pipeline/file/expectation.ts";
 import { type BrowserStep, describeAction } from "../../pipeline/types/browserStep.ts";
 import type { CliStep } from "../../pipeline/types/cli.ts";
 import type { Background } from "../../pipeline/types/cliBackground.ts";

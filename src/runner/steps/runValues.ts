@@ -1,10 +1,12 @@
-import { largestRanPipeline, type RanPipeline } from "../../contract/changes.ts";
+import type { RanPipeline } from "../../contract/changes.ts";
 import type { InputValue, InputValues } from "../../contract/inputs.ts";
+import { largestRanPipeline } from "../../contract/limits.ts";
 import { ExpressionFault, type Json, type JsonMap, kindOf } from "../../pipeline/expression/value.ts";
 import type { Input } from "../../pipeline/pipeline.ts";
 import { readCommit } from "../../project/commit.ts";
 import type { Environment } from "../../project/environment.ts";
-import type { Job, Message } from "../launch/protocol.ts";
+import type { Message } from "../launch/messages.ts";
+import type { Job } from "../launch/protocol.ts";
 import type { Mask } from "../mask/mask.ts";
 import { maskedValue } from "../mask/maskedValue.ts";
 import { type Filling, fillValue } from "../step/fillIn.ts";

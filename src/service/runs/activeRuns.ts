@@ -3,7 +3,7 @@ import type { StopReason } from "../../contract/runners.ts";
 import type { Clock } from "../../machine/clock.ts";
 import type { Log } from "../../machine/log.ts";
 import type { RunningJob } from "../../runner/launch/launch.ts";
-import type { RunValues } from "../../runner/launch/protocol.ts";
+import type { RunValues } from "../../runner/launch/messages.ts";
 import { cleanupPart, RunLimit } from "../../runner/launch/runLimit.ts";
 import type { EventBus } from "../store/eventBus.ts";
 import { setRunner } from "../store/leases.ts";

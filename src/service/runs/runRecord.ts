@@ -1,6 +1,6 @@
 import type { Artifact } from "../../contract/run.ts";
 import type { Log } from "../../machine/log.ts";
-import type { SavedArtifact, StepOutput } from "../../runner/launch/protocol.ts";
+import type { SavedArtifact, StepOutput } from "../../runner/launch/messages.ts";
 import type { RunLogs } from "./runLogs.ts";
 
 /** Takes a run's output and artifacts from its runner, and writes its log. */

@@ -1,6 +1,6 @@
 import type { Changes, Commit, RanPipeline } from "../../contract/changes.ts";
 import type { ServedRun } from "../../contract/run.ts";
-import type { RunValues } from "../../runner/launch/protocol.ts";
+import type { RunValues } from "../../runner/launch/messages.ts";
 import { touchRun } from "./runChanges.ts";
 import { setInputs, setOutputs } from "./runInputs.ts";
 import { listRuns } from "./runs.ts";

@@ -1,9 +1,8 @@
 import { randomBytes } from "node:crypto";
 import type { Context } from "hono";
 import * as z from "zod/mini";
-import { largestRanPipeline } from "../../contract/changes.ts";
 import { PipelineError } from "../../contract/errors.ts";
-import { largestArtifact } from "../../contract/limits.ts";
+import { largestArtifact, largestRanPipeline } from "../../contract/limits.ts";
 import { everyOrg } from "../../contract/roles.ts";
 import { type HeartbeatReply, leaseSeconds, longestHold, runnerIdSchema } from "../../contract/runners.ts";
 import { anySignal } from "../../machine/anySignal.ts";

@@ -5,8 +5,7 @@ import { retryAfterSeconds } from "../../../src/client/service/replyErrors.ts";
 import { segment } from "../../../src/client/service/request.ts";
 import { PipelineError } from "../../../src/contract/errors.ts";
 import { artifactOf, artifactUri, logUri, runIdOf } from "../../../src/extension/log/runUri.ts";
-import { joinAddress } from "../../../src/pipeline/file/address.ts";
-import { problemOfUrl } from "../../../src/pipeline/file/readValues.ts";
+import { joinAddress, problemOfUrl } from "../../../src/pipeline/file/address.ts";
 import { nextPath } from "../../../src/service/page/pageRequest.ts";
 import { holdsNear } from "../../near.ts";
 

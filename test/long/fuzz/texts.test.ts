@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { TerminalLines } from "../../../src/client/follow/terminalLines.ts";
 import { SecretFilter } from "../../../src/client/service/foreignText.ts";
 import { LineAssembler, type LogEntry } from "../../../src/contract/log.ts";
-import { readTextExpectation } from "../../../src/pipeline/file/values.ts";
+import { readTextExpectation } from "../../../src/pipeline/file/expectation.ts";
 import { Mask } from "../../../src/runner/mask/mask.ts";
 import { OutputSearch } from "../../../src/runner/output/outputSearch.ts";
 import { postgresToJson } from "../../../src/runner/sql/postgresValue.ts";

@@ -4,7 +4,7 @@ import { execFileSync } from "node:child_process";
 import { closeSync, constants, openSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause, setImmediate as turn } from "node:timers/promises";
-import type { StepOutput } from "../../../src/runner/launch/protocol.ts";
+import type { StepOutput } from "../../../src/runner/launch/messages.ts";
 import { Told } from "../../client/told.ts";
 import { temporaryFolder } from "../../temporaryFolder.ts";
 import { holdBeacon, makeBeacon } from "../beacon.ts";

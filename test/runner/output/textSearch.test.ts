@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
-import { readTextExpectation } from "../../../src/pipeline/file/values.ts";
+import { readTextExpectation } from "../../../src/pipeline/file/expectation.ts";
 import { OutputSearch } from "../../../src/runner/output/outputSearch.ts";
 import { PatternFault, searchFor } from "../../../src/runner/output/textSearch.ts";
 import { temporaryFolder } from "../../temporaryFolder.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Message } from "../../../src/runner/launch/protocol.ts";
+import type { Message } from "../../../src/runner/launch/messages.ts";
 import { Mask } from "../../../src/runner/mask/mask.ts";
 import { RunOutput } from "../../../src/runner/step/runOutput.ts";
 import { temporaryFolder } from "../../temporaryFolder.ts";

@@ -1,4 +1,4 @@
-import type { StepOutput } from "../../../src/runner/launch/protocol.ts";
+import type { StepOutput } from "../../../src/runner/launch/messages.ts";
 import { Mask } from "../../../src/runner/mask/mask.ts";
 import { endLeftovers } from "../../../src/runner/processes/endProcesses.ts";
 import { processTable } from "../../../src/runner/processes/systemProcesses.ts";

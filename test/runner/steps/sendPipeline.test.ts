@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { largestRanPipeline } from "../../../src/contract/changes.ts";
-import type { Message } from "../../../src/runner/launch/protocol.ts";
+import { largestRanPipeline } from "../../../src/contract/limits.ts";
+import type { Message } from "../../../src/runner/launch/messages.ts";
 import { Mask } from "../../../src/runner/mask/mask.ts";
 import { sendPipeline } from "../../../src/runner/steps/runValues.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
