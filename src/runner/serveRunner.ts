@@ -43,7 +43,7 @@ interface RunnerDeps {
  */
 export async function serveRunner(deps: RunnerDeps): Promise<void> {
   const { job: arriving, signal, cleaningUp, cleanUpUntil, livesUntil } = lifeline(deps.input, deps.ended);
-  const cgroup = await ownCgroup(deps);
+  const { birth, cgroup } = await ownCgroup(deps);
   // To leave a cgroup takes the kernel long. A service that is there removes it as soon as this process is gone.
   const removeCgroup = async (): Promise<void> => {
     if (cgroup !== undefined && signal.aborted) await deps.processes.cgroups?.remove(cgroup);
@@ -52,7 +52,7 @@ export async function serveRunner(deps: RunnerDeps): Promise<void> {
   if (job === undefined) return removeCgroup();
   if (cgroup === undefined) await deps.processes.mark?.(job.runId);
   const outbox = new Outbox((text) => void deps.output.write(text), systemClock);
-  const traces = newTraces(job.runId, deps.pid, cgroup);
+  const traces = newTraces(job.runId, deps.pid, cgroup, birth);
   using scans = scanRepeatedly(async () => {
     const before = [...traces.groups];
     await deps.processes.scan?.(traces);
@@ -135,10 +135,11 @@ export async function serveRunner(deps: RunnerDeps): Promise<void> {
 
 /**
  * Makes a cgroup for this process and what it will start, and enters it.
- * @returns its folder; undefined where the system has none or doesn't allow it.
+ * @returns its folder, undefined where the system has none or doesn't allow it, and when this process started.
  */
-async function ownCgroup({ pid, processes }: RunnerDeps): Promise<string | undefined> {
+async function ownCgroup({ pid, processes }: RunnerDeps) {
   const birth = await processes.birthOf(pid);
   const folder = birth === undefined ? undefined : processes.cgroups?.make({ pid, birth });
-  return folder !== undefined && processes.cgroups?.enter(folder) ? folder : undefined;
+  const isIn = folder !== undefined && processes.cgroups?.enter(folder);
+  return { birth, cgroup: isIn ? folder : undefined };
 }

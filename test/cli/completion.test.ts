@@ -13,7 +13,7 @@ const oddOrg = `Acme & "Co" $HOME it's`;
 
 /** What the tool tells a shell, a line each, without the first. */
 async function offered(tool: Toolbox, ...args: string[]): Promise<string[]> {
-  const { stdout, stderr, exitCode } = await tool.run(["__complete", ...args]);
+  const { stdout, stderr, exitCode } = await tool.call(["__complete", ...args]);
   assert.deepEqual([exitCode, stderr], [0, ""]);
   return stdout.split("\n").slice(1);
 }
@@ -52,7 +52,7 @@ describe("what may stand at the cursor", () => {
     assert.deepEqual(await readdir(tool.data), []);
     await using other = await LoopbackService.listen((_, response) => void response.writeHead(500).end("no"));
     const wrong = { PIPELINE_BASE_URL: other.origin, PIPELINE_API_KEY: "x" };
-    const { stdout, stderr, exitCode } = await tool.run(["__complete", "zsh", "runs", "cancel", ""], wrong);
+    const { stdout, stderr, exitCode } = await tool.call(["__complete", "zsh", "runs", "cancel", ""], wrong);
     assert.deepEqual([stdout, stderr, exitCode], ["", "", 0]);
   });
 

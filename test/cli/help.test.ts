@@ -20,12 +20,12 @@ describe("the tool's help", () => {
     const { stdout: root, stderr, exitCode } = await tool.run([]);
     assert.deepEqual([stderr, exitCode], ["", 0]);
     assert.match(root, /Exit codes:[\s\S]*Environment variables:/);
-    assert.equal((await tool.run(["help"])).stdout, root);
+    assert.equal((await tool.call(["help"])).stdout, root);
     assert.equal((await tool.run(["--help"])).stdout, root);
-    const list = await tool.run(["runs", "list", "--help"]);
-    assert.equal((await tool.run(["help", "runs", "list"])).stdout, list.stdout);
+    const list = await tool.call(["runs", "list", "--help"]);
+    assert.equal((await tool.call(["help", "runs", "list"])).stdout, list.stdout);
     assert.match(list.stdout, /^Usage: pipeline runs list/);
-    const group = await tool.run(["runs"]);
+    const group = await tool.call(["runs"]);
     assert.deepEqual([group.stderr, group.exitCode], ["", 0]);
     assert.match(group.stdout, /^Usage: pipeline runs/);
   });

@@ -125,7 +125,8 @@ async function calledTool(
     exitCode: (code) => code,
   });
   return {
-    exitCode,
+    // Left as it is, which is 0 in a process.
+    exitCode: exitCode ?? 0,
     stdout: printed.stdout.replace(/\n$/, ""),
     stderr: printed.stderr.replace(/\n$/, ""),
   };

@@ -1,6 +1,4 @@
 import assert from "node:assert/strict";
-import { onBoth } from "../service/onBoth.ts";
-import { serviceOn } from "../service/serviceOn.ts";
 import {
   ended,
   programPipeline,
@@ -11,87 +9,79 @@ import {
 import { Visitor } from "./visitor.ts";
 
 describe("the page's guard", () => {
-  onBoth("on its database", (store) => {
-    it("lets nobody see anything without a session", async () => {
-      await using service = await serviceOn(store);
-      const visitor = new Visitor(service);
-      for (const path of [
-        "/app",
-        "/app/runs",
-        "/app/runs/run_1",
-        "/app/runs/run_1/log.txt",
-        "/app/nothing",
-      ]) {
-        const reply = await visitor.get(path);
-        assert.equal(reply.status, 303, path);
-        assert.equal(await reply.text(), "");
-      }
-      for (const path of ["/app/runs/cancel-mine", "/app/runs/run_1/cancel"]) {
-        const reply = await visitor.post(path, {});
-        assert.equal(reply.headers.get("location"), "/app/sign-in?next=%2Fapp%2Fruns", path);
-      }
-    });
+  it("lets nobody see anything without a session", async () => {
+    await using service = await startedService();
+    const visitor = new Visitor(service);
+    for (const path of ["/app", "/app/runs", "/app/runs/run_1", "/app/runs/run_1/log.txt", "/app/nothing"]) {
+      const reply = await visitor.get(path);
+      assert.equal(reply.status, 303, path);
+      assert.equal(await reply.text(), "");
+    }
+    for (const path of ["/app/runs/cancel-mine", "/app/runs/run_1/cancel"]) {
+      const reply = await visitor.post(path, {});
+      assert.equal(reply.headers.get("location"), "/app/sign-in?next=%2Fapp%2Fruns", path);
+    }
+  });
 
-    it("refuses a viewer's forged request with 403", async () => {
-      await using service = await serviceOn(store);
-      const { client } = await service.member();
-      await service.write("long", programPipeline(untilCancelled));
-      const run = await started(client, "long");
-      const viewer = new Visitor(service);
-      await viewer.signIn((await service.key("viewer")).secret);
-      for (const path of [`/app/runs/${run.runId}/cancel`, "/app/runs/cancel-mine"]) {
-        const reply = await viewer.post(path, {});
-        assert.equal(reply.status, 403, path);
-        assert.match(await reply.text(), /can look, but not start or cancel runs/);
-      }
-      assert.equal((await client.run(run.runId, AbortSignal.timeout(20_000))).status, "running");
-    });
+  it("refuses a viewer's forged request with 403", async () => {
+    await using service = await startedService();
+    const { client } = await service.member();
+    await service.write("long", programPipeline(untilCancelled));
+    const run = await started(client, "long");
+    const viewer = new Visitor(service);
+    await viewer.signIn((await service.key("viewer")).secret);
+    for (const path of [`/app/runs/${run.runId}/cancel`, "/app/runs/cancel-mine"]) {
+      const reply = await viewer.post(path, {});
+      assert.equal(reply.status, 403, path);
+      assert.match(await reply.text(), /can look, but not start or cancel runs/);
+    }
+    assert.equal((await client.run(run.runId, AbortSignal.timeout(20_000))).status, "running");
+  });
 
-    it("refuses what another site, another port or nothing known has sent", async () => {
-      await using service = await serviceOn(store);
-      const { client, secret } = await service.member();
-      await service.write("long", programPipeline(untilCancelled));
-      const run = await started(client, "long");
-      const visitor = new Visitor(service);
-      await visitor.signIn(secret);
-      const { port } = new URL(service.url);
-      const forged: Record<string, string>[] = [
-        { origin: "https://elsewhere.example", "sec-fetch-site": "cross-site" },
-        { origin: `http://127.0.0.1:${Number(port) - 1}`, "sec-fetch-site": "same-site" },
-        { origin: "null", "sec-fetch-site": "cross-site" },
-        { origin: service.url, "sec-fetch-site": "same-site" },
-        { "sec-fetch-site": "same-origin" },
-        {},
-      ];
-      for (const headers of forged) {
-        for (const path of [`/app/runs/${run.runId}/cancel`, "/app/runs/cancel-mine", "/app/sign-out"]) {
-          const reply = await visitor.post(path, {}, headers);
-          assert.equal(reply.status, 403, `${path} ${JSON.stringify(headers)}`);
-        }
-        const signIn = await new Visitor(service).post("/app/sign-in", { key: secret }, headers);
-        assert.equal(signIn.status, 403);
-        assert.equal(signIn.headers.get("set-cookie"), null);
+  it("refuses what another site, another port or nothing known has sent", async () => {
+    await using service = await startedService();
+    const { client, secret } = await service.member();
+    await service.write("long", programPipeline(untilCancelled));
+    const run = await started(client, "long");
+    const visitor = new Visitor(service);
+    await visitor.signIn(secret);
+    const { port } = new URL(service.url);
+    const forged: Record<string, string>[] = [
+      { origin: "https://elsewhere.example", "sec-fetch-site": "cross-site" },
+      { origin: `http://127.0.0.1:${Number(port) - 1}`, "sec-fetch-site": "same-site" },
+      { origin: "null", "sec-fetch-site": "cross-site" },
+      { origin: service.url, "sec-fetch-site": "same-site" },
+      { "sec-fetch-site": "same-origin" },
+      {},
+    ];
+    for (const headers of forged) {
+      for (const path of [`/app/runs/${run.runId}/cancel`, "/app/runs/cancel-mine", "/app/sign-out"]) {
+        const reply = await visitor.post(path, {}, headers);
+        assert.equal(reply.status, 403, `${path} ${JSON.stringify(headers)}`);
       }
-      assert.equal((await client.run(run.runId, AbortSignal.timeout(20_000))).status, "running");
-      assert.equal((await visitor.get("/app/runs")).status, 200);
-    });
+      const signIn = await new Visitor(service).post("/app/sign-in", { key: secret }, headers);
+      assert.equal(signIn.status, 403);
+      assert.equal(signIn.headers.get("set-cookie"), null);
+    }
+    assert.equal((await client.run(run.runId, AbortSignal.timeout(20_000))).status, "running");
+    assert.equal((await visitor.get("/app/runs")).status, 200);
+  });
 
-    it("shows an org nothing of another's", async () => {
-      await using service = await serviceOn(store);
-      const { client } = await service.member();
-      await service.write("secret-plan", programPipeline("console.log('the plan')"));
-      const run = await started(client, "secret-plan");
-      await ended(client, run);
-      const stranger = new Visitor(service);
-      await stranger.signIn((await service.key("owner", "rivals")).secret);
-      assert(!(await stranger.text("/app/runs")).includes("secret-plan"));
-      for (const path of [`/app/runs/${run.runId}`, `/app/runs/${run.runId}/log.txt`]) {
-        const reply = await stranger.get(path);
-        assert.equal(reply.status, 404, path);
-        assert(!(await reply.text()).includes("plan"));
-      }
-      assert.equal((await stranger.post(`/app/runs/${run.runId}/cancel`, {})).status, 404);
-    });
+  it("shows an org nothing of another's", async () => {
+    await using service = await startedService();
+    const { client } = await service.member();
+    await service.write("secret-plan", programPipeline("console.log('the plan')"));
+    const run = await started(client, "secret-plan");
+    await ended(client, run);
+    const stranger = new Visitor(service);
+    await stranger.signIn((await service.key("owner", "rivals")).secret);
+    assert(!(await stranger.text("/app/runs")).includes("secret-plan"));
+    for (const path of [`/app/runs/${run.runId}`, `/app/runs/${run.runId}/log.txt`]) {
+      const reply = await stranger.get(path);
+      assert.equal(reply.status, 404, path);
+      assert(!(await reply.text()).includes("plan"));
+    }
+    assert.equal((await stranger.post(`/app/runs/${run.runId}/cancel`, {})).status, 404);
   });
 
   describe("of its replies", () => {

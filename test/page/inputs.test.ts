@@ -129,34 +129,27 @@ describe("the page of a run with inputs", () => {
     });
   });
 
-  for (const script of [true, false]) {
-    it(`asks for them in a form that is filled in, ${script ? "with" : "without"} script`, async () => {
-      await using service = await startedService();
-      const { client, secret, runId } = await endedRun(service);
-      await using screen = await open({ script });
-      const { page } = screen;
-      await screen.signIn(service.url, secret, `/app/runs/${runId}`);
-      await screen.keepPicture(`run-with-inputs-${script}`);
-      if (script) assert.deepEqual(await screen.barriers(), []);
-      assert.equal(await screen.overflows(), false);
-      await page.locator("#state").getByRole("link", { name: "Run Again" }).click();
-      assert.equal(await page.getByLabel("note").inputValue(), 'for "Ada"\n<b>first</b> floor');
-      assert.equal(await page.getByLabel("base-url").inputValue(), "");
-      await page.getByText("Left empty, the run finds it out when it begins.").waitFor();
-      assert.equal(await page.getByLabel("lamps").inputValue(), "3");
-      await screen.keepPicture(`run-again-${script}`);
-      if (script) assert.deepEqual(await screen.barriers(), []);
-      await page.getByLabel("region").selectOption("us");
-      await page.getByLabel("visit").selectOption("false");
-      await page.getByRole("button", { name: "Run Again" }).click();
-      await page.waitForURL((url) => /\/run_[^/]*$/.test(url.pathname) && !url.pathname.endsWith(runId));
-      const again = await ended(client, { runId: page.url().split("/").at(-1) ?? "" });
-      assert.deepEqual(again.inputs, {
-        ...{ "base-url": "http://127.0.0.1:1", region: "us", lamps: 3, visit: false },
-        note: 'for "Ada"\n<b>first</b> floor',
-      });
+  it("asks for them in a form that is filled in", async () => {
+    await using service = await startedService();
+    const { client, secret, runId } = await endedRun(service);
+    await using screen = await open();
+    const { page } = screen;
+    await screen.signIn(service.url, secret, `/app/runs/${runId}`);
+    await page.locator("#state").getByRole("link", { name: "Run Again" }).click();
+    assert.equal(await page.getByLabel("note").inputValue(), 'for "Ada"\n<b>first</b> floor');
+    assert.equal(await page.getByLabel("base-url").inputValue(), "");
+    await page.getByText("Left empty, the run finds it out when it begins.").waitFor();
+    assert.equal(await page.getByLabel("lamps").inputValue(), "3");
+    await page.getByLabel("region").selectOption("us");
+    await page.getByLabel("visit").selectOption("false");
+    await page.getByRole("button", { name: "Run Again" }).click();
+    await page.waitForURL((url) => /\/run_[^/]*$/.test(url.pathname) && !url.pathname.endsWith(runId));
+    const again = await ended(client, { runId: page.url().split("/").at(-1) ?? "" });
+    assert.deepEqual(again.inputs, {
+      ...{ "base-url": "http://127.0.0.1:1", region: "us", lamps: 3, visit: false },
+      note: 'for "Ada"\n<b>first</b> floor',
     });
-  }
+  });
 
   it("asks for those that the file has got since, and asks no viewer", async () => {
     await using service = await startedService();

@@ -1,8 +1,6 @@
 import assert from "node:assert/strict";
 import { FakeClock } from "../clock/fakeClock.ts";
 import { CutLine } from "../service/cutLine.ts";
-import { onBoth } from "../service/onBoth.ts";
-import { serviceOn } from "../service/serviceOn.ts";
 import {
   ended,
   programPipeline,
@@ -24,122 +22,120 @@ function quota(used: number): string {
 describe("the page of runs", () => {
   const open = inBrowser();
 
-  onBoth("on its database", (store) => {
-    it("shows the exact line of the quota", async () => {
-      await using service = await serviceOn(store);
-      const { secret, orgId } = await service.key();
-      await putRuns(service.db, orgId, [{}, {}, {}]);
-      const visitor = new Visitor(service);
-      await visitor.signIn(secret);
-      assert((await visitor.text("/app/runs")).includes(`<p id="quota" role="status">${quota(3)}</p>`));
-    });
+  it("shows the exact line of the quota", async () => {
+    await using service = await startedService();
+    const { secret, orgId } = await service.key();
+    await putRuns(service.db, orgId, [{}, {}, {}]);
+    const visitor = new Visitor(service);
+    await visitor.signIn(secret);
+    assert((await visitor.text("/app/runs")).includes(`<p id="quota" role="status">${quota(3)}</p>`));
+  });
 
-    it("takes the tier's name and number from the org", async () => {
-      await using service = await serviceOn(store);
-      const { secret, orgId } = await service.key();
-      const limits = { tier: "team", runs_per_day: 400, parallel_runs: 3 };
-      await service.db.updateTable("orgs").set(limits).where("id", "=", orgId).execute();
-      const visitor = new Visitor(service);
-      await visitor.signIn(secret);
-      const text = await visitor.text("/app/runs");
-      assert(text.includes(">Team tier: 0 of 400 runs used today. The count starts again at 00:00 UTC.</p>"));
-      assert(text.includes(">3 slots</h2>"));
-    });
+  it("takes the tier's name and number from the org", async () => {
+    await using service = await startedService();
+    const { secret, orgId } = await service.key();
+    const limits = { tier: "team", runs_per_day: 400, parallel_runs: 3 };
+    await service.db.updateTable("orgs").set(limits).where("id", "=", orgId).execute();
+    const visitor = new Visitor(service);
+    await visitor.signIn(secret);
+    const text = await visitor.text("/app/runs");
+    assert(text.includes(">Team tier: 0 of 400 runs used today. The count starts again at 00:00 UTC.</p>"));
+    assert(text.includes(">3 slots</h2>"));
+  });
 
-    it("says that no run is left, and for how long", async () => {
-      const clock = new FakeClock("2026-03-01T21:00:00Z");
-      await using service = await serviceOn(store, { clock });
-      const { secret, orgId } = await service.key();
-      await putRuns(
-        service.db,
-        orgId,
-        Array.from({ length: 50 }, () => ({
-          day: "2026-03-01",
-          created_at: clock.now(),
-          stopped_at: clock.now(),
-        })),
-      );
-      const visitor = new Visitor(service);
-      await visitor.signIn(secret);
-      const text = await visitor.text("/app/runs");
-      assert(text.includes(quota(50)));
-      assert.match(text, /No run is left today\.<\/strong> The next can start in <span[^>]*>3 h<\/span>/);
-      assert(text.includes("Free, but no run is left today."));
-      await service.turn(3 * 3_600_000);
-      assert((await visitor.text("/app/runs")).includes(quota(0)));
-    });
+  it("says that no run is left, and for how long", async () => {
+    const clock = new FakeClock("2026-03-01T21:00:00Z");
+    await using service = await startedService({ clock });
+    const { secret, orgId } = await service.key();
+    await putRuns(
+      service.db,
+      orgId,
+      Array.from({ length: 50 }, () => ({
+        day: "2026-03-01",
+        created_at: clock.now(),
+        stopped_at: clock.now(),
+      })),
+    );
+    const visitor = new Visitor(service);
+    await visitor.signIn(secret);
+    const text = await visitor.text("/app/runs");
+    assert(text.includes(quota(50)));
+    assert.match(text, /No run is left today\.<\/strong> The next can start in <span[^>]*>3 h<\/span>/);
+    assert(text.includes("Free, but no run is left today."));
+    await service.turn(3 * 3_600_000);
+    assert((await visitor.text("/app/runs")).includes(quota(0)));
+  });
 
-    it("tells who used the day's runs, and leads to what counts as one", async () => {
-      await using service = await serviceOn(store);
-      const { client, secret } = await service.member();
-      await service.write("hello", programPipeline(""));
-      await ended(client, await started(client, "hello"));
-      await ended(client, await started(client, "hello"));
-      const visitor = new Visitor(service);
-      await visitor.signIn(secret);
-      const text = await visitor.text("/app/runs");
-      const [, use = ""] = /<p class="quiet use">(.*?)<\/p>/s.exec(text) ?? [];
-      assert.match(use.replaceAll(/<[^>]*>/g, ""), /^Used by hello 2; started by\s+you 2\.$/);
-      const [, counts = ""] = /<a href="([^"]*)">What counts as a run\?<\/a>/.exec(text) ?? [];
-      const explained = await visitor.text(counts);
-      assert.match(explained, /<h1[^>]*>What counts as a run\?<\/h1>/);
-      assert.equal(explained.match(/<li>/g)?.length, 7);
-      assert.match(explained, /<a href="\/app\/runs">Back to the runs<\/a>/);
-    });
+  it("tells who used the day's runs, and leads to what counts as one", async () => {
+    await using service = await startedService();
+    const { client, secret } = await service.member();
+    await service.write("hello", programPipeline(""));
+    await ended(client, await started(client, "hello"));
+    await ended(client, await started(client, "hello"));
+    const visitor = new Visitor(service);
+    await visitor.signIn(secret);
+    const text = await visitor.text("/app/runs");
+    const [, use = ""] = /<p class="quiet use">(.*?)<\/p>/s.exec(text) ?? [];
+    assert.match(use.replaceAll(/<[^>]*>/g, ""), /^Used by hello 2; started by\s+you 2\.$/);
+    const [, counts = ""] = /<a href="([^"]*)">What counts as a run\?<\/a>/.exec(text) ?? [];
+    const explained = await visitor.text(counts);
+    assert.match(explained, /<h1[^>]*>What counts as a run\?<\/h1>/);
+    assert.equal(explained.match(/<li>/g)?.length, 7);
+    assert.match(explained, /<a href="\/app\/runs">Back to the runs<\/a>/);
+  });
 
-    it("names the keys of others as text: who holds the slot, who waits, who used the day, and why runs ended", async () => {
-      await using service = await serviceOn(store);
-      const { client, keyId } = await service.member();
-      const { secret, orgId } = await service.key();
-      const name = "<i>ada\u202e</i>";
-      await service.db.updateTable("keys").set({ name }).where("id", "=", keyId).execute();
-      const reason = "only: exited with `3`:\nthe output";
-      await putRuns(service.db, orgId, [{ actor: keyId, status: "failed", reason }]);
-      await service.write("long", programPipeline(untilCancelled));
-      const { runId } = await started(client, "long");
-      const next = started(client, "long", 60);
-      const visitor = new Visitor(service);
-      await visitor.signIn(secret);
-      const waiting = /asked for by <bdi title="[^"]*">&lt;i&gt;ada/;
-      const text = await until(async () => {
-        const page = await visitor.text("/app/runs");
-        return waiting.test(page) ? page : undefined;
-      });
-      const shown = `<bdi title="${keyId}">&lt;i&gt;ada\u202e&lt;/i&gt;</bdi>`;
-      assert.match(text, new RegExp(`<p class="quiet">started by ${shown}, `));
-      assert.match(text, new RegExp(`started by\\s+${shown} 2\\.`));
-      assert.match(text, new RegExp(`<td class="wide">${shown}</td>`));
-      assert.match(text, /title="only: exited with `3`">only: exited with <code>3<\/code><\/span>/);
-      assert.doesNotMatch(text, /the output/);
-      await client.cancel(runId, never);
-      await client.cancel((await next).runId, never);
-      await ended(client, await next);
-      const after = await visitor.text("/app/runs");
-      assert.match(after, />cancelled by &lt;i&gt;ada/);
+  it("names the keys of others as text: who holds the slot, who waits, who used the day, and why runs ended", async () => {
+    await using service = await startedService();
+    const { client, keyId } = await service.member();
+    const { secret, orgId } = await service.key();
+    const name = "<i>ada\u202e</i>";
+    await service.db.updateTable("keys").set({ name }).where("id", "=", keyId).execute();
+    const reason = "only: exited with `3`:\nthe output";
+    await putRuns(service.db, orgId, [{ actor: keyId, status: "failed", reason }]);
+    await service.write("long", programPipeline(untilCancelled));
+    const { runId } = await started(client, "long");
+    const next = started(client, "long", 60);
+    const visitor = new Visitor(service);
+    await visitor.signIn(secret);
+    const waiting = /asked for by <bdi title="[^"]*">&lt;i&gt;ada/;
+    const text = await until(async () => {
+      const page = await visitor.text("/app/runs");
+      return waiting.test(page) ? page : undefined;
     });
+    const shown = `<bdi title="${keyId}">&lt;i&gt;ada\u202e&lt;/i&gt;</bdi>`;
+    assert.match(text, new RegExp(`<p class="quiet">started by ${shown}, `));
+    assert.match(text, new RegExp(`started by\\s+${shown} 2\\.`));
+    assert.match(text, new RegExp(`<td class="wide">${shown}</td>`));
+    assert.match(text, /title="only: exited with `3`">only: exited with <code>3<\/code><\/span>/);
+    assert.doesNotMatch(text, /the output/);
+    await client.cancel(runId, never);
+    await client.cancel((await next).runId, never);
+    await ended(client, await next);
+    const after = await visitor.text("/app/runs");
+    assert.match(after, />cancelled by &lt;i&gt;ada/);
+  });
 
-    it("turns its pages to older runs and back", async () => {
-      await using service = await serviceOn(store);
-      const { secret, orgId } = await service.key();
-      await putRuns(
-        service.db,
-        orgId,
-        Array.from({ length: 45 }, (_, position) => ({ pipeline: `p${position}` })),
-      );
-      const visitor = new Visitor(service);
-      await visitor.signIn(secret);
-      const first = await visitor.runsPage("/app/runs");
-      assert.deepEqual([first.pipelines.length, first.pipelines[0], first.pipelines[19]], [20, "p44", "p25"]);
-      assert.equal(first.newer, undefined);
-      const second = await visitor.runsPage(first.older);
-      assert.deepEqual([second.pipelines.length, second.pipelines[0]], [20, "p24"]);
-      const last = await visitor.runsPage(second.older);
-      assert.deepEqual(last.pipelines, ["p4", "p3", "p2", "p1", "p0"]);
-      assert.equal(last.older, undefined);
-      const secondAgain = await visitor.runsPage(last.newer);
-      assert.deepEqual(secondAgain.pipelines, second.pipelines);
-      assert.deepEqual((await visitor.runsPage(secondAgain.newer)).pipelines, first.pipelines);
-    });
+  it("turns its pages to older runs and back", async () => {
+    await using service = await startedService();
+    const { secret, orgId } = await service.key();
+    await putRuns(
+      service.db,
+      orgId,
+      Array.from({ length: 45 }, (_, position) => ({ pipeline: `p${position}` })),
+    );
+    const visitor = new Visitor(service);
+    await visitor.signIn(secret);
+    const first = await visitor.runsPage("/app/runs");
+    assert.deepEqual([first.pipelines.length, first.pipelines[0], first.pipelines[19]], [20, "p44", "p25"]);
+    assert.equal(first.newer, undefined);
+    const second = await visitor.runsPage(first.older);
+    assert.deepEqual([second.pipelines.length, second.pipelines[0]], [20, "p24"]);
+    const last = await visitor.runsPage(second.older);
+    assert.deepEqual(last.pipelines, ["p4", "p3", "p2", "p1", "p0"]);
+    assert.equal(last.older, undefined);
+    const secondAgain = await visitor.runsPage(last.newer);
+    assert.deepEqual(secondAgain.pipelines, second.pipelines);
+    assert.deepEqual((await visitor.runsPage(secondAgain.newer)).pipelines, first.pipelines);
   });
 
   describe("in the browser", () => {
@@ -214,15 +210,6 @@ describe("the page of runs", () => {
       assert.equal((await client.run(others.runId, never)).status, "running");
     });
 
-    it("shows the exact line of the quota without script too", async () => {
-      await using service = await startedService();
-      const { secret, orgId } = await service.key();
-      await putRuns(service.db, orgId, [{}, {}, {}]);
-      await using screen = await open({ script: false });
-      await screen.signIn(service.url, secret);
-      assert.equal(await screen.page.locator("#quota").textContent(), quota(3));
-    });
-
     it("cancels by keyboard, and keeps the focus near where it was", async () => {
       await using service = await startedService();
       const { client, secret } = await service.member();
@@ -239,20 +226,6 @@ describe("the page of runs", () => {
       await page.getByText("Free: a run can start now.").waitFor();
       // First on the run in the slot, and when that has gone, on the run in the history.
       assert.equal(await screen.focused(), "long");
-    });
-
-    it("cancels without script too", async () => {
-      await using service = await startedService();
-      const { client, secret } = await service.member();
-      await service.write("long", programPipeline(untilCancelled));
-      const run = await started(client, "long");
-      await using screen = await open({ script: false });
-      await screen.signIn(service.url, secret);
-      await screen.page.getByRole("button", { name: "Cancel the run of long" }).click();
-      await screen.page.waitForURL("**/app/runs");
-      assert.equal((await ended(client, run)).status, "cancelled");
-      await screen.page.reload();
-      await screen.page.getByRole("row", { name: "long" }).getByText("Cancelled").waitFor();
     });
 
     it("has no button to cancel for a viewer", async () => {

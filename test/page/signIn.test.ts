@@ -82,72 +82,66 @@ describe("signing in", () => {
       await screen.page.getByText("You were signed out.").waitFor();
     });
 
-    for (const script of [true, false]) {
-      const how = script ? "with script" : "without script";
+    it("leads to the page that was asked for", async () => {
+      await using service = await startedService();
+      const { secret } = await service.key();
+      await using screen = await open();
+      const { page } = screen;
+      await page.goto(`${service.url}/app/runs?after=run_zz`);
+      assert.equal(new URL(page.url()).pathname, "/app/sign-in");
+      await page.locator("#key:focus").waitFor();
+      await page.keyboard.type(secret);
+      await page.keyboard.press("Enter");
+      await page.getByRole("heading", { name: "Runs", level: 1 }).waitFor();
+      assert.equal(new URL(page.url()).search, "?after=run_zz");
+      assert(!(await page.content()).includes(secret));
+    });
 
-      it(`leads to the page that was asked for, ${how}`, async () => {
-        await using service = await startedService();
-        const { secret } = await service.key();
-        await using screen = await open({ script });
-        const { page } = screen;
-        await page.goto(`${service.url}/app/runs?after=run_zz`);
-        assert.equal(new URL(page.url()).pathname, "/app/sign-in");
-        await page.locator("#key:focus").waitFor();
-        await page.keyboard.type(secret);
-        await page.keyboard.press("Enter");
-        await page.getByRole("heading", { name: "Runs", level: 1 }).waitFor();
-        assert.equal(new URL(page.url()).search, "?after=run_zz");
-        assert(!(await page.content()).includes(secret));
-      });
+    it("says what is wrong with a key, in the field's own description", async () => {
+      await using service = await startedService();
+      await using screen = await open();
+      const { page } = screen;
+      screen.expectStatus(401);
+      await page.goto(`${service.url}/app/sign-in`);
+      await page.getByLabel("API key").fill("plr_wrong");
+      const reply = page.waitForResponse((response) => response.request().method() === "POST");
+      await page.getByRole("button", { name: "Sign in" }).click();
+      assert.equal((await reply).status(), 401);
+      await page.getByRole("alert").getByText("This key is not one of this service's").waitFor();
+      const field = page.getByLabel("API key");
+      assert.equal(await field.getAttribute("aria-invalid"), "true");
+      assert.match((await field.getAttribute("aria-describedby")) ?? "", /\bkey-problem\b/);
+      assert.equal(await screen.focused(), "key");
+      assert.equal(await field.inputValue(), "");
+      assert(!(await page.content()).includes("plr_wrong"));
+    });
 
-      it(`says what is wrong with a key, in the field's own description, ${how}`, async () => {
-        await using service = await startedService();
-        await using screen = await open({ script });
-        const { page } = screen;
-        screen.expectStatus(401);
-        await page.goto(`${service.url}/app/sign-in`);
-        await page.getByLabel("API key").fill("plr_wrong");
-        const reply = page.waitForResponse((response) => response.request().method() === "POST");
-        await page.getByRole("button", { name: "Sign in" }).click();
-        assert.equal((await reply).status(), 401);
-        await page.getByRole("alert").getByText("This key is not one of this service's").waitFor();
-        const field = page.getByLabel("API key");
-        assert.equal(await field.getAttribute("aria-invalid"), "true");
-        assert.match((await field.getAttribute("aria-describedby")) ?? "", /\bkey-problem\b/);
-        assert.equal(await screen.focused(), "key");
-        assert.equal(await field.inputValue(), "");
-        assert(!(await page.content()).includes("plr_wrong"));
-      });
+    it("works by a link that nobody has to type, once", async () => {
+      await using service = await startedService();
+      const { secret } = await service.key("viewer");
+      const { url } = await service.client(secret).signInLink(never);
+      await using screen = await open();
+      const { page } = screen;
+      await page.goto(url);
+      await page.waitForURL("**/app/runs");
+      await page.getByText("acme as viewer").waitFor();
+      await using second = await open();
+      second.expectStatus(401);
+      await second.page.goto(url);
+      await second.page.getByRole("alert").getByText("This link was used already").waitFor();
+      await second.page.getByLabel("API key").waitFor();
+    });
 
-      it(`works by a link that nobody has to type, once, ${how}`, async () => {
-        await using service = await startedService();
-        const { secret } = await service.key("viewer");
-        const { url } = await service.client(secret).signInLink(never);
-        await using screen = await open({ script });
-        const { page } = screen;
-        await page.goto(url);
-        // The script presses the button by itself; without it, the person does.
-        if (!script) await page.getByRole("button", { name: "Sign in" }).click();
-        await page.waitForURL("**/app/runs");
-        await page.getByText("acme as viewer").waitFor();
-        await using second = await open({ script });
-        second.expectStatus(401);
-        await second.page.goto(url);
-        await second.page.getByRole("alert").getByText("This link was used already").waitFor();
-        await second.page.getByLabel("API key").waitFor();
-      });
-
-      it(`ends by signing out, ${how}`, async () => {
-        await using service = await startedService();
-        await using screen = await open({ script });
-        const { page } = screen;
-        await screen.signIn(service.url, (await service.key()).secret);
-        await page.getByRole("button", { name: "Sign out" }).click();
-        await page.waitForURL("**/app/sign-in");
-        await page.goto(`${service.url}/app/runs`);
-        assert.equal(new URL(page.url()).pathname, "/app/sign-in");
-      });
-    }
+    it("ends by signing out", async () => {
+      await using service = await startedService();
+      await using screen = await open();
+      const { page } = screen;
+      await screen.signIn(service.url, (await service.key()).secret);
+      await page.getByRole("button", { name: "Sign out" }).click();
+      await page.waitForURL("**/app/sign-in");
+      await page.goto(`${service.url}/app/runs`);
+      assert.equal(new URL(page.url()).pathname, "/app/sign-in");
+    });
 
     it("keeps two services of one machine apart in one browser", async () => {
       await using first = await startedService();

@@ -116,6 +116,7 @@ class Launch implements LaunchedRun {
     void runner.identity.then((identity) => {
       if (identity === undefined) return;
       this.#traces.seen.set(identity.pid, identity.birth);
+      this.#traces.runnerBirth = identity.birth;
       this.#traces.cgroup = deps.processes.cgroups?.folderOf(identity);
     });
     this.ended = this.#watch().catch((error: unknown) => ({

@@ -150,7 +150,7 @@ export async function endLeftovers(
   deps: { readonly processes: ProcessTable; readonly graceMilliseconds: number },
 ): Promise<void> {
   const { processes, graceMilliseconds } = deps;
-  const run = newTraces(runId, undefined, runner && processes.cgroups?.find(runner));
+  const run = newTraces(runId, undefined, runner && processes.cgroups?.find(runner), runner?.birth);
   if (runner !== undefined) run.seen.set(runner.pid, runner.birth);
   await endProcesses({ processes, run, graceMilliseconds });
   if (run.cgroup !== undefined) await processes.cgroups?.remove(run.cgroup);

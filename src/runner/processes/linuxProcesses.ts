@@ -14,7 +14,9 @@ import {
 } from "./processTable.ts";
 import type { RunCgroups } from "./runCgroups.ts";
 
-interface LinuxEntry extends ProcessEntry, Stat {}
+interface LinuxEntry extends ProcessEntry, Stat {
+  readonly birth: string;
+}
 
 /**
  * Reads `/proc`. Process ids are reused, so an id alone never decides: the run's cgroup does, or a mark, or the id with its
@@ -39,7 +41,9 @@ export class LinuxProcesses implements ProcessTable {
     const enclosed = run.cgroup === undefined ? [] : (this.cgroups?.members(run.cgroup) ?? []);
     const entries = this.#scan(run);
     const inside = new Set(enclosed);
-    const found = select(run, entries, ({ pid }) => inside.has(pid) || this.#isMarked(pid, run.runId));
+    const oldest = this.#ticksOf(run.runnerBirth);
+    const isMarked = ({ pid, ticks }: LinuxEntry) => ticks >= oldest && this.#isMarked(pid, run.runId);
+    const found = select(run, entries, (entry) => inside.has(entry.pid) || isMarked(entry));
     for (const { pid, birth } of found) run.seen.set(pid, birth);
     return [...new Set([...found.map(({ pid }) => pid), ...enclosed])];
   }
@@ -90,7 +94,12 @@ export class LinuxProcesses implements ProcessTable {
 
   #entry(pid: number): LinuxEntry | undefined {
     const stat = parseStat(readIfThere(join(this.#folder, String(pid), "stat")));
-    return stat === undefined ? undefined : { pid, ...stat, birth: `${stat.birth}${this.#boot}` };
+    return stat === undefined ? undefined : { pid, ...stat, birth: `${stat.ticks}${this.#boot}` };
+  }
+
+  /** Of a start time, in clock ticks since this boot; 0 where that isn't known. */
+  #ticksOf(birth: string | undefined): number {
+    return birth?.endsWith(this.#boot) ? Number.parseInt(birth, 10) : 0;
   }
 
   /** Whether it has the run's marker, or the run's limit on locks: a process can hide its environment, but not its limits. */
@@ -134,8 +143,8 @@ interface Stat {
   readonly parent: number;
   readonly group: number;
   readonly session: number;
-  /** In clock ticks since the boot. */
-  readonly birth: string;
+  /** When it started, in clock ticks since the boot. */
+  readonly ticks: number;
 }
 
 /** The program's name is in parentheses and may contain any character, so fields are counted after the last one. */
@@ -143,9 +152,15 @@ export function parseStat(text: string | undefined): Stat | undefined {
   if (text === undefined) return undefined;
   const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
   const [state, parent, group, session] = fields;
-  const birth = fields[19];
-  if (state === undefined || birth === undefined) return undefined;
-  return { state, parent: Number(parent), group: Number(group), session: Number(session), birth };
+  const ticks = fields[19];
+  if (state === undefined || ticks === undefined) return undefined;
+  return {
+    state,
+    parent: Number(parent),
+    group: Number(group),
+    session: Number(session),
+    ticks: Number(ticks),
+  };
 }
 
 /**

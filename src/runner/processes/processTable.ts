@@ -38,6 +38,8 @@ export interface RunTraces {
   readonly runId: string;
   /** The runner's process, alive or not; undefined when it never started or isn't known. */
   readonly runnerPid: number | undefined;
+  /** When its runner started, where that is known: no process of the run is older. */
+  runnerBirth: string | undefined;
   /**
    * The process groups that the run started, which are sessions as well. Empty ones are removed soon, since the system
    * may reuse their ids.
@@ -50,8 +52,13 @@ export interface RunTraces {
 }
 
 /** The traces of a run whose processes haven't been listed yet. */
-export function newTraces(runId: string, runnerPid: number | undefined, cgroup?: string): RunTraces {
-  return { runId, runnerPid, groups: new Set(), seen: new Map(), cgroup };
+export function newTraces(
+  runId: string,
+  runnerPid: number | undefined,
+  cgroup?: string,
+  runnerBirth?: string,
+): RunTraces {
+  return { runId, runnerPid, runnerBirth, groups: new Set(), seen: new Map(), cgroup };
 }
 
 /** Kills each process group atomically, so that no member can start another process meanwhile. */

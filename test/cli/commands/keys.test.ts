@@ -50,7 +50,7 @@ describe("pipeline keys", () => {
     assert.equal((await fetch(`${url}/api/org`, { headers })).status, 401);
     const again = await json(tool, "keys", "revoke", keyId);
     assert.deepEqual(again.told, revoked.told);
-    assert.match((await tool.run(["keys", "list", "--org", "Acme"])).stdout, /revoked \d{4}-/);
+    assert.match((await tool.call(["keys", "list", "--org", "Acme"])).stdout, /revoked \d{4}-/);
     serving.kill("SIGTERM");
     await serving;
   });

@@ -19,7 +19,7 @@ async function toldWith(answerRuns: Answer) {
   );
   await using tool = await toolbox();
   const env = { PIPELINE_BASE_URL: service.origin, PIPELINE_API_KEY: testKey };
-  const told = await tool.run(["org", "--json"], env);
+  const told = await tool.call(["org", "--json"], env);
   return { ...told, facts: JSON.parse(told.stdout) };
 }
 

@@ -41,10 +41,10 @@ describe("pipeline page", () => {
   });
 
   it("opens at a run, whose page has links to what it kept, and tells of one that isn't there", async () => {
-    const link = async (line: string[]) => new URL(JSON.parse((await box.run(line)).stdout).url);
+    const link = async (line: string[]) => new URL(JSON.parse((await box.call(line)).stdout).url);
     const keep = `require('node:fs').writeFileSync('kept.txt', 'lamps')`;
     await box.write("keeps", `${programPipeline(keep)}    keep: [kept.txt]\n`);
-    const [run] = JSON.parse((await box.run(["run", "keeps", "--json"])).stdout).runs;
+    const [run] = JSON.parse((await box.call(["run", "keeps", "--json"])).stdout).runs;
     const shown = await box.call(["runs", "show", run["run-id"]]);
     assert.doesNotMatch(shown.stdout, /http:|x-api-key/);
     const [, command] = /`pipeline (page \S+)` prints a link/.exec(shown.stdout) ?? [];
@@ -73,7 +73,7 @@ describe("pipeline page", () => {
   });
 
   it("serves the style and the script that it was built with", async () => {
-    const { stdout } = await box.run(["page"]);
+    const { stdout } = await box.call(["page"]);
     const page = await (await fetch(stdout.trim())).text();
     const addresses = [...page.matchAll(/"(\/app\/assets\/[^"]+)"/g)].map(([, address]) => address ?? "");
     assert(addresses.length >= 3);
@@ -88,8 +88,8 @@ describe("pipeline page", () => {
       `#!/bin/sh\nprintf %s "$1" > '${opened}.part' && mv '${opened}.part' '${opened}'\n`,
     );
     await chmod(browser, 0o700);
-    const quiet = await box.run(["page"], { BROWSER: browser });
-    const { stdout, exitCode } = await box.run(["page", "--open"], { BROWSER: browser });
+    const quiet = await box.call(["page"], { BROWSER: browser });
+    const { stdout, exitCode } = await box.call(["page", "--open"], { BROWSER: browser });
     assert.equal(exitCode, 0);
     let address = "";
     while (address === "") {
@@ -105,7 +105,7 @@ describe("pipeline page", () => {
     for (const name of ["no-such-browser", "file/browser"]) {
       await writeFile(join(box.project, "file"), "");
       const env = { BROWSER: join(box.project, name) };
-      const { stdout, stderr, exitCode } = await box.run(["page", "--open"], env);
+      const { stdout, stderr, exitCode } = await box.call(["page", "--open"], env);
       assert.equal(exitCode, 0);
       assert.match(stdout, /\/app\/sign-in\?code=/);
       assert.match(stderr, /No browser could be opened: open the link yourself\./);

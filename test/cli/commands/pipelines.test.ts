@@ -13,7 +13,7 @@ describe("pipeline pipelines", () => {
     assert.equal(exitCode, 0);
     assert.match(stdout, /^broken\t\t1 problem\nhello\tcli\tfine$/);
     assert.match(stderr, /pipeline validate/);
-    const { pipelines } = JSON.parse((await tool.run(["pipelines", "--json"])).stdout);
+    const { pipelines } = JSON.parse((await tool.call(["pipelines", "--json"])).stdout);
     assert.deepEqual(pipelines[1], {
       name: "hello",
       project: basename(tool.project),
@@ -30,9 +30,9 @@ describe("pipeline pipelines", () => {
     for (const [name, tags] of Object.entries({ lint: "fast", smoke: "fast, nightly", soak: "nightly" })) {
       await tool.write(name, `tags: [${tags}]\n${programPipeline("")}`);
     }
-    const fast = await tool.run(["pipelines", "--tag", "fast"]);
+    const fast = await tool.call(["pipelines", "--tag", "fast"]);
     assert.equal(fast.stdout, "lint\tcli\tfine\t#fast\nsmoke\tcli\tfine\t#fast #nightly");
-    const both = await tool.run(["pipelines", "--tag", "fast", "--tag", "nightly", "--json"]);
+    const both = await tool.call(["pipelines", "--tag", "fast", "--tag", "nightly", "--json"]);
     const { pipelines } = JSON.parse(both.stdout);
     assert.deepEqual(
       pipelines.map(({ name, tags }: { name: string; tags: string[] }) => [name, tags]),
@@ -42,10 +42,10 @@ describe("pipeline pipelines", () => {
         ["soak", ["nightly"]],
       ],
     );
-    const none = await tool.run(["pipelines", "--tag", "slow"]);
+    const none = await tool.call(["pipelines", "--tag", "slow"]);
     assert.deepEqual([none.exitCode, none.stdout, none.stderr], [0, "", "The tags are: fast, nightly."]);
     await tool.write("broken", "tags: [fast]\nsteps: 3\n");
-    const doubtful = await tool.run(["pipelines", "--tag", "fast"]);
+    const doubtful = await tool.call(["pipelines", "--tag", "fast"]);
     assert.match(doubtful.stderr, /tags of pipelines\/broken\.yaml aren't known, since it can't be run/);
   });
 
@@ -102,7 +102,7 @@ describe("pipeline pipelines", () => {
     await using tool = await toolbox();
     await tool.write("mine", programPipeline(""));
     const named = { PIPELINE_BASE_URL: service.url, PIPELINE_API_KEY: secret };
-    const { stdout, stderr } = await tool.run(["pipelines"], named);
+    const { stdout, stderr } = await tool.call(["pipelines"], named);
     assert.match(stdout, /^theirs\tcli\tfine$/, stderr);
   });
 });

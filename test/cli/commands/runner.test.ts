@@ -17,7 +17,7 @@ describe("pipeline runner", () => {
     assert.equal(refused.exitCode, 2);
     assert.match(refused.stderr, /--slots.*from 1 to 100/);
     // It gets as far as the key that isn't there.
-    assert.equal((await tool.run(["runner", ...service, "--slots", "100"])).exitCode, 3);
+    assert.equal((await tool.call(["runner", ...service, "--slots", "100"])).exitCode, 3);
   });
 
   const native = postgresFolder();

@@ -21,18 +21,18 @@ describe("pipeline serve and keys create", () => {
 
     const named = { PIPELINE_BASE_URL: connection.url, PIPELINE_API_KEY: key["api-key"] };
     await tool.write("hello", programPipeline(""));
-    assert.equal((await tool.run(["run", "hello"], named)).exitCode, 0);
-    const org = JSON.parse((await tool.run(["org", "--json"], named)).stdout);
+    assert.equal((await tool.call(["run", "hello"], named)).exitCode, 0);
+    const org = JSON.parse((await tool.call(["org", "--json"], named)).stdout);
     assert.equal(org["org-name"], "Acme");
     assert.equal(org.actor, key["key-id"]);
     assert.equal(org.usage["runs-today"], 1);
     // Another key of the same org shares the day's count.
     const second = JSON.parse(
-      (await tool.run(["keys", "create", "--role", "viewer", "--org", "Acme", "--json"])).stdout,
+      (await tool.call(["keys", "create", "--role", "viewer", "--org", "Acme", "--json"])).stdout,
     );
     assert.equal(second["org-id"], key["org-id"]);
     const viewer = { ...named, PIPELINE_API_KEY: second["api-key"] };
-    const refused = await tool.run(["run", "hello"], viewer);
+    const refused = await tool.call(["run", "hello"], viewer);
     assert.equal(refused.exitCode, 3);
 
     serving.kill("SIGINT");
@@ -54,14 +54,14 @@ describe("pipeline serve and keys create", () => {
       await mkdir(tool.data, { recursive: true });
       await chown(tool.data, 65_534, 65_534);
       for (const command of [["serve"], ["org"]]) {
-        const refused = await tool.run(command);
+        const refused = await tool.call(command);
         assert.equal(refused.exitCode, 4);
         assert.match(refused.stderr, /belongs to another user.*pipeline serve --allow-other-owner/s);
       }
       const serving = tool.spawn(["serve", "--allow-other-owner"]);
       await written(serving.stdout, /Serving at/);
-      assert.equal((await tool.run(["org"])).exitCode, 0);
-      assert.equal((await tool.run(["keys", "create", "--role", "member", "--org", "Acme"])).exitCode, 0);
+      assert.equal((await tool.call(["org"])).exitCode, 0);
+      assert.equal((await tool.call(["keys", "create", "--role", "member", "--org", "Acme"])).exitCode, 0);
       serving.kill("SIGTERM");
       assert.equal((await serving).exitCode, 0);
     });
@@ -71,7 +71,7 @@ describe("pipeline serve and keys create", () => {
     await using tool = await toolbox();
     const serving = tool.spawn(["serve"]);
     await written(serving.stdout, /Serving at/);
-    const second = await tool.run(["serve"]);
+    const second = await tool.call(["serve"]);
     assert.equal(second.exitCode, 2);
     assert.match(
       second.stderr,
@@ -93,10 +93,10 @@ describe("pipeline serve and keys create", () => {
 
   it("takes for how many days logs and artifacts are kept, and nothing that is no such number", async () => {
     await using tool = await toolbox();
-    const wrong = await tool.run(["serve", "--retention-days", "0"]);
+    const wrong = await tool.call(["serve", "--retention-days", "0"]);
     assert.equal(wrong.exitCode, 2);
     assert.match(wrong.stderr, /--retention-days.*from 1 to 3650/);
-    const wrongVariable = await tool.run(["serve"], { PIPELINE_RETENTION_DAYS: "soon" });
+    const wrongVariable = await tool.call(["serve"], { PIPELINE_RETENTION_DAYS: "soon" });
     assert.equal(wrongVariable.exitCode, 2);
     assert.match(wrongVariable.stderr, /PIPELINE_RETENTION_DAYS is `soon`[\s\S]*from 1 to 3650/);
     const serving = tool.spawn(["serve", "--retention-days", "30"], { PIPELINE_RETENTION_DAYS: "soon" });
@@ -108,7 +108,7 @@ describe("pipeline serve and keys create", () => {
   it("says so when the port is taken", async () => {
     await using tool = await toolbox();
     await using other = await LoopbackService.listen((_, response) => void response.writeHead(200).end(""));
-    const { exitCode, stderr } = await tool.run(["serve", "--port", String(other.port)]);
+    const { exitCode, stderr } = await tool.call(["serve", "--port", String(other.port)]);
     assert.equal(exitCode, 2);
     assert.match(stderr, /another program uses it[\s\S]*--port/);
   });

@@ -158,7 +158,7 @@ describe("pipeline runs show, with a report", () => {
   after(() => tool[Symbol.asyncDispose]());
 
   it("prints it alone for -, and writes it beside the run's sheet to a file", async () => {
-    const junit = await tool.run(["runs", "show", "--junit", "-"]);
+    const junit = await tool.call(["runs", "show", "--junit", "-"]);
     assert.equal(junit.exitCode, 0);
     assert.match(junit.stdout, /^<\?xml [\s\S]*<failure [\s\S]*the disk is on fire[\s\S]*<\/testsuites>$/);
     const html = await tool.call(["runs", "show", "--html", "-", "--exit-status"]);

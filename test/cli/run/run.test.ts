@@ -6,7 +6,7 @@ import { LoopbackService, orgOnWire, runOnWire, sendError, sendJson } from "../.
 import { itOn } from "../../itOn.ts";
 import { programPipeline, untilCancelled, writePid, writtenPid } from "../../service/startedService.ts";
 import { serviceProxy } from "../serviceProxy.ts";
-import { type Toolbox, toolbox, written } from "../toolbox.ts";
+import { servedToolbox, type Toolbox, toolbox, written } from "../toolbox.ts";
 
 describe("pipeline run", () => {
   let tool: Toolbox;
@@ -21,12 +21,12 @@ describe("pipeline run", () => {
     assert.equal(exitCode, 0, stderr);
     assert.match(stdout, /^run_\w+ hello succeeded$/);
     assert.match(stderr, /✓ only/);
-    assert.match((await tool.run(["org"])).stdout, /^1 of 50 runs used today\./m);
+    assert.match((await tool.call(["org"])).stdout, /^1 of 50 runs used today\./m);
   });
 
   it("finds the project upward from the working folder", async () => {
     await tool.write("hello", programPipeline("require('node:fs').writeFileSync('where', process.cwd())"));
-    const { exitCode } = await tool.run(["run", "hello"]);
+    const { exitCode } = await tool.call(["run", "hello"]);
     assert.equal(exitCode, 0);
     assert.match(await readFile(join(tool.project, "where"), "utf8"), /pipeline-runs-test-\w+$/);
   });
@@ -39,10 +39,10 @@ describe("pipeline run", () => {
     assert.match(plain.stderr, /exited with 7, expected 0:\n +the disk is on fire\n/);
     assert.equal(plain.stderr.split("the disk is on fire").length, 2, "told once");
     assert.match(plain.stderr, /\npipeline: broken failed at step `only`\.$/);
-    const quiet = await tool.run(["run", "broken", "--quiet"]);
+    const quiet = await tool.call(["run", "broken", "--quiet"]);
     const reason = "only: exited with 7, expected 0:\nthe disk is on fire";
     assert.equal(quiet.stderr, `pipeline: broken failed: ${reason}`);
-    const json = await tool.run(["run", "broken", "--json"]);
+    const json = await tool.call(["run", "broken", "--json"]);
     assert.equal(json.exitCode, 1);
     const told = JSON.parse(json.stdout);
     assert.equal(told.ok, false);
@@ -53,23 +53,23 @@ describe("pipeline run", () => {
 
   it("gives a step that the run's end has stopped one sign, also in runs show: as the run ended", async () => {
     await tool.write("slow", programPipeline(`${writePid} ${untilCancelled}`, "1s"));
-    const { exitCode, stderr } = await tool.run(["run", "slow"]);
+    const { exitCode, stderr } = await tool.call(["run", "slow"]);
     assert.equal(exitCode, 1);
     assert.match(stderr, /^ {2}✗ only \(/m);
-    assert.match((await tool.run(["runs", "show"])).stdout, /^ {2}✗ only \(cli\) stopped in /m);
+    assert.match((await tool.call(["runs", "show"])).stdout, /^ {2}✗ only \(cli\) stopped in /m);
     const pidFile = join(tool.project, "pid");
     await rm(pidFile, { force: true });
     const cancelled = tool.spawn(["run", "slow", "--time-limit", "60"]);
     await writtenPid(pidFile);
     cancelled.kill("SIGINT");
     assert.match((await cancelled).stderr, /^ {2}− only \(/m);
-    assert.match((await tool.run(["runs", "show"])).stdout, /^ {2}− only \(cli\) stopped in /m);
+    assert.match((await tool.call(["runs", "show"])).stdout, /^ {2}− only \(cli\) stopped in /m);
     await rm(pidFile);
   });
 
   it("returns once started with --detach, and the next run waits for the slot until it is given up", async () => {
     await tool.write("long", programPipeline(untilCancelled));
-    const detached = await tool.run(["run", "long", "--detach", "--json"]);
+    const detached = await tool.call(["run", "long", "--detach", "--json"]);
     assert.equal(detached.exitCode, 0);
     const told = JSON.parse(detached.stdout);
     assert.equal(told.ok, true);
@@ -79,7 +79,7 @@ describe("pipeline run", () => {
     await tool.write("hello", programPipeline(""));
     const waiting = tool.spawn(["run", "hello"]);
     await written(waiting.stderr, /gives up in 120 s/);
-    await tool.run(["runs", "cancel", "--mine"]);
+    await tool.call(["runs", "cancel", "--mine"]);
     const { exitCode, stdout } = await waiting;
     assert.equal(exitCode, 0);
     assert.match(stdout, /hello succeeded$/);
@@ -97,14 +97,14 @@ describe("pipeline run", () => {
     });
     await writtenPid(join(tool.project, "pid"));
     running.kill("SIGHUP");
-    await tool.run(["org"]);
+    await tool.call(["org"]);
     await writeFile(join(tool.project, "go"), "");
     assert.equal((await running).exitCode, 0);
   });
 
   it("names the nearest pipeline for a name that doesn't exist", async () => {
     await tool.write("nightly", programPipeline(""));
-    const { exitCode, stdout, stderr } = await tool.run(["run", "nightyl"]);
+    const { exitCode, stdout, stderr } = await tool.call(["run", "nightyl"]);
     assert.equal(exitCode, 2);
     assert.equal(stdout, "");
     assert.match(stderr, /no pipeline `nightyl`[\s\S]*Did you mean `nightly`\?/);
@@ -118,20 +118,20 @@ describe("pipeline run", () => {
       join("pipelines", "hello.yaml"),
       join(tool.project, "pipelines", "hello.yaml"),
     ];
-    const { exitCode, stdout, stderr } = await tool.run(["run", ...paths, "other.yaml"]);
+    const { exitCode, stdout, stderr } = await tool.call(["run", ...paths, "other.yaml"]);
     assert.equal(exitCode, 0, stderr);
     const names = stdout.split("\n").map((line) => /^run_\w+ (.*) succeeded$/.exec(line)?.[1]);
     assert.deepEqual(names, ["hello", "hello", "hello", "renamed"]);
-    const inside = await tool.spawn(["run", "hello.yaml"], {}, join(tool.project, "pipelines"));
+    const inside = await tool.call(["run", "hello.yaml"], {}, join(tool.project, "pipelines"));
     assert.equal(inside.exitCode, 0, inside.stderr);
-    const none = await tool.run(["run", "none.yaml"]);
+    const none = await tool.call(["run", "none.yaml"]);
     assert.match(none.stderr, /no pipeline `none\.yaml`/);
     await rm(join(tool.project, "pipelines", "other.yaml"));
   });
 
   it("says where the pipelines are, outside of a project, and how to make the first", async () => {
-    await using box = await toolbox();
-    const outside = (folder: string, ...args: string[]) => box.spawn(["run", ...args], {}, folder);
+    await using box = await servedToolbox();
+    const outside = (folder: string, ...args: string[]) => box.call(["run", ...args], {}, folder);
     const none = "pipeline: There is no pipelines/<name>.yaml here or above.";
     for (const args of [["helo"], ["helo", "hello"], []]) {
       const { exitCode, stdout, stderr } = await outside(box.project, ...args);
@@ -158,25 +158,25 @@ describe("pipeline run", () => {
   });
 
   it("lists the pipelines when none is named", async () => {
-    await using box = await toolbox();
+    await using box = await servedToolbox();
     for (const name of ["nightly", "hello"]) await box.write(name, programPipeline(""));
-    const { exitCode, stdout, stderr } = await box.run(["run"]);
+    const { exitCode, stdout, stderr } = await box.call(["run"]);
     assert.deepEqual([exitCode, stdout], [2, ""]);
     assert.equal(
       stderr,
       "pipeline: No pipeline is named. There are:\n  hello\n  nightly\n`pipeline run hello` runs the first.",
     );
-    const json = await box.run(["run", "--json"]);
+    const json = await box.call(["run", "--json"]);
     assert.equal(json.exitCode, 2);
     assert.equal(JSON.parse(json.stdout).error.type, "usage");
-    await box.run(["run", "hello"]);
-    const named = await box.run(["run", "--project", basename(box.project)]);
+    await box.call(["run", "hello"]);
+    const named = await box.call(["run", "--project", basename(box.project)]);
     assert.deepEqual([named.exitCode, named.stderr], [2, stderr]);
   });
 
   it("tells file, line and column of a broken pipeline file", async () => {
     await tool.write("broken", "resources:\n  shell: { type: cli }\nsteps:\n  - use: shel\n    run: true\n");
-    const { exitCode, stderr } = await tool.run(["run", "broken"]);
+    const { exitCode, stderr } = await tool.call(["run", "broken"]);
     assert.equal(exitCode, 2);
     assert.match(stderr, /pipelines\/broken\.yaml:4:\d+: .*shell/);
   });
@@ -190,13 +190,13 @@ describe("pipeline run", () => {
       ...[3, 4, 5, 6, 7, 8].map((line) => `pipelines/broken.yaml:${line}:12: ${problem}`),
       "Correct the file, then run it again.",
     ];
-    assert.equal((await tool.run(["run", "broken"])).stderr, `pipeline: ${lines.join("\n")}`);
-    const { error } = JSON.parse((await tool.run(["run", "broken", "--json"])).stdout);
+    assert.equal((await tool.call(["run", "broken"])).stderr, `pipeline: ${lines.join("\n")}`);
+    const { error } = JSON.parse((await tool.call(["run", "broken", "--json"])).stdout);
     assert.equal(error.message, lines.join("\n"));
   });
 
   it("prints one object for wrong usage too, with --json", async () => {
-    const { exitCode, stdout } = await tool.run(["run", "--json", "--parallel", "many", "x"]);
+    const { exitCode, stdout } = await tool.call(["run", "--json", "--parallel", "many", "x"]);
     assert.equal(exitCode, 2);
     const told = JSON.parse(stdout);
     assert.equal(told.ok, false);
@@ -214,7 +214,7 @@ describe("pipeline run", () => {
       );
     }
     for (const folder of [...folders, ...folders]) {
-      const { exitCode } = await tool.spawn(["run", "build"], {}, folder);
+      const { exitCode } = await tool.call(["run", "build"], {}, folder);
       assert.equal(exitCode, 0);
       await rm(join(folder, "ran"));
     }
@@ -228,11 +228,11 @@ describe("pipeline run", () => {
       ["5m", 300],
       ["1h", 3600],
     ] as const) {
-      const { stdout } = await tool.run(["run", "hello", "--time-limit", written, "--json"]);
+      const { stdout } = await tool.call(["run", "hello", "--time-limit", written, "--json"]);
       assert.equal(JSON.parse(stdout).runs[0]["time-limit-seconds"], seconds);
     }
     for (const written of ["0", "2h", "3601", "500ms", "-1", "1.5", "soon", "1e3", ""]) {
-      const { exitCode, stderr } = await tool.run(["run", "hello", `--time-limit=${written}`]);
+      const { exitCode, stderr } = await tool.call(["run", "hello", `--time-limit=${written}`]);
       assert.equal(exitCode, 2, written);
       assert.match(stderr, /--time-limit.*from 1s to 1h/);
     }

@@ -31,7 +31,7 @@ describe("pipeline run --from", () => {
     assert.equal(first.exitCode, 1);
     assert.match(first.stderr, /^`pipeline run site --from publish` is a new run from that step\.$/m);
     await writeFile(join(tool.project, "ready"), "");
-    const { exitCode, stdout, stderr } = await tool.run(["run", "site", "--from", "publish"]);
+    const { exitCode, stdout, stderr } = await tool.call(["run", "site", "--from", "publish"]);
     assert.equal(exitCode, 0, stderr);
     assert.match(stderr, /build it \(skipped\)/);
     assert.equal(await readFile(join(tool.project, "built"), "utf8"), "x", "it ran once");

@@ -32,7 +32,7 @@ describe("pipeline run, several pipelines", () => {
   it("runs one after the other in a free org, with one warning where more at a time are asked for", async () => {
     await tool.write("one", programPipeline(""));
     await tool.write("two", programPipeline(""));
-    const { exitCode, stdout, stderr } = await tool.run(["run", "one", "two", "--parallel", "5", "--json"]);
+    const { exitCode, stdout, stderr } = await tool.call(["run", "one", "two", "--parallel", "5", "--json"]);
     assert.equal(exitCode, 0);
     const warning = "--parallel 5 is more than the org's limit (tier free): 1 at the same time.";
     assert.equal(stderr.split(warning).length - 1, 1);
@@ -51,9 +51,9 @@ describe("pipeline run, several pipelines", () => {
     await own.write("lint", `tags: [fast]\n${programPipeline("")}`);
     await own.write("soak", `tags: [nightly]\n${programPipeline("")}`);
     await own.write("unit", `tags: [fast, nightly]\n${programPipeline("")}`);
-    const fast = await own.run(["run", "--tag", "fast", "--json"]);
+    const fast = await own.call(["run", "--tag", "fast", "--json"]);
     assert.deepEqual(told(fast.stdout), ["lint succeeded", "unit succeeded"]);
-    const both = await own.run(["run", "--tag", "nightly", "--tag=fast", "--json"]);
+    const both = await own.call(["run", "--tag", "nightly", "--tag=fast", "--json"]);
     assert.deepEqual(told(both.stdout), ["lint succeeded", "soak succeeded", "unit succeeded"]);
     const elsewhere = await own.call(["run", "--tag", "nightly", "--json"], {}, own.data);
     assert.deepEqual(
@@ -61,7 +61,7 @@ describe("pipeline run, several pipelines", () => {
       ["soak succeeded", "unit succeeded"],
       "those that the service knows",
     );
-    const slow = await own.run(["run", "--tag", "fast", "--tag", "slow"]);
+    const slow = await own.call(["run", "--tag", "fast", "--tag", "slow"]);
     assert.equal(slow.exitCode, 2);
     assert.match(
       slow.stderr,
@@ -71,7 +71,7 @@ describe("pipeline run, several pipelines", () => {
       assert.equal((await own.call(line.split(" "))).exitCode, 2, line);
     }
     await own.write("broken", "tags: [fast]\nsteps: 3\n");
-    const doubtful = await own.run(["run", "--tag", "fast"]);
+    const doubtful = await own.call(["run", "--tag", "fast"]);
     assert.equal(doubtful.exitCode, 2);
     assert.match(
       doubtful.stderr,
@@ -116,7 +116,7 @@ describe("pipeline run, several pipelines", () => {
   it("prints the ids of what it started, with --detach", async () => {
     await tool.write("long", programPipeline(untilCancelled));
     await tool.write("quick", programPipeline(""));
-    const { exitCode, stdout } = await tool.run(["run", "quick", "long", "--detach"]);
+    const { exitCode, stdout } = await tool.call(["run", "quick", "long", "--detach"]);
     assert.equal(exitCode, 0);
     assert.match(stdout, /^run_\w+ quick running\nrun_\w+ long running$/);
   });

@@ -105,7 +105,7 @@ describe("pipeline runs log, of whatever a service tells", function () {
       }
     });
     const named = { PIPELINE_BASE_URL: service.origin, PIPELINE_API_KEY: testKey };
-    const { exitCode, stdout } = await tool.run(["runs", "log", "run_1", "--json"], named);
+    const { exitCode, stdout } = await tool.call(["runs", "log", "run_1", "--json"], named);
     assert.equal(exitCode, 2);
     const { ok, error } = JSON.parse(stdout);
     assert.deepEqual([ok, error.type], [false, "payload-too-large"]);

@@ -53,7 +53,7 @@ describe("the tool, with a service that tells only what is given of its runs", f
     await using given = await service();
     const detached = await tool.call(["run", "nightly", "--detach"], given.env);
     assert.deepEqual([detached.exitCode, detached.stdout], [0, "it's new nightly queued"]);
-    const followed = await tool.run(["run", "nightly"], given.env);
+    const followed = await tool.call(["run", "nightly"], given.env);
     assert.deepEqual([followed.exitCode, followed.stdout], [0, "it's new nightly queued"]);
     assert.match(followed.stderr, /warning: nightly: 127\.0\.0\.1:\d+ doesn't report how it's new ends\.$/m);
     const json = await tool.call(["run", "nightly", "--json"], given.env);

@@ -35,7 +35,7 @@ describe("pipeline runs", () => {
     assert.equal(cancelled.stdout, `${id} cancelling`);
     await tool.write("hello", programPipeline(""));
     assert.equal((await tool.call(["run", "hello"])).exitCode, 0);
-    const again = JSON.parse((await tool.run(["runs", "cancel", id, "--json"])).stdout);
+    const again = JSON.parse((await tool.call(["runs", "cancel", id, "--json"])).stdout);
     assert.deepEqual(again, {
       ok: true,
       command: "runs cancel",

@@ -38,7 +38,7 @@ describe("pipeline runs log", function () {
     assert.equal(plain.stdout, "red\nhalf");
     const colored = await tool.call(["runs", "log", "--stream", "stdout"], { FORCE_COLOR: "1" });
     assert.equal(colored.stdout, "\u001b[31mred\u001b[0m\nhalf");
-    assert.equal((await tool.run(["runs", "log", "--raw"])).stdout, output);
+    assert.equal((await tool.call(["runs", "log", "--raw"])).stdout, output);
     assert.match((await tool.call(["runs", "log"])).stdout, /red\nhalf\nexited with 0 after .*$/);
   });
 
@@ -204,7 +204,7 @@ describe("pipeline runs log", function () {
     const following = tool.spawn(["runs", "log", "--follow", "--exit-status", "--stream", "stdout"]);
     await writeFile(join(tool.project, "say-1"), "");
     await written(following.stdout, /line 1\n/);
-    const now = await tool.run(["runs", "log", "--stream", "stdout"]);
+    const now = await tool.call(["runs", "log", "--stream", "stdout"]);
     assert.equal(now.stdout, "line 1");
     assert.match(now.stderr, /still running; `--follow`/);
     await writeFile(join(tool.project, "say-2"), "");
@@ -240,7 +240,7 @@ describe("pipeline runs log", function () {
     assert.equal(exitCode, 0);
     const lines = stdout.split("\n").filter((text) => text.startsWith("line "));
     assert.deepEqual(lines, ["line 1", "line 2"]);
-    assert.equal((await tool.run(["runs", "log", runId], env)).stdout, stdout);
+    assert.equal((await tool.call(["runs", "log", runId], env)).stdout, stdout);
   });
 
   it("finds this machine's service again when that was killed", async () => {

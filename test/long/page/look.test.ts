@@ -42,6 +42,17 @@ describe("the look of the page", function () {
     };
   }
 
+  /** What a pipeline's form asks for, and a run that was started with it. */
+  async function lookAtInputs(page: Screen["page"], look: (of: string) => Promise<void>) {
+    await page.goto(`${url}/app/pipelines`);
+    await look("pipelines");
+    await page.getByRole("link", { name: "Run… order" }).click();
+    await look("pipeline-inputs");
+    await page.getByRole("button", { name: "Run" }).click();
+    await page.locator("#state").getByText("Succeeded").waitFor();
+    await look("run-with-inputs");
+  }
+
   for (const { scheme, script } of [
     { scheme: "light", script: true },
     { scheme: "dark", script: true },
@@ -63,6 +74,7 @@ describe("the look of the page", function () {
       await page.getByRole("alert").waitFor();
       await look("sign-in-refused");
       await screen.signIn(url, secret);
+      if (script) await lookAtInputs(page, look);
       await using active = await activeRun();
       await page.goto(`${url}/app/runs`);
       await page.getByRole("row", { name: "checkout" }).getByText("Running").waitFor();
@@ -163,6 +175,13 @@ async function stage(service: Awaited<ReturnType<typeof startedService>>, open: 
     "console.log(e + '32m✔' + e + '0m 128 tests passed');",
   ].join("");
   await service.write("checkout", programPipeline(`${coloured}${untilCancelled}`, "60s"));
+  const inputs = [
+    "inputs:",
+    "  region: { options: [eu, us], default: eu, description: Whose prices are used }",
+    "  lamps: { type: number, default: 2, description: How many lamps the buyer takes }",
+    "  visit: true",
+  ];
+  await service.write("order", `${inputs.join("\n")}\n${programPipeline("")}`);
   const statuses = ["succeeded", "lost", "timed-out", "succeeded", "cancelled", "succeeded", "failed"];
   const pipelines = ["checkout", "nightly", "a-name-that-someone-gave-it-who-had-time"];
   const now = Date.now();

@@ -76,6 +76,18 @@ describe("the processes of a run on Linux", () => {
     assert.deepEqual(await proc.processes.processesOf(run), [300, 301]);
   });
 
+  it("are looked for only among those that are no older than the runner, where that is known", async () => {
+    const { proc, run } = await step();
+    const environment = "PIPELINE_RUN_ID=run_a\0";
+    await proc.has(299, { environment, birth: 99 });
+    await proc.has(300, { environment, birth: 100 });
+    await proc.has(301, { environment, birth: 1000 });
+    const found = (runnerBirth: string | undefined) =>
+      proc.processes.processesOf({ ...run, runnerBirth, seen: new Map() });
+    assert.deepEqual(await found("100"), [300, 301]);
+    assert.deepEqual(await found(undefined), [299, 300, 301]);
+  });
+
   it("are found by their limit on locks when they hide their environment", async () => {
     const { proc, run } = await step();
     await proc.has(300, { environment: undefined, locks: "151668334" });

@@ -11,7 +11,7 @@ function traces(runnerPid: number | undefined, ...groups: readonly number[]): Ru
 describe("finding a run's processes", () => {
   it("on Linux reads the parent of a program whose name is full of spaces and parentheses", () => {
     const stat = "42 (a) b) (c) S 7 41 40 0 -1 4194304 1 0 0 0 0 0 0 0 20 0 1 0 5105 1 2\n";
-    assert.deepEqual(parseStat(stat), { state: "S", parent: 7, group: 41, session: 40, birth: "5105" });
+    assert.deepEqual(parseStat(stat), { state: "S", parent: 7, group: 41, session: 40, ticks: 5105 });
     assert.equal(parseStat(undefined), undefined);
   });
 
