@@ -1,6 +1,12 @@
 import * as z from "zod/mini";
 import { addressSchema, isAbsolute } from "../file/address.ts";
-import { type DeepReadonly, plannedStep, statusRangeSchema, textExpectationsSchema } from "../file/values.ts";
+import {
+  type DeepReadonly,
+  plannedStep,
+  statusRangeSchema,
+  textExpectationsSchema,
+  writtenDigitsSchema,
+} from "../file/values.ts";
 
 /** By their names in lower case; a list is sent as several headers. */
 const headersSchema = z.record(z.string(), z.union([z.string(), z.array(z.string())]));
@@ -24,7 +30,8 @@ export const httpStepSchema = z.object({
   body: z.discriminatedUnion("kind", [
     z.object({ kind: z.literal("none") }),
     z.object({ kind: z.literal("text"), text: z.string() }),
-    z.object({ kind: z.literal("json"), value: z.unknown() }),
+    /** `digits` is of numbers that are written otherwise than JavaScript writes them. */
+    z.object({ kind: z.literal("json"), value: z.unknown(), digits: z.optional(writtenDigitsSchema) }),
     z.object({ kind: z.literal("form"), fields: fieldsSchema }),
     z.object({
       kind: z.literal("multipart"),
