@@ -5,7 +5,7 @@ import { type HttpStep, isSha256, notSha256 } from "../../pipeline/types/httpSte
 import { duration } from "../../text/time.ts";
 import type { Mask } from "../mask/mask.ts";
 import { maskedValue } from "../mask/maskedValue.ts";
-import { searchFor } from "../output/textSearch.ts";
+import { longestFound, searchFor } from "../output/textSearch.ts";
 import { asJson, describeMismatches, showValue } from "../step/jsonMismatches.ts";
 import { failed, type StepContext, StepFault, type StepOutcome, succeeded } from "../step/stepContext.ts";
 import { Connection, routeOf } from "./connection.ts";
@@ -217,7 +217,9 @@ function streamSearch(expected: TextExpectation): (piece: string) => boolean {
     const fresh = before + piece;
     isFound = isIn(fresh);
     const begun =
-      expected.kind === "contains" ? fresh.length - expected.text.length + 1 : fresh.lastIndexOf("\n") + 1;
+      expected.kind === "contains"
+        ? fresh.length - longestFound(expected.text) + 1
+        : fresh.lastIndexOf("\n") + 1;
     before = fresh.slice(Math.max(0, begun));
     return isFound;
   };
