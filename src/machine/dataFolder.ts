@@ -1,8 +1,7 @@
 import type { Stats } from "node:fs";
 import { chmod, type FileHandle, lstat, mkdir, open, readdir, stat } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { homedir, tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
-import envPaths from "env-paths";
 import { PipelineError } from "../contract/errors.ts";
 import type { Environment } from "../project/environment.ts";
 import { codeOf } from "../project/systemErrors.ts";
@@ -10,10 +9,57 @@ import { codeOf } from "../project/systemErrors.ts";
 /**
  * The embedded service's folder, absolute: `PIPELINE_DATA_DIR`, relative to the working folder, or the system's data folder
  * (contract: "The command-line tool").
+ *
+ * @throws PipelineError as {@link userFolder}.
  */
 export function dataFolder(env: Environment): string {
-  const named = env["PIPELINE_DATA_DIR"] ?? "";
-  return named === "" ? envPaths("pipeline-runs", { suffix: "" }).data : resolve(named);
+  return userFolder("data", env);
+}
+
+/** Where it is by the system's custom: the variable of the folder above, what that is in the user's home, and the rest. */
+const customs = {
+  win32: {
+    data: ["LOCALAPPDATA", "AppData/Local", "pipeline-runs/Data"],
+    config: ["APPDATA", "AppData/Roaming", "pipeline-runs/Config"],
+  },
+  darwin: {
+    data: ["", "Library/Application Support", "pipeline-runs"],
+    config: ["", "Library/Preferences", "pipeline-runs"],
+  },
+  // The XDG base directory specification.
+  other: {
+    data: ["XDG_DATA_HOME", ".local/share", "pipeline-runs"],
+    config: ["XDG_CONFIG_HOME", ".config", "pipeline-runs"],
+  },
+} as const;
+
+/**
+ * The folder of what this product keeps for a user, absolute: the one that `PIPELINE_DATA_DIR` or `PIPELINE_CONFIG_DIR` names,
+ * or the system's. Libraries for it look for the home as they are loaded, and a user of a container may have none.
+ *
+ * @throws PipelineError `internal` where a home is needed and there is none.
+ */
+export function userFolder(
+  what: "data" | "config",
+  env: Environment,
+  { platform = process.platform as string, home = homedir } = {},
+): string {
+  const named = env[what === "data" ? "PIPELINE_DATA_DIR" : "PIPELINE_CONFIG_DIR"] ?? "";
+  if (named !== "") return resolve(named);
+  const [above, inHome, own] =
+    customs[platform === "win32" || platform === "darwin" ? platform : "other"][what];
+  const there = env[above] ?? "";
+  if (there !== "") return join(there, own);
+  try {
+    return join(home(), inHome, own);
+  } catch {
+    const who = process.getuid?.();
+    throw new PipelineError(
+      "internal",
+      `This user${who === undefined ? "" : ` (number ${who})`} has no home folder for the ${what === "data" ? "data" : "settings"} of Pipeline Runs.`,
+      { next: "Set HOME, or name folders with PIPELINE_DATA_DIR and PIPELINE_CONFIG_DIR." },
+    );
+  }
 }
 
 const othersMayWrite = 0o022;

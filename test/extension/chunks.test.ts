@@ -138,7 +138,7 @@ describe("what a window of the editor loads", () => {
   });
 });
 
-const allowed = ["@vscode/l10n", "env-paths", "eventsource-parser", "is-safe-filename", "zod"];
+const allowed = ["@vscode/l10n", "eventsource-parser", "zod"];
 
 /** Names and pure functions. What the others need of the entry's own objects is handed to them. */
 const allowedTwice = [

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join, resolve } from "node:path";
-import envPaths from "env-paths";
-import { dataFolder } from "../../src/machine/dataFolder.ts";
+import type { PipelineError } from "../../src/contract/errors.ts";
+import { dataFolder, userFolder } from "../../src/machine/dataFolder.ts";
 
 describe("the embedded service's folder", () => {
   it("is of the working folder when PIPELINE_DATA_DIR is relative, since the service works in another", () => {
@@ -12,8 +12,40 @@ describe("the embedded service's folder", () => {
   it("is the one that is named, or the user's own", () => {
     const named = resolve("/somewhere/else");
     assert.equal(dataFolder({ PIPELINE_DATA_DIR: named }), named);
-    const own = envPaths("pipeline-runs", { suffix: "" }).data;
-    assert.equal(dataFolder({}), own);
-    assert.equal(dataFolder({ PIPELINE_DATA_DIR: "" }), own);
+    assert.equal(dataFolder({ PIPELINE_DATA_DIR: "" }), dataFolder({}));
+  });
+
+  it("is where the system keeps such folders, as are a user's settings", () => {
+    const folders = (platform: string, env: Record<string, string>) =>
+      (["data", "config"] as const).map((what) =>
+        userFolder(what, env, { platform, home: () => "/h" }).replaceAll("\\", "/"),
+      );
+    assert.deepEqual(folders("linux", {}), ["/h/.local/share/pipeline-runs", "/h/.config/pipeline-runs"]);
+    assert.deepEqual(folders("linux", { XDG_DATA_HOME: "/d", XDG_CONFIG_HOME: "/c" }), [
+      "/d/pipeline-runs",
+      "/c/pipeline-runs",
+    ]);
+    assert.deepEqual(folders("darwin", { XDG_DATA_HOME: "/d" }), [
+      "/h/Library/Application Support/pipeline-runs",
+      "/h/Library/Preferences/pipeline-runs",
+    ]);
+    assert.deepEqual(folders("win32", { APPDATA: "/r" }), [
+      "/h/AppData/Local/pipeline-runs/Data",
+      "/r/pipeline-runs/Config",
+    ]);
+  });
+
+  it("is asked for by name where the user has no home, as in a container, and else needs none", () => {
+    // As Node does for a user that the system doesn't know, without HOME.
+    const home = () => {
+      throw new Error("uv_os_homedir returned ENOENT");
+    };
+    const asked = (what: "data" | "config") => () => userFolder(what, {}, { platform: "linux", home });
+    assert.throws(asked("data"), /has no home folder for the data of Pipeline Runs\.$/);
+    assert.throws(asked("config"), (error: PipelineError) =>
+      /Set HOME, or name folders with PIPELINE_DATA_DIR and PIPELINE_CONFIG_DIR\.$/.test(error.next ?? ""),
+    );
+    const named = { PIPELINE_DATA_DIR: resolve("/d") };
+    assert.equal(userFolder("data", named, { platform: "linux", home }), resolve("/d"));
   });
 });

@@ -1,9 +1,9 @@
 import { link, readdir, readFile, rename, rm } from "node:fs/promises";
-import { join, resolve } from "node:path";
-import envPaths from "env-paths";
+import { join } from "node:path";
 import * as z from "zod/mini";
 import { PipelineError } from "../../contract/errors.ts";
 import { fromWire, toWire } from "../../contract/wire.ts";
+import { userFolder } from "../../machine/dataFolder.ts";
 import { freshName, notUsed, readPrivate, writePrivate } from "../../machine/privateFile.ts";
 import type { Environment } from "../../project/environment.ts";
 import { codeOf, isMissing } from "../../project/systemErrors.ts";
@@ -38,9 +38,7 @@ export class Logins {
 
   /** Below `PIPELINE_CONFIG_DIR` when that is set, else below the system's usual folder for settings. */
   constructor(env: Environment) {
-    const named = env["PIPELINE_CONFIG_DIR"] ?? "";
-    const config = named === "" ? envPaths("pipeline-runs", { suffix: "" }).config : resolve(named);
-    this.folder = join(config, "logins");
+    this.folder = join(userFolder("config", env), "logins");
     this.#current = join(this.folder, "current.json");
   }
 

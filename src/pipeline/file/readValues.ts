@@ -7,7 +7,7 @@ import { readTextExpectation } from "./expectation.ts";
 import type { ProblemList } from "./problemList.ts";
 import { leadsOut } from "./projectPath.ts";
 import { hasExpression } from "./textPieces.ts";
-import type { Address, TextExpectation } from "./values.ts";
+import type { Address, TextExpectation, WrittenDigits } from "./values.ts";
 import type { Path, YamlSource } from "./yamlSource.ts";
 
 /** What a step is read with. */
@@ -107,7 +107,7 @@ export function checkFilePath(path: string, at: Path, problems: ProblemList): vo
 
 /**
  * Reports numbers that would not be sent or compared as they are written: YAML reads `02142` as 2142 and `12e5` as 1200000, and no
- * number keeps more than 15 digits for sure. `1.50` is 1.5 to everybody, unless it may be meant as a text, such as a version.
+ * number keeps more than 15 digits for sure. `1.50` equals 1.5, unless it may be meant as a text, such as a version.
  */
 export function checkNumbers(
   value: unknown,
@@ -129,6 +129,25 @@ export function checkNumbers(
     );
   }
 }
+
+/**
+ * How numbers of a value are written in the file that JSON has so too, but JavaScript would write otherwise: some servers take
+ * `12.00` and no 12.
+ */
+export function writtenDigits(value: unknown, path: Path, source: YamlSource): WrittenDigits | undefined {
+  if (typeof value === "number") {
+    const written = source.written(path) ?? "";
+    return written !== String(value) && isJsonNumber.test(written) ? written : undefined;
+  }
+  if (typeof value !== "object" || value === null) return undefined;
+  const found = Object.entries(value).flatMap(([name, item], index) => {
+    const digits = writtenDigits(item, [...path, Array.isArray(value) ? index : name], source);
+    return digits === undefined ? [] : [[index, digits] as const];
+  });
+  return found.length === 0 ? undefined : Object.fromEntries(found);
+}
+
+const isJsonNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:e[-+]?\d+)?$/i;
 
 function isAsWritten(written: string, value: number): boolean {
   // With a point or beyond 21 digits it is meant as one; `12e5` is rather the beginning of a commit's name.

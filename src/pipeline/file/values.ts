@@ -112,6 +112,12 @@ export type DeepReadonly<T> = T extends readonly (infer Item)[]
     ? { readonly [Key in keyof T]: DeepReadonly<T[Key]> }
     : T;
 
+/** How numbers of a value are written: of a list or a map by the places of those in it that have any, from 0. */
+export type WrittenDigits = string | { readonly [place: string]: WrittenDigits };
+export const writtenDigitsSchema: z.ZodMiniType<WrittenDigits> = z.lazy(() =>
+  z.union([z.string(), z.record(z.string(), writtenDigitsSchema)]),
+);
+
 const aStatus = "expected a number from 100 to 599, or a kind of status such as 2xx";
 
 /** An expected HTTP status as the file writes it: `404`, `2xx`. @param several the problem of a list. */

@@ -11,6 +11,7 @@ import {
   readAllExpected,
   readTimeout,
   type StepReading,
+  writtenDigits,
   writtenText,
 } from "../file/readValues.ts";
 import { hasExpression } from "../file/textPieces.ts";
@@ -250,7 +251,9 @@ function readBody(file: HttpStepFile, method: string, reading: StepReading): Htt
     problems.addToName(at, `a ${method} request has no body; \`request\` sends one with any method`);
   }
   checkNumbers(file.json, [...path, "json"], reading);
-  if (Object.hasOwn(file, "json")) return { kind: "json", value: file.json };
+  if (Object.hasOwn(file, "json")) {
+    return { kind: "json", value: file.json, digits: writtenDigits(file.json, [...path, "json"], source) };
+  }
   if (file.form !== undefined) return { kind: "form", fields: readFields(file.form, at, source) };
   if (file.multipart !== undefined) {
     for (const name of Object.keys(file.headers ?? {}))

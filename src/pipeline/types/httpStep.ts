@@ -6,6 +6,7 @@ import {
   plannedStep,
   statusRangeSchema,
   textExpectationsSchema,
+  writtenDigitsSchema,
 } from "../file/values.ts";
 
 /** By their names in lower case; a list is sent as several headers. */
@@ -30,7 +31,8 @@ export const httpStepSchema = z.object({
   body: z.discriminatedUnion("kind", [
     z.object({ kind: z.literal("none") }),
     z.object({ kind: z.literal("text"), text: z.string() }),
-    z.object({ kind: z.literal("json"), value: z.unknown() }),
+    /** `digits` is of numbers that are written otherwise than JavaScript writes them. */
+    z.object({ kind: z.literal("json"), value: z.unknown(), digits: z.optional(writtenDigitsSchema) }),
     z.object({ kind: z.literal("form"), fields: fieldsSchema }),
     z.object({
       kind: z.literal("multipart"),

@@ -133,7 +133,14 @@ async function listAlternatives(
       const fields = (await accessibleElements(page, deadline)).filter(({ role }) =>
         fieldRoles.includes(role),
       );
-      return list("the fields are", fields.map(nameOf), "the page has no field", mask);
+      const isName = searchFor(target.label);
+      // As one whose label has its text from outside of the component that it is in.
+      const named = fields.find(({ name }) => isName(name));
+      const hint =
+        named === undefined
+          ? ""
+          : `; the ${named.role} of this name has no label that says it: find it by \`role: ${named.role}\` and \`name\``;
+      return list("the fields are", fields.map(nameOf), "the page has no field", mask) + hint;
     }
     case "placeholder":
       return list("the placeholders are", await attributes(page, "placeholder"), "the page has none", mask);

@@ -94,7 +94,7 @@ function holding(locator: Locator, text: TextExpectation | undefined): Locator {
 
 /**
  * The pattern to search an element's text with. Where a person sees a space, or at either end of a line, the page's source
- * may have any white space, and anywhere what nobody sees, such as the soft hyphens of long words.
+ * may have any white space, anywhere what nobody sees, such as the soft hyphens of long words, and letters in one character or two.
  */
 function textPattern(expected: TextExpectation): RegExp {
   switch (expected.kind) {
@@ -108,7 +108,13 @@ function textPattern(expected: TextExpectation): RegExp {
 }
 
 function literally(text: string): string {
-  return [...text].map((sign) => sign.replace(/[\\^$.*+?()[\]{}|/]/, "\\$&")).join(`${invisible}*`);
+  return [...text.normalize()]
+    .map((sign) => {
+      const escaped = sign.replace(/[\\^$.*+?()[\]{}|/]/, "\\$&");
+      const inParts = sign.normalize("NFD");
+      return inParts === sign ? escaped : `(?:${escaped}|${inParts})`;
+    })
+    .join(`${invisible}*`);
 }
 
 /** Lets each space of a regular expression match any white space. */

@@ -19,9 +19,18 @@ export function decodeText(bytes: Uint8Array, contentType = ""): string {
 /** A decoder for the encoding of a document. @param start what is there of it. */
 export function decoderFor(start: Uint8Array, contentType = "") {
   const marked = marks.find(([, mark]) => mark.every((byte, index) => start[index] === byte))?.[0];
-  const said = /;\s*charset\s*=\s*["']?([^\s;"']+)/i.exec(contentType)?.[1];
-  const labels = [marked, said, saidWithin(start, contentType)];
+  const labels = [marked, saidBy(contentType), saidWithin(start, contentType)];
   return new TextDecoder(labels.find(isKnown));
+}
+
+/** The encoding that a `content-type` names and nobody here knows, as `ibm850`. */
+export function unknownEncoding(contentType = ""): string | undefined {
+  const said = saidBy(contentType);
+  return isKnown(said) ? undefined : said;
+}
+
+function saidBy(contentType: string): string | undefined {
+  return /;\s*charset\s*=\s*["']?([^\s;"']+)/i.exec(contentType)?.[1];
 }
 
 function saidWithin(bytes: Uint8Array, contentType: string): string | undefined {

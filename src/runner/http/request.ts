@@ -4,6 +4,7 @@ import { Readable } from "node:stream";
 import { FormData } from "undici";
 import { asText, type Json } from "../../pipeline/expression/value.ts";
 import { joinAddress } from "../../pipeline/file/address.ts";
+import type { WrittenDigits } from "../../pipeline/file/values.ts";
 import {
   type HttpStep,
   problemOfHeader,
@@ -118,7 +119,7 @@ async function bodyOf(body: HttpStep["body"], root: string): Promise<RequestBody
     case "text":
       return textBody(body.text, "text/plain;charset=UTF-8");
     case "json":
-      return textBody(asJson(body.value), "application/json");
+      return textBody(asJson(withDigits(body.value, body.digits)), "application/json");
     case "form":
       return textBody(
         new URLSearchParams(pairsOf(body.fields)).toString(),
@@ -142,6 +143,17 @@ async function bodyOf(body: HttpStep["body"], root: string): Promise<RequestBody
     default:
       return body satisfies never;
   }
+}
+
+/** A value with its numbers as the file writes them. What stands in the place of one may be another value by now. */
+function withDigits(value: unknown, digits: WrittenDigits | undefined): unknown {
+  if (digits === undefined) return value;
+  if (typeof digits === "string") return value === Number(digits) ? JSON.rawJSON(digits) : value;
+  if (typeof value !== "object" || value === null) return value;
+  const items = Object.entries(value).map(
+    ([name, item], index) => [name, withDigits(item, digits[index])] as const,
+  );
+  return Array.isArray(value) ? items.map(([, item]) => item) : Object.fromEntries(items);
 }
 
 export const unknownType = "application/octet-stream";

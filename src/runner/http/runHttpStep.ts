@@ -6,10 +6,11 @@ import { type HttpStep, isSha256, notSha256 } from "../../pipeline/types/httpSte
 import { duration } from "../../text/time.ts";
 import type { Mask } from "../mask/mask.ts";
 import { maskedValue } from "../mask/maskedValue.ts";
-import { searchFor } from "../output/textSearch.ts";
+import { longestFound, searchFor } from "../output/textSearch.ts";
 import { asJson, describeMismatches, showValue } from "../step/jsonMismatches.ts";
 import { failed, type StepContext, StepFault, type StepOutcome, succeeded } from "../step/stepContext.ts";
 import { Connection, routeOf } from "./connection.ts";
+import { unknownEncoding } from "./decodeText.ts";
 import { httpResult } from "./httpResult.ts";
 import { HttpSession } from "./httpSession.ts";
 import type { SchemaCheck } from "./jsonSchema.ts";
@@ -94,13 +95,21 @@ async function runRequest(
     const ofApi = reply.isCut ? [] : (api?.ofReply(reply, { ...last, base }, mask) ?? []);
     const lines = [...(isLooked ? [...check(reply), ...ofApi, ...results.problems()] : []), ...broken];
     if (step.keep) await saveBody(reply, lines.length > 0, stepContext);
-    return lines.length === 0 ? succeeded : failed(lines.join("\n"));
+    return lines.length === 0 ? succeeded : failed([...lines, ...unread(reply, mask)].join("\n"));
   } catch (error) {
     if (signal.aborted) return failed("the run was ended before the reply came");
     if (!timeout.aborted) throw error;
     log.note(`${describe(asked)} → no reply`);
     return failed(`${request.url.host} didn't reply ${inTime}`);
   }
+}
+
+/** Why a reply shows other letters than were sent. */
+function unread({ text, headers }: HttpReply, mask: Mask): readonly string[] {
+  const encoding = unknownEncoding(headers.get("content-type"));
+  return encoding === undefined || !text.includes("\ufffd")
+    ? []
+    : [`the reply is in ${showValue(encoding, mask)}, an encoding that isn't known here, and no UTF-8`];
 }
 
 /** The schema that the step expects. @throws StepFault when it can't be used. */
@@ -209,7 +218,9 @@ function streamSearch(expected: TextExpectation): (piece: string) => boolean {
     const fresh = before + piece;
     isFound = isIn(fresh);
     const begun =
-      expected.kind === "contains" ? fresh.length - expected.text.length + 1 : fresh.lastIndexOf("\n") + 1;
+      expected.kind === "contains"
+        ? fresh.length - longestFound(expected.text) + 1
+        : fresh.lastIndexOf("\n") + 1;
     before = fresh.slice(Math.max(0, begun));
     return isFound;
   };

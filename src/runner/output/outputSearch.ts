@@ -1,6 +1,6 @@
 import type { TextExpectation } from "../../pipeline/file/values.ts";
 import { lastState, readableText } from "./readableText.ts";
-import { PatternFault, searchFor } from "./textSearch.ts";
+import { longestFound, PatternFault, searchFor } from "./textSearch.ts";
 
 /** In characters: in a longer line a text is looked for piece by piece, and a pattern not at all, whose ends are the line's. */
 const longestLine = { contains: 64 * 1024, matches: 10 * 1024 * 1024 } as const;
@@ -20,7 +20,7 @@ export class OutputSearch {
   constructor(expectation: TextExpectation) {
     this.#isIn = searchFor(expectation);
     this.#kind = expectation.kind;
-    this.#overlap = expectation.kind === "contains" ? expectation.text.length - 1 : 0;
+    this.#overlap = expectation.kind === "contains" ? longestFound(expectation.text) - 1 : 0;
   }
 
   write(piece: string): void {

@@ -21,12 +21,23 @@ function faultOf(written: string, cause: unknown): PatternFault {
   return new PatternFault(`the pattern ${pattern} ${why}`, { cause });
 }
 
-/** Makes a function that says whether a text matches the expectation. The function throws PatternFault. */
+/**
+ * Makes a function that says whether a text matches the expectation, whichever way their letters are written: nobody sees whether
+ * `é` is one character or two. The function throws PatternFault.
+ */
 export function searchFor(expectation: TextExpectation): (text: string) => boolean {
-  if (expectation.kind === "contains") return (text) => text.includes(expectation.text);
-  const pattern = new RegExp(expectation.source, expectation.flags);
+  if (expectation.kind === "contains") {
+    const wanted = expectation.text.normalize();
+    return (text) => text.normalize().includes(wanted);
+  }
+  const pattern = new RegExp(expectation.source.normalize(), expectation.flags);
   const search = searchLines(pattern, describeExpectation(expectation));
-  return (text) => search(text) !== null;
+  return (text) => search(text.normalize()) !== null;
+}
+
+/** How long what is found of a text may be: with each letter in as many characters as it can have. */
+export function longestFound(text: string): number {
+  return text.normalize("NFD").length;
 }
 
 /**

@@ -23,9 +23,14 @@ export interface DatabaseServer extends Peer {
 /**
  * Completes an address with its defaults: the user is this machine's, and paths are relative to the project's folder.
  *
+ * @param ownName the name of this machine's user.
  * @throws NoConnection
  */
-export async function databaseServer(address: ServerAddress, root: string): Promise<DatabaseServer> {
+export async function databaseServer(
+  address: ServerAddress,
+  root: string,
+  ownName = () => userInfo().username,
+): Promise<DatabaseServer> {
   const { database, host, parameters, password } = address;
   const port = Number(address.port);
   if (!/^\d+$/.test(address.port) || port < 1 || port > 65_535) {
@@ -35,12 +40,23 @@ export async function databaseServer(address: ServerAddress, root: string): Prom
     hostname: host,
     host: isSocket(host) ? host : `${host.includes(":") ? `[${host}]` : host}:${port}`,
     port,
-    user: address.user || userInfo().username,
+    user: address.user || nameOf(ownName),
     password,
     database,
     tls: isSocket(host) ? false : await tlsOf(parameters, root),
     isTlsOptional: ["allow", "prefer"].includes(parameters.sslmode ?? ""),
   };
+}
+
+/** A container may run programs as a number that its system has no name for. */
+function nameOf(ownName: () => string): string {
+  try {
+    return ownName();
+  } catch {
+    throw new NoConnection(
+      "the database's address has no user, and this machine has no name for the one who runs this; write one before the host: `ada@`",
+    );
+  }
 }
 
 /** Whether a host of an address is the path of a socket, or of its folder. */

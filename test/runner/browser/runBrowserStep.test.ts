@@ -59,6 +59,10 @@ describe("a browser step", function () {
         "/locked": (_request, response) =>
           response.writeHead(401, { "www-authenticate": 'Basic realm="shop"' }).end("Not you"),
         "/long-words": "<title>Words</title><button>Donau&shy;dampf&shy;schiff</button>",
+        "/cafe":
+          "<title>-</title><button onclick=\"document.title = 'to the cafe\\u0301'\">cafe\u0301 (open)</button>",
+        "/component": `<my-box><template shadowrootmode="open"><label for="box"><slot></slot></label>
+        <input id="box" type="checkbox"></template>I agree</my-box>`,
         "/font": `<title>Font</title><style>@font-face { font-family: f; src: url(/never) } p { font-family: f }</style><p>There</p>`,
         "/halfway": `<title>Halfway</title><p>There</p><img src="/never" alt="">`,
         "/never": () => {},
@@ -226,6 +230,26 @@ describe("a browser step", function () {
     await steps.succeed(base, { goto: "/long-words", expect });
     const click = { click: { text: "Donaudampfschiff" } };
     await steps.succeed(base, { actions: [click], expect: { elements: [{ text: "dampf" }] } });
+  });
+
+  it("finds words whether a letter of theirs is one character or two", async () => {
+    const name = "caf\u00e9 (open)";
+    const expect = { text: name, elements: [{ role: "button", name }, { text: name }] };
+    await steps.succeed(base, { goto: "/cafe", actions: [{ click: { role: "button", name } }], expect });
+    await steps.succeed(base, { expect: { title: "to the caf\u00e9" } });
+  });
+
+  it("says how else to find a field whose label has its words from elsewhere", async () => {
+    const message = await steps.fail(base, {
+      goto: "/component",
+      actions: [{ check: { label: "I agree" } }],
+      timeout: "2s",
+    });
+    assert.match(
+      message,
+      /the fields are: `I agree`; the checkbox of this name has no label that says it: find it by `role: checkbox` and `name`$/,
+    );
+    await steps.succeed(base, { actions: [{ check: { role: "checkbox", name: "I agree" } }] });
   });
 
   it("keeps a picture of the page when it is told to", async () => {

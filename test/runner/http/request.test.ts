@@ -1,8 +1,13 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the references that pipeline files are written with.
+
 import assert from "node:assert/strict";
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
+import { parsePipeline } from "../../../src/pipeline/parsePipeline.ts";
+import { requestOf } from "../../../src/runner/http/request.ts";
 import { Mask } from "../../../src/runner/mask/mask.ts";
+import { fillIn } from "../../../src/runner/step/fillIn.ts";
 import { LoopbackService } from "../../client/loopbackService.ts";
 import { itOn } from "../../itOn.ts";
 import { Listening } from "../../listening.ts";
@@ -25,6 +30,36 @@ describe("what an http step sends", function () {
       server.asked.map(({ path }) => path),
       ["/a?k=1&z=2&a%20b=c%26d%3D%C3%A9&tag=x&tag=2&tag=true&odd=%EF%BF%BD", "/b?k=1&q=1", "/c?k=1"],
     );
+  });
+
+  it("has the numbers of its JSON as the file writes them, whatever is filled in around them", async () => {
+    const text = [
+      "resources: { s: { type: http, base-url: http://h.test } }",
+      "steps:",
+      "  - use: s",
+      "    post: /",
+      "    json:",
+      "      amount: 123.00",
+      '      rates: [1, 1.50, "${{ env.RATE }}", { "${{ env.NAME }}": -0.10, at: 1.0e3 }]',
+      "      plain: 1.5",
+      "  - { use: s, post: /, json: 70.0 }",
+    ].join("\n");
+    const parsed = parsePipeline(text, "p.yaml");
+    assert.ok(parsed.kind === "valid", JSON.stringify(parsed));
+    const bodies = [];
+    for (const step of parsed.pipeline.steps) {
+      const filled = fillIn(step, {
+        variable: (name) => ({ RATE: "2.00", NAME: "discount" })[name],
+        variablesAt: "here",
+        evaluate: () => assert.fail(),
+      });
+      assert.ok(filled.kind === "filled" && filled.step.type === "http");
+      bodies.push((await requestOf(filled.step, folder.path)).body?.text);
+    }
+    assert.deepEqual(bodies, [
+      '{"amount":123.00,"rates":[1,1.50,"2.00",{"discount":-0.10,"at":1.0e3}],"plain":1.5}',
+      "70.0",
+    ]);
   });
 
   it("has a form's fields as its body", async () => {

@@ -366,15 +366,31 @@ describe("an http step", function () {
       "/meta": ["text/html", Buffer.from('<meta charset="windows-1252"><p>Grün', "latin1")],
       "/dotnet": ["application/xml", Buffer.from('<?xml version="1.0" encoding="utf-16"?><p>Grün</p>')],
       "/unknown": ["text/plain; charset=klingon", Buffer.from("Grün")],
+      "/greek": [
+        'application/json; charset="windows-1253"',
+        Buffer.from([0x22, 0x47, 0x72, 0xfc, 0x6e, 0x20, 0xc1, 0x22]),
+      ],
     };
     const base = await serve(({ url }, response) => {
       const [type, bytes] = texts[url ?? ""] ?? [];
       response.setHeader("content-type", type ?? "").end(bytes);
     });
     for (const path of Object.keys(texts)) {
-      const text = path === "/euro" || path === "/utf16" ? "Grün €" : "Grün";
+      const text = path === "/greek" ? "Grόn Α" : path === "/euro" || path === "/utf16" ? "Grün €" : "Grün";
       assert.deepEqual(await run(base, { get: path, expect: { text } }), { kind: "succeeded" }, path);
     }
+  });
+
+  it("says that a reply is in an encoding that nobody knows here, where its letters are lost", async () => {
+    const base = await serve((_, response) =>
+      response.setHeader("content-type", "text/plain; charset=ibm850").end(Buffer.from([0x47, 0x81, 0x6e])),
+    );
+    const expected =
+      'expected `Gün` in the reply, which says: G\ufffdn\nthe reply is in "ibm850", an encoding that isn\'t known here, and no UTF-8';
+    assert.deepEqual(await run(base, { get: "/", expect: { text: "Gün" } }), {
+      kind: "failed",
+      message: expected,
+    });
   });
 
   it("goes to an address in UTF-8 that a redirect names, as browsers do", async () => {

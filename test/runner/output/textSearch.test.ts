@@ -11,6 +11,28 @@ const hostile = `${"a".repeat(5000)}!`;
 const slow =
   "the pattern /^(a+)+$/ took longer than 1 s on this text; write it without repetition within repetition";
 
+describe("a text that is expected", () => {
+  // As editors write it, and as macOS names files: nobody sees a difference.
+  const forms = ["caf\u00e9", "cafe\u0301"];
+
+  it("is found whether a letter is one character or two", () => {
+    for (const written of [...forms, ...forms.map((form) => `/^to the ${form}$/`)]) {
+      const isIn = searchFor(expectationOf(written));
+      for (const form of forms) assert.equal(isIn(`on the way\nto the ${form}`), true, written);
+      assert.equal(isIn("to the cafe"), false, written);
+    }
+  });
+
+  it("is found so in an output that comes in pieces, over the end of a line too", () => {
+    for (const form of forms) {
+      const search = new OutputSearch(expectationOf("\u00e9\u00e9\n\u00e9"));
+      for (const letter of `${form} ${"e\u0301".repeat(2)}\n${form.slice(3)} is there\n`)
+        search.write(letter);
+      assert.equal(search.end(), true, form);
+    }
+  });
+});
+
 describe("a pattern of a pipeline file", function () {
   this.timeout(60_000);
   const folder = temporaryFolder();
