@@ -98,7 +98,7 @@ export function limitText(
 }
 
 function hintText(command: string, { refusal }: RefusedStart, t: Translate): string {
-  if (refusal.scope === "free-day") return t("{0}, in {1}", command, duration(refusal.secondsToReset * 1000));
+  if (refusal.scope === "free-day") return t("{0}, from then on", command);
   return command === cancelMineCommand
     ? t("{0}, which cancels your runs", command)
     : t("{0}, once the slot is free", command);

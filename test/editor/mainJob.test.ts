@@ -135,7 +135,7 @@ describe("the main job, in VS Code", () => {
     await used(50);
     await start("hello");
     const refusal =
-      /^hello was not started: today's 50 runs are used up\. The count starts again at 00:00 UTC( \(.+ your time\))?, in .+\. Hint: pipeline run hello, in .+\.$/;
+      /^hello was not started: today's 50 runs are used up\. The count starts again at 00:00 UTC( \(.+ your time\))?, in .+\. Hint: pipeline run hello, from then on\.$/;
     const refused = await toast(refusal);
     assert.deepEqual(await refused.buttons(), ["Retry", "Retry at 00:00 UTC", "What Counts as a Run?"]);
     await used(50);

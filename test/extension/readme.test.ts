@@ -75,6 +75,9 @@ describe("the documentation", () => {
       assert(existsSync(join(root, "src", path)), path);
     for (const [, test = ""] of textOf("docs/security.md").matchAll(/`([\w/]+\.test\.ts)`/g))
       assert(existsSync(join(root, "test", test)), test);
+    for (const page of pages.filter((name) => name !== "CHANGELOG.md"))
+      for (const [path] of textOf(page).matchAll(/(?<![\w/.-])(?:test|bench|scripts)\/[\w/.-]+\.ts\b/g))
+        assert(existsSync(join(root, path)), `${page}: ${path}`);
   });
 
   it("has each section and each rule of the contract that a comment or a test cites", () => {

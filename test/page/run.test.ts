@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { access, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { statusWord } from "../../src/service/page/runParts.ts";
 import { putStep } from "../../src/service/store/runs.ts";
 import { onBoth } from "../service/onBoth.ts";
 import { serviceOn } from "../service/serviceOn.ts";
@@ -26,6 +27,13 @@ const attack = `<img src=x onerror="alert('hacked')"><script>alert("hacked")</sc
 
 describe("the page of a run", () => {
   const open = inBrowser();
+
+  it("has a word of its own for each status of a run and of a step", () => {
+    const ofRuns = ["running", "cancelling", "succeeded", "failed", "cancelled", "timed-out", "lost"];
+    for (const status of [...ofRuns, "stopped", "skipped", "not-reached"])
+      assert.match(statusWord(status), /^[A-Z]/, status);
+    assert.equal(statusWord("paused"), "paused");
+  });
 
   onBoth("on its database", (store) => {
     it("names the agent that started it, and so does the list", async () => {
@@ -408,7 +416,7 @@ describe("the page of a run", () => {
         .getByText(/^\d+ s so far$/)
         .waitFor();
       await screen.page.goto(`${service.url}/app/runs/${run.runId}`);
-      assert.match((await screen.page.locator("dl").textContent()) ?? "", /Running for\s*\d+ s so far/);
+      assert.match((await screen.page.locator("dl").textContent()) ?? "", /Took\s*\d+ s so far/);
     });
 
     for (const script of [true, false]) {

@@ -504,7 +504,7 @@ describe("a broken pipeline file", () => {
       "6:5: a cli step has no `nmae`; did you mean `name`?",
       "7:10: there is no resource `shh`; did you mean `sh`?",
       "8:5: the colon after `run` needs a space after it",
-      "10:5: expected `name: value`, and this line has no colon",
+      "10:5: expected `name: value`, with a colon and a space",
     ]);
   });
 
@@ -533,6 +533,18 @@ describe("a broken pipeline file", () => {
     assert.deepEqual(invalid("resources: { a: { type: web } }\nsteps: [{ use: a }]"), [
       "1:25: there is no resource type `web`; `http` sends requests, and `browser` uses a page",
     ]);
+  });
+
+  it("is told where a path and a pause of another tool's stand here, and not what is spelt alike", () => {
+    assert.deepEqual(
+      invalid(`resources: { shop: { type: http, base-url: "http://h.test" } }
+steps: [{ use: shop, method: GET, path: /x, wait: 2s }]`),
+      [
+        "2:22: an http step has no `method`; write the method and the path, such as `get: /health`",
+        "2:35: an http step has no `path`; write the method and the path, such as `get: /health`",
+        "2:45: an http step has no `wait`; `retry` waits until all that the step expects holds",
+      ],
+    );
   });
 
   it("is told of what any step has also where a step's resource isn't known", () => {

@@ -239,7 +239,8 @@ export function pickPipeline(
   window: Pick<typeof vscodeWindow, "createQuickPick">,
   title: string,
 ): Promise<PipelineChoice | undefined> {
-  const listed = entries.map(listedItem);
+  const isOneProject = new Set(entries.map(({ project }) => project)).size === 1;
+  const listed = entries.map((entry) => listedItem(entry, isOneProject));
   const pick = window.createQuickPick<ChoiceItem>();
   pick.title = title;
   pick.placeholder =
@@ -266,12 +267,17 @@ export function pickPipeline(
   });
 }
 
-function listedItem(entry: PipelineEntry): ChoiceItem {
-  const broken = entry.problem !== undefined;
+/** What every row would say, and a file that is called as its pipeline, are left out: a row then has one line. */
+function listedItem(entry: PipelineEntry, isOneProject: boolean): ChoiceItem {
+  const { name, project, path, problem } = entry;
+  const where = [
+    ...(isOneProject || project === undefined ? [] : [project]),
+    ...(path === undefined || path === `pipelines/${name}.yaml` ? [] : [path]),
+  ];
   return {
-    label: `${broken ? "$(warning) " : ""}${withoutIcons(entry.name)}`,
-    description: withoutIcons(entry.project ?? ""),
-    detail: withoutIcons(entry.problem === undefined ? (entry.path ?? "") : inOneLine(entry.problem)),
+    label: `${problem === undefined ? "" : "$(warning) "}${withoutIcons(name)}`,
+    description: withoutIcons(where.join(" · ")),
+    ...(problem === undefined ? {} : { detail: withoutIcons(inOneLine(problem)) }),
     choice: { kind: "listed", entry },
   };
 }

@@ -120,7 +120,7 @@ function writeUse(org: Org, use: DayUse, reading: OrgReading, now: number, into:
 
 function writePlaces(org: Org, activeRuns: readonly Run[], into: Markdown): void {
   into.appendMarkdown("$(server-process) ");
-  words(t("{0} of {1} slots in use", activeRuns.length, org.limits.parallelRuns), into);
+  words(slotsText(activeRuns.length, org.limits.parallelRuns), into);
   for (const [position, run] of activeRuns.slice(0, mostNamed).entries()) {
     into.appendMarkdown(position === 0 ? ": " : ", ");
     const name = nameOf(run);
@@ -133,6 +133,11 @@ function writePlaces(org: Org, activeRuns: readonly Run[], into: Markdown): void
     words(t("and {0} more", activeRuns.length - mostNamed), into);
   }
   paragraph(into);
+}
+
+function slotsText(used: number, all: number): string {
+  if (all > 1) return t("{0} of {1} slots in use", used, all);
+  return used === 0 ? t("The slot is free.") : t("The slot is in use");
 }
 
 function writeFreshness(reading: OrgReading, into: Markdown): void {

@@ -192,7 +192,7 @@ export class Evaluation {
     const found = memberOf(owner, name);
     if (found !== undefined) return found;
     const which = key.kind === "literal" ? "" : `, with ${this.shown([key])},`;
-    const has = `${this.source(of)} ${describeMembers(owner)}`;
+    const has = `${this.source(of)}${unreadable(node, owner) ?? ` ${describeMembers(owner)}`}`;
     throw new ExpressionFault(`${this.source(node)}${which} isn't there; ${has}`, true);
   }
 
@@ -240,6 +240,17 @@ function itemsOf(value: Json): readonly Json[] | undefined {
 const most = { names: 10, letters: 60 } as const;
 
 /** What an owner has that lacks a member. Long names are left out rather than cut, since they may be secrets. */
+/** Why a step's result has no `json`: what it would be read from isn't JSON. */
+function unreadable({ of, key }: Member, owner: Json): string | undefined {
+  const isResult =
+    of.kind === "member"
+      ? of.of.kind === "context" && of.of.name === "steps"
+      : of.kind === "context" && of.name === "this";
+  if (!isResult || key.kind !== "literal" || key.value !== "json" || !isMap(owner)) return undefined;
+  const source = ["stdout", "text"].find((name) => Object.hasOwn(owner, name));
+  return source && `.${source} isn't JSON`;
+}
+
 function describeMembers(owner: Json): string {
   if (isList(owner)) return `has ${owner.length} item${owner.length === 1 ? "" : "s"}, counted from 0`;
   if (!isMap(owner)) return `is ${kindOf(owner)}`;

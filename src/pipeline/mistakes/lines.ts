@@ -63,7 +63,7 @@ function flowValue({ text, start }: Line, from: number, offset: number): Span | 
     const begin = match.index + match[0].length;
     if (start + begin > offset) break;
     const length =
-      /^(?:\$\{\{.*?\}\}|\$?\{[\w.:-]*\}|[^,{}])*/.exec(text.slice(begin))?.[0].trimEnd().length ?? 0;
+      /^(?:\$?\{\{.*?\}\}|\$?\{[\w.:-]*\}|[^,{}])*/.exec(text.slice(begin))?.[0].trimEnd().length ?? 0;
     found = { start: start + begin, end: start + begin + length };
   }
   return found;

@@ -41,7 +41,7 @@ export function missingColon({ line: { text, start, end }, isField }: Site): Sli
   const [head, name = "", rest = ""] = /^\s*(?:- +)*([\w$][\w$.-]*)(.*)$/.exec(text) ?? [];
   if (head === undefined || /:(?:\s|$)/.test(text)) return undefined;
   const at = end - rest.length;
-  const message = "expected `name: value`, and this line has no colon";
+  const message = "expected `name: value`, with a colon and a space";
   const span = { start: at - name.length, end: start + text.trimEnd().length };
   return isField(name)
     ? {

@@ -44,7 +44,7 @@ function whyQuotes(value: string): string {
   const first = /^(?:\{\{|[@`%*&!|>[{])/.exec(value)?.[0];
   if (first !== undefined) return first === "`" ? "it begins with a backtick" : `it begins with \`${first}\``;
   if (/^["']/.test(value)) return `it contains \`${value.slice(0, 1)}\``;
-  const part = [": ", "${{", " #", ",", "{"].find((sign) => value.includes(sign));
+  const part = [": ", "${{", "{{", " #", ",", "{"].find((sign) => value.includes(sign));
   return part === undefined ? "YAML would read it as something else" : `it contains \`${part}\``;
 }
 

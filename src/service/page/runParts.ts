@@ -31,6 +31,7 @@ const statusStyles: Readonly<Record<string, StatusStyle>> = {
   succeeded: { word: "Succeeded", tone: "good", shape: '<path d="m5 8.2 2.1 2.1L11 6"/>' },
   failed: { word: "Failed", tone: "bad", shape: '<path d="m5.7 5.7 4.6 4.6m0-4.6-4.6 4.6"/>' },
   cancelled: { word: "Cancelled", tone: "still", shape: '<path d="M3.6 12.4 12.4 3.6"/>' },
+  stopped: { word: "Stopped", tone: "still", shape: '<path d="M5.8 5.8h4.4v4.4H5.8z"/>' },
   skipped: { word: "Skipped", tone: "still", shape: '<path d="M4.6 8h6.8"/>' },
   "not-reached": { word: "Not reached", tone: "still", shape: '<path d="M5 8h.1M8 8h.1m2.9 0h.1"/>' },
   "timed-out": { word: "Timed out", tone: "bad", shape: '<path d="M8 4.6V8l2.3 1.6"/>' },

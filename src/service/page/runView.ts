@@ -53,7 +53,7 @@ export function runView(facts: RunFacts): Html {
 ${reasonView(run, caller)}
 <dl class="facts">
 ${fact("Started", timeView(run.createdAt))}
-${fact(run.stoppedAt === undefined ? "Running for" : "Took", tookView({ startedAt: run.createdAt, stoppedAt: run.stoppedAt }, now))}
+${fact("Took", tookView({ startedAt: run.createdAt, stoppedAt: run.stoppedAt }, now))}
 ${fact("Time limit", html`${duration(run.timeLimitSeconds * 1000)}`)}
 ${fact("Started by", starterView(run, caller.keyId))}
 ${fact("Project", html`<bdi>${run.project}</bdi>`)}

@@ -2,13 +2,15 @@ import assert from "node:assert/strict";
 import { mkdir, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { ServiceClient } from "../../../src/client/service/client.ts";
-import { type ChooseStartDeps, chooseStart } from "../../../src/extension/start/chooseStart.ts";
+import type { PipelineEntry } from "../../../src/contract/pipelines.ts";
+import { type ChooseStartDeps, chooseStart, pickPipeline } from "../../../src/extension/start/chooseStart.ts";
 import { LastUsed } from "../../../src/extension/start/lastUsed.ts";
 import { PipelineTree } from "../../../src/extension/views/pipelineTree.ts";
 import { projectFiles } from "../../../src/project/pipelineFiles.ts";
 import { LoopbackService, sendJson, testKey } from "../../client/loopbackService.ts";
 import { programPipeline, startedService } from "../../service/startedService.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
+import { fakePick } from "../fakePick.ts";
 import { memoryMemento } from "../memoryMemento.ts";
 import { answeringWindow, backButton } from "./answeringWindow.ts";
 import { fakeWindow } from "./fakeWindow.ts";
@@ -34,6 +36,33 @@ function depsOf(
     signal: new AbortController().signal,
   };
 }
+
+describe("the list of pipelines", () => {
+  function rowsOf(...entries: readonly PipelineEntry[]) {
+    const { pick } = fakePick();
+    const window = { createQuickPick: () => Object.assign(pick, { onDidChangeValue: () => {} }) };
+    void pickPipeline(entries, window as never, "Run Pipeline");
+    return pick.rows.map(({ label, description, detail }) => [label, description, detail]);
+  }
+
+  const hello = { name: "hello", project: "shop", path: "pipelines/hello.yaml" };
+  const nightly = { name: "nightly", project: "shop", path: "pipelines/flaky.yaml" };
+
+  it("has one line for each, which says what isn't clear from its name", () => {
+    assert.deepEqual(rowsOf(hello, nightly), [
+      ["hello", "", undefined],
+      ["nightly", "pipelines/flaky.yaml", undefined],
+    ]);
+  });
+
+  it("names the project of each where there are several, and says what is wrong with a file", () => {
+    const problem = "pipelines/flaky.yaml:1:1: this is empty";
+    assert.deepEqual(rowsOf({ ...hello, project: "books" }, { ...nightly, problem }), [
+      ["hello", "books", undefined],
+      ["$(warning) nightly", "shop · pipelines/flaky.yaml", problem],
+    ]);
+  });
+});
 
 describe("the row of a pipeline file", function () {
   this.timeout(60_000);

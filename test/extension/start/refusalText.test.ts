@@ -27,7 +27,7 @@ describe("the notification of a refused start", () => {
   it("says why, for how long, and what to do then", () => {
     assert.equal(
       refusalText(usedUp, { now: noon, runsPerDay: 50 }).replace(/ \(.+ your time\)/, ""),
-      "nightly was not started: today's 50 runs are used up. The count starts again at 00:00 UTC, in 12 h. Hint: pipeline run nightly, in 12 h.",
+      "nightly was not started: today's 50 runs are used up. The count starts again at 00:00 UTC, in 12 h. Hint: pipeline run nightly, from then on.",
     );
     assert.match(refusalText(usedUp, facts), /today's runs are used up\./, "without the org's limit");
     assert.equal(

@@ -32,7 +32,8 @@ describe("the tooltip of the status bar", () => {
     assert.match(value, /\*\*<Lamps>\*\* · <tier free>/);
     assert.match(value, /`━{5}─{15}` <12 of 50 runs used today>/);
     assert.match(value, /<The count starts again at 00:00 UTC( \(.+ your time\))?, in 12 h\.>/);
-    assert.match(value, /<1 of 1 slots in use>: <nightly \(yours\)>/);
+    assert.match(value, /<The slot is in use>: <nightly \(yours\)>/);
+    assert.match(written(factsOf(live(12))).value, /<The slot is free\.>/);
     assert.match(value, /<Live updates>/);
   });
 

@@ -316,7 +316,7 @@ describe("a task that runs a pipeline", function () {
     await using service = await LoopbackService.listen((_, response) => sendJson(response, 429, usedUp));
     const task = taskOf(service.client(systemClock));
     assert.equal(await task.run({ type: "pipeline", pipeline: "nightly", timeLimit: "5s" }), 5);
-    assert.match(task.read.lines.join("\n"), /Hint: pipeline run nightly --time-limit 5, in /);
+    assert.match(task.read.lines.join("\n"), /Hint: pipeline run nightly --time-limit 5, from then on/);
   });
 
   it("waits for no slot on a day that is used up, and ends with 5", async () => {
@@ -326,7 +326,7 @@ describe("a task that runs a pipeline", function () {
     assert.equal(await task.run({ type: "pipeline", pipeline: "nightly" }), 5);
     assert.match(
       task.read.lines.join("\n"),
-      /^pipeline: nightly was not started: today's runs are used up\. .* in (.+)\.\nHint: pipeline run nightly, in \1$/m,
+      /^pipeline: nightly was not started: today's runs are used up\. .* in .+\.\nHint: pipeline run nightly, from then on$/m,
     );
   });
 

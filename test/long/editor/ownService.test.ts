@@ -208,7 +208,7 @@ describe("VS Code, with this machine's own service", () => {
       await hover.getByRole("link", { name: "Run Pipeline…" }).click();
       await at.window.quickInput.pick("long");
       await pointElsewhere(at.window.page);
-      await at.window.statusBar.pointAt(quota, "1 of 1 slots in use: long (yours)");
+      await at.window.statusBar.pointAt(quota, "The slot is in use: long (yours)");
       await pointElsewhere(at.window.page);
       assert.match(await at.window.statusBar.label(quota), /^Pipeline Runs: \d+ of 50 runs used today/);
       await at.window.quickInput.runCommand("Notifications: Clear All Notifications");

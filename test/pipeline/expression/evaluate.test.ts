@@ -80,6 +80,22 @@ describe("the value of an expression", () => {
     assert.equal(value("inputs[format('{0}-{1}', 'base', 'url')]"), "http://h");
   });
 
+  it("isn't there, since what a step has put out isn't JSON", () => {
+    const why = (text: string, over: Partial<Contexts>) => fault(text, over).message;
+    const steps = {
+      build: { outcome: "succeeded", stdout: "building\n{}" },
+      page: { text: "<p>", all: { text: "" } },
+    };
+    assert.equal(
+      why("steps.build.json.id", { steps }),
+      "steps.build.json isn't there; steps.build.stdout isn't JSON",
+    );
+    assert.equal(why("this.json", { this: steps.page }), "this.json isn't there; this.text isn't JSON");
+    // What a reply itself holds is no result.
+    assert.match(why("steps.page.all.json", { steps }), /steps\.page\.all has text$/);
+    assert.match(why("steps.build.jsno", { steps }), /steps\.build has outcome, stdout$/);
+  });
+
   it("isn't there, and says what is", () => {
     isMissing(
       /^steps\.order\.json\.idd isn't there; steps\.order\.json has id, total, error$/,

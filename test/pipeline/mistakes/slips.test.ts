@@ -199,6 +199,18 @@ const slips: readonly Slip[] = [
     mended: steps('  - { use: sh, run: "echo ${{ env.X }}" }\n'),
   },
   {
+    slip: "another tool's braces in a flow map",
+    text: steps("  - { use: sh, run: {{x}} }\n"),
+    problem: "4:21-26: put this value in quotes: it begins with `{{`",
+    mended: steps('  - { use: sh, run: "{{x}}" }\n'),
+  },
+  {
+    slip: "another tool's braces in the middle of a flow map's value",
+    text: steps("  - { use: sh, run: echo {{ x }} }\n"),
+    problem: "4:21-33: put this value in quotes: it contains `{{`",
+    mended: steps('  - { use: sh, run: "echo {{ x }}" }\n'),
+  },
+  {
     slip: "`*` at the beginning of a value",
     text: steps("  - use: sh\n    run: *.js\n"),
     problem: "5:10-14: put this value in quotes: it begins with `*`",
@@ -424,12 +436,12 @@ const slips: readonly Slip[] = [
   {
     slip: "a line without a colon",
     text: steps("  - use: sh\n    run: a\n    npm test\n"),
-    problem: "6:5-13: expected `name: value`, and this line has no colon",
+    problem: "6:5-13: expected `name: value`, with a colon and a space",
   },
   {
     slip: "a word at the top",
     text: "resources:\n  sh: { type: cli }\nhello\nsteps:\n  - use: sh\n    run: a\n",
-    problem: "3:1-6: expected `name: value`, and this line has no colon",
+    problem: "3:1-6: expected `name: value`, with a colon and a space",
   },
   {
     slip: "a missing colon",
