@@ -105,8 +105,9 @@ export class ServiceConnection {
         if (!(error instanceof PipelineError)) throw error;
         this.hasNoEvents = error instanceof AbsentEndpoint;
         if (!this.hasNoEvents) log.warn(describeError(error));
+      } finally {
+        this.#hasRunEvents = false;
       }
-      this.#hasRunEvents = false;
       if (openedAt !== undefined) {
         // The service may be gone, or back on another port: then it is found again.
         await this.#ask(ended);

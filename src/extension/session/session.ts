@@ -183,10 +183,11 @@ export class Session implements Disposable {
         let wanted = 0;
         try {
           const key = findServiceInUse(this.#deps).then((used) => {
-            this.#used = used;
+            if (!signal.aborted) this.#used = used;
             return used.key;
           });
           const client = await clientOf(this.#deps.target(), key, this.#deps, signal);
+          signal.throwIfAborted();
           this.#connection = new ServiceConnection(client, {
             ...this.#deps,
             session: this,
