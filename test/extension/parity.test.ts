@@ -172,7 +172,12 @@ describe("manifest and code", () => {
         calls,
         `${file}: a text is one string literal, so that it can be collected`,
       );
-      for (const [, , text = ""] of literal) translated.add(literalValue(text));
+      for (const match of literal) {
+        const text = literalValue(match[2] ?? "");
+        translated.add(text);
+        const given = countArguments(source.slice(match.index)) - 1;
+        assert.equal(placeholdersOf(text).length, given, `${file}: what "${text}" is given`);
+      }
     }
     assert(translated.size > 0);
     for (const file of filesLike("l10n/bundle.l10n.*.json")) {
@@ -184,6 +189,23 @@ describe("manifest and code", () => {
     }
   });
 });
+
+/** How many arguments the call has with which a source begins. */
+function countArguments(source: string): number {
+  const pieces = source.match(/(["'])(?:(?!\1)[^\\]|\\.)*\1|`(?:[^`\\]|\\.)*`|[()[\]{},]|\w+/g) ?? [];
+  let depth = 0;
+  let last = "";
+  let count = 1;
+  for (const piece of pieces) {
+    if (/^[([{]$/.test(piece)) depth += 1;
+    else if (/^[)\]}]$/.test(piece)) depth -= 1;
+    else if (depth === 1 && piece === ",") count += 1;
+    // A comma before the end is followed by nothing.
+    if (depth === 0 && piece === ")") return last === "," ? count - 1 : count;
+    last = piece;
+  }
+  return count;
+}
 
 describe("the package", () => {
   it("holds all that the manifest and its texts name", async () => {

@@ -5,10 +5,11 @@ import { type ChooseStartDeps, type ChosenStart, chooseStart } from "../start/ch
 import type { ResetRetries } from "../start/resetRetries.ts";
 import type { PendingRetry } from "../start/retryFiles.ts";
 import type { Wait, Waits } from "../start/waits.ts";
+import { waitText } from "../status/statusFacts.ts";
 import { withoutIcons } from "../window/plainWindow.ts";
 import { inputsText } from "../window/runText.ts";
 
-export interface RetryDeps extends ChooseStartDeps {
+interface RetryDeps extends ChooseStartDeps {
   readonly retries: ResetRetries;
   readonly window: ChooseStartDeps["window"] &
     Pick<typeof vscodeWindow, "showQuickPick" | "showInformationMessage">;
@@ -88,7 +89,7 @@ function localTime({ dueAt }: PendingRetry): string {
   return timeOfDay(dueAt);
 }
 
-export interface StopWaitingDeps {
+interface StopWaitingDeps {
   readonly waits: Waits;
   readonly window: Pick<typeof vscodeWindow, "showQuickPick" | "showInformationMessage">;
 }
@@ -118,7 +119,7 @@ export async function stopWaiting({ waits, window }: StopWaitingDeps): Promise<v
 function waitItem(wait: Wait): WaitItem {
   return {
     label: withoutIcons([wait.pipeline, inputsText(wait, longestInputs)].filter(Boolean).join(" · ")),
-    description: t("{0} is waiting for a slot; gives up in {1} s", wait.secondsLeft),
+    description: waitText(wait),
     wait,
   };
 }

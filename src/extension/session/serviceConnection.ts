@@ -62,6 +62,7 @@ export class ServiceConnection {
   readonly #deps: ServiceConnectionDeps;
   /** Whether events of runs come, so that none means no active run. */
   #hasRunEvents = false;
+  #isOpen = true;
   #isAsking = false;
   /** How far the service's clock is ahead of this machine's, in milliseconds. */
   #ahead = 0;
@@ -71,9 +72,9 @@ export class ServiceConnection {
     this.#deps = deps;
   }
 
-  /** Whether its events are open, and so the service is where the client has it. */
+  /** Whether the service is where the client has it: it was found there, and its events have not broken since. */
   get isOpen(): boolean {
-    return this.#hasRunEvents;
+    return this.#isOpen;
   }
 
   /**
@@ -105,8 +106,10 @@ export class ServiceConnection {
         if (!(error instanceof PipelineError)) throw error;
         this.hasNoEvents = error instanceof AbsentEndpoint;
         if (!this.hasNoEvents) log.warn(describeError(error));
+      } finally {
+        this.#hasRunEvents = false;
+        this.#isOpen = false;
       }
-      this.#hasRunEvents = false;
       if (openedAt !== undefined) {
         // The service may be gone, or back on another port: then it is found again.
         await this.#ask(ended);
@@ -124,6 +127,7 @@ export class ServiceConnection {
       this.#forget();
       return "woken";
     } finally {
+      this.#isOpen = false;
       watch.abort();
       await time;
     }

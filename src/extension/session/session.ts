@@ -33,6 +33,12 @@ const reconnectBounds = {
   unfocused: { shortest: 1_000, longest: 300_000 },
 } as const;
 
+/** Where the service is that a command has found. */
+interface FoundService {
+  readonly client: ServiceClient;
+  readonly used: ServiceInUse;
+}
+
 /** This window's connection to the service that its settings name. */
 export class Session implements Disposable {
   readonly state = new ObservableValue<SessionState>({ kind: "idle" });
@@ -56,7 +62,7 @@ export class Session implements Disposable {
   }
 
   /**
-   * A client of the service for a command; the window follows the service from then on. While its events are open, that
+   * A client of the service for a command; the window follows the service from then on. While the service is followed, that
    * connection's client, so that nothing is asked.
    * @param start whether this machine's own service is started where a person has stopped it.
    * @throws PipelineError naming what is missing: a key, a valid base URL, or a service that answers.
@@ -73,11 +79,12 @@ export class Session implements Disposable {
 
   /** As {@link connect}, for a service that a request has not found where the connection has it. */
   async connectAnew(signal: AbortSignal, start: StartWhen = "needed"): Promise<ServiceClient> {
-    const key = findServiceInUse(this.#deps).then((used) => used.key);
+    const inUse = findServiceInUse(this.#deps);
+    const key = inUse.then((used) => used.key);
     const client = await clientOf(this.#deps.target(), key, this.#deps, signal, start);
     // Doesn't wait for the pause before the next look.
-    if (this.state.value.kind === "stopped") this.restart();
-    this.watch();
+    if (this.state.value.kind === "stopped") this.stop();
+    this.watch({ client, used: await inUse });
     return client;
   }
 
@@ -109,13 +116,14 @@ export class Session implements Disposable {
     return clientOf(where, key, this.#deps, signal);
   }
 
-  /** Follows the service until stopped; no effect while it is followed already. */
-  watch(): void {
+  /** Follows the service until stopped; no effect while it is followed already. @param found where it was found just now. */
+  watch(found?: FoundService): void {
     this.#wanted = true;
     if (this.#watching !== undefined) return;
     const watching = new AbortController();
     this.#watching = watching;
-    void this.#keepWatching(watching.signal).finally(() => {
+    if (found !== undefined) this.#used = found.used;
+    void this.#keepWatching(found?.client, watching.signal).finally(() => {
       // Ended for want of a key or a valid setting: the next `watch` starts again.
       if (this.#watching === watching) this.#watching = undefined;
     });
@@ -157,7 +165,14 @@ export class Session implements Disposable {
     this.state.set({ kind: "idle" });
   }
 
-  /** Reads the org now, where no events report its changes. */
+  /** The org's numbers have changed. Where no events tell of it they are asked for; what fails shows in the status bar by itself. */
+  noteChange(client: ServiceClient, signal: AbortSignal): void {
+    const { value } = this.state;
+    if (value.kind !== "live" || value.activeRuns === undefined)
+      void this.refresh(client, signal).catch(() => {});
+  }
+
+  /** Reads the org now. */
   async refresh(client: ServiceClient, signal: AbortSignal): Promise<void> {
     const told = await client.orgAndTime(signal);
     // The settings or the key may have changed since the command began; another org's numbers must not show.
@@ -169,10 +184,11 @@ export class Session implements Disposable {
     this.stop();
   }
 
-  async #keepWatching(signal: AbortSignal): Promise<void> {
+  async #keepWatching(found: ServiceClient | undefined, signal: AbortSignal): Promise<void> {
     const { clock } = this.#deps;
     let pauses = this.#pauses();
     let hasNoEvents = false;
+    let known = found;
     this.state.set({ kind: "connecting" });
     const following = this.#isFocused.subscribe(() => {
       pauses = this.#pauses();
@@ -182,11 +198,8 @@ export class Session implements Disposable {
         const began = clock.monotonic();
         let wanted = 0;
         try {
-          const key = findServiceInUse(this.#deps).then((used) => {
-            this.#used = used;
-            return used.key;
-          });
-          const client = await clientOf(this.#deps.target(), key, this.#deps, signal);
+          const client = known ?? (await this.#find(signal));
+          known = undefined;
           this.#connection = new ServiceConnection(client, {
             ...this.#deps,
             session: this,
@@ -211,6 +224,17 @@ export class Session implements Disposable {
     } finally {
       following.dispose();
     }
+  }
+
+  /** Finds the service to follow. @throws as {@link connect}; the signal's reason. */
+  async #find(signal: AbortSignal): Promise<ServiceClient> {
+    const key = findServiceInUse(this.#deps).then((used) => {
+      if (!signal.aborted) this.#used = used;
+      return used.key;
+    });
+    const client = await clientOf(this.#deps.target(), key, this.#deps, signal);
+    signal.throwIfAborted();
+    return client;
   }
 
   #pauses(): Generator<number, never> {

@@ -14,7 +14,7 @@ import type { ChosenStart } from "./chooseStart.ts";
 import { StoppedWaiting } from "./waitNotice.ts";
 
 export interface StartByToolDeps extends OwnToolDeps {
-  readonly session: Pick<Session, "refresh">;
+  readonly session: Pick<Session, "noteChange">;
   readonly window: Pick<typeof vscodeWindow, "withProgress">;
   readonly signal: AbortSignal;
 }
@@ -59,7 +59,7 @@ export async function startByOwnTool(
     if (error instanceof StoppedWaiting) return { kind: "stopped", made: "not known" };
     throw error;
   } finally {
-    void deps.session.refresh(client, deps.signal).catch(() => {});
+    deps.session.noteChange(client, deps.signal);
   }
 }
 

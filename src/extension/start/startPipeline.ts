@@ -27,7 +27,7 @@ import {
 import type { Wait, Waits } from "./waits.ts";
 
 export interface StartPipelineDeps extends StartByToolDeps {
-  readonly session: Pick<Session, "connect" | "connectAnew" | "refresh" | "state">;
+  readonly session: Pick<Session, "connect" | "connectAnew" | "noteChange" | "state">;
   readonly target: () => Target;
   readonly waits: Waits;
   readonly shutdown: Pick<Shutdown, "join">;
@@ -158,8 +158,7 @@ async function attemptStart(
       anySignal([deps.signal, notice.signal]),
     );
     const outcome = await deps.shutdown.join(starting);
-    // Where no event tells of the new count, it is asked for; a failing question shows in the status bar by itself.
-    void deps.session.refresh(client, deps.signal).catch(() => {});
+    deps.session.noteChange(client, deps.signal);
     if (outcome.kind === "started") return outcome;
     const holders = outcome.refusal.scope === "org" ? await readSlotHolders(client, deps.signal) : undefined;
     const options = startOptions({ timeLimitSeconds, fromStep, inputs });

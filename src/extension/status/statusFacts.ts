@@ -120,7 +120,7 @@ function presentNow({
 
 const levelIcons = { plenty: undefined, low: "warning", "used-up": "error" } as const;
 
-function waitText({ place, secondsLeft }: Wait): string {
+export function waitText({ place, secondsLeft }: Pick<Wait, "place" | "secondsLeft">): string {
   return place === undefined
     ? t("waiting; gives up in {0} s", secondsLeft)
     : t("waiting, {0}; gives up in {1} s", placeText(place, t), secondsLeft);

@@ -34,7 +34,7 @@ import { projectOfTask } from "./taskDefinition.ts";
 import type { TaskIo } from "./taskTerminal.ts";
 
 export interface RunTaskDeps extends OwnToolDeps, AskInputsDeps {
-  readonly session: Pick<Session, "connect" | "connectAnew" | "refresh" | "state">;
+  readonly session: Pick<Session, "connect" | "connectAnew" | "noteChange" | "state">;
   readonly target: () => Target;
   readonly waits: Waits;
   readonly announcer: Pick<RunAnnouncer, "suppress">;
@@ -131,8 +131,7 @@ async function run(
   );
   const outcomes = await batch.run([pipeline], () => {
     wait.end();
-    // Where no event tells of the new count, it is asked for; a failing question shows in the status bar by itself.
-    session.refresh(client, deps.signal).catch(() => {});
+    session.noteChange(client, deps.signal);
   });
   const [outcome] = outcomes;
   if (outcome?.kind === "not-started" && startsByTool(outcome.error, deps)) {

@@ -149,6 +149,49 @@ describe("the window's connection to its service", () => {
     assert.equal(looked, 3);
   });
 
+  it("looks for the service anew for a command once the connection has broken", async () => {
+    let asks = 0;
+    await using service = await LoopbackService.listen(async (asked, response, gone) => {
+      if (asked.path === "/api/org") {
+        asks += 1;
+        // What was opened is followed by a question for what came before.
+        if (asks === 2) sendError(response, 500, "internal");
+        else sendJson(response, 200, orgOnWire);
+        return;
+      }
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      response.write(": here\n\n");
+      await service.hold(systemClock, 120_000, gone);
+    });
+    let looked = 0;
+    using session = sessionWith({
+      clock: new FakeClock(),
+      embedded: async () => {
+        looked += 1;
+        return { baseUrl: new URL(`${service.origin}/`), apiKey: "plk_key" };
+      },
+    });
+    session.watch();
+    await reaching(session.state, "out-of-reach");
+    await session.connect(never);
+    assert.equal(looked, 2);
+  });
+
+  it("stays with nothing when it is stopped while it looks for the service", async () => {
+    const found = Promise.withResolvers<string>();
+    using session = sessionWith({
+      target: remote("https://runs.example"),
+      keys: { get: () => found.promise },
+      fetch: () => assert.fail("nothing is asked"),
+    });
+    session.watch();
+    session.stop();
+    found.resolve("plk_key");
+    await turn();
+    assert.equal(session.currentClient, undefined);
+    assert.equal(session.hasEnteredKey, false);
+  });
+
   it("asks a service that has no events, and again after a command", async () => {
     let used = 7;
     await using service = await LoopbackService.listen((asked, response) => {

@@ -76,7 +76,7 @@ function idleSession(connect: () => Promise<ServiceClient>): StartPipelineDeps["
   return {
     connect,
     connectAnew: connect,
-    refresh: async () => {},
+    noteChange: () => {},
     state: new ObservableValue<SessionState>({ kind: "idle" }),
   };
 }

@@ -1,83 +1,113 @@
 import assert from "node:assert/strict";
 import { loopbackFetch } from "../../../src/client/service/loopbackFetch.ts";
-import { startRun } from "../../../src/client/start/startRun.ts";
+import { RunAnnouncer } from "../../../src/extension/announce/runAnnouncer.ts";
+import { type RunPipelineDeps, runPipeline } from "../../../src/extension/commands/runPipeline.ts";
 import { ProjectNames } from "../../../src/extension/session/projectNames.ts";
 import { Session } from "../../../src/extension/session/session.ts";
-import { chooseStart } from "../../../src/extension/start/chooseStart.ts";
 import { LastUsed } from "../../../src/extension/start/lastUsed.ts";
+import { Waits } from "../../../src/extension/start/waits.ts";
+import { Shutdown } from "../../../src/extension/window/shutdown.ts";
 import { systemClock } from "../../../src/machine/clock.ts";
 import { programPipeline, startedService } from "../../service/startedService.ts";
+import { memoryClaims } from "../memoryClaims.ts";
 import { memoryMemento } from "../memoryMemento.ts";
 import { backButton } from "./answeringWindow.ts";
 import { fakeWindow } from "./fakeWindow.ts";
 
-const { signal } = new AbortController();
 const log = { info: () => {}, warn: () => {} };
 
-describe("a start from a connected window", () => {
-  it("is one request from the command to the row", async () => {
-    await using service = await startedService();
-    const { secret } = await service.member();
-    await service.write("hello", programPipeline(""));
-    const asked: string[] = [];
-    const real = loopbackFetch();
-    const session = new Session({
-      target: () => ({ kind: "embedded" }),
-      keys: { get: async () => undefined },
-      embedded: async () => ({
+/** A window with a project of the service, and what it asks; a look for the service is `GET /healthz`. */
+async function windowOf(service: Awaited<ReturnType<typeof startedService>>) {
+  const { secret } = await service.member();
+  const asked: string[] = [];
+  const real = loopbackFetch();
+  const ended = new AbortController();
+  const { signal } = ended;
+  const session = new Session({
+    target: () => ({ kind: "embedded" }),
+    keys: { get: async () => undefined },
+    embedded: async () => {
+      asked.push("GET /healthz");
+      return {
         baseUrl: new URL(`${service.url}/`),
         apiKey: secret,
         fetch: (url, request) => {
           asked.push(`${request.method} ${url.pathname}`);
           return real(url, request);
         },
-      }),
-      clock: systemClock,
-      log,
-    });
-    const projectNames = new ProjectNames({ session, log, isTrusted: () => true });
-    const { window } = fakeWindow([]);
-    const executeCommand = async () => undefined;
-    const choose = () =>
-      chooseStart(
-        {
-          session,
-          projectNames,
-          notice: { window, executeCommand, openPosition: executeCommand, onKeyRefused: async () => {} },
-          window,
-          backButton,
-          executeCommand,
-          lastUsed: new LastUsed(memoryMemento()),
-          log,
-          folders: () => [service.project.root],
-          isTrusted: () => true,
-          signal,
-        },
-        "Run Pipeline",
-        "hello",
-      );
-    try {
-      session.watch();
-      await new Promise<void>((resolve) => {
-        session.state.observe((state) => {
-          if (state.kind === "live" && state.activeRuns !== undefined) resolve();
-        });
-      });
-      await choose();
-      // Opened events are followed by a question for what came before them.
-      await session.refresh(await session.connect(signal), signal);
-      asked.length = 0;
-      const start = await choose();
-      assert(start !== undefined);
-      const { root, ...request } = start;
-      assert.equal(root, service.project.root);
-      const client = await session.connect(signal);
-      const { kind } = await startRun(request, { client, onWaiting: () => {} }, signal);
-      assert.equal(kind, "started");
-      assert.deepEqual(asked, ["POST /api/runs"]);
-    } finally {
+      };
+    },
+    clock: systemClock,
+    log,
+  });
+  const projectNames = new ProjectNames({ session, log, isTrusted: () => true });
+  const { window, shown } = fakeWindow([]);
+  const executeCommand = async () => undefined;
+  const unwanted = () => assert.fail("nothing is refused");
+  const deps: RunPipelineDeps = {
+    session,
+    projectNames,
+    notice: { window, executeCommand, openPosition: executeCommand, onKeyRefused: async () => {} },
+    announcer: new RunAnnouncer({
+      ...{ window, session, claims: memoryClaims(), clock: systemClock, log, signal, executeCommand },
+      level: () => "none",
+      setLevel: async () => {},
+      showProblem: async (error) => assert.fail(String(error)),
+    }),
+    ...{ window, backButton, executeCommand, log, signal },
+    waits: new Waits(),
+    shutdown: new Shutdown(),
+    target: () => ({ kind: "embedded" }),
+    refusalActions: {
+      ...{ "retry-at-reset": unwanted, "cancel-mine": unwanted, "who-holds": unwanted },
+      "what-counts": unwanted,
+    },
+    lastUsed: new LastUsed(memoryMemento()),
+    cliPath: () => undefined,
+    env: {},
+    folders: () => [service.project.root],
+    isTrusted: () => true,
+  };
+  return {
+    asked,
+    shown,
+    session,
+    run: () => runPipeline(deps, "hello"),
+    [Symbol.dispose]: () => {
+      ended.abort();
       projectNames.dispose();
       session.dispose();
-    }
+    },
+  };
+}
+
+describe("a start from the editor", () => {
+  it("looks for the service once in a window that wasn't connected", async () => {
+    await using service = await startedService();
+    await service.write("hello", programPipeline(""));
+    using window = await windowOf(service);
+    await window.run();
+    const [project] = window.asked.filter((each) => each.startsWith("PUT "));
+    // The window's own connection reads the org and opens the events meanwhile.
+    const own = window.asked.filter((each) => !/\/api\/(?:org|events)$/.test(each));
+    assert.deepEqual(own, ["GET /healthz", project, "POST /api/runs"]);
+  });
+
+  it("is one request in a connected window", async () => {
+    await using service = await startedService();
+    await service.write("hello", programPipeline(""));
+    using window = await windowOf(service);
+    await window.run();
+    await window.shown.atLeast(1);
+    await new Promise<void>((resolve) => {
+      window.session.state.observe((state) => {
+        if (state.kind === "live" && state.activeRuns?.length === 0) resolve();
+      });
+    });
+    window.asked.length = 0;
+    await window.run();
+    await window.shown.atLeast(2);
+    const follow = window.asked.filter((each) => !/\/api\/(?:events|runs\/.*)$/.test(each));
+    assert.deepEqual(follow, ["POST /api/runs"]);
   });
 });

@@ -42,7 +42,7 @@ function taskOf(client: ServiceClient | (() => Promise<ServiceClient>), others: 
     session: {
       connect,
       connectAnew: connect,
-      refresh: async () => {},
+      noteChange: () => {},
       state: new ObservableValue<SessionState>({ kind: "connecting" }),
     },
     target: () => ({ kind: "embedded" }),
