@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { access } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
 import { findProcesses } from "../../scripts/process/findProcesses.ts";
 import { itOn } from "../itOn.ts";
 import { toolbox } from "./toolbox.ts";
@@ -17,7 +18,7 @@ describe("the toolbox of these tests", () => {
     itOn("linux", `leaves no service behind that ${title} when its tool is killed`, async () => {
       const tool = await toolbox();
       const starting = tool.spawn(["org"]);
-      while (!(await isReached(tool.data)));
+      while (!(await isReached(tool.data))) await pause(1);
       starting.kill("SIGKILL");
       await tool[Symbol.asyncDispose]();
       await starting;

@@ -1,29 +1,23 @@
 import assert from "node:assert/strict";
-import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { listFiles, PackageManager } from "@vscode/vsce";
 import { Ajv } from "ajv";
 import addFormats from "ajv-formats";
 import manifest from "../../package.json" with { type: "json" };
-import { extensionSources, filesLike, inSources, placeholdersOf, textsOf } from "./projectTexts.ts";
+import {
+  extensionSources,
+  filesLike,
+  inSources,
+  placeholdersOf,
+  stringsOf,
+  textsOf,
+  valuesOf,
+} from "./projectTexts.ts";
 
-const root = join(import.meta.dirname, "../..");
 const texts = textsOf("package.nls.json");
 const { contributes } = manifest;
 const contributed = new Set(contributes.commands.map(({ command }) => command));
 const allSource = [...extensionSources.values()].join("\n");
-
-/** Every value that stands under a name, wherever it is in the manifest. */
-function valuesOf(name: string, value: unknown = contributes): unknown[] {
-  if (typeof value !== "object" || value === null) return [];
-  return Object.entries(value).flatMap(([key, item]) => [
-    ...(key === name ? [item] : []),
-    ...valuesOf(name, item),
-  ]);
-}
-
-const stringsOf = (name: string) => valuesOf(name).filter((value) => typeof value === "string");
 
 /** The value of a string literal, of which the inside is given. */
 function literalValue(literal: string): string {
@@ -206,43 +200,3 @@ function countArguments(source: string): number {
   }
   return count;
 }
-
-describe("the package", () => {
-  it("holds all that the manifest and its texts name", async () => {
-    const packed = new Set(await listFiles({ cwd: root, packageManager: PackageManager.None }));
-    const named = [
-      manifest.icon,
-      ...stringsOf("icon").filter((icon) => !icon.startsWith("$(")),
-      ...valuesOf("media")
-        .flatMap((media) => [
-          ...valuesOf("image", { media }),
-          ...valuesOf("markdown", { media }),
-          ...valuesOf("svg", { media }),
-        ])
-        .map(String),
-      ...valuesOf("media")
-        .flatMap((media) => Object.values(Object(valuesOf("image", { media })[0] ?? {})))
-        .filter((file) => typeof file === "string"),
-      ...stringsOf("url").filter((url) => url.startsWith("./")),
-      manifest.main,
-      ...filesLike("package.nls*.json"),
-      ...filesLike("l10n/*.json"),
-      "LICENSE",
-      "CHANGELOG.md",
-      "scripts/build/editor/README.md",
-    ]
-      .filter((file) => file !== "[object Object]")
-      .map((file) => file.replace(/^\.\//, ""));
-    for (const file of named) {
-      assert(
-        packed.has(file) || (file.startsWith("dist/") && !existsSync(join(root, file))),
-        `${file} isn't packed`,
-      );
-    }
-    for (const file of packed)
-      assert(
-        !/^(?:src|test|scripts\/(?!build\/editor\/README\.md)|bench|node_modules)\//.test(file),
-        `${file} is packed`,
-      );
-  });
-});

@@ -1,6 +1,7 @@
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import * as z from "zod/mini";
+import manifest from "../../package.json" with { type: "json" };
 
 const root = join(import.meta.dirname, "../..");
 
@@ -42,3 +43,14 @@ export function inSources(pattern: RegExp): string[] {
 export function placeholdersOf(text: string): string[] {
   return [...new Set([...text.matchAll(/\{(\d+)\}/g)].map(([found]) => found))].sort();
 }
+
+/** Every value that stands under a name, wherever it is in the manifest. */
+export function valuesOf(name: string, value: unknown = manifest.contributes): unknown[] {
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([key, item]) => [
+    ...(key === name ? [item] : []),
+    ...valuesOf(name, item),
+  ]);
+}
+
+export const stringsOf = (name: string) => valuesOf(name).filter((value) => typeof value === "string");

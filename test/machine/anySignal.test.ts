@@ -10,10 +10,8 @@ describe("a signal made of others", () => {
     const collectGarbage: () => void = runInNewContext("gc");
     const first = anySignal([new AbortController().signal, AbortSignal.timeout(1)]);
     const second = anySignal([first, AbortSignal.timeout(20_000)]);
-    for (let round = 0; round < 3; round += 1) {
-      await pause(20);
-      collectGarbage();
-    }
+    await pause(20);
+    collectGarbage();
     assert.deepEqual([first.aborted, second.aborted], [true, true]);
     assert.equal(second.reason.name, "TimeoutError");
   });

@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { mkdir, rm, symlink, truncate, writeFile } from "node:fs/promises";
@@ -149,9 +148,6 @@ describe("the files of a project that a start sends", () => {
     await writeFile(large, "");
     await truncate(large, 513 * mebibyte);
     await assert.rejects(project.sent(), { type: "invalid-request", message: /more than 512 MiB/, next });
-    await writeFile(large, randomBytes(65 * mebibyte));
-    const message = /more than 64 MiB, compressed/;
-    await assert.rejects(project.sent(), { type: "invalid-request", message, next });
   });
 
   it("are refused outside a repository, with what to do", async () => {

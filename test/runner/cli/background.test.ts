@@ -226,7 +226,7 @@ describe("a program in the background", function () {
     const run = launch([
       {
         use: "sh",
-        run: "head -c 200000000 /dev/zero | tr '\\0' x; echo over; sleep 1000",
+        run: "head -c 40000000 /dev/zero | tr '\\0' x; echo over; sleep 1000",
         background: true,
         ready: { output: "over" },
       },

@@ -1,9 +1,12 @@
-import { LinuxProcesses } from "../../../src/runner/processes/linuxProcesses.ts";
-import { PosixProcesses } from "../../../src/runner/processes/posixProcesses.ts";
-import { serveRunner } from "../../../src/runner/serveRunner.ts";
-import { runnerPath } from "../../service/programs.ts";
+import { enableCompileCache } from "node:module";
+import { compiledFolder, runnerPath } from "../../service/programs.ts";
 
 // The runner's program where there are no cgroups. By FINDS_BY=ps it is as on macOS, as far as another system can be one.
+enableCompileCache(compiledFolder);
+const { LinuxProcesses } = await import("../../../src/runner/processes/linuxProcesses.ts");
+const { PosixProcesses } = await import("../../../src/runner/processes/posixProcesses.ts");
+const { serveRunner } = await import("../../../src/runner/serveRunner.ts");
+
 const ending = new AbortController();
 process.on("SIGTERM", () => ending.abort());
 await serveRunner({

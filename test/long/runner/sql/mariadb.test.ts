@@ -1,0 +1,3 @@
+import { mysqlSuite } from "../../../runner/sql/mysqlSuite.ts";
+
+mysqlSuite("MariaDB");
