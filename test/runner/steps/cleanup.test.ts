@@ -65,13 +65,18 @@ describe("what cleans up", function () {
     }
   });
 
-  /** Three steps, of which the first leaves a program running; the cleanup notes whether that lives. */
+  /** Three steps, of which the first leaves a program running. That notes its end, as the others note what they do. */
   function threeSteps() {
     const { file, text } = noted();
+    const server = `trap 'echo server ended >> ${file}; exit' TERM; : > ${file}.up; while :; do sleep 0.1; done`;
     const pipeline = pipelineOf({
       resources,
       steps: [
-        { name: "a", use: "sh", run: `sleep 600 & echo $! > ${file}.server` },
+        {
+          name: "a",
+          use: "sh",
+          run: `(${server}) & echo $! > ${file}.server; until test -e ${file}.up; do sleep 0.01; done`,
+        },
         {
           name: "b",
           use: "sh",
@@ -83,7 +88,7 @@ describe("what cleans up", function () {
         {
           name: "tidy",
           use: "sh",
-          run: `kill -0 $(cat ${file}.server); echo server >> ${file}`,
+          run: `test -s ${file}.server; echo tidied >> ${file}`,
         },
       ],
     });
@@ -96,7 +101,7 @@ describe("what cleans up", function () {
     await until(async () => existsSync(`${file}.own`) && readFileSync(`${file}.own`, "utf8").endsWith("\n"));
     run.job.stop(minute);
     assert.deepEqual(await run.job.ended, { kind: "stopped" });
-    assert.equal(text(), "asked\nserver\n");
+    assert.equal(text(), "asked\ntidied\nserver ended\n");
     assert.deepEqual(endsOf(run), ["a succeeded", "b stopped", "c not-reached", "tidy succeeded"]);
     assert.deepEqual([isAlive(pidIn("server")), isAlive(pidIn("own"))], [false, false]);
   });
