@@ -438,6 +438,28 @@ describe("an http step", function () {
     ]);
   });
 
+  it("keeps cookies as browsers do on this machine: secure ones too, and whatever signs are in them", async () => {
+    const seen: unknown[] = [];
+    const base = await serve(({ url, headers }, response) => {
+      if (url !== "/login") seen.push(headers.cookie);
+      else
+        response.setHeader("set-cookie", [
+          "sid=7; Path=/; Secure; HttpOnly; SameSite=None",
+          "lang=en; Path=/; Expires=Tue, 22 Jun 2038 10:09:02 GMT",
+          'cart="a=1, b=2"; Path=/; expires=Tue, 22-Jun-38 10:09:02 GMT',
+          "__Host-csrf=x; Path=/; Secure",
+          "old=1; Path=/; Expires=Thu, 01 Jan 1970 00:00:00 GMT",
+        ]);
+      response.end();
+    });
+    for (const origin of [base, base.replace("127.0.0.1", "localhost")]) {
+      const { stepContext } = stepContextFor("/");
+      for (const get of ["/login", "/"]) await run(origin, { get }, stepContext);
+    }
+    const all = 'sid=7; lang=en; cart="a=1, b=2"; __Host-csrf=x';
+    assert.deepEqual(seen, [all, all]);
+  });
+
   it("sends a resource's headers to the origin of its address alone", async () => {
     const seen: unknown[] = [];
     const listener: RequestListener = ({ headers }, response) => {
