@@ -120,6 +120,17 @@ describe("a pipeline's env-file", function () {
     });
   });
 
+  it("is read without filling anything in: a hash of a password has dollar signs", async () => {
+    const root = join(folder.path, "dollars");
+    mkdirSync(root);
+    const hash = "$2y$10$fbdLV2U3Y98LrFYDbn2Fx.d33ubCz";
+    writeFileSync(join(root, ".env"), `TOKEN=${hash}\nQUOTED="${hash}"\nSINGLE='a#b$HOME'\n`);
+    assert.deepEqual(await readEnvFile({ root, pipeline: pipelineWith("true") }), {
+      kind: "read",
+      variables: { TOKEN: hash, QUOTED: hash, SINGLE: "a#b$HOME" },
+    });
+  });
+
   const pipelineWith = (line: string) =>
     pipelineOf({
       "env-file": ".env",

@@ -541,6 +541,18 @@ describe("an http step", function () {
     );
   });
 
+  it("takes what a server hints early for no reply", async () => {
+    const base = await serve((_, response) => {
+      response.writeEarlyHints({ link: "</style.css>; rel=preload" });
+      response.writeProcessing();
+      response.end("here");
+    });
+    for (let times = 0; times < 2; times += 1)
+      assert.deepEqual(await run(base, { get: "/", expect: { status: 200, text: "here" } }), {
+        kind: "succeeded",
+      });
+  });
+
   it("reads a reply that says to be compressed and has no body", async () => {
     const base = await serve((request, response) =>
       response.writeHead(Number(request.url?.slice(1)), { "content-encoding": "gzip" }).end(),
