@@ -33,8 +33,12 @@ async function measure({ signal }: Setting): Promise<Measured> {
   await using service = await MachineService.start(data, signal);
   liftDay(data);
   const client = await clientOf(service, root, signal);
-  const typical = await clientOf(service, root, signal, environmentOf(100, 8 * 1024));
-  const large = await clientOf(service, root, signal, environmentOf(1000, 100 * 1024));
+  // Whoever brings an environment may trust other certificates, for which another runner is kept ready.
+  const other = join(folder.path, "other");
+  await using otherService = await MachineService.start(other, signal);
+  liftDay(other);
+  const typical = await clientOf(otherService, root, signal, environmentOf(100, 8 * 1024));
+  const large = await clientOf(otherService, root, signal, environmentOf(1000, 100 * 1024));
 
   const spawned = `spawn("${line}")`;
   const byOwnNode = "the same in a Node of its own";
@@ -106,14 +110,20 @@ async function clientOf(
   return client;
 }
 
-/** An environment of so many variables and bytes, and the PATH. */
+/** This process's environment, filled up to so many variables and bytes. */
 function environmentOf(variables: number, bytes: number): Record<string, string> {
-  const names = Array.from({ length: variables }, (_, index) => `VARIABLE_${String(index).padStart(4, "0")}`);
-  const value = (name: string) => "x".repeat(bytes / variables - `${name}=`.length);
-  return {
-    PATH: process.env["PATH"] ?? "",
-    ...Object.fromEntries(names.map((name) => [name, value(name)])),
-  };
+  const own = Object.entries(process.env).filter(
+    (entry): entry is [string, string] => entry[1] !== undefined,
+  );
+  const more = variables - own.length;
+  const room = (bytes - own.flat().join("").length) / more;
+  return Object.fromEntries([
+    ...own,
+    ...Array.from({ length: Math.max(0, more) }, (_, index): [string, string] => {
+      const name = `VARIABLE_${index}`;
+      return [name, "x".repeat(Math.max(0, room - name.length))];
+    }),
+  ]);
 }
 
 /** @returns the milliseconds until the line is printed. Returns when the program has ended. */
