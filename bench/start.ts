@@ -33,13 +33,20 @@ async function measure({ signal }: Setting): Promise<Measured> {
   await using service = await MachineService.start(data, signal);
   liftDay(data);
   const client = await clientOf(service, root, signal);
+  // Whoever brings an environment may trust other certificates, for which another runner is kept ready.
+  const other = join(folder.path, "other");
+  await using otherService = await MachineService.start(other, signal);
+  liftDay(other);
+  const typical = await clientOf(otherService, root, signal, environmentOf(100, 8 * 1024));
+  const large = await clientOf(otherService, root, signal, environmentOf(1000, 100 * 1024));
 
   const spawned = `spawn("${line}")`;
   const byOwnNode = "the same in a Node of its own";
+  const post = "POST /api/runs";
   const contestants = [
     { name: spawned, firstLine: () => firstLineOf(line, true) },
     { name: byOwnNode, firstLine: () => firstLineOf(process.execPath, false) },
-    { name: "POST /api/runs", firstLine: () => firstLineOfRun(client, signal) },
+    { name: post, firstLine: () => firstLineOfRun(client, signal) },
     {
       name: "a service's first POST /api/runs",
       firstLine: async (round: number) => {
@@ -47,6 +54,8 @@ async function measure({ signal }: Setting): Promise<Measured> {
         return await firstLineOfRun(await clientOf(fresh, root, signal), signal);
       },
     },
+    { name: "with 100 variables, 8 KiB", firstLine: () => firstLineOfRun(typical, signal) },
+    { name: "with 1,000 variables, 100 KiB", firstLine: () => firstLineOfRun(large, signal) },
   ];
   const times = contestants.map((): number[] => []);
   for (let round = -warmUps; round < rounds; round += 1) {
@@ -64,11 +73,13 @@ async function measure({ signal }: Setting): Promise<Measured> {
     { spawned: { atMost: 5 } },
     { byOwnNode: { atMost: 1.3 } },
   ];
-  const ratio = (at: number, beside: number, goal: Goal | undefined): Figure => ({
-    name: beside === 0 ? "to the spawn" : "to the Node",
-    value: (medians[at] ?? Number.NaN) / (medians[beside] ?? Number.NaN),
+  const ratio = (at: number, name: string, beside: string, goal?: Goal): Figure => ({
+    name,
+    value:
+      (medians[at] ?? Number.NaN) /
+      (medians[contestants.findIndex((other) => other.name === beside)] ?? Number.NaN),
     unit: "×",
-    beside: beside === 0 ? spawned : byOwnNode,
+    beside,
     ...(goal && { goal }),
   });
   const rows = contestants.map(
@@ -77,8 +88,9 @@ async function measure({ signal }: Setting): Promise<Measured> {
       figures: [
         { name: "median", value: medians[at] ?? Number.NaN, unit: "ms" },
         { name: "fastest", value: Math.min(...(times[at] ?? [])), unit: "ms" },
-        ratio(at, 0, goals[at]?.spawned),
-        ratio(at, 1, goals[at]?.byOwnNode),
+        ratio(at, "to the spawn", spawned, goals[at]?.spawned),
+        ratio(at, "to the Node", byOwnNode, goals[at]?.byOwnNode),
+        ratio(at, "to the POST", post),
       ],
     }),
   );
@@ -89,11 +101,29 @@ async function clientOf(
   { connection: { url, token } }: MachineService,
   root: string,
   signal: AbortSignal,
+  environment?: Readonly<Record<string, string>>,
 ): Promise<ServiceClient> {
   const baseUrl = new URL(url);
-  const client = new ServiceClient({ baseUrl, apiKey: token, fetch: environmentFetch(baseUrl, {}) });
+  const fetch = environmentFetch(baseUrl, {});
+  const client = new ServiceClient({ baseUrl, apiKey: token, fetch, environment });
   await client.putProject("project", root, signal);
   return client;
+}
+
+/** This process's environment, filled up to so many variables and bytes. */
+function environmentOf(variables: number, bytes: number): Record<string, string> {
+  const own = Object.entries(process.env).filter(
+    (entry): entry is [string, string] => entry[1] !== undefined,
+  );
+  const more = variables - own.length;
+  const room = (bytes - own.flat().join("").length) / more;
+  return Object.fromEntries([
+    ...own,
+    ...Array.from({ length: Math.max(0, more) }, (_, index): [string, string] => {
+      const name = `VARIABLE_${index}`;
+      return [name, "x".repeat(Math.max(0, room - name.length))];
+    }),
+  ]);
 }
 
 /** @returns the milliseconds until the line is printed. Returns when the program has ended. */

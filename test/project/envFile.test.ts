@@ -34,6 +34,21 @@ describe("a pipeline's env-file", function () {
     assert.match(JSON.stringify(outputs), /\*\*\*/);
   });
 
+  it("is said to be hidden within words, once, with what shows again a value that is no secret", async () => {
+    writeFileSync(join(folder.path, ".env"), "TOKEN=dev\n");
+    const said =
+      /`\*\*\*` stands within words here: the values of TOKEN are hidden wherever they stand, and `unmasked: \[…\]` at the top of the file names those that are no secrets/g;
+    const logOf = async (line: string) => {
+      const { job, outputs } = launch(line);
+      await job.ended;
+      return outputs.map(({ text }) => text).join("");
+    };
+    const log = await logOf("echo developer; echo developer");
+    assert.match(log, /\*\*\*eloper/);
+    assert.equal(log.match(said)?.length, 1, log);
+    assert.doesNotMatch(await logOf("echo /dev/null"), said);
+  });
+
   it("is named where a variable is in neither place", async () => {
     writeFileSync(join(folder.path, ".env"), "TOKEN=x\n");
     assert.deepEqual(await run("echo ${{ env.PIPELINE_TEST_UNSET }} ${{ env.constructor }}"), {
@@ -102,6 +117,17 @@ describe("a pipeline's env-file", function () {
     assert.deepEqual(await readEnvFile({ root, pipeline: pipelineWith("true") }), {
       kind: "read",
       variables: { TOKEN: "1" },
+    });
+  });
+
+  it("is read without filling anything in: a hash of a password has dollar signs", async () => {
+    const root = join(folder.path, "dollars");
+    mkdirSync(root);
+    const hash = "$2y$10$fbdLV2U3Y98LrFYDbn2Fx.d33ubCz";
+    writeFileSync(join(root, ".env"), `TOKEN=${hash}\nQUOTED="${hash}"\nSINGLE='a#b$HOME'\n`);
+    assert.deepEqual(await readEnvFile({ root, pipeline: pipelineWith("true") }), {
+      kind: "read",
+      variables: { TOKEN: hash, QUOTED: hash, SINGLE: "a#b$HOME" },
     });
   });
 

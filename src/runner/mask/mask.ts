@@ -3,6 +3,13 @@ import { type Effort, SecretSearch, searchSteps } from "./secretSearch.ts";
 
 const stars = "***";
 
+/** In characters: who guards a secret has a longer one. */
+const longestShort = 8;
+
+function isLetter(sign = ""): boolean {
+  return /^\p{L}$/u.test(sign);
+}
+
 /** Masks secrets in all that is shown, also where they are encoded or escaped. */
 export class Mask {
   #secrets: Secrets;
@@ -33,6 +40,11 @@ export class Mask {
     return this.#hidesAll;
   }
 
+  /** Whether a short secret was found within a word, as `dev` in `developer`: it may be none. */
+  get cutsWords(): boolean {
+    return this.#secrets.cutsWords;
+  }
+
   /** Masks a complete text. */
   hide(text: string): string {
     return this.hideIn(text, text.length);
@@ -54,6 +66,7 @@ export class Mask {
 
 /** The secrets of a run, which become more. */
 class Secrets {
+  cutsWords = false;
   readonly #values: Set<string>;
   #search: SecretSearch;
 
@@ -140,6 +153,8 @@ class MaskedStream {
         shown += text.slice(position, from);
         this.#endsInStars = false;
       }
+      if (to - from < longestShort && (isLetter(text[from - 1]) || isLetter(text[to])))
+        this.#secrets.cutsWords = true;
       if (!this.#endsInStars) shown += stars;
       this.#endsInStars = true;
       position = Math.max(position, Math.min(to, until));

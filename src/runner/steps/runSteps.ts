@@ -8,7 +8,8 @@ import { duration } from "../../text/time.ts";
 import type { Message } from "../launch/messages.ts";
 import { type Job, machineMilliseconds } from "../launch/protocol.ts";
 import { endPrograms } from "../processes/endProcesses.ts";
-import type { RunOutput } from "../step/runOutput.ts";
+import { writtenIn } from "../step/fillIn.ts";
+import type { RunOutput, StepOutputs } from "../step/runOutput.ts";
 import { failed } from "../step/stepContext.ts";
 import { ResultMemory } from "../step/stepResult.ts";
 import { Parts } from "./parts.ts";
@@ -73,6 +74,7 @@ class RunOfSteps {
   readonly #background: BackgroundProgram[] = [];
   /** Whether such a program may end. */
   #isOver = false;
+  #isToldOfWords = false;
 
   constructor(job: Job, deps: RunDeps) {
     const { pipeline, fromStep, agent } = job;
@@ -277,8 +279,22 @@ class RunOfSteps {
     const performed = await Promise.race([performing, late.promise]);
     signal.removeEventListener("abort", stop);
     if (performed !== undefined) settled.abort();
+    this.#tellOfWords(outputs.log);
     outputs.flush();
     return performed;
+  }
+
+  /** Says once what shows again words in which a value is hidden that is hardly a secret, such as a stage's name. */
+  #tellOfWords(log: StepOutputs["log"]): void {
+    if (this.#isToldOfWords || !this.#deps.stepContext.mask.cutsWords) return;
+    const { pipeline } = this.#job;
+    const names = [...writtenIn(pipeline).variables].filter((name) => !pipeline.unmasked?.includes(name));
+    // A secret that `mask` names is no variable's.
+    if (names.length === 0) return;
+    this.#isToldOfWords = true;
+    log.note(
+      `\`***\` stands within words here: the values of ${names.join(", ")} are hidden wherever they stand, and \`unmasked: […]\` at the top of the file names those that are no secrets`,
+    );
   }
 
   /** A line for a step that failed where what an earlier step started in the background has ended. */

@@ -36,6 +36,8 @@ describe("a start from a terminal", () => {
       npm_execpath: "/npm",
       npm_config_registry: "of-npm",
       TMPDIR: shell.path,
+      TMP: shell.path,
+      TEMP: shell.path,
     };
     const first = await tool.run(["run", "tell", "--log"], hook);
     assert.equal(first.exitCode, 0, first.stderr);
@@ -60,11 +62,36 @@ describe("a start from a terminal", () => {
     const pid = (await readConnection(tool.data))?.pid;
     const environ = `/proc/${pid}/environ`;
     if (existsSync(environ))
-      assert.doesNotMatch(await readFile(environ, "utf8"), /of-the-hook|morning|hooked|TMPDIR/);
+      assert.doesNotMatch(await readFile(environ, "utf8"), /of-the-hook|morning|hooked|TMP|TEMP/);
     assert.doesNotMatch(
       await readFile(join(tool.data, "service.log"), "utf8"),
       /of-the-hook|morning|evening/,
     );
+  });
+
+  // Such values were torn at their line breaks, and their second lines taken for variables, by other tools.
+  it("has values of several lines and a shell's functions as they are", async () => {
+    await using tool = await toolbox();
+    const text = "-----BEGIN\nTEXT=another text\n\n-----END\n";
+    await tool.write(
+      "lines",
+      [
+        "resources: { bash: { type: cli, shell: bash } }",
+        "steps:",
+        "  - use: bash",
+        "    run: |",
+        "      greet Ada",
+        `      node -p 'JSON.stringify([process.env.PEM, process.env.TEXT ?? null])'`,
+      ].join("\n"),
+    );
+    const ran = await tool.run(["run", "lines", "--log"], {
+      PEM: text,
+      "BASH_FUNC_greet%%": '() {  echo "hello $1"\n echo "and welcome"\n}',
+    });
+    const log = ran.stdout + ran.stderr;
+    assert.equal(ran.exitCode, 0, log);
+    assert.match(log, /^hello Ada\nand welcome$/m);
+    assert.ok(log.includes(JSON.stringify([text, null])), log);
   });
 
   it("has its own where two terminals, an agent, a git hook and a cron job share a service, which keeps nothing of any", async () => {

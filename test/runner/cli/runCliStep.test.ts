@@ -393,6 +393,14 @@ function message(outcome: StepOutcome): string {
 }
 
 describe("a cli step's command", () => {
+  it("is the interpreter that a script names, since its file may lie where nothing may be executed", async () => {
+    const run = "#!/usr/bin/env bash\necho hi";
+    const [step] = pipelineOf({ resources: { sh: { type: "cli" } }, steps: [{ use: "sh", run }] }).steps;
+    assert(step?.type === "cli");
+    const { file, words } = await commandOf(step, stepContextFor("/").stepContext);
+    assert.deepEqual([file, words[0], words.length], ["/usr/bin/env", "bash", 2]);
+  });
+
   it("is for sh one script that stops at the first failure, and for cmd.exe lines joined so", async () => {
     const command = (run: string | readonly string[], platform: NodeJS.Platform) => {
       const [step] = pipelineOf({ resources: { sh: { type: "cli" } }, steps: [{ use: "sh", run }] }).steps;

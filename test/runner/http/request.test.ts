@@ -20,7 +20,7 @@ describe("what an http step sends", function () {
 
   it("has a query of names and values, encoded and behind that of the address, a list repeated", async () => {
     await using server = await LoopbackService.listen((_, response) => response.end());
-    const query = { "a b": "c&d=é", tag: ["x", 2, true], none: [], odd: "\ud800" };
+    const query = { "a b": "c&d=é", tag: ["x", 2, true], none: [], md5: "i+S0w==", odd: "\ud800" };
     await messagesOf({ "base-url": `${server.origin}/?k=1` }, [
       { get: "/a?z=2", query },
       { get: "/b#end", query: { q: "1" } },
@@ -28,7 +28,11 @@ describe("what an http step sends", function () {
     ]);
     assert.deepEqual(
       server.asked.map(({ path }) => path),
-      ["/a?k=1&z=2&a%20b=c%26d%3D%C3%A9&tag=x&tag=2&tag=true&odd=%EF%BF%BD", "/b?k=1&q=1", "/c?k=1"],
+      [
+        "/a?k=1&z=2&a%20b=c%26d%3D%C3%A9&tag=x&tag=2&tag=true&md5=i%2BS0w%3D%3D&odd=%EF%BF%BD",
+        "/b?k=1&q=1",
+        "/c?k=1",
+      ],
     );
   });
 

@@ -438,6 +438,28 @@ describe("an http step", function () {
     ]);
   });
 
+  it("keeps cookies as browsers do on this machine: secure ones too, and whatever signs are in them", async () => {
+    const seen: unknown[] = [];
+    const base = await serve(({ url, headers }, response) => {
+      if (url !== "/login") seen.push(headers.cookie);
+      else
+        response.setHeader("set-cookie", [
+          "sid=7; Path=/; Secure; HttpOnly; SameSite=None",
+          "lang=en; Path=/; Expires=Tue, 22 Jun 2038 10:09:02 GMT",
+          'cart="a=1, b=2"; Path=/; expires=Tue, 22-Jun-38 10:09:02 GMT',
+          "__Host-csrf=x; Path=/; Secure",
+          "old=1; Path=/; Expires=Thu, 01 Jan 1970 00:00:00 GMT",
+        ]);
+      response.end();
+    });
+    for (const origin of [base, base.replace("127.0.0.1", "localhost")]) {
+      const { stepContext } = stepContextFor("/");
+      for (const get of ["/login", "/"]) await run(origin, { get }, stepContext);
+    }
+    const all = 'sid=7; lang=en; cart="a=1, b=2"; __Host-csrf=x';
+    assert.deepEqual(seen, [all, all]);
+  });
+
   it("sends a resource's headers to the origin of its address alone", async () => {
     const seen: unknown[] = [];
     const listener: RequestListener = ({ headers }, response) => {
@@ -517,6 +539,18 @@ describe("an http step", function () {
       message(await run(base, { get: "/", timeout: "1h", expect: { text: "bye", time: "100ms" } })),
       /^expected `bye` in the reply, which says: event: hello(?:\nexpected the reply within 100 ms, it took .*)?$/,
     );
+  });
+
+  it("takes what a server hints early for no reply", async () => {
+    const base = await serve((_, response) => {
+      response.writeEarlyHints({ link: "</style.css>; rel=preload" });
+      response.writeProcessing();
+      response.end("here");
+    });
+    for (let times = 0; times < 2; times += 1)
+      assert.deepEqual(await run(base, { get: "/", expect: { status: 200, text: "here" } }), {
+        kind: "succeeded",
+      });
   });
 
   it("reads a reply that says to be compressed and has no body", async () => {

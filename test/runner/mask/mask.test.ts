@@ -194,6 +194,19 @@ describe("a mask", () => {
     }
   });
 
+  it("knows that it hides a short secret within a word, which may be none", () => {
+    for (const [text, cuts] of [
+      ["writes to /dev/null, dev-1", false],
+      ["a long-secret-longer one", false],
+      ["a developer", true],
+      ["Ostdev", true],
+    ] as const) {
+      const mask = new Mask(["dev", "long-secret-long"]);
+      mask.ofStep().hide(text);
+      assert.equal(mask.cutsWords, cuts, text);
+    }
+  });
+
   it("leaves one and two characters alone, and an empty value", () => {
     assert.equal(new Mask(["", "1", "ab"]).hide("1 ab"), "1 ab");
   });
