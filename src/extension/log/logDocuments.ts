@@ -87,7 +87,7 @@ export class LogDocuments implements vscode.Disposable {
         this.#look(editors, (editor) => this.#readers.grown(editor));
       }),
       window.onDidChangeVisibleTextEditors((editors) =>
-        this.#look(editors, (editor) => this.#readers.appeared(editor)),
+        this.#look(editors, (editor) => this.#readers.appeared(editor, this.#isGrowing(editor.document))),
       ),
       window.onDidChangeTextEditorVisibleRanges(({ textEditor }) =>
         this.#look([textEditor], (editor) => this.#readers.scrolled(editor)),
@@ -148,6 +148,12 @@ export class LogDocuments implements vscode.Disposable {
     const editor = await vscode.window.showTextDocument(document, { preview: false });
     this.#painter.paint(editor);
     if (isActive(run)) this.#readers.goToEnd(editor);
+  }
+
+  #isGrowing({ uri }: vscode.TextDocument): boolean {
+    const runId = runIdOf(uri);
+    const run = runId === undefined ? undefined : this.#logs.find(runId)?.run;
+    return run !== undefined && isActive(run);
   }
 
   #snapshotOf(document: vscode.TextDocument): LogSnapshot | undefined {

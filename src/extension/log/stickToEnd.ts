@@ -29,6 +29,7 @@ export function movedReader(
 /** Keeps readers at the end of a growing document there, and moves no others. */
 export class StickToEnd {
   readonly #places = new WeakMap<TextEditor, ReaderPosition>();
+  readonly #seen = new WeakSet<TextDocument>();
   /** Documents that were last read at their end. */
   readonly #leftAtEnd = new WeakSet<TextDocument>();
 
@@ -38,9 +39,13 @@ export class StickToEnd {
     showEnd(editor);
   }
 
-  /** An editor is shown again: at the end, if it was left there. */
-  appeared(editor: TextEditor): void {
-    if (!this.#places.has(editor) && this.#leftAtEnd.has(editor.document)) this.goToEnd(editor);
+  /** An editor shows a document: at its end if it was left there, or if it grows and is shown for the first time. */
+  appeared(editor: TextEditor, isGrowing: boolean): void {
+    const { document } = editor;
+    const isNew = !this.#seen.has(document);
+    this.#seen.add(document);
+    if (!this.#places.has(editor) && (this.#leftAtEnd.has(document) || (isNew && isGrowing)))
+      this.goToEnd(editor);
   }
 
   grown(editor: TextEditor): void {

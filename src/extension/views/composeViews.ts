@@ -1,6 +1,7 @@
 import * as vscode from "vscode";
 import { describeError } from "../../contract/errors.ts";
 import { systemClock } from "../../machine/clock.ts";
+import { logUri } from "../log/runUri.ts";
 import type { ProjectNames } from "../session/projectNames.ts";
 import type { RunList } from "../session/runList.ts";
 import type { Session } from "../session/session.ts";
@@ -130,7 +131,12 @@ function icon({ id, color }: NonNullable<Row["icon"]>): vscode.ThemeIcon {
 function commandOf({ action, label }: Row): vscode.Command | undefined {
   if (action === undefined) return undefined;
   if (action.kind === "command") {
-    return { command: action.command, title: label, arguments: [action.argument] };
+    return { command: action.command, title: label };
+  }
+  if (action.kind === "log") {
+    const log = vscode.Uri.from(logUri(action.runId, action.pipeline));
+    // A preview tab would be replaced by a followed link.
+    return { command: "vscode.open", title: label, arguments: [log, { preview: false }] };
   }
   const uri = vscode.Uri.file(action.file);
   if (action.line === undefined) return { command: "vscode.open", title: label, arguments: [uri] };

@@ -146,11 +146,11 @@ function runRow({ run, runId, isUnfolded }: RunRowNode, seen: RowContext): Row {
     ]
       .filter(Boolean)
       .join(", "),
-    action: { kind: "command", command: "pipelineRuns.openLog", argument: { runId } },
+    action: { kind: "log", runId, pipeline: nameOf(run) },
   };
 }
 
-function stepRow({ runId, index, step, mayBegin }: StepNode, { serviceNow }: RowContext): Row {
+function stepRow({ runId, pipeline, index, step, mayBegin }: StepNode, { serviceNow }: RowContext): Row {
   const status = statusText(step.status);
   const took = stepTime(step, serviceNow);
   const notes = stepNotes(step, t);
@@ -170,7 +170,7 @@ function stepRow({ runId, index, step, mayBegin }: StepNode, { serviceNow }: Row
       isRunning(step) ? "" : took,
       first,
     ).trim(),
-    action: { kind: "command", command: "pipelineRuns.openLog", argument: { runId } },
+    action: { kind: "log", runId, pipeline },
   };
 }
 
@@ -203,7 +203,7 @@ function olderRow({ behind, isLoadedWhenDrawn }: OlderNode): Row {
     folding: "none",
     tokens: ["older"],
     spoken: t("Load older runs"),
-    action: { kind: "command", command: "pipelineRuns.loadMore", argument: undefined },
+    action: { kind: "command", command: "pipelineRuns.loadMore" },
     ...(isLoadedWhenDrawn ? { address: `${olderScheme}:/${encodeURIComponent(behind)}` } : {}),
   };
 }
@@ -262,9 +262,13 @@ export interface RowItems {
   readonly markdown: (lines: readonly TooltipLine[]) => MarkdownString;
 }
 
-/** A command with its argument, or a position in a file to open. */
+/**
+ * A command, a run's log, or a position in a file to open. No command has arguments: the editor forgets those of a row as soon as
+ * the row changes, and a click before it has drawn the row anew would find no command.
+ */
 type Action =
-  | { readonly kind: "command"; readonly command: string; readonly argument: unknown }
+  | { readonly kind: "command"; readonly command: string }
+  | { readonly kind: "log"; readonly runId: string; readonly pipeline: string }
   | { readonly kind: "open"; readonly file: string; readonly line?: number; readonly column?: number };
 
 /** The icon of a status, in the themes' colours for test results. */

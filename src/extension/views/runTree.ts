@@ -181,6 +181,8 @@ export interface RunRowNode {
 export interface StepNode {
   readonly kind: "step";
   readonly runId: string;
+  /** Its run's. */
+  readonly pipeline: string;
   readonly index: number;
   step: RunStep;
   /** Whether a new run can begin with it: the run failed at it, see `fromFailedStep`. */

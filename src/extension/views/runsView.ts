@@ -254,7 +254,7 @@ export class RunsView implements TreeDataProvider<RunNode>, Disposable {
     const before = this.#steps.get(runId) ?? [];
     const nodes = steps.map((step, index): StepNode => {
       const mayBegin = index === first;
-      const known = before[index] ?? { kind: "step", runId, index, step, mayBegin };
+      const known = before[index] ?? { kind: "step", runId, pipeline: nameOf(run), index, step, mayBegin };
       return Object.assign(known, { step, mayBegin });
     });
     this.#steps.set(runId, nodes);

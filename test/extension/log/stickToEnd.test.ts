@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { movedReader } from "../../../src/extension/log/stickToEnd.ts";
+import { movedReader, StickToEnd } from "../../../src/extension/log/stickToEnd.ts";
 
 describe("a reader of a log that grows", () => {
   const atEnd = movedReader(undefined, { first: 60, last: 99, lineCount: 101 });
@@ -20,5 +20,18 @@ describe("a reader of a log that grows", () => {
     const down = movedReader(up, { first: 50, last: 89, lineCount: 101 });
     assert.equal(down.isAtEnd, false);
     assert.equal(movedReader(down, { first: 61, last: 100, lineCount: 101 }).isAtEnd, true);
+  });
+
+  it("begins at the end of a log that still grows, and isn't taken there again", () => {
+    const readers = new StickToEnd();
+    const revealed: unknown[] = [];
+    const shown = (document: object) =>
+      ({ document, revealRange: (range: unknown) => revealed.push(range) }) as never;
+    const document = (lineCount: number) => ({ lineCount, lineAt: (line: number) => ({ range: line }) });
+    const [active, ended] = [document(500), document(7)];
+    readers.appeared(shown(active), true);
+    readers.appeared(shown(ended), false);
+    readers.appeared(shown(active), true);
+    assert.deepEqual(revealed, [499]);
   });
 });

@@ -106,11 +106,18 @@ describe("a row of the Runs view", () => {
   });
 
   it("opens the run's log", () => {
-    assert.deepEqual(rowOf(run).action, {
-      kind: "command",
-      command: "pipelineRuns.openLog",
-      argument: { runId: "run_1" },
-    });
+    const log = { kind: "log", runId: "run_1", pipeline: "nightly" };
+    assert.deepEqual(rowOf(run).action, log);
+    const step = { name: "build", type: "cli", status: "running" };
+    const node = {
+      kind: "step",
+      runId: "run_1",
+      pipeline: "nightly",
+      index: 0,
+      step,
+      mayBegin: false,
+    } as const;
+    assert.deepEqual(runViewRow(node, seen).action, log);
   });
 
   it("has a tooltip with everything: the reason, the whole ids, the time limit", () => {
@@ -201,7 +208,10 @@ describe("a row of the Runs view", () => {
       stoppedAt: "2026-03-03T10:00:03Z",
       message: "exited with 3\nthe output",
     };
-    const row = runViewRow({ kind: "step", runId: "run_1", index: 2, step, mayBegin: true }, seen);
+    const row = runViewRow(
+      { kind: "step", runId: "run_1", pipeline: "nightly", index: 2, step, mayBegin: true },
+      seen,
+    );
     assert.equal(row.id, "runs/run_1/steps/2");
     assert.deepEqual(row.tokens, ["step", "failedStep"]);
     assert.equal(row.description, "failed · 3 s · exited with 3");
@@ -209,21 +219,28 @@ describe("a row of the Runs view", () => {
     assert(stepTooltip(step, seen).some(({ text }) => text.includes("the output")));
     const { stoppedAt: _stopped, message: _message, ...running } = { ...step, status: "running" };
     assert.equal(
-      runViewRow({ kind: "step", runId: "run_1", index: 2, step: running, mayBegin: false }, seen)
-        .description,
+      runViewRow(
+        { kind: "step", runId: "run_1", pipeline: "nightly", index: 2, step: running, mayBegin: false },
+        seen,
+      ).description,
       "running · 12 s",
     );
     const waiting = { name: "last", type: "cli", status: "waiting" };
     assert.equal(
-      runViewRow({ kind: "step", runId: "run_1", index: 3, step: waiting, mayBegin: false }, seen)
-        .description,
+      runViewRow(
+        { kind: "step", runId: "run_1", pipeline: "nightly", index: 3, step: waiting, mayBegin: false },
+        seen,
+      ).description,
       "waiting",
     );
   });
 
   it("tells how often a step was tried, that it cleans up, and that it was skipped or not reached", () => {
     const rowOfStep = (step: RunStep) =>
-      runViewRow({ kind: "step", runId: "run_1", index: 2, step, mayBegin: false }, seen);
+      runViewRow(
+        { kind: "step", runId: "run_1", pipeline: "nightly", index: 2, step, mayBegin: false },
+        seen,
+      );
     const paid = {
       name: "is paid",
       type: "http",

@@ -293,7 +293,7 @@ describe("VS Code, with this machine's own service", () => {
       await waitForLine("Failed step: count them · cli · failed");
     });
 
-    it("follows an active run, leaves a reader alone who has scrolled up, and follows on when its tab is shown again", async () => {
+    it("follows an active run, leaves a reader alone who has scrolled up, follows on when its tab is shown again, and pins the step as it is now", async () => {
       await at.tool.spawn(["run", "--detach", "slow"], {}, at.workspace);
       await openLog("slow");
       const goOn = (round: number) => writeFile(join(at.workspace, `more-${round}`), "");
@@ -316,7 +316,11 @@ describe("VS Code, with this machine's own service", () => {
       await goOn(3);
       await tab(/^slow-/).click();
       await waitForLine("lamp 400 of 400");
+      const pinned = at.window.page.locator(".sticky-widget");
+      await pinned.filter({ hasText: "running" }).waitFor();
+      await goOn(4);
       await waitForLine("exited with 0 after ");
+      await pinned.filter({ hasText: "succeeded" }).waitFor();
       await pressUntilSeen("ControlOrMeta+Home", editor.line("✓ slow succeeded · "), "how the run has ended");
     });
   });
@@ -414,7 +418,7 @@ steps:
   const slow = `const { existsSync } = require('node:fs');
     const write = (round) => {
       for (let i = 1; i <= 100; i++) console.log('lamp ' + (round * 100 + i) + ' of ' + (round + 1) * 100);
-      if (round === 3) return;
+      if (round === 4) return;
       const wait = setInterval(() => {
         if (!existsSync('more-' + (round + 1))) return;
         clearInterval(wait);
