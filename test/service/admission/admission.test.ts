@@ -329,6 +329,17 @@ onBoth("the queue for an org's slots", (store) => {
     assert.deepEqual(getEventListeners(never, "abort"), [], "an answered caller is still listened to");
   });
 
+  it("keeps apart who waits with the idempotency key of another", async () => {
+    await using queue = await slotsAt("2026-03-04T12:00:00Z");
+    const holder = await queue.ask(0);
+    const same = { idempotencyKey: "one-request", name: "nightly" };
+    const first = await queue.ask(120, same);
+    const second = await queue.core.asked(await queue.core.key(), 120, same);
+    await queue.stop(holder);
+    assert(hasStarted(first));
+    assert.equal(second.outcome, undefined);
+  });
+
   it("leaves nothing behind of a caller who closes the connection while it is given its ticket", async () => {
     await using core = await startedOn(store, "2026-03-04T12:00:00Z");
     const key = await core.key();
