@@ -341,8 +341,12 @@ describe("a start that is deferred until 00:00 UTC", () => {
 
   it("that could not be removed can be deferred again", async () => {
     await using place = await machine();
-    using window = place.open({ ...workspace(), take: async (): Promise<Taken> => "unknown" });
-    await window.retries.cancel(await window.retries.add({ pipeline: "nightly" }, never));
+    const memory = workspace();
+    using window = place.open({ ...memory, take: async (): Promise<Taken> => "unknown" });
+    const retry = await window.retries.add({ pipeline: "nightly" }, never);
+    // What is stored is read once more before it is to be removed.
+    memory.setReadable(true);
+    await window.retries.cancel(retry);
     assert.deepEqual(window.retries.pending.value, []);
     await window.retries.add({ pipeline: "nightly" }, never);
     assert.equal(window.retries.pending.value.length, 1);
