@@ -39,6 +39,11 @@ describe("a new run from the step that another failed at", () => {
     const step = { name: "test", type: "cli", status: "stopped" };
     assert.equal(fromFailedStep({ status: "cancelled", steps: [step] }), undefined);
   });
+
+  it("is not offered where a step that cleans up has failed", () => {
+    const step = { name: "remove", type: "cli", status: "failed", cleanup: true } as const;
+    assert.equal(fromFailedStep({ status: "failed", steps: [step] }), undefined);
+  });
 });
 
 function meant(fromStep: string, ...names: string[]): readonly number[] {

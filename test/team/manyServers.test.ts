@@ -139,6 +139,27 @@ describe("admission on many servers", function () {
     assert.deepEqual(await servers.rows(), []);
   });
 
+  it("tells of the run that stays where PostgreSQL has ended the transaction once for another's sake", async () => {
+    await using servers = await startedServers(await lend(), "2026-03-04T12:00:00Z", 1);
+    const key = await servers.key();
+    const { writer } = servers.core;
+    const write = writer.write.bind(writer);
+    let decisions = 0;
+    writer.write = (act) =>
+      write(async (tx) => {
+        const done = await act(tx);
+        if (++decisions === 1) throw Object.assign(new Error("deadlock detected"), { code: "40P01" });
+        return done;
+      });
+    const asked = servers.ask(key, 0);
+    await until(async () => asked.outcome !== undefined);
+    assert(asked.outcome?.kind === "started");
+    assert.deepEqual(
+      (await servers.rows()).map(({ id }) => id),
+      [asked.outcome.run.runId],
+    );
+  });
+
   /** A waiter of the second server to whom the first one has granted a run, of which the second hasn't heard. */
   async function grantedUnheard() {
     const servers = await twoServers();

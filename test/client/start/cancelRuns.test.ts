@@ -114,6 +114,17 @@ describe("cancelling the runs of one's own key", () => {
     assert.ok(service.asked.length <= 11, `${service.asked.length} requests`);
   });
 
+  it("asks for each run while the service answers for others, however many go without an answer", async () => {
+    const runIds = Array.from({ length: 40 }, (_, index) => `run_${index}`);
+    await using service = await LoopbackService.listen((asked, response) => {
+      const runId = idToCancel(asked) ?? "";
+      if (/[13579]$/.test(runId)) response.writeHead(503).end();
+      else sendJson(response, 200, { "run-id": runId, status: "cancelling" });
+    });
+    const outcomes = await cancelEach(service.client(clock), runIds, never);
+    assert.equal(outcomes.filter(({ kind }) => kind === "cancelled").length, 20);
+  });
+
   it("asks three times to cancel a run whose service doesn't answer", async () => {
     await using service = await LoopbackService.listen((_, response) => void response.writeHead(503).end());
     const [slow, counted] = [new FakeClock(), new CountedFetch()];

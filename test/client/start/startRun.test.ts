@@ -546,6 +546,16 @@ describe("starting a run", () => {
     assert.equal((await scene.drive(scene.start())).kind, "started");
   });
 
+  it("knows that there is no run once that was said, whatever goes wrong afterwards", async () => {
+    await using scene = await Scene.of((scene, _, response) => {
+      if (scene.askedAt.length === 1) response.destroy();
+      else if (scene.askedAt.length === 2) sendJson(response, 429, refusedByOrg);
+      else sendError(response, 403, "forbidden", "Viewers start no runs.");
+    });
+    await assert.rejects(scene.drive(scene.start()), { type: "forbidden" });
+    assert.equal(scene.service.asked.length, 3);
+  });
+
   it("passes on any other error of the service", async () => {
     await using scene = await Scene.of((_, _asked, response) =>
       sendError(response, 404, "not-found", "There is no pipeline nightli; the nearest is nightly."),
@@ -598,8 +608,9 @@ describe("starting a run", () => {
       );
     });
 
-    it("by an abort whose grant was on the way: the run is found by its key, and cancelled", async () => {
-      await using scene = await Scene.of(async (scene, asked, response, gone) => {
+    /** A service that has granted the run of the wish that it holds, and lists it. */
+    const grantOnTheWay = (run: object) =>
+      Scene.of(async (scene, asked, response, gone) => {
         if (asked.path.endsWith("/cancel")) {
           return sendJson(response, 200, { "run-id": "run_1", status: "cancelling" });
         }
@@ -609,11 +620,14 @@ describe("starting a run", () => {
           case 2:
             return scene.service.hold(scene.clock, 120_000, gone);
           case 3:
-            return sendJson(response, 200, { runs: [newRun()] });
+            return sendJson(response, 200, { runs: [run] });
           default:
             return sendJson(response, 201, runOnWire());
         }
       });
+
+    it("by an abort whose grant was on the way: the run is found by its key, and cancelled", async () => {
+      await using scene = await grantOnTheWay(newRun());
       const stop = new AbortController();
       const started = scene.start({ signal: stop.signal });
       await scene.service.until(() => scene.service.asked.length === 2);
@@ -628,6 +642,20 @@ describe("starting a run", () => {
         new Set(scene.service.asked.filter(isWish).map(({ headers }) => headers["idempotency-key"])).size,
         1,
       );
+    });
+
+    it("by an abort after the machine has slept: the run that was made meanwhile is cancelled", async () => {
+      const hour = 3_600_000;
+      await using scene = await grantOnTheWay(
+        newRun({ "created-at": new Date(Date.now() - hour / 2).toISOString() }),
+      );
+      const stop = new AbortController();
+      const started = scene.start({ signal: stop.signal });
+      await scene.service.until(() => scene.service.asked.length === 2);
+      scene.clock.set(scene.clock.now() + hour);
+      stop.abort(new Error("no more waiting"));
+      await assert.rejects(started, /no more waiting/);
+      assert.equal(scene.service.asked.at(-1)?.path, "/api/runs/run_1/cancel");
     });
 
     it("by an abort, within 2 s, also when the service says no more", async () => {

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { getEventListeners } from "node:events";
 import type { DeclaredInput } from "../../../src/contract/inputs.ts";
 import { type AskedInputs, withInputs } from "../../../src/extension/start/askInputs.ts";
 import { LastUsed } from "../../../src/extension/start/lastUsed.ts";
@@ -24,7 +25,7 @@ function asking(deeds: readonly Deed[], memento = memoryMemento()) {
   const start = { pipeline: "deploy", project: "shop" };
   const ask = async (declared: readonly DeclaredInput[], given = {}, which: AskedInputs = "missing") =>
     (await withInputs({ ...start, inputs: given }, declared, which, deps))?.inputs;
-  return { ...seen, memento, ask };
+  return { ...seen, memento, signal, ask };
 }
 
 describe("the inputs of a start from the editor", () => {
@@ -37,13 +38,14 @@ describe("the inputs of a start from the editor", () => {
   });
 
   it("are asked for when missing or not fitting, options in a list, all else in a box", async () => {
-    const { ask, asked, open } = asking([{ value: "us" }, { value: "3" }]);
+    const { ask, asked, open, signal } = asking([{ value: "us" }, { value: "3" }]);
     assert.deepEqual(await ask([region, lamps, visit], { lamps: "many" }), { region: "us", lamps: 3 });
     assert.deepEqual(asked, [
       { title: "Run deploy: region", step: "1/2", text: "Whose prices are used", filled: ["eu", "us"] },
       { title: "Run deploy: lamps", step: "2/2", text: "A number", filled: ["many"] },
     ]);
     assert.equal(open(), 0, "each question is disposed of");
+    assert.deepEqual(getEventListeners(signal, "abort"), []);
   });
 
   it("are checked as they are typed, and an empty one is no answer", async () => {

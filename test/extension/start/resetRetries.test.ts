@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { setImmediate as turn } from "node:timers/promises";
 import { parseBaseUrl } from "../../../src/client/service/baseUrl.ts";
+import { OutOfReach } from "../../../src/client/service/reachFaults.ts";
 import { ResetRetries } from "../../../src/extension/start/resetRetries.ts";
 import type {
   DeferredStart,
@@ -50,7 +51,7 @@ function workspace() {
 /** A machine with its clock, and a service whose own is `ahead` of it, in milliseconds. */
 async function machine() {
   const clock = new FakeClock();
-  const told = { ahead: 0, org: "org_1" };
+  const told = { ahead: 0, org: "org_1", isAway: false };
   const service = await LoopbackService.listen((_, response) => {
     const date = new Date(clock.now() + told.ahead).toUTCString();
     sendJson(response, 200, { ...orgOnWire, "org-id": told.org }, { date });
@@ -61,7 +62,12 @@ async function machine() {
     const started = new Told<DeferredStart>();
     const retries = new ResetRetries({
       store,
-      session: { connect: async () => service.client(clock) },
+      session: {
+        connect: async () => {
+          if (told.isAway) throw new OutOfReach("refused", "It does not answer.", {});
+          return service.client(clock);
+        },
+      },
       target: () => ({ kind: "remote", baseUrl: parseBaseUrl(target.origin) }),
       clock,
       random: () => 0.5,
@@ -268,6 +274,16 @@ describe("a start that is deferred until 00:00 UTC", () => {
     }
   });
 
+  it("is asked about once its service has been away for five minutes", async () => {
+    await using place = await machine();
+    using window = place.open(workspace());
+    const { dueAt } = await window.retries.add({ pipeline: "nightly" }, never);
+    place.told.isAway = true;
+    await place.pass(15 * hour, () => window.texts("info").length > 0);
+    assert.match(window.texts("info")[0] ?? "", /, but the service could not be reached\.$/);
+    assert.equal(Math.round((place.clock.now() - dueAt) / 60_000), 5);
+  });
+
   it("is made once when two windows of one folder have put it off", async () => {
     await using place = await machine();
     const memory = workspace();
@@ -321,6 +337,19 @@ describe("a start that is deferred until 00:00 UTC", () => {
         ["hello"],
       );
     }
+  });
+
+  it("that could not be removed can be deferred again", async () => {
+    await using place = await machine();
+    const memory = workspace();
+    using window = place.open({ ...memory, take: async (): Promise<Taken> => "unknown" });
+    const retry = await window.retries.add({ pipeline: "nightly" }, never);
+    // What is stored is read once more before it is to be removed.
+    memory.setReadable(true);
+    await window.retries.cancel(retry);
+    assert.deepEqual(window.retries.pending.value, []);
+    await window.retries.add({ pipeline: "nightly" }, never);
+    assert.equal(window.retries.pending.value.length, 1);
   });
 
   it("is deferred once, however often it is asked for", async () => {

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
+import { WaitNotice } from "../../../src/extension/start/waitNotice.ts";
 import { Waits } from "../../../src/extension/start/waits.ts";
+import { fakeWindow } from "./fakeWindow.ts";
 
 describe("the waits of a window", () => {
   it("are told apart by their inputs", () => {
@@ -37,5 +39,26 @@ describe("the waits of a window", () => {
       waits.current.value.map(({ project }) => project),
       ["lamps"],
     );
+  });
+
+  it("leave alone a request for a second one while the first goes on", () => {
+    const waits = new Waits();
+    const nightly = { pipeline: "nightly" };
+    waits.starting(nightly);
+    const first = waits.begin(nightly, () => {});
+    first.update(100);
+    assert.notEqual(waits.starting(nightly), undefined);
+    first.update(99);
+    assert.equal(waits.starting(nightly), undefined, "a double click");
+  });
+
+  it("that was stopped doesn't come back when its seconds or its place are told once more", () => {
+    const waits = new Waits();
+    using notice = new WaitNotice({ pipeline: "nightly" }, fakeWindow([]).window, waits);
+    notice.update(120);
+    waits.stop({ pipeline: "nightly" });
+    notice.update(119);
+    notice.updatePlace({ place: 1, waiting: 2 });
+    assert.deepEqual(waits.current.value, []);
   });
 });

@@ -71,6 +71,15 @@ describe("a run's time limit", () => {
     assert.deepEqual(asked, ["0: clean 5000", "1000: stop"]);
   });
 
+  it("gives a cleanup no more time when it begins, once the run was stopped", () => {
+    const { clock, limit, asked } = limited(5000);
+    limit.stop();
+    clock.advance(1000);
+    limit.cleaningUp();
+    clock.advance(60_000);
+    assert.deepEqual(asked, ["0: clean 5000", "5000: stop"]);
+  });
+
   it("gives a cleanup that has begun by itself the rest, and takes none away when the run is stopped then", () => {
     const { clock, limit, asked } = limited(5000);
     clock.advance(54_000);

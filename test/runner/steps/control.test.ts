@@ -179,6 +179,27 @@ describe("what is done around a step", function () {
     assert.deepEqual(await run.job.ended, { kind: "stopped" });
   });
 
+  it("begins no attempt once the run is to clean up", async () => {
+    const pipeline = pipelineOf({
+      resources,
+      steps: [{ name: "x", use: "sh", run: "exit 1", retry: { times: 2, every: "1h" } }],
+      finally: [{ name: "tidy", use: "sh", run: "true" }],
+    });
+    const run: TestRun = launchTestRun(folder.path, pipeline, {
+      onOutput: ({ text }) => void (text.includes("attempt 1 of 2 failed") && run.job.stop(60_000)),
+    });
+    assert.deepEqual(await run.job.ended, { kind: "stopped" });
+    assert.deepEqual(
+      run.told
+        .filter(({ step }) => step.status !== "running")
+        .map(({ step }) => [step.status, step.attempts]),
+      [
+        ["stopped", 1],
+        ["succeeded", undefined],
+      ],
+    );
+  });
+
   it("goes on behind a failure that is allowed, and fails in the end with the first", async () => {
     const pipeline = pipelineOf({
       resources,

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { getEventListeners } from "node:events";
 import { Admission } from "../../../src/service/admission/admission.ts";
 import { onBoth, type Store } from "../onBoth.ts";
 import { type AskedStart, type AskedWith, hasStarted, refusalOf } from "../startedCore.ts";
@@ -252,6 +253,15 @@ onBoth("the queue for an org's slots", (store) => {
     }
   });
 
+  it("gives one whose wait is over the slot that the org has got meanwhile", async () => {
+    await using queue = await slotsAt("2026-03-04T12:00:00Z");
+    await queue.ask(0);
+    const waiter = await queue.ask(5);
+    await queue.core.key("acme", { parallelRuns: 2 });
+    await queue.turn(5_000);
+    assert(hasStarted(waiter));
+  });
+
   it("lets nobody's turn be disturbed by 00:00 UTC", async () => {
     await using queue = await slotsAt("2026-03-04T23:59:30Z");
     const holder = await queue.ask(0);
@@ -318,6 +328,18 @@ onBoth("the queue for an org's slots", (store) => {
       queue.admission.enter({ ...request, pipeline: "another" }, 0, never),
       /Idempotency-Key has started a run of `nightly`/,
     );
+    assert.deepEqual(getEventListeners(never, "abort"), [], "an answered caller is still listened to");
+  });
+
+  it("keeps apart who waits with the idempotency key of another", async () => {
+    await using queue = await slotsAt("2026-03-04T12:00:00Z");
+    const holder = await queue.ask(0);
+    const same = { idempotencyKey: "one-request", name: "nightly" };
+    const first = await queue.ask(120, same);
+    const second = await queue.core.asked(await queue.core.key(), 120, same);
+    await queue.stop(holder);
+    assert(hasStarted(first));
+    assert.equal(second.outcome, undefined);
   });
 
   it("leaves nothing behind of a caller who closes the connection while it is given its ticket", async () => {

@@ -100,6 +100,20 @@ describe("active runs", () => {
       assert.deepEqual(await core.rows(), []);
     });
 
+    it("takes the run back when all have left, one of them when its answer was decided on", async () => {
+      await using core = await askedTwice();
+      const { runs, writer } = core.core;
+      const write = writer.write.bind(writer);
+      writer.write = (act) => write(act).finally(() => third.leave());
+      const third = core.ask(core.key1, 0, core.request);
+      await quiet();
+      writer.write = write;
+      runs.withdraw(core.run.runId);
+      runs.withdraw(core.run.runId);
+      await quiet();
+      assert.deepEqual(await core.rows(), []);
+    });
+
     it("names none that is being taken back, also when the disk had no room for that", async () => {
       await using core = await askedTwice();
       const write = core.core.writer.write.bind(core.core.writer);
