@@ -81,7 +81,7 @@ steps:
         address: { base: "http://127.0.0.1:8080/api/", target: "/orders" },
         ...asByDefault,
         headers: { accept: "application/json" },
-        body: { kind: "json", value: { lamp: 1, note: null }, digits: undefined },
+        body: { kind: "json", value: { lamp: 1, note: null } },
         timeoutMilliseconds: 2000,
         expect: {
           status: { from: 201, to: 201 },

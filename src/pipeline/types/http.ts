@@ -252,7 +252,8 @@ function readBody(file: HttpStepFile, method: string, reading: StepReading): Htt
   }
   checkNumbers(file.json, [...path, "json"], reading);
   if (Object.hasOwn(file, "json")) {
-    return { kind: "json", value: file.json, digits: writtenDigits(file.json, [...path, "json"], source) };
+    const digits = writtenDigits(file.json, [...path, "json"], source);
+    return { kind: "json", value: file.json, ...(digits !== undefined && { digits }) };
   }
   if (file.form !== undefined) return { kind: "form", fields: readFields(file.form, at, source) };
   if (file.multipart !== undefined) {
