@@ -29,7 +29,7 @@ describe("a start by the service's own tool", () => {
       { pipeline: "nightly", root: folder.path },
       new ServiceClient({ baseUrl: new URL("http://127.0.0.1:9/"), apiKey: testKey }),
       {
-        ...{ window, session: { refresh: async () => {} }, signal: closing.signal },
+        ...{ window, session: { noteChange: () => {} }, signal: closing.signal },
         ...{ cliPath: () => cliPath, folders: () => [], env: process.env },
       },
     );
