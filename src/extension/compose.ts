@@ -7,12 +7,9 @@ import type { Run } from "../contract/run.ts";
 import { systemClock } from "../machine/clock.ts";
 import { composeAnnouncements } from "./announce/composeAnnouncements.ts";
 import { type NoticeDeps, showProblem } from "./announce/problemNotice.ts";
-import type { CommandDeps } from "./commands/commands.ts";
-import type { PipelineFileDeps } from "./files/pipelineFileSupport.ts";
 import { ApiKeys } from "./keys/apiKeys.ts";
 import { ServiceChoice } from "./keys/serviceChoice.ts";
 import { readTarget } from "./keys/target.ts";
-import type { LogDocuments } from "./log/logDocuments.ts";
 import { composeSession, ownServiceOf } from "./session/composeSession.ts";
 import { KeyWatcher } from "./session/keyWatcher.ts";
 import { ProjectNames } from "./session/projectNames.ts";
@@ -24,10 +21,9 @@ import { RetryFiles } from "./start/retryFiles.ts";
 import { Waits } from "./start/waits.ts";
 import { composeStatus } from "./status/composeStatus.ts";
 import { contributed } from "./status/statusActions.ts";
-import type { TaskDeps } from "./tasks/pipelineTasks.ts";
 import type { ViewFilter } from "./views/runFilter.ts";
 import type { TagFilter } from "./views/tagFilter.ts";
-import type { Trees, TreeViews } from "./views/treeViews.ts";
+import type { TreeViews } from "./views/treeViews.ts";
 import { FileClaims } from "./window/claims.ts";
 import { ObservableValue } from "./window/observable.ts";
 import type { Scope } from "./window/own.ts";
@@ -42,18 +38,8 @@ import {
   workspaceName,
 } from "./window/workspace.ts";
 
-/** A composed window, as the editor's entry uses it. */
-export interface ComposedWindow {
-  readonly session: Session;
-  readonly log: vscode.LogOutputChannel;
-  readonly commandDeps: CommandDeps;
-  readonly taskDeps: TaskDeps;
-  readonly pipelineFileDeps: PipelineFileDeps;
-  readonly loadLogDocuments: () => Promise<LogDocuments>;
-  readonly loadTrees: () => Promise<Trees>;
-  /** Runs a command; an error is logged, and shown with its next step. */
-  readonly perform: (command: string, act: () => Promise<void>) => Promise<void>;
-}
+/** A composed window, as the editor's entry and the commands use it. */
+export type ComposedWindow = ReturnType<typeof composeWindow>;
 
 /**
  * Makes the parts of a window and wires them. None of them asks a service for anything before it is wanted.
@@ -65,7 +51,7 @@ export function composeWindow(
   views: TreeViews,
   shutdown: Shutdown,
   signal: AbortSignal,
-): ComposedWindow {
+) {
   if (vscode.l10n.bundle !== undefined) useTranslation({ contents: vscode.l10n.bundle });
   const own = <T extends vscode.Disposable>(part: T): T => {
     // The window may have closed while this module was loaded.
@@ -128,7 +114,7 @@ export function composeWindow(
     log,
     loadLogDocuments,
     loadTrees,
-    perform: (command, act) => perform(command, act, scope, notice),
+    perform: (command: string, act: () => Promise<void>) => perform(command, act, scope, notice),
     taskDeps: starting,
     pipelineFileDeps: { session, runs, waits, projectNames, log, isTrusted },
     commandDeps: {
@@ -145,13 +131,13 @@ export function composeWindow(
       choice,
       status,
       isContributed,
-      openLog: async (run) => (await loadLogDocuments()).open(run),
+      openLog: async (run: unknown) => (await loadLogDocuments()).open(run),
       removeButton: { iconPath: new vscode.ThemeIcon("trash"), tooltip: t("Remove API Key") },
       activeFile: () => window.activeTextEditor?.document.uri,
       clipboard: vscode.env.clipboard,
       openExternal,
       openFile,
-      openPage: (page) => openPage(vscode.Uri.joinPath(context.extensionUri, page)),
+      openPage: (page: string) => openPage(vscode.Uri.joinPath(context.extensionUri, page)),
     },
   };
 }
@@ -176,6 +162,7 @@ function makeRetries(
   });
 }
 
+/** Runs a command; an error is logged, and shown with its next step. */
 async function perform(
   command: string,
   act: () => Promise<void>,

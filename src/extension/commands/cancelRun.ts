@@ -140,7 +140,7 @@ async function activeRunsOf(client: ServiceClient, signal: AbortSignal): Promise
   return page?.runs.filter(isActive) ?? "not listed";
 }
 
-export interface CancelMineDeps extends CancelDeps, OwnToolDeps {}
+interface CancelMineDeps extends CancelDeps, OwnToolDeps {}
 
 /** “Cancel My Runs”: cancels every active run that this window's API key started. */
 export async function cancelMyRuns(deps: CancelMineDeps): Promise<void> {

@@ -1,51 +1,9 @@
-import type { LogOutputChannel, Uri, window as vscodeWindow } from "vscode";
-import type { RunAnnouncer } from "../announce/runAnnouncer.ts";
-import type { RunList } from "../session/runList.ts";
-import type { Session } from "../session/session.ts";
+import type { ComposedWindow } from "../compose.ts";
 import type { AskedInputs } from "../start/askInputs.ts";
-import type { ShowMenuDeps } from "../status/statusActions.ts";
-import type { FilterRunsDeps } from "../views/runFilter.ts";
-import type { FilterPipelinesDeps } from "../views/tagFilter.ts";
-import type { CancelMineDeps } from "./cancelRun.ts";
-import type { ChooseKeyDeps } from "./keyCommands.ts";
-import type { RetryDeps, StopWaitingDeps } from "./pendingStarts.ts";
-import type { RunAgainDeps, RunPipelineDeps } from "./runPipeline.ts";
-import type { MachineServiceDeps } from "./serviceCommands.ts";
-import type {
-  CopyRunIdDeps,
-  OpenInBrowserDeps,
-  OpenPipelineDeps,
-  RefreshRunsDeps,
-  WhatCountsDeps,
-} from "./viewCommands.ts";
-import type { WhoHoldsDeps } from "./whoHolds.ts";
+import type { RunPipelineDeps } from "./runPipeline.ts";
 
-/** What the commands need, each of them only what its own type names. */
-export interface CommandDeps
-  extends CancelMineDeps,
-    ChooseKeyDeps,
-    CopyRunIdDeps,
-    FilterPipelinesDeps,
-    FilterRunsDeps,
-    MachineServiceDeps,
-    OpenInBrowserDeps,
-    OpenPipelineDeps,
-    RefreshRunsDeps,
-    RetryDeps,
-    RunAgainDeps,
-    Omit<RunPipelineDeps, "refusalActions">,
-    ShowMenuDeps,
-    StopWaitingDeps,
-    WhatCountsDeps,
-    WhoHoldsDeps {
-  readonly session: Session;
-  readonly runs: RunList;
-  readonly announcer: RunAnnouncer;
-  readonly window: typeof vscodeWindow;
-  readonly log: LogOutputChannel;
-  readonly activeFile: () => Uri | undefined;
-  readonly openLog: (run: unknown) => Promise<void>;
-}
+/** What the window has for its commands. Each takes only what its own type names. */
+type CommandDeps = ComposedWindow["commandDeps"];
 
 /** What a command does. Its arguments come from a keybinding, a menu or a link: the command checks them. */
 type Command = (deps: CommandDeps, ...args: readonly unknown[]) => Promise<void>;

@@ -153,7 +153,7 @@ function promptFor(target: Valid): string {
       );
 }
 
-export interface ChooseKeyDeps extends ApiKeyDeps {
+interface ChooseKeyDeps extends ApiKeyDeps {
   readonly window: ApiKeyDeps["window"] & Pick<typeof vscodeWindow, "createQuickPick">;
   /** The button that removes a row's key. */
   readonly removeButton: QuickInputButton;

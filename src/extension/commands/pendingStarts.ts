@@ -9,7 +9,7 @@ import { waitText } from "../status/statusFacts.ts";
 import { withoutIcons } from "../window/plainWindow.ts";
 import { inputsText } from "../window/runText.ts";
 
-export interface RetryDeps extends ChooseStartDeps {
+interface RetryDeps extends ChooseStartDeps {
   readonly retries: ResetRetries;
   readonly window: ChooseStartDeps["window"] &
     Pick<typeof vscodeWindow, "showQuickPick" | "showInformationMessage">;
@@ -89,7 +89,7 @@ function localTime({ dueAt }: PendingRetry): string {
   return timeOfDay(dueAt);
 }
 
-export interface StopWaitingDeps {
+interface StopWaitingDeps {
   readonly waits: Waits;
   readonly window: Pick<typeof vscodeWindow, "showQuickPick" | "showInformationMessage">;
 }

@@ -41,7 +41,7 @@ export async function startChosen(start: ChosenStart, deps: RunPipelineDeps): Pr
   }
 }
 
-export interface RunAgainDeps extends RecentRunDeps {
+interface RunAgainDeps extends RecentRunDeps {
   readonly executeCommand: (command: string, ...parameters: unknown[]) => Thenable<unknown>;
   /** See `stepToGoOnAt`. */
   readonly goOnAt: (run: Run) => Promise<ReturnType<typeof fromFailedStep>>;

@@ -10,7 +10,7 @@ import type { Session } from "../session/session.ts";
 import { withoutIcons } from "../window/plainWindow.ts";
 import { type RecentRunDeps, recentRun, runIdOf } from "./pickRun.ts";
 
-export interface RefreshRunsDeps {
+interface RefreshRunsDeps {
   readonly session: Pick<Session, "state" | "currentClient" | "watch" | "restart" | "refresh">;
   readonly runs: Pick<RunList, "refresh">;
   readonly signal: AbortSignal;
@@ -34,7 +34,7 @@ export async function refreshRuns({ session, runs, signal }: RefreshRunsDeps): P
   session.restart();
 }
 
-export interface OpenInBrowserDeps {
+interface OpenInBrowserDeps {
   readonly session: Pick<Session, "connect">;
   readonly target: () => Target;
   readonly openExternal: (url: string) => Promise<boolean>;
@@ -68,7 +68,7 @@ async function signInLink(client: ServiceClient, signal: AbortSignal): Promise<U
   throw new PipelineError("breaks-contract", t("The service's sign-in link leads to another address."));
 }
 
-export interface CopyRunIdDeps extends RecentRunDeps {
+interface CopyRunIdDeps extends RecentRunDeps {
   readonly clipboard: Pick<Clipboard, "writeText">;
   readonly window: RecentRunDeps["window"] & Pick<typeof vscodeWindow, "setStatusBarMessage">;
 }
@@ -85,7 +85,7 @@ export async function copyRunId(deps: CopyRunIdDeps, argument?: unknown): Promis
   deps.window.setStatusBarMessage(withoutIcons(t("Copied {0}", runId)), saidFor);
 }
 
-export interface OpenPipelineDeps {
+interface OpenPipelineDeps {
   readonly openFile: (root: string, path: string) => Thenable<unknown>;
 }
 
@@ -102,7 +102,7 @@ export async function openPipeline({ openFile }: OpenPipelineDeps, argument?: un
   await openFile(file.data.root, file.data.path);
 }
 
-export interface WhatCountsDeps {
+interface WhatCountsDeps {
   readonly openPage: (page: string) => Promise<void>;
 }
 

@@ -16,7 +16,7 @@ import { ProgressLocation } from "../window/editorEnums.ts";
 import { withoutIcons } from "../window/plainWindow.ts";
 import { type CancelDeps, cancelRuns } from "./cancelRun.ts";
 
-export interface WhoHoldsDeps extends CancelDeps {
+interface WhoHoldsDeps extends CancelDeps {
   readonly session: Session;
   readonly window: CancelDeps["window"] &
     HolderPickDeps["window"] &

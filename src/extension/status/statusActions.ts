@@ -129,7 +129,7 @@ export function contributed(manifest: unknown): (command: string) => boolean {
   return (command) => ids.has(command);
 }
 
-export interface ShowMenuDeps {
+interface ShowMenuDeps {
   readonly status: { readonly facts: () => StatusFacts };
   readonly window: Pick<typeof vscodeWindow, "showQuickPick">;
   readonly isContributed: (command: string) => boolean;

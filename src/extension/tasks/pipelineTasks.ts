@@ -13,7 +13,7 @@ const problemMatcher = "$pipeline";
 const untilMatched = 500;
 
 /** What a task needs of its window. */
-export type TaskDeps = Omit<RunTaskDeps, "isOpen">;
+type TaskDeps = Omit<RunTaskDeps, "isOpen">;
 
 /**
  * The window's pipelines as tasks of the editor.

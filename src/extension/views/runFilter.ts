@@ -42,7 +42,7 @@ function statusText(status: string): string {
   return status === activeStatus ? t("active") : status;
 }
 
-export interface FilterRunsDeps {
+interface FilterRunsDeps {
   readonly runs: Pick<RunList, "state">;
   readonly runFilter: ObservableValue<ViewFilter>;
   readonly window: Pick<typeof vscodeWindow, "showQuickPick">;

@@ -8,7 +8,7 @@ export interface TagFilter {
   readonly chosen: readonly string[];
 }
 
-export interface FilterPipelinesDeps {
+interface FilterPipelinesDeps {
   readonly tagFilter: ObservableValue<TagFilter>;
   readonly window: Pick<typeof vscodeWindow, "showQuickPick">;
 }
