@@ -7,6 +7,7 @@ import type { ApiKeys, StoredKey } from "../keys/apiKeys.ts";
 import type { ServiceChoice } from "../keys/serviceChoice.ts";
 import { originOf, originText, type Target } from "../keys/target.ts";
 import type { Session } from "../session/session.ts";
+import { chosenFrom } from "../window/chosenFrom.ts";
 import { QuickPickItemKind } from "../window/editorEnums.ts";
 import { withoutIcons } from "../window/plainWindow.ts";
 
@@ -233,7 +234,7 @@ async function rows({ keys, choice, removeButton }: ChooseKeyDeps): Promise<Row[
   ];
 }
 
-function pick(items: readonly Row[], { window }: ChooseKeyDeps): Promise<Action | undefined> {
+async function pick(items: readonly Row[], { window }: ChooseKeyDeps): Promise<Action | undefined> {
   const box = window.createQuickPick<Row>();
   box.title = t("Choose API Key");
   box.placeholder = t("The service and the key for this workspace");
@@ -241,21 +242,12 @@ function pick(items: readonly Row[], { window }: ChooseKeyDeps): Promise<Action 
   box.items = items;
   const inUse = items.find(({ detail, action }) => detail !== undefined && action?.kind !== "settings");
   if (inUse !== undefined) box.activeItems = [inUse];
-  return new Promise((resolve) => {
-    const end = (action: Action | undefined) => {
-      resolve(action);
-      box.hide();
-    };
-    box.onDidAccept(() => end(box.selectedItems[0]?.action));
-    box.onDidTriggerItemButton(({ item: { action } }) => {
-      if (action?.kind === "use") end({ kind: "remove", key: action.key });
-    });
-    box.onDidHide(() => {
-      resolve(undefined);
-      box.dispose();
-    });
-    box.show();
+  let removed: Action | undefined;
+  box.onDidTriggerItemButton(({ item: { action } }) => {
+    if (action?.kind === "use") removed = { kind: "remove", key: action.key };
+    box.hide();
   });
+  return (await chosenFrom(box))?.action ?? removed;
 }
 
 async function isSure({ org, origin }: StoredKey, { window }: ChooseKeyDeps): Promise<boolean> {

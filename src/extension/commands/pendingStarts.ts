@@ -50,20 +50,13 @@ interface RetryItem extends QuickPickItem {
 /** “Cancel Retry…”: cancels a start that was deferred to 00:00 UTC. */
 export async function cancelRetry({ retries, window }: Pick<RetryDeps, "retries" | "window">): Promise<void> {
   await retries.loaded;
-  const pending = retries.pending.value;
-  const [only, other] = pending;
-  if (only === undefined) {
+  const items = retries.pending.value.map(retryItem);
+  if (items.length === 0) {
     void window.showInformationMessage(t("No start is scheduled for 00:00 UTC."));
     return;
   }
-  const items = pending.map((retry) => retryItem(retry));
-  const picked =
-    other === undefined
-      ? retryItem(only)
-      : await window.showQuickPick<RetryItem>(items, {
-          title: t("Cancel Retry"),
-          placeHolder: t("Select the scheduled start to cancel"),
-        });
+  const words = { title: t("Cancel Retry"), placeHolder: t("Select the scheduled start to cancel") };
+  const picked = items.length === 1 ? items[0] : await window.showQuickPick<RetryItem>(items, words);
   if (picked === undefined) return;
   await retries.cancel(picked.retry);
   void window.showInformationMessage(t("{0} will not be started at 00:00 UTC.", picked.retry.pipeline));
@@ -100,19 +93,13 @@ interface WaitItem extends QuickPickItem {
 
 /** “Stop Waiting”: a waiting start leaves the queue; of several, the one that the person picks. */
 export async function stopWaiting({ waits, window }: StopWaitingDeps): Promise<void> {
-  const [only, ...others] = waits.current.value;
-  if (only === undefined) {
+  const items = waits.current.value.map(waitItem);
+  if (items.length === 0) {
     void window.showInformationMessage(t("No start is waiting for a slot."));
     return;
   }
-  const items = [only, ...others].map((wait) => waitItem(wait));
-  const picked =
-    others.length === 0
-      ? waitItem(only)
-      : await window.showQuickPick<WaitItem>(items, {
-          title: t("Stop Waiting"),
-          placeHolder: t("Select the start that should stop waiting"),
-        });
+  const words = { title: t("Stop Waiting"), placeHolder: t("Select the start that should stop waiting") };
+  const picked = items.length === 1 ? items[0] : await window.showQuickPick<WaitItem>(items, words);
   if (picked !== undefined) waits.stop(picked.wait);
 }
 

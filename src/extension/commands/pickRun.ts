@@ -11,6 +11,7 @@ import { repeat } from "../../machine/bell.ts";
 import { duration, elapsed } from "../../text/time.ts";
 import type { RunList } from "../session/runList.ts";
 import type { Session } from "../session/session.ts";
+import { chosenFrom } from "../window/chosenFrom.ts";
 import { withoutIcons } from "../window/plainWindow.ts";
 import { areOfSeveralProjects, inputsText, momentText, statusText } from "../window/runText.ts";
 
@@ -45,18 +46,10 @@ export async function pickRun(
     if (active !== undefined) pick.activeItems = items.filter(({ run }) => run === active);
   };
   list();
-  const choice = new Promise<Run | undefined>((resolve) => {
-    pick.onDidAccept(() => resolve(pick.selectedItems[0]?.run));
-    pick.onDidHide(() => resolve(undefined));
-  });
-  pick.show();
   const ticking = runs.some(isActive) ? repeat(clock, 1000, async () => list()) : undefined;
-  try {
-    return await choice;
-  } finally {
-    void ticking?.stop();
-    pick.dispose();
-  }
+  const chosen = await chosenFrom(pick);
+  void ticking?.stop();
+  return chosen?.run;
 }
 
 interface ItemContext {

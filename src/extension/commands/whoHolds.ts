@@ -12,6 +12,7 @@ import { duration, timeOfDay } from "../../text/time.ts";
 import type { Session } from "../session/session.ts";
 import { readRunArgument } from "../start/runArgument.ts";
 import { knownSlotHolders, readSlotHolders, type SlotHolders } from "../start/waitNotice.ts";
+import { chosenFrom } from "../window/chosenFrom.ts";
 import { ProgressLocation } from "../window/editorEnums.ts";
 import { withoutIcons } from "../window/plainWindow.ts";
 import { type CancelDeps, cancelRuns } from "./cancelRun.ts";
@@ -150,19 +151,11 @@ export class HolderPick {
     const { session, clock } = this.#deps;
     this.#list();
     const following = session.state.observe(() => this.#onSessionChanged());
-    const choice = new Promise<HolderChoice>((resolve) => {
-      this.#pick.onDidAccept(() => resolve(this.#pick.selectedItems[0]?.choice ?? { kind: "left" }));
-      this.#pick.onDidHide(() => resolve({ kind: "left" }));
-    });
-    this.#pick.show();
     const ticking = repeat(clock, 1000, async () => this.#showTimeLeft());
-    try {
-      return await choice;
-    } finally {
-      void ticking.stop();
-      following.dispose();
-      this.#pick.dispose();
-    }
+    const chosen = await chosenFrom(this.#pick);
+    void ticking.stop();
+    following.dispose();
+    return chosen?.choice ?? { kind: "left" };
   }
 
   /** Redraws the list only when other runs hold the slots, so that it does not move under the reader. */

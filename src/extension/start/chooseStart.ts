@@ -13,6 +13,7 @@ import { checkedFiles } from "../../project/pipelineFiles.ts";
 import { type NoticeDeps, showProblem } from "../announce/problemNotice.ts";
 import type { ProjectNames } from "../session/projectNames.ts";
 import type { Session } from "../session/session.ts";
+import { chosenFrom } from "../window/chosenFrom.ts";
 import { inOneLine, withoutIcons } from "../window/plainWindow.ts";
 import { type AskedInputs, type AskInputsDeps, withInputs } from "./askInputs.ts";
 import type { LastUsed } from "./lastUsed.ts";
@@ -234,7 +235,7 @@ interface ChoiceItem extends QuickPickItem {
 }
 
 /** Lets the person pick a pipeline or type a name. @returns undefined when they leave. */
-export function pickPipeline(
+export async function pickPipeline(
   entries: readonly PipelineEntry[],
   window: Pick<typeof vscodeWindow, "createQuickPick">,
   title: string,
@@ -251,19 +252,7 @@ export function pickPipeline(
     const known = name === "" || entries.some((entry) => entry.name === name);
     pick.items = known ? listed : [...listed, typedItem(name)];
   });
-  return new Promise((resolve) => {
-    pick.onDidAccept(() => {
-      const [item] = pick.selectedItems;
-      if (item === undefined) return;
-      resolve(item.choice);
-      pick.hide();
-    });
-    pick.onDidHide(() => {
-      resolve(undefined);
-      pick.dispose();
-    });
-    pick.show();
-  });
+  return (await chosenFrom(pick))?.choice;
 }
 
 function listedItem(entry: PipelineEntry): ChoiceItem {
