@@ -132,7 +132,7 @@ async function serveLocked(options: ServeOptions, lock: FolderLock, opened: Open
     pipelines: folderPipelines(db),
     events: new OrgEvents({ db, clock, bus, runs, log }),
     prepareRunner: (environment) => runs.prepare(environment),
-    recover: (runId) => core.runs.ids().has(runId) || void core.leases.sweep(),
+    recover: (runId) => core.runs.ids().has(runId) || core.leases.sweep(),
     pageFolder: options.pageFolder,
   });
   const server = createHttpServer({ app, replies, clock, log });

@@ -1,3 +1,4 @@
+import { repeat } from "../../machine/bell.ts";
 import type { Clock } from "../../machine/clock.ts";
 import type { Log } from "../../machine/log.ts";
 import type { RunLogs } from "../runs/runLogs.ts";
@@ -90,8 +91,8 @@ export interface LeaseDeps extends RecoverDeps {
 const renewMilliseconds = 10_000;
 
 export interface Leases {
-  /** Recovers runs without a holder now. Resolves when their recovery has begun. */
-  sweep(): Promise<void>;
+  /** Recovers runs without a holder soon. */
+  sweep(): void;
   /** Stops renewing; resolves when no sweep is under way. */
   stop(): Promise<void>;
 }
@@ -103,35 +104,14 @@ export interface Leases {
  */
 export function keepLeases(deps: LeaseDeps): Leases {
   const { clock, log } = deps;
-  let isStopped = false;
-  let working = Promise.resolve();
-  const sweep = (): Promise<void> => {
-    working = working.then(async () => {
-      if (isStopped) return;
-      try {
-        await renewAndSweep(deps);
-      } catch (error) {
-        log("error", "the leases of runs could not be renewed, trying again", { error });
-      }
-    });
-    return working;
-  };
-  let cancelTimer = () => {};
-  const next = () => {
-    cancelTimer = clock.after(renewMilliseconds, () => {
-      next();
-      void sweep();
-    });
-  };
-  next();
-  return {
-    sweep,
-    async stop() {
-      isStopped = true;
-      cancelTimer();
-      await working;
-    },
-  };
+  const { soon, stop } = repeat(clock, renewMilliseconds, async () => {
+    try {
+      await renewAndSweep(deps);
+    } catch (error) {
+      log("error", "the leases of runs could not be renewed, trying again", { error });
+    }
+  });
+  return { sweep: soon, stop };
 }
 
 async function renewAndSweep(deps: LeaseDeps): Promise<void> {

@@ -5,6 +5,7 @@ import * as z from "zod/mini";
 import { dayMilliseconds } from "../../contract/day.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import { retentionDays } from "../../contract/limits.ts";
+import { repeat } from "../../machine/bell.ts";
 import type { Clock } from "../../machine/clock.ts";
 import type { Log } from "../../machine/log.ts";
 import { ifThere } from "../../project/systemErrors.ts";
@@ -46,25 +47,15 @@ const sweepMilliseconds = 3_600_000;
 export function sweepHourly(deps: SweepDeps & { readonly clock: Clock }): () => Promise<void> {
   const { clock, db, folder, log } = deps;
   const time = new TrustedTime({ folder, newestRun: () => newestIdTime(db), log });
-  let cancelTimer = () => {};
-  let sweeping: Promise<void> = Promise.resolve();
-  const sweep = async () => {
+  const { stop } = repeat(clock, sweepMilliseconds, async () => {
     try {
       const count = await sweepRuns(deps, await time.at(clock.now()));
       if (count > 0) log("info", "files of runs removed", { runs: count });
     } catch (error) {
       log("error", "files of runs not removed", { error });
     }
-  };
-  const next = () => {
-    sweeping = sweeping.then(sweep);
-    cancelTimer = clock.after(sweepMilliseconds, next);
-  };
-  next();
-  return async () => {
-    cancelTimer();
-    await sweeping;
-  };
+  });
+  return stop;
 }
 
 interface SweepDeps {
