@@ -5,12 +5,13 @@ import type { ServiceClient } from "../../client/service/client.ts";
 import { AbsentEndpoint } from "../../client/service/replyErrors.ts";
 import { growingPauses } from "../../client/service/retry.ts";
 import type { Changes } from "../../contract/changes.ts";
-import { describeError, PipelineError } from "../../contract/errors.ts";
+import { describeError } from "../../contract/errors.ts";
 import type { Org } from "../../contract/org.ts";
 import type { Run } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
 import { ObservableValue } from "../window/observable.ts";
 import type { Session } from "./session.ts";
+import type { OrgReading } from "./sessionState.ts";
 
 /** The org's runs, as far as they are known. */
 export type RunListState =
@@ -33,7 +34,7 @@ export type RunListState =
     };
 
 export interface RunListDeps {
-  readonly session: Pick<Session, "state" | "runChanged" | "currentClient">;
+  readonly session: Pick<Session, "state" | "reading" | "runChanged" | "currentClient">;
   readonly log: Pick<LogOutputChannel, "warn">;
 }
 
@@ -228,12 +229,8 @@ export class RunList implements Disposable {
 
   async #readFirstPage(client: ServiceClient, signal: AbortSignal): Promise<"done" | "failed"> {
     try {
-      const [page, clockAhead] = await Promise.all([
-        client.runs({ limit: pageSize }, signal),
-        measureClockAhead(client, signal),
-      ]);
+      const page = await client.runs({ limit: pageSize }, signal);
       if (signal.aborted) return "done";
-      this.#clockAhead = clockAhead;
       this.#next = page.next;
       if (page.next !== undefined) this.#cursors.add(page.next);
       this.#setRuns(page.runs, page.runs);
@@ -283,8 +280,10 @@ export class RunList implements Disposable {
    * @param read the runs as they were read, the newest state last.
    */
   #setRuns(listed: readonly Run[], read: readonly Run[]): void {
-    const { value } = this.#deps.session.state;
+    const { state, reading } = this.#deps.session;
+    const { value } = state;
     if (value.kind !== "live") return;
+    if (reading.value !== undefined) this.#clockAhead = aheadOf(reading.value);
     const byId = new Map<string, Run>();
     for (const run of [...read, ...this.#changedMeanwhile.values()]) {
       const before = byId.get(run.runId);
@@ -317,18 +316,8 @@ function withSteps(run: Run, before: Run): Run {
   return isSame ? { ...run, steps: before.steps } : run;
 }
 
-/**
- * How far the service's clock is ahead, in milliseconds; less than 2 s counts as none, since `Date` has whole seconds.
- */
-async function measureClockAhead(client: ServiceClient, signal: AbortSignal): Promise<number> {
-  try {
-    const asked = client.clock.now();
-    const { servedAt } = await client.orgAndTime(signal);
-    if (servedAt === undefined) return 0;
-    const ahead = servedAt + 500 - (asked + client.clock.now()) / 2;
-    return Math.abs(ahead) < 2000 ? 0 : Math.round(ahead);
-  } catch (error) {
-    if (signal.aborted || !(error instanceof PipelineError)) throw error;
-    return 0;
-  }
+/** How far the service's clock is ahead, in milliseconds; less than 2 s counts as none, since `Date` has whole seconds. */
+function aheadOf({ at, servedAt }: OrgReading): number {
+  const ahead = servedAt - at;
+  return Math.abs(ahead) < 2000 ? 0 : ahead;
 }

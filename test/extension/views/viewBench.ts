@@ -3,7 +3,7 @@ import { parseBaseUrl } from "../../../src/client/service/baseUrl.ts";
 import { ServiceClient } from "../../../src/client/service/client.ts";
 import type { Run } from "../../../src/contract/run.ts";
 import { RunList } from "../../../src/extension/session/runList.ts";
-import type { SessionState } from "../../../src/extension/session/sessionState.ts";
+import type { OrgReading, SessionState } from "../../../src/extension/session/sessionState.ts";
 import type { Row } from "../../../src/extension/views/runRow.ts";
 import { ContextKeys } from "../../../src/extension/views/welcome.ts";
 import { Emitter, ObservableValue } from "../../../src/extension/window/observable.ts";
@@ -48,6 +48,7 @@ export function viewBench(service: LoopbackService) {
   let watched = 0;
   const session = {
     state,
+    reading: new ObservableValue<OrgReading | undefined>(undefined),
     runChanged,
     currentClient,
     watch: () => {
