@@ -51,7 +51,7 @@ export async function showHolders(
   const { session, window, executeCommand, signal } = deps;
   const client = await session.connect(signal);
   const [holders, { servedAt }] = await Promise.all([
-    readSlotHolders(client, signal),
+    readSlotHolders(client, session, signal),
     client.orgAndTime(signal),
   ]);
   if (holders === undefined) {

@@ -137,7 +137,7 @@ async function attemptStart(
         root,
         reconnect,
         onWaitStart: () => {
-          readSlotHolders(client, notice.signal).then(
+          readSlotHolders(client, deps.session, notice.signal).then(
             (holders) => {
               asked.holders = holders;
             },
@@ -160,7 +160,8 @@ async function attemptStart(
     const outcome = await deps.shutdown.join(starting);
     deps.session.noteChange(client, deps.signal);
     if (outcome.kind === "started") return outcome;
-    const holders = outcome.refusal.scope === "org" ? await readSlotHolders(client, deps.signal) : undefined;
+    const holders =
+      outcome.refusal.scope === "org" ? await readSlotHolders(client, deps.session, deps.signal) : undefined;
     const options = startOptions({ timeLimitSeconds, fromStep, inputs });
     return { kind: "refused", refused: { pipeline, ...outcome, options }, holders };
   } catch (error) {

@@ -109,12 +109,16 @@ export function knownSlotHolders({ state }: Pick<Session, "state">): SlotHolders
 }
 
 /**
- * The slot holders, read now. @returns undefined if the service doesn't report them. @throws only the signal's reason.
+ * The slot holders, read now where no events tell of them. @returns undefined if the service doesn't report them.
+ * @throws only the signal's reason.
  */
 export async function readSlotHolders(
   client: ServiceClient,
+  session: Pick<Session, "state">,
   signal: AbortSignal,
 ): Promise<SlotHolders | undefined> {
+  const known = knownSlotHolders(session);
+  if (known !== undefined) return known;
   const [runs, org] = await Promise.all([
     slotHolders(client, signal),
     client.org(signal).catch(() => undefined),

@@ -86,7 +86,10 @@ describe("the list of who holds the slot", () => {
     );
     const told: string[] = [];
     await whoHolds({
-      session: { connect: async () => service.client(new FakeClock()) },
+      session: {
+        connect: async () => service.client(new FakeClock()),
+        state: new ObservableValue({ kind: "idle" }),
+      },
       window: { showInformationMessage: async (text: string) => void told.push(text) },
       signal: new AbortController().signal,
     } as never);

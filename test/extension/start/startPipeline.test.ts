@@ -175,6 +175,28 @@ describe("starting a pipeline from the editor", () => {
     );
   });
 
+  it("names who holds the slot as the events tell it, and asks for no more", async () => {
+    await using service = await LoopbackService.listen((asked, response) => {
+      if (asked.headers["prefer"] === undefined) sendJson(response, 429, taken);
+      else sendJson(response, 201, runOnWire());
+    });
+    const { deps, texts, shown } = depsOf([]);
+    const client = service.client(systemClock);
+    const org = {
+      ...{ orgId: "org_1", orgName: "lamps", tier: "free", actor: "key_1" },
+      ...{ limits: { parallelRuns: 1, runsPerDay: 50 }, usage: { runsToday: 7 } },
+    };
+    const activeRuns = [{ runId: "run_0", pipeline: "long", status: "running", actor: "key_1" }];
+    const state = new ObservableValue<SessionState>({ kind: "live", org, activeRuns });
+    const session = { ...idleSession(async () => client), state };
+    const starting = startPipeline(wish, { ...deps, session });
+    await shown.atLeast(1);
+    assert.equal(texts("progress")[0], "nightly is waiting for long (your run) to finish; gives up in 120 s");
+    await starting;
+    const unasked = service.asked.filter(({ path }) => /^\/api\/(?:org|runs\?)/.test(path));
+    assert.deepEqual(unasked, []);
+  });
+
   it("keeps the inputs in the hint to retry", async () => {
     await using service = await LoopbackService.listen((asked, response) => {
       if (asked.path === "/healthz") sendJson(response, 200, { ok: true, inputs: true });
