@@ -1,3 +1,5 @@
+import type { ApiKeys } from "../../src/extension/keys/apiKeys.ts";
+
 /** The editor's secret storage, in memory. */
 export function memorySecrets() {
   const kept = new Map<string, string>();
@@ -24,4 +26,9 @@ export function memorySecrets() {
       },
     },
   };
+}
+
+/** The oldest key that is kept for an origin. */
+export async function firstOf(keys: ApiKeys | undefined, origin: string) {
+  return (await keys?.list())?.find((kept) => kept.origin === origin);
 }

@@ -171,6 +171,11 @@ export interface PipelineRuns {
   readonly judged: Run | undefined;
 }
 
+/** The start of a project's pipeline that waits for a slot. One that names no project may be any project's. */
+export function waitOf(waits: readonly Wait[], pipeline: string, project: string): Wait | undefined {
+  return waits.find((wait) => wait.pipeline === pipeline && (wait.project ?? project) === project);
+}
+
 /** @param project the service's name of the project. */
 export function runsOf(state: RunListState, pipeline: string, project: string): PipelineRuns {
   const runs = state.kind === "listed" ? state.runs : [];

@@ -4,7 +4,7 @@ import type { RunListState } from "../session/runList.ts";
 import type { Wait } from "../start/waits.ts";
 import type { ObservableValue } from "../window/observable.ts";
 import type { Analyses } from "./analyses.ts";
-import { lensesOf, runsOf } from "./lenses.ts";
+import { lensesOf, runsOf, waitOf } from "./lenses.ts";
 
 export interface NamedFile {
   readonly pipeline: string;
@@ -66,7 +66,7 @@ export class RunLenses implements vscode.CodeLensProvider, vscode.Disposable {
       pipelineNow: parsed.kind === "valid" ? parsed.pipeline : undefined,
       runs: own,
       lastWithSteps: own.last && withSteps(own.last.runId),
-      wait: waits.value.find(({ pipeline }) => pipeline === named.pipeline),
+      wait: waitOf(waits.value, named.pipeline, named.project),
       now: Date.now() + (runs.value.kind === "listed" ? runs.value.clockAhead : 0),
     });
     const line = new vscode.Range(0, 0, 0, 0);

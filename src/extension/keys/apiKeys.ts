@@ -58,11 +58,6 @@ export class ApiKeys {
       .sort((one, other) => one.addedAt - other.addedAt || (one.name < other.name ? -1 : 1));
   }
 
-  /** An origin's oldest key, which it gets unless another is chosen. */
-  async firstOf(origin: string): Promise<StoredKey | undefined> {
-    return (await this.list()).find((kept) => kept.origin === origin);
-  }
-
   /** Stores a key, in place of the one of the same org, or of an unknown org, of its origin. */
   async add({ origin, baseUrl, key, org }: EnteredKey): Promise<StoredKey> {
     const name = nameOf(origin, org?.orgId);

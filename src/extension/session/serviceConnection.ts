@@ -60,10 +60,11 @@ export class ServiceConnection {
   /** Without events, the service is asked only while the window has the focus. Undefined until it is known. */
   hasNoEvents: boolean | undefined;
   readonly #deps: ServiceConnectionDeps;
-  /** Whether events of runs come, so that none means no active run. */
-  #hasRunEvents = false;
-  #isOpen = true;
-  #isAsking = false;
+  /**
+   * How the numbers come: of a service that was found just now, by events, so that none of a run means no active run, or since
+   * those broke by asking.
+   */
+  #phase: "found" | "followed" | "asked" | "over" = "found";
   /** How far the service's clock is ahead of this machine's, in milliseconds. */
   #ahead = 0;
 
@@ -74,7 +75,7 @@ export class ServiceConnection {
 
   /** Whether the service is where the client has it: it was found there, and its events have not broken since. */
   get isOpen(): boolean {
-    return this.#isOpen;
+    return this.#phase === "found" || this.#phase === "followed";
   }
 
   /**
@@ -92,7 +93,7 @@ export class ServiceConnection {
     let time: Promise<void> | undefined;
     const onOpened = (): void => {
       openedAt = clock.monotonic();
-      this.#hasRunEvents = true;
+      this.#phase = "followed";
       // Events report changes only, and some may have come before they were opened.
       this.#ask(ended).catch(breakOff);
     };
@@ -107,15 +108,13 @@ export class ServiceConnection {
         this.hasNoEvents = error instanceof AbsentEndpoint;
         if (!this.hasNoEvents) log.warn(describeError(error));
       } finally {
-        this.#hasRunEvents = false;
-        this.#isOpen = false;
+        this.#phase = "asked";
       }
       if (openedAt !== undefined) {
         // The service may be gone, or back on another port: then it is found again.
         await this.#ask(ended);
         if (clock.monotonic() - openedAt >= steadyAfter) return "ended";
       }
-      this.#isAsking = true;
       await this.#keepAsking(
         this.hasNoEvents ? Number.POSITIVE_INFINITY : clock.monotonic() + eventsAgainAfter,
         ended,
@@ -127,7 +126,7 @@ export class ServiceConnection {
       this.#forget();
       return "woken";
     } finally {
-      this.#isOpen = false;
+      this.#phase = "over";
       watch.abort();
       await time;
     }
@@ -138,7 +137,7 @@ export class ServiceConnection {
     const at = this.#deps.clock.now();
     const ahead = (servedAt ?? at) - at;
     this.#ahead = Math.abs(ahead) > clockTolerance ? ahead : 0;
-    this.#show(org, { how: this.#hasRunEvents ? "followed" : "asked", at, servedAt: servedAt ?? at });
+    this.#show(org, { how: this.#phase === "followed" ? "followed" : "asked", at, servedAt: servedAt ?? at });
   }
 
   async #ask(signal: AbortSignal): Promise<void> {
@@ -191,10 +190,10 @@ export class ServiceConnection {
       const reading = session.reading.value;
       if (reading !== undefined && isOfAnotherDay(reading, now)) {
         session.reading.set(undefined);
-        if (!this.#isAsking) this.#askForNewDay(signal).catch(breakOff);
+        if (this.#phase !== "asked") this.#askForNewDay(signal).catch(breakOff);
       }
       if (now - before > checkInterval + sleepThreshold) {
-        if (!this.#isAsking) breakOff(woken);
+        if (this.#phase !== "asked") breakOff(woken);
         // A polled service has no connection to break.
         else if (isFocused.value) this.#forget();
       }
@@ -228,7 +227,7 @@ export class ServiceConnection {
     const { value } = session.state;
     const known = (value.kind === "live" ? value.activeRuns : undefined) ?? [];
     session.reading.set(reading);
-    session.state.set({ kind: "live", org, activeRuns: this.#hasRunEvents ? known : undefined });
+    session.state.set({ kind: "live", org, activeRuns: this.#phase === "followed" ? known : undefined });
   }
 
   #forget(): void {

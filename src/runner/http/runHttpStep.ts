@@ -1,4 +1,4 @@
-import { parseJson } from "../../pipeline/expression/value.ts";
+import { type Json, parseJson } from "../../pipeline/expression/value.ts";
 import { joinAddress } from "../../pipeline/file/address.ts";
 import { describeExpectation, describeStatus } from "../../pipeline/file/expectation.ts";
 import type { TextExpectation } from "../../pipeline/file/values.ts";
@@ -9,9 +9,9 @@ import { maskedValue } from "../mask/maskedValue.ts";
 import { longestFound, searchFor } from "../output/textSearch.ts";
 import { asJson, describeMismatches, showValue } from "../step/jsonMismatches.ts";
 import { failed, type StepContext, StepFault, type StepOutcome, succeeded } from "../step/stepContext.ts";
+import { type StepResult, tooLarge } from "../step/stepResult.ts";
 import { Connection, routeOf } from "./connection.ts";
 import { unknownEncoding } from "./decodeText.ts";
-import { httpResult } from "./httpResult.ts";
 import { HttpSession } from "./httpSession.ts";
 import type { SchemaCheck } from "./jsonSchema.ts";
 import { type HttpRequest, isOwnOrigin, requestOf, unknownType } from "./request.ts";
@@ -110,6 +110,16 @@ function unread({ text, headers }: HttpReply, mask: Mask): readonly string[] {
   return encoding === undefined || !text.includes("\ufffd")
     ? []
     : [`the reply is in ${showValue(encoding, mask)}, an encoding that isn't known here, and no UTF-8`];
+}
+
+/** What an http step gives to expressions. `cookies` are those that the resource now has for the address of the reply. */
+function httpResult(reply: HttpReply, session: Pick<HttpSession, "cookies">): StepResult {
+  const { url, status, headers, text, isCut, broken } = reply;
+  const values = { status, headers: Object.fromEntries(headers), cookies: session.cookies(url) };
+  if (isCut) return { values, missing: { text: tooLarge, json: tooLarge }, size: 0 };
+  const parsed = broken === undefined ? parseJson(text) : undefined;
+  const json: Readonly<Record<string, Json>> = parsed === undefined ? {} : { json: parsed.value };
+  return { values: { ...values, text, ...json }, size: text.length };
 }
 
 /** The schema that the step expects. @throws StepFault when it can't be used. */

@@ -1,6 +1,5 @@
 import { type FileHandle, open } from "node:fs/promises";
 import { join } from "node:path";
-import type { LogEntry } from "../../contract/log.ts";
 import type { Log } from "../../machine/log.ts";
 import { ifThere } from "../../project/systemErrors.ts";
 import { openArtifactFile } from "./artifactFile.ts";
@@ -30,12 +29,6 @@ export interface OpenLog {
   complete(): Promise<void>;
   /** Wakes the readers to end: the run's end is in the database. */
   end(): void;
-}
-
-interface LogPage {
-  readonly entries: readonly LogEntry[];
-  /** Whether there are later entries now. */
-  readonly hasMore: boolean;
 }
 
 /** The logs of the runs: each is written while its run is active, and read at any time. */
@@ -91,18 +84,6 @@ export class RunLogs implements LogStore {
 
   openArtifact(runId: string, file: string): Promise<OpenArtifact | undefined> {
     return openArtifactFile(join(runFolder(this.#deps.folder, runId).artifacts, file));
-  }
-
-  /** At most `limit` entries after the sequence number `after` (0: from the first). */
-  async page(runId: string, after: number, limit: number): Promise<LogPage> {
-    await using reader = this.reader(runId);
-    const entries: LogEntry[] = [];
-    while (entries.length <= limit) {
-      const chunk = await reader.next(after);
-      if (chunk === undefined) break;
-      entries.push(...chunk.lines.flatMap(readLogLine));
-    }
-    return { entries: entries.slice(0, limit), hasMore: entries.length > limit };
   }
 
   subscribe(runId: string, listener: () => void): () => void {

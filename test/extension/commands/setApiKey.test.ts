@@ -7,7 +7,7 @@ import { Session } from "../../../src/extension/session/session.ts";
 import { systemClock } from "../../../src/machine/clock.ts";
 import { LoopbackService, orgOnWire, sendError, sendJson } from "../../client/loopbackService.ts";
 import { memoryMemento } from "../memoryMemento.ts";
-import { memorySecrets } from "../memorySecrets.ts";
+import { firstOf, memorySecrets } from "../memorySecrets.ts";
 
 /** A service that accepts these keys, each for an org of its own name. */
 function accepting(...accepted: string[]): Promise<LoopbackService> {
@@ -56,7 +56,7 @@ function surroundings(origin: string, typed: string, meanwhile: () => void = () 
   return { place, shown, kept, keys, choice, session, deps: { keys, choice, session, window, signal } };
 }
 
-const keyOf = async (keys: ApiKeys, origin: string) => (await keys.firstOf(origin))?.key;
+const keyOf = async (keys: ApiKeys, origin: string) => (await firstOf(keys, origin))?.key;
 
 describe("setting an API key", () => {
   it("keeps a key that the service accepts, and names the org", async () => {

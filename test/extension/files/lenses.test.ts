@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import type { Run } from "../../../src/contract/run.ts";
 import { exampleName, problemOfNewPipeline } from "../../../src/extension/commands/newPipelineName.ts";
-import { lensesOf } from "../../../src/extension/files/lenses.ts";
+import { lensesOf, waitOf } from "../../../src/extension/files/lenses.ts";
 import { readRunArgument } from "../../../src/extension/start/runArgument.ts";
 import { pipelineOf } from "../../runner/launch/launchTestRun.ts";
 
@@ -16,6 +16,17 @@ describe("what stands above a pipeline file", () => {
     assert.equal(run?.command, "pipelineRuns.run");
     assert.deepEqual(run?.arguments, [{ pipeline: "nightly", project: "work" }]);
     assert.deepEqual(others, []);
+  });
+
+  it("tells of a start that waits above the file of its own project alone", () => {
+    const [ofWork, ofOther, ofAny] = ["work", "other", undefined].map((project) => ({
+      ...{ pipeline: "nightly", project, secondsLeft: 60 },
+    }));
+    assert(ofWork && ofOther && ofAny);
+    assert.equal(waitOf([ofOther, ofWork], "nightly", "work"), ofWork);
+    assert.equal(waitOf([ofOther], "nightly", "work"), undefined);
+    assert.equal(waitOf([ofAny], "nightly", "work"), ofAny);
+    assert.equal(waitOf([ofWork], "smoke", "work"), undefined);
   });
 
   it("runs the very file, since another project may have the name by which its own is called here", () => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { ApiKeys } from "../../../src/extension/keys/apiKeys.ts";
 import { originOf, readTarget } from "../../../src/extension/keys/target.ts";
-import { memorySecrets } from "../memorySecrets.ts";
+import { firstOf, memorySecrets } from "../memorySecrets.ts";
 
 const settings = (baseUrl: unknown) => ({ get: () => baseUrl as never });
 const lamps = { orgId: "org_1", orgName: "Lamps" };
@@ -19,9 +19,9 @@ describe("API keys in the editor", () => {
   it("are bound to the origin: another base URL never gets them", async () => {
     const keys = new ApiKeys(memorySecrets().storage);
     await keys.add(newKey("plr_one", lamps));
-    assert.equal((await keys.firstOf(cloud))?.key, "plr_one");
+    assert.equal((await firstOf(keys, cloud))?.key, "plr_one");
     for (const other of ["https://cloud.example:8443", "http://cloud.example", "https://evil.example"])
-      assert.equal(await keys.firstOf(other), undefined);
+      assert.equal(await firstOf(keys, other), undefined);
   });
 
   it("are kept for the origin, whatever path the base URL has", () => {
@@ -79,21 +79,21 @@ describe("API keys in the editor", () => {
     kept.set(`apiKey:${cloud}`, "plr_earlier");
     kept.set("apiKey:this machine's own service", "plr_own");
     const keys = new ApiKeys(storage);
-    const found = await keys.firstOf(cloud);
+    const found = await firstOf(keys, cloud);
     assert.deepEqual([found?.key, found?.baseUrl, found?.org], ["plr_earlier", `${cloud}/`, undefined]);
     assert(found !== undefined);
     await keys.setOrg(found, lamps);
     assert.equal(kept.has(`apiKey:${cloud}`), false);
-    const learned = await keys.firstOf(cloud);
+    const learned = await firstOf(keys, cloud);
     assert.deepEqual([learned?.key, learned?.org], ["plr_earlier", lamps]);
-    assert.equal((await keys.firstOf("this machine's own service"))?.key, "plr_own");
+    assert.equal((await firstOf(keys, "this machine's own service"))?.key, "plr_own");
   });
 
   it("are not lost when two windows learn or add at the same time", async () => {
     const { storage, kept } = memorySecrets();
     kept.set(`apiKey:${cloud}`, "plr_earlier");
     const [one, other] = [new ApiKeys(storage), new ApiKeys(storage)];
-    const [first, second] = await Promise.all([one.firstOf(cloud), other.firstOf(cloud)]);
+    const [first, second] = await Promise.all([firstOf(one, cloud), firstOf(other, cloud)]);
     assert(first !== undefined && second !== undefined);
     await Promise.all([
       one.setOrg(first, lamps),
@@ -112,7 +112,7 @@ describe("API keys in the editor", () => {
     const { storage, kept } = memorySecrets();
     kept.set(`apiKey:${cloud}`, "plr_earlier");
     const keys = new ApiKeys(storage);
-    const earlier = await keys.firstOf(cloud);
+    const earlier = await firstOf(keys, cloud);
     assert(earlier !== undefined);
     await keys.add(newKey("plr_new", lamps));
     assert.equal((await keys.setOrg(earlier, lamps)).key, "plr_new");
@@ -149,7 +149,7 @@ describe("API keys in the editor", () => {
     const old = await keys.add(newKey("plr_old", lamps));
     await keys.add(newKey("plr_new", lamps));
     await keys.remove(old);
-    assert.equal((await keys.firstOf(cloud))?.key, "plr_new");
+    assert.equal((await firstOf(keys, cloud))?.key, "plr_new");
   });
 
   it("that can't be read are left alone, and hide no other", async () => {

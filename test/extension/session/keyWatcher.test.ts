@@ -8,7 +8,7 @@ import { systemClock } from "../../../src/machine/clock.ts";
 import { LoopbackService, orgOnWire, sendError, sendJson } from "../../client/loopbackService.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
 import { memoryMemento } from "../memoryMemento.ts";
-import { memorySecrets } from "../memorySecrets.ts";
+import { firstOf, memorySecrets } from "../memorySecrets.ts";
 
 /** Windows of one user: they have the same secrets and the same folder, and each its own workspace. */
 async function windows(count: number) {
@@ -141,8 +141,8 @@ describe("keys in several windows", () => {
     for (const { session } of scene.opened) session.watch();
     await scene.reach("live");
     const keys = scene.opened[0]?.keys;
-    while ((await keys?.firstOf(scene.origin))?.org === undefined) await new Promise(setImmediate);
-    assert.deepEqual((await keys?.firstOf(scene.origin))?.org, lamps);
+    while ((await firstOf(keys, scene.origin))?.org === undefined) await new Promise(setImmediate);
+    assert.deepEqual((await firstOf(keys, scene.origin))?.org, lamps);
     assert.deepEqual(
       (await keys?.list())?.map(({ key }) => key),
       ["plk_old"],

@@ -45,12 +45,10 @@ describe("the reader of a log", () => {
         await writeFile(file, damaged);
         await using reader = logs.reader("run_1");
         assert.deepEqual((await reader.next(0))?.lines ?? [], lines.slice(0, left));
-        for (const { entries } of [await logs.page("run_1", 0, 10), await logs.tail("run_1")]) {
-          assert.deepEqual(
-            entries.map(({ sequence }) => sequence),
-            [1, 2, 3].slice(0, left),
-          );
-        }
+        assert.deepEqual(
+          (await logs.tail("run_1")).entries.map(({ sequence }) => sequence),
+          [1, 2, 3].slice(0, left),
+        );
       }
     }
   });
