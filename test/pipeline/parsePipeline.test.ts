@@ -732,7 +732,7 @@ describe("a hostile pipeline file", function () {
           );
         }
       }),
-      { numRuns: 500 },
+      { numRuns: 200 },
     );
   });
 
