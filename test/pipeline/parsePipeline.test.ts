@@ -744,7 +744,7 @@ describe("a hostile pipeline file", function () {
           );
         }
       }),
-      { numRuns: 500 },
+      { numRuns: 200 },
     );
   });
 
