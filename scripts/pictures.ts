@@ -1,5 +1,5 @@
 // `npm run pictures`: takes the README's and the walkthrough's pictures afresh, of the real thing: the packaged extension in
-// a VS Code that is served to a browser. `-- wait log` takes these scenes only. It needs `pngquant`, `zopflipng`,
+// a VS Code that is served to a browser. `-- pipeline-file log` takes these scenes only. It needs `pngquant`, `zopflipng`,
 // `apngasm` and some four minutes, two of which are the wait.
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
