@@ -1,5 +1,5 @@
 // `npm run pictures`: takes the README's and the walkthrough's pictures afresh, of the real thing: the packaged extension in
-// a VS Code that is served to a browser. `-- wait log` takes these scenes only. It needs `pngquant`, `zopflipng`,
+// a VS Code that is served to a browser. `-- pipeline-file log` takes these scenes only. It needs `pngquant`, `zopflipng`,
 // `apngasm` and some four minutes, two of which are the wait.
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -41,6 +41,7 @@ await using window = await EditorWindow.start(
   signal,
 );
 const studio = new Studio(window, data.path);
+const taken = new Map<string, () => Promise<Uint8Array>>();
 for (const { name, folder, prepare, show, hide, film, tidy } of scenes) {
   if (chosen.length > 0 && !chosen.includes(name)) continue;
   await prepare(studio);
@@ -51,16 +52,23 @@ for (const { name, folder, prepare, show, hide, film, tidy } of scenes) {
     // The mouse points at nothing, and what was opened has faded in.
     await window.page.mouse.move(640, 640);
     await window.page.waitForTimeout(1000);
-    const png =
-      film === undefined
-        ? await inFewColours(await window.page.screenshot())
-        : await filmed(window.page, () => film(studio));
     const file = join(folder, `${name}-${theme.name}.png`);
-    await writeFile(join(projectRoot, file), png);
-    console.log(`${file}  ${Math.round(png.length / 1024)} KB`);
+    if (film === undefined) {
+      const png = await window.page.screenshot();
+      taken.set(file, () => inFewColours(png));
+    } else {
+      const png = await filmed(window.page, () => film(studio));
+      taken.set(file, async () => png);
+    }
     await hide?.(studio);
   }
   await tidy?.(studio);
+}
+// Packed once all are taken: it takes half a minute each, in which a notification would come and go.
+for (const [file, packed] of taken) {
+  const png = await packed();
+  await writeFile(join(projectRoot, file), png);
+  console.log(`${file}  ${Math.round(png.length / 1024)} KB`);
 }
 
 /** At most 256 colours are what a picture of a window needs, and a third of its size; packed as well as can be. */

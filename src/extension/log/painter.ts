@@ -51,7 +51,7 @@ export class Painter implements Disposable {
         ranges.set(type, found);
       }
     };
-    for (const { start, end } of inView(editor, snapshot.lineCount)) {
+    for (const { start, end } of inView(editor, snapshot)) {
       for (const [number, line] of snapshot.lines(start, end)) {
         put(lineDecorations(line, color), number, 0, line.text.length);
         for (const look of line.styles)
@@ -76,9 +76,15 @@ export class Painter implements Disposable {
   }
 }
 
-/** The visible lines and those around them, each once, also around folded lines. */
-function inView(editor: TextEditor, lineCount: number): { start: number; end: number }[] {
-  const spans: { start: number; end: number }[] = [];
+/** The visible lines and those around them, each once, also around folded lines, and the step's line that the editor pins above them. */
+function inView(
+  editor: TextEditor,
+  { lineCount, parts }: LogSnapshot,
+): { readonly start: number; end: number }[] {
+  const spans: { readonly start: number; end: number }[] = [];
+  const top = editor.visibleRanges[0]?.start.line ?? 0;
+  const pinned = parts.findLast(({ firstLine }) => firstLine <= top)?.firstLine;
+  if (pinned !== undefined && pinned < top - margin) spans.push({ start: pinned, end: pinned });
   for (const { start, end } of editor.visibleRanges) {
     const last = spans.at(-1);
     const from = Math.max(0, start.line - margin);
