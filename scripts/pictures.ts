@@ -71,9 +71,9 @@ for (const [file, packed] of taken) {
   console.log(`${file}  ${Math.round(png.length / 1024)} KB`);
 }
 
-/** At most 256 colours are what a picture of a window needs, and a third of its size; packed as well as can be. */
+/** At most 128 colours are what a picture of a window needs, and a quarter of its size; packed as well as can be. */
 async function inFewColours(input: Buffer): Promise<Uint8Array> {
-  const { stdout } = await execa({ input, encoding: "buffer" })`pngquant --strip --speed 1 256 -`;
+  const { stdout } = await execa({ input, encoding: "buffer" })`pngquant --strip --speed 1 128 -`;
   await using folder = await TemporaryFolder.make("pipeline-runs-picture");
   const file = join(folder.path, "picture.png");
   await writeFile(file, stdout);
