@@ -30,7 +30,8 @@ export async function loadedFiles(
   await writeFile(script, recorder);
   await execa(process.execPath, ["--require", script, ...words], {
     ...options,
-    env: { ...options.env, LOADED: loaded },
+    // Without what the tests' processes begin with, which loads files of its own.
+    env: { ...options.env, NODE_OPTIONS: "", LOADED: loaded },
     input: "",
   });
   const { nodes, files } = loadedSchema.parse(JSON.parse(await readFile(loaded, "utf8")));

@@ -42,7 +42,7 @@ export class Agent implements AsyncDisposable {
     args: readonly string[] = [],
     { name = "test-agent", env = {} }: { name?: string; env?: Record<string, string> } = {},
   ): Promise<Agent> {
-    const defined = Object.entries({ ...box.env, ...env }).filter(
+    const defined = Object.entries({ ...process.env, ...box.env, ...env }).filter(
       (pair): pair is [string, string] => pair[1] !== undefined,
     );
     const transport = new StdioClientTransport({
