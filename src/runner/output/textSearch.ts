@@ -26,13 +26,23 @@ function faultOf(written: string, cause: unknown): PatternFault {
  * `é` is one character or two. The function throws PatternFault.
  */
 export function searchFor(expectation: TextExpectation): (text: string) => boolean {
+  const composed = searchAs(expectation, (written) => written.normalize());
+  const asWritten = searchAs(expectation, (written) => written);
+  return (text) => {
+    const normal = text.normalize();
+    // An expected text may begin with a sign that joins the letter before it.
+    return composed(normal) || (normal !== text && asWritten(text));
+  };
+}
+
+function searchAs(expectation: TextExpectation, form: (written: string) => string) {
   if (expectation.kind === "contains") {
-    const wanted = expectation.text.normalize();
-    return (text) => text.normalize().includes(wanted);
+    const wanted = form(expectation.text);
+    return (text: string) => text.includes(wanted);
   }
-  const pattern = new RegExp(expectation.source.normalize(), expectation.flags);
+  const pattern = new RegExp(form(expectation.source), expectation.flags);
   const search = searchLines(pattern, describeExpectation(expectation));
-  return (text) => search(text.normalize()) !== null;
+  return (text: string) => search(text) !== null;
 }
 
 /** How long what is found of a text may be: with each letter in as many characters as it can have. */

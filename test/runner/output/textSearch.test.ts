@@ -21,6 +21,9 @@ describe("a text that is expected", () => {
       for (const form of forms) assert.equal(isIn(`on the way\nto the ${form}`), true, written);
       assert.equal(isIn("to the cafe"), false, written);
     }
+    // An accent alone, which joins the letter before it.
+    for (const written of ["\u0301 is", "/\u0301 is/"])
+      assert.equal(searchFor(expectationOf(written))("cafe\u0301 is"), true, written);
   });
 
   it("is found so in an output that comes in pieces, over the end of a line too", () => {

@@ -99,6 +99,7 @@ describe("many starts of the embedded service", () => {
   it("that wait beyond the most that are held are refused at once, and nothing is kept of those that leave", async () => {
     await using core = await startedCore("2026-03-04T12:00:00Z");
     const key = await core.key();
+    await quiet();
     const idle = core.clock.alarms;
     const holder = core.ask(key, 0);
     await quiet();
