@@ -44,6 +44,12 @@ export class Listening extends Changes implements AsyncDisposable {
     for (const socket of this.#sockets) socket.destroy();
   }
 
+  /** Breaks every connection off, also those to come. The port stays taken: nobody else answers there meanwhile. */
+  goAway(): void {
+    this.#server.on("connection", (socket: Socket) => socket.destroy());
+    this.cut();
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     const closed = new Promise((resolve) => this.#server.close(resolve));
     this.cut();

@@ -260,10 +260,10 @@ describe("pipeline run", () => {
 
   it("names a run that it lost sight of, and how to look: exit code 4", async () => {
     await tool.write("long", programPipeline(untilCancelled));
-    const proxy = await serviceProxy(tool.data);
+    await using proxy = await serviceProxy(tool.data);
     const following = tool.spawn(["run", "long", "--json"], proxy.env);
     await written(following.stderr, /started/);
-    await proxy[Symbol.asyncDispose]();
+    proxy.goAway();
     const { exitCode, stdout } = await following;
     assert.equal(exitCode, 4);
     const { error, runs } = JSON.parse(stdout);
