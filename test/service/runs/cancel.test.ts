@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { ServiceClient } from "../../../src/client/service/client.ts";
 import { processTable } from "../../../src/runner/processes/systemProcesses.ts";
@@ -15,6 +16,7 @@ import {
   started,
   startedService,
   untilCancelled,
+  untilFile,
   writePid,
   writePidTo,
   writtenPid,
@@ -92,16 +94,18 @@ onBoth("cancelling a run", function (store) {
   );
 
   it("twice, and after the end, is no error: it says the status", async () => {
-    await using service = await serviceOn(store);
+    await using service = await serviceOn(store, { graceMilliseconds: 60_000 });
     const { client } = await service.member();
-    await service.write(
-      "long",
-      programPipeline(`${writePidTo(join(service.project.root, "pid"))} ${untilCancelled}`),
-    );
+    const [pid, toldTwice] = ["pid", "told-twice"].map((name) => join(service.project.root, name));
+    assert(pid !== undefined && toldTwice !== undefined);
+    // The run doesn't end between the two.
+    const deaf = `process.on("SIGTERM", () => {}); ${writePidTo(pid)} ${untilFile(toldTwice)}`;
+    await service.write("long", programPipeline(deaf));
     const run = await started(client, "long");
-    await writtenPid(join(service.project.root, "pid"));
+    await writtenPid(pid);
     const replies = await Promise.all([client.cancel(run.runId, never), client.cancel(run.runId, never)]);
     for (const reply of replies) assert.deepEqual(reply, { runId: run.runId, status: "cancelling" });
+    await writeFile(toldTwice, "");
     await ended(client, run);
     assert.equal((await client.cancel(run.runId, never)).status, "cancelled");
 
