@@ -239,7 +239,6 @@ function itemsOf(value: Json): readonly Json[] | undefined {
 
 const most = { names: 10, letters: 60 } as const;
 
-/** What an owner has that lacks a member. Long names are left out rather than cut, since they may be secrets. */
 /** Why a step's result has no `json`: what it would be read from isn't JSON. */
 function unreadable({ of, key }: Member, owner: Json): string | undefined {
   const isResult =
@@ -251,6 +250,7 @@ function unreadable({ of, key }: Member, owner: Json): string | undefined {
   return source && `.${source} isn't JSON`;
 }
 
+/** What an owner has that lacks a member. Long names are left out rather than cut, since they may be secrets. */
 function describeMembers(owner: Json): string {
   if (isList(owner)) return `has ${owner.length} item${owner.length === 1 ? "" : "s"}, counted from 0`;
   if (!isMap(owner)) return `is ${kindOf(owner)}`;
