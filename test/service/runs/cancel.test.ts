@@ -98,9 +98,9 @@ onBoth("cancelling a run", function (store) {
     const { client } = await service.member();
     const [pid, toldTwice] = ["pid", "told-twice"].map((name) => join(service.project.root, name));
     assert(pid !== undefined && toldTwice !== undefined);
-    // The run doesn't end between the two.
-    const deaf = `process.on("SIGTERM", () => {}); ${writePidTo(pid)} ${untilFile(toldTwice)}`;
-    await service.write("long", programPipeline(deaf));
+    // The run doesn't end between the two, and its program not before it is told.
+    const patient = `process.on("SIGTERM", () => { ${untilFile(toldTwice)} }); ${writePidTo(pid)} ${untilCancelled}`;
+    await service.write("long", programPipeline(patient));
     const run = await started(client, "long");
     await writtenPid(pid);
     const replies = await Promise.all([client.cancel(run.runId, never), client.cancel(run.runId, never)]);
