@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { utcDay } from "../../src/contract/day.ts";
+import { replaceFile } from "../../src/machine/privateFile.ts";
 import { openDatabase } from "../../src/service/store/openDatabase.ts";
 import { isAlive } from "../isAlive.ts";
 import { fillDay } from "../service/fillDay.ts";
@@ -163,7 +164,8 @@ describe("the main job, in VS Code", () => {
       .execute();
     // The window's clock is the machine's, also where the other processes of the tests live at another time.
     const { mtimeMs: now } = await stat(file);
-    await writeFile(file, JSON.stringify({ ...JSON.parse(stored), resetAt: now, dueAt: now }));
+    // At once: the window that is there would take half a file for a start that was cancelled, and then the whole for a new one.
+    await replaceFile(file, JSON.stringify({ ...JSON.parse(stored), resetAt: now, dueAt: now }));
     await at.window.reload();
     await at.window.statusBar.waitForMessage(/stage succeeded/);
     await used(1);

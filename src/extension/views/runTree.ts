@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { nextReset, utcDay } from "../../contract/day.ts";
 import type { Run, RunStep } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
@@ -106,8 +107,8 @@ export class RunTree {
       return made;
     }
     if (known.run !== run) {
+      if (!isOnlyMoreDetailed(run, known.run)) changed.push(known);
       known.run = run;
-      changed.push(known);
     }
     return known;
   }
@@ -129,6 +130,14 @@ export class RunTree {
     if (node === undefined) throw new Error(`there is no group ${group}`);
     return node;
   }
+}
+
+/**
+ * Whether a run got its steps and nothing else. Nothing is redrawn for it: the editor has asked for them and is about to draw
+ * them, and a row that is redrawn just then keeps steps that the editor doesn't redraw any more.
+ */
+function isOnlyMoreDetailed({ steps, ...run }: Run, before: Run): boolean {
+  return steps !== undefined && before.steps === undefined && isDeepStrictEqual(run, before);
 }
 
 function groupNode(group: RunGroup): GroupNode {

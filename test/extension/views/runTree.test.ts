@@ -96,11 +96,18 @@ describe("the rows of the Runs view", () => {
   it("are drawn again only where something has changed", () => {
     const tree = new RunTree();
     const still = aRun("run_2");
-    const before = aRun("run_1", { status: "running" });
+    const before = { ...aRun("run_1", { status: "running" }), steps: [] };
     tree.update(listed([still, before]), now);
     const told = { ...before, steps: [{ name: "one", type: "cli", status: "running" }] };
     assert.deepEqual(names(tree.update(listed([still, told]), now)), ["run_1"]);
     assert.deepEqual(tree.update(listed([still, told]), now), []);
+    // Whoever asked for its steps draws them.
+    const asked = { ...still, steps: [] };
+    assert.deepEqual(tree.update(listed([asked, told]), now), []);
+    assert.deepEqual(
+      names(tree.update(listed([{ ...asked, stoppedAt: "2026-03-03T10:00:05Z" }, told]), now)),
+      ["run_2"],
+    );
     // A run that leaves one group for another: the editor must forget it before it is shown anew.
     assert.equal(tree.update(listed([still, aRun("run_1")]), now), "all");
   });

@@ -172,11 +172,13 @@ describe("the Runs view", () => {
     await listed();
     const run = await onlyRun();
     const before = service.asked.length;
+    open.changes.length = 0;
     const [[first], again] = await Promise.all([children(run), children(run)]);
     assert(first?.kind === "step");
     assert.equal(again[0], first);
     assert.equal(rowOf(first).id, "runs/run_1/steps/0");
     assert.equal(service.asked.length, before + 1);
+    assert.deepEqual(open.changes, []);
     const told = { name: "one", type: "cli", status: "succeeded", startedAt: "2026-03-03T10:00:00Z" };
     open.bench.tell({ ...running, steps: [told, { ...told, name: "two", status: "running" }] });
     const steps = await children(run);
