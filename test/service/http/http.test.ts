@@ -1,17 +1,25 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { mkdir, symlink } from "node:fs/promises";
+import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { request } from "node:http";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { PipelineError } from "../../../src/contract/errors.ts";
+import { Told } from "../../client/told.ts";
 import { FakeClock } from "../../clock/fakeClock.ts";
 import { itOn } from "../../itOn.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
 import { fillDayOf } from "../fillDay.ts";
 import { onBoth } from "../onBoth.ts";
 import { serviceOn } from "../serviceOn.ts";
-import { ended, programPipeline, started, startedService, untilCancelled } from "../startedService.ts";
+import {
+  ended,
+  programPipeline,
+  started,
+  startedService,
+  untilCancelled,
+  untilFile,
+} from "../startedService.ts";
 
 const never = new AbortController().signal;
 
@@ -92,29 +100,30 @@ onBoth("the service over HTTP", (store) => {
   it("tells every change by events, the org first", async () => {
     await using service = await serviceOn(store);
     const { client, secret } = await service.member();
-    await service.write("hello", programPipeline(""));
+    const go = join(service.project.root, "go");
+    await service.write("patient", programPipeline(untilFile(go)));
     const reading = new AbortController();
     const reply = await service.fetch("/api/events", {
       headers: { "x-api-key": secret },
       signal: reading.signal,
     });
     assert.equal(reply.headers.get("content-type"), "text/event-stream");
-    assert(reply.body !== null);
-    let text = "";
-    const read = async (until: RegExp) => {
-      const decoder = new TextDecoder();
-      for await (const chunk of reply.body ?? []) {
-        text += decoder.decode(chunk, { stream: true });
-        if (until.test(text)) return;
-      }
-    };
-    const seen = read(/event: run\ndata: .*"status":"succeeded"/);
-    await ended(client, await started(client, "hello"));
-    await seen;
+    const { body } = reply;
+    assert(body !== null);
+    const told = new Told<string>();
+    const isRead = (async () => {
+      for await (const chunk of body.pipeThrough(new TextDecoderStream())) told.tell(chunk);
+    })();
+    const tells = (what: RegExp) => told.until(() => what.test(told.all.join("")));
+    await tells(/^retry: \d+\n\nid: 0\nevent: org\ndata: .*"runs-today":0/);
+    const run = await started(client, "patient");
+    await tells(/event: org\ndata: .*"runs-today":1/);
+    await tells(/event: run\ndata: .*"status":"running"/);
+    await writeFile(go, "");
+    await tells(/event: run\ndata: .*"status":"succeeded"/);
+    await ended(client, run);
     reading.abort();
-    assert.match(text, /^retry: \d+\n\nid: 0\nevent: org\ndata: .*"runs-today":0/);
-    assert.match(text, /event: org\ndata: .*"runs-today":1/);
-    assert.match(text, /event: run\ndata: .*"status":"running"/);
+    await assert.rejects(isRead, { name: "AbortError" });
   });
 
   it("tells everyone at 00:00 UTC that the count has started again", async () => {
