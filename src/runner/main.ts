@@ -1,5 +1,6 @@
 import { text } from "node:stream/consumers";
 import { closeInheritedFiles } from "../machine/inheritedFiles.ts";
+import { preparePipes } from "./cli/openOutputs.ts";
 import { type DryJob, dryRunArgument, sqliteArgument } from "./launch/protocol.ts";
 import { processTable } from "./processes/systemProcesses.ts";
 import { serveRunner } from "./serveRunner.ts";
@@ -26,6 +27,7 @@ if (process.argv[2] === sqliteArgument) {
 async function serveRun(): Promise<void> {
   const ending = new AbortController();
   for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(signal, () => ending.abort());
+  const pipes = preparePipes(process.platform);
   await serveRunner({
     input: process.stdin,
     output: process.stdout,
@@ -38,6 +40,8 @@ async function serveRun(): Promise<void> {
     now: () => new Date(),
     ended: ending.signal,
   });
+  // A process that ends while they are made would leave their names.
+  await pipes;
   // The open pipe would keep this process alive. The empty write completes after every message.
   process.stdout.write("", () => process.exit(0));
 }

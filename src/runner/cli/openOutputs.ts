@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, constants, openSync, rmSync } from "node:fs";
+import { mkdtemp } from "node:fs/promises";
 import { Socket } from "node:net";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
-import { runMarker } from "../processes/processTable.ts";
-import { makeScratch, scratchFolder } from "../processes/scratchFolder.ts";
 import type { StepContext } from "../step/stepContext.ts";
 
 export interface Outputs {
@@ -25,12 +25,8 @@ interface NewOutputs extends Disposable {
  * Makes the outputs of a program. Node's own are sockets, which Linux opens for no program by a name, as `tee /dev/stderr` does;
  * so there they are pipes, which only `mkfifo` makes for us. Where it can't, they are Node's.
  */
-export async function openOutputs({
-  environment,
-  platform,
-}: Pick<StepContext, "environment" | "platform">): Promise<NewOutputs> {
-  const scratch = scratchFolder(environment[runMarker] ?? "");
-  const pipes = platform === "linux" ? await openPipes(scratch).catch(() => undefined) : undefined;
+export async function openOutputs({ platform }: Pick<StepContext, "platform">): Promise<NewOutputs> {
+  const pipes = await openPipes(platform);
   if (pipes === undefined) {
     return {
       stdio: ["pipe", "pipe"],
@@ -68,22 +64,39 @@ interface Pipe {
 /** `mkfifo` is a process, so it makes the pipes of some programs at once. */
 const pipesAtOnce = 16;
 const unused: Pipe[] = [];
+let making: Promise<void> | undefined;
 
-async function openPipes(scratch: string): Promise<Readonly<Record<keyof Outputs, Pipe>> | undefined> {
-  if (unused.length === 0) unused.push(...(await makePipes(scratch)));
+/** Makes pipes before a program needs them: a runner that waits for its job has the time. Never rejects. */
+export function preparePipes(platform: NodeJS.Platform): Promise<void> {
+  if (platform !== "linux") return Promise.resolve();
+  making ??= makePipes()
+    .then(
+      (pipes) => void unused.push(...pipes),
+      () => {},
+    )
+    .finally(() => {
+      making = undefined;
+    });
+  return making;
+}
+
+async function openPipes(
+  platform: NodeJS.Platform,
+): Promise<Readonly<Record<keyof Outputs, Pipe>> | undefined> {
+  if (unused.length === 0) await preparePipes(platform);
   const [stdout, stderr] = unused.splice(0, 2);
   return stdout && stderr && { stdout, stderr };
 }
 
-async function makePipes(scratch: string): Promise<readonly Pipe[]> {
-  await makeScratch(scratch);
-  const paths = Array.from({ length: pipesAtOnce }, (_, index) => join(scratch, `pipe-${index}`));
+async function makePipes(): Promise<readonly Pipe[]> {
+  const folder = await mkdtemp(join(tmpdir(), "pipeline-runs-"));
   try {
+    const paths = Array.from({ length: pipesAtOnce }, (_, index) => join(folder, `pipe-${index}`));
     const [code] = await once(spawn("mkfifo", ["-m", "600", ...paths], { stdio: "ignore" }), "exit");
     return code === 0 ? openPaths(paths) : [];
   } finally {
-    // A run's first line waits for this: by a thread, each would take ten times as long.
-    for (const path of paths) rmSync(path, { force: true });
+    // A run's first line may wait for this: by a thread, each file would take ten times as long.
+    rmSync(folder, { recursive: true, force: true });
   }
 }
 

@@ -111,7 +111,7 @@ export class ReadyRunner implements Disposable {
   }
 
   #giveUp(): void {
-    this.#ready?.process.kill("SIGKILL");
+    this.#ready?.stdin.end();
     this.#ready = undefined;
   }
 }
