@@ -1,7 +1,7 @@
 import type { Stats } from "node:fs";
 import { chmod, type FileHandle, lstat, mkdir, open, readdir, stat } from "node:fs/promises";
 import { homedir, tmpdir } from "node:os";
-import { dirname, join, resolve } from "node:path";
+import { dirname, isAbsolute, join, resolve } from "node:path";
 import { PipelineError } from "../contract/errors.ts";
 import type { Environment } from "../project/environment.ts";
 import { codeOf } from "../project/systemErrors.ts";
@@ -48,18 +48,21 @@ export function userFolder(
   if (named !== "") return resolve(named);
   const [above, inHome, own] =
     customs[platform === "win32" || platform === "darwin" ? platform : "other"][what];
+  // A relative one, as the specification says, and an empty HOME count as none: each working folder would be another service's.
   const there = env[above] ?? "";
-  if (there !== "") return join(there, own);
+  if (isAbsolute(there)) return join(there, own);
   try {
-    return join(home(), inHome, own);
+    const ofUser = home();
+    if (isAbsolute(ofUser)) return join(ofUser, inHome, own);
   } catch {
-    const who = process.getuid?.();
-    throw new PipelineError(
-      "internal",
-      `This user${who === undefined ? "" : ` (number ${who})`} has no home folder for the ${what === "data" ? "data" : "settings"} of Pipeline Runs.`,
-      { next: "Set HOME, or name folders with PIPELINE_DATA_DIR and PIPELINE_CONFIG_DIR." },
-    );
+    // Ignored: there is none.
   }
+  const who = process.getuid?.();
+  throw new PipelineError(
+    "internal",
+    `This user${who === undefined ? "" : ` (number ${who})`} has no home folder for the ${what === "data" ? "data" : "settings"} of Pipeline Runs.`,
+    { next: "Set HOME, or name folders with PIPELINE_DATA_DIR and PIPELINE_CONFIG_DIR." },
+  );
 }
 
 const othersMayWrite = 0o022;

@@ -25,6 +25,7 @@ describe("the embedded service's folder", () => {
       "/d/pipeline-runs",
       "/c/pipeline-runs",
     ]);
+    assert.deepEqual(folders("linux", { XDG_DATA_HOME: "d", XDG_CONFIG_HOME: "./c" }), folders("linux", {}));
     assert.deepEqual(folders("darwin", { XDG_DATA_HOME: "/d" }), [
       "/h/Library/Application Support/pipeline-runs",
       "/h/Library/Preferences/pipeline-runs",
@@ -45,6 +46,8 @@ describe("the embedded service's folder", () => {
     assert.throws(asked("config"), (error: PipelineError) =>
       /Set HOME, or name folders with PIPELINE_DATA_DIR and PIPELINE_CONFIG_DIR\.$/.test(error.next ?? ""),
     );
+    for (const relative of ["", "home"])
+      assert.throws(() => userFolder("data", {}, { platform: "linux", home: () => relative }));
     const named = { PIPELINE_DATA_DIR: resolve("/d") };
     assert.equal(userFolder("data", named, { platform: "linux", home }), resolve("/d"));
   });

@@ -17,14 +17,16 @@ const shortestPart = 8;
 const base64 = [..."ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789", "+-", "/_"];
 
 /**
- * The forms of each value: as it is and in the other case, in hex, and in Base64 at any offset; so also what `secretsIn` finds in it,
- * and an address as browsers and servers write it.
+ * The forms of each value: as it is and in the other case, in hex, and in Base64 at any offset; so also what `secretsIn` finds in it.
+ * As it is alone, within quotes, and an address as browsers and servers write it.
  */
 export function secretForms(values: Iterable<string>): readonly SecretForm[] {
   const shown = [...values].flatMap((value) => asAddress(value.trim()));
+  const secrets = [...secretsIn(values)];
+  const written = new Set([...shown, ...secrets.flatMap(asQuoted)]);
   return [
-    ...[...secretsIn(values)].flatMap(formsOf),
-    ...[...new Set(shown)].filter((text) => text.length >= shortestSecret).map(asItIs),
+    ...secrets.flatMap(formsOf),
+    ...[...written].filter((text) => text.length >= shortestSecret).map(asItIs),
   ];
 }
 
@@ -37,6 +39,16 @@ export function secretsIn(values: Iterable<string>): ReadonlySet<string> {
     .flatMap((value) => [value, value.trim(), ...passwordsIn(value), ...textsIn(value)])
     .flatMap(withLines);
   return new Set(secrets.filter(({ length }) => length >= shortestSecret));
+}
+
+/**
+ * A value with its quotes as they are within quotes: in a shell, as `set -x` and `ls` show it, and as Python quotes for one; in SQL
+ * and YAML; in CSV. And as a server reads a header with letters beyond ASCII.
+ */
+function asQuoted(value: string): string[] {
+  const single = ["'\\''", `'"'"'`, "''"].map((quote) => value.replaceAll("'", quote));
+  const all = [...single, value.replaceAll('"', '""'), Buffer.from(value).toString("latin1")];
+  return all.filter((text) => text !== value);
 }
 
 /** A value as it appears in a parsed address: whole, without its query, or as a part of the host. */

@@ -16,7 +16,13 @@ import type { RunCgroups } from "./runCgroups.ts";
 
 interface LinuxEntry extends ProcessEntry, Stat {
   readonly birth: string;
+  readonly isOurs: boolean;
 }
+
+type IsOurs = (entry: Omit<LinuxEntry, "isOurs">) => boolean;
+
+/** How often what has started while `/proc` was read is read as well. A machine on which more starts all the time must not hold the scan. */
+const mostRounds = 20;
 
 /**
  * Reads `/proc`. Process ids are reused, so an id alone never decides: the run's cgroup does, or a mark, or the id with its
@@ -39,17 +45,18 @@ export class LinuxProcesses implements ProcessTable {
   async processesOf(run: RunTraces): Promise<readonly number[]> {
     // Read first and always counted: only when this is empty, the cgroup is.
     const enclosed = run.cgroup === undefined ? [] : (this.cgroups?.members(run.cgroup) ?? []);
-    const entries = this.#scan(run);
     const inside = new Set(enclosed);
     const oldest = this.#ticksOf(run.runnerBirth);
-    const isMarked = ({ pid, ticks }: LinuxEntry) => ticks >= oldest && this.#isMarked(pid, run.runId);
-    const found = select(run, entries, (entry) => inside.has(entry.pid) || isMarked(entry));
+    const found = this.#scan(
+      run,
+      ({ pid, ticks }) => inside.has(pid) || (ticks >= oldest && this.#isMarked(pid, run.runId)),
+    );
     for (const { pid, birth } of found) run.seen.set(pid, birth);
     return [...new Set([...found.map(({ pid }) => pid), ...enclosed])];
   }
 
   async birthOf(pid: number): Promise<string | undefined> {
-    return this.#entry(pid)?.birth;
+    return this.#entry(pid, () => false)?.birth;
   }
 
   killAtOnce(run: RunTraces): void {
@@ -68,33 +75,38 @@ export class LinuxProcesses implements ProcessTable {
 
   scan(run: RunTraces): void {
     if (run.groups.size === 0 && run.seen.size === 0) return;
-    const found = select(run, this.#scan(run), () => false);
+    const found = this.#scan(run, () => false);
     run.seen.clear();
     for (const { pid, birth } of found) run.seen.set(pid, birth);
   }
 
-  /** The living processes. Removes groups without a member from the run's; zombies are members. */
-  #scan(run: RunTraces): readonly LinuxEntry[] {
-    const groups = [...run.groups];
-    const first = this.#entries();
-    const empty = groups.filter((id) => !first.some((entry) => isMember(entry, id)));
-    if (empty.length === 0) return first.filter(isLiving);
-    // A member that starts another and exits while the list is read can hide it once, so a second list decides.
-    const second = this.#entries();
-    for (const id of empty) if (!second.some((entry) => isMember(entry, id))) run.groups.delete(id);
-    return second.filter(isLiving);
+  /** The living processes of the run. Removes groups without a member from its own; zombies are members. */
+  #scan(run: RunTraces, isOurs: IsOurs): readonly LinuxEntry[] {
+    const entries = this.#entries(isOurs);
+    for (const id of run.groups) if (!entries.some((entry) => isMember(entry, id))) run.groups.delete(id);
+    return select(run, entries.filter(isLiving));
   }
 
-  /** Reads synchronously: entries read later would no longer fit together. */
-  #entries(): readonly LinuxEntry[] {
-    return readdirSync(this.#folder)
-      .filter((name) => /^\d+$/.test(name))
-      .flatMap((name) => this.#entry(Number(name)) ?? []);
+  /**
+   * Reads until nothing new is listed: a process that starts another and exits while the list is read would hide it.
+   * Reads synchronously: entries read later would no longer fit together.
+   */
+  #entries(isOurs: IsOurs): readonly LinuxEntry[] {
+    const read = new Map<string, LinuxEntry | undefined>();
+    for (let round = 0; round < mostRounds; round += 1) {
+      const fresh = readdirSync(this.#folder).filter((name) => /^\d+$/.test(name) && !read.has(name));
+      if (fresh.length === 0) break;
+      for (const name of fresh) read.set(name, this.#entry(Number(name), isOurs));
+    }
+    return [...read.values()].filter((entry) => entry !== undefined);
   }
 
-  #entry(pid: number): LinuxEntry | undefined {
+  #entry(pid: number, isOurs: IsOurs): LinuxEntry | undefined {
     const stat = parseStat(readIfThere(join(this.#folder, String(pid), "stat")));
-    return stat === undefined ? undefined : { pid, ...stat, birth: `${stat.ticks}${this.#boot}` };
+    if (stat === undefined) return undefined;
+    const entry = { pid, ...stat, birth: `${stat.ticks}${this.#boot}` };
+    // At once: it may be gone before the rest is read.
+    return { ...entry, isOurs: isOurs(entry) };
   }
 
   /** Of a start time, in clock ticks since this boot; 0 where that isn't known. */
@@ -113,15 +125,11 @@ export class LinuxProcesses implements ProcessTable {
   }
 }
 
-function select(
-  run: RunTraces,
-  entries: readonly LinuxEntry[],
-  isMarked: (entry: LinuxEntry) => boolean,
-): readonly LinuxEntry[] {
+function select(run: RunTraces, entries: readonly LinuxEntry[]): readonly LinuxEntry[] {
   const found = withDescendants(
     entries,
     (entry) =>
-      isMarked(entry) ||
+      entry.isOurs ||
       run.seen.get(entry.pid) === entry.birth ||
       run.groups.has(entry.group) ||
       run.groups.has(entry.session),

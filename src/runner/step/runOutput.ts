@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { largestArtifact } from "../../contract/limits.ts";
@@ -102,7 +102,14 @@ export class RunOutput {
 
   async #write(file: string, bytes: Uint8Array): Promise<void> {
     await mkdir(this.#deps.artifactsFolder, { recursive: true, mode: 0o700 });
-    await writeFile(join(this.#deps.artifactsFolder, file), bytes, { mode: 0o600 });
+    const path = join(this.#deps.artifactsFolder, file);
+    try {
+      await writeFile(path, bytes, { mode: 0o600 });
+    } catch (error) {
+      // A part of it would keep a full disk full, and with it the run's end from being written.
+      await rm(path, { force: true });
+      throw error;
+    }
   }
 }
 

@@ -99,6 +99,19 @@ describe("a mask", () => {
     for (const [how, text] of Object.entries(escaped)) assert.equal(mask.hide(`a ${text} z`), "a *** z", how);
   });
 
+  it("hides a secret with quotes as shells, Python, SQL and CSV quote it, and one that a server reads as Latin-1", () => {
+    const mask = new Mask([`it's_7"Q`, "pässwörd"]);
+    const quoted = {
+      "set -x": String.raw`'it'\''s_7"Q'`,
+      "printf %q": String.raw`'it\'s_7\"Q'`,
+      python: `'it'"'"'s_7"Q'`,
+      sql: `'it''s_7"Q'`,
+      csv: `'it's_7""Q'`,
+      "Latin-1": "'pÃ¤sswÃ¶rd'",
+    };
+    for (const [how, text] of Object.entries(quoted)) assert.equal(mask.hide(text), "'***'", how);
+  });
+
   it("takes a word that is no entity for what it is", () => {
     const text = String.raw`&toString; &valueOf; &__proto__; &constructor; \toString`;
     assert.equal(new Mask(["secret"]).hide(text), text);

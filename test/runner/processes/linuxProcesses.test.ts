@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
+import fs from "node:fs";
 import { mkdir, rm, writeFile } from "node:fs/promises";
+import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
 import { LinuxProcesses } from "../../../src/runner/processes/linuxProcesses.ts";
 import { newTraces } from "../../../src/runner/processes/processTable.ts";
@@ -43,6 +45,27 @@ class Proc {
     );
   }
 
+  /** Whenever the processes have been listed, before one of them is read, it is gone and has left a child, up to the id `last`. */
+  flees(first: number, last: number): Disposable {
+    const { readdirSync } = fs;
+    let pid = first;
+    const path = () => join(this.#folder, String(pid));
+    fs.readdirSync = ((folder: string) => {
+      const names = readdirSync(folder);
+      const from = path();
+      pid = Math.min(pid + 1, last);
+      fs.renameSync(from, path());
+      return names;
+    }) as typeof readdirSync;
+    syncBuiltinESMExports();
+    return {
+      [Symbol.dispose]: () => {
+        fs.readdirSync = readdirSync;
+        syncBuiltinESMExports();
+      },
+    };
+  }
+
   async lost(pid: number): Promise<void> {
     await rm(join(this.#folder, String(pid)), { recursive: true });
   }
@@ -74,6 +97,20 @@ describe("the processes of a run on Linux", () => {
     await proc.has(300, { environment: "A=1\0PIPELINE_RUN_ID=run_a\0" });
     await proc.has(301, { parent: 300 });
     assert.deepEqual(await proc.processes.processesOf(run), [300, 301]);
+  });
+
+  it("are found when they start others and exit while the list is read", async () => {
+    const { proc, run } = await step();
+    await proc.has(300, { environment: "PIPELINE_RUN_ID=run_a\0" });
+    using _fleeing = proc.flees(300, 304);
+    assert.deepEqual(await proc.processes.processesOf(run), [304]);
+  });
+
+  it("are looked for in bounded time where others start all the time", async () => {
+    const { proc, run } = await step();
+    await proc.has(300);
+    using _fleeing = proc.flees(300, Number.POSITIVE_INFINITY);
+    assert.deepEqual(await proc.processes.processesOf(run), []);
   });
 
   it("are looked for only among those that are no older than the runner, where that is known", async () => {

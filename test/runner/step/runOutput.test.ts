@@ -1,10 +1,13 @@
 import assert from "node:assert/strict";
-import { readFile, stat, writeFile } from "node:fs/promises";
+import { execFileSync } from "node:child_process";
+import { readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Message } from "../../../src/runner/launch/messages.ts";
 import { Mask } from "../../../src/runner/mask/mask.ts";
 import { RunOutput } from "../../../src/runner/step/runOutput.ts";
+import { itOn } from "../../itOn.ts";
 import { temporaryFolder } from "../../temporaryFolder.ts";
+import { quoted } from "../beacon.ts";
 
 const MiB = 1024 * 1024;
 
@@ -55,6 +58,21 @@ describe("the record of a run", () => {
     assert.deepEqual(artifacts(), []);
     assert.match(notes()[0] ?? "", /^a\.txt isn't kept: E/);
     assert.ok((await stat(artifactsFolder)).isFile());
+  });
+
+  itOn("posix", "leaves nothing of an artifact that the disk takes only a part of", async () => {
+    const save = `
+      import { Mask } from ${JSON.stringify(import.meta.resolve("../../../src/runner/mask/mask.ts"))};
+      import { RunOutput } from ${JSON.stringify(import.meta.resolve("../../../src/runner/step/runOutput.ts"))};
+      const record = new RunOutput({ mask: new Mask([]), artifactsFolder: ".", now: () => new Date(), send: console.log });
+      const step = record.step(0);
+      await step.saveArtifact({ name: "large.bin", mediaType: "x/y", content: Buffer.alloc(5000) });
+      await step.saveArtifact({ name: "small.bin", mediaType: "x/y", content: Buffer.alloc(5) });
+      await record.end();`;
+    const node = [process.execPath, "--input-type=module", "--eval", save].map(quoted).join(" ");
+    const said = execFileSync("sh", ["-c", `trap '' XFSZ; ulimit -f 1; exec ${node}`], { cwd: folder.path });
+    assert.match(String(said), /large\.bin isn't kept: EFBIG/);
+    assert.deepEqual(await readdir(folder.path), ["0-2"]);
   });
 
   it("cuts no letter in two, wherever a long text is cut", async () => {
