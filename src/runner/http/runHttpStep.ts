@@ -8,7 +8,7 @@ import type { Mask } from "../mask/mask.ts";
 import { maskedValue } from "../mask/maskedValue.ts";
 import { longestFound, searchFor } from "../output/textSearch.ts";
 import { asJson, describeMismatches, showValue } from "../step/jsonMismatches.ts";
-import { failed, type StepContext, StepFault, type StepOutcome, succeeded } from "../step/stepContext.ts";
+import { failed, type StepContext, type StepOutcome, succeeded } from "../step/stepContext.ts";
 import { type StepResult, tooLarge } from "../step/stepResult.ts";
 import { Connection, routeOf } from "./connection.ts";
 import { unknownEncoding } from "./decodeText.ts";
@@ -17,23 +17,10 @@ import type { SchemaCheck } from "./jsonSchema.ts";
 import { type HttpRequest, isOwnOrigin, requestOf, unknownType } from "./request.ts";
 import { type HttpReply, largestReply, type SendDeps, sendRequest } from "./sendRequest.ts";
 
-/** Sends the step's request and checks its reply. */
+/** Sends the step's request and checks its reply. @throws StepFault when the request can't be sent. */
 export async function runHttpStep(step: HttpStep, stepContext: StepContext): Promise<StepOutcome> {
-  try {
-    return await runRequest(step, stepContext, await requestOf(step, stepContext.root));
-  } catch (error) {
-    if (error instanceof StepFault) return failed(error.message);
-    throw error;
-  }
-}
-
-/** @throws StepFault when the request can't be sent. */
-async function runRequest(
-  step: HttpStep,
-  stepContext: StepContext,
-  request: HttpRequest,
-): Promise<StepOutcome> {
   const { log, mask, results, shared, signal, root } = stepContext;
+  const request = await requestOf(step, root);
   const which = JSON.stringify([step.use, step.address.base, step.connection]);
   const connection = await shared.get(
     Connection,

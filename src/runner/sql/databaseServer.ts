@@ -5,7 +5,7 @@ import type { ConnectionOptions } from "node:tls";
 import type { ServerAddress } from "../../pipeline/types/databaseUrl.ts";
 import { codeOf, isMissing } from "../../project/systemErrors.ts";
 import { describeNetworkProblem, type Peer } from "../step/networkProblem.ts";
-import { NoConnection } from "./sqlConnection.ts";
+import { StepFault } from "../step/stepContext.ts";
 
 /** A database's server, with the user. */
 export interface DatabaseServer extends Peer {
@@ -24,7 +24,7 @@ export interface DatabaseServer extends Peer {
  * Completes an address with its defaults: the user is this machine's, and paths are relative to the project's folder.
  *
  * @param ownName the name of this machine's user.
- * @throws NoConnection
+ * @throws StepFault
  */
 export async function databaseServer(
   address: ServerAddress,
@@ -34,7 +34,7 @@ export async function databaseServer(
   const { database, host, parameters, password } = address;
   const port = Number(address.port);
   if (!/^\d+$/.test(address.port) || port < 1 || port > 65_535) {
-    throw new NoConnection("the port of a database's address is a number from 1 to 65535");
+    throw new StepFault("the port of a database's address is a number from 1 to 65535");
   }
   return {
     hostname: host,
@@ -53,7 +53,7 @@ function nameOf(ownName: () => string): string {
   try {
     return ownName();
   } catch {
-    throw new NoConnection(
+    throw new StepFault(
       "the database's address has no user, and this machine has no name for the one who runs this; write one before the host: `ada@`",
     );
   }
@@ -89,7 +89,7 @@ async function tlsOf(
     case "verify-full":
       return files;
     default:
-      throw new NoConnection("`sslmode` is one of disable, allow, prefer, require, verify-ca, verify-full");
+      throw new StepFault("`sslmode` is one of disable, allow, prefer, require, verify-ca, verify-full");
   }
 }
 
@@ -97,7 +97,7 @@ async function readCertificate(path: string, root: string): Promise<string> {
   try {
     return await readFile(resolve(root, path), "utf8");
   } catch (error) {
-    throw new NoConnection(
+    throw new StepFault(
       isMissing(error) ? `there is no file ${path}` : `${path} can't be read (${codeOf(error)})`,
     );
   }

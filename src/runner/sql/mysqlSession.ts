@@ -9,7 +9,7 @@ import mysql, {
 } from "mysql2";
 import * as z from "zod/mini";
 import type { MysqlAddress } from "../../pipeline/types/databaseUrl.ts";
-import type { StepContext } from "../step/stepContext.ts";
+import { type StepContext, StepFault } from "../step/stepContext.ts";
 import { type DatabaseServer, databaseServer, isSocket, withoutTls } from "./databaseServer.ts";
 import {
   describeConnectionProblem,
@@ -20,7 +20,7 @@ import {
 } from "./mysqlServer.ts";
 import { jsonToMysql, mysqlToJson } from "./mysqlValue.ts";
 import type { Session } from "./serverConnection.ts";
-import { NoConnection, type ReadRows, RowReader, type Statement } from "./sqlConnection.ts";
+import { type ReadRows, RowReader, type Statement } from "./sqlConnection.ts";
 
 /** A session on a MySQL or MariaDB server. */
 export class MysqlSession implements Session {
@@ -37,7 +37,7 @@ export class MysqlSession implements Session {
     this.#machine = machine;
   }
 
-  /** @throws NoConnection */
+  /** @throws StepFault */
   static async open(
     address: MysqlAddress,
     { root }: Pick<StepContext, "root">,
@@ -51,7 +51,7 @@ export class MysqlSession implements Session {
     } catch (error) {
       const isPlain = server.isTlsOptional && isWithoutTls(error);
       if (isPlain) return await MysqlSession.open(withoutTls(address), { root }, signal);
-      throw new NoConnection(describeConnectionProblem(server, error));
+      throw new StepFault(describeConnectionProblem(server, error));
     }
   }
 
@@ -117,8 +117,7 @@ export class MysqlSession implements Session {
     try {
       await whileWanted(socket, signal, async () => {
         // Each of the servers behind an address counts its sessions by itself.
-        if ((await machineOf(client)) !== this.#machine)
-          throw new NoConnection("another server answers there");
+        if ((await machineOf(client)) !== this.#machine) throw new StepFault("another server answers there");
         await readResults(client, () => client.query(`kill ${this.#client.threadId}`));
       });
     } finally {
@@ -141,7 +140,7 @@ export class MysqlSession implements Session {
   }
 
   describeUnreachable(error: unknown): string {
-    return error instanceof NoConnection ? error.message : describeConnectionProblem(this.#server, error);
+    return error instanceof StepFault ? error.message : describeConnectionProblem(this.#server, error);
   }
 
   #query(text: string, tellDone?: (count: number) => void): Promise<Results> {

@@ -15,7 +15,7 @@ export interface PostgresServer extends DatabaseServer {
 /**
  * Completes an address with its defaults.
  *
- * @throws NoConnection
+ * @throws StepFault
  */
 export async function postgresServer(address: PostgresAddress, root: string): Promise<PostgresServer> {
   const { parameters } = address;

@@ -3,7 +3,7 @@ import { createConnection, isIP, Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import pg from "pg";
 import type { PostgresAddress } from "../../pipeline/types/databaseUrl.ts";
-import type { StepContext } from "../step/stepContext.ts";
+import { type StepContext, StepFault } from "../step/stepContext.ts";
 import { isSocket, withoutTls } from "./databaseServer.ts";
 import {
   describeConnectionProblem,
@@ -14,7 +14,7 @@ import {
 } from "./postgresServer.ts";
 import { jsonToPostgres, postgresToJson } from "./postgresValue.ts";
 import type { Session } from "./serverConnection.ts";
-import { NoConnection, type ReadRows, RowReader, type Statement } from "./sqlConnection.ts";
+import { type ReadRows, RowReader, type Statement } from "./sqlConnection.ts";
 
 /** How often a server checks, during a statement, that its client is still connected. */
 const clientCheckMilliseconds = 2000;
@@ -41,7 +41,7 @@ export class PostgresSession implements Session {
     client.on("notice", ({ message, severity }) => this.#note(`${severity}: ${message}`));
   }
 
-  /** @throws NoConnection */
+  /** @throws StepFault */
   static async open(
     address: PostgresAddress,
     { root }: Pick<StepContext, "root">,
@@ -53,9 +53,7 @@ export class PostgresSession implements Session {
     } catch (error) {
       const isPlain = server.isTlsOptional && isWithoutTls(error);
       if (isPlain) return await PostgresSession.open(withoutTls(address), { root }, signal);
-      throw error instanceof NoConnection
-        ? error
-        : new NoConnection(describeConnectionProblem(server, error));
+      throw error instanceof StepFault ? error : new StepFault(describeConnectionProblem(server, error));
     }
   }
 
@@ -153,7 +151,7 @@ export class PostgresSession implements Session {
 
   async cancel(signal: AbortSignal): Promise<void> {
     const key = keyOf(this.#client);
-    if (key === undefined) throw new NoConnection("it gave no key for that");
+    if (key === undefined) throw new StepFault("it gave no key for that");
     await requestCancel(this.#server, key, signal);
   }
 
@@ -170,18 +168,18 @@ export class PostgresSession implements Session {
   }
 
   describeUnreachable(error: unknown): string {
-    return error instanceof NoConnection ? error.message : describeConnectionProblem(this.#server, error);
+    return error instanceof StepFault ? error.message : describeConnectionProblem(this.#server, error);
   }
 }
 
-/** Sees to what the address says of the session. @throws NoConnection; what the server says. */
+/** Sees to what the address says of the session. @throws StepFault; what the server says. */
 async function prepareSession(client: pg.Client, { host, schema, writes }: PostgresServer): Promise<void> {
   if (schema !== undefined) await client.query("select set_config('search_path', $1, false)", [schema]);
   if (writes === undefined) return;
   const { rows } = await client.query<{ transaction_read_only: string }>("show transaction_read_only");
   if ((rows[0]?.transaction_read_only === "off") === writes) return;
   const is = writes ? "takes no writes" : "takes writes";
-  throw new NoConnection(`${host} ${is}, against the \`target_session_attrs\` of the address`);
+  throw new StepFault(`${host} ${is}, against the \`target_session_attrs\` of the address`);
 }
 
 /** The library has the key, but its types don't. */

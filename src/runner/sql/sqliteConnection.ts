@@ -9,14 +9,8 @@ import type { DeepReadonly } from "../../pipeline/file/values.ts";
 import type { DatabaseAddress } from "../../pipeline/types/databaseUrl.ts";
 import { codeOf, isMissing } from "../../project/systemErrors.ts";
 import { sqliteArgument } from "../launch/protocol.ts";
-import type { StepContext } from "../step/stepContext.ts";
-import {
-  NoConnection,
-  type SqlConnection,
-  type SqlOutcome,
-  type SqlWork,
-  type Stopped,
-} from "./sqlConnection.ts";
+import { type StepContext, StepFault } from "../step/stepContext.ts";
+import type { SqlConnection, SqlOutcome, SqlWork } from "./sqlConnection.ts";
 
 /** How long an idle process may take to close its database, in milliseconds. */
 const closingMilliseconds = 1000;
@@ -26,7 +20,7 @@ export class SqliteConnection implements SqlConnection {
   readonly #child: ChildProcess;
   readonly #exited: Promise<unknown>;
   #isBusy = false;
-  #stopping: Promise<Stopped> | undefined;
+  #stopping: Promise<string | undefined> | undefined;
 
   /** @param child runs `serveSqlite`. */
   constructor(child: ChildProcess) {
@@ -36,7 +30,7 @@ export class SqliteConnection implements SqlConnection {
     child.on("error", () => {});
   }
 
-  /** @throws NoConnection */
+  /** @throws StepFault */
   static async open(
     database: SqliteDatabase,
     stepContext: StepContext,
@@ -51,7 +45,7 @@ export class SqliteConnection implements SqlConnection {
     signal.removeEventListener("abort", stop);
     if (opened.kind === "done") return connection;
     await connection.stop();
-    throw new NoConnection(opened.problem);
+    throw new StepFault(opened.problem);
   }
 
   get isLost(): boolean {
@@ -62,7 +56,7 @@ export class SqliteConnection implements SqlConnection {
     return this.#ask({ kind: "run", work, lockPatienceMilliseconds });
   }
 
-  stop(): Promise<Stopped> {
+  stop(): Promise<string | undefined> {
     this.#stopping ??= this.#stop();
     return this.#stopping;
   }
@@ -71,7 +65,7 @@ export class SqliteConnection implements SqlConnection {
     await this.stop();
   }
 
-  async #stop(): Promise<Stopped> {
+  async #stop(): Promise<string | undefined> {
     const child = this.#child;
     if (!this.#isBusy && child.connected) {
       child.disconnect();
@@ -80,7 +74,7 @@ export class SqliteConnection implements SqlConnection {
     // A busy process can't receive messages. SQLite rolls its transaction back when the file is next opened.
     child.kill("SIGKILL");
     await this.#exited;
-    return { kind: "stopped" };
+    return undefined;
   }
 
   async #ask(request: SqliteRequest): Promise<SqlOutcome> {
@@ -118,7 +112,7 @@ function startChild({ environment, program, root }: StepContext): ChildProcess {
       windowsHide: true,
     });
   } catch (error) {
-    throw new NoConnection(`the process for SQLite can't be started: ${describeError(error)}`);
+    throw new StepFault(`the process for SQLite can't be started: ${describeError(error)}`);
   }
 }
 
@@ -141,7 +135,7 @@ type Place = Omit<Extract<SqliteRequest, { kind: "open" }>, "kind">;
  * Resolves a database's path. SQLite would create a missing file, so a mistyped path would be an empty database; a file
  * is created only with `mode=rwc`.
  *
- * @throws NoConnection
+ * @throws StepFault
  */
 export async function locate(database: SqliteDatabase, root: string): Promise<Place> {
   if (database.kind === "sqlite-memory") {
@@ -154,15 +148,15 @@ export async function locate(database: SqliteDatabase, root: string): Promise<Pl
     case "file":
       break;
     case "folder":
-      throw new NoConnection(`${path} is a folder and no database`);
+      throw new StepFault(`${path} is a folder and no database`);
     case "none":
       if (mode !== "rwc") {
-        throw new NoConnection(
+        throw new StepFault(
           `there is no database ${path} (${location}); to have it made, write \`sqlite:${path}?mode=rwc\``,
         );
       }
       if ((await kindOf(dirname(location))) !== "folder") {
-        throw new NoConnection(`${path} can't be made: there is no folder ${dirname(location)}`);
+        throw new StepFault(`${path} can't be made: there is no folder ${dirname(location)}`);
       }
       break;
     default:
@@ -176,7 +170,7 @@ async function kindOf(path: string): Promise<"file" | "folder" | "none"> {
     return (await stat(path)).isDirectory() ? "folder" : "file";
   } catch (error) {
     if (isMissing(error)) return "none";
-    throw new NoConnection(`${path} can't be read (${codeOf(error)})`);
+    throw new StepFault(`${path} can't be read (${codeOf(error)})`);
   }
 }
 

@@ -23,7 +23,6 @@ import { apiOf, schemaOf } from "../http/runHttpStep.ts";
 import { describeConnectionProblem } from "../http/sendRequest.ts";
 import { databaseServer } from "../sql/databaseServer.ts";
 import { type Database, databaseOf, openSession, readWork } from "../sql/runSqlStep.ts";
-import { NoConnection } from "../sql/sqlConnection.ts";
 import { locate } from "../sql/sqliteConnection.ts";
 import { asJson } from "../step/jsonMismatches.ts";
 import { type StepContext, StepFault } from "../step/stepContext.ts";
@@ -73,11 +72,11 @@ function lookAt(step: Step, deps: DryDeps): Promise<Looked> {
 }
 
 /** @param problems gets why it can't be done. */
-async function attempt<T>(act: () => Promise<T>, problems: Set<string>): Promise<T | undefined> {
+async function attempt<T>(act: () => T | Promise<T>, problems: Set<string>): Promise<T | undefined> {
   try {
     return await act();
   } catch (error) {
-    if (!(error instanceof StepFault || error instanceof NoConnection)) throw error;
+    if (!(error instanceof StepFault)) throw error;
     problems.add(error.message);
     return undefined;
   }
@@ -124,7 +123,7 @@ async function lookAtHttp(step: HttpStep, deps: DryDeps): Promise<Looked> {
     openApi?.checksRequest &&
     !isOpen({ ...step, expect: undefined })
   ) {
-    const lines = async () => api.ofRequest({ ...request, base: step.address.base ?? "" }, mask);
+    const lines = () => api.ofRequest({ ...request, base: step.address.base ?? "" }, mask);
     for (const line of (await attempt(lines, problems)) ?? []) problems.add(line);
   }
   if (!isPlace && !isOpen([connection, url.host])) await reachServer(step, url, deps, problems);
@@ -201,10 +200,7 @@ async function lookAtSql({ database, work }: SqlStep, deps: DryDeps): Promise<Lo
   const { isOpen, root } = deps;
   const problems = new Set<string>();
   const missing = await missingFiles(work.kind === "statements" ? [] : [work.path], root);
-  if (missing.length === 0) {
-    const read = readWork(work, { root, log: { note: () => {} } });
-    if (read.kind === "invalid") problems.add(read.problem);
-  }
+  if (missing.length === 0) await attempt(() => readWork(work, { root, log: { note: () => {} } }), problems);
   const does =
     work.kind === "statements"
       ? work.statements.flatMap(({ text, params }) => [
@@ -212,17 +208,15 @@ async function lookAtSql({ database, work }: SqlStep, deps: DryDeps): Promise<Lo
           ...(params.length === 0 ? [] : [`with ${asJson(params)}`]),
         ])
       : [`the statements of ${work.path}`];
-  const found = databaseOf(database);
   if (isOpen(database)) return { does, problems, missing };
-  if (found.kind === "invalid") return { does, problems: problems.add(found.problem), missing };
-  const where = describeDatabase(found.database);
+  const found = await attempt(() => databaseOf(database), problems);
+  if (found === undefined) return { does, problems, missing };
+  const where = describeDatabase(found);
   const how = work.kind === "statements" && work.isTransaction ? ", as one transaction" : "";
-  if (found.database.kind === "postgres" || found.database.kind === "mysql")
-    await reachDatabase(found.database, deps, problems);
+  if (found.kind === "postgres" || found.kind === "mysql") await reachDatabase(found, deps, problems);
   else {
-    const { database: file } = found;
     const unfound = new Set<string>();
-    await attempt(() => locate(file, root), unfound);
+    await attempt(() => locate(found, root), unfound);
     missing.push(...unfound);
   }
   return { does: [`${where}${how}`, ...does], problems, missing };

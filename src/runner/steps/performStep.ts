@@ -1,16 +1,15 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { describeError } from "../../contract/errors.ts";
 import { ExpressionFault, isList, type Json, type JsonMap, kindOf } from "../../pipeline/expression/value.ts";
 import type { Step } from "../../pipeline/types/resourceTypes.ts";
 import { duration } from "../../text/time.ts";
 import { runCliStep } from "../cli/runCliStep.ts";
-import { PatternFault } from "../output/textSearch.ts";
 import { type Filling, fillIn, fillValue } from "../step/fillIn.ts";
 import { showValue } from "../step/jsonMismatches.ts";
 import type { StepOutputs } from "../step/runOutput.ts";
 import {
   failed,
   type NewArtifact,
+  outcomeOf,
   type StepContext,
   type StepOutcome,
   succeeded,
@@ -158,11 +157,7 @@ async function attemptOnce(
     results: taker,
     saveArtifact: (artifact) => taker.saveArtifact(artifact),
   };
-  const outcome = await runFilled(step, scopes.at(step.part, own), context).catch(
-    // A bug in one step must not end the runner and lose the outcomes so far.
-    (error: unknown) =>
-      failed(error instanceof PatternFault ? error.message : `this step broke off: ${describeError(error)}`),
-  );
+  const outcome = await outcomeOf(runFilled(step, scopes.at(step.part, own), context));
   taker.release();
   return { outcome, taker, time: time() };
 }

@@ -7,7 +7,12 @@ import { HttpSession } from "../../../src/runner/http/httpSession.ts";
 import { runHttpStep } from "../../../src/runner/http/runHttpStep.ts";
 import { describeConnectionProblem, sendRequest } from "../../../src/runner/http/sendRequest.ts";
 import { Mask } from "../../../src/runner/mask/mask.ts";
-import { SharedResources, type StepContext, type StepOutcome } from "../../../src/runner/step/stepContext.ts";
+import {
+  outcomeOf,
+  SharedResources,
+  type StepContext,
+  type StepOutcome,
+} from "../../../src/runner/step/stepContext.ts";
 import { pipelineOf } from "../launch/launchTestRun.ts";
 import { stepContextFor } from "../step/stepContextFor.ts";
 
@@ -315,14 +320,18 @@ describe("an http step", function () {
     assert.ok(step?.type === "http");
     const { stepContext } = stepContextFor("/");
     assert.match(
-      message(await runHttpStep({ ...step, address: { target: "h.test/a" } }, stepContext)),
+      message(await outcomeOf(runHttpStep({ ...step, address: { target: "h.test/a" } }, stepContext))),
       /is no address/,
     );
     assert.match(
-      message(await runHttpStep({ ...step, address: { target: "http://a:b@h.test/a" } }, stepContext)),
+      message(
+        await outcomeOf(runHttpStep({ ...step, address: { target: "http://a:b@h.test/a" } }, stepContext)),
+      ),
       /holds no user and password/,
     );
-    const said = message(await runHttpStep({ ...step, headers: { "x-a": "hidden\nvalue" } }, stepContext));
+    const said = message(
+      await outcomeOf(runHttpStep({ ...step, headers: { "x-a": "hidden\nvalue" } }, stepContext)),
+    );
     assert.equal(said, "the header `x-a` has a line break in its value, which HTTP can't carry");
     for (const [changes, told] of [
       [{ headers: { "x-a": ["fine", "hidden\nvalue"] } }, /^the header `x-a` has a line break/],
@@ -337,7 +346,7 @@ describe("an http step", function () {
       ],
       [{ expect: { ...step.expect, jsonSchema: "../a" } }, /isn't in the project's folder/],
     ] as const) {
-      assert.match(message(await runHttpStep({ ...step, ...changes }, stepContext)), told);
+      assert.match(message(await outcomeOf(runHttpStep({ ...step, ...changes }, stepContext))), told);
     }
   });
 
@@ -669,7 +678,7 @@ async function run(base: string, file: object, changes: Partial<StepContext> = {
     steps: [{ use: "s", ...file }],
   }).steps;
   assert.ok(step?.type === "http");
-  return runHttpStep(step, stepContextFor("/", changes).stepContext);
+  return outcomeOf(runHttpStep(step, stepContextFor("/", changes).stepContext));
 }
 
 function listen(server: Server | TcpServer): Promise<string> {
