@@ -82,6 +82,6 @@ async function runFilled(
     variablesAt: "here",
     evaluate: () => assert.fail("this step has expressions"),
   });
-  assert.ok(filled.kind === "filled" && filled.step.type === "sql");
-  return outcomeOf(runSqlStep(filled.step, stepContext));
+  assert.ok(filled.type === "sql");
+  return outcomeOf(runSqlStep(filled, stepContext));
 }
