@@ -20,6 +20,15 @@ export class StepFault extends Error {
   override readonly name: string = "StepFault";
 }
 
+/** Does something whose faults begin with what it is about. */
+export async function about<T>(what: string, doing: Promise<T>): Promise<T> {
+  try {
+    return await doing;
+  } catch (error) {
+    throw error instanceof StepFault ? new StepFault(`${what}: ${error.message}`) : error;
+  }
+}
+
 /** How a step ended whose faults are how it fails. A bug in one must not end the runner and lose the outcomes so far. */
 export function outcomeOf(running: Promise<StepOutcome>): Promise<StepOutcome> {
   return running.catch((error: unknown) =>

@@ -1,4 +1,4 @@
-import { accessSync, constants } from "node:fs";
+import { accessSync, constants, statSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, delimiter, dirname, join } from "node:path";
@@ -105,7 +105,7 @@ export function onPath(
     .split(delimiter)
     .filter((folder) => folder !== "");
   const names = platform === "win32" ? [".exe", ".cmd", ".bat"].map((end) => program + end) : [program];
-  return folders.flatMap((folder) => names.map((name) => join(folder, name))).find(isExecutable);
+  return folders.flatMap((folder) => names.map((name) => join(folder, name))).find(isProgram);
 }
 
 /** Writes a script `node` that starts the editor's program as Node. */
@@ -121,10 +121,10 @@ async function writeNodeScript(folder: string, execPath: string, platform: NodeJ
   });
 }
 
-function isExecutable(path: string): boolean {
+export function isProgram(path: string): boolean {
   try {
     accessSync(path, constants.X_OK);
-    return true;
+    return statSync(path).isFile();
   } catch {
     return false;
   }

@@ -12,7 +12,6 @@ import { type HttpStep, isPem } from "../../pipeline/types/httpStep.ts";
 import type { Step } from "../../pipeline/types/resourceTypes.ts";
 import type { SqlStep } from "../../pipeline/types/sql.ts";
 import { isInside } from "../../project/envFile.ts";
-import { findProjectFile } from "../../project/projectFile.ts";
 import { duration } from "../../text/time.ts";
 import { findBrowser } from "../browser/startBrowser.ts";
 import { interpreterOf } from "../cli/command.ts";
@@ -25,6 +24,7 @@ import { databaseServer } from "../sql/databaseServer.ts";
 import { type Database, databaseOf, openSession, readWork } from "../sql/runSqlStep.ts";
 import { locate } from "../sql/sqliteConnection.ts";
 import { asJson } from "../step/jsonMismatches.ts";
+import { projectFile } from "../step/projectFile.ts";
 import { type StepContext, StepFault } from "../step/stepContext.ts";
 import { onPath } from "../step/stepEnvironment.ts";
 
@@ -85,7 +85,7 @@ async function attempt<T>(act: () => T | Promise<T>, problems: Set<string>): Pro
 /** Why files of the project can't be used. */
 async function missingFiles(paths: readonly (string | undefined)[], root: string): Promise<string[]> {
   const looks = [...new Set(paths)].map(async (path) =>
-    path === undefined ? undefined : findProjectFile(root, path).then(() => undefined, describeError),
+    path === undefined ? undefined : projectFile(root, path).then(() => undefined, describeError),
   );
   return (await Promise.all(looks)).filter((problem) => problem !== undefined);
 }
@@ -170,10 +170,8 @@ async function lookAtBrowser(step: BrowserStep, deps: DryDeps): Promise<Looked> 
   const { isOpen, root } = deps;
   const { actions, browser, goto, read = [], screenshot, storage } = step;
   const problems = new Set<string>();
-  const found = isOpen(browser.executable)
-    ? undefined
-    : await findBrowser({ ...deps, executable: browser.executable });
-  if (found?.kind === "none") problems.add(found.problem);
+  const { executable } = browser;
+  if (!isOpen(executable)) await attempt(() => findBrowser({ ...deps, executable }), problems);
   const uploads = actions.flatMap((action) => (action.kind === "upload" ? action.files : []));
   const address = goto && joinAddress(goto);
   const url = URL.parse(address ?? "");
