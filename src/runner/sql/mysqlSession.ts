@@ -10,13 +10,12 @@ import mysql, {
 import * as z from "zod/mini";
 import type { MysqlAddress } from "../../pipeline/types/databaseUrl.ts";
 import { type StepContext, StepFault } from "../step/stepContext.ts";
-import { type DatabaseServer, databaseServer, isSocket, withoutTls } from "./databaseServer.ts";
+import { type DatabaseServer, databaseServer, isSocket, openOn, whileWanted } from "./databaseServer.ts";
 import {
   describeConnectionProblem,
   describeStatementError,
   isNotPreparable,
   isUndone,
-  isWithoutTls,
 } from "./mysqlServer.ts";
 import { jsonToMysql, mysqlToJson } from "./mysqlValue.ts";
 import type { Session } from "./serverConnection.ts";
@@ -43,16 +42,12 @@ export class MysqlSession implements Session {
     { root }: Pick<StepContext, "root">,
     signal: AbortSignal,
   ): Promise<MysqlSession> {
-    const server = await databaseServer(address, root);
-    try {
+    const open = async (server: DatabaseServer) => {
       const connected = await connect(server, signal);
       const machine = await whileWanted(connected.socket, signal, () => machineOf(connected.client));
       return new MysqlSession(connected, server, machine);
-    } catch (error) {
-      const isPlain = server.isTlsOptional && isWithoutTls(error);
-      if (isPlain) return await MysqlSession.open(withoutTls(address), { root }, signal);
-      throw new StepFault(describeConnectionProblem(server, error));
-    }
+    };
+    return openOn(await databaseServer(address, root), open, describeConnectionProblem);
   }
 
   get isLost(): boolean {
@@ -231,20 +226,6 @@ async function machineOf(client: Connection): Promise<string> {
     return last.rows.join();
   } catch {
     return "";
-  }
-}
-
-/** Closes a connection when the signal is aborted before the work is over. @throws what the work throws; the signal's reason. */
-async function whileWanted<T>(socket: Socket, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
-  signal.throwIfAborted();
-  const give = () => socket.destroy();
-  signal.addEventListener("abort", give, { once: true });
-  try {
-    const done = await work();
-    signal.throwIfAborted();
-    return done;
-  } finally {
-    signal.removeEventListener("abort", give);
   }
 }
 
