@@ -3,9 +3,7 @@ import { once } from "node:events";
 import { stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import * as z from "zod/mini";
 import { describeError } from "../../contract/errors.ts";
-import type { DeepReadonly } from "../../pipeline/file/values.ts";
 import type { DatabaseAddress } from "../../pipeline/types/databaseUrl.ts";
 import { codeOf, isMissing } from "../../project/systemErrors.ts";
 import { sqliteArgument } from "../launch/protocol.ts";
@@ -88,12 +86,8 @@ export class SqliteConnection implements SqlConnection {
   }
 
   #answerTo(request: SqliteRequest): Promise<SqlOutcome> {
-    const { promise, resolve, reject } = Promise.withResolvers<SqlOutcome>();
-    const receive = (message: unknown) => {
-      const reply = sqliteReplySchema.safeParse(message);
-      if (reply.success) resolve(reply.data);
-      else reject(new Error("the database's process sent something that can't be read"));
-    };
+    const { promise, resolve } = Promise.withResolvers<SqlOutcome>();
+    const receive = (message: unknown) => resolve(message as SqlOutcome);
     this.#child.once("message", receive);
     void this.#exited.then(() => resolve({ kind: "failed", problem: describeEnd(this.#child) }));
     this.#child.send(request, () => {});
@@ -129,7 +123,14 @@ function describeEnd({ exitCode, pid, signalCode }: ChildProcess): string {
 }
 
 type SqliteDatabase = Extract<DatabaseAddress, { kind: "sqlite-file" | "sqlite-memory" }>;
-type Place = Omit<Extract<SqliteRequest, { kind: "open" }>, "kind">;
+
+interface Place {
+  /** A file's absolute path, or `:memory:`. */
+  readonly location: string;
+  /** What the database is called in messages. */
+  readonly name: string;
+  readonly isReadOnly: boolean;
+}
 
 /**
  * Resolves a database's path. SQLite would create a missing file, so a mistyped path would be an empty database; a file
@@ -175,38 +176,9 @@ async function kindOf(path: string): Promise<"file" | "folder" | "none"> {
 }
 
 /**
- * The protocol between the runner and the process of SQLite: each request gets one reply. JavaScript can't interrupt
+ * The protocol between the runner and the process of SQLite: each request is answered with its outcome. JavaScript can't interrupt
  * SQLite, so a statement is cancelled by killing its process, which a database file survives.
  */
-export const sqliteRequestSchema = z.discriminatedUnion("kind", [
-  z.object({
-    kind: z.literal("open"),
-    /** A file's absolute path, or `:memory:`. */
-    location: z.string(),
-    /** What the database is called in messages. */
-    name: z.string(),
-    isReadOnly: z.boolean(),
-  }),
-  z.object({
-    kind: z.literal("run"),
-    work: z.discriminatedUnion("kind", [
-      z.object({
-        kind: z.literal("statements"),
-        statements: z.array(z.object({ text: z.string(), params: z.array(z.unknown()) })),
-        isTransaction: z.boolean(),
-      }),
-      z.object({ kind: z.literal("script"), name: z.string(), text: z.string() }),
-    ]),
-    lockPatienceMilliseconds: z.int(),
-  }),
-]);
-
-const sqliteReplySchema = z.discriminatedUnion("kind", [
-  z.object({
-    kind: z.literal("done"),
-    rows: z.object({ rows: z.array(z.string()), returned: z.int(), count: z.int() }),
-  }),
-  z.object({ kind: z.literal("failed"), problem: z.string() }),
-]);
-
-export type SqliteRequest = DeepReadonly<z.infer<typeof sqliteRequestSchema>>;
+export type SqliteRequest =
+  | ({ readonly kind: "open" } & Place)
+  | { readonly kind: "run"; readonly work: SqlWork; readonly lockPatienceMilliseconds: number };
