@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createServer, type IncomingMessage, type RequestListener, type Server } from "node:http";
 import { createServer as createTcpServer, type Socket, type Server as TcpServer } from "node:net";
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from "node:zlib";
-import { Connection } from "../../../src/runner/http/connection.ts";
+import { Connection, routeOf } from "../../../src/runner/http/connection.ts";
 import { HttpSession } from "../../../src/runner/http/httpSession.ts";
 import { runHttpStep } from "../../../src/runner/http/runHttpStep.ts";
 import { describeConnectionProblem, sendRequest } from "../../../src/runner/http/sendRequest.ts";
@@ -15,6 +15,9 @@ import {
 } from "../../../src/runner/step/stepContext.ts";
 import { pipelineOf } from "../launch/launchTestRun.ts";
 import { stepContextFor } from "../step/stepContextFor.ts";
+
+/** A resource that says nothing of its connections. */
+const straight = { connection: { tls: { verify: true }, connectTo: {} }, address: { target: "" } };
 
 describe("an http step", function () {
   this.timeout(30_000);
@@ -521,7 +524,7 @@ describe("an http step", function () {
     }
     const pieces: string[] = [];
     const signal = new AbortController().signal;
-    await using connection = new Connection();
+    await using connection = new Connection(await routeOf(straight, "/"));
     await sendRequest(
       { method: "GET", url: new URL(base), headers: {}, body: undefined, redirects: 10 },
       {
