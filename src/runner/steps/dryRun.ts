@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { meantSteps } from "../../contract/fromStep.ts";
 import {
   asText,
@@ -15,6 +16,7 @@ import { duration } from "../../text/time.ts";
 import type { DryRun } from "../launch/messages.ts";
 import type { DryJob } from "../launch/protocol.ts";
 import type { Mask } from "../mask/mask.ts";
+import { removeScratch } from "../processes/scratchFolder.ts";
 import { type Filling, fillIn, fillValue } from "../step/fillIn.ts";
 import { asJson } from "../step/jsonMismatches.ts";
 import { SharedResources } from "../step/stepContext.ts";
@@ -30,8 +32,9 @@ type DryStep = DryRun["steps"][number];
 export async function dryRun(job: DryJob): Promise<DryRun> {
   const { platform } = process;
   const { pipeline, project } = job;
-  const own = stepEnvironment({}, { ...job, runId: "dry-run" });
-  const { environment, dispose } = await nodeOnPath(own, process.execPath, platform);
+  const runId = `dry-run-${randomUUID()}`;
+  const own = stepEnvironment({}, { ...job, runId });
+  const { environment } = await nodeOnPath(own, process.execPath, platform);
   const envFile = await readEnvFile(job);
   const variables = envFile.kind === "read" ? { ...environment, ...envFile.variables } : environment;
   const find = (name: string) => variable(variables, name, platform);
@@ -42,7 +45,7 @@ export async function dryRun(job: DryJob): Promise<DryRun> {
   try {
     return await new Outlook(job, { root: job.root, environment, platform, mask, shared }, scopes).look();
   } finally {
-    await dispose();
+    await removeScratch(runId);
   }
 }
 
