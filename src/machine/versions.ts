@@ -5,9 +5,7 @@ export const oldestNode = "22.19";
 
 /** @param version as in `process.versions.node`. */
 export function isNodeTooOld(version: string): boolean {
-  const [major = 0, minor = 0] = version.split(".").map(Number);
-  const [oldestMajor = 0, oldestMinor = 0] = oldestNode.split(".").map(Number);
-  return major < oldestMajor || (major === oldestMajor && minor < oldestMinor);
+  return isOlder(version, `${oldestNode}.0`);
 }
 
 export function nodeTooOld(version: string): PipelineError {

@@ -3,10 +3,6 @@ type ReadText =
   | { readonly kind: "text"; readonly text: string }
   | { readonly kind: "other"; readonly problem: string; readonly line: number; readonly column: number };
 
-/** What takes the place of bytes that are no character. */
-const lost = "\ufffd";
-const lostBytes = Buffer.from(lost);
-
 /**
  * Reads bytes as the UTF-8 that every file of a project is in: a letter that is lost in reading would change what is run.
  *
@@ -21,16 +17,10 @@ export function readUtf8(bytes: Uint8Array, isWhole = true): ReadText {
     return other("it holds NUL characters, as UTF-16 does", text.slice(0, text.indexOf("\0")));
   } catch {
     if (isUtf16) return other("it is UTF-16", "");
-    const lenient = new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
-    let at = lenient.indexOf(lost);
-    let offset = Buffer.byteLength(lenient.slice(0, at));
-    // The file may hold that character itself.
-    while (lostBytes.every((byte, index) => bytes[offset + index] === byte)) {
-      const next = lenient.indexOf(lost, at + 1);
-      offset += Buffer.byteLength(lenient.slice(at, next));
-      at = next;
-    }
-    const before = lenient.slice(0, at);
+    // What is no character becomes another one, with other bytes.
+    const again = Buffer.from(new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes));
+    const offset = bytes.findIndex((byte, index) => byte !== again[index]);
+    const before = again.subarray(0, offset).toString();
     const byte = bytes[offset] ?? 0;
     return other(`the byte 0x${byte.toString(16).toUpperCase()} here is none of its characters`, before);
   }

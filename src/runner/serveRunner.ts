@@ -68,7 +68,7 @@ export async function serveRunner(deps: RunnerDeps): Promise<void> {
   // Ignored: the service is gone then, and the closed input ends the run.
   deps.output.on("error", () => {});
   const own = stepEnvironment(deps.environment, job);
-  const { environment, node, dispose } = await nodeOnPath(own, deps.execPath, deps.platform);
+  const { environment, node } = await nodeOnPath(own, deps.execPath, deps.platform);
   const envFile = await readEnvFile(job);
   const variables = envFile.kind === "read" ? { ...environment, ...envFile.variables } : environment;
   const find = (name: string) => variable(variables, name, deps.platform);
@@ -128,7 +128,7 @@ export async function serveRunner(deps: RunnerDeps): Promise<void> {
     ]);
     await output.end();
     outbox.flush();
-    await Promise.all([dispose(), removeScratch(job.runId)]);
+    await removeScratch(job.runId);
     await removeCgroup();
   }
 }

@@ -5,12 +5,14 @@ import type { AddressInfo } from "node:net";
 import { brotliCompressSync, gzipSync } from "node:zlib";
 import { eventStream } from "../../src/client/follow/events.ts";
 import { ServiceClient } from "../../src/client/service/client.ts";
-import { Connection } from "../../src/runner/http/connection.ts";
+import { Connection, routeOf } from "../../src/runner/http/connection.ts";
 import { HttpSession } from "../../src/runner/http/httpSession.ts";
 import { largestReply, sendRequest } from "../../src/runner/http/sendRequest.ts";
 
 const unpacked = 256 * 1024 * 1024;
 const never = new AbortController().signal;
+/** A resource that says nothing of its connections. */
+const straight = { connection: { tls: { verify: true }, connectTo: {} }, address: { target: "" } };
 
 async function serving(answer: RequestListener) {
   const server = createServer(answer);
@@ -43,7 +45,7 @@ describe("an answer that unpacks to far more than was sent", function () {
   for (const encoding of ["gzip", "br"]) {
     it(`is read to its bound, however small it was packed: a step's reply, ${encoding}`, async () => {
       await using server = await bombing(encoding);
-      await using connection = new Connection();
+      await using connection = new Connection(await routeOf(straight, "/"));
       const request = { method: "GET", url: server.url, headers: {}, body: undefined };
       const before = process.memoryUsage.rss();
       const sent = await sendRequest(

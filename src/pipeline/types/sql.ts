@@ -247,7 +247,7 @@ export const sqlStepSchema = z.object({
   ]),
   timeoutMilliseconds: z.number(),
   expect: z.object({
-    /** Each compared by subset, see `jsonMismatches`. */
+    /** Each compared by subset, see `describeMismatches`. */
     rows: z.optional(z.array(z.unknown())),
     rowCount: z.optional(z.int()),
   }),

@@ -4,6 +4,7 @@ import type { TextExpectation } from "../../pipeline/file/values.ts";
 import { type BrowserStep, describeSeen, type SeenElements } from "../../pipeline/types/browserStep.ts";
 import type { Mask } from "../mask/mask.ts";
 import { searchFor } from "../output/textSearch.ts";
+import { StepFault } from "../step/stepContext.ts";
 import { poll, type StepDeadline } from "./deadline.ts";
 import { describeNone } from "./findElement.ts";
 import { framesOf } from "./frames.ts";
@@ -19,13 +20,13 @@ interface Expectation {
   describe(page: Page, deadline: StepDeadline, mask: Mask): Promise<string>;
 }
 
-/** Waits until all expectations hold at once. @returns those that do not, a line each; undefined when all do. */
+/** Waits until all expectations hold at once. @throws StepFault with those that do not, a line each. */
 export function checkPage(
   expect: BrowserStep["expect"],
   browser: OpenBrowser,
   deadline: StepDeadline,
   mask: Mask,
-): Promise<string | undefined> {
+): Promise<void> {
   const { url, title, text, elements } = expect;
   const expectations = [
     ...(url === undefined ? [] : [expectUrl(url)]),
@@ -50,7 +51,7 @@ export async function awaitExpectations(
   browser: OpenBrowser,
   deadline: StepDeadline,
   mask: Mask,
-): Promise<string | undefined> {
+): Promise<void> {
   let missing = expectations;
   const found = await poll(deadline, async (now) => {
     const { page } = browser;
@@ -59,11 +60,11 @@ export async function awaitExpectations(
     missing = expectations.filter((_, index) => holding[index] !== true);
     return missing.length === 0 ? true : undefined;
   });
-  if (found) return undefined;
+  if (found) return;
   const { page } = browser;
-  if (page === undefined) return "the page was closed";
+  if (page === undefined) throw new StepFault("the page was closed");
   const lines = missing.map((expectation) => expectation.describe(page, deadline, mask));
-  return (await Promise.all(lines)).join("\n");
+  throw new StepFault((await Promise.all(lines)).join("\n"));
 }
 
 /** Expects `count` visible elements, or at least one. */
@@ -80,7 +81,7 @@ export function seen(expected: SeenElements): Expectation {
       return count === undefined ? there > 0 : there === count;
     },
     describe: async (page, deadline, mask) => {
-      const there = await countNow(countOn(page), deadline);
+      const there = await deadline.askBriefly(() => countOn(page));
       if (there === undefined) return `the page didn't respond ${deadline.describe()}`;
       if (there === 0) return describeNone(page, target, deadline, mask);
       if (count === 0) return `it was still there ${deadline.describeEnd()}`;
@@ -98,14 +99,6 @@ function expectAnswered(browser: OpenBrowser): Expectation {
   };
 }
 
-async function countNow(count: Promise<number>, deadline: StepDeadline): Promise<number | undefined> {
-  try {
-    return await deadline.forDiagnosis().within(count);
-  } catch {
-    return undefined;
-  }
-}
-
 function expectUrl(expected: TextExpectation): Expectation {
   const isIn = searchFor(expected);
   return {
@@ -119,17 +112,11 @@ function expectTitle(expected: TextExpectation): Expectation {
   const isIn = searchFor(expected);
   return {
     holds: async (page) => isIn(await page.title()),
-    describe: async (page, deadline, mask) =>
-      `title: expected ${describeExpectation(expected)}, got ${show(await titleNow(page, deadline), mask)}, ${deadline.describeEnd()}`,
+    describe: async (page, deadline, mask) => {
+      const title = (await deadline.askBriefly(() => page.title())) ?? "";
+      return `title: expected ${describeExpectation(expected)}, got ${show(title, mask)}, ${deadline.describeEnd()}`;
+    },
   };
-}
-
-async function titleNow(page: Page, deadline: StepDeadline): Promise<string> {
-  try {
-    return await deadline.forDiagnosis().within(page.title());
-  } catch {
-    return "";
-  }
 }
 
 function expectText(expected: TextExpectation): Expectation {

@@ -1,8 +1,9 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { duration } from "../../text/time.ts";
+import { StepFault } from "../step/stepContext.ts";
 
 /** Thrown when the deadline passes. */
-export class DeadlineExceeded extends Error {
+export class DeadlineExceeded extends StepFault {
   override readonly name = "DeadlineExceeded";
 }
 
@@ -69,6 +70,16 @@ export class StepDeadline {
     return new StepDeadline(this.#isDeaf ? 0 : whyMilliseconds, this.#signal);
   }
 
+  /** Asks a page what is wrong with it, also after this deadline. @returns undefined where it doesn't respond. */
+  async askBriefly<T>(ask: (short: StepDeadline) => Promise<T>): Promise<T | undefined> {
+    const short = this.forDiagnosis();
+    try {
+      return await short.within(ask(short));
+    } catch {
+      return undefined;
+    }
+  }
+
   /** A deadline for a screenshot, also after this one. */
   forScreenshot(): StepDeadline {
     return new StepDeadline(pictureMilliseconds, this.#signal);
@@ -82,7 +93,7 @@ export class StepDeadline {
    */
   async within<T>(work: Promise<T>, patience = 0): Promise<T> {
     const over = Promise.withResolvers<never>();
-    const stop = () => over.reject(new DeadlineExceeded());
+    const stop = () => over.reject(new DeadlineExceeded(`the page didn't respond ${this.describe()}`));
     const timer = setTimeout(stop, this.left + patience);
     this.#signal.addEventListener("abort", stop);
     if (this.#signal.aborted) stop();
@@ -112,7 +123,7 @@ const navigating =
   /Execution context was destroyed|Cannot find context|Frame was detached|frame got detached|has been closed|Unable to adopt element handle|Unable to retrieve content/i;
 
 export function isNavigating(error: unknown): boolean {
-  return error instanceof Error && navigating.test(error.message);
+  return error instanceof Error && !(error instanceof StepFault) && navigating.test(error.message);
 }
 
 /**
@@ -146,8 +157,7 @@ async function pollOnce<T>(
   try {
     return await deadline.within(attempt(deadline));
   } catch (error) {
-    if (error instanceof DeadlineExceeded || isTimeout(error)) return undefined;
-    if (isNavigating(error)) return undefined;
+    if (error instanceof DeadlineExceeded || isTimeout(error) || isNavigating(error)) return undefined;
     throw error;
   }
 }

@@ -4,18 +4,16 @@ import type { TextExpectation } from "../../pipeline/file/values.ts";
 import { type ElementTarget, roles } from "../../pipeline/types/browserStep.ts";
 import type { Mask } from "../mask/mask.ts";
 import { searchFor } from "../output/textSearch.ts";
+import { StepFault } from "../step/stepContext.ts";
 import { poll, type StepDeadline } from "./deadline.ts";
 import { frameNames, framesOf } from "./frames.ts";
 import type { OpenBrowser } from "./openBrowser.ts";
 import { excerptOf, locate, shorten } from "./pageContent.ts";
 
-type FoundElement =
-  | { readonly kind: "found"; readonly element: Locator }
-  | { readonly kind: "problem"; readonly problem: string };
-
 /**
- * Waits until the page shows the element. Several matches are a problem at once.
+ * Waits until the page shows the element.
  * @param mayBeHidden whether it may be one that can't be seen.
+ * @throws StepFault at once when there are several, and when there is none.
  */
 export async function findElement(
   browser: OpenBrowser,
@@ -23,19 +21,22 @@ export async function findElement(
   deadline: StepDeadline,
   mask: Mask,
   mayBeHidden = false,
-): Promise<FoundElement> {
-  const found = await poll(deadline, async (): Promise<FoundElement | undefined> => {
+): Promise<Locator> {
+  const found = await poll(deadline, async () => {
     const { page } = browser;
     if (page === undefined) return undefined;
     const located = (await framesOf(page, target)).map((frame) => locate(frame, target));
     const all = await counted(located.map(({ all, hiddenToo }) => (mayBeHidden ? hiddenToo : all)));
-    if (all.first === undefined) return undefined;
-    if (all.count === 1) return { kind: "found", element: all.first };
+    if (all.first === undefined || all.count === 1) return all.first;
     const exact = await counted(located.flatMap((place) => place.exact ?? []));
-    if (exact.first !== undefined && exact.count === 1) return { kind: "found", element: exact.first };
-    return { kind: "problem", problem: await describeMany(all.first, all.count, deadline, mask) };
+    if (exact.first !== undefined && exact.count === 1) return exact.first;
+    const which = await describeAll(all.first, deadline, mask);
+    throw new StepFault(
+      `it could be any of ${all.count} elements${which}; say which in a way that fits only one`,
+    );
   });
-  return found ?? { kind: "problem", problem: await describeNone(browser.page, target, deadline, mask) };
+  if (found !== undefined) return found;
+  throw new StepFault(await describeNone(browser.page, target, deadline, mask));
 }
 
 /** The first of the locators that finds something, and how many elements all of them find. */
@@ -49,16 +50,6 @@ async function counted(
   };
 }
 
-async function describeMany(
-  all: Locator,
-  count: number,
-  deadline: StepDeadline,
-  mask: Mask,
-): Promise<string> {
-  const which = await describeAll(all, deadline, mask);
-  return `it could be any of ${count} elements${which}; say which in a way that fits only one`;
-}
-
 /** Why the element wasn't visible by the deadline, and what the page showed instead. */
 export async function describeNone(
   page: Page | undefined,
@@ -67,21 +58,21 @@ export async function describeNone(
   mask: Mask,
 ): Promise<string> {
   if (page === undefined) return "the page was closed";
-  const short = deadline.forDiagnosis();
-  try {
-    const frames = await short.within(framesOf(page, target));
-    const [first] = frames;
-    if (first === undefined) {
-      const names = await short.within(frameNames(page));
-      const others = list("the frames are", names.map(inQuotes), "the page has no frame", mask);
-      return `there was no such frame ${deadline.describe()}${others}`;
-    }
-    const hidden = await short.within(counted(frames.map((frame) => locate(frame, target).hiddenToo)));
-    if (hidden.count > 0) return `it is there, but was still hidden ${deadline.describeEnd()}`;
-    return `there was none ${deadline.describe()}${await describeAlternatives(first, target, deadline, mask)}`;
-  } catch {
-    return `the page didn't respond ${deadline.describe()}`;
+  const looked = await deadline.askBriefly(async () => {
+    const frames = await framesOf(page, target);
+    const hidden = await counted(frames.map((frame) => locate(frame, target).hiddenToo));
+    const names = frames.length === 0 ? await frameNames(page) : [];
+    return { first: frames[0], isHidden: hidden.count > 0, names };
+  });
+  if (looked === undefined) return `the page didn't respond ${deadline.describe()}`;
+  const { first, isHidden, names } = looked;
+  if (first === undefined) {
+    const others = list("the frames are", names.map(inQuotes), "the page has no frame", mask);
+    return `there was no such frame ${deadline.describe()}${others}`;
   }
+  if (isHidden) return `it is there, but was still hidden ${deadline.describeEnd()}`;
+  const others = await deadline.askBriefly((short) => listAlternatives(first, target, short, mask));
+  return `there was none ${deadline.describe()}${others ?? ""}`;
 }
 
 const mostNames = 10;
@@ -103,23 +94,7 @@ interface AccessibleElement {
   readonly name: string;
 }
 
-/**
- * What the page has instead of the missing element, as the end of a sentence. Empty if the page doesn't respond.
- */
-async function describeAlternatives(
-  page: Frame,
-  target: ElementTarget,
-  deadline: StepDeadline,
-  mask: Mask,
-): Promise<string> {
-  const short = deadline.forDiagnosis();
-  try {
-    return await short.within(listAlternatives(page, target, short, mask));
-  } catch {
-    return "";
-  }
-}
-
+/** What the page has instead of the missing element, as the end of a sentence. */
 async function listAlternatives(
   page: Frame,
   target: ElementTarget,
@@ -223,17 +198,13 @@ async function attributes(page: Frame, name: string): Promise<string[]> {
 
 /** Lists elements as the accessibility tree does: `button "Go"`. */
 async function describeAll(all: Locator, deadline: StepDeadline, mask: Mask): Promise<string> {
-  const short = deadline.forDiagnosis();
-  try {
-    const elements = (await short.within(all.all())).slice(0, mostNames);
-    const snapshots = await short.within(
-      Promise.all(elements.map((element) => element.ariaSnapshot({ timeout: short.left }))),
-    );
-    const lines = snapshots.map(
-      (snapshot) => snapshot.split("\n", 1)[0]?.replace(/^- /, "").replace(/:$/, "") ?? "",
-    );
-    return `: ${lines.map((line) => shorten(mask.hide(line), longestName)).join(", ")}`;
-  } catch {
-    return "";
-  }
+  const snapshots = await deadline.askBriefly(async (short) => {
+    const elements = (await all.all()).slice(0, mostNames);
+    return Promise.all(elements.map((element) => element.ariaSnapshot({ timeout: short.left })));
+  });
+  if (snapshots === undefined) return "";
+  const lines = snapshots.map(
+    (snapshot) => snapshot.split("\n", 1)[0]?.replace(/^- /, "").replace(/:$/, "") ?? "",
+  );
+  return `: ${lines.map((line) => shorten(mask.hide(line), longestName)).join(", ")}`;
 }

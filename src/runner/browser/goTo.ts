@@ -3,7 +3,7 @@ import { describeStatus } from "../../pipeline/file/expectation.ts";
 import type { StatusRange } from "../../pipeline/file/values.ts";
 import type { BrowserStep } from "../../pipeline/types/browserStep.ts";
 import { duration } from "../../text/time.ts";
-import type { StepContext } from "../step/stepContext.ts";
+import { type StepContext, StepFault } from "../step/stepContext.ts";
 import { DeadlineExceeded, isTimeout, type StepDeadline } from "./deadline.ts";
 import { excerptOf } from "./pageContent.ts";
 
@@ -11,8 +11,7 @@ const anyButErrors: StatusRange = { from: 100, to: 399 };
 
 /**
  * Opens an address and waits for `DOMContentLoaded` and then, for at most half of the time left, for `load`.
- *
- * @returns what is wrong; undefined when nothing is.
+ * @throws StepFault when it can't be opened, or answers with another status.
  */
 export async function goTo(
   page: Page,
@@ -20,20 +19,17 @@ export async function goTo(
   expected: BrowserStep["expect"]["status"],
   deadline: StepDeadline,
   stepContext: StepContext,
-): Promise<string | undefined> {
+): Promise<void> {
   const url = URL.parse(address);
-  if (url === null || !/^https?:$/.test(url.protocol)) {
-    return `\`${address}\` is no address that begins with http:// or https://`;
-  }
+  if (url === null || !/^https?:$/.test(url.protocol))
+    throw new StepFault(`\`${address}\` is no address that begins with http:// or https://`);
   const began = performance.now();
-  const opened = await open(page, url, deadline);
-  if (opened.kind === "problem") return opened.problem;
-  const { response } = opened;
+  const { response, hasPage } = await open(page, url, deadline);
   if (response === undefined) {
     stepContext.log.note(`open ${url.href} → the same page`);
-    return (
-      expected &&
-      "the address differs only behind its `#`, so the page wasn't asked for again: there is no status"
+    if (expected === undefined) return;
+    throw new StepFault(
+      "the address differs only behind its `#`, so the page wasn't asked for again: there is no status",
     );
   }
   const where = response.url() === url.href ? "" : ` at ${response.url()}`;
@@ -41,17 +37,16 @@ export async function goTo(
     `open ${url.href} → ${response.status()}${where} in ${duration(performance.now() - began)}`,
   );
   const problem = checkStatus(response, expected);
-  if (problem === undefined) {
-    await loaded(page, deadline, stepContext);
-    return undefined;
-  }
-  const excerpt = opened.hasPage ? await excerptOf(page, deadline, stepContext.mask) : "";
-  return excerpt === "" ? problem : `${problem}\nthe page says: ${excerpt}`;
+  if (problem === undefined) return loaded(page, deadline, stepContext);
+  const excerpt = hasPage ? await excerptOf(page, deadline, stepContext.mask) : "";
+  throw new StepFault(excerpt === "" ? problem : `${problem}\nthe page says: ${excerpt}`);
 }
 
-type Opened =
-  | { readonly kind: "open"; readonly response: Response | undefined; readonly hasPage: boolean }
-  | { readonly kind: "problem"; readonly problem: string };
+interface Opened {
+  /** Undefined for another place of the same page. */
+  readonly response: Response | undefined;
+  readonly hasPage: boolean;
+}
 
 async function open(page: Page, url: URL, deadline: StepDeadline): Promise<Opened> {
   let answer: Response | undefined;
@@ -68,14 +63,14 @@ async function open(page: Page, url: URL, deadline: StepDeadline): Promise<Opene
       page.goto(url.href, { waitUntil: "domcontentloaded", timeout: deadline.left }),
       1000,
     );
-    return { kind: "open", response: response ?? undefined, hasPage: true };
+    return { response: response ?? undefined, hasPage: true };
   } catch (error) {
     if (error instanceof DeadlineExceeded || isTimeout(error)) {
       const how =
         answer === undefined
           ? "didn't reply"
           : `replied with ${answer.status()}, but its page wasn't complete`;
-      return { kind: "problem", problem: `${url.host} ${how} ${deadline.describe()}` };
+      throw new StepFault(`${url.host} ${how} ${deadline.describe()}`);
     }
     const message = error instanceof Error ? error.message : String(error);
     if (/net::ERR_(?!ABORTED)/.test(message)) {
@@ -86,10 +81,8 @@ async function open(page: Page, url: URL, deadline: StepDeadline): Promise<Opene
     }
     // An error reply without a body, or one that asks for a user and a password: the browser shows its own page.
     const isOwnPage = /ERR_(?:HTTP_RESPONSE_CODE_FAILURE|INVALID_AUTH_CREDENTIALS)/.test(message);
-    if (answer !== undefined && isOwnPage) {
-      return { kind: "open", response: answer, hasPage: false };
-    }
-    return { kind: "problem", problem: describeNavigationProblem(url, message) };
+    if (answer !== undefined && isOwnPage) return { response: answer, hasPage: false };
+    throw new StepFault(describeNavigationProblem(url, message));
   } finally {
     page.off("response", listen).off("framenavigated", see);
   }

@@ -25,7 +25,7 @@ export class OpenBrowser implements AsyncDisposable {
     this.#listen(context);
   }
 
-  /** @throws Error whose message tells a person why there is no browser. */
+  /** @throws StepFault when there is no browser. */
   static async start(browser: BrowserStep["browser"], stepContext: StepContext): Promise<OpenBrowser> {
     await using held = new AsyncDisposableStack();
     const started = held.use(await startBrowser(browser, stepContext));

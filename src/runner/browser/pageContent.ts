@@ -16,48 +16,34 @@ interface Located {
 }
 
 export function locate(page: Frame, target: ElementTarget): Located {
-  const hiddenToo = partial(page, target);
+  const hiddenToo = find(page, target);
+  const whole = wholeOf(target);
   return {
     all: hiddenToo.filter({ visible: true }),
-    exact: exact(page, target)?.filter({ visible: true }),
+    exact: whole === undefined ? undefined : find(page, target, whole).filter({ visible: true }),
     hiddenToo,
   };
 }
 
-function partial(page: Frame, target: ElementTarget): Locator {
+/** @param whole the whole name, label or text; left out where a part is enough. */
+function find(page: Frame, target: ElementTarget, whole?: string): Locator {
+  const exact = whole !== undefined;
+  const by = (expected: TextExpectation) => whole ?? textPattern(expected);
   switch (target.kind) {
-    case "role":
-      return holding(page.getByRole(target.role, named(target.name)), target.text);
+    case "role": {
+      const name = target.name && { name: by(target.name), exact };
+      return holding(page.getByRole(target.role, name), target.text);
+    }
     case "label":
-      return page.getByLabel(textPattern(target.label));
+      return page.getByLabel(by(target.label), { exact });
     case "placeholder":
-      return page.getByPlaceholder(textPattern(target.placeholder));
+      return page.getByPlaceholder(by(target.placeholder), { exact });
     case "test-id":
       return holding(page.getByTestId(target.testId), target.text);
     case "css":
       return holding(page.locator(`css=${target.selector}`), target.text);
     case "text":
-      return page.getByText(textPattern(target.text));
-  }
-}
-
-function exact(page: Frame, target: ElementTarget): Locator | undefined {
-  const whole = wholeOf(target);
-  if (whole === undefined) return undefined;
-  switch (target.kind) {
-    case "role":
-      return holding(page.getByRole(target.role, { name: whole, exact: true }), target.text);
-    case "label":
-      return page.getByLabel(whole, { exact: true });
-    case "placeholder":
-      return page.getByPlaceholder(whole, { exact: true });
-    case "text":
-      return page.getByText(whole, { exact: true });
-    case "test-id":
-    case "css":
-      return undefined;
-    default:
-      return target satisfies never;
+      return page.getByText(by(target.text), { exact });
   }
 }
 
@@ -79,13 +65,7 @@ function expectedOf(target: ElementTarget): TextExpectation | undefined {
     case "test-id":
     case "css":
       return undefined;
-    default:
-      return target satisfies never;
   }
-}
-
-function named(name: TextExpectation | undefined): { name?: RegExp } {
-  return name === undefined ? {} : { name: textPattern(name) };
 }
 
 function holding(locator: Locator, text: TextExpectation | undefined): Locator {
@@ -150,12 +130,8 @@ export async function excerptOf(
   deadline: StepDeadline,
   mask: Mask,
 ): Promise<string> {
-  const short = deadline.forDiagnosis();
-  try {
-    return shorten(mask.hide(await short.within(textOf(page, short.left))), longestExcerpt);
-  } catch {
-    return "";
-  }
+  const text = await deadline.askBriefly(({ left }) => textOf(page, left));
+  return shorten(mask.hide(text ?? ""), longestExcerpt);
 }
 
 /** In characters: of what a message quotes. */

@@ -1,5 +1,4 @@
 import type { Download, Locator, Page } from "playwright-core";
-import { describeError } from "../../contract/errors.ts";
 import type { Json } from "../../pipeline/expression/value.ts";
 import {
   type Action,
@@ -7,11 +6,11 @@ import {
   type ElementTarget,
   type TabTarget,
 } from "../../pipeline/types/browserStep.ts";
-import { findProjectFile } from "../../project/projectFile.ts";
 import { duration } from "../../text/time.ts";
 import type { Mask } from "../mask/mask.ts";
 import { searchFor } from "../output/textSearch.ts";
-import type { StepContext } from "../step/stepContext.ts";
+import { projectFile } from "../step/projectFile.ts";
+import { about, type StepContext, StepFault } from "../step/stepContext.ts";
 import { awaitExpectations, seen } from "./checkPage.ts";
 import { DeadlineExceeded, isTimeout, poll, type StepDeadline } from "./deadline.ts";
 import { findElement } from "./findElement.ts";
@@ -27,20 +26,18 @@ export interface FoundInStep {
   readonly downloads: { readonly name: string; readonly path: string }[];
 }
 
-/** Performs an action as a person would. @returns the problem; undefined if there is none. */
+/** Performs an action as a person would. @throws StepFault when it can't be done. */
 export async function performAction(
   action: Action,
   browser: OpenBrowser,
   deadline: StepDeadline,
   stepContext: StepContext,
   found: FoundInStep,
-): Promise<string | undefined> {
+): Promise<void> {
   const began = performance.now();
-  const problem = await perform(action, browser, deadline, stepContext, found);
   const what = describeAction(action);
-  if (problem !== undefined) return `${what}: ${problem}`;
+  await about(what, perform(action, browser, deadline, stepContext, found));
   stepContext.log.note(`${what} → done in ${duration(performance.now() - began)}`);
-  return undefined;
 }
 
 function perform(
@@ -49,7 +46,7 @@ function perform(
   deadline: StepDeadline,
   stepContext: StepContext,
   found: FoundInStep,
-): Promise<string | undefined> {
+): Promise<unknown> {
   const on: ActOn = (...args) => actOn(args, browser, deadline, stepContext.mask);
   switch (action.kind) {
     case "click":
@@ -67,16 +64,14 @@ function perform(
     case "uncheck":
       return on(action.target, (element, options) => element.uncheck(options));
     case "evaluate":
-      return evaluateScript(action, browser, deadline, stepContext.mask).then((read) =>
-        read.kind === "problem" ? read.problem : undefined,
-      );
+      return evaluateScript(action, browser, deadline, stepContext.mask);
     case "upload":
       return upload(action, on, stepContext.root);
     case "download":
       return download(action, on, { browser, deadline, found });
     case "dialog":
       browser.answerNext(action);
-      return Promise.resolve(undefined);
+      return Promise.resolve();
     case "tab":
       return chooseTab(action, browser, deadline, stepContext.mask);
     case "wait-for":
@@ -94,45 +89,37 @@ interface Options {
 /** How far past the deadline to wait for the library's own timeout error, which says what it waited for. */
 const timeoutGraceMilliseconds = 1000;
 
-/** Waits for an element, also for one that can't be seen where it may be hidden, and acts on it. @returns the problem. */
+/** Waits for an element, also for one that can't be seen where it may be hidden, and acts on it. */
 type ActOn = (
   target: ElementTarget,
   act: (element: Locator, options: Options) => Promise<unknown>,
   mayBeHidden?: boolean,
-) => Promise<string | undefined>;
+) => Promise<void>;
 
 async function actOn(
   [target, act, mayBeHidden]: Parameters<ActOn>,
   browser: OpenBrowser,
   deadline: StepDeadline,
   mask: Mask,
-): Promise<string | undefined> {
-  const found = await findElement(browser, target, deadline, mask, mayBeHidden);
-  if (found.kind === "problem") return found.problem;
+): Promise<void> {
+  const element = await findElement(browser, target, deadline, mask, mayBeHidden);
   try {
-    await deadline.within(act(found.element, { timeout: deadline.left }), timeoutGraceMilliseconds);
-    return undefined;
+    await deadline.within(act(element, { timeout: deadline.left }), timeoutGraceMilliseconds);
   } catch (error) {
-    if (error instanceof DeadlineExceeded) return `the page didn't respond ${deadline.describe()}`;
-    if (hasClosedItsPage(found.element.page())) return undefined;
-    return describeActionProblem(error, found.element, deadline, mask);
+    if (error instanceof DeadlineExceeded) throw error;
+    if (hasClosedItsPage(element.page())) return;
+    throw new StepFault(await describeActionProblem(error, element, deadline, mask));
   }
 }
 
-async function pressOnPage(
-  key: string,
-  browser: OpenBrowser,
-  deadline: StepDeadline,
-): Promise<string | undefined> {
-  const { page } = browser;
-  if (page === undefined) return "the page was closed";
+async function pressOnPage(key: string, { page }: OpenBrowser, deadline: StepDeadline): Promise<void> {
+  if (page === undefined) throw new StepFault("the page was closed");
   try {
     await deadline.within(page.keyboard.press(key), timeoutGraceMilliseconds);
-    return undefined;
   } catch (error) {
-    if (error instanceof DeadlineExceeded) return `the page didn't respond ${deadline.describe()}`;
-    if (hasClosedItsPage(page)) return undefined;
-    if (error instanceof Error && /Unknown key/.test(error.message)) return `there is no key \`${key}\``;
+    if (hasClosedItsPage(page) && !(error instanceof DeadlineExceeded)) return;
+    if (error instanceof Error && /Unknown key/.test(error.message))
+      throw new StepFault(`there is no key \`${key}\``);
     throw error;
   }
 }
@@ -141,13 +128,8 @@ async function upload(
   { target, files }: Extract<Action, { kind: "upload" }>,
   on: ActOn,
   root: string,
-): Promise<string | undefined> {
-  let places: string[];
-  try {
-    places = await Promise.all(files.map((file) => findProjectFile(root, file)));
-  } catch (error) {
-    return describeError(error);
-  }
+): Promise<void> {
+  const places = await Promise.all(files.map((file) => projectFile(root, file)));
   // The field itself is often hidden behind a button.
   const put = async (element: Locator, options: Options) => {
     // The library would try again and again.
@@ -162,23 +144,23 @@ async function download(
   { target, as }: Extract<Action, { kind: "download" }>,
   on: ActOn,
   { browser, deadline, found }: { browser: OpenBrowser; deadline: StepDeadline; found: FoundInStep },
-): Promise<string | undefined> {
+): Promise<void> {
   using next = browser.nextDownload();
-  const problem = await on(target, (element, options) => element.click(options));
-  if (problem !== undefined) return problem;
+  await on(target, (element, options) => element.click(options));
   let taken: Download | undefined;
   try {
     taken = await deadline.within(next.download);
     const path = await deadline.within(taken.path());
     found.downloads.push({ name: as ?? taken.suggestedFilename(), path });
-    return undefined;
   } catch (error) {
-    if (taken === undefined) return `it caused no download ${deadline.describe()}`;
+    if (taken === undefined) throw new StepFault(`it caused no download ${deadline.describe()}`);
     // Not awaited: it may wait for a page that hangs.
     void taken.cancel().catch(() => {});
-    return error instanceof DeadlineExceeded
-      ? `the download wasn't complete ${deadline.describe()}`
-      : "the download broke off";
+    throw new StepFault(
+      error instanceof DeadlineExceeded
+        ? `the download wasn't complete ${deadline.describe()}`
+        : "the download broke off",
+    );
   }
 }
 
@@ -188,7 +170,7 @@ async function chooseTab(
   browser: OpenBrowser,
   deadline: StepDeadline,
   mask: Mask,
-): Promise<string | undefined> {
+): Promise<void> {
   const isTitle = title && searchFor(title);
   const isUrl = url && searchFor(url);
   const found = await poll(deadline, async () => {
@@ -199,10 +181,9 @@ async function chooseTab(
   });
   if (found === undefined) {
     const tabs = browser.tabs.map((tab) => shorten(mask.hide(tab.url()), longestWords)).join(", ");
-    return `there was none ${deadline.describe()}; the tabs are at: ${tabs}`;
+    throw new StepFault(`there was none ${deadline.describe()}; the tabs are at: ${tabs}`);
   }
   await deadline.within(browser.choose(found));
-  return undefined;
 }
 
 /** Whether an action closed its tab and others are open: the tab may be gone before the library hears that it was done. */
@@ -243,19 +224,10 @@ async function describeActionProblem(
     return `it was still outside of what can be scrolled to ${end}`;
   if (/element was detached/.test(message)) return `it went away and didn't come back ${until}`;
   if (isTimeout(error)) {
-    const responds = await isResponding(element, deadline);
+    const responds = (await deadline.askBriefly(() => element.count())) !== undefined;
     return responds ? `there was no time left for it ${until}` : `the page didn't respond ${until}`;
   }
   return saidOf(error, mask);
-}
-
-async function isResponding(element: Locator, deadline: StepDeadline): Promise<boolean> {
-  try {
-    await deadline.forDiagnosis().within(element.count());
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 function stateOf(word: string): string {
@@ -272,11 +244,8 @@ function stateOf(word: string): string {
 }
 
 async function optionsOf(element: Locator, deadline: StepDeadline, mask: Mask): Promise<string> {
-  try {
-    const options = await deadline.forDiagnosis().within(element.locator("option").allInnerTexts());
-    const names = options.map((option) => `\`${shorten(mask.hide(option), 60)}\``).join(", ");
-    return options.length === 0 ? "; it has none" : `; the options are: ${shorten(names, longestWords)}`;
-  } catch {
-    return "";
-  }
+  const options = await deadline.askBriefly(() => element.locator("option").allInnerTexts());
+  if (options === undefined) return "";
+  const names = options.map((option) => `\`${shorten(mask.hide(option), 60)}\``).join(", ");
+  return options.length === 0 ? "; it has none" : `; the options are: ${shorten(names, longestWords)}`;
 }

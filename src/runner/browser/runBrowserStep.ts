@@ -9,10 +9,10 @@ import type { Mask } from "../mask/mask.ts";
 import { maskedBytes } from "../mask/maskedBytes.ts";
 import { asJson } from "../step/jsonMismatches.ts";
 import { problemOfSize } from "../step/runOutput.ts";
-import { failed, type StepContext, type StepOutcome, succeeded } from "../step/stepContext.ts";
+import { failed, type StepContext, StepFault, type StepOutcome, succeeded } from "../step/stepContext.ts";
 import { largestResult, type StepResult, tooLarge } from "../step/stepResult.ts";
 import { checkPage } from "./checkPage.ts";
-import { DeadlineExceeded, isTimeout, StepDeadline } from "./deadline.ts";
+import { isTimeout, StepDeadline } from "./deadline.ts";
 import { goTo } from "./goTo.ts";
 import { OpenBrowser } from "./openBrowser.ts";
 import { saidOf, textOf } from "./pageContent.ts";
@@ -26,17 +26,11 @@ const longestName = 100;
 const stopLoadingAfterMilliseconds = 1000;
 const wasEnded = failed("the run was ended before this step was over");
 
-/** Opens the step's page or uses the open one, performs the actions, and checks the expectations. */
+/** Opens the step's page or uses the open one, performs the actions, and checks the expectations. @throws StepFault without a browser. */
 export async function runBrowserStep(step: BrowserStep, stepContext: StepContext): Promise<StepOutcome> {
   if (stepContext.signal.aborted) return wasEnded;
-  let browser: OpenBrowser;
-  try {
-    browser = await stepContext.shared.get(OpenBrowser, step.use, () =>
-      OpenBrowser.start(step.browser, stepContext),
-    );
-  } catch (error) {
-    return failed(describeError(error));
-  }
+  const start = () => OpenBrowser.start(step.browser, stepContext);
+  const browser = await stepContext.shared.get(OpenBrowser, step.use, start);
   using _ = browser.noteFor(stepContext);
   // Begins after the browser's start, which doesn't count towards the step's timeout.
   const deadline = new StepDeadline(
@@ -45,10 +39,10 @@ export async function runBrowserStep(step: BrowserStep, stepContext: StepContext
     async () => browser.page && tellBrowser(browser.page, "Runtime.evaluate", { expression: "0" }),
   );
   const found: FoundInStep = { values: {}, downloads: [] };
-  const problem = await problemOf(step, browser, deadline, stepContext, found).catch((error: unknown) =>
-    error instanceof DeadlineExceeded
-      ? `the page didn't respond ${deadline.describe()}`
-      : describeUnexpected(error, stepContext.mask),
+  const problem = await perform(step, browser, deadline, stepContext, found).then(
+    () => undefined,
+    (error: unknown) =>
+      error instanceof StepFault ? error.message : describeUnexpected(error, stepContext.mask),
   );
   if (stepContext.signal.aborted) return wasEnded;
   if (browser.broken.aborted) {
@@ -57,7 +51,7 @@ export async function runBrowserStep(step: BrowserStep, stepContext: StepContext
   }
   const { results } = stepContext;
   if (results.isNeeded) {
-    const ask = () => browserResult(browser, found.values, deadline.forDiagnosis());
+    const ask = () => browserResult(browser, found.values, deadline);
     const result = await (problem === undefined ? ask() : askFailed(browser, ask));
     results.take(() => result);
   }
@@ -81,52 +75,40 @@ async function browserResult(
   const size = asJson(read).length;
   if (page === undefined) return { values: read, size };
   const url = page.url();
-  try {
-    const [title, text] = await deadline.within(Promise.all([page.title(), textOf(page, deadline.left)]));
-    return text.length > largestResult
-      ? { values: { ...read, url, title }, missing: { text: tooLarge }, size }
-      : { values: { ...read, url, title, text }, size: size + text.length };
-  } catch {
-    return { values: { ...read, url }, size };
-  }
+  const seen = await deadline.askBriefly(({ left }) => Promise.all([page.title(), textOf(page, left)]));
+  if (seen === undefined) return { values: { ...read, url }, size };
+  const [title, text] = seen;
+  return text.length > largestResult
+    ? { values: { ...read, url, title }, missing: { text: tooLarge }, size }
+    : { values: { ...read, url, title, text }, size: size + text.length };
 }
 
-async function problemOf(
+/** @throws StepFault when something isn't as the step says. */
+async function perform(
   step: BrowserStep,
   browser: OpenBrowser,
   deadline: StepDeadline,
   stepContext: StepContext,
   found: FoundInStep,
-): Promise<string | undefined> {
+): Promise<void> {
   if (step.browser.isTraced === true)
     await deadline.within(browser.started.context.tracing.startChunk({ title: step.name }));
   if (step.goto !== undefined) {
-    const problem = await goTo(
-      await browser.pageToGo(),
-      joinAddress(step.goto),
-      step.expect.status,
-      deadline,
-      stepContext,
-    );
-    if (problem !== undefined) return problem;
+    const page = await browser.pageToGo();
+    await goTo(page, joinAddress(step.goto), step.expect.status, deadline, stepContext);
   } else if (!isOpen(browser)) {
-    return "no page is open: a step before this one has to `goto` one";
+    throw new StepFault("no page is open: a step before this one has to `goto` one");
   }
-  for (const action of step.actions) {
-    const problem = await performAction(action, browser, deadline, stepContext, found);
-    if (problem !== undefined) return problem;
-  }
-  const problem = await checkPage(step.expect, browser, deadline, stepContext.mask);
-  if (problem !== undefined) return problem;
+  for (const action of step.actions) await performAction(action, browser, deadline, stepContext, found);
+  await checkPage(step.expect, browser, deadline, stepContext.mask);
   for (const named of step.read ?? []) {
-    const read = await readFromPage(named, browser, deadline, stepContext.mask);
-    if (read.kind === "problem") return read.problem;
-    if (read.value !== undefined) found.values[named.name] = read.value;
+    const value = await readFromPage(named, browser, deadline, stepContext.mask);
+    if (value !== undefined) found.values[named.name] = value;
   }
-  if (step.screenshot === undefined) return undefined;
+  if (step.screenshot === undefined) return;
   const { page } = browser;
-  if (page === undefined) return "the page was closed before its screenshot could be taken";
-  return saveScreenshot(step.screenshot, page, deadline, stepContext);
+  if (page === undefined) throw new StepFault("the page was closed before its screenshot could be taken");
+  await saveScreenshot(step.screenshot, page, deadline, stepContext);
 }
 
 /** The message of an unexpected error, or of an invalid CSS selector, which only the browser can detect. */
@@ -150,8 +132,8 @@ async function saveFailure(
 ): Promise<void> {
   const { page } = browser;
   if (page === undefined) return;
-  const problem = await askFailed(browser, () => saveScreenshot("failure.png", page, deadline, stepContext));
-  if (problem !== undefined) stepContext.log.note(problem);
+  const save = () => saveScreenshot("failure.png", page, deadline, stepContext);
+  await askFailed(browser, save).catch((error: unknown) => stepContext.log.note(describeError(error)));
 }
 
 /** Saves a download as an artifact, masked if it is a text. */
@@ -176,20 +158,19 @@ const retryMilliseconds = 50;
 /** How long a picture waits for the page's fonts. */
 const fontMilliseconds = 1000;
 
-/** Saves a screenshot as an artifact. @returns the problem; undefined if there is none. */
+/** Saves a screenshot as an artifact. @throws StepFault when the page can't be pictured. */
 async function saveScreenshot(
   name: string,
   page: Page,
   deadline: StepDeadline,
   { saveArtifact, log }: StepContext,
-): Promise<string | undefined> {
+): Promise<void> {
   const screenshot = (await deadline.pageAnswers())
     ? await takeScreenshot(page, deadline.forScreenshot())
     : undefined;
-  if (screenshot === undefined) return `the page couldn't be pictured for \`${name}\``;
+  if (screenshot === undefined) throw new StepFault(`the page couldn't be pictured for \`${name}\``);
   await saveArtifact({ name, mediaType: "image/png", content: screenshot });
   log.note(`screenshot ${name}`);
-  return undefined;
 }
 
 /** Retries, since the screenshot fails at once while one page replaces another. */

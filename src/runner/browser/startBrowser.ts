@@ -1,15 +1,19 @@
 import { ChildProcess } from "node:child_process";
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
-import { access, constants, mkdtemp, rm, rmdir, stat } from "node:fs/promises";
+import { once } from "node:events";
+import { mkdtemp, rm, rmdir } from "node:fs/promises";
 import { dirname, join, posix, resolve, win32 } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
 import { stripVTControlCharacters } from "node:util";
 import type { BrowserContext } from "playwright-core";
 import type { BrowserStep } from "../../pipeline/types/browserStep.ts";
+import { isRunning } from "../cli/program.ts";
 import type { Mask } from "../mask/mask.ts";
+import { killProgram } from "../processes/endProcesses.ts";
 import { runMarker } from "../processes/processTable.ts";
 import { makeScratch, scratchFolder } from "../processes/scratchFolder.ts";
-import type { StepContext } from "../step/stepContext.ts";
-import { variable } from "../step/stepEnvironment.ts";
+import { type StepContext, StepFault } from "../step/stepContext.ts";
+import { isProgram, onPath, variable } from "../step/stepEnvironment.ts";
 import { shorten } from "./pageContent.ts";
 
 /** A browser with a temporary profile, which is removed with it. */
@@ -24,13 +28,12 @@ const launchMilliseconds = 30_000;
 /** How long it may take to close. Its profile needs no saving. */
 const closeMilliseconds = 1000;
 
-/** @throws Error whose message, for people, says why there is no browser. */
+/** @throws StepFault when there is no browser. */
 export async function startBrowser(
   { executable, device = "", viewport }: BrowserStep["browser"],
   stepContext: StepContext,
 ): Promise<StartedBrowser> {
-  const found = await findBrowser({ ...stepContext, executable });
-  if (found.kind === "none") throw new Error(found.problem);
+  const program = findBrowser({ ...stepContext, executable });
   const { chromium, devices } = await loadPlaywright();
   const scratch = scratchFolder(stepContext.environment[runMarker] ?? "");
   const folder = await newFolder(scratch);
@@ -42,7 +45,7 @@ export async function startBrowser(
   try {
     const emulated = devices[device];
     const context = await chromium.launchPersistentContext(join(folder, "profile"), {
-      executablePath: found.path,
+      executablePath: program,
       tracesDir: join(folder, "traces"),
       artifactsDir: join(folder, "artifacts"),
       env: environmentIn(scratch, stepContext),
@@ -56,7 +59,7 @@ export async function startBrowser(
       handleSIGTERM: false,
       handleSIGHUP: false,
     });
-    stepContext.log.note(`started ${found.path}`);
+    stepContext.log.note(`started ${program}`);
     return {
       context,
       folder,
@@ -68,7 +71,7 @@ export async function startBrowser(
   } catch (error) {
     browser?.kill("SIGKILL");
     await removeFolder(folder);
-    throw new Error(describeLaunchProblem(found.path, error, stepContext.mask), { cause: error });
+    throw new StepFault(describeLaunchProblem(program, error, stepContext.mask));
   }
 }
 
@@ -95,30 +98,12 @@ async function endBrowser(context: BrowserContext, browser: ChildProcess | undef
   const closed = context.close().catch(() => {
     // Ignored: it has exited, or is killed below.
   });
-  if (browser === undefined) return closed;
-  const exited = exitOf(browser);
-  await Promise.race([exited, pause(closeMilliseconds)]);
-  killGroup(browser);
+  if (browser?.pid === undefined) return closed;
+  const exited = isRunning(browser) ? once(browser, "exit") : undefined;
+  await Promise.race([exited, pause(closeMilliseconds, undefined, { ref: false })]);
+  // The processes of its group may still write into its profile.
+  killProgram(browser.pid);
   await exited;
-}
-
-function exitOf(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve();
-  return new Promise((resolve) => void child.once("exit", () => resolve()));
-}
-
-function pause(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => void setTimeout(resolve, milliseconds).unref());
-}
-
-/** Kills the browser's group, whose processes may still write into its profile. */
-function killGroup({ pid }: ChildProcess): void {
-  if (pid === undefined) return;
-  try {
-    process.kill(process.platform === "win32" ? pid : -pid, "SIGKILL");
-  } catch {
-    // Ignored: none is left.
-  }
 }
 
 async function removeFolder(folder: string): Promise<void> {
@@ -183,11 +168,6 @@ interface Place {
   readonly platform: NodeJS.Platform;
 }
 
-/** A browser's program, or why there is none and what to do. */
-type FoundBrowser =
-  | { readonly kind: "found"; readonly path: string }
-  | { readonly kind: "none"; readonly problem: string };
-
 /** The variable that names a browser for pipelines that name none. */
 const browserVariable = "PIPELINE_BROWSER";
 
@@ -210,30 +190,27 @@ const programsOnWindows = [
   "Microsoft\\Edge\\Application\\msedge.exe",
 ];
 
-/** The browser that the pipeline file or the environment names, else this machine's Chrome, Chromium or Edge. */
-export async function findBrowser(place: Place): Promise<FoundBrowser> {
+/** The browser that the pipeline file or the environment names, else this machine's Chrome, Chromium or Edge. @throws StepFault when there is none. */
+export function findBrowser(place: Place): string {
   const { executable } = place;
   if (executable !== undefined) return named(executable, `the resource's \`executable\``, place);
   const chosen = variable(place.environment, browserVariable, place.platform);
   if (chosen !== undefined && chosen !== "") return named(chosen, browserVariable, place);
-  const path = await firstProgram(usualPrograms(place), place.platform);
-  if (path !== undefined) return { kind: "found", path };
-  return {
-    kind: "none",
-    problem:
-      "there is no browser on this machine: neither Chrome, Chromium nor Edge is where they are usually installed" +
+  const path = usualPrograms(place).find(isProgram);
+  if (path !== undefined) return path;
+  throw new StepFault(
+    "there is no browser on this machine: neither Chrome, Chromium nor Edge is where they are usually installed" +
       `${place.platform === "linux" ? " or on the PATH" : ""}; install one of them, or put the path of one into \`${browserVariable}\` or the resource's \`executable\``,
-  };
+  );
 }
 
-async function named(written: string, by: string, place: Place): Promise<FoundBrowser> {
-  const isPath = written.includes("/") || (place.platform === "win32" && written.includes("\\"));
-  const names = place.platform === "win32" ? [written, `${written}.exe`] : [written];
-  const candidates = isPath ? [resolve(place.root, written)] : onPath(names, place);
-  const path = await firstProgram(candidates, place.platform);
-  if (path !== undefined) return { kind: "found", path };
+function named(written: string, by: string, { environment, platform, root }: Place): string {
+  const isPath = written.includes("/") || (platform === "win32" && written.includes("\\"));
+  const name = platform === "win32" ? written.replace(/\.exe$/i, "") : written;
+  const path = isPath ? [resolve(root, written)].find(isProgram) : onPath(name, environment, platform);
+  if (path !== undefined) return path;
   const where = isPath ? "" : " on the PATH";
-  return { kind: "none", problem: `${by} is \`${written}\`, but there is no such program${where}` };
+  throw new StepFault(`${by} is \`${written}\`, but there is no such program${where}`);
 }
 
 function usualPrograms(place: Place): string[] {
@@ -253,21 +230,11 @@ function usualPrograms(place: Place): string[] {
     }
     default:
       return [
-        ...onPath(namesOnLinux, place),
+        ...namesOnLinux.flatMap((name) => onPath(name, place.environment, place.platform) ?? []),
         ...inEach(foldersOnLinux, namesOnLinux, posix.join),
         ...programsOnLinux,
       ];
   }
-}
-
-function onPath(names: readonly string[], { environment, platform }: Place): string[] {
-  const { delimiter, join } = platform === "win32" ? win32 : posix;
-  const folders = (variable(environment, "PATH", platform) ?? "").split(delimiter);
-  return inEach(
-    folders.filter((folder) => folder !== ""),
-    names,
-    join,
-  );
 }
 
 /** Ordered by name, so that a better browser in a later folder is preferred. */
@@ -277,19 +244,4 @@ function inEach(
   join: (folder: string, name: string) => string,
 ): string[] {
   return names.flatMap((name) => folders.map((folder) => join(folder, name)));
-}
-
-async function firstProgram(
-  candidates: readonly string[],
-  platform: NodeJS.Platform,
-): Promise<string | undefined> {
-  for (const candidate of candidates) {
-    try {
-      await access(candidate, platform === "win32" ? constants.F_OK : constants.X_OK);
-      if ((await stat(candidate)).isFile()) return candidate;
-    } catch {
-      // Not this one.
-    }
-  }
-  return undefined;
 }

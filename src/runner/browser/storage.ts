@@ -1,26 +1,25 @@
-import { rename, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { BrowserContext } from "playwright-core";
 import { describeError } from "../../contract/errors.ts";
-import { freshName } from "../../machine/privateFile.ts";
-import { findProjectFile, realPlace } from "../../project/projectFile.ts";
-import type { StepContext } from "../step/stepContext.ts";
+import { replaceFile } from "../../machine/privateFile.ts";
+import { projectFile, realPlace } from "../step/projectFile.ts";
+import { type StepContext, StepFault } from "../step/stepContext.ts";
 import { DeadlineExceeded, type StepDeadline } from "./deadline.ts";
 import type { StartedBrowser } from "./startBrowser.ts";
 
 /**
  * Puts the cookies and local storage of a file of the project into a browser.
- * @throws Error whose message, for people, says why it can't.
+ * @throws StepFault when it can't.
  */
 export async function loadStorage(context: BrowserContext, root: string, file: string): Promise<void> {
-  const place = await findProjectFile(root, file).catch((error: Error) => {
-    throw new Error(`${error.message}; a step's \`storage\` saves such a file`, { cause: error });
+  const place = await projectFile(root, file).catch((error: unknown) => {
+    throw new StepFault(`${describeError(error)}; a step's \`storage\` saves such a file`);
   });
   try {
     await context.setStorageState(place);
   } catch {
     // The library's message may hold a piece of the file, and so a secret.
-    throw new Error(
+    throw new StepFault(
       `\`${file}\` has no cookies and local storage as a step's \`storage\` saves them: let a step save it anew`,
     );
   }
@@ -39,9 +38,7 @@ export async function saveStorage(
   try {
     const place = join(await realPlace(root, dirname(file)), basename(file));
     const state = await deadline.forScreenshot().within(context.storageState());
-    const fresh = freshName(place);
-    await writeFile(fresh, JSON.stringify(state, undefined, 2), { mode: 0o600, flag: "wx" });
-    await rename(fresh, place).finally(() => rm(fresh, { force: true }));
+    await replaceFile(place, JSON.stringify(state, undefined, 2), 0o600);
     log.note(`saved cookies and local storage in ${file}`);
     return [];
   } catch (error) {

@@ -44,9 +44,8 @@ export async function problemOfTime(
     await exited;
     return undefined;
   }
-  const over = new AbortController();
-  const late = pause(timeoutMilliseconds, true, { signal: over.signal }).catch(() => false);
-  const isLate = await Promise.race([exited.then(() => false), late]).finally(() => over.abort());
+  const late = pause(timeoutMilliseconds, true, { ref: false });
+  const isLate = await Promise.race([exited.then(() => false), late]);
   if (!isLate) return undefined;
   await endProgram(program);
   return `wasn't over within ${duration(timeoutMilliseconds)}, its \`timeout\``;

@@ -27,26 +27,22 @@ const options = {
 };
 
 /** How the servers of a resource are reached. */
-interface Servers {
+interface Route {
   /** Makes what sends to an origin. */
   readonly dispatcherFor: (url: URL) => Dispatcher;
   /** What is connected to, for a message: the host, a proxy, or where `connect-to` leads. */
   readonly peerOf: (url: URL) => Peer;
-}
-
-interface Route extends Servers {
   /** Opens a connection as a request would, and closes it. @throws Error as a request's. */
   readonly reach: (url: URL) => Promise<void>;
 }
 
 /** The connections of a resource, which its next steps use again. */
 export class Connection implements AsyncDisposable {
-  readonly peerOf: Servers["peerOf"];
-  readonly #make: Servers["dispatcherFor"];
+  readonly peerOf: Route["peerOf"];
+  readonly #make: Route["dispatcherFor"];
   readonly #dispatchers = new Map<string, Dispatcher>();
 
-  /** @param route left out, any server is reached straight. */
-  constructor({ dispatcherFor, peerOf }: Servers = straight) {
+  constructor({ dispatcherFor, peerOf }: Route) {
     this.#make = dispatcherFor;
     this.peerOf = peerOf;
   }
@@ -75,11 +71,6 @@ export class Connection implements AsyncDisposable {
     await Promise.all([...this.#dispatchers.values()].map((dispatcher) => dispatcher.destroy()));
   }
 }
-
-const straight: Servers = {
-  dispatcherFor: () => new Agent({ ...options, allowH2: true }),
-  peerOf: (url) => url,
-};
 
 /**
  * Reads what a step's connections need of the project's files.

@@ -1,14 +1,14 @@
 import { type Json, parseJson } from "../../pipeline/expression/value.ts";
 import { joinAddress } from "../../pipeline/file/address.ts";
 import { describeExpectation, describeStatus } from "../../pipeline/file/expectation.ts";
-import type { TextExpectation } from "../../pipeline/file/values.ts";
 import { type HttpStep, isSha256, notSha256 } from "../../pipeline/types/httpStep.ts";
 import { duration } from "../../text/time.ts";
 import type { Mask } from "../mask/mask.ts";
 import { maskedValue } from "../mask/maskedValue.ts";
-import { longestFound, searchFor } from "../output/textSearch.ts";
+import { OutputSearch } from "../output/outputSearch.ts";
+import { searchFor } from "../output/textSearch.ts";
 import { asJson, describeMismatches, showValue } from "../step/jsonMismatches.ts";
-import { failed, type StepContext, StepFault, type StepOutcome, succeeded } from "../step/stepContext.ts";
+import { failed, type StepContext, type StepOutcome, succeeded } from "../step/stepContext.ts";
 import { type StepResult, tooLarge } from "../step/stepResult.ts";
 import { Connection, routeOf } from "./connection.ts";
 import { unknownEncoding } from "./decodeText.ts";
@@ -17,23 +17,10 @@ import type { SchemaCheck } from "./jsonSchema.ts";
 import { type HttpRequest, isOwnOrigin, requestOf, unknownType } from "./request.ts";
 import { type HttpReply, largestReply, type SendDeps, sendRequest } from "./sendRequest.ts";
 
-/** Sends the step's request and checks its reply. */
+/** Sends the step's request and checks its reply. @throws StepFault when the request can't be sent. */
 export async function runHttpStep(step: HttpStep, stepContext: StepContext): Promise<StepOutcome> {
-  try {
-    return await runRequest(step, stepContext, await requestOf(step, stepContext.root));
-  } catch (error) {
-    if (error instanceof StepFault) return failed(error.message);
-    throw error;
-  }
-}
-
-/** @throws StepFault when the request can't be sent. */
-async function runRequest(
-  step: HttpStep,
-  stepContext: StepContext,
-  request: HttpRequest,
-): Promise<StepOutcome> {
   const { log, mask, results, shared, signal, root } = stepContext;
+  const request = await requestOf(step, root);
   const which = JSON.stringify([step.use, step.address.base, step.connection]);
   const connection = await shared.get(
     Connection,
@@ -205,7 +192,7 @@ function checkReply(
 
 /** Whether what has come of a stream may be as expected. */
 function streamCheck(expect: HttpStep["expect"], mask: Mask): SendDeps["isEnough"] {
-  const searches = (expect.text ?? []).map(streamSearch);
+  const searches = (expect.text ?? []).map((expected) => new OutputSearch(expected));
   let isHeadRight: boolean | undefined;
   return (piece, soFar) => {
     isHeadRight ??=
@@ -213,26 +200,8 @@ function streamCheck(expect: HttpStep["expect"], mask: Mask): SendDeps["isEnough
         ...checkStatus(expect, { ...soFar(), address: "", schema: undefined }, mask),
         ...checkHeaders(expect, soFar(), mask),
       ].length === 0;
-    return isHeadRight && searches.filter((search) => !search(piece)).length === 0;
-  };
-}
-
-/** Says of each piece whether the text has been found. It looks only at what is new, so that a long stream doesn't take the longer. */
-function streamSearch(expected: TextExpectation): (piece: string) => boolean {
-  const isIn = searchFor(expected);
-  let isFound = false;
-  /** The end of what came before, in which a text or a line may have begun. */
-  let before = "";
-  return (piece) => {
-    if (isFound) return true;
-    const fresh = before + piece;
-    isFound = isIn(fresh);
-    const begun =
-      expected.kind === "contains"
-        ? fresh.length - longestFound(expected.text) + 1
-        : fresh.lastIndexOf("\n") + 1;
-    before = fresh.slice(Math.max(0, begun));
-    return isFound;
+    for (const search of searches) search.write(piece);
+    return isHeadRight && searches.every((search) => search.soFar());
   };
 }
 

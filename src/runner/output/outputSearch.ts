@@ -5,7 +5,7 @@ import { longestFound, PatternFault, searchFor } from "./textSearch.ts";
 /** In characters: in a longer line a text is looked for piece by piece, and a pattern not at all, whose ends are the line's. */
 const longestLine = { contains: 64 * 1024, matches: 10 * 1024 * 1024 } as const;
 
-/** Searches a program's output, as a person reads it, for what is expected. It holds no more than the line that has begun. */
+/** Searches an output or a stream, as a person reads it, for what is expected. It holds no more than the line that has begun. */
 export class OutputSearch {
   readonly #isIn: (text: string) => boolean;
   readonly #kind: TextExpectation["kind"];

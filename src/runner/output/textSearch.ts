@@ -3,12 +3,13 @@ import { describeExpectation } from "../../pipeline/file/expectation.ts";
 import type { TextExpectation } from "../../pipeline/file/values.ts";
 import { quoted } from "../../pipeline/mistakes/problem.ts";
 import { duration } from "../../text/time.ts";
+import { StepFault } from "../step/stepContext.ts";
 
 /** How long a pattern may take on one text. A slow machine needs far less for 10 MB. */
 const mostMilliseconds = 1000;
 
-/** Thrown when a text can't be searched for what the pipeline file expects. The message is for people. */
-export class PatternFault extends Error {
+/** Thrown when a text can't be searched for what the pipeline file expects. */
+export class PatternFault extends StepFault {
   override readonly name = "PatternFault";
 }
 

@@ -77,10 +77,15 @@ export async function endPrograms(
   for (const pid of pids) terminate(groupOf(pid));
   try {
     await pause(graceMilliseconds, undefined, { signal: settled });
-    for (const pid of pids) isSignalled(groupOf(pid), "SIGKILL");
+    for (const pid of pids) killProgram(pid);
   } catch {
     // Ignored: the step has ended.
   }
+}
+
+/** Kills a program with its group. */
+export function killProgram(pid: number): void {
+  isSignalled(groupOf(pid), "SIGKILL");
 }
 
 /** As `process.kill` takes it. On Windows there are no groups. */

@@ -1,11 +1,12 @@
 import { readFile } from "node:fs/promises";
+import type { Socket } from "node:net";
 import { userInfo } from "node:os";
 import { resolve } from "node:path";
 import type { ConnectionOptions } from "node:tls";
 import type { ServerAddress } from "../../pipeline/types/databaseUrl.ts";
 import { codeOf, isMissing } from "../../project/systemErrors.ts";
 import { describeNetworkProblem, type Peer } from "../step/networkProblem.ts";
-import { NoConnection } from "./sqlConnection.ts";
+import { StepFault } from "../step/stepContext.ts";
 
 /** A database's server, with the user. */
 export interface DatabaseServer extends Peer {
@@ -24,7 +25,7 @@ export interface DatabaseServer extends Peer {
  * Completes an address with its defaults: the user is this machine's, and paths are relative to the project's folder.
  *
  * @param ownName the name of this machine's user.
- * @throws NoConnection
+ * @throws StepFault
  */
 export async function databaseServer(
   address: ServerAddress,
@@ -34,7 +35,7 @@ export async function databaseServer(
   const { database, host, parameters, password } = address;
   const port = Number(address.port);
   if (!/^\d+$/.test(address.port) || port < 1 || port > 65_535) {
-    throw new NoConnection("the port of a database's address is a number from 1 to 65535");
+    throw new StepFault("the port of a database's address is a number from 1 to 65535");
   }
   return {
     hostname: host,
@@ -53,7 +54,7 @@ function nameOf(ownName: () => string): string {
   try {
     return ownName();
   } catch {
-    throw new NoConnection(
+    throw new StepFault(
       "the database's address has no user, and this machine has no name for the one who runs this; write one before the host: `ada@`",
     );
   }
@@ -89,7 +90,7 @@ async function tlsOf(
     case "verify-full":
       return files;
     default:
-      throw new NoConnection("`sslmode` is one of disable, allow, prefer, require, verify-ca, verify-full");
+      throw new StepFault("`sslmode` is one of disable, allow, prefer, require, verify-ca, verify-full");
   }
 }
 
@@ -97,15 +98,48 @@ async function readCertificate(path: string, root: string): Promise<string> {
   try {
     return await readFile(resolve(root, path), "utf8");
   } catch (error) {
-    throw new NoConnection(
+    throw new StepFault(
       isMissing(error) ? `there is no file ${path}` : `${path} can't be read (${codeOf(error)})`,
     );
   }
 }
 
-/** The same address, for a server that has no TLS. */
-export function withoutTls<Address extends ServerAddress>(address: Address): Address {
-  return { ...address, parameters: { ...address.parameters, sslmode: "disable" } };
+/**
+ * Opens a session on a server: without TLS on one that has none, where the address allows that.
+ * @param describe why there is no connection, in a sentence.
+ * @throws StepFault
+ */
+export async function openOn<Session>(
+  server: DatabaseServer,
+  open: (server: DatabaseServer) => Promise<Session>,
+  describe: (server: DatabaseServer, error: unknown) => string,
+): Promise<Session> {
+  try {
+    return await open(server);
+  } catch (error) {
+    if (error instanceof StepFault) throw error;
+    if (server.isTlsOptional && isWithoutTls(error))
+      return openOn({ ...server, tls: false, isTlsOptional: false }, open, describe);
+    throw new StepFault(describe(server, error));
+  }
+}
+
+/** Closes a connection when the signal is aborted before the work is over. @throws what the work throws; the signal's reason. */
+export async function whileWanted<T>(
+  socket: Socket,
+  signal: AbortSignal,
+  work: () => Promise<T>,
+): Promise<T> {
+  signal.throwIfAborted();
+  const give = () => socket.destroy();
+  signal.addEventListener("abort", give, { once: true });
+  try {
+    const done = await work();
+    signal.throwIfAborted();
+    return done;
+  } finally {
+    signal.removeEventListener("abort", give);
+  }
 }
 
 /** The parts of an error of a server or its library. */
@@ -124,6 +158,20 @@ export function detailsOf(error: unknown): ErrorDetails {
     return typeof value === "string" ? value : undefined;
   };
   return { message: error.message, code: part("code"), part };
+}
+
+/** Whether a server has refused a connection since it has no TLS, as the libraries say it. */
+export function isWithoutTls(error: unknown): boolean {
+  const { code, message } = detailsOf(error);
+  return code === "HANDSHAKE_NO_SSL_SUPPORT" || /does not support SSL/.test(message);
+}
+
+/** Whether a connection is gone, as the system and the libraries say it. */
+export function isLoss({ code = "", message }: ErrorDetails): boolean {
+  return (
+    ["ECONNRESET", "EPIPE", "PROTOCOL_CONNECTION_LOST"].includes(code) ||
+    /^Connection terminated|not queryable|in closed state$/.test(message)
+  );
 }
 
 /** Why a server can't be reached, in a sentence. @returns undefined for what each kind of server words itself. */

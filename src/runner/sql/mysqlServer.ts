@@ -1,4 +1,4 @@
-import { type DatabaseServer, describeReachProblem, detailsOf, type ErrorDetails } from "./databaseServer.ts";
+import { type DatabaseServer, describeReachProblem, detailsOf, isLoss } from "./databaseServer.ts";
 import { severalStatements } from "./sqlConnection.ts";
 
 /** Why there is no connection, in a sentence. */
@@ -69,11 +69,6 @@ export function isNotPreparable(error: unknown): boolean {
   return errnoOf(error) === errors.notPreparable;
 }
 
-/** Whether a server has refused a connection since it has no TLS. */
-export function isWithoutTls(error: unknown): boolean {
-  return detailsOf(error).code === "HANDSHAKE_NO_SSL_SUPPORT";
-}
-
 /**
  * The server's error about a statement; it names the line itself.
  *
@@ -98,13 +93,4 @@ export function describeStatementError(
 function goesOn(text: string, message: string): boolean {
   const [, near = ""] = /near '([\s\S]*)' at line \d+$/.exec(message) ?? [];
   return near !== "" && /;\s*$/.test(text.slice(0, text.indexOf(near)));
-}
-
-function isLoss({ code, message }: ErrorDetails): boolean {
-  return (
-    code === "ECONNRESET" ||
-    code === "EPIPE" ||
-    code === "PROTOCOL_CONNECTION_LOST" ||
-    /in closed state$/.test(message)
-  );
 }

@@ -9,18 +9,17 @@ import mysql, {
 } from "mysql2";
 import * as z from "zod/mini";
 import type { MysqlAddress } from "../../pipeline/types/databaseUrl.ts";
-import type { StepContext } from "../step/stepContext.ts";
-import { type DatabaseServer, databaseServer, isSocket, withoutTls } from "./databaseServer.ts";
+import { type StepContext, StepFault } from "../step/stepContext.ts";
+import { type DatabaseServer, databaseServer, isSocket, openOn, whileWanted } from "./databaseServer.ts";
 import {
   describeConnectionProblem,
   describeStatementError,
   isNotPreparable,
   isUndone,
-  isWithoutTls,
 } from "./mysqlServer.ts";
 import { jsonToMysql, mysqlToJson } from "./mysqlValue.ts";
 import type { Session } from "./serverConnection.ts";
-import { NoConnection, type ReadRows, RowReader, type Statement } from "./sqlConnection.ts";
+import { type ReadRows, RowReader, type Statement } from "./sqlConnection.ts";
 
 /** A session on a MySQL or MariaDB server. */
 export class MysqlSession implements Session {
@@ -37,22 +36,18 @@ export class MysqlSession implements Session {
     this.#machine = machine;
   }
 
-  /** @throws NoConnection */
+  /** @throws StepFault */
   static async open(
     address: MysqlAddress,
     { root }: Pick<StepContext, "root">,
     signal: AbortSignal,
   ): Promise<MysqlSession> {
-    const server = await databaseServer(address, root);
-    try {
+    const open = async (server: DatabaseServer) => {
       const connected = await connect(server, signal);
       const machine = await whileWanted(connected.socket, signal, () => machineOf(connected.client));
       return new MysqlSession(connected, server, machine);
-    } catch (error) {
-      const isPlain = server.isTlsOptional && isWithoutTls(error);
-      if (isPlain) return await MysqlSession.open(withoutTls(address), { root }, signal);
-      throw new NoConnection(describeConnectionProblem(server, error));
-    }
+    };
+    return openOn(await databaseServer(address, root), open, describeConnectionProblem);
   }
 
   get isLost(): boolean {
@@ -117,8 +112,7 @@ export class MysqlSession implements Session {
     try {
       await whileWanted(socket, signal, async () => {
         // Each of the servers behind an address counts its sessions by itself.
-        if ((await machineOf(client)) !== this.#machine)
-          throw new NoConnection("another server answers there");
+        if ((await machineOf(client)) !== this.#machine) throw new StepFault("another server answers there");
         await readResults(client, () => client.query(`kill ${this.#client.threadId}`));
       });
     } finally {
@@ -141,7 +135,7 @@ export class MysqlSession implements Session {
   }
 
   describeUnreachable(error: unknown): string {
-    return error instanceof NoConnection ? error.message : describeConnectionProblem(this.#server, error);
+    return error instanceof StepFault ? error.message : describeConnectionProblem(this.#server, error);
   }
 
   #query(text: string, tellDone?: (count: number) => void): Promise<Results> {
@@ -232,20 +226,6 @@ async function machineOf(client: Connection): Promise<string> {
     return last.rows.join();
   } catch {
     return "";
-  }
-}
-
-/** Closes a connection when the signal is aborted before the work is over. @throws what the work throws; the signal's reason. */
-async function whileWanted<T>(socket: Socket, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
-  signal.throwIfAborted();
-  const give = () => socket.destroy();
-  signal.addEventListener("abort", give, { once: true });
-  try {
-    const done = await work();
-    signal.throwIfAborted();
-    return done;
-  } finally {
-    signal.removeEventListener("abort", give);
   }
 }
 

@@ -1,45 +1,14 @@
-import type { PostgresAddress } from "../../pipeline/types/databaseUrl.ts";
-import { type DatabaseServer, databaseServer, describeReachProblem, detailsOf } from "./databaseServer.ts";
+import {
+  type DatabaseServer,
+  describeReachProblem,
+  detailsOf,
+  isLoss,
+  isWithoutTls,
+} from "./databaseServer.ts";
 import { severalStatements } from "./sqlConnection.ts";
 
-export interface PostgresServer extends DatabaseServer {
-  readonly hasChannelBinding: boolean;
-  /** Where names without a schema are looked for, if not where the server says. */
-  readonly schema: string | undefined;
-  /** Whether its sessions have to be able to write, or have not to; undefined for either. */
-  readonly writes: boolean | undefined;
-  readonly applicationName: string;
-  readonly options: string | undefined;
-}
-
-/**
- * Completes an address with its defaults.
- *
- * @throws NoConnection
- */
-export async function postgresServer(address: PostgresAddress, root: string): Promise<PostgresServer> {
-  const { parameters } = address;
-  const server = await databaseServer(address, root);
-  return {
-    ...server,
-    database: server.database || server.user,
-    hasChannelBinding: ["prefer", "require"].includes(parameters.channel_binding ?? ""),
-    schema: parameters.schema,
-    writes: writing[parameters.target_session_attrs ?? ""],
-    applicationName: parameters.application_name ?? "pipeline-runs",
-    options: parameters.options,
-  };
-}
-
-const writing: Readonly<Record<string, boolean>> = {
-  "read-write": true,
-  primary: true,
-  "read-only": false,
-  standby: false,
-};
-
 /** Why there is no connection, in a sentence. */
-export function describeConnectionProblem(server: PostgresServer, error: unknown): string {
+export function describeConnectionProblem(server: DatabaseServer, error: unknown): string {
   const details = detailsOf(error);
   const { code, message } = details;
   const { database, host, user } = server;
@@ -63,15 +32,10 @@ export function describeConnectionProblem(server: PostgresServer, error: unknown
     return `${host} asks for a password of the user ${user}, and the address has none`;
   }
   if (isWithoutTls(error)) return `${host} doesn't do TLS, which \`sslmode\` asks for`;
-  if (isLoss(code, message) || /establishing an SSL connection/.test(message)) {
+  if (isLoss(details) || /establishing an SSL connection/.test(message)) {
     return `${host} closed the connection; is it a PostgreSQL server?`;
   }
   return `${host} can't be used: ${message}${code === undefined ? "" : ` (${code})`}`;
-}
-
-/** Whether a server has refused a connection since it has no TLS. */
-export function isWithoutTls(error: unknown): boolean {
-  return error instanceof Error && /does not support SSL/.test(error.message);
 }
 
 /** What of a file is no statement, as `pg_dump` writes it. */
@@ -85,13 +49,14 @@ const onlyPsql =
  * @param done of a file: how many of its statements were done before.
  */
 export function describeStatementError(
-  server: PostgresServer,
+  server: DatabaseServer,
   error: unknown,
   text: string,
   done?: number,
 ): string {
-  const { code, message, part } = detailsOf(error);
-  if (isLoss(code, message)) return `${server.host} closed the connection before the statement was over`;
+  const details = detailsOf(error);
+  const { code, message, part } = details;
+  if (isLoss(details)) return `${server.host} closed the connection before the statement was over`;
   if (code?.startsWith("57P")) return `${server.host} ended the connection: ${message}`;
   if (message.endsWith("No source stream defined"))
     return "a step has no data for `copy … from stdin`: insert the rows, or let a program such as `psql` copy them";
@@ -119,8 +84,4 @@ function placeIn(text: string, position: number): string {
   const before = [...text].slice(0, position - 1).join("");
   const line = before.split("\n").length;
   return `line ${line}, column ${before.length - before.lastIndexOf("\n")}`;
-}
-
-function isLoss(code: string | undefined, message: string): boolean {
-  return code === "ECONNRESET" || code === "EPIPE" || /^Connection terminated|not queryable/.test(message);
 }

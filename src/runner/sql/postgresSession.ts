@@ -1,20 +1,28 @@
 import { once } from "node:events";
-import { createConnection, isIP, Socket } from "node:net";
-import { connect as connectTls } from "node:tls";
+import { Socket } from "node:net";
 import pg from "pg";
 import type { PostgresAddress } from "../../pipeline/types/databaseUrl.ts";
-import type { StepContext } from "../step/stepContext.ts";
-import { isSocket, withoutTls } from "./databaseServer.ts";
-import {
-  describeConnectionProblem,
-  describeStatementError,
-  isWithoutTls,
-  type PostgresServer,
-  postgresServer,
-} from "./postgresServer.ts";
+import { type StepContext, StepFault } from "../step/stepContext.ts";
+import { type DatabaseServer, databaseServer, isSocket, openOn, whileWanted } from "./databaseServer.ts";
+import { describeConnectionProblem, describeStatementError } from "./postgresServer.ts";
 import { jsonToPostgres, postgresToJson } from "./postgresValue.ts";
 import type { Session } from "./serverConnection.ts";
-import { NoConnection, type ReadRows, RowReader, type Statement } from "./sqlConnection.ts";
+import { type ReadRows, RowReader, type Statement } from "./sqlConnection.ts";
+
+/** What the library has, but its types don't. */
+declare module "pg" {
+  interface Connection {
+    connect(port: number, host: string): void;
+    connect(path: string): void;
+    requestSsl(): void;
+    cancel(processId: number, key: number): void;
+  }
+  interface Client {
+    readonly processID: number;
+    /** Null where the server has given none. */
+    readonly secretKey: number | null;
+  }
+}
 
 /** How often a server checks, during a statement, that its client is still connected. */
 const clientCheckMilliseconds = 2000;
@@ -23,11 +31,11 @@ const clientCheckMilliseconds = 2000;
 export class PostgresSession implements Session {
   readonly #client: pg.Client;
   readonly #socket: Socket;
-  readonly #server: PostgresServer;
+  readonly #server: DatabaseServer;
   #note: (line: string) => void = () => {};
   #isLost = false;
 
-  constructor(client: pg.Client, socket: Socket, server: PostgresServer) {
+  constructor(client: pg.Client, socket: Socket, server: DatabaseServer) {
     this.#client = client;
     this.#socket = socket;
     this.#server = server;
@@ -41,25 +49,22 @@ export class PostgresSession implements Session {
     client.on("notice", ({ message, severity }) => this.#note(`${severity}: ${message}`));
   }
 
-  /** @throws NoConnection */
+  /** @throws StepFault */
   static async open(
     address: PostgresAddress,
     { root }: Pick<StepContext, "root">,
     signal: AbortSignal,
   ): Promise<PostgresSession> {
-    const server = await postgresServer(address, root);
-    try {
-      return await PostgresSession.#open(server, signal);
-    } catch (error) {
-      const isPlain = server.isTlsOptional && isWithoutTls(error);
-      if (isPlain) return await PostgresSession.open(withoutTls(address), { root }, signal);
-      throw error instanceof NoConnection
-        ? error
-        : new NoConnection(describeConnectionProblem(server, error));
-    }
+    const { database, ...server } = await databaseServer(address, root);
+    const open = (on: DatabaseServer) => PostgresSession.#open(on, address.parameters, signal);
+    return openOn({ ...server, database: database || server.user }, open, describeConnectionProblem);
   }
 
-  static async #open(server: PostgresServer, signal: AbortSignal): Promise<PostgresSession> {
+  static async #open(
+    server: DatabaseServer,
+    parameters: PostgresAddress["parameters"],
+    signal: AbortSignal,
+  ): Promise<PostgresSession> {
     const socket = new Socket();
     const client = new pg.Client({
       host: server.hostname,
@@ -69,29 +74,26 @@ export class PostgresSession implements Session {
       password: () => server.password,
       database: server.database,
       ssl: server.tls,
-      application_name: server.applicationName,
-      options: server.options,
-      enableChannelBinding: server.hasChannelBinding,
+      application_name: parameters.application_name ?? "pipeline-runs",
+      options: parameters.options,
+      enableChannelBinding: ["prefer", "require"].includes(parameters.channel_binding ?? ""),
       stream: () => socket,
     });
     // Ignored: the next statement reports a lost connection.
     client.on("error", () => {});
-    const give = () => socket.destroy();
-    signal.addEventListener("abort", give, { once: true });
     try {
-      signal.throwIfAborted();
-      await client.connect();
-      await prepareSession(client, server);
-      // Lets newer servers cancel the statement by themselves if this process is killed.
-      await client.query(`set client_connection_check_interval = ${clientCheckMilliseconds}`).catch(() => {});
-      signal.throwIfAborted();
+      await whileWanted(socket, signal, async () => {
+        await client.connect();
+        await prepareSession(client, server, parameters);
+        // Lets newer servers cancel the statement by themselves if this process is killed.
+        const check = `set client_connection_check_interval = ${clientCheckMilliseconds}`;
+        await client.query(check).catch(() => {});
+      });
+      return new PostgresSession(client, socket, server);
     } catch (error) {
       socket.destroy();
       throw error;
-    } finally {
-      signal.removeEventListener("abort", give);
     }
-    return new PostgresSession(client, socket, server);
   }
 
   get isLost(): boolean {
@@ -151,10 +153,25 @@ export class PostgresSession implements Session {
     return false;
   }
 
+  /** @see https://www.postgresql.org/docs/current/protocol-flow.html, "Canceling Requests in Progress". */
   async cancel(signal: AbortSignal): Promise<void> {
-    const key = keyOf(this.#client);
-    if (key === undefined) throw new NoConnection("it gave no key for that");
-    await requestCancel(this.#server, key, signal);
+    const { processID, secretKey } = this.#client;
+    if (secretKey === null) throw new StepFault("it gave no key for that");
+    const { hostname, port, tls } = this.#server;
+    const socket = new Socket();
+    const connection = new pg.Connection({ stream: () => socket, ssl: tls });
+    const ask = () => connection.cancel(processID, secretKey);
+    connection.on("connect", tls ? () => connection.requestSsl() : ask).on("sslconnect", ask);
+    // The server has received the request, whether or not it cancels, when it closes the connection.
+    const received = once(connection, "end", { signal });
+    if (isSocket(hostname)) connection.connect(`${hostname}/.s.PGSQL.${port}`);
+    else connection.connect(port, hostname);
+    try {
+      await received;
+    } finally {
+      connection.on("error", () => {});
+      socket.destroy();
+    }
   }
 
   end(): Promise<void> {
@@ -170,25 +187,31 @@ export class PostgresSession implements Session {
   }
 
   describeUnreachable(error: unknown): string {
-    return error instanceof NoConnection ? error.message : describeConnectionProblem(this.#server, error);
+    return error instanceof StepFault ? error.message : describeConnectionProblem(this.#server, error);
   }
 }
 
-/** Sees to what the address says of the session. @throws NoConnection; what the server says. */
-async function prepareSession(client: pg.Client, { host, schema, writes }: PostgresServer): Promise<void> {
+/** By `target_session_attrs`, whether a session has to be able to write, or has not to. */
+const writing: Readonly<Record<string, boolean>> = {
+  "read-write": true,
+  primary: true,
+  "read-only": false,
+  standby: false,
+};
+
+/** Sees to what the address says of the session. @throws StepFault; what the server says. */
+async function prepareSession(
+  client: pg.Client,
+  { host }: DatabaseServer,
+  { schema, target_session_attrs: wanted = "" }: PostgresAddress["parameters"],
+): Promise<void> {
   if (schema !== undefined) await client.query("select set_config('search_path', $1, false)", [schema]);
+  const writes = writing[wanted];
   if (writes === undefined) return;
   const { rows } = await client.query<{ transaction_read_only: string }>("show transaction_read_only");
   if ((rows[0]?.transaction_read_only === "off") === writes) return;
   const is = writes ? "takes no writes" : "takes writes";
-  throw new NoConnection(`${host} ${is}, against the \`target_session_attrs\` of the address`);
-}
-
-/** The library has the key, but its types don't. */
-function keyOf(client: object): BackendKey | undefined {
-  const processId = "processID" in client ? client.processID : undefined;
-  const secret = "secretKey" in client ? client.secretKey : undefined;
-  return typeof processId === "number" && typeof secret === "number" ? { processId, secret } : undefined;
+  throw new StepFault(`${host} ${is}, against the \`target_session_attrs\` of the address`);
 }
 
 /** The statement is asked about under this name. The server counts positions in it from here. */
@@ -249,60 +272,4 @@ function readRows(client: pg.Client, config: pg.QueryConfig): Promise<ReadRows> 
   });
   client.query(query);
   return promise;
-}
-
-/** The key of a connection, with which a statement on it can be cancelled. */
-interface BackendKey {
-  readonly processId: number;
-  readonly secret: number;
-}
-
-const cancelCode = 80_877_102;
-const tlsCode = 80_877_103;
-
-/**
- * Sends a cancel request over a new connection. Resolves when the server has received it, whether or not it cancels
- * (postgresql.org/docs/current/protocol-flow.html, "Canceling Requests in Progress").
- *
- * @throws when the server can't be reached, or the signal's reason.
- */
-async function requestCancel(server: PostgresServer, key: BackendKey, signal: AbortSignal): Promise<void> {
-  const plain = isSocket(server.hostname)
-    ? createConnection({ path: `${server.hostname}/.s.PGSQL.${server.port}` })
-    : createConnection({ host: server.hostname, port: server.port });
-  const destroy = () => plain.destroy(asError(signal.reason));
-  signal.addEventListener("abort", destroy, { once: true });
-  try {
-    signal.throwIfAborted();
-    await once(plain, "connect");
-    const socket = server.tls === false ? plain : await secured(plain, server);
-    const ended = once(socket, "close");
-    socket.resume().end(words(cancelCode, key.processId, key.secret));
-    await ended;
-  } finally {
-    signal.removeEventListener("abort", destroy);
-    plain.on("error", () => {}).destroy();
-  }
-}
-
-async function secured(plain: Socket, { hostname, tls }: PostgresServer): Promise<Socket> {
-  plain.write(words(tlsCode));
-  const [answer] = await once(plain, "data");
-  if (String(answer) !== "S") throw new Error("the server doesn't do TLS");
-  const name = isIP(hostname) === 0 ? { servername: hostname } : {};
-  const socket = connectTls({ ...(tls || {}), ...name, host: hostname, socket: plain });
-  await once(socket, "secureConnect");
-  return socket;
-}
-
-/** A message of 32-bit integers, preceded by its length. */
-function words(...numbers: readonly number[]): Buffer {
-  const message = Buffer.alloc(4 * (numbers.length + 1));
-  message.writeInt32BE(message.length);
-  for (const [index, number] of numbers.entries()) message.writeInt32BE(number, 4 * (index + 1));
-  return message;
-}
-
-function asError(reason: unknown): Error {
-  return reason instanceof Error ? reason : new Error(String(reason));
 }

@@ -11,35 +11,23 @@ import { readProjectFile } from "../../project/projectFile.ts";
 import { duration } from "../../text/time.ts";
 import type { Mask } from "../mask/mask.ts";
 import { describeMismatches, showValue } from "../step/jsonMismatches.ts";
-import { failed, type StepContext, type StepOutcome, succeeded } from "../step/stepContext.ts";
+import { failed, type StepContext, StepFault, type StepOutcome, succeeded } from "../step/stepContext.ts";
 import { type StepResult, tooLarge } from "../step/stepResult.ts";
 import { ServerConnection, type Session } from "./serverConnection.ts";
-import {
-  mostText,
-  NoConnection,
-  type ReadRows,
-  type SqlConnection,
-  type SqlWork,
-  type Stopped,
-} from "./sqlConnection.ts";
+import { mostText, type ReadRows, type SqlConnection, type SqlWork } from "./sqlConnection.ts";
 import { SqliteConnection } from "./sqliteConnection.ts";
 
-/** Runs the step's statements on its resource's database, and checks what the last one returned. */
+/** Runs the step's statements on its resource's database, and checks what the last one returned. @throws StepFault when they can't be run. */
 export async function runSqlStep(step: SqlStep, stepContext: StepContext): Promise<StepOutcome> {
-  const found = databaseOf(step.database);
-  if (found.kind === "invalid") return failed(found.problem);
-  const read = readWork(step.work, stepContext);
-  if (read.kind === "invalid") return failed(read.problem);
-  const { work } = read;
+  const database = databaseOf(step.database);
+  const work = readWork(step.work, stepContext);
   const timeout = AbortSignal.timeout(step.timeoutMilliseconds);
   const signal = anySignal([timeout, stepContext.signal]);
-  const opened = await openConnection(step.use, found.database, stepContext, signal);
-  if (opened.kind === "failed") {
-    return failed(
-      signal.aborted ? describeEnd(step, stepContext, "the database didn't answer") : opened.problem,
-    );
-  }
-  const { connection } = opened;
+  const connection = await connect(step.use, database, stepContext, signal).catch((error: unknown) => {
+    throw signal.aborted
+      ? new StepFault(describeEnd(step, stepContext, "the database didn't answer"))
+      : error;
+  });
   const began = performance.now();
   const lockPatience = Math.floor(step.timeoutMilliseconds / 2);
   const outcome = await unlessAborted(signal, () => connection.run(work, stepContext.log.note, lockPatience));
@@ -57,30 +45,25 @@ export async function runSqlStep(step: SqlStep, stepContext: StepContext): Promi
   return lines.length === 0 ? succeeded : failed(lines.join("\n"));
 }
 
-type ReadWork =
-  | { readonly kind: "valid"; readonly work: SqlWork }
-  | { readonly kind: "invalid"; readonly problem: string };
-
-/** Notes what is run, and reads a file of statements. */
+/** Notes what is run, and reads a file of statements. @throws StepFault for one that can't be run. */
 export function readWork(
   work: SqlStep["work"],
   { log, root }: Pick<StepContext, "root"> & { readonly log: Pick<StepContext["log"], "note"> },
-): ReadWork {
+): SqlWork {
   if (work.kind === "statements") {
     const { isTransaction, statements } = work;
     for (const [index, { text }] of statements.entries()) {
       log.note(isTransaction ? `${index + 1} of ${statements.length}: ${firstLine(text)}` : firstLine(text));
     }
-    return { kind: "valid", work };
+    return work;
   }
   const { path } = work;
   log.note(path);
   const read = readProjectFile(root, path, largestFile);
-  const invalid = (problem: string): ReadWork => ({ kind: "invalid", problem: `\`${path}\` ${problem}` });
-  if (read.kind === "unreadable") return invalid(`can't be read: ${read.problem}`);
-  if (!read.isWhole) return invalid("is larger than 1 MiB, the most that is run");
-  if (isBlank(read.text)) return invalid("holds no statement");
-  return { kind: "valid", work: { kind: "script", name: path, text: read.text } };
+  if (read.kind === "unreadable") throw new StepFault(`\`${path}\` can't be read: ${read.problem}`);
+  if (!read.isWhole) throw new StepFault(`\`${path}\` is larger than 1 MiB, the most that is run`);
+  if (isBlank(read.text)) throw new StepFault(`\`${path}\` holds no statement`);
+  return { kind: "script", name: path, text: read.text };
 }
 
 /** What an sql step gives to expressions. */
@@ -94,18 +77,14 @@ function sqlResult({ rows, returned, count }: ReadRows): StepResult {
 /** A database's address that can be connected to. */
 export type Database = Exclude<DatabaseAddress, { kind: "environment" }>;
 
-type FoundDatabase =
-  | { readonly kind: "valid"; readonly database: Database }
-  | { readonly kind: "invalid"; readonly problem: string };
-
-/** An address that comes from the environment as a whole can be parsed only now. */
-export function databaseOf(database: SqlStep["database"]): FoundDatabase {
-  if (database.kind !== "environment") return { kind: "valid", database };
+/** An address that comes from the environment as a whole can be parsed only now. @throws StepFault for one that is none. */
+export function databaseOf(database: SqlStep["database"]): Database {
+  if (database.kind !== "environment") return database;
   const read = readDatabaseUrl(database.url);
-  if (read.kind === "invalid") return read;
-  return read.database.kind === "environment"
-    ? { kind: "invalid", problem: "the database's address is itself a reference to the environment" }
-    : { kind: "valid", database: read.database };
+  if (read.kind === "invalid") throw new StepFault(read.problem);
+  if (read.database.kind === "environment")
+    throw new StepFault("the database's address is itself a reference to the environment");
+  return read.database;
 }
 
 /** @returns undefined when the signal is aborted first; the work's result is then ignored. */
@@ -119,24 +98,19 @@ function unlessAborted<T>(signal: AbortSignal, work: () => Promise<T>): Promise<
 }
 
 async function stopped(step: SqlStep, stepContext: StepContext, connection: SqlConnection): Promise<string> {
-  const end = await connection.stop();
+  const problem = await connection.stop();
   await stepContext.shared.forget(connection);
-  return `${describeEnd(step, stepContext, "the statement wasn't over")}${describeStop(end)}`;
+  const stop =
+    problem === undefined
+      ? "it was cancelled"
+      : `it may still run on the server, which couldn't be told to cancel it: ${problem}`;
+  return `${describeEnd(step, stepContext, "the statement wasn't over")}; ${stop}`;
 }
 
 function describeEnd(step: SqlStep, stepContext: StepContext, what: string): string {
   return stepContext.signal.aborted
     ? "the run was ended before the statement was over"
     : `${what} within ${duration(step.timeoutMilliseconds)}, the step's \`timeout\``;
-}
-
-function describeStop(end: Stopped): string {
-  switch (end.kind) {
-    case "stopped":
-      return "; it was cancelled";
-    case "unknown":
-      return `; it may still run on the server, which couldn't be told to cancel it: ${end.problem}`;
-  }
 }
 
 function firstLine(text: string): string {
@@ -202,29 +176,10 @@ async function saveRows(
   }
 }
 
-type Opened =
-  | { readonly kind: "open"; readonly connection: SqlConnection }
-  | { readonly kind: "failed"; readonly problem: string };
-
 /**
  * Returns a resource's connection, opened by the first step that needs it. Later steps share its state, such as
  * temporary tables.
  */
-async function openConnection(
-  resource: string,
-  database: Database,
-  stepContext: StepContext,
-  signal: AbortSignal,
-): Promise<Opened> {
-  try {
-    return { kind: "open", connection: await connect(resource, database, stepContext, signal) };
-  } catch (error) {
-    if (error instanceof NoConnection) return { kind: "failed", problem: error.message };
-    if (signal.aborted) return { kind: "failed", problem: "the connection was given up" };
-    throw error;
-  }
-}
-
 async function connect(
   resource: string,
   database: Database,
@@ -238,7 +193,7 @@ async function connect(
   return shared.get(ServerConnection, resource, async () => new ServerConnection(await open()));
 }
 
-/** @throws NoConnection */
+/** @throws StepFault */
 export async function openSession(
   database: ServerAddress,
   place: Pick<StepContext, "root">,

@@ -3,6 +3,7 @@ import { describeError } from "../../contract/errors.ts";
 import { isBlank, startOf } from "../../pipeline/types/statementText.ts";
 import { duration } from "../../text/time.ts";
 import { asJson } from "../step/jsonMismatches.ts";
+import { StepFault } from "../step/stepContext.ts";
 import {
   describeStatementProblem,
   type ReadRows,
@@ -11,11 +12,11 @@ import {
   type SqlWork,
   severalStatements,
 } from "./sqlConnection.ts";
-import { type SqliteRequest, sqliteRequestSchema } from "./sqliteConnection.ts";
+import type { SqliteRequest } from "./sqliteConnection.ts";
 
 /** The parts of `process` that serve a parent. */
 interface Channel {
-  on(event: "message", listener: (message: unknown) => void): unknown;
+  on(event: "message", listener: (message: SqliteRequest) => void): unknown;
   on(event: "disconnect" | "SIGTERM", listener: () => void): unknown;
   send?(message: SqlOutcome): unknown;
   exit(code: number): unknown;
@@ -41,7 +42,7 @@ export function serveSqlite(channel: Channel): void {
           : runWork(opened, request.work, request.lockPatienceMilliseconds);
     }
   };
-  channel.on("message", (message) => channel.send?.(answer(sqliteRequestSchema.parse(message))));
+  channel.on("message", (message) => channel.send?.(answer(message)));
   channel.on("disconnect", () => {
     // Otherwise SQLite leaves its `-wal` and `-shm` files behind.
     opened?.database.close();
@@ -64,7 +65,7 @@ interface Opened {
 function runWork(opened: Opened, work: SqlWork, lockPatienceMilliseconds: number): SqlOutcome {
   opened.database.exec(`pragma busy_timeout = ${lockPatienceMilliseconds}`);
   const describe = (error: unknown) =>
-    error instanceof StatementProblem
+    error instanceof StepFault
       ? error.message
       : describeSqliteProblem(error, { ...opened, lockPatienceMilliseconds });
   return work.kind === "script" ? runScript(opened, work, describe) : runStatements(opened, work, describe);
@@ -89,7 +90,7 @@ function runStatements(
     for (const { text, params } of statements) {
       const { rest, run } = prepare(database, text);
       // Only the first statement is prepared; others would be ignored silently.
-      if (!isBlank(rest)) throw new StatementProblem(severalStatements);
+      if (!isBlank(rest)) throw new StepFault(severalStatements);
       rows = run(params);
       index += 1;
     }
@@ -130,16 +131,13 @@ function runScript(
   }
 }
 
-class StatementProblem extends Error {}
-
 /** Prepares the first statement of a text. */
 function prepare(database: DatabaseSync, text: string): Prepared {
   // Node's own error for an empty text depends on its version.
-  if (isBlank(text)) throw new StatementProblem("there is no statement in this text");
+  if (isBlank(text)) throw new StepFault("there is no statement in this text");
   const statement = database.prepare(text);
   const run = (params: readonly unknown[]) => {
     const bound = bind(statement.sourceSQL, params);
-    if (bound.kind === "invalid") throw new StatementProblem(bound.problem);
     const reader = new RowReader();
     const before = numberOf(database, "select total_changes() as n");
     read(statement, bound, reader);
@@ -251,26 +249,29 @@ type Bound =
   | { readonly kind: "in-order"; readonly values: readonly SqliteValue[] }
   | { readonly kind: "by-name"; readonly values: Readonly<Record<string, SqliteValue>> };
 
-type Binding = Bound | { readonly kind: "invalid"; readonly problem: string };
-
 /**
  * Assigns values to a statement's parameters: `?` in order, `?1` and `$1` by number. The number of values is checked
  * here, since SQLite takes a missing value as null.
+ * @throws StepFault where the values don't fit.
  */
-export function bind(text: string, params: readonly unknown[]): Binding {
+export function bind(text: string, params: readonly unknown[]): Bound {
   const names = parametersIn(text);
   const numbered = names.filter((name) => /^[?$]\d+$/.test(name));
   const strange = names.find((name) => name !== "?" && !numbered.includes(name));
   if (strange !== undefined) {
-    return invalid(`the parameter \`${strange}\` has no number; write \`?\`, or \`$1\`, \`$2\` and so on`);
+    throw new StepFault(
+      `the parameter \`${strange}\` has no number; write \`?\`, or \`$1\`, \`$2\` and so on`,
+    );
   }
   if (numbered.length > 0 && numbered.length < names.length) {
-    return invalid("a statement has parameters as `?` or with numbers, not both");
+    throw new StepFault("a statement has parameters as `?` or with numbers, not both");
   }
   const numbers = new Set(numbered.map((name) => Number(name.slice(1))));
   const count = numbers.size > 0 ? Math.max(...numbers) : names.length;
   if (count !== params.length || numbers.has(0) || (numbers.size > 0 && numbers.size < count)) {
-    return invalid(`the statement takes ${describe(numbers, count)}, and \`params\` holds ${params.length}`);
+    throw new StepFault(
+      `the statement takes ${describe(numbers, count)}, and \`params\` holds ${params.length}`,
+    );
   }
   if (numbers.size === 0) return { kind: "in-order", values: params.map(jsonToSqlite) };
   return {
@@ -291,8 +292,4 @@ function parametersIn(text: string): readonly string[] {
   const token =
     /'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|\[[^\]]*\]|--[^\n]*|\/\*[\s\S]*?\*\/|[\p{L}_][\p{L}\p{N}_$]*|\?\d*|[:@$][\p{L}\p{N}_]+/gu;
   return [...text.matchAll(token)].flatMap(([found]) => (/^[?:@$]/.test(found) ? [found] : []));
-}
-
-function invalid(problem: string): Binding {
-  return { kind: "invalid", problem };
 }

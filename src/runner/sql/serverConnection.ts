@@ -7,7 +7,6 @@ import {
   type SqlOutcome,
   type SqlWork,
   type Statement,
-  type Stopped,
 } from "./sqlConnection.ts";
 
 /** How long a server may take to accept a cancel request, and then to cancel the statement. */
@@ -51,7 +50,7 @@ export interface Session {
 export class ServerConnection implements SqlConnection {
   readonly #session: Session;
   #running: Promise<unknown> | undefined;
-  #stopping: Promise<Stopped> | undefined;
+  #stopping: Promise<string | undefined> | undefined;
 
   constructor(session: Session) {
     this.#session = session;
@@ -69,7 +68,7 @@ export class ServerConnection implements SqlConnection {
     return outcome;
   }
 
-  stop(): Promise<Stopped> {
+  stop(): Promise<string | undefined> {
     this.#stopping ??= this.#stop();
     return this.#stopping;
   }
@@ -136,44 +135,23 @@ export class ServerConnection implements SqlConnection {
     }
   }
 
-  async #stop(): Promise<Stopped> {
-    const stopped: Stopped =
-      this.#running === undefined ? { kind: "stopped" } : await this.#cancel(this.#running);
-    await within(
-      closingMilliseconds,
-      this.#session.end().catch(() => {}),
-    );
+  async #stop(): Promise<string | undefined> {
+    const problem = this.#running && (await this.#cancel(this.#running));
+    const ended = this.#session.end().catch(() => {});
+    await Promise.race([ended, pause(closingMilliseconds, undefined, { ref: false })]);
     this.#session.destroy();
-    return stopped;
+    return problem;
   }
 
-  async #cancel(running: Promise<unknown>): Promise<Stopped> {
+  /** @returns why the statement may still run. */
+  async #cancel(running: Promise<unknown>): Promise<string | undefined> {
     const enough = AbortSignal.timeout(cancelMilliseconds);
     try {
       await this.#session.cancel(enough);
     } catch (error) {
-      return {
-        kind: "unknown",
-        problem: enough.aborted ? "it doesn't answer" : this.#session.describeUnreachable(error),
-      };
+      return enough.aborted ? "it doesn't answer" : this.#session.describeUnreachable(error);
     }
-    const isOver = await within(
-      cancelMilliseconds,
-      running.then(() => true),
-    );
-    return isOver === true
-      ? { kind: "stopped" }
-      : { kind: "unknown", problem: "it took the request, but hasn't cancelled the statement yet" };
-  }
-}
-
-/** @returns undefined when it takes longer. */
-async function within<T>(milliseconds: number, work: Promise<T>): Promise<T | undefined> {
-  const enough = new AbortController();
-  const patience = pause(milliseconds, undefined, { signal: enough.signal }).catch(() => undefined);
-  try {
-    return await Promise.race([work, patience]);
-  } finally {
-    enough.abort();
+    const late = "it took the request, but hasn't cancelled the statement yet";
+    return Promise.race([running.then(() => undefined), pause(cancelMilliseconds, late, { ref: false })]);
   }
 }

@@ -10,8 +10,11 @@ export interface SqlConnection extends AsyncDisposable {
   run(work: SqlWork, note: (line: string) => void, lockPatienceMilliseconds: number): Promise<SqlOutcome>;
   /** Whether what was connected to is gone, so that no statement can run any more. */
   readonly isLost: boolean;
-  /** Cancels the running statement and closes the connection. Further calls wait for the first. */
-  stop(): Promise<Stopped>;
+  /**
+   * Cancels the running statement and closes the connection. Further calls wait for the first.
+   * @returns why the statement may still run: the server couldn't be told to cancel it.
+   */
+  stop(): Promise<string | undefined>;
 }
 
 export type Statement = Extract<SqlStep["work"], { kind: "statements" }>["statements"][number];
@@ -33,16 +36,6 @@ export type SqlWork =
 export type SqlOutcome =
   /** What the last statement returned. */
   { readonly kind: "done"; readonly rows: ReadRows } | { readonly kind: "failed"; readonly problem: string };
-
-export type Stopped =
-  | { readonly kind: "stopped" }
-  /** The statement may still run on the server, which could not be asked to cancel it. */
-  | { readonly kind: "unknown"; readonly problem: string };
-
-/** Why a database can't be reached. Its message is for people. */
-export class NoConnection extends Error {
-  override readonly name = "NoConnection";
-}
 
 /**
  * A statement's problem, and for a transaction the statement's number.

@@ -3,20 +3,12 @@ import { once } from "node:events";
 import { stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import * as z from "zod/mini";
 import { describeError } from "../../contract/errors.ts";
-import type { DeepReadonly } from "../../pipeline/file/values.ts";
 import type { DatabaseAddress } from "../../pipeline/types/databaseUrl.ts";
 import { codeOf, isMissing } from "../../project/systemErrors.ts";
 import { sqliteArgument } from "../launch/protocol.ts";
-import type { StepContext } from "../step/stepContext.ts";
-import {
-  NoConnection,
-  type SqlConnection,
-  type SqlOutcome,
-  type SqlWork,
-  type Stopped,
-} from "./sqlConnection.ts";
+import { type StepContext, StepFault } from "../step/stepContext.ts";
+import type { SqlConnection, SqlOutcome, SqlWork } from "./sqlConnection.ts";
 
 /** How long an idle process may take to close its database, in milliseconds. */
 const closingMilliseconds = 1000;
@@ -26,7 +18,7 @@ export class SqliteConnection implements SqlConnection {
   readonly #child: ChildProcess;
   readonly #exited: Promise<unknown>;
   #isBusy = false;
-  #stopping: Promise<Stopped> | undefined;
+  #stopping: Promise<string | undefined> | undefined;
 
   /** @param child runs `serveSqlite`. */
   constructor(child: ChildProcess) {
@@ -36,7 +28,7 @@ export class SqliteConnection implements SqlConnection {
     child.on("error", () => {});
   }
 
-  /** @throws NoConnection */
+  /** @throws StepFault */
   static async open(
     database: SqliteDatabase,
     stepContext: StepContext,
@@ -51,7 +43,7 @@ export class SqliteConnection implements SqlConnection {
     signal.removeEventListener("abort", stop);
     if (opened.kind === "done") return connection;
     await connection.stop();
-    throw new NoConnection(opened.problem);
+    throw new StepFault(opened.problem);
   }
 
   get isLost(): boolean {
@@ -62,7 +54,7 @@ export class SqliteConnection implements SqlConnection {
     return this.#ask({ kind: "run", work, lockPatienceMilliseconds });
   }
 
-  stop(): Promise<Stopped> {
+  stop(): Promise<string | undefined> {
     this.#stopping ??= this.#stop();
     return this.#stopping;
   }
@@ -71,7 +63,7 @@ export class SqliteConnection implements SqlConnection {
     await this.stop();
   }
 
-  async #stop(): Promise<Stopped> {
+  async #stop(): Promise<string | undefined> {
     const child = this.#child;
     if (!this.#isBusy && child.connected) {
       child.disconnect();
@@ -80,7 +72,7 @@ export class SqliteConnection implements SqlConnection {
     // A busy process can't receive messages. SQLite rolls its transaction back when the file is next opened.
     child.kill("SIGKILL");
     await this.#exited;
-    return { kind: "stopped" };
+    return undefined;
   }
 
   async #ask(request: SqliteRequest): Promise<SqlOutcome> {
@@ -94,12 +86,8 @@ export class SqliteConnection implements SqlConnection {
   }
 
   #answerTo(request: SqliteRequest): Promise<SqlOutcome> {
-    const { promise, resolve, reject } = Promise.withResolvers<SqlOutcome>();
-    const receive = (message: unknown) => {
-      const reply = sqliteReplySchema.safeParse(message);
-      if (reply.success) resolve(reply.data);
-      else reject(new Error("the database's process sent something that can't be read"));
-    };
+    const { promise, resolve } = Promise.withResolvers<SqlOutcome>();
+    const receive = (message: unknown) => resolve(message as SqlOutcome);
     this.#child.once("message", receive);
     void this.#exited.then(() => resolve({ kind: "failed", problem: describeEnd(this.#child) }));
     this.#child.send(request, () => {});
@@ -118,7 +106,7 @@ function startChild({ environment, program, root }: StepContext): ChildProcess {
       windowsHide: true,
     });
   } catch (error) {
-    throw new NoConnection(`the process for SQLite can't be started: ${describeError(error)}`);
+    throw new StepFault(`the process for SQLite can't be started: ${describeError(error)}`);
   }
 }
 
@@ -135,13 +123,20 @@ function describeEnd({ exitCode, pid, signalCode }: ChildProcess): string {
 }
 
 type SqliteDatabase = Extract<DatabaseAddress, { kind: "sqlite-file" | "sqlite-memory" }>;
-type Place = Omit<Extract<SqliteRequest, { kind: "open" }>, "kind">;
+
+interface Place {
+  /** A file's absolute path, or `:memory:`. */
+  readonly location: string;
+  /** What the database is called in messages. */
+  readonly name: string;
+  readonly isReadOnly: boolean;
+}
 
 /**
  * Resolves a database's path. SQLite would create a missing file, so a mistyped path would be an empty database; a file
  * is created only with `mode=rwc`.
  *
- * @throws NoConnection
+ * @throws StepFault
  */
 export async function locate(database: SqliteDatabase, root: string): Promise<Place> {
   if (database.kind === "sqlite-memory") {
@@ -154,15 +149,15 @@ export async function locate(database: SqliteDatabase, root: string): Promise<Pl
     case "file":
       break;
     case "folder":
-      throw new NoConnection(`${path} is a folder and no database`);
+      throw new StepFault(`${path} is a folder and no database`);
     case "none":
       if (mode !== "rwc") {
-        throw new NoConnection(
+        throw new StepFault(
           `there is no database ${path} (${location}); to have it made, write \`sqlite:${path}?mode=rwc\``,
         );
       }
       if ((await kindOf(dirname(location))) !== "folder") {
-        throw new NoConnection(`${path} can't be made: there is no folder ${dirname(location)}`);
+        throw new StepFault(`${path} can't be made: there is no folder ${dirname(location)}`);
       }
       break;
     default:
@@ -176,43 +171,14 @@ async function kindOf(path: string): Promise<"file" | "folder" | "none"> {
     return (await stat(path)).isDirectory() ? "folder" : "file";
   } catch (error) {
     if (isMissing(error)) return "none";
-    throw new NoConnection(`${path} can't be read (${codeOf(error)})`);
+    throw new StepFault(`${path} can't be read (${codeOf(error)})`);
   }
 }
 
 /**
- * The protocol between the runner and the process of SQLite: each request gets one reply. JavaScript can't interrupt
+ * The protocol between the runner and the process of SQLite: each request is answered with its outcome. JavaScript can't interrupt
  * SQLite, so a statement is cancelled by killing its process, which a database file survives.
  */
-export const sqliteRequestSchema = z.discriminatedUnion("kind", [
-  z.object({
-    kind: z.literal("open"),
-    /** A file's absolute path, or `:memory:`. */
-    location: z.string(),
-    /** What the database is called in messages. */
-    name: z.string(),
-    isReadOnly: z.boolean(),
-  }),
-  z.object({
-    kind: z.literal("run"),
-    work: z.discriminatedUnion("kind", [
-      z.object({
-        kind: z.literal("statements"),
-        statements: z.array(z.object({ text: z.string(), params: z.array(z.unknown()) })),
-        isTransaction: z.boolean(),
-      }),
-      z.object({ kind: z.literal("script"), name: z.string(), text: z.string() }),
-    ]),
-    lockPatienceMilliseconds: z.int(),
-  }),
-]);
-
-const sqliteReplySchema = z.discriminatedUnion("kind", [
-  z.object({
-    kind: z.literal("done"),
-    rows: z.object({ rows: z.array(z.string()), returned: z.int(), count: z.int() }),
-  }),
-  z.object({ kind: z.literal("failed"), problem: z.string() }),
-]);
-
-export type SqliteRequest = DeepReadonly<z.infer<typeof sqliteRequestSchema>>;
+export type SqliteRequest =
+  | ({ readonly kind: "open" } & Place)
+  | { readonly kind: "run"; readonly work: SqlWork; readonly lockPatienceMilliseconds: number };

@@ -20,29 +20,23 @@ export interface Filling {
   readonly evaluate: (source: string, scope: number | undefined) => Json;
 }
 
-/** A step whose expressions are filled in, or why they can't be, in a sentence. */
-type FilledIn =
-  | { readonly kind: "filled"; readonly step: Step }
-  | { readonly kind: "unfit"; readonly problem: string };
-
 /**
  * Replaces every `${{ … }}` in a step's texts, names of members included, by its value; within an address encoded. What is done
  * before and around the step, such as its `if`, is left as it is.
- */
-export function fillIn(step: Step, filling: Filling): FilledIn {
-  const texts = new Texts(filling);
-  const filled = mapTexts(step, "", texts);
-  const { problem } = texts;
-  return problem === undefined ? { kind: "filled", step: filled } : { kind: "unfit", problem };
-}
-
-/**
- * The same in values of any type.
  * @throws ExpressionFault when an expression can't be filled in.
  */
+export function fillIn(step: Step, filling: Filling): Step {
+  return filledIn(filling, (texts) => mapTexts(step, "", texts));
+}
+
+/** The same in values of any type. @throws ExpressionFault */
 export function fillValue(value: unknown, filling: Filling): Json {
+  return filledIn(filling, (texts) => mapValue(value, texts));
+}
+
+function filledIn<T>(filling: Filling, map: (texts: Texts) => T): T {
   const texts = new Texts(filling);
-  const filled = mapValue(value, texts);
+  const filled = map(texts);
   if (texts.problem !== undefined) throw new ExpressionFault(texts.problem);
   return filled;
 }

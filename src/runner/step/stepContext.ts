@@ -1,3 +1,5 @@
+import { describeError } from "../../contract/errors.ts";
+import { ExpressionFault } from "../../pipeline/expression/value.ts";
 import type { OutputStream } from "../launch/messages.ts";
 import type { Mask } from "../mask/mask.ts";
 import type { ResultTaker } from "./stepResult.ts";
@@ -15,7 +17,27 @@ export function failed(message: string): StepOutcome {
 
 /** Thrown by what a step is made of where it can't be run. The message is for people, and may contain secrets: mask it. */
 export class StepFault extends Error {
-  override readonly name = "StepFault";
+  override readonly name: string = "StepFault";
+}
+
+/** Does something whose faults begin with what it is about. */
+export async function about<T>(what: string, doing: Promise<T>): Promise<T> {
+  try {
+    return await doing;
+  } catch (error) {
+    throw error instanceof StepFault ? new StepFault(`${what}: ${error.message}`) : error;
+  }
+}
+
+/** How a step ended whose faults are how it fails. A bug in one must not end the runner and lose the outcomes so far. */
+export function outcomeOf(running: Promise<StepOutcome>): Promise<StepOutcome> {
+  return running.catch((error: unknown) =>
+    failed(
+      error instanceof StepFault || error instanceof ExpressionFault
+        ? error.message
+        : `this step broke off: ${describeError(error)}`,
+    ),
+  );
 }
 
 /** What a step needs to run, whatever its type. */

@@ -1,10 +1,10 @@
-import { accessSync, constants } from "node:fs";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { accessSync, constants, statSync } from "node:fs";
+import { mkdir, writeFile } from "node:fs/promises";
 import { basename, delimiter, dirname, join } from "node:path";
 import { type Environment, ofProduct } from "../../project/environment.ts";
 import type { RunnerJob } from "../launch/protocol.ts";
 import { runMarker } from "../processes/processTable.ts";
+import { makeScratch, scratchFolder } from "../processes/scratchFolder.ts";
 
 /** The environment without the variables that steps don't get. */
 export function withoutWithheld(env: Environment): Record<string, string> {
@@ -57,18 +57,18 @@ function withoutPath(platform: NodeJS.Platform): string {
   return platform === "win32" ? "" : "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 }
 
-/** An environment with `node` on its PATH; `dispose` is called when the run is over. */
+/** An environment with `node` on its PATH. */
 interface WithNode {
   readonly environment: Readonly<Record<string, string>>;
   /** The file that a step's `node` is. */
   readonly node: string;
-  readonly dispose: () => Promise<void>;
 }
 
 /**
  * Provides `node` to steps on a machine without it: this process runs in Node, or in an editor that can act as Node. It
- * comes last on the PATH, so that a `node` of the machine is preferred.
+ * comes last on the PATH, so that a `node` of the machine is preferred. What it takes for that is in the run's scratch folder.
  *
+ * @param environment a run's, with its marker.
  * @param execPath the executable of this process.
  */
 export async function nodeOnPath(
@@ -78,21 +78,19 @@ export async function nodeOnPath(
 ): Promise<WithNode> {
   const pathName = Object.keys(environment).find((name) => name.toUpperCase() === "PATH") ?? "PATH";
   const found = onPath("node", environment, platform);
-  if (found !== undefined) return { environment, node: found, dispose: async () => {} };
+  if (found !== undefined) return { environment, node: found };
   const withFolder = (folder: string) => ({
     ...environment,
     [pathName]: [environment[pathName] ?? withoutPath(platform), folder].filter(Boolean).join(delimiter),
   });
-  if (/^node(?:\.exe)?$/i.test(basename(execPath))) {
-    return { environment: withFolder(dirname(execPath)), node: execPath, dispose: async () => {} };
-  }
-  const folder = await mkdtemp(join(tmpdir(), "pipeline-runs-node-"));
+  if (/^node(?:\.exe)?$/i.test(basename(execPath)))
+    return { environment: withFolder(dirname(execPath)), node: execPath };
+  const scratch = scratchFolder(environment[runMarker] ?? "");
+  const folder = join(scratch, "node");
+  await makeScratch(scratch);
+  await mkdir(folder);
   await writeNodeScript(folder, execPath, platform);
-  return {
-    environment: withFolder(folder),
-    node: execPath,
-    dispose: () => rm(folder, { recursive: true, force: true }),
-  };
+  return { environment: withFolder(folder), node: execPath };
 }
 
 /** The first program of this name in the folders of the PATH. */
@@ -105,7 +103,7 @@ export function onPath(
     .split(delimiter)
     .filter((folder) => folder !== "");
   const names = platform === "win32" ? [".exe", ".cmd", ".bat"].map((end) => program + end) : [program];
-  return folders.flatMap((folder) => names.map((name) => join(folder, name))).find(isExecutable);
+  return folders.flatMap((folder) => names.map((name) => join(folder, name))).find(isProgram);
 }
 
 /** Writes a script `node` that starts the editor's program as Node. */
@@ -121,10 +119,10 @@ async function writeNodeScript(folder: string, execPath: string, platform: NodeJ
   });
 }
 
-function isExecutable(path: string): boolean {
+export function isProgram(path: string): boolean {
   try {
     accessSync(path, constants.X_OK);
-    return true;
+    return statSync(path).isFile();
   } catch {
     return false;
   }

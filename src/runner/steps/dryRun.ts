@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { meantSteps } from "../../contract/fromStep.ts";
 import {
   asText,
@@ -15,6 +16,7 @@ import { duration } from "../../text/time.ts";
 import type { DryRun } from "../launch/messages.ts";
 import type { DryJob } from "../launch/protocol.ts";
 import type { Mask } from "../mask/mask.ts";
+import { removeScratch } from "../processes/scratchFolder.ts";
 import { type Filling, fillIn, fillValue } from "../step/fillIn.ts";
 import { asJson } from "../step/jsonMismatches.ts";
 import { SharedResources } from "../step/stepContext.ts";
@@ -30,8 +32,9 @@ type DryStep = DryRun["steps"][number];
 export async function dryRun(job: DryJob): Promise<DryRun> {
   const { platform } = process;
   const { pipeline, project } = job;
-  const own = stepEnvironment({}, { ...job, runId: "dry-run" });
-  const { environment, dispose } = await nodeOnPath(own, process.execPath, platform);
+  const runId = `dry-run-${randomUUID()}`;
+  const own = stepEnvironment({}, { ...job, runId });
+  const { environment } = await nodeOnPath(own, process.execPath, platform);
   const envFile = await readEnvFile(job);
   const variables = envFile.kind === "read" ? { ...environment, ...envFile.variables } : environment;
   const find = (name: string) => variable(variables, name, platform);
@@ -42,7 +45,7 @@ export async function dryRun(job: DryJob): Promise<DryRun> {
   try {
     return await new Outlook(job, { root: job.root, environment, platform, mask, shared }, scopes).look();
   } finally {
-    await dispose();
+    await removeScratch(runId);
   }
 }
 
@@ -133,16 +136,13 @@ class Outlook {
     const filling = this.#filling(step.part);
     if (step.each !== undefined) conditions.push(...[caught(() => this.#eachOf(step, filling)) ?? []].flat());
     conditions.push(...howOften(step));
-    let filled = fillIn(step, filling);
-    if (filled.kind === "unfit") {
-      problems.push(filled.problem);
-      // What isn't set is shown as the file writes it.
-      const unset = (name: string) => this.#standIns.of(`env.${name}`);
-      filled = fillIn(step, { ...filling, variable: (name) => filling.variable(name) ?? unset(name) });
-    }
-    if (filled.kind === "unfit") return { conditions, does: [], problems, warnings: [] };
+    // What isn't set is shown as the file writes it.
+    const unset = (name: string) => this.#standIns.of(`env.${name}`);
+    const setAll = { ...filling, variable: (name: string) => filling.variable(name) ?? unset(name) };
+    const filled = caught(() => fillIn(step, filling)) ?? this.#caught([])(() => fillIn(step, setAll));
+    if (filled === undefined) return { conditions, does: [], problems, warnings: [] };
     const isStarted = this.#before.some(startsInBackground);
-    const looked = await dryStep(filled.step, {
+    const looked = await dryStep(filled, {
       ...this.#deps,
       isOpen: (value) => this.#standIns.isIn(value),
       // What an earlier step starts isn't there yet.
@@ -233,9 +233,7 @@ class Outlook {
   #eachOf(step: Step, filling: Filling): string {
     const filled = fillValue(step.each, filling);
     if (typeof filled === "string" && this.#standIns.isIn(filled)) return `for each of ${filled}`;
-    const items = itemsOf(step, filling);
-    if (items.kind === "invalid") throw new ExpressionFault(items.problem);
-    const { values } = items;
+    const values = itemsOf(step, filling);
     const shown = values.slice(0, shownItems).map(asJson);
     const more = values.length > shown.length ? `, and ${values.length - shown.length} more` : "";
     return `for each of ${values.length === 0 ? "no items" : `${shown.join(", ")}${more}`}`;

@@ -12,7 +12,6 @@ import { type HttpStep, isPem } from "../../pipeline/types/httpStep.ts";
 import type { Step } from "../../pipeline/types/resourceTypes.ts";
 import type { SqlStep } from "../../pipeline/types/sql.ts";
 import { isInside } from "../../project/envFile.ts";
-import { findProjectFile } from "../../project/projectFile.ts";
 import { duration } from "../../text/time.ts";
 import { findBrowser } from "../browser/startBrowser.ts";
 import { interpreterOf } from "../cli/command.ts";
@@ -23,9 +22,9 @@ import { apiOf, schemaOf } from "../http/runHttpStep.ts";
 import { describeConnectionProblem } from "../http/sendRequest.ts";
 import { databaseServer } from "../sql/databaseServer.ts";
 import { type Database, databaseOf, openSession, readWork } from "../sql/runSqlStep.ts";
-import { NoConnection } from "../sql/sqlConnection.ts";
 import { locate } from "../sql/sqliteConnection.ts";
 import { asJson } from "../step/jsonMismatches.ts";
+import { projectFile } from "../step/projectFile.ts";
 import { type StepContext, StepFault } from "../step/stepContext.ts";
 import { onPath } from "../step/stepEnvironment.ts";
 
@@ -73,11 +72,11 @@ function lookAt(step: Step, deps: DryDeps): Promise<Looked> {
 }
 
 /** @param problems gets why it can't be done. */
-async function attempt<T>(act: () => Promise<T>, problems: Set<string>): Promise<T | undefined> {
+async function attempt<T>(act: () => T | Promise<T>, problems: Set<string>): Promise<T | undefined> {
   try {
     return await act();
   } catch (error) {
-    if (!(error instanceof StepFault || error instanceof NoConnection)) throw error;
+    if (!(error instanceof StepFault)) throw error;
     problems.add(error.message);
     return undefined;
   }
@@ -86,7 +85,7 @@ async function attempt<T>(act: () => Promise<T>, problems: Set<string>): Promise
 /** Why files of the project can't be used. */
 async function missingFiles(paths: readonly (string | undefined)[], root: string): Promise<string[]> {
   const looks = [...new Set(paths)].map(async (path) =>
-    path === undefined ? undefined : findProjectFile(root, path).then(() => undefined, describeError),
+    path === undefined ? undefined : projectFile(root, path).then(() => undefined, describeError),
   );
   return (await Promise.all(looks)).filter((problem) => problem !== undefined);
 }
@@ -124,7 +123,7 @@ async function lookAtHttp(step: HttpStep, deps: DryDeps): Promise<Looked> {
     openApi?.checksRequest &&
     !isOpen({ ...step, expect: undefined })
   ) {
-    const lines = async () => api.ofRequest({ ...request, base: step.address.base ?? "" }, mask);
+    const lines = () => api.ofRequest({ ...request, base: step.address.base ?? "" }, mask);
     for (const line of (await attempt(lines, problems)) ?? []) problems.add(line);
   }
   if (!isPlace && !isOpen([connection, url.host])) await reachServer(step, url, deps, problems);
@@ -171,10 +170,8 @@ async function lookAtBrowser(step: BrowserStep, deps: DryDeps): Promise<Looked> 
   const { isOpen, root } = deps;
   const { actions, browser, goto, read = [], screenshot, storage } = step;
   const problems = new Set<string>();
-  const found = isOpen(browser.executable)
-    ? undefined
-    : await findBrowser({ ...deps, executable: browser.executable });
-  if (found?.kind === "none") problems.add(found.problem);
+  const { executable } = browser;
+  if (!isOpen(executable)) await attempt(() => findBrowser({ ...deps, executable }), problems);
   const uploads = actions.flatMap((action) => (action.kind === "upload" ? action.files : []));
   const address = goto && joinAddress(goto);
   const url = URL.parse(address ?? "");
@@ -201,10 +198,7 @@ async function lookAtSql({ database, work }: SqlStep, deps: DryDeps): Promise<Lo
   const { isOpen, root } = deps;
   const problems = new Set<string>();
   const missing = await missingFiles(work.kind === "statements" ? [] : [work.path], root);
-  if (missing.length === 0) {
-    const read = readWork(work, { root, log: { note: () => {} } });
-    if (read.kind === "invalid") problems.add(read.problem);
-  }
+  if (missing.length === 0) await attempt(() => readWork(work, { root, log: { note: () => {} } }), problems);
   const does =
     work.kind === "statements"
       ? work.statements.flatMap(({ text, params }) => [
@@ -212,17 +206,15 @@ async function lookAtSql({ database, work }: SqlStep, deps: DryDeps): Promise<Lo
           ...(params.length === 0 ? [] : [`with ${asJson(params)}`]),
         ])
       : [`the statements of ${work.path}`];
-  const found = databaseOf(database);
   if (isOpen(database)) return { does, problems, missing };
-  if (found.kind === "invalid") return { does, problems: problems.add(found.problem), missing };
-  const where = describeDatabase(found.database);
+  const found = await attempt(() => databaseOf(database), problems);
+  if (found === undefined) return { does, problems, missing };
+  const where = describeDatabase(found);
   const how = work.kind === "statements" && work.isTransaction ? ", as one transaction" : "";
-  if (found.database.kind === "postgres" || found.database.kind === "mysql")
-    await reachDatabase(found.database, deps, problems);
+  if (found.kind === "postgres" || found.kind === "mysql") await reachDatabase(found, deps, problems);
   else {
-    const { database: file } = found;
     const unfound = new Set<string>();
-    await attempt(() => locate(file, root), unfound);
+    await attempt(() => locate(found, root), unfound);
     missing.push(...unfound);
   }
   return { does: [`${where}${how}`, ...does], problems, missing };

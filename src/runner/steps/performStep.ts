@@ -1,16 +1,15 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { describeError } from "../../contract/errors.ts";
 import { ExpressionFault, isList, type Json, type JsonMap, kindOf } from "../../pipeline/expression/value.ts";
 import type { Step } from "../../pipeline/types/resourceTypes.ts";
 import { duration } from "../../text/time.ts";
 import { runCliStep } from "../cli/runCliStep.ts";
-import { PatternFault } from "../output/textSearch.ts";
 import { type Filling, fillIn, fillValue } from "../step/fillIn.ts";
 import { showValue } from "../step/jsonMismatches.ts";
 import type { StepOutputs } from "../step/runOutput.ts";
 import {
   failed,
   type NewArtifact,
+  outcomeOf,
   type StepContext,
   type StepOutcome,
   succeeded,
@@ -44,14 +43,19 @@ const mostItems = 1000;
 export async function performStep(step: Step, deps: PerformDeps): Promise<Performed> {
   if (step.each === undefined) return tryRepeatedly(step, undefined, deps);
   const { outputs, scopes, stepContext } = deps;
-  const items = itemsOf(step, scopes.at(step.part));
-  if (items.kind === "invalid") return { outcome: failed(items.problem), attempts: 1, result: [] };
-  if (items.values.length === 0) outputs.log.note("there are no items");
+  let items: readonly Json[];
+  try {
+    items = itemsOf(step, scopes.at(step.part));
+  } catch (error) {
+    if (!(error instanceof ExpressionFault)) throw error;
+    return { outcome: failed(error.message), attempts: 1, result: [] };
+  }
+  if (items.length === 0) outputs.log.note("there are no items");
   const results: Json[] = [];
   const lines: string[] = [];
   let attempts = 1;
-  for (const [index, value] of items.values.entries()) {
-    const which = `item ${index + 1} of ${items.values.length}`;
+  for (const [index, value] of items.entries()) {
+    const which = `item ${index + 1} of ${items.length}`;
     if (stepContext.signal.aborted) {
       lines.push(`${which}: the step was ended before it`);
       break;
@@ -67,26 +71,13 @@ export async function performStep(step: Step, deps: PerformDeps): Promise<Perfor
   return { outcome: lines.length === 0 ? succeeded : failed(lines.join("\n")), attempts, result: results };
 }
 
-type Items =
-  | { readonly kind: "valid"; readonly values: readonly Json[] }
-  | { readonly kind: "invalid"; readonly problem: string };
-
-/** The items of a step with `each`. */
-export function itemsOf({ each }: Step, filling: Filling): Items {
-  try {
-    const values = fillValue(each, filling);
-    if (!isList(values))
-      return { kind: "invalid", problem: `\`each\` takes a list, and this is ${kindOf(values)}` };
-    return values.length > mostItems
-      ? {
-          kind: "invalid",
-          problem: `\`each\` takes at most ${mostItems} items, and these are ${values.length}`,
-        }
-      : { kind: "valid", values };
-  } catch (error) {
-    if (error instanceof ExpressionFault) return { kind: "invalid", problem: error.message };
-    throw error;
-  }
+/** The items of a step with `each`. @throws ExpressionFault when they can't be filled in, or are no list of its length. */
+export function itemsOf({ each }: Step, filling: Filling): readonly Json[] {
+  const values = fillValue(each, filling);
+  if (!isList(values)) throw new ExpressionFault(`\`each\` takes a list, and this is ${kindOf(values)}`);
+  if (values.length > mostItems)
+    throw new ExpressionFault(`\`each\` takes at most ${mostItems} items, and these are ${values.length}`);
+  return values;
 }
 
 /** @param each the item with its index; undefined for a step without `each`. */
@@ -158,11 +149,7 @@ async function attemptOnce(
     results: taker,
     saveArtifact: (artifact) => taker.saveArtifact(artifact),
   };
-  const outcome = await runFilled(step, scopes.at(step.part, own), context).catch(
-    // A bug in one step must not end the runner and lose the outcomes so far.
-    (error: unknown) =>
-      failed(error instanceof PatternFault ? error.message : `this step broke off: ${describeError(error)}`),
-  );
+  const outcome = await outcomeOf(runFilled(step, scopes.at(step.part, own), context));
   taker.release();
   return { outcome, taker, time: time() };
 }
@@ -170,22 +157,21 @@ async function attemptOnce(
 /** Where each resource type runs its steps; `pipeline/types/resourceTypes.ts` says what a new type needs. */
 async function runFilled(step: Step, filling: Filling, stepContext: StepContext): Promise<StepOutcome> {
   const filled = fillIn(step, filling);
-  if (filled.kind === "unfit") return failed(filled.problem);
   // Only what most runs need is loaded before a run begins.
-  switch (filled.step.type) {
+  switch (filled.type) {
     case "browser": {
       const { runBrowserStep } = await import("../browser/runBrowserStep.ts");
-      return runBrowserStep(filled.step, stepContext);
+      return runBrowserStep(filled, stepContext);
     }
     case "cli":
-      return runCliStep(filled.step, stepContext);
+      return runCliStep(filled, stepContext);
     case "http": {
       const { runHttpStep } = await import("../http/runHttpStep.ts");
-      return runHttpStep(filled.step, stepContext);
+      return runHttpStep(filled, stepContext);
     }
     case "sql": {
       const { runSqlStep } = await import("../sql/runSqlStep.ts");
-      return runSqlStep(filled.step, stepContext);
+      return runSqlStep(filled, stepContext);
     }
   }
 }

@@ -24,6 +24,7 @@ import { Mask } from "../../../src/runner/mask/mask.ts";
 import { searchFor } from "../../../src/runner/output/textSearch.ts";
 import { bind } from "../../../src/runner/sql/serveSqlite.ts";
 import { describeMismatches } from "../../../src/runner/step/jsonMismatches.ts";
+import { StepFault } from "../../../src/runner/step/stepContext.ts";
 import { controlCharacters } from "../../../src/text/controlCharacters.ts";
 import { holdsNear } from "../../near.ts";
 
@@ -312,8 +313,11 @@ function checkStepValue(text: string): void {
       transactionWord(text) === transactionWord(`;\n-- x\n/* y */ ${text}`),
       "comments hide no transaction",
     );
-  const bound = bind(text, [1, "a"]);
-  if (bound.kind === "invalid") assert(bound.problem !== "", "wrong parameters are told");
+  try {
+    bind(text, [1, "a"]);
+  } catch (error) {
+    assert(error instanceof StepFault && error.message !== "", "wrong parameters are told");
+  }
   checkJson(text);
 }
 

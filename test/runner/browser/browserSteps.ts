@@ -5,6 +5,7 @@ import { sayToStandardError } from "../../../scripts/say.ts";
 import { runBrowserStep } from "../../../src/runner/browser/runBrowserStep.ts";
 import {
   type NewArtifact,
+  outcomeOf,
   SharedResources,
   type StepContext,
   type StepOutcome,
@@ -94,7 +95,7 @@ export class BrowserSteps {
       ],
     }).steps.at(-1);
     assert.ok(step?.type === "browser");
-    const outcome = await runBrowserStep(step, test.stepContext);
+    const outcome = await outcomeOf(runBrowserStep(step, test.stepContext));
     return { outcome, log: test.logged(), kept: test.kept, result };
   }
 

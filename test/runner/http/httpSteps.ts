@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { runHttpStep } from "../../../src/runner/http/runHttpStep.ts";
-import type { StepContext, StepOutcome } from "../../../src/runner/step/stepContext.ts";
+import { outcomeOf, type StepContext, type StepOutcome } from "../../../src/runner/step/stepContext.ts";
 import { pipelineOf } from "../launch/launchTestRun.ts";
 import { stepContextFor } from "../step/stepContextFor.ts";
 
@@ -19,7 +19,7 @@ export async function runSteps(
   for (const step of pipeline.steps) {
     assert.ok(step.type === "http");
     outcomes.push(
-      await runHttpStep(step, { ...context.stepContext, mask: context.stepContext.mask.ofStep() }),
+      await outcomeOf(runHttpStep(step, { ...context.stepContext, mask: context.stepContext.mask.ofStep() })),
     );
   }
   await context.end();

@@ -57,8 +57,8 @@ describe("what an http step sends", function () {
         variablesAt: "here",
         evaluate: () => assert.fail(),
       });
-      assert.ok(filled.kind === "filled" && filled.step.type === "http");
-      bodies.push((await requestOf(filled.step, folder.path)).body?.text);
+      assert.ok(filled.type === "http");
+      bodies.push((await requestOf(filled, folder.path)).body?.text);
     }
     assert.deepEqual(bodies, [
       '{"amount":123.00,"rates":[1,1.50,"2.00",{"discount":-0.10,"at":1.0e3}],"plain":1.5}',

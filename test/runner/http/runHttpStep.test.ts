@@ -2,14 +2,22 @@ import assert from "node:assert/strict";
 import { createServer, type IncomingMessage, type RequestListener, type Server } from "node:http";
 import { createServer as createTcpServer, type Socket, type Server as TcpServer } from "node:net";
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from "node:zlib";
-import { Connection } from "../../../src/runner/http/connection.ts";
+import { Connection, routeOf } from "../../../src/runner/http/connection.ts";
 import { HttpSession } from "../../../src/runner/http/httpSession.ts";
 import { runHttpStep } from "../../../src/runner/http/runHttpStep.ts";
 import { describeConnectionProblem, sendRequest } from "../../../src/runner/http/sendRequest.ts";
 import { Mask } from "../../../src/runner/mask/mask.ts";
-import { SharedResources, type StepContext, type StepOutcome } from "../../../src/runner/step/stepContext.ts";
+import {
+  outcomeOf,
+  SharedResources,
+  type StepContext,
+  type StepOutcome,
+} from "../../../src/runner/step/stepContext.ts";
 import { pipelineOf } from "../launch/launchTestRun.ts";
 import { stepContextFor } from "../step/stepContextFor.ts";
+
+/** A resource that says nothing of its connections. */
+const straight = { connection: { tls: { verify: true }, connectTo: {} }, address: { target: "" } };
 
 describe("an http step", function () {
   this.timeout(30_000);
@@ -315,14 +323,18 @@ describe("an http step", function () {
     assert.ok(step?.type === "http");
     const { stepContext } = stepContextFor("/");
     assert.match(
-      message(await runHttpStep({ ...step, address: { target: "h.test/a" } }, stepContext)),
+      message(await outcomeOf(runHttpStep({ ...step, address: { target: "h.test/a" } }, stepContext))),
       /is no address/,
     );
     assert.match(
-      message(await runHttpStep({ ...step, address: { target: "http://a:b@h.test/a" } }, stepContext)),
+      message(
+        await outcomeOf(runHttpStep({ ...step, address: { target: "http://a:b@h.test/a" } }, stepContext)),
+      ),
       /holds no user and password/,
     );
-    const said = message(await runHttpStep({ ...step, headers: { "x-a": "hidden\nvalue" } }, stepContext));
+    const said = message(
+      await outcomeOf(runHttpStep({ ...step, headers: { "x-a": "hidden\nvalue" } }, stepContext)),
+    );
     assert.equal(said, "the header `x-a` has a line break in its value, which HTTP can't carry");
     for (const [changes, told] of [
       [{ headers: { "x-a": ["fine", "hidden\nvalue"] } }, /^the header `x-a` has a line break/],
@@ -337,7 +349,7 @@ describe("an http step", function () {
       ],
       [{ expect: { ...step.expect, jsonSchema: "../a" } }, /isn't in the project's folder/],
     ] as const) {
-      assert.match(message(await runHttpStep({ ...step, ...changes }, stepContext)), told);
+      assert.match(message(await outcomeOf(runHttpStep({ ...step, ...changes }, stepContext))), told);
     }
   });
 
@@ -512,7 +524,7 @@ describe("an http step", function () {
     }
     const pieces: string[] = [];
     const signal = new AbortController().signal;
-    await using connection = new Connection();
+    await using connection = new Connection(await routeOf(straight, "/"));
     await sendRequest(
       { method: "GET", url: new URL(base), headers: {}, body: undefined, redirects: 10 },
       {
@@ -669,7 +681,7 @@ async function run(base: string, file: object, changes: Partial<StepContext> = {
     steps: [{ use: "s", ...file }],
   }).steps;
   assert.ok(step?.type === "http");
-  return runHttpStep(step, stepContextFor("/", changes).stepContext);
+  return outcomeOf(runHttpStep(step, stepContextFor("/", changes).stepContext));
 }
 
 function listen(server: Server | TcpServer): Promise<string> {

@@ -22,7 +22,7 @@ describe("the user of a database's address", () => {
     for (const url of ["postgres://127.0.0.1/shop", "mysql://127.0.0.1/shop"]) {
       await assert.rejects(
         userOf(url, nameless),
-        /^NoConnection: the database's address has no user, and this machine has no name for the one who runs this; write one before the host: `ada@`$/,
+        /^StepFault: the database's address has no user, and this machine has no name for the one who runs this; write one before the host: `ada@`$/,
       );
     }
   });

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Step } from "../../../src/pipeline/types/resourceTypes.ts";
 import { runSqlStep } from "../../../src/runner/sql/runSqlStep.ts";
 import { fillIn } from "../../../src/runner/step/fillIn.ts";
-import type { StepContext, StepOutcome } from "../../../src/runner/step/stepContext.ts";
+import { outcomeOf, type StepContext, type StepOutcome } from "../../../src/runner/step/stepContext.ts";
 import { pipelineOf } from "../launch/launchTestRun.ts";
 import { stepContextFor, type TestStepContext } from "../step/stepContextFor.ts";
 
@@ -82,6 +82,6 @@ async function runFilled(
     variablesAt: "here",
     evaluate: () => assert.fail("this step has expressions"),
   });
-  assert.ok(filled.kind === "filled" && filled.step.type === "sql");
-  return runSqlStep(filled.step, stepContext);
+  assert.ok(filled.type === "sql");
+  return outcomeOf(runSqlStep(filled, stepContext));
 }

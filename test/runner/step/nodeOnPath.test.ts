@@ -2,8 +2,11 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { runMarker } from "../../../src/runner/processes/processTable.ts";
+import { removeScratch } from "../../../src/runner/processes/scratchFolder.ts";
 import { nodeOnPath } from "../../../src/runner/step/stepEnvironment.ts";
 import { temporaryFolder } from "../../temporaryFolder.ts";
+import { newRunId } from "../launch/launchTestRun.ts";
 
 describe("node on a step's PATH", () => {
   if (process.platform === "win32") return;
@@ -32,7 +35,9 @@ describe("node on a step's PATH", () => {
     mkdirSync(join(folder.path, "it's here"));
     const editor = join(folder.path, "it's here", "code");
     symlinkSync(process.execPath, editor);
-    const { environment, dispose } = await nodeOnPath({ PATH: "/nowhere" }, editor, "linux");
+    const runId = newRunId();
+    const own = { PATH: "/nowhere", [runMarker]: runId };
+    const { environment } = await nodeOnPath(own, editor, "linux");
     const added = environment["PATH"]?.split(":").at(-1) ?? "";
     const script = "console.log(process.env.ELECTRON_RUN_AS_NODE, process.argv[1])";
     const said = execFileSync(join(added, "node"), ["-e", script, "a b"], {
@@ -40,7 +45,7 @@ describe("node on a step's PATH", () => {
       env: { PATH: dirname(process.execPath) },
     });
     assert.equal(said, "1 a b\n");
-    await dispose();
+    await removeScratch(runId);
     assert.equal(existsSync(added), false);
   });
 });
