@@ -21,11 +21,8 @@ export interface LiveDeps {
 
 interface LiveReply {
   readonly contentType: "text/event-stream" | "application/x-ndjson";
-  /**
-   * Yields the reply piece by piece, no faster than it is read. Ends soon after its signal is aborted.
-   * @param cutOff breaks the reply off at once: an end would say that it is complete.
-   */
-  readonly pieces: (signal: AbortSignal, cutOff: (why: string) => void) => AsyncGenerator<string, void>;
+  /** Yields the reply piece by piece, no faster than it is read. Ends soon after its signal is aborted. */
+  readonly pieces: (signal: AbortSignal) => AsyncGenerator<string, void>;
 }
 
 /**
@@ -52,13 +49,8 @@ export function liveReply<Env extends AppEnv>(
   }
   open.goLive({ isEventStream: contentType === "text/event-stream" });
   const left = new AbortController();
-  const leave = () => left.abort();
   const encoder = new TextEncoder();
-  const cutOff = (why: string) => {
-    log("info", "a reader was cut off", { path: context.req.path, why });
-    outgoing.destroy();
-  };
-  const source = pieces(left.signal, cutOff);
+  const source = pieces(left.signal);
   let cancelStallTimer = () => {};
   /** @returns undefined at the end, and when the reader has left. */
   const nextPiece = async (): Promise<string | undefined> => {
@@ -81,11 +73,14 @@ export function liveReply<Env extends AppEnv>(
         if (left.signal.aborted) return;
         if (piece === undefined) return controller.close();
         controller.enqueue(encoder.encode(piece));
-        cancelStallTimer = clock.after(stallMilliseconds, () => cutOff("it takes nothing"));
+        cancelStallTimer = clock.after(stallMilliseconds, () => {
+          log("info", "a reader was cut off: it takes nothing", { path: context.req.path });
+          outgoing.destroy();
+        });
       },
       async cancel() {
         cancelStallTimer();
-        leave();
+        left.abort();
         await source.return();
       },
     },
