@@ -13,7 +13,7 @@ import { keepsPipeline, readChanges } from "../store/ranPipelines.ts";
 import { filesRemovedAt } from "../store/runFiles.ts";
 import { listRuns, type PagePosition, pipelineNames, readDayUse, readRunPage } from "../store/runs.ts";
 import { layout, type PageParts } from "./layout.ts";
-import { linesOf, linesWith, wholeLog } from "./pageLog.ts";
+import { linesOf, logText } from "./pageLog.ts";
 import { existingRun, type PageDeps, type PageEnv } from "./pageRequest.ts";
 import { mostActive } from "./runChangeRoutes.ts";
 import { filterOf, queryOf } from "./runFilter.ts";
@@ -115,9 +115,7 @@ function textRoutes(routes: Hono<PageEnv>, deps: PageDeps): void {
   routes.get("/:id/log.txt", async (context) => {
     const run = await existingRun(context.get("caller"), context.req.param("id"), deps);
     await refuseRemoved(deps.db, run.runId);
-    const find = context.req.query("find");
-    const log = wholeLog(run, deps.logs);
-    return context.body(find ? linesWith(log, find) : log, 200, {
+    return context.body(logText(run, deps.logs, context.req.query("find")), 200, {
       "content-type": "text/plain; charset=utf-8",
     });
   });
