@@ -3,7 +3,7 @@ import { PipelineError } from "../../contract/errors.ts";
 import type { Clock } from "../../machine/clock.ts";
 import type { Log } from "../../machine/log.ts";
 import type { AppEnv } from "./everyRequest.ts";
-import type { OpenReplies } from "./openReplies.ts";
+import type { LiveType, OpenReplies } from "./openReplies.ts";
 
 /** The silence after which a comment shows both ends that the other is there, in milliseconds. */
 export const silenceMilliseconds = 15_000;
@@ -20,7 +20,7 @@ export interface LiveDeps {
 }
 
 interface LiveReply {
-  readonly contentType: "text/event-stream" | "application/x-ndjson";
+  readonly contentType: LiveType;
   /** Yields the reply piece by piece, no faster than it is read. Ends soon after its signal is aborted. */
   readonly pieces: (signal: AbortSignal) => AsyncGenerator<string, void>;
 }
@@ -47,7 +47,7 @@ export function liveReply<Env extends AppEnv>(
       },
     );
   }
-  open.goLive({ isEventStream: contentType === "text/event-stream" });
+  open.live = contentType;
   const left = new AbortController();
   const encoder = new TextEncoder();
   const source = pieces(left.signal);

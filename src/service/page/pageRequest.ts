@@ -140,7 +140,7 @@ export function requireSession({
     }
     context.set("session", session);
     context.set("caller", session.caller);
-    context.get("open").signedIn(session.caller.keyId);
+    context.get("open").keyId = session.caller.keyId;
     return next();
   });
 }
