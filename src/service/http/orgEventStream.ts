@@ -3,7 +3,7 @@ import { Bell } from "../../machine/bell.ts";
 import type { Clock } from "../../machine/clock.ts";
 import type { BusEvent } from "../store/eventBus.ts";
 import type { Caller } from "../store/keys.ts";
-import { begunRuns, changedRuns } from "../store/runChanges.ts";
+import { begunRuns, changedRuns, lastChange } from "../store/runChanges.ts";
 import type { Database } from "../store/tables.ts";
 import type { AppEnv } from "./everyRequest.ts";
 import { type LiveDeps, liveReply, silenceMilliseconds } from "./liveReply.ts";
@@ -51,49 +51,54 @@ export async function* eventPieces(
   const bell = new Bell();
   let [hasOrgChanged, hasLogGrown] = [false, false];
   const unwritten = new Set<string>();
-  const onChange = (change: BusEvent) => {
-    if (change.kind === "org") hasOrgChanged = true;
-    else if (change.kind === "unwritten-run") unwritten.add(change.runId);
+  const reader = {
+    sent: Number.POSITIVE_INFINITY,
+    hear(change: BusEvent) {
+      if (change.kind === "org") hasOrgChanged = true;
+      else if (change.kind === "unwritten-run") unwritten.add(change.runId);
+      bell.ring();
+    },
+  };
+  const onLogGrown = () => {
+    hasLogGrown = true;
     bell.ring();
   };
-  using leaving = new DisposableStack();
   // Joined first: what changes while the state is being sent is read after it.
-  const feed = events.join(orgId, onChange);
-  leaving.defer(() => events.leave(orgId, onChange));
-  leaving.defer(
-    followLog(() => {
-      hasLogGrown = true;
-      bell.ring();
-    }),
-  );
-  yield "retry: 1000\n\n";
-  const last = await feed.last();
-  const resumed = await resumedAt(db, orgId, lastEventId, last);
-  let sent = resumed ?? last;
-  const begun = resumed === undefined ? await begunRuns(db, orgId) : [];
-  // The last event of the whole state has an id.
-  yield withId(await feed.org(keyId), resumed === undefined && begun.length === 0 ? sent : undefined);
-  for (const [index, runId] of begun.entries())
-    yield withId(await feed.run(runId), index === begun.length - 1 ? sent : undefined);
-  while (!signal.aborted) {
-    if (hasOrgChanged) {
-      hasOrgChanged = false;
-      yield await feed.org(keyId);
+  const feed = events.join(orgId, reader);
+  const unfollowLog = followLog(onLogGrown);
+  try {
+    yield "retry: 1000\n\n";
+    const last = await lastChange(db, orgId);
+    const resumed = await resumedAt(db, orgId, lastEventId, last);
+    reader.sent = resumed ?? last;
+    const begun = resumed === undefined ? await begunRuns(db, orgId) : [];
+    // The last event of the whole state has an id.
+    yield withId(await feed.org(keyId), resumed === undefined && begun.length === 0 ? last : undefined);
+    for (const [index, runId] of begun.entries())
+      yield withId(await feed.run(runId), index === begun.length - 1 ? last : undefined);
+    while (!signal.aborted) {
+      if (hasOrgChanged) {
+        hasOrgChanged = false;
+        yield await feed.org(keyId);
+      }
+      const runs = await feed.runsAfter(reader.sent);
+      for (const { changed, text } of runs) {
+        reader.sent = changed;
+        yield text;
+      }
+      for (const runId of unwritten) {
+        unwritten.delete(runId);
+        yield await feed.run(runId);
+      }
+      if (hasLogGrown) {
+        hasLogGrown = false;
+        yield logEvent;
+      }
+      if (runs.length === 0 && !(await bell.wait(clock, silenceMilliseconds, signal))) yield ": here\n\n";
     }
-    const runs = await feed.runsAfter(sent);
-    for (const { changed, text } of runs) {
-      sent = changed;
-      yield text;
-    }
-    for (const runId of unwritten) {
-      unwritten.delete(runId);
-      yield await feed.run(runId);
-    }
-    if (hasLogGrown) {
-      hasLogGrown = false;
-      yield logEvent;
-    }
-    if (runs.length === 0 && !(await bell.wait(clock, silenceMilliseconds, signal))) yield ": here\n\n";
+  } finally {
+    unfollowLog();
+    events.leave(orgId, reader);
   }
 }
 

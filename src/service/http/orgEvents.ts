@@ -4,7 +4,7 @@ import type { Log } from "../../machine/log.ts";
 import type { Runs } from "../runs/runs.ts";
 import type { BusEvent, EventBus } from "../store/eventBus.ts";
 import { readOrg } from "../store/orgs.ts";
-import { changedRuns, lastChange, lastChanges } from "../store/runChanges.ts";
+import { changedRuns, lastChanges } from "../store/runChanges.ts";
 import { readRun } from "../store/runs.ts";
 import type { Database } from "../store/tables.ts";
 
@@ -23,7 +23,11 @@ export interface OrgEventsDeps {
   readonly log: Log;
 }
 
-type Listener = (change: BusEvent) => void;
+export interface OrgReader {
+  /** The sequence number of the last change that it has read; infinite until it has begun. */
+  readonly sent: number;
+  hear(change: BusEvent): void;
+}
 
 /** The events of each org that has readers. */
 export class OrgEvents {
@@ -36,17 +40,17 @@ export class OrgEvents {
     this.#deps = deps;
   }
 
-  /** Adds a reader of an org until it leaves, and calls back at each change. */
-  join(orgId: string, listener: Listener): OrgFeed {
+  /** Adds a reader of an org, which hears of each change until it leaves. */
+  join(orgId: string, reader: OrgReader): OrgFeed {
     const feed = this.#feeds.get(orgId) ?? new OrgFeed(orgId, this.#deps);
     this.#feeds.set(orgId, feed);
-    feed.add(listener);
+    feed.add(reader);
     if (this.#cancelCheck === undefined) this.#checkLater();
     return feed;
   }
 
-  leave(orgId: string, listener: Listener): void {
-    if (this.#feeds.get(orgId)?.remove(listener) === 0) this.#feeds.delete(orgId);
+  leave(orgId: string, reader: OrgReader): void {
+    if (this.#feeds.get(orgId)?.remove(reader) === 0) this.#feeds.delete(orgId);
     if (this.#feeds.size > 0) return;
     this.#cancelCheck?.();
     this.#cancelCheck = undefined;
@@ -84,52 +88,45 @@ export class OrgEvents {
 export class OrgFeed {
   readonly #orgId: string;
   readonly #deps: OrgEventsDeps;
-  readonly #listeners = new Set<Listener>();
+  readonly #readers = new Set<OrgReader>();
   readonly #unsubscribe: () => void;
   /** An org's `actor` is the reader's key, so there is one event a key. */
   readonly #orgs = new Map<string, Promise<string>>();
   #runs: { readonly after: number; readonly events: Promise<readonly RunEvent[]> } | undefined;
-  /** The sequence number of the last change that was read. */
-  #read = 0;
 
   constructor(orgId: string, deps: OrgEventsDeps) {
     this.#orgId = orgId;
     this.#deps = deps;
-    this.#unsubscribe = deps.bus.subscribe(orgId, (change) => this.#ring(change));
+    this.#unsubscribe = deps.bus.subscribe(orgId, (change) => this.#ring(this.#readers, change));
   }
 
-  add(listener: Listener): void {
+  add(reader: OrgReader): void {
     // What could not be read for others is read again.
     this.#forget();
-    this.#listeners.add(listener);
+    this.#readers.add(reader);
   }
 
   /** @returns how many are left. */
-  remove(listener: Listener): number {
-    this.#listeners.delete(listener);
-    if (this.#listeners.size === 0) this.#unsubscribe();
-    return this.#listeners.size;
+  remove(reader: OrgReader): number {
+    this.#readers.delete(reader);
+    if (this.#readers.size === 0) this.#unsubscribe();
+    return this.#readers.size;
   }
 
   /** @param last the sequence number of the org's last change, of which there may have been no ring. */
   ringUntil(last: number): void {
-    if (last > this.#read) this.#ring({ kind: "org" });
+    const behind = [...this.#readers].filter(({ sent }) => sent < last);
+    if (behind.length > 0) this.#ring(behind, { kind: "org" });
   }
 
-  #ring(change: BusEvent): void {
+  #ring(readers: Iterable<OrgReader>, change: BusEvent): void {
     this.#forget();
-    for (const listener of this.#listeners) listener(change);
+    for (const reader of readers) reader.hear(change);
   }
 
   #forget(): void {
     this.#orgs.clear();
     this.#runs = undefined;
-  }
-
-  /** The sequence number of the org's last change. */
-  async last(): Promise<number> {
-    this.#read = await lastChange(this.#deps.db, this.#orgId);
-    return this.#read;
   }
 
   org(keyId: string): Promise<string> {
@@ -152,7 +149,6 @@ export class OrgFeed {
   async #readRuns(after: number): Promise<readonly RunEvent[]> {
     const events: RunEvent[] = [];
     for (const { runId, changed } of await changedRuns(this.#deps.db, this.#orgId, after, batchSize)) {
-      this.#read = Math.max(this.#read, changed);
       events.push({ changed, text: withId(await this.run(runId), changed) });
     }
     return events;

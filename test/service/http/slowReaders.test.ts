@@ -156,14 +156,14 @@ describe("an event of an org", () => {
     };
     const events = new OrgEvents({ db, bus, clock: started.clock, log: () => {}, runs: { upToDate } });
     let rings = 0;
-    const all = Array.from({ length: 50 }, () => () => void rings++);
-    const feeds = all.map((listener) => events.join(key.orgId, listener));
+    const all = Array.from({ length: 50 }, () => ({ sent: 0, hear: () => void rings++ }));
+    const feeds = all.map((reader) => events.join(key.orgId, reader));
     await putRun(started, key, 1);
     bus.emit(key.orgId, { kind: "run", runId: "" });
     assert.equal(rings, 50);
     const read = await Promise.all(feeds.map((feed) => feed.runsAfter(0)));
     const texts = new Set(read.flat().map(({ text }) => text));
-    for (const listener of all) events.leave(key.orgId, listener);
+    for (const reader of all) events.leave(key.orgId, reader);
     assert.deepEqual([made, texts.size], [1, 1]);
     assert.match([...texts][0] ?? "", /^id: 1\nevent: run\n/);
     assert.equal(bus.subscribers, 0);
