@@ -11,7 +11,7 @@ import { idMaker } from "../../src/service/store/ids.ts";
 import { keyById } from "../../src/service/store/keys.ts";
 import { databaseFile, openDatabase } from "../../src/service/store/openDatabase.ts";
 import { orgWithUsage } from "../../src/service/store/orgs.ts";
-import { projectOfName } from "../../src/service/store/projects.ts";
+import { projectsOf } from "../../src/service/store/projects.ts";
 import { nextNumber, takeNumber } from "../../src/service/store/runChanges.ts";
 import { answerCalls } from "../worker/answerCalls.ts";
 import { ownUsage, type ServerCalls } from "./calls.ts";
@@ -32,7 +32,7 @@ const prepare = (query: { compile(): { readonly sql: string } }) => db.prepare(q
 const statements = {
   key: prepare(keyById(queries, "")),
   org: db.prepare(orgWithUsage("", "").compile(queries).sql),
-  project: prepare(projectOfName(queries, "", "")),
+  project: prepare(projectsOf(queries, "", "")),
   repeated: prepare(repeatedRun(queries, "", "")),
   insert: db.prepare(
     `insert into runs (id, org_id, project, pipeline, actor, runner, status, day, created_at, time_limit_seconds,

@@ -18,6 +18,8 @@ export type LogEntry = z.infer<typeof logEntrySchema>;
 
 /** A line of a run's log as the program wrote it, with any escape sequences. */
 export interface LogLine {
+  /** Of no other line of the log, and the same while it grows. */
+  readonly id: string;
   readonly stepIndex: number;
   readonly stream: string;
   /** The time of its first entry, RFC 3339. */
@@ -26,10 +28,7 @@ export interface LogLine {
   readonly text: string;
 }
 
-interface Pending {
-  readonly stepIndex: number;
-  readonly stream: string;
-  readonly at: string;
+interface Pending extends LogLine {
   text: string;
 }
 
@@ -46,14 +45,15 @@ export class LineAssembler {
   readonly #pending = new Map<string, Pending>();
 
   /** The lines that this entry completes. */
-  add({ stepIndex, stream, at, text }: LogEntry): LogLine[] {
+  add({ sequence, stepIndex, stream, at, text }: LogEntry): LogLine[] {
     const lines = this.#flush(
       (other) => other.stepIndex < stepIndex || precedesNote(other, stepIndex, stream),
     );
     const key = `${stepIndex} ${stream}`;
     const pieces = text.split("\n");
     for (const [index, piece] of pieces.entries()) {
-      const pending = this.#pending.get(key) ?? { stepIndex, stream, at, text: "" };
+      const id = `${sequence}-${index}`;
+      const pending = this.#pending.get(key) ?? { id, stepIndex, stream, at, text: "" };
       pending.text += piece;
       const isWhole = index < pieces.length - 1;
       if (isWhole || pending.text.length > longestPending) {

@@ -196,7 +196,6 @@ export type RunStep = z.infer<typeof stepSchema>;
 export type Artifact = z.infer<typeof artifactSchema>;
 export type ServedRun = z.infer<typeof servedRunSchema>;
 export type Run = z.infer<typeof runSchema>;
-export type ServedRunList = z.infer<typeof servedRunListSchema>;
 export type RunListPage = z.infer<typeof runListSchema>;
 export type CancelReply = z.infer<typeof cancelReplySchema>;
 export type StartRequest = z.infer<typeof startRequestSchema>;

@@ -43,13 +43,8 @@ export interface SharedCore {
 
 /** @throws PipelineError `internal` when the database can't be used; then nothing is left open. */
 export async function openSharedCore(deps: SharedCoreDeps): Promise<SharedCore> {
-  const { url, log, instance, observe = () => {} } = deps;
-  await using opened = new AsyncDisposableStack();
-  const { db, pool } = await openPostgres(url, (error) => log("warn", "a connection broke", { error }));
-  opened.defer(() => db.destroy());
-  const clock = deps.clock ?? opened.use(await databaseClock(db, log).catch(unusable));
-  const bus = await PostgresBus.listen({ url, db, clock, log, instance }).catch(unusable);
-  opened.defer(() => bus.close());
+  const { log, instance, observe = () => {} } = deps;
+  const { db, pool, clock, bus, close } = await openDatabase(deps);
   const writer = new PostgresWriter(db);
   const makeId = idMaker(clock.now);
   const parts = { db, writer, clock, bus, log, makeId };
@@ -67,7 +62,6 @@ export async function openSharedCore(deps: SharedCoreDeps): Promise<SharedCore> 
     observe,
   });
   const stopFollowing = followOtherServers({ ...parts, admission, holder: instance });
-  const closing = opened.move();
   return {
     ...parts,
     pool,
@@ -85,7 +79,30 @@ export async function openSharedCore(deps: SharedCoreDeps): Promise<SharedCore> 
       await runs.stopAll();
       await stopFollowing();
       await writer.close();
-      await closing.disposeAsync();
+      await close();
     },
   };
+}
+
+/** The database, its clock, and the events of all servers. */
+async function openDatabase({ url, log, instance, clock: given }: SharedCoreDeps) {
+  const { db, pool } = await openPostgres(url, (error) => log("warn", "a connection broke", { error }));
+  const opened: (() => Promise<void> | void)[] = [() => db.destroy()];
+  const close = async () => {
+    for (const closeOne of opened.toReversed()) await closeOne();
+  };
+  try {
+    const readClock = async (): Promise<Clock> => {
+      const clock = await databaseClock(db, log);
+      opened.push(() => clock[Symbol.dispose]());
+      return clock;
+    };
+    const clock = given ?? (await readClock());
+    const bus = await PostgresBus.listen({ url, db, clock, log, instance });
+    opened.push(() => bus.close());
+    return { db, pool, clock, bus, close };
+  } catch (error) {
+    await close();
+    return unusable(error);
+  }
 }

@@ -76,4 +76,16 @@ describe("the page's events", () => {
     assert.deepEqual(events.broken, ["broken off"]);
     assert.equal(events.bus.subscribers, 0);
   });
+
+  it("need nothing that the oldest Node.js to run the service lacks", async () => {
+    const known = Object.getOwnPropertyDescriptor(globalThis, "DisposableStack") ?? assert.fail();
+    Reflect.deleteProperty(globalThis, "DisposableStack");
+    try {
+      await using events = await openPageEvents();
+      assert.match(await events.next(), /^retry:/);
+      assert.match(await events.next(), /event: org/);
+    } finally {
+      Object.defineProperty(globalThis, "DisposableStack", known);
+    }
+  });
 });

@@ -13,21 +13,24 @@ function shown(entries: Parameters<typeof linesOf>[0]): string[] {
 }
 
 describe("the lines of a log", () => {
-  it("are put together from the pieces of each stream, and stand where they began", () => {
+  it("are put together from the pieces of each stream, those without an end last", () => {
     const entries = [
       entry(0, "stdout", "one\ntw"),
       entry(0, "stderr", "oh"),
       entry(0, "stdout", "o\nthree"),
       entry(0, "stderr", " no\n"),
       entry(1, "stdout", "next\n"),
-      entry(0, "stdout", "!\n"),
+      entry(1, "stdout", "more"),
+      entry(1, "stderr", "!\n"),
     ];
     assert.deepEqual(shown(entries), [
       "0 stdout one",
       "0 stdout two",
       "0 stderr oh no",
-      "0 stdout three!",
+      "0 stdout three",
       "1 stdout next",
+      "1 stderr !",
+      "1 stdout more",
     ]);
   });
 

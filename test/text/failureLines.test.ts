@@ -22,7 +22,7 @@ describe("why a run failed, behind its log", () => {
   it("leaves out what the log has, and a colon behind which nothing is left", () => {
     const failures = new FailureLines();
     for (const text of ["\u001b[31moops\u001b[0m ", "end"])
-      failures.add({ stepIndex: 1, stream: "stderr", at, text });
+      failures.add({ id: text, stepIndex: 1, stream: "stderr", at, text });
     const beside = (stepIndex: number, text: string) =>
       failures.beside([{ stepIndex, at, text }]).map((line) => line.text);
     assert.deepEqual(beside(1, "exited with 3:\noops\nend"), ["exited with 3"]);

@@ -24,7 +24,7 @@ export function authenticate(db: Database) {
       throw new PipelineError("unauthorized", "The API key is not one of this service's, or it was revoked.");
     }
     context.set("caller", caller);
-    context.get("open").signedIn(caller.keyId);
+    context.get("open").keyId = caller.keyId;
     await next();
   });
 }

@@ -1,8 +1,7 @@
-import { createServer, type IncomingMessage, type Server, ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type Server, ServerResponse, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import { getRequestListener, RequestError } from "@hono/node-server";
 import type { Hono } from "hono";
-import type { ContentfulStatusCode } from "hono/utils/http-status";
 import type { Clock } from "../../machine/clock.ts";
 import type { Log } from "../../machine/log.ts";
 import type { AppEnv } from "./everyRequest.ts";
@@ -97,16 +96,9 @@ function endWithProblem(socket: Socket, problem: HttpProblem, clock: Clock): voi
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
   lingerAfterReply(socket, clock);
   socket.end(
-    `HTTP/1.1 ${problem.status} ${reasons[problem.status] ?? ""}\r\n${lines.join("\r\n")}\r\n\r\n${text}`,
+    `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}\r\n${lines.join("\r\n")}\r\n\r\n${text}`,
   );
 }
-
-const reasons: Readonly<Partial<Record<ContentfulStatusCode, string>>> = {
-  400: "Bad Request",
-  408: "Request Timeout",
-  413: "Content Too Large",
-  431: "Request Header Fields Too Large",
-};
 
 function problemOf(code: string | undefined): HttpProblem {
   switch (code) {

@@ -3,7 +3,7 @@ import { PipelineError } from "../../contract/errors.ts";
 import type { Clock } from "../../machine/clock.ts";
 import type { Log } from "../../machine/log.ts";
 import type { AppEnv } from "./everyRequest.ts";
-import type { OpenReplies } from "./openReplies.ts";
+import type { LiveType, OpenReplies } from "./openReplies.ts";
 
 /** The silence after which a comment shows both ends that the other is there, in milliseconds. */
 export const silenceMilliseconds = 15_000;
@@ -20,12 +20,9 @@ export interface LiveDeps {
 }
 
 interface LiveReply {
-  readonly contentType: "text/event-stream" | "application/x-ndjson";
-  /**
-   * Yields the reply piece by piece, no faster than it is read. Ends soon after its signal is aborted.
-   * @param cutOff breaks the reply off at once: an end would say that it is complete.
-   */
-  readonly pieces: (signal: AbortSignal, cutOff: (why: string) => void) => AsyncGenerator<string, void>;
+  readonly contentType: LiveType;
+  /** Yields the reply piece by piece, no faster than it is read. Ends soon after its signal is aborted. */
+  readonly pieces: (signal: AbortSignal) => AsyncGenerator<string, void>;
 }
 
 /**
@@ -50,15 +47,10 @@ export function liveReply<Env extends AppEnv>(
       },
     );
   }
-  open.goLive({ isEventStream: contentType === "text/event-stream" });
+  open.live = contentType;
   const left = new AbortController();
-  const leave = () => left.abort();
   const encoder = new TextEncoder();
-  const cutOff = (why: string) => {
-    log("info", "a reader was cut off", { path: context.req.path, why });
-    outgoing.destroy();
-  };
-  const source = pieces(left.signal, cutOff);
+  const source = pieces(left.signal);
   let cancelStallTimer = () => {};
   /** @returns undefined at the end, and when the reader has left. */
   const nextPiece = async (): Promise<string | undefined> => {
@@ -81,11 +73,14 @@ export function liveReply<Env extends AppEnv>(
         if (left.signal.aborted) return;
         if (piece === undefined) return controller.close();
         controller.enqueue(encoder.encode(piece));
-        cancelStallTimer = clock.after(stallMilliseconds, () => cutOff("it takes nothing"));
+        cancelStallTimer = clock.after(stallMilliseconds, () => {
+          log("info", "a reader was cut off: it takes nothing", { path: context.req.path });
+          outgoing.destroy();
+        });
       },
       async cancel() {
         cancelStallTimer();
-        leave();
+        left.abort();
         await source.return();
       },
     },

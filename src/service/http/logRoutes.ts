@@ -10,6 +10,7 @@ import { readRun } from "../store/runs.ts";
 import type { Database } from "../store/tables.ts";
 import type { Endpoints } from "./endpoints.ts";
 import { type LiveDeps, liveReply, silenceMilliseconds } from "./liveReply.ts";
+import type { LiveType } from "./openReplies.ts";
 import { refuseRemoved, requestedRun } from "./requestedRun.ts";
 import { requestQuery } from "./requestInput.ts";
 
@@ -23,7 +24,7 @@ export interface LogRouteDeps extends LiveDeps {
 
 /** How a reply writes the entries and the run's end. */
 interface Format {
-  readonly contentType: "text/event-stream" | "application/x-ndjson";
+  readonly contentType: LiveType;
   readonly opening: string;
   readonly entry: (sequence: number, json: string) => string;
   readonly end: (run: ServedRun) => string;

@@ -10,23 +10,20 @@ import type { Database } from "../store/tables.ts";
 
 type Outgoing = HttpBindings["outgoing"];
 
-/** A reply that is not finished, and the key that it is for. */
+/** An event stream may end at any event, JSON lines at their end alone. */
+export type LiveType = "text/event-stream" | "application/x-ndjson";
+
+/** A reply that is not finished. */
 export class OpenReply {
   readonly outgoing: Outgoing;
-  #keyId: string | undefined;
-  #isEventStream = false;
-  #isLive = false;
-  /** Made on demand: most replies are finished at once. */
-  #left: AbortController | undefined;
-  #isRevoked = false;
+  /** The key that it is for; undefined until the request is authenticated, and where no key is needed. */
+  keyId: string | undefined;
+  /** Of a reply without a known end: its type. */
+  live: LiveType | undefined;
+  readonly #left = new AbortController();
 
   constructor(outgoing: Outgoing) {
     this.outgoing = outgoing;
-  }
-
-  /** Undefined until the request is authenticated, and where no key is needed. */
-  get keyId(): string | undefined {
-    return this.#keyId;
   }
 
   /**
@@ -34,50 +31,27 @@ export class OpenReply {
    * error to reply. For held requests; a stream is ended anyway.
    */
   get left(): AbortSignal {
-    if (this.#left === undefined) {
-      this.#left = new AbortController();
-      if (this.#isRevoked) this.#left.abort(revoked());
-      // The request's socket: a reply has none while an earlier one on the connection is not finished.
-      if (this.outgoing.destroyed || this.outgoing.req.socket.destroyed) this.closed();
-    }
+    // The request's socket: a reply has none while an earlier one on the connection is not finished.
+    if (this.outgoing.destroyed || this.outgoing.req.socket.destroyed) this.closed();
     return this.#left.signal;
   }
 
   /** The reply is finished, or its connection is closed. */
   closed(): void {
     if (this.outgoing.writableFinished) return;
-    this.#left?.abort(new PipelineError("out-of-reach", "The caller closed the connection."));
-  }
-
-  signedIn(keyId: string): void {
-    this.#keyId = keyId;
+    this.#left.abort(new PipelineError("out-of-reach", "The caller closed the connection."));
   }
 
   keyRevoked(): void {
-    this.#isRevoked = true;
-    this.#left?.abort(revoked());
+    this.#left.abort(revoked());
     this.breakOff();
   }
 
   /** Ends a reply that has begun: an event stream in order; any other is broken off, so that it doesn't look complete. */
   breakOff(): void {
     if (!this.outgoing.headersSent || this.outgoing.writableEnded) return;
-    if (this.isEventStream) this.outgoing.end();
+    if (this.live === "text/event-stream") this.outgoing.end();
     else this.outgoing.destroy();
-  }
-
-  /** Marks a reply without a known end. @param isEventStream whether it may end at any event. */
-  goLive({ isEventStream }: { readonly isEventStream: boolean }): void {
-    this.#isLive = true;
-    this.#isEventStream = isEventStream;
-  }
-
-  get isLive(): boolean {
-    return this.#isLive;
-  }
-
-  get isEventStream(): boolean {
-    return this.#isEventStream;
   }
 }
 
@@ -125,7 +99,7 @@ export class OpenReplies {
 
   /** The number of live replies of a key. */
   countLive(keyId: string | undefined): number {
-    return [...this.#open].filter((open) => open.isLive && open.keyId === keyId).length;
+    return [...this.#open].filter((open) => open.live !== undefined && open.keyId === keyId).length;
   }
 
   /** The ids of the keys that have an open reply. */
@@ -158,7 +132,7 @@ export class OpenReplies {
   /** Waits a while for the replies to finish, then ends the event streams, then waits a while for the rest. */
   async finish(): Promise<void> {
     await this.#allClosed(shutdownTimeouts.streams);
-    for (const open of this.#open) if (open.isEventStream) open.breakOff();
+    for (const open of this.#open) if (open.live === "text/event-stream") open.breakOff();
     await this.#allClosed(shutdownTimeouts.replies);
   }
 

@@ -1,11 +1,13 @@
 import type { Context } from "hono";
+import { Bell } from "../../machine/bell.ts";
 import type { Clock } from "../../machine/clock.ts";
+import type { BusEvent } from "../store/eventBus.ts";
 import type { Caller } from "../store/keys.ts";
-import { begunRuns, type ChangedRun, changedRuns, lastChange } from "../store/runChanges.ts";
+import { begunRuns, changedRuns, lastChange } from "../store/runChanges.ts";
 import type { Database } from "../store/tables.ts";
 import type { AppEnv } from "./everyRequest.ts";
 import { type LiveDeps, liveReply, silenceMilliseconds } from "./liveReply.ts";
-import { type OrgEvents, type OrgEventsDeps, orgEvent, runEvent, withId } from "./orgEvents.ts";
+import { type OrgEvents, type OrgEventsDeps, withId } from "./orgEvents.ts";
 
 /** A reader that has missed more runs than this gets the whole state again, like a new one. */
 const mostMissed = 1000;
@@ -28,7 +30,7 @@ export function orgEventStream<Env extends AppEnv>(
   const lastEventId = context.req.header("last-event-id");
   return liveReply(context, deps, {
     contentType: "text/event-stream",
-    pieces: (signal, cutOff) => eventPieces(caller, lastEventId, deps, signal, cutOff),
+    pieces: (signal) => eventPieces(caller, lastEventId, deps, signal),
   });
 }
 
@@ -40,66 +42,77 @@ const logEvent = "event: log\ndata: \n\n";
  * @param followLog calls back each time a log grows, of which an event is to tell as well; gives a function that unsubscribes.
  */
 export async function* eventPieces(
-  caller: Caller,
+  { orgId, keyId }: Caller,
   lastEventId: string | undefined,
-  deps: OrgEventStreamDeps,
+  { db, clock, events }: OrgEventStreamDeps,
   signal: AbortSignal,
-  cutOff: (why: string) => void,
   followLog: (onGrown: () => void) => () => void = () => () => {},
 ): AsyncGenerator<string, void> {
-  const { db, clock, events } = deps;
-  const { orgId, keyId } = caller;
-  // Joined first: changes while the state is being sent wait in the reader.
-  using reader = events.join(caller, cutOff);
-  let hasLogGrown = false;
-  using leaving = new DisposableStack();
-  leaving.defer(
-    followLog(() => {
-      hasLogGrown = true;
-      reader.bell.ring();
-    }),
-  );
-  yield "retry: 1000\n\n";
-  await reader.began;
-  const missed = await missedSince(db, orgId, lastEventId);
-  // Changes after this one are sent after what was missed.
-  let sent =
-    missed === undefined ? await lastChange(db, orgId) : (missed.at(-1)?.changed ?? Number(lastEventId));
-  if (missed === undefined) {
-    const runs = await begunRuns(db, orgId);
-    yield withId(await orgEvent(orgId, keyId, deps), runs.length === 0 ? sent : undefined);
-    for (const [index, runId] of runs.entries()) {
-      const event = await runEvent(orgId, runId, deps);
-      yield withId(event, index === runs.length - 1 ? sent : undefined);
+  const bell = new Bell();
+  let [hasOrgChanged, hasLogGrown] = [false, false];
+  const unwritten = new Set<string>();
+  const reader = {
+    sent: Number.POSITIVE_INFINITY,
+    hear(change: BusEvent) {
+      if (change.kind === "org") hasOrgChanged = true;
+      else if (change.kind === "unwritten-run") unwritten.add(change.runId);
+      bell.ring();
+    },
+  };
+  const onLogGrown = () => {
+    hasLogGrown = true;
+    bell.ring();
+  };
+  // Joined first: what changes while the state is being sent is read after it.
+  const feed = events.join(orgId, reader);
+  const unfollowLog = followLog(onLogGrown);
+  try {
+    yield "retry: 1000\n\n";
+    const last = await lastChange(db, orgId);
+    const resumed = await resumedAt(db, orgId, lastEventId, last);
+    reader.sent = resumed ?? last;
+    const begun = resumed === undefined ? await begunRuns(db, orgId) : [];
+    // The last event of the whole state has an id.
+    yield withId(await feed.org(keyId), resumed === undefined && begun.length === 0 ? last : undefined);
+    for (const [index, runId] of begun.entries())
+      yield withId(await feed.run(runId), index === begun.length - 1 ? last : undefined);
+    while (!signal.aborted) {
+      if (hasOrgChanged) {
+        hasOrgChanged = false;
+        yield await feed.org(keyId);
+      }
+      const runs = await feed.runsAfter(reader.sent);
+      for (const { changed, text } of runs) {
+        reader.sent = changed;
+        yield text;
+      }
+      for (const runId of unwritten) {
+        unwritten.delete(runId);
+        yield await feed.run(runId);
+      }
+      if (hasLogGrown) {
+        hasLogGrown = false;
+        yield logEvent;
+      }
+      if (runs.length === 0 && !(await bell.wait(clock, silenceMilliseconds, signal))) yield ": here\n\n";
     }
-  } else {
-    yield await orgEvent(orgId, keyId, deps);
-    for (const { runId, changed } of missed) yield withId(await runEvent(orgId, runId, deps), changed);
-  }
-  while (!signal.aborted) {
-    const event = reader.take(sent);
-    if (event !== undefined) {
-      sent = event.id ?? sent;
-      yield event.text;
-    } else if (hasLogGrown) {
-      hasLogGrown = false;
-      yield logEvent;
-    } else if (!(await reader.bell.wait(clock, silenceMilliseconds, signal))) {
-      yield ": here\n\n";
-    }
+  } finally {
+    unfollowLog();
+    events.leave(orgId, reader);
   }
 }
 
-/** @returns the runs that have changed since, the oldest change first; undefined when the reader needs the whole state. */
-async function missedSince(
+/** @returns the change that the reader goes on after; undefined when it needs the whole state. */
+async function resumedAt(
   db: Database,
   orgId: string,
   lastEventId: string | undefined,
-): Promise<readonly ChangedRun[] | undefined> {
+  last: number,
+): Promise<number | undefined> {
   if (lastEventId === undefined || !/^\d{1,15}$/.test(lastEventId)) return undefined;
   const after = Number(lastEventId);
   // A number that this database has not given is another service's.
-  if (after > (await lastChange(db, orgId))) return undefined;
+  if (after > last) return undefined;
   const missed = await changedRuns(db, orgId, after, mostMissed + 1);
-  return missed.length > mostMissed ? undefined : missed;
+  return missed.length > mostMissed ? undefined : after;
 }

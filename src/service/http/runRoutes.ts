@@ -47,7 +47,7 @@ export function runRoutes(endpoints: Endpoints, { db, runs, recover }: RunRouteD
       } = requestQuery(context, runQuerySchema, ["limit"], ["input"]);
       // `upToDate` may show another status than the row has, so all active runs are read.
       const wantsActive = status === "running" || status === "cancelling";
-      const page = await listRuns(db, orgId, {
+      const { runs: found, older: next } = await listRuns(db, orgId, {
         ...query,
         status: wantsActive ? "in-work" : status,
         actor: actor === "me" ? keyId : actor,
@@ -55,8 +55,8 @@ export function runRoutes(endpoints: Endpoints, { db, runs, recover }: RunRouteD
         until: until === undefined ? undefined : Date.parse(until),
         limit,
       });
-      const shown = page.runs.map((run) => runs.upToDate(run));
-      return reply({ ...page, runs: wantsActive ? shown.filter((run) => run.status === status) : shown });
+      const shown = found.map((run) => runs.upToDate(run));
+      return reply({ runs: wantsActive ? shown.filter((run) => run.status === status) : shown, next });
     },
   );
 

@@ -22,11 +22,7 @@ export interface PageParts {
 
 /** A complete page around its main part. */
 export async function layout(parts: PageParts, assets: Assets): Promise<string> {
-  const [style, script, icon] = await Promise.all([
-    assets.address("page.css"),
-    assets.address("page.js"),
-    assets.address("icon.svg"),
-  ]);
+  const icon = assets.address("icon.svg");
   const { title, main, reader, events, now } = parts;
   const text = await html`<!doctype html>
 <html lang="en">
@@ -36,8 +32,8 @@ export async function layout(parts: PageParts, assets: Assets): Promise<string> 
 <meta name="color-scheme" content="light dark">
 <title>${title} · Pipeline Runs</title>
 <link rel="icon" href="${icon}" type="image/svg+xml">
-<link rel="stylesheet" href="${style}">
-<script type="module" src="${script}"></script>
+<link rel="stylesheet" href="${assets.address("page.css")}">
+<script type="module" src="${assets.address("page.js")}"></script>
 </head>
 <body data-now="${now}"${events === undefined ? "" : html` data-events="${events}"`}>
 <a class="skip" href="#main">Skip to the content</a>

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import type { Context } from "hono";
 import { deleteCookie, getCookie, setCookie } from "hono/cookie";
 import { createMiddleware } from "hono/factory";
+import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { PipelineError } from "../../contract/errors.ts";
 import type { ServedRun } from "../../contract/run.ts";
 import { holdsSecret } from "../../machine/apiSecret.ts";
@@ -10,9 +11,11 @@ import type { SignedIn } from "../http/authenticate.ts";
 import { ownOrigin } from "../http/ownOrigin.ts";
 import { bodyText } from "../http/requestInput.ts";
 import type { Caller } from "../store/keys.ts";
+import { readOrg } from "../store/orgs.ts";
 import { readRun } from "../store/runs.ts";
 import { findSession, needsUseWritten, type PageSession, writeUse } from "../store/sessions.ts";
 import type { Assets } from "./assets.ts";
+import { layout, type PageParts } from "./layout.ts";
 
 export interface PageDeps extends AppDeps {
   readonly assets: Assets;
@@ -44,6 +47,18 @@ function hidesSecret(path: string): boolean {
   } catch {
     return holdsSecret(path);
   }
+}
+
+/** Answers with a page for who is signed in. */
+export async function showPage(
+  context: Context<PageEnv>,
+  parts: Omit<PageParts, "reader">,
+  { db, assets }: Pick<PageDeps, "db" | "assets">,
+  status: ContentfulStatusCode = 200,
+): Promise<Response> {
+  const caller = context.get("caller");
+  const reader = { org: await readOrg(db, caller, parts.now), role: caller.role };
+  return context.html(await layout({ ...parts, reader }, assets), status);
 }
 
 /** The fields of a posted form; of a repeated name the last value. @param most bytes; 64 KiB when left out. */
@@ -125,7 +140,7 @@ export function requireSession({
     }
     context.set("session", session);
     context.set("caller", session.caller);
-    context.get("open").signedIn(session.caller.keyId);
+    context.get("open").keyId = session.caller.keyId;
     return next();
   });
 }

@@ -161,8 +161,8 @@ export function pageEvents(
   const followLog = runId === undefined ? undefined : (onGrown: () => void) => logs.subscribe(runId, onGrown);
   return liveReply(context, deps, {
     contentType: "text/event-stream",
-    pieces: async function* (signal, cutOff) {
-      const pieces = eventPieces(context.get("caller"), lastEventId, deps, signal, cutOff, followLog);
+    pieces: async function* (signal) {
+      const pieces = eventPieces(context.get("caller"), lastEventId, deps, signal, followLog);
       for await (const piece of pieces) {
         if ((await findSession(db, id, clock.now())) === undefined) return;
         yield piece;

@@ -16,10 +16,8 @@ import { longBody } from "../http/endpoints.ts";
 import { readIdempotencyKey } from "../http/requestInput.ts";
 import { requestRun } from "../http/startRoute.ts";
 import type { Caller } from "../store/keys.ts";
-import { readOrg } from "../store/orgs.ts";
 import { listRuns } from "../store/runs.ts";
-import { layout } from "./layout.ts";
-import { existingRun, formTexts, nextPath, type PageDeps, type PageEnv } from "./pageRequest.ts";
+import { existingRun, formTexts, nextPath, type PageDeps, type PageEnv, showPage } from "./pageRequest.ts";
 import { fieldPrefix, type StartFormFacts, type StartTarget, startFormView } from "./startForm.ts";
 
 /** More active runs than any org has slots. */
@@ -145,16 +143,14 @@ async function showForm(
   }: Pick<StartFormFacts, "target" | "problem"> & { readonly values?: InputValues | undefined },
   deps: PageDeps,
 ): Promise<Response> {
-  const { db, clock, assets } = deps;
   const caller = context.get("caller");
-  const now = clock.now();
   const declared = await declaredBy(target, caller, deps);
   const { run, pipeline } = target;
   const byDefault = run === undefined ? defaultsOf(declared) : inputsAgain(run);
-  const reader = { org: await readOrg(db, caller, now), role: caller.role };
   const main = startFormView({ target, declared, values: values ?? byDefault, problem });
   const title = `Run ${pipeline}${run === undefined ? "" : " again"}`;
-  return context.html(await layout({ title, main, reader, now }, assets), problem === undefined ? 200 : 400);
+  const parts = { title, main, now: deps.clock.now() };
+  return showPage(context, parts, deps, problem === undefined ? 200 : 400);
 }
 
 function defaultsOf(declared: readonly DeclaredInput[]): InputValues {

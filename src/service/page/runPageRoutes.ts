@@ -1,4 +1,4 @@
-import { type Context, Hono } from "hono";
+import { Hono } from "hono";
 import { utcDay } from "../../contract/day.ts";
 import { fromFailedStep } from "../../contract/fromStep.ts";
 import { inputsAgain } from "../../contract/inputs.ts";
@@ -11,10 +11,9 @@ import { refuseRemoved } from "../http/requestedRun.ts";
 import { readOrg } from "../store/orgs.ts";
 import { keepsPipeline, readChanges } from "../store/ranPipelines.ts";
 import { filesRemovedAt } from "../store/runFiles.ts";
-import { listRuns, type PagePosition, pipelineNames, readDayUse, readRunPage } from "../store/runs.ts";
-import { layout, type PageParts } from "./layout.ts";
-import { linesOf, linesWith, wholeLog } from "./pageLog.ts";
-import { existingRun, type PageDeps, type PageEnv } from "./pageRequest.ts";
+import { listRuns, pipelineNames, readDayUse } from "../store/runs.ts";
+import { linesOf, logText } from "./pageLog.ts";
+import { existingRun, type PageDeps, type PageEnv, showPage } from "./pageRequest.ts";
 import { mostActive } from "./runChangeRoutes.ts";
 import { filterOf, queryOf } from "./runFilter.ts";
 import { runsView } from "./runsView.ts";
@@ -29,17 +28,8 @@ const mostLines = 500;
 
 /** The list of runs and the page of one run. */
 export function runPageRoutes(deps: PageDeps): Hono<PageEnv> {
-  const { db, clock, admission, runs, logs, pipelines, assets } = deps;
+  const { db, clock, admission, runs, logs, pipelines } = deps;
   const routes = new Hono<PageEnv>();
-
-  const show = async (
-    context: Context<PageEnv>,
-    parts: Pick<PageParts, "title" | "main" | "events" | "now">,
-  ) => {
-    const caller = context.get("caller");
-    const reader = { org: await readOrg(db, caller, parts.now), role: caller.role };
-    return context.html(await layout({ ...parts, reader }, assets));
-  };
 
   routes.get("/", async (context) => {
     const caller = context.get("caller");
@@ -50,9 +40,10 @@ export function runPageRoutes(deps: PageDeps): Hono<PageEnv> {
     const [org, use, page, { runs: activeRuns }, queue, first, names] = await Promise.all([
       readOrg(db, caller, now),
       readDayUse(db, orgId, utcDay(now)),
-      readRunPage(db, caller.orgId, {
+      listRuns(db, orgId, {
         ...queryOf(filter, caller),
-        position: placeOf(texts),
+        after: texts["after"],
+        before: texts["before"],
         limit: runsOfPage,
       }),
       listRuns(db, caller.orgId, { status: "in-work", limit: mostActive }),
@@ -72,7 +63,7 @@ export function runPageRoutes(deps: PageDeps): Hono<PageEnv> {
       pipelines: names,
       back: `/app/runs${new URL(context.req.url).search}`,
     });
-    return show(context, { title: "Runs", main, events: "/app/events", now });
+    return showPage(context, { title: "Runs", main, events: "/app/events", now }, deps);
   });
 
   routes.get("/:id", async (context) => {
@@ -89,21 +80,18 @@ export function runPageRoutes(deps: PageDeps): Hono<PageEnv> {
       (await pipelines.find(caller.orgId, again).catch(() => undefined))?.pipeline;
     const goOnAt = fromFailedStep(run) && stepToGoOnAt(run, await pipelineNow());
     const shown = lines.slice(-mostLines);
-    return show(context, {
-      title: `${run.pipeline}, ${run.status}`,
-      main: runView({
-        run,
-        caller,
-        now,
-        removedAt,
-        goOnAt,
-        ...(await whatRan(db, caller.orgId, run)),
-        lines: shown,
-        isWhole: isWhole && shown.length === lines.length,
-      }),
-      events: `/app/events?run=${runId}`,
+    const main = runView({
+      run,
+      caller,
       now,
+      removedAt,
+      goOnAt,
+      ...(await whatRan(db, caller.orgId, run)),
+      lines: shown,
+      isWhole: isWhole && shown.length === lines.length,
     });
+    const parts = { title: `${run.pipeline}, ${run.status}`, main, events: `/app/events?run=${runId}`, now };
+    return showPage(context, parts, deps);
   });
 
   textRoutes(routes, deps);
@@ -115,9 +103,7 @@ function textRoutes(routes: Hono<PageEnv>, deps: PageDeps): void {
   routes.get("/:id/log.txt", async (context) => {
     const run = await existingRun(context.get("caller"), context.req.param("id"), deps);
     await refuseRemoved(deps.db, run.runId);
-    const find = context.req.query("find");
-    const log = wholeLog(run, deps.logs);
-    return context.body(find ? linesWith(log, find) : log, 200, {
+    return context.body(logText(run, deps.logs, context.req.query("find")), 200, {
       "content-type": "text/plain; charset=utf-8",
     });
   });
@@ -133,9 +119,4 @@ async function whatRan(db: PageDeps["db"], orgId: string, run: ServedRun) {
   const hasPipeline = await keepsPipeline(db, run.runId);
   const isAsked = !isActive(run) && run.status !== "succeeded";
   return { hasPipeline, changes: isAsked ? await readChanges(db, orgId, run) : undefined };
-}
-
-function placeOf({ before, after }: Readonly<Record<string, string>>): PagePosition {
-  if (after !== undefined) return { kind: "older", than: after };
-  return before === undefined ? { kind: "newest" } : { kind: "newer", than: before };
 }

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { html, raw } from "hono/html";
+import type { LogLine } from "../../contract/log.ts";
 import { mayChangeRuns } from "../../contract/roles.ts";
 import type { ServedRun } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
@@ -7,7 +8,7 @@ import type { stepToGoOnAt } from "../../pipeline/stepToGoOnAt.ts";
 import { duration, elapsed } from "../../text/time.ts";
 import type { Caller } from "../store/keys.ts";
 import { type Html, marked } from "./layout.ts";
-import { type PageLine, styledTexts } from "./pageLog.ts";
+import { styledTexts } from "./pageLog.ts";
 
 interface StatusStyle {
   readonly word: string;
@@ -165,7 +166,7 @@ export function valuesView(values: Readonly<Record<string, unknown>>): Html {
 }
 
 /** A line of a log. @param id of its element; none when left out. */
-export function lineView({ stream, text }: Pick<PageLine, "stream" | "text">, id?: string): Html {
+export function lineView({ stream, text }: Pick<LogLine, "stream" | "text">, id?: string): Html {
   const { kind, word } = marks[stream] ?? { kind: "other", word: stream };
   return html`<div${id === undefined ? "" : html` id="${id}"`} class="line ${kind}"><span class="mark">${word}</span><span class="said">${styledTexts(
     text,

@@ -1,5 +1,6 @@
 import { html } from "hono/html";
 import type { Changes } from "../../contract/changes.ts";
+import type { LogLine } from "../../contract/log.ts";
 import { type Artifact, type RunStep, reasonText, type ServedRun, toldFailure } from "../../contract/run.ts";
 import type { stepToGoOnAt } from "../../pipeline/stepToGoOnAt.ts";
 import { changeNotes, commitText } from "../../text/changes.ts";
@@ -9,7 +10,6 @@ import { duration } from "../../text/time.ts";
 import { stepNotes } from "../../text/timeline.ts";
 import type { Caller } from "../store/keys.ts";
 import { type Html, marked } from "./layout.ts";
-import type { PageLine } from "./pageLog.ts";
 import {
   againView,
   cancelView,
@@ -29,7 +29,7 @@ export interface RunFacts {
   readonly caller: Caller;
   readonly now: number;
   /** The end of its log. */
-  readonly lines: readonly PageLine[];
+  readonly lines: readonly LogLine[];
   /** When its log and artifacts were removed, in milliseconds since 1970; undefined while they exist. */
   readonly removedAt: number | undefined;
   /** See `stepToGoOnAt`. */
@@ -158,7 +158,7 @@ interface StepFacts {
   readonly caller: Caller;
   readonly step: RunStep;
   readonly index: number;
-  readonly lines: readonly PageLine[];
+  readonly lines: readonly LogLine[];
   readonly artifacts: readonly Artifact[];
   readonly now: number;
   /** Whether the top of the page says why it failed. */
@@ -182,7 +182,7 @@ ${artifactsView(run.runId, step.name, artifacts)}
 }
 
 /** Whether the last line of a message of several lines is one of the log's, as it is of a program that failed. */
-function endsWith(lines: readonly PageLine[], message: string): boolean {
+function endsWith(lines: readonly LogLine[], message: string): boolean {
   const [, ...rest] = message.split("\n");
   const last = rest.at(-1);
   return (
@@ -193,14 +193,14 @@ function endsWith(lines: readonly PageLine[], message: string): boolean {
 /** A step's log, or the end of it. @param isOpen whether it is open at first; an update keeps what the reader chose. */
 function logView(
   step: { readonly index: number; readonly name: string },
-  lines: readonly PageLine[],
+  lines: readonly LogLine[],
   isOpen: boolean,
 ): Html {
   if (lines.length === 0) return html``;
   const count = lines.length === 1 ? "1 line" : `${lines.length} lines`;
   return html`<details class="log" id="log-${step.index}"${isOpen ? html` open` : ""}>
 <summary>Log <span class="quiet">${count}</span></summary>
-<div class="lines" role="group" aria-label="Log of ${step.name}" tabindex="0" data-sticks="">${lines.map((line) => lineView(line, line.id))}</div>
+<div class="lines" role="group" aria-label="Log of ${step.name}" tabindex="0" data-sticks="">${lines.map((line) => lineView(line, `line-${line.id}`))}</div>
 </details>`;
 }
 

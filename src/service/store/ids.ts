@@ -1,4 +1,4 @@
-import { randomFillSync } from "node:crypto";
+import { randomInt } from "node:crypto";
 import { decodeTime, isValid, monotonicFactory } from "ulid";
 import type { Database } from "./tables.ts";
 
@@ -7,21 +7,8 @@ export type MakeId = (kind: "run" | "key" | "org" | "ticket") => string;
 
 /** @param after the time of an id (`newestIdTime`) after which all of these sort, whatever the clock says. */
 export function idMaker(now: () => number, after = 0): MakeId {
-  const next = monotonicFactory(randomNumbers());
+  const next = monotonicFactory(() => randomInt(256) / 256);
   return (kind) => `${kind}_${next(Math.max(now(), after + 1)).toLowerCase()}`;
-}
-
-/** Random numbers from 0 to 1, of a byte each. Random bytes are fetched in bulk. */
-function randomNumbers(): () => number {
-  const bytes = new Uint8Array(512);
-  let used = bytes.length;
-  return () => {
-    if (used === bytes.length) {
-      randomFillSync(bytes);
-      used = 0;
-    }
-    return (bytes[used++] ?? 0) / 256;
-  };
 }
 
 /** The time of the newest id: a clock that was set back must not make a run that sorts before it. */

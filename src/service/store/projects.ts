@@ -41,18 +41,12 @@ export async function putProject(
 
 /** The org's projects by name, or only the one of the given name. */
 export function listProjects(db: Database, orgId: string, name?: string): Promise<Project[]> {
-  return (
-    name === undefined ? projectsOf(db, orgId).orderBy("name") : projectOfName(db, orgId, name)
-  ).execute();
+  return projectsOf(db, orgId, name).execute();
 }
 
-/** The org's project of a name. */
-export function projectOfName(db: Database, orgId: string, name: string) {
-  return projectsOf(db, orgId).where("name", "=", name);
-}
-
-function projectsOf(db: Database, orgId: string) {
-  return db.selectFrom("projects").select(["name", "root"]).where("org_id", "=", orgId);
+export function projectsOf(db: Database, orgId: string, name: string | undefined) {
+  const rows = db.selectFrom("projects").select(["name", "root"]).where("org_id", "=", orgId).orderBy("name");
+  return name === undefined ? rows : rows.where("name", "=", name);
 }
 
 /**
@@ -84,11 +78,6 @@ export async function forgetProject(tx: Write, orgId: string, name: string): Pro
 }
 
 async function rootOf(db: Database, orgId: string, name: string): Promise<string | undefined> {
-  const row = await db
-    .selectFrom("projects")
-    .select("root")
-    .where("org_id", "=", orgId)
-    .where("name", "=", name)
-    .executeTakeFirst();
-  return row?.root;
+  const [project] = await listProjects(db, orgId, name);
+  return project?.root;
 }

@@ -1,5 +1,5 @@
 import { type Selectable, sql } from "kysely";
-import { cancelledBy, type RunStep, type ServedRun, type ServedRunList } from "../../contract/run.ts";
+import { cancelledBy, type RunStep, type ServedRun } from "../../contract/run.ts";
 import type { RunStatus } from "../../contract/runStatus.ts";
 import type { ServiceState } from "../../contract/service.ts";
 import { countDayUse, type DayUse } from "../../text/dayUse.ts";
@@ -45,21 +45,40 @@ export interface RunFilter {
 }
 
 interface RunQuery extends RunFilter {
-  /** The last id of the page before. */
+  /** The run before the first of the page. */
   readonly after?: string | undefined;
+  /** The run behind the last of the page. */
+  readonly before?: string | undefined;
+  /** How many runs a page has. */
   readonly limit: number;
 }
 
-/** A page of the org's runs, newest first; `next` is the cursor of the page after, absent on the last one. */
-export async function listRuns(db: Database, orgId: string, query: RunQuery): Promise<ServedRunList> {
-  let rows = matchingRuns(db, orgId, query).orderBy("id", "desc");
-  if (query.after !== undefined) rows = rows.where("id", "<", query.after);
-  const found = await rows.limit(query.limit + 1).execute();
-  const page = found.slice(0, query.limit);
-  const last = page.at(-1);
+export interface RunPage {
+  /** Newest first. */
+  readonly runs: readonly ServedRun[];
+  /** The `before` of the page of newer runs; undefined on the first one. */
+  readonly newer: string | undefined;
+  /** The `after` of the page of older runs; undefined on the last one. */
+  readonly older: string | undefined;
+}
+
+/** A page of the org's runs: the newest ones, or those beside a run. The page of newer ones is at least a full first page. */
+export async function listRuns(db: Database, orgId: string, query: RunQuery): Promise<RunPage> {
+  const { after, before, limit } = query;
+  const matching = matchingRuns(db, orgId, query).limit(limit + 1);
+  if (before !== undefined) {
+    const found = await matching.where("id", ">", before).orderBy("id", "asc").execute();
+    if (found.length <= limit) return listRuns(db, orgId, { ...query, before: undefined });
+    const runs = found.slice(0, limit).map(asRun).reverse();
+    return { runs, newer: runs.at(0)?.runId, older: runs.at(-1)?.runId };
+  }
+  const rows = after === undefined ? matching : matching.where("id", "<", after);
+  const found = await rows.orderBy("id", "desc").execute();
+  const runs = found.slice(0, limit).map(asRun);
   return {
-    runs: page.map(asRun),
-    ...(found.length > page.length && last !== undefined ? { next: last.id } : {}),
+    runs,
+    newer: after === undefined ? undefined : (runs.at(0)?.runId ?? after),
+    older: found.length > limit ? runs.at(-1)?.runId : undefined,
   };
 }
 
@@ -247,49 +266,4 @@ async function readSteps(db: Database, runId: string): Promise<RunStep[]> {
 
 function asTime(instant: number): string {
   return new Date(instant).toISOString();
-}
-
-/** Which page of runs: the newest ones, or those older or newer than a run. */
-export type PagePosition =
-  | { readonly kind: "newest" }
-  | { readonly kind: "older"; readonly than: string }
-  | { readonly kind: "newer"; readonly than: string };
-
-export interface RunPage {
-  /** Newest first. */
-  readonly runs: readonly ServedRun[];
-  /** The run whose newer ones are the page before; undefined on the first page. */
-  readonly newer: string | undefined;
-  readonly older: string | undefined;
-}
-
-interface RunPageQuery extends RunFilter {
-  readonly position: PagePosition;
-  /** How many runs a page has. */
-  readonly limit: number;
-}
-
-/** A page of the org's runs. The page of newer ones is at least a full first page. */
-export async function readRunPage(db: Database, orgId: string, query: RunPageQuery): Promise<RunPage> {
-  const { position, limit } = query;
-  const rows = matchingRuns(db, orgId, query).limit(limit + 1);
-  switch (position.kind) {
-    case "newest": {
-      const found = await rows.orderBy("id", "desc").execute();
-      const runs = found.slice(0, limit).map(asRun);
-      return { runs, newer: undefined, older: found.length > limit ? runs.at(-1)?.runId : undefined };
-    }
-    case "older": {
-      const found = await rows.where("id", "<", position.than).orderBy("id", "desc").execute();
-      const runs = found.slice(0, limit).map(asRun);
-      const newer = runs.at(0)?.runId ?? position.than;
-      return { runs, newer, older: found.length > limit ? runs.at(-1)?.runId : undefined };
-    }
-    case "newer": {
-      const found = await rows.where("id", ">", position.than).orderBy("id", "asc").execute();
-      if (found.length <= limit) return readRunPage(db, orgId, { ...query, position: { kind: "newest" } });
-      const runs = found.slice(0, limit).map(asRun).reverse();
-      return { runs, newer: runs.at(0)?.runId, older: runs.at(-1)?.runId };
-    }
-  }
 }

@@ -229,20 +229,21 @@ async function renewed(
 ): Promise<HeartbeatReply> {
   const own = new Set(runIds);
   const bell = new Bell();
-  using cleanUp = new DisposableStack();
-  cleanUp.defer(
-    bus.subscribeToAll((orgId, event) => {
-      // An empty org: the connection was lost, and anything may have happened.
-      if (orgId === "" || (event.kind === "stop" && own.has(event.runId))) bell.ring();
-    }),
-  );
+  const unsubscribe = bus.subscribeToAll((orgId, event) => {
+    // An empty org: the connection was lost, and anything may have happened.
+    if (orgId === "" || (event.kind === "stop" && own.has(event.runId))) bell.ring();
+  });
   const ended = anySignal([stopping, left]);
   const until = clock.monotonic() + milliseconds;
-  for (;;) {
-    const answer = await runs.renew(runner, runIds);
-    const rest = until - clock.monotonic();
-    if (answer.stop.length + answer.gone.length > 0 || rest <= 0) return answer;
-    // The leases aren't renewed again for a runner that has left, or has nothing to hear.
-    if (!(await bell.wait(clock, rest, ended)) || ended.aborted) return answer;
+  try {
+    for (;;) {
+      const answer = await runs.renew(runner, runIds);
+      const rest = until - clock.monotonic();
+      if (answer.stop.length + answer.gone.length > 0 || rest <= 0) return answer;
+      // The leases aren't renewed again for a runner that has left, or has nothing to hear.
+      if (!(await bell.wait(clock, rest, ended)) || ended.aborted) return answer;
+    }
+  } finally {
+    unsubscribe();
   }
 }

@@ -46,13 +46,11 @@ export async function runMachine(options: RunnerMachineOptions, draining: AbortS
   if (runnerId === undefined) return;
   options.onRegistered(runnerId);
   log("info", "registered", { runnerId, label: options.label, slots });
-  await using cleanUp = new AsyncDisposableStack();
   const processes = processTable(process.platform);
   const graceMilliseconds = options.graceMilliseconds ?? 5_000;
   const folder = await machineFolder({ processes, graceMilliseconds, log });
-  cleanUp.defer(() => removeFolder(folder, log));
-  const runners = cleanUp.use(new ReadyRunner({ ...program, processes }, clock));
-  await new RunnerMachine({
+  using runners = new ReadyRunner({ ...program, processes }, clock);
+  const machine = new RunnerMachine({
     ...options,
     runnerId,
     folder,
@@ -62,7 +60,8 @@ export async function runMachine(options: RunnerMachineOptions, draining: AbortS
     draining,
     now: () => new Date(clock.now()),
     prepare: () => runners.prepare(),
-  }).work();
+  });
+  await machine.work().finally(() => removeFolder(folder, log));
 }
 
 /** @returns undefined when it was drained before the service knew it. @throws what no later attempt mends. */

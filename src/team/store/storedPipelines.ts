@@ -1,6 +1,5 @@
 import { type Selectable, sql } from "kysely";
 import { PipelineError } from "../../contract/errors.ts";
-import type { InputValues } from "../../contract/inputs.ts";
 import type { RunDefinition, RunWork, StartRequest } from "../../contract/run.ts";
 import { listedFacts } from "../../project/pipelineFiles.ts";
 import { HttpProblem } from "../../service/http/reply.ts";
@@ -36,11 +35,12 @@ export function storedPipelines(db: Database): Pipelines {
         };
       });
     },
-    async find(orgId, { pipeline: name, project, definition, fromStep, inputs: given }) {
-      if (definition === undefined) return findStored(db, orgId, { name, project, fromStep, given });
-      if (project === undefined) {
-        throw new PipelineError("invalid-request", "A start with a `definition` has to name its `project`.");
-      }
+    async find(orgId, request) {
+      const { pipeline: name, definition: brought, fromStep } = request;
+      const { project, definition } =
+        brought === undefined
+          ? await findStored(db, orgId, request)
+          : { project: namedProject(request), definition: brought };
       const pipeline = runnable(definition.path, parseDefinition(definition));
       if (pipeline.name !== name) {
         throw new PipelineError(
@@ -49,12 +49,17 @@ export function storedPipelines(db: Database): Pipelines {
         );
       }
       requireStep(pipeline, fromStep);
-      const inputs = fixedInputs(pipeline, given);
+      const inputs = fixedInputs(pipeline, request.inputs);
       await requireSnapshot(db, orgId, definition.snapshot);
-      await put(db, orgId, project, name, definition);
+      if (brought !== undefined) await put(db, orgId, project, name, brought);
       return { project, pipeline, inputs, work: remoteWork(definition, { fromStep, inputs }) };
     },
   };
+}
+
+function namedProject({ project }: StartRequest): string {
+  if (project !== undefined) return project;
+  throw new PipelineError("invalid-request", "A start with a `definition` has to name its `project`.");
 }
 
 /** Inputs are left out where there are none, so that a runner of before takes such work. */
@@ -71,13 +76,8 @@ function remoteWork(
 async function findStored(
   db: Database,
   orgId: string,
-  {
-    name,
-    project,
-    fromStep,
-    given,
-  }: { name: string; given: InputValues | undefined } & Pick<StartRequest, "project" | "fromStep">,
-): Promise<FoundPipeline> {
+  { pipeline: name, project }: StartRequest,
+): Promise<{ readonly project: string; readonly definition: RunDefinition }> {
   const rows = await stored(db, orgId, project).execute();
   const [row, other] = rows.filter((each) => each.name === name);
   if (row === undefined) {
@@ -89,12 +89,7 @@ async function findStored(
       next: "Name the project.",
     });
   }
-  const definition = definitionOf(row);
-  const pipeline = runnable(row.path, parseDefinition(definition));
-  requireStep(pipeline, fromStep);
-  const inputs = fixedInputs(pipeline, given);
-  await requireSnapshot(db, orgId, definition.snapshot);
-  return { project: row.project, pipeline, inputs, work: remoteWork(definition, { fromStep, inputs }) };
+  return { project: row.project, definition: definitionOf(row) };
 }
 
 function definitionOf({

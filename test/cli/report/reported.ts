@@ -50,6 +50,11 @@ export function reported(run: Partial<Run> = {}, more: Partial<ReportedRun> = {}
 
 /** A step's log of these texts, a line each. */
 export function logOf(texts: readonly string[], stream = "stdout", leftOut = 0): StepLog {
-  const lines = texts.map((text): LogLine => ({ stepIndex: 0, stream, at: second(1), text }));
+  const lines = texts.map(
+    (text, index): LogLine => ({
+      id: `${index}`,
+      ...{ stepIndex: 0, stream, at: second(1), text },
+    }),
+  );
   return { lines, leftOut };
 }
