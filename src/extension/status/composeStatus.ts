@@ -16,7 +16,6 @@ interface StatusParts {
   readonly waits: Waits;
   readonly retries: ResetRetries;
   readonly choice: ServiceChoice;
-  readonly isContributed: (command: string) => boolean;
   readonly views: TreeViews;
   readonly signal: AbortSignal;
   readonly own: Own;
@@ -28,7 +27,6 @@ export function composeStatus({
   waits,
   retries,
   choice,
-  isContributed,
   views,
   signal,
   own,
@@ -51,7 +49,6 @@ export function composeStatus({
       clock: systemClock,
       color: (name) => new vscode.ThemeColor(name),
       markdown: () => new vscode.MarkdownString("", true),
-      isContributed,
     }),
   );
 }

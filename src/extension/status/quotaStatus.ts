@@ -25,8 +25,6 @@ interface QuotaStatusDeps {
   readonly color: (name: string) => NonNullable<StatusBarItem["backgroundColor"]>;
   /** Creates a Markdown text with icons. */
   readonly markdown: () => MarkdownString;
-  /** Whether a command is contributed. */
-  readonly isContributed: (command: string) => boolean;
 }
 
 /** In milliseconds: how often the time to the reset and the age of the numbers are redrawn. */
@@ -72,7 +70,7 @@ export class QuotaStatus implements Disposable {
   }
 
   #show(): void {
-    const { item, color, markdown, isContributed } = this.#deps;
+    const { item, color, markdown } = this.#deps;
     const facts = this.facts();
     const shown = present(facts);
     if (shown === undefined) {
@@ -81,7 +79,7 @@ export class QuotaStatus implements Disposable {
     }
     item.text = shown.icon === undefined ? shown.text : `$(${shown.icon}) ${shown.text}`;
     const tooltip = markdown();
-    writeTooltip(facts, isContributed, tooltip);
+    writeTooltip(facts, tooltip);
     item.tooltip = tooltip;
     // Some texts begin with the product's name.
     const label = shown.text.startsWith("Pipeline Runs") ? shown.text : `Pipeline Runs: ${shown.text}`;

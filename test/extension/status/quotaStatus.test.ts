@@ -131,7 +131,6 @@ describe("the status-bar item", () => {
       color: (id) => ({ id }),
       markdown: () =>
         ({ appendMarkdown: () => {}, appendText: () => ({ appendMarkdown: () => {} }) }) as never,
-      isContributed: () => false,
     });
     shown.length = 0;
     state.set({ kind: "idle" });
