@@ -114,7 +114,7 @@ export function composeWindow(
     loadTrees,
     perform: (command: string, act: () => Promise<void>) => perform(command, act, scope, notice),
     taskDeps: starting,
-    pipelineFileDeps: { session, runs, waits, projectNames, log, isTrusted },
+    pipelineFileDeps: { runs, waits, projectNames, log, isTrusted },
     commandDeps: {
       ...starting,
       shutdown,

@@ -9,7 +9,6 @@ import { mayInclude, readPart } from "../../project/parts.ts";
 import { readPipelineFile } from "../../project/pipelineFiles.ts";
 import type { ProjectNames } from "../session/projectNames.ts";
 import type { RunList } from "../session/runList.ts";
-import type { Session } from "../session/session.ts";
 import type { Waits } from "../start/waits.ts";
 import { watchProjectFiles } from "../window/watchFiles.ts";
 import { secondLookTime } from "../window/windowFiles.ts";
@@ -21,8 +20,7 @@ import { offerLanguage, showFailedStep, showProblems } from "./language.ts";
 import { type NamedFile, RunLenses } from "./runLenses.ts";
 
 export interface PipelineFileDeps {
-  readonly session: Pick<Session, "currentClient">;
-  readonly runs: Pick<RunList, "state" | "retain">;
+  readonly runs: Pick<RunList, "state" | "retain" | "readSteps">;
   readonly waits: Pick<Waits, "current">;
   readonly projectNames: ProjectNames;
   readonly log: Pick<LogOutputChannel, "warn">;
@@ -90,14 +88,9 @@ export class PipelineFileSupport implements vscode.Disposable {
     );
     this.#failed = this.#own(
       new FailedSteps({
-        readRun: async (runId, signal) => {
-          const { currentClient } = deps.session;
-          if (currentClient === undefined) throw new Error("no service is followed");
-          return currentClient.run(runId, signal);
-        },
+        readSteps: (runId, signal) => deps.runs.readSteps(runId, signal),
         fingerprints: new StepFingerprints(memento),
         show: (uri, failed) => showFailedStep(failures, vscode.Uri.parse(uri), failed),
-        onRead: () => this.#lenses.draw(),
         log: deps.log,
       }),
     );
@@ -107,7 +100,6 @@ export class PipelineFileSupport implements vscode.Disposable {
         runs: deps.runs.state,
         waits: deps.waits.current,
         isTrusted: deps.isTrusted,
-        withSteps: (runId) => this.#failed.runWithSteps(runId),
         nameOf: (document) => this.#nameOf(document.uri),
       }),
     );
