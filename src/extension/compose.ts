@@ -70,7 +70,7 @@ export function composeWindow(
   const projectNames = own(new ProjectNames({ session, log, isTrusted }));
   const claims = new FileClaims(context.globalStorageUri.fsPath);
   const waits = new Waits();
-  const retries = own(makeRetries(scope, { session, target }));
+  const retries = own(makeRetries(scope, session));
   const status = composeStatus({ session, waits, retries, choice, views, signal, own });
   const keyWatcher = own(new KeyWatcher({ session, keys, choice, claims, log, window, executeCommand }));
   const onKeyRefused = () => keyWatcher.noteRefusalShown();
@@ -139,15 +139,9 @@ export function composeWindow(
   };
 }
 
-function makeRetries(
-  { context, window, log }: Scope,
-  service: {
-    readonly session: Session;
-    readonly target: () => ReturnType<ServiceChoice["target"]>;
-  },
-): ResetRetries {
+function makeRetries({ context, window, log }: Scope, session: Session): ResetRetries {
   return new ResetRetries({
-    ...service,
+    session,
     store: new RetryFiles(context.globalStorageUri.fsPath, workspaceName()),
     clock: systemClock,
     random: Math.random,
