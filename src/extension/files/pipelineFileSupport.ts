@@ -11,7 +11,6 @@ import type { ProjectNames } from "../session/projectNames.ts";
 import type { RunList } from "../session/runList.ts";
 import type { Waits } from "../start/waits.ts";
 import { watchProjectFiles } from "../window/watchFiles.ts";
-import { secondLookTime } from "../window/windowFiles.ts";
 import { Analyses, type Analysis } from "./analyses.ts";
 import { FailedSteps, StepFingerprints } from "./failedSteps.ts";
 import { analysisOf, FileProblems } from "./fileProblems.ts";
@@ -53,9 +52,6 @@ export class PipelineFileSupport implements vscode.Disposable {
   #reading = Promise.resolve();
   /** The projects whose files will be read anew. */
   readonly #due = new Set<FileProject>();
-  /** How often the shown problems of a file have changed. */
-  #changes = 0;
-  #secondLook: NodeJS.Timeout | undefined;
   /** Retains the list of runs while a pipeline file is open. */
   #retained: vscode.Disposable | undefined;
 
@@ -72,10 +68,7 @@ export class PipelineFileSupport implements vscode.Disposable {
     const failures = this.#own(vscode.languages.createDiagnosticCollection("pipeline-runs.failures"));
     this.#problems = this.#own(
       new FileProblems({
-        show: (uri, shown) => {
-          this.#changes += 1;
-          showProblems(problems, vscode.Uri.parse(uri), shown);
-        },
+        show: (uri, shown) => showProblems(problems, vscode.Uri.parse(uri), shown),
         later: (act, milliseconds) => {
           const timer = setTimeout(act, milliseconds);
           return { dispose: () => clearTimeout(timer) };
@@ -126,7 +119,6 @@ export class PipelineFileSupport implements vscode.Disposable {
   }
 
   dispose(): void {
-    clearTimeout(this.#secondLook);
     this.#retained?.dispose();
     this.#ofParts?.offered.dispose();
     for (const part of this.#ofProjects) part.dispose();
@@ -168,22 +160,13 @@ export class PipelineFileSupport implements vscode.Disposable {
       );
   }
 
-  /**
-   * Reads all files of a project anew. What changes what is shown is looked at a second time, since it may be a file that
-   * came and went.
-   */
+  /** Reads all files of a project anew. */
   #survey(project: FileProject): void {
     if (this.#due.has(project)) return;
     this.#due.add(project);
-    this.#enqueue(async () => {
+    this.#enqueue(() => {
       this.#due.delete(project);
-      const before = this.#changes;
-      await this.#readFiles(project);
-      if (this.#changes === before) return;
-      clearTimeout(this.#secondLook);
-      this.#secondLook = setTimeout(() => {
-        for (const each of this.#projects.current.value) this.#survey(each);
-      }, secondLookTime);
+      return this.#readFiles(project);
     });
   }
 
