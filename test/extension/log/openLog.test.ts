@@ -25,13 +25,13 @@ async function desk(service: LoopbackService, person: { readonly picks?: RegExp 
     isShown: (runId) => shown.has(runId),
   });
   const said: string[] = [];
-  const { shown: offered, createQuickPick } = pickingWindow(person.picks);
+  const { shown: offered, showQuickPick } = pickingWindow(person.picks);
   const window = {
     showInformationMessage: async (text: string) => {
       said.push(text);
       return undefined;
     },
-    createQuickPick,
+    showQuickPick,
   };
   const opened: string[] = [];
   return {
