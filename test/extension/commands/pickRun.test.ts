@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import type { Run } from "../../../src/contract/run.ts";
-import { pickRun } from "../../../src/extension/commands/pickRun.ts";
+import { pickRun, recentRun } from "../../../src/extension/commands/pickRun.ts";
+import { systemClock } from "../../../src/machine/clock.ts";
 import { timeOfDay } from "../../../src/text/time.ts";
+import { LoopbackService, orgOnWire, runOnWire, sendJson } from "../../client/loopbackService.ts";
 import { FakeClock } from "../../clock/fakeClock.ts";
 import { pickingWindow } from "../fakePick.ts";
 
@@ -56,5 +58,38 @@ describe("picking a run from a list", () => {
       `${since} | lamps, run_1, started by you`,
       `${since} | shop, run_2, started by key_2`,
     ]);
+  });
+});
+
+describe("the run that a command is for", () => {
+  const words = { title: "Open Run Log", placeHolder: "Select the run whose log to open" };
+
+  /** The run of an argument, for a person who picks so, and the rows that they were offered. */
+  async function found(argument: unknown, picks?: RegExp) {
+    await using service = await LoopbackService.listen(({ path }, response) => {
+      if (path === "/api/org") return sendJson(response, 200, orgOnWire);
+      if (!path.startsWith("/api/runs?")) return sendJson(response, 200, runOnWire());
+      const runs = [runOnWire(), runOnWire({ "run-id": "run_0", pipeline: "hello" })];
+      return sendJson(response, 200, { runs });
+    });
+    const { shown, showQuickPick } = pickingWindow(picks);
+    const run = await recentRun(argument, words, {
+      session: { connect: async () => service.client(systemClock) },
+      runs: { find: () => undefined },
+      window: { showQuickPick, showInformationMessage: async () => undefined },
+      signal: never,
+    });
+    return { runId: run?.runId, offered: shown.flat().map(({ label }) => label) };
+  }
+
+  it("is the one that it is given, as an id or as what has one", async () => {
+    for (const wanted of ["run_1", { runId: "run_1" }])
+      assert.deepEqual(await found(wanted), { runId: "run_1", offered: [] });
+    await assert.rejects(found({ something: "else" }), { type: "usage" });
+  });
+
+  it("is picked from the newest where it is given none", async () => {
+    assert.deepEqual(await found(undefined, /nightly/), { runId: "run_1", offered: ["nightly", "hello"] });
+    assert.equal((await found(undefined)).runId, undefined);
   });
 });
