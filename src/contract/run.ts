@@ -153,7 +153,7 @@ const runDefinitionSchema = z.strictObject({
       .check(z.refine((parts) => Object.keys(parts).length <= mostParts, `at most ${mostParts} files`)),
   ),
   snapshot: z.optional(z.string().check(z.regex(/^[0-9a-f]{64}$/))),
-  /** What the project's folder was at. Only for a service whose `/healthz` says `commits`. */
+  /** What the project's folder was at. */
   commit: z.optional(commitSchema),
 });
 

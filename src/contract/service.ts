@@ -11,13 +11,12 @@ export const errorBodySchema = z.object({
   }),
 });
 
-/** `GET /healthz`. `instance` names one start of the service; `inputs` and `commits` say that a start may bring some. */
+/** `GET /healthz`. `instance` names one start of the service; `inputs` says that a start may bring some. */
 export const healthSchema = z.object({
   ok: z.literal(true),
   instance: z.optional(z.string()),
   version: z.optional(z.string()),
   inputs: z.optional(z.boolean()),
-  commits: z.optional(z.boolean()),
 });
 
 export type Health = z.infer<typeof healthSchema>;

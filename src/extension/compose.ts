@@ -20,7 +20,6 @@ import { ResetRetries } from "./start/resetRetries.ts";
 import { RetryFiles } from "./start/retryFiles.ts";
 import { Waits } from "./start/waits.ts";
 import { composeStatus } from "./status/composeStatus.ts";
-import { contributed } from "./status/statusActions.ts";
 import type { ViewFilter } from "./views/runFilter.ts";
 import type { TagFilter } from "./views/tagFilter.ts";
 import type { TreeViews } from "./views/treeViews.ts";
@@ -71,9 +70,8 @@ export function composeWindow(
   const projectNames = own(new ProjectNames({ session, log, isTrusted }));
   const claims = new FileClaims(context.globalStorageUri.fsPath);
   const waits = new Waits();
-  const retries = own(makeRetries(scope, { session, target }));
-  const isContributed = contributed(context.extension.packageJSON);
-  const status = composeStatus({ session, waits, retries, choice, isContributed, views, signal, own });
+  const retries = own(makeRetries(scope, session));
+  const status = composeStatus({ session, waits, retries, choice, views, signal, own });
   const keyWatcher = own(new KeyWatcher({ session, keys, choice, claims, log, window, executeCommand }));
   const onKeyRefused = () => keyWatcher.noteRefusalShown();
   const { notice, announcer } = composeAnnouncements(scope, { session, claims, onKeyRefused, own });
@@ -116,7 +114,7 @@ export function composeWindow(
     loadTrees,
     perform: (command: string, act: () => Promise<void>) => perform(command, act, scope, notice),
     taskDeps: starting,
-    pipelineFileDeps: { session, runs, waits, projectNames, log, isTrusted },
+    pipelineFileDeps: { runs, waits, projectNames, log, isTrusted },
     commandDeps: {
       ...starting,
       shutdown,
@@ -130,7 +128,6 @@ export function composeWindow(
       keys,
       choice,
       status,
-      isContributed,
       openLog: async (run: unknown) => (await loadLogDocuments()).open(run),
       removeButton: { iconPath: new vscode.ThemeIcon("trash"), tooltip: t("Remove API Key") },
       activeFile: () => window.activeTextEditor?.document.uri,
@@ -142,15 +139,9 @@ export function composeWindow(
   };
 }
 
-function makeRetries(
-  { context, window, log }: Scope,
-  service: {
-    readonly session: Session;
-    readonly target: () => ReturnType<ServiceChoice["target"]>;
-  },
-): ResetRetries {
+function makeRetries({ context, window, log }: Scope, session: Session): ResetRetries {
   return new ResetRetries({
-    ...service,
+    session,
     store: new RetryFiles(context.globalStorageUri.fsPath, workspaceName()),
     clock: systemClock,
     random: Math.random,

@@ -53,11 +53,6 @@ export function lastingEnvironment(env: Environment): Record<string, string> {
   return Object.fromEntries(kept);
 }
 
-/** The PATH; on Windows its name is case-insensitive. */
-export function pathOf(env: Environment): string | undefined {
-  return Object.entries(env).find(([name]) => name.toUpperCase() === "PATH")?.[1];
-}
-
 /** Where the programs that come with Windows lie, below its own folder. */
 const places = {
   "cmd.exe": "System32",

@@ -14,8 +14,8 @@ const handOverWithinSeconds = 2;
  *
  * A started service survives an abort or an error here, and exits by itself when unused.
  *
- * @throws `ServiceStopped` when a person has stopped it, unless a person asks now; PipelineError `internal` with the service's last output when it exits before it answers, or when there is no
- * Node.js that can run it; `out-of-reach` when none answers within 20 s; the signal's reason.
+ * @throws `ServiceStopped` when a person has stopped it, unless a person asks now; PipelineError `internal` with the service's last output when it exits before it answers;
+ * `out-of-reach` when none answers within 20 s; the signal's reason.
  */
 export async function connectEmbedded(deps: ConnectDeps, signal: AbortSignal): Promise<Embedded> {
   const running = await findEmbedded(deps, signal);

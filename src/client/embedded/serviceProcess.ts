@@ -4,7 +4,6 @@ import { lastLines, openServiceLog, serviceLogFile } from "../../machine/dataFol
 import { isNodeTooOld, nodeTooOld } from "../../machine/versions.ts";
 import { type Environment, lastingEnvironment } from "../../project/environment.ts";
 import type { FindDeps } from "./findEmbedded.ts";
-import type { Runtime } from "./findRuntime.ts";
 
 export interface ServiceProgram {
   readonly folder: string;
@@ -28,8 +27,6 @@ export interface ConnectDeps extends Omit<FindDeps, "env">, Omit<ServiceProgram,
   readonly version?: string | undefined;
   /** `needed` when left out. */
   readonly start?: StartWhen;
-  /** The runtime that the face is in; looked up when left out. */
-  readonly own?: Runtime;
 }
 
 export interface SpawnOptions {

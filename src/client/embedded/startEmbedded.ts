@@ -5,7 +5,6 @@ import type { Connection } from "../../machine/connectionFile.ts";
 import { readConnection } from "../../machine/connectionFile.ts";
 import { prepareDataFolder, serviceLogFile } from "../../machine/dataFolder.ts";
 import { type Embedded, findEmbedded } from "./findEmbedded.ts";
-import { findRuntime, ownRuntime } from "./findRuntime.ts";
 import { type ConnectDeps, type ServiceProgram, spawnService } from "./serviceProcess.ts";
 
 const answerWithinSeconds = 20;
@@ -25,7 +24,7 @@ export async function startEmbedded(
   signal: AbortSignal,
 ): Promise<Embedded> {
   const clock = deps.clock ?? systemClock;
-  const program = await programOf(deps, signal);
+  const program: ServiceProgram = { ...deps, spawn: deps.spawn ?? spawn };
   await makeDataFolder(deps.folder);
   const deadline = clock.monotonic() + answerWithinSeconds * 1000;
   let isHeld = false;
@@ -49,12 +48,6 @@ export async function startEmbedded(
       await clock.sleep(pollMilliseconds, signal);
     }
   }
-}
-
-async function programOf(deps: ConnectDeps, signal: AbortSignal): Promise<ServiceProgram> {
-  const own = deps.own ?? ownRuntime(deps.execPath);
-  const execPath = await findRuntime({ own, env: deps.env, platform: process.platform }, signal);
-  return { ...deps, execPath, spawn: deps.spawn ?? spawn };
 }
 
 async function makeDataFolder(folder: string): Promise<void> {

@@ -11,9 +11,8 @@ import { readCommit } from "../../project/commit.ts";
 import { withoutStarter } from "../../project/environment.ts";
 import { projectFiles } from "../../project/pipelineFiles.ts";
 import type { ServiceClient } from "../service/client.ts";
-import { OutOfReach } from "../service/reachFaults.ts";
 
-type SnapshotClient = Pick<ServiceClient, "hasSnapshot" | "putSnapshot" | "health">;
+type SnapshotClient = Pick<ServiceClient, "hasSnapshot" | "putSnapshot">;
 
 /**
  * Adds to a start request what a service asks for that runs pipelines on other machines: the pipeline file, and the digest
@@ -35,7 +34,7 @@ export async function withDefinition(
   }
   const snapshot = await sendSnapshot(client, root, signal);
   const parts = file.parsed.kind === "valid" ? Object.fromEntries(file.parsed.parts) : {};
-  const commit = (await takesCommits(client, signal)) && (await readCommit(root, process.env, signal));
+  const commit = await readCommit(root, process.env, signal);
   const definition: RunDefinition = {
     path: file.path,
     text: file.text,
@@ -52,16 +51,6 @@ async function sendSnapshot(client: SnapshotClient, root: string, signal: AbortS
   const digest = createHash("sha256").update(content).digest("hex");
   if (!(await client.hasSnapshot(digest, signal))) await client.putSnapshot(digest, content, signal);
   return digest;
-}
-
-/** Whether a start may bring a commit. It may do without one where what is between answers for the service. */
-async function takesCommits(client: SnapshotClient, signal: AbortSignal): Promise<boolean> {
-  try {
-    return (await client.health(signal)).commits === true;
-  } catch (error) {
-    if (!(error instanceof PipelineError) || error instanceof OutOfReach) throw error;
-    return false;
-  }
 }
 
 /** What git knows of the folder: tracked files, and new ones that it doesn't ignore. Links are left out. */

@@ -22,7 +22,7 @@ export interface CancelDeps {
   readonly announcer: Pick<RunAnnouncer, "suppress">;
   readonly window: Pick<
     typeof vscodeWindow,
-    "createQuickPick" | "showInputBox" | "showInformationMessage" | "showWarningMessage" | "withProgress"
+    "showQuickPick" | "showInputBox" | "showInformationMessage" | "showWarningMessage" | "withProgress"
   >;
   readonly signal: AbortSignal;
 }

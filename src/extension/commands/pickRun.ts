@@ -7,11 +7,10 @@ import { PipelineError } from "../../contract/errors.ts";
 import { inputsAgain } from "../../contract/inputs.ts";
 import { actorText, nameOf, type Run } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
-import { repeat } from "../../machine/bell.ts";
-import { duration, elapsed } from "../../text/time.ts";
+import { duration } from "../../text/time.ts";
 import type { RunList } from "../session/runList.ts";
 import type { Session } from "../session/session.ts";
-import { chosenFrom } from "../window/chosenFrom.ts";
+import type { RowContext } from "../views/runRow.ts";
 import { withoutIcons } from "../window/plainWindow.ts";
 import { areOfSeveralProjects, inputsText, momentText, statusText } from "../window/runText.ts";
 
@@ -19,57 +18,33 @@ interface RunItem extends QuickPickItem {
   readonly run: Run;
 }
 
-/** Lets the person pick a run. The active runs' times move each second while the list is open. */
+/** Lets the person pick a run. */
 export async function pickRun(
   runs: readonly Run[],
   words: { readonly title: string; readonly placeHolder: string },
   client: ServiceClient,
-  window: Pick<typeof vscodeWindow, "createQuickPick">,
+  window: Pick<typeof vscodeWindow, "showQuickPick">,
   signal: AbortSignal,
 ): Promise<Run | undefined> {
   const { org, servedAt } = await client.orgAndTime(signal);
-  const { clock } = client;
-  // A run's times are on the service's clock.
-  const ahead = servedAt === undefined ? 0 : servedAt - clock.now();
-  const namesProjects = areOfSeveralProjects(runs);
-  const pick = window.createQuickPick<RunItem>();
-  pick.title = words.title;
-  pick.placeholder = words.placeHolder;
-  pick.matchOnDescription = true;
-  pick.matchOnDetail = true;
-  pick.keepScrollPosition = true;
-  const list = () => {
-    const active = pick.activeItems[0]?.run;
-    const items = runs.map((run) => runItem(run, { me: org.actor, now: clock.now() + ahead, namesProjects }));
-    pick.items = items;
-    // New rows would move the focus to the first.
-    if (active !== undefined) pick.activeItems = items.filter(({ run }) => run === active);
-  };
-  list();
-  const ticking = runs.some(isActive) ? repeat(clock, 1000, async () => list()) : undefined;
-  const chosen = await chosenFrom(pick);
-  void ticking?.stop();
-  return chosen?.run;
-}
-
-interface ItemContext {
-  /** The id of this window's key. */
-  readonly me: string;
-  /** The service's clock, in milliseconds since 1970. */
-  readonly now: number;
-  readonly namesProjects: boolean;
+  const now = client.clock.now();
+  const seen = { me: org.actor, serviceNow: servedAt ?? now, now, namesProjects: areOfSeveralProjects(runs) };
+  const items = runs.map((run) => runItem(run, seen));
+  const how = { ...words, matchOnDescription: true, matchOnDetail: true };
+  return (await window.showQuickPick(items, how))?.run;
 }
 
 const longestInputs = 60;
 
-function runItem(run: Run, { me, now, namesProjects }: ItemContext): RunItem {
+function runItem(run: Run, seen: RowContext): RunItem {
   const { actor, project, runId } = run;
+  const { me, namesProjects } = seen;
   const starter = actorText(run);
   const inputs = inputsText({ inputs: inputsAgain(run) }, longestInputs);
   const who = starter && (actor === me ? t("started by you") : t("started by {0}", starter));
   return {
     label: withoutIcons(nameOf(run)),
-    description: withoutIcons(timeText(run, now)),
+    description: withoutIcons(timeText(run, seen)),
     detail: withoutIcons(
       [namesProjects ? project : undefined, inputs, runId, who].filter(Boolean).join(", "),
     ),
@@ -77,12 +52,12 @@ function runItem(run: Run, { me, now, namesProjects }: ItemContext): RunItem {
   };
 }
 
-function timeText(run: Run, now: number): string {
+function timeText(run: Run, { serviceNow, now }: RowContext): string {
   const status = statusText(run.status);
   if (run.createdAt === undefined) return status;
   const began = Date.parse(run.createdAt);
-  if (isActive(run)) return t("{0} for {1}", status, elapsed(now - began));
-  const when = momentText(began, now);
+  const when = momentText(began - (serviceNow - now), now);
+  if (isActive(run)) return t("{0} since {1}", status, when);
   if (run.stoppedAt === undefined) return t("{0}, {1}", status, when);
   return t("{0} after {1}, {2}", status, duration(Date.parse(run.stoppedAt) - began), when);
 }
@@ -90,7 +65,7 @@ function timeText(run: Run, now: number): string {
 export interface RecentRunDeps {
   readonly session: Pick<Session, "connect">;
   readonly runs: Pick<RunList, "find">;
-  readonly window: Pick<typeof vscodeWindow, "createQuickPick" | "showInformationMessage">;
+  readonly window: Pick<typeof vscodeWindow, "showQuickPick" | "showInformationMessage">;
   readonly signal: AbortSignal;
 }
 

@@ -27,12 +27,10 @@ interface WatchedFile {
 }
 
 export interface FailedStepsDeps {
-  /** A run with its steps. @throws PipelineError when it can't be had. */
-  readonly readRun: (runId: string, signal: AbortSignal) => Promise<Run>;
+  /** Reads a run's steps into the list, which is told anew then. @throws PipelineError when they can't be had. */
+  readonly readSteps: (runId: string, signal: AbortSignal) => Promise<void>;
   readonly fingerprints: Pick<StepFingerprints, "isUnchanged">;
   readonly show: (uri: string, failed: FailedStep | undefined) => void;
-  /** Called when a run's steps were read. */
-  readonly onRead: () => void;
   readonly log: Pick<LogOutputChannel, "warn">;
 }
 
@@ -44,14 +42,10 @@ const longestMessage = 300;
 export class FailedSteps implements Disposable {
   readonly #deps: FailedStepsDeps;
   readonly #ended = new AbortController();
-  /** The runs with steps that the files need, each read once. */
-  readonly #ends = new Map<string, Run>();
-  /** The runs that are still to be read. */
-  #unread = new Set<string>();
-  #reading: string | undefined;
+  /** The runs whose steps were requested, so that each is read once. */
+  readonly #requested = new WeakSet<Run>();
+  #reading = Promise.resolve();
   readonly #shown = new Map<string, string>();
-  #list: RunListState = { kind: "unknown" };
-  #files: ReadonlyMap<string, WatchedFile> = new Map();
 
   constructor(deps: FailedStepsDeps) {
     this.#deps = deps;
@@ -59,57 +53,33 @@ export class FailedSteps implements Disposable {
 
   /** Takes the current runs and files; files by their address. */
   update(list: RunListState, files: ReadonlyMap<string, WatchedFile>): void {
-    this.#list = list;
-    this.#files = files;
-    const needed = new Map<string, Run>();
     for (const [uri, file] of files) {
-      const run = this.#judged(file);
-      if (run !== undefined && run.status !== "succeeded") needed.set(run.runId, run);
-      this.#show(uri, this.#failedOf(file));
+      const run = runsOf(list, file.pipeline, file.project).judged;
+      const isFailed = run !== undefined && run.status !== "succeeded";
+      if (isFailed) this.#wantSteps(run);
+      this.#show(uri, isFailed ? this.#failedOf(file, run) : undefined);
     }
     for (const uri of [...this.#shown.keys()]) if (!files.has(uri)) this.#show(uri, undefined);
-    // While the list is unknown, so is which runs are needed.
-    if (list.kind === "listed") {
-      for (const runId of [...this.#ends.keys()]) if (!needed.has(runId)) this.#ends.delete(runId);
-    }
-    const unread = [...needed.values()].filter((run) => this.#withSteps(run) === undefined);
-    this.#unread = new Set(unread.map(({ runId }) => runId));
-    // The run that is being read is not read twice.
-    if (this.#reading !== undefined) this.#unread.delete(this.#reading);
-    void this.#readOn();
-  }
-
-  /** A failed run with its steps, once they are read. */
-  runWithSteps(runId: string): Run | undefined {
-    return this.#ends.get(runId);
   }
 
   dispose(): void {
     this.#ended.abort();
   }
 
-  #judged({ pipeline, project }: WatchedFile): Run | undefined {
-    return runsOf(this.#list, pipeline, project).judged;
-  }
-
-  #failedOf(file: WatchedFile): FailedStep | undefined {
-    const { pipeline, analysis } = file;
-    const judged = this.#judged(file);
-    if (judged === undefined || judged.status === "succeeded") return undefined;
-    const run = this.#withSteps(judged);
-    const failed = run && failedStep(run);
+  #failedOf({ pipeline, analysis }: WatchedFile, run: Run): FailedStep | undefined {
+    const failed = failedStep(run);
     if (failed === undefined) return undefined;
     const { outline, parsed, text } = analysis;
     const { step, index } = failed;
     const there = findStep(outline, parsed, { name: step.name, index });
     if (there === undefined) return undefined;
     const { start, end } = there.span;
-    if (!this.#deps.fingerprints.isUnchanged(judged.runId, text.slice(start, end))) return undefined;
+    if (!this.#deps.fingerprints.isUnchanged(run.runId, text.slice(start, end))) return undefined;
     const lineEnd = text.indexOf("\n", start);
     const line = there.name ?? { start, end: lineEnd === -1 ? end : Math.min(end, lineEnd) };
-    const why = step.message ?? judged.reason ?? judged.status;
+    const why = step.message ?? run.reason ?? run.status;
     return {
-      runId: judged.runId,
+      runId: run.runId,
       pipeline,
       message: shortText(`${step.name}: ${why}`, longestMessage),
       from: positionAt(text, line.start),
@@ -117,36 +87,23 @@ export class FailedSteps implements Disposable {
     };
   }
 
-  #withSteps(run: Run): Run | undefined {
-    const isTold = run.steps?.some(({ status }) => status === "failed") === true;
-    return isTold ? run : this.#ends.get(run.runId);
+  /** Reads them one run after the other, so that many failures don't crowd the service. */
+  #wantSteps(run: Run): void {
+    if (run.steps !== undefined || this.#requested.has(run)) return;
+    this.#requested.add(run);
+    this.#reading = this.#reading.then(() => this.#read(run));
   }
 
-  /** One after the other, so that many failures don't crowd the service. */
-  async #readOn(): Promise<void> {
-    if (this.#reading !== undefined) return;
-    do {
-      const [runId] = this.#unread;
-      this.#reading = runId;
-      if (runId === undefined) return;
-      this.#unread.delete(runId);
-      await this.#read(runId);
-    } while (!this.#ended.signal.aborted);
-  }
-
-  async #read(runId: string): Promise<void> {
+  async #read(run: Run): Promise<void> {
+    const { signal } = this.#ended;
+    if (signal.aborted) return;
     try {
-      const run = await this.#deps.readRun(runId, this.#ended.signal);
-      if (this.#ended.signal.aborted) return;
-      this.#ends.set(runId, run);
-      for (const [uri, file] of this.#files) {
-        if (this.#judged(file)?.runId === runId) this.#show(uri, this.#failedOf(file));
-      }
-      this.#deps.onRead();
+      await this.#deps.readSteps(run.runId, signal);
     } catch (error) {
-      if (this.#ended.signal.aborted) return;
-      // Read again at the run's next event.
-      this.#deps.log.warn(`The steps of ${runId} could not be read: ${describeError(error)}`);
+      if (signal.aborted) return;
+      // Read again at the list's next change.
+      this.#requested.delete(run);
+      this.#deps.log.warn(`The steps of ${run.runId} could not be read: ${describeError(error)}`);
     }
   }
 

@@ -24,8 +24,6 @@ interface LensState {
   readonly file: { readonly root: string; readonly path: string } | undefined;
   readonly problems: number;
   readonly runs: PipelineRuns;
-  /** The last run with its steps, if known. */
-  readonly lastWithSteps: Run | undefined;
   /** The file's pipeline; undefined where it has problems. */
   readonly pipelineNow: Pipeline | undefined;
   readonly wait: Wait | undefined;
@@ -38,10 +36,10 @@ const longestName = 60;
 /** The code lenses of a pipeline file: to run or cancel it, and its last result. */
 export function lensesOf(state: LensState): readonly Lens[] {
   const { runs } = state;
-  const last = runs.last === undefined ? [] : [lastLens(state.lastWithSteps ?? runs.last, state.now)];
+  const last = runs.last === undefined ? [] : [lastLens(runs.last, state.now)];
   const problems = state.problems === 0 ? [] : [problemsLens(state.problems)];
   const mayRun = runs.active === undefined && state.wait === undefined && state.problems === 0;
-  const from = mayRun ? fromStepLens(state.lastWithSteps ?? runs.last, state) : [];
+  const from = mayRun ? fromStepLens(runs.last, state) : [];
   return [...workLenses(state), ...last, ...from, ...problems];
 }
 

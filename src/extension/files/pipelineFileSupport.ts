@@ -9,10 +9,8 @@ import { mayInclude, readPart } from "../../project/parts.ts";
 import { readPipelineFile } from "../../project/pipelineFiles.ts";
 import type { ProjectNames } from "../session/projectNames.ts";
 import type { RunList } from "../session/runList.ts";
-import type { Session } from "../session/session.ts";
 import type { Waits } from "../start/waits.ts";
 import { watchProjectFiles } from "../window/watchFiles.ts";
-import { secondLookTime } from "../window/windowFiles.ts";
 import { Analyses, type Analysis } from "./analyses.ts";
 import { FailedSteps, StepFingerprints } from "./failedSteps.ts";
 import { analysisOf, FileProblems } from "./fileProblems.ts";
@@ -21,8 +19,7 @@ import { offerLanguage, showFailedStep, showProblems } from "./language.ts";
 import { type NamedFile, RunLenses } from "./runLenses.ts";
 
 export interface PipelineFileDeps {
-  readonly session: Pick<Session, "currentClient">;
-  readonly runs: Pick<RunList, "state" | "retain">;
+  readonly runs: Pick<RunList, "state" | "retain" | "readSteps">;
   readonly waits: Pick<Waits, "current">;
   readonly projectNames: ProjectNames;
   readonly log: Pick<LogOutputChannel, "warn">;
@@ -55,9 +52,6 @@ export class PipelineFileSupport implements vscode.Disposable {
   #reading = Promise.resolve();
   /** The projects whose files will be read anew. */
   readonly #due = new Set<FileProject>();
-  /** How often the shown problems of a file have changed. */
-  #changes = 0;
-  #secondLook: NodeJS.Timeout | undefined;
   /** Retains the list of runs while a pipeline file is open. */
   #retained: vscode.Disposable | undefined;
 
@@ -74,10 +68,7 @@ export class PipelineFileSupport implements vscode.Disposable {
     const failures = this.#own(vscode.languages.createDiagnosticCollection("pipeline-runs.failures"));
     this.#problems = this.#own(
       new FileProblems({
-        show: (uri, shown) => {
-          this.#changes += 1;
-          showProblems(problems, vscode.Uri.parse(uri), shown);
-        },
+        show: (uri, shown) => showProblems(problems, vscode.Uri.parse(uri), shown),
         later: (act, milliseconds) => {
           const timer = setTimeout(act, milliseconds);
           return { dispose: () => clearTimeout(timer) };
@@ -90,14 +81,9 @@ export class PipelineFileSupport implements vscode.Disposable {
     );
     this.#failed = this.#own(
       new FailedSteps({
-        readRun: async (runId, signal) => {
-          const { currentClient } = deps.session;
-          if (currentClient === undefined) throw new Error("no service is followed");
-          return currentClient.run(runId, signal);
-        },
+        readSteps: (runId, signal) => deps.runs.readSteps(runId, signal),
         fingerprints: new StepFingerprints(memento),
         show: (uri, failed) => showFailedStep(failures, vscode.Uri.parse(uri), failed),
-        onRead: () => this.#lenses.draw(),
         log: deps.log,
       }),
     );
@@ -107,7 +93,6 @@ export class PipelineFileSupport implements vscode.Disposable {
         runs: deps.runs.state,
         waits: deps.waits.current,
         isTrusted: deps.isTrusted,
-        withSteps: (runId) => this.#failed.runWithSteps(runId),
         nameOf: (document) => this.#nameOf(document.uri),
       }),
     );
@@ -134,7 +119,6 @@ export class PipelineFileSupport implements vscode.Disposable {
   }
 
   dispose(): void {
-    clearTimeout(this.#secondLook);
     this.#retained?.dispose();
     this.#ofParts?.offered.dispose();
     for (const part of this.#ofProjects) part.dispose();
@@ -176,22 +160,13 @@ export class PipelineFileSupport implements vscode.Disposable {
       );
   }
 
-  /**
-   * Reads all files of a project anew. What changes what is shown is looked at a second time, since it may be a file that
-   * came and went.
-   */
+  /** Reads all files of a project anew. */
   #survey(project: FileProject): void {
     if (this.#due.has(project)) return;
     this.#due.add(project);
-    this.#enqueue(async () => {
+    this.#enqueue(() => {
       this.#due.delete(project);
-      const before = this.#changes;
-      await this.#readFiles(project);
-      if (this.#changes === before) return;
-      clearTimeout(this.#secondLook);
-      this.#secondLook = setTimeout(() => {
-        for (const each of this.#projects.current.value) this.#survey(each);
-      }, secondLookTime);
+      return this.#readFiles(project);
     });
   }
 

@@ -1,5 +1,4 @@
 import * as vscode from "vscode";
-import type { Run } from "../../contract/run.ts";
 import type { RunListState } from "../session/runList.ts";
 import type { Wait } from "../start/waits.ts";
 import type { ObservableValue } from "../window/observable.ts";
@@ -19,8 +18,6 @@ interface LensDeps {
   readonly waits: ObservableValue<readonly Wait[]>;
   /** The pipeline and project of a file; undefined for any other file. */
   readonly nameOf: (document: vscode.TextDocument) => NamedFile | undefined;
-  /** A run with its steps, if they were read. */
-  readonly withSteps: (runId: string) => Run | undefined;
   readonly isTrusted: () => boolean;
 }
 
@@ -54,18 +51,16 @@ export class RunLenses implements vscode.CodeLensProvider, vscode.Disposable {
   }
 
   provideCodeLenses(document: vscode.TextDocument): vscode.CodeLens[] {
-    const { analyses, runs, waits, nameOf, withSteps, isTrusted } = this.#deps;
+    const { analyses, runs, waits, nameOf, isTrusted } = this.#deps;
     const isOn = vscode.workspace.getConfiguration("pipelineRuns", document).get<boolean>("codeLens", true);
     const named = nameOf(document);
     if (!isOn || !isTrusted() || named === undefined) return [];
     const { parsed } = analyses.of(document);
-    const own = runsOf(runs.value, named.pipeline, named.project);
     const lenses = lensesOf({
       ...named,
       problems: parsed.kind === "valid" ? 0 : parsed.problems.length,
       pipelineNow: parsed.kind === "valid" ? parsed.pipeline : undefined,
-      runs: own,
-      lastWithSteps: own.last && withSteps(own.last.runId),
+      runs: runsOf(runs.value, named.pipeline, named.project),
       wait: waitOf(waits.value, named.pipeline, named.project),
       now: Date.now() + (runs.value.kind === "listed" ? runs.value.clockAhead : 0),
     });

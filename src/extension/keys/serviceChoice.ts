@@ -1,12 +1,10 @@
 import { t } from "@vscode/l10n";
 import type { Memento } from "vscode";
 import * as z from "zod/mini";
-import { parseBaseUrl } from "../../client/service/baseUrl.ts";
-import { describeError, PipelineError } from "../../contract/errors.ts";
 import { Emitter } from "../window/observable.ts";
 import { chosenServiceKey } from "../window/storedState.ts";
 import type { ApiKeys, StoredKey } from "./apiKeys.ts";
-import { originOf, type Target } from "./target.ts";
+import { originOf, type Target, targetAt } from "./target.ts";
 
 /** The person's choice for this workspace, which no file of the workspace can make. */
 const chosenSchema = z.discriminatedUnion("kind", [
@@ -57,7 +55,9 @@ export class ServiceChoice {
   target(): Target {
     const chosen = this.#chosen();
     if (chosen === undefined) return this.#settings();
-    return targetOf(chosen.kind === "own" ? undefined : chosen.baseUrl);
+    // The address was valid when it was stored, maybe by a version with other rules.
+    const address = chosen.kind === "own" ? undefined : chosen.baseUrl;
+    return targetAt(address ?? "", t("The chosen service can't be used."));
   }
 
   source(): Source {
@@ -123,19 +123,5 @@ export class ServiceChoice {
     return settings.kind !== "invalid" && originOf(settings) === read.data.origin
       ? { ...read.data, baseUrl: settings.kind === "remote" ? settings.baseUrl.href : undefined }
       : undefined;
-  }
-}
-
-/** The address was valid when it was stored, maybe by a version with other rules. */
-function targetOf(baseUrl: string | undefined): Target {
-  if (baseUrl === undefined) return { kind: "embedded" };
-  try {
-    return { kind: "remote", baseUrl: parseBaseUrl(baseUrl) };
-  } catch (error) {
-    const next = describeError(error);
-    return {
-      kind: "invalid",
-      error: new PipelineError("usage", t("The chosen service can't be used."), { next }),
-    };
   }
 }

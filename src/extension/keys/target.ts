@@ -13,15 +13,16 @@ export type Target =
 /** Reads `pipelineRuns.baseUrl`, which no workspace can set. */
 export function readTarget(settings: Pick<WorkspaceConfiguration, "get">): Target {
   const text = String(settings.get("baseUrl") ?? "").trim();
-  if (text === "") return { kind: "embedded" };
+  return targetAt(text, t("The setting pipelineRuns.baseUrl can't be used."));
+}
+
+/** The service at an address; this machine's own for none. @param unusable what is said of an address that is none. */
+export function targetAt(address: string, unusable: string): Target {
+  if (address === "") return { kind: "embedded" };
   try {
-    return { kind: "remote", baseUrl: parseBaseUrl(text) };
+    return { kind: "remote", baseUrl: parseBaseUrl(address) };
   } catch (error) {
-    const why = describeError(error);
-    return {
-      kind: "invalid",
-      error: new PipelineError("usage", t("The setting pipelineRuns.baseUrl can't be used."), { next: why }),
-    };
+    return { kind: "invalid", error: new PipelineError("usage", unusable, { next: describeError(error) }) };
   }
 }
 

@@ -44,7 +44,6 @@ export class FollowedLog implements Disposable {
   readonly #changes: ThrottledChanges;
   readonly #apiKeys = new Set<string>();
   readonly #ready = Promise.withResolvers<void>();
-  readonly #opened = Promise.withResolvers<Run>();
   #text: LogText | undefined;
   /** Shown while nothing of the run was read. */
   #fault: string | undefined;
@@ -61,19 +60,12 @@ export class FollowedLog implements Disposable {
     this.runId = runId;
     this.#deps = deps;
     this.#changes = new ThrottledChanges(deps.clock, deps.onChange, this.#ended.signal);
-    // Only a command awaits it; a restored document shows the error.
-    this.#opened.promise.catch(() => {});
     void this.#keepReading();
   }
 
   /** Resolves when there is something to show: the log, or why it can't be read. */
   get ready(): Promise<void> {
     return this.#ready.promise;
-  }
-
-  /** Resolves when the log begins to arrive; rejects with the first error. */
-  get opened(): Promise<Run> {
-    return this.#opened.promise;
   }
 
   /** The run as last reported; undefined before. */
@@ -117,9 +109,7 @@ export class FollowedLog implements Disposable {
 
   /** Stops reading and closes the connection. */
   dispose(): void {
-    const reason = new Error("the log was closed");
-    this.#ended.abort(reason);
-    this.#opened.reject(reason);
+    this.#ended.abort(new Error("the log was closed"));
     this.#ready.resolve();
   }
 
@@ -135,7 +125,6 @@ export class FollowedLog implements Disposable {
       } catch (error) {
         if (signal.aborted) return;
         const isFinal = this.#showFault(error);
-        this.#opened.reject(error);
         this.#ready.resolve();
         if (isFinal) return;
         if (this.#lastSequence > before) pauses = growingPauses(Math.random, retryBounds);
@@ -163,7 +152,6 @@ export class FollowedLog implements Disposable {
         reconnect: (until) => this.#connect(until),
         onOpened: () => {
           text.setNotice(undefined);
-          this.#opened.resolve(run);
           // The log of a stopped run arrives at once.
           if (isBusy) this.#ready.resolve();
           this.#changes.notify();

@@ -5,13 +5,14 @@ import type { fromFailedStep } from "../../contract/fromStep.ts";
 import { nameOf, type Run } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
 import type { Clock } from "../../machine/clock.ts";
+import { recentRun } from "../commands/pickRun.ts";
 import type { ProjectNames } from "../session/projectNames.ts";
 import type { RunList } from "../session/runList.ts";
 import type { Session } from "../session/session.ts";
 import { openArtifact } from "./artifacts.ts";
 import { ProjectFiles } from "./fileLinks.ts";
 import type { LogSnapshot, Part } from "./logText.ts";
-import { OpenLogs, openLog } from "./openLogs.ts";
+import { OpenLogs } from "./openLogs.ts";
 import { Painter } from "./painter.ts";
 import type { ReadableFile } from "./runFiles.ts";
 import { artifactScheme, logScheme, logUri, runIdOf } from "./runUri.ts";
@@ -106,17 +107,14 @@ export class LogDocuments implements vscode.Disposable {
     return this.#changed.event;
   }
 
-  /** “Open Run Log…” @throws as `openLog`. */
+  /**
+   * “Open Run Log…”: shows a run's log as a document.
+   * @param wanted `{ runId }` or a run's id; without it, the person picks a run. @throws as `recentRun`.
+   */
   async open(wanted: unknown): Promise<void> {
-    const { session, runs, window, signal } = this.#deps;
-    await openLog(wanted, {
-      session,
-      runs,
-      logs: this.#logs,
-      window,
-      signal,
-      show: (run) => this.#show(run),
-    });
+    const words = { title: t("Open Run Log"), placeHolder: t("Select the run whose log to open") };
+    const run = await recentRun(wanted, words, this.#deps);
+    if (run !== undefined) await this.#show(run);
   }
 
   /**

@@ -1,8 +1,5 @@
-import { t } from "@vscode/l10n";
-import type { Disposable, window as vscodeWindow } from "vscode";
-import { AbsentEndpoint } from "../../client/service/replyErrors.ts";
+import type { Disposable } from "vscode";
 import type { Run } from "../../contract/run.ts";
-import { type RecentRunDeps, recentRun, runIdOf } from "../commands/pickRun.ts";
 import { FollowedLog, type FollowedLogDeps } from "./followedLog.ts";
 
 export interface OpenLogsDeps extends Omit<FollowedLogDeps, "onChange"> {
@@ -51,11 +48,6 @@ export class OpenLogs implements Disposable {
     if (log !== undefined) void this.#closeUnlessShown(log, closedFor);
   }
 
-  /** Stops reading a log that no document shows. */
-  closeUnlessShown(runId: string): void {
-    if (!this.#deps.isShown(runId)) this.#close(runId);
-  }
-
   update(run: Run): void {
     this.#logs.get(run.runId)?.update(run);
   }
@@ -75,47 +67,7 @@ export class OpenLogs implements Disposable {
     const { clock, isShown } = this.#deps;
     await clock.sleep(after, this.#ended.signal).catch(() => undefined);
     if (isShown(log.runId) || this.#logs.get(log.runId) !== log) return;
-    this.#close(log.runId);
-  }
-
-  #close(runId: string): void {
-    this.#logs.get(runId)?.dispose();
-    this.#logs.delete(runId);
-  }
-}
-
-export interface OpenLogDeps extends RecentRunDeps {
-  readonly logs: Pick<OpenLogs, "of" | "closeUnlessShown">;
-  readonly window: RecentRunDeps["window"] & Pick<typeof vscodeWindow, "showInformationMessage">;
-  /** Shows the document of a run's log. */
-  readonly show: (run: Run) => Promise<void>;
-}
-
-/**
- * “Open Run Log…”: shows a run's log as a document.
- * @param wanted `{ runId }` or a run's id; without it, the person picks a run.
- * @throws PipelineError, but not for a service without logs, which is said.
- */
-export async function openLog(wanted: unknown, deps: OpenLogDeps): Promise<void> {
-  const { logs, show, session, signal, window } = deps;
-  const words = { title: t("Open Run Log"), placeHolder: t("Select the run whose log to open") };
-  const runId = runIdOf(wanted) ?? (await recentRun(undefined, words, deps))?.runId;
-  if (runId === undefined) return;
-  try {
-    await show(await openedRun(runId, logs));
-  } catch (error) {
-    if (!(error instanceof AbsentEndpoint)) throw error;
-    const { host } = (await session.connect(signal)).baseUrl;
-    void window.showInformationMessage(t("{0} does not give the logs of its runs.", host));
-  }
-}
-
-async function openedRun(runId: string, logs: OpenLogDeps["logs"]): Promise<Run> {
-  const log = logs.of(runId);
-  try {
-    return log.run ?? (await log.opened);
-  } catch (error) {
-    logs.closeUnlessShown(runId);
-    throw error;
+    log.dispose();
+    this.#logs.delete(log.runId);
   }
 }

@@ -112,22 +112,16 @@ export class RunList implements Disposable {
     this.#setRuns([...this.#runs(), ...page.runs], [...page.runs, ...this.#runs()]);
   }
 
-  /**
-   * Reads a run with its steps, which lists leave out.
-   * @returns undefined if the list was reset meanwhile.
-   * @throws PipelineError as `ServiceClient.run`.
-   */
-  async readSteps(runId: string, signal: AbortSignal): Promise<Run | undefined> {
+  /** Reads a run with its steps, which lists leave out, into the list. @throws PipelineError as `ServiceClient.run`. */
+  async readSteps(runId: string, signal: AbortSignal): Promise<void> {
     const client = this.#source;
-    if (client === undefined) return undefined;
+    if (client === undefined) return;
     const before = this.find(runId);
     const run = await client.run(runId, signal);
-    if (this.#source !== client) return undefined;
+    if (this.#source !== client) return;
     // An event that came meanwhile is newer, but has no steps.
     const now = this.find(runId);
-    const known = now === before || now === undefined ? run : withSteps(now, run);
-    this.#put(known);
-    return this.find(runId) ?? known;
+    this.#put(now === before || now === undefined ? run : withSteps(now, run));
   }
 
   /** What changed since a run's pipeline last succeeded. @throws PipelineError as `ServiceClient.changes`. */

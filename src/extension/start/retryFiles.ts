@@ -1,44 +1,21 @@
 import { createHash } from "node:crypto";
-import { watch } from "node:fs";
 import { readdir, readFile, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { t } from "@vscode/l10n";
 import * as z from "zod/mini";
 import { PipelineError } from "../../contract/errors.ts";
-import { type InputValues, inputValuesSchema } from "../../contract/inputs.ts";
+import { inputValuesSchema } from "../../contract/inputs.ts";
 import { makeFolder } from "../../machine/dataFolder.ts";
 import { replaceFile } from "../../machine/privateFile.ts";
 import { codeOf } from "../../project/systemErrors.ts";
 import { plainText, withoutIcons } from "../window/plainWindow.ts";
 import { deferredStartsFolder } from "../window/storedState.ts";
 
-export interface StoredRetries {
-  /** The next one first. */
-  readonly retries: readonly PendingRetry[];
-  /** False if some can't be read at the moment, as with too many open files. */
-  readonly isWhole: boolean;
-}
-
-/** Whether this window has removed it; `gone` if another one was first, `unknown` where it can't be removed. */
-export type Taken = "taken" | "gone" | "unknown";
-
-/** The deferred starts of a workspace, shared by all its windows. */
-export interface RetryStore {
-  /** Never rejects. */
-  list(): Promise<StoredRetries>;
-  /** Resolves once it is on the disk. @throws PipelineError when it can't be stored. */
-  put(retry: PendingRetry): Promise<void>;
-  /** Removes one, for one of the windows: that one makes or cancels the start. Never rejects. */
-  take(id: string): Promise<Taken>;
-  /** Called when another window may have deferred or cancelled a start, and once when the watching begins. */
-  onDidChange(listener: () => void): { dispose(): void };
-}
-
 /**
  * One file a start, in the extension's global storage: a browser's VS Code writes workspace state seconds later, so that
  * a reload loses it, and two windows of a folder overwrite each other's.
  */
-export class RetryFiles implements RetryStore {
+export class RetryFiles {
   readonly #folder: string;
   readonly #prefix: string;
 
@@ -51,21 +28,17 @@ export class RetryFiles implements RetryStore {
     this.#prefix = `${hashOf(workspace)}.`;
   }
 
-  async list(): Promise<StoredRetries> {
-    let isWhole = true;
-    const unread = (error: unknown) => {
-      isWhole &&= codeOf(error) === "ENOENT";
-      return undefined;
-    };
-    const names = (await readdir(this.#folder).catch(unread)) ?? [];
+  /** The next one first; without those that can't be read at the moment. */
+  async list(): Promise<PendingRetry[]> {
+    const names = await readdir(this.#folder).catch(() => []);
     const own = names.filter((name) => name.startsWith(this.#prefix) && name.endsWith(".json"));
     const texts = await Promise.all(
-      own.map((name) => readFile(join(this.#folder, name), "utf8").catch(unread)),
+      own.map((name) => readFile(join(this.#folder, name), "utf8").catch(() => "")),
     );
-    const retries = texts.flatMap((text) => parsed(text ?? "") ?? []);
-    return { retries: retries.sort((one, other) => one.dueAt - other.dueAt), isWhole };
+    return texts.flatMap((text) => parsed(text) ?? []).sort((one, other) => one.dueAt - other.dueAt);
   }
 
+  /** Resolves once it is on the disk. @throws PipelineError when it can't be stored. */
   async put(retry: PendingRetry): Promise<void> {
     try {
       await makeFolder(this.#folder);
@@ -79,30 +52,18 @@ export class RetryFiles implements RetryStore {
     }
   }
 
-  async take(id: string): Promise<Taken> {
+  /**
+   * Removes one, for one of the windows: that one makes or cancels the start.
+   * @returns false if another one was first. @throws when it can't be removed.
+   */
+  async take(id: string): Promise<boolean> {
     try {
       await unlink(this.#fileOf(id));
-      return "taken";
+      return true;
     } catch (error) {
-      return codeOf(error) === "ENOENT" ? "gone" : "unknown";
+      if (codeOf(error) === "ENOENT") return false;
+      throw error;
     }
-  }
-
-  onDidChange(listener: () => void): { dispose(): void } {
-    const ended = new AbortController();
-    const begin = async () => {
-      await makeFolder(this.#folder);
-      if (ended.signal.aborted) return;
-      const watching = watch(this.#folder, { persistent: false, signal: ended.signal }, (_, changed) => {
-        if (changed?.startsWith(this.#prefix) && changed.endsWith(".json")) listener();
-      });
-      // Without the watcher, a window reads the changes when it opens.
-      watching.on("error", () => {});
-      // Files from before the watching are not reported.
-      listener();
-    };
-    void begin().catch(() => undefined);
-    return { dispose: () => ended.abort() };
   }
 
   #fileOf(id: string): string {
@@ -139,15 +100,6 @@ const pendingRetrySchema = z.object({
   origin: z.string(),
   orgId: z.string(),
 });
-
-/** A start request that is deferred. */
-export interface DeferredStart {
-  readonly pipeline: string;
-  readonly project?: string | undefined;
-  readonly timeLimitSeconds?: number | undefined;
-  readonly fromStep?: string | undefined;
-  readonly inputs?: InputValues | undefined;
-}
 
 export type PendingRetry = z.infer<typeof pendingRetrySchema>;
 

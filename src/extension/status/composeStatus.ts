@@ -3,7 +3,6 @@ import { systemClock } from "../../machine/clock.ts";
 import type { ServiceChoice } from "../keys/serviceChoice.ts";
 import type { Session } from "../session/session.ts";
 import type { ResetRetries } from "../start/resetRetries.ts";
-import { retriesText } from "../start/retryFiles.ts";
 import type { Waits } from "../start/waits.ts";
 import type { TreeViews } from "../views/treeViews.ts";
 import type { Own } from "../window/own.ts";
@@ -16,7 +15,6 @@ interface StatusParts {
   readonly waits: Waits;
   readonly retries: ResetRetries;
   readonly choice: ServiceChoice;
-  readonly isContributed: (command: string) => boolean;
   readonly views: TreeViews;
   readonly signal: AbortSignal;
   readonly own: Own;
@@ -28,7 +26,6 @@ export function composeStatus({
   waits,
   retries,
   choice,
-  isContributed,
   views,
   signal,
   own,
@@ -42,16 +39,12 @@ export function composeStatus({
       item,
       session,
       waits,
-      deferred: {
-        text: () => retriesText(retries.pending.value),
-        observe: (listener) => retries.pending.observe(listener),
-      },
+      retries,
       used: () => usedService(session, choice),
       dayUse: own(new DayUseReader({ session, signal })).use,
       clock: systemClock,
       color: (name) => new vscode.ThemeColor(name),
       markdown: () => new vscode.MarkdownString("", true),
-      isContributed,
     }),
   );
 }

@@ -4,6 +4,8 @@ import type { Clock } from "../../machine/clock.ts";
 import type { DayUse } from "../../text/dayUse.ts";
 import type { Session } from "../session/session.ts";
 import type { SessionState } from "../session/sessionState.ts";
+import type { ResetRetries } from "../start/resetRetries.ts";
+import { retriesText } from "../start/retryFiles.ts";
 import type { Waits } from "../start/waits.ts";
 import type { ObservableValue } from "../window/observable.ts";
 import { present, type StatusFacts, type UsedService } from "./statusFacts.ts";
@@ -16,8 +18,7 @@ interface QuotaStatusDeps {
   >;
   readonly session: Pick<Session, "state" | "reading" | "currentClient">;
   readonly waits: Pick<Waits, "current">;
-  /** The deferred starts as a text; empty for none. */
-  readonly deferred?: { readonly text: () => string; readonly observe: (listener: () => void) => Disposable };
+  readonly retries: Pick<ResetRetries, "pending">;
   readonly used: () => UsedService | undefined;
   readonly dayUse: ObservableValue<DayUse | undefined>;
   readonly clock: Clock;
@@ -25,8 +26,6 @@ interface QuotaStatusDeps {
   readonly color: (name: string) => NonNullable<StatusBarItem["backgroundColor"]>;
   /** Creates a Markdown text with icons. */
   readonly markdown: () => MarkdownString;
-  /** Whether a command is contributed. */
-  readonly isContributed: (command: string) => boolean;
 }
 
 /** In milliseconds: how often the time to the reset and the age of the numbers are redrawn. */
@@ -39,7 +38,7 @@ export class QuotaStatus implements Disposable {
   readonly #disposed = new AbortController();
 
   constructor(deps: QuotaStatusDeps) {
-    const { session, waits, deferred, dayUse } = deps;
+    const { session, waits, retries, dayUse } = deps;
     this.#deps = deps;
     const show = () => this.#show();
     this.#subscriptions = [
@@ -47,20 +46,20 @@ export class QuotaStatus implements Disposable {
       session.reading.observe(show),
       waits.current.observe(show),
       dayUse.observe(show),
-      ...(deferred === undefined ? [] : [deferred.observe(show)]),
+      retries.pending.observe(show),
     ];
     void this.#count(this.#disposed.signal);
   }
 
   /** The facts as they are now. */
   facts(): StatusFacts {
-    const { session, waits, deferred, used, dayUse, clock } = this.#deps;
+    const { session, waits, retries, used, dayUse, clock } = this.#deps;
     return {
       state: session.state.value,
       reading: session.reading.value,
       waits: waits.current.value,
       use: dayUse.value,
-      deferred: deferred?.text() ?? "",
+      deferred: retriesText(retries.pending.value),
       used: used(),
       now: clock.now(),
     };
@@ -72,7 +71,7 @@ export class QuotaStatus implements Disposable {
   }
 
   #show(): void {
-    const { item, color, markdown, isContributed } = this.#deps;
+    const { item, color, markdown } = this.#deps;
     const facts = this.facts();
     const shown = present(facts);
     if (shown === undefined) {
@@ -81,7 +80,7 @@ export class QuotaStatus implements Disposable {
     }
     item.text = shown.icon === undefined ? shown.text : `$(${shown.icon}) ${shown.text}`;
     const tooltip = markdown();
-    writeTooltip(facts, isContributed, tooltip);
+    writeTooltip(facts, tooltip);
     item.tooltip = tooltip;
     // Some texts begin with the product's name.
     const label = shown.text.startsWith("Pipeline Runs") ? shown.text : `Pipeline Runs: ${shown.text}`;

@@ -1,6 +1,5 @@
 import { t } from "@vscode/l10n";
 import type { QuickPickItem, window as vscodeWindow } from "vscode";
-import * as z from "zod/mini";
 import { quotaLevel } from "../../contract/limits.ts";
 import { present, type StatusFacts } from "./statusFacts.ts";
 
@@ -15,18 +14,11 @@ export interface StatusAction {
   readonly inTooltip: boolean;
 }
 
-/**
- * The actions that make sense now, the likeliest first.
- * @param isContributed whether the manifest has a command.
- */
-export function statusActionsFor(
-  facts: StatusFacts,
-  isContributed: (command: string) => boolean,
-): StatusAction[] {
+/** The actions that make sense now, the likeliest first. */
+export function statusActionsFor(facts: StatusFacts): StatusAction[] {
   // A deferred start can be cancelled in any state.
   const putOff = facts.deferred === "" || facts.state.kind === "live" ? [] : [allActions().cancelRetry];
-  const all = [...actionsFor(facts), ...putOff];
-  return all.filter(({ command }) => !command.startsWith("pipelineRuns.") || isContributed(command));
+  return [...actionsFor(facts), ...putOff];
 }
 
 function actionsFor(facts: StatusFacts): StatusAction[] {
@@ -111,28 +103,9 @@ function allActions() {
   };
 }
 
-const manifestSchema = z.object({
-  contributes: z.object({
-    commands: z.array(z.object({ command: z.string() })),
-    views: z.optional(z.record(z.string(), z.array(z.object({ id: z.string() })))),
-  }),
-});
-
-/** The commands that the manifest contributes, and the editor's commands that show its views. */
-export function contributed(manifest: unknown): (command: string) => boolean {
-  const { contributes } = manifestSchema.parse(manifest, { jitless: true });
-  const views = Object.values(contributes.views ?? {}).flat();
-  const ids = new Set([
-    ...contributes.commands.map(({ command }) => command),
-    ...views.map(({ id }) => `${id}.focus`),
-  ]);
-  return (command) => ids.has(command);
-}
-
 interface ShowMenuDeps {
   readonly status: { readonly facts: () => StatusFacts };
   readonly window: Pick<typeof vscodeWindow, "showQuickPick">;
-  readonly isContributed: (command: string) => boolean;
   readonly executeCommand: (command: string, ...parameters: unknown[]) => Thenable<unknown>;
 }
 
@@ -141,14 +114,9 @@ interface StatusActionItem extends QuickPickItem {
 }
 
 /** “Show Menu…”, also a click on the status bar: the actions that make sense now. */
-export async function showMenu({
-  status,
-  window,
-  isContributed,
-  executeCommand,
-}: ShowMenuDeps): Promise<void> {
+export async function showMenu({ status, window, executeCommand }: ShowMenuDeps): Promise<void> {
   const facts = status.facts();
-  const items = statusActionsFor(facts, isContributed).map(
+  const items = statusActionsFor(facts).map(
     (entry): StatusActionItem => ({ label: `$(${entry.icon}) ${entry.label}`, entry }),
   );
   const picked = await window.showQuickPick(items, {

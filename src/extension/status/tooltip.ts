@@ -24,11 +24,7 @@ const mostNamed = 5;
  * Writes the status item's tooltip with links to commands. Names from elsewhere are written as plain text; only the
  * links' commands are trusted.
  */
-export function writeTooltip(
-  facts: StatusFacts,
-  isContributed: (command: string) => boolean,
-  into: Markdown,
-): void {
+export function writeTooltip(facts: StatusFacts, into: Markdown): void {
   const { state } = facts;
   switch (state.kind) {
     case "idle":
@@ -62,7 +58,7 @@ export function writeTooltip(
     default:
       state satisfies never;
   }
-  writeLinks(statusActionsFor(facts, isContributed), into);
+  writeLinks(statusActionsFor(facts), into);
 }
 
 function writeLive(
@@ -172,7 +168,6 @@ function writeUsed({ name, isOwn, source }: UsedService, org: Org, into: Markdow
 
 function writeLinks(entries: readonly StatusAction[], into: Markdown): void {
   const links = entries.filter(({ inTooltip }) => inTooltip);
-  if (links.length === 0) return;
   into.appendMarkdown("\n\n---\n\n");
   for (const [position, { icon, label, command, args }] of links.entries()) {
     const query = args.length === 0 ? "" : `?${encodeURIComponent(JSON.stringify(args))}`;

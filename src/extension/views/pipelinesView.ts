@@ -8,7 +8,7 @@ import type { ProjectNames } from "../session/projectNames.ts";
 import type { RunList } from "../session/runList.ts";
 import type { Session } from "../session/session.ts";
 import { Emitter, type ObservableValue } from "../window/observable.ts";
-import { secondLookTime, type WindowFiles } from "../window/windowFiles.ts";
+import type { WindowFiles } from "../window/windowFiles.ts";
 import {
   fileTooltip,
   type PipelineNode,
@@ -47,9 +47,6 @@ export class PipelinesView implements TreeDataProvider<PipelineNode>, Disposable
   readonly #subscriptions: Disposable[];
   #retained: readonly Disposable[] | undefined;
   #reads = 0;
-  /** The files that the last reading found. */
-  #paths = "";
-  #cancelSecondLook = () => {};
   #projects: readonly LocalProject[] = [];
   /** As last read, whatever their tags. */
   #found: readonly ReadProject[] = [];
@@ -87,7 +84,6 @@ export class PipelinesView implements TreeDataProvider<PipelineNode>, Disposable
 
   dispose(): void {
     this.#reads += 1;
-    this.#cancelSecondLook();
     for (const subscription of this.#subscriptions) subscription.dispose();
     for (const one of this.#retained ?? []) one.dispose();
   }
@@ -120,7 +116,6 @@ export class PipelinesView implements TreeDataProvider<PipelineNode>, Disposable
     );
     // A later read has overtaken this one.
     if (read !== this.#reads) return;
-    this.#lookAgain(found);
     this.#found = found;
     const known = [...new Set(found.flatMap((project) => project.files.flatMap(tagsOf)))].sort();
     contexts.set("pipelineRuns.pipelinesWelcome", pipelinesWelcome(value));
@@ -141,17 +136,6 @@ export class PipelinesView implements TreeDataProvider<PipelineNode>, Disposable
     this.#tree.takeRuns(this.#runs(), projectNames.current);
     this.#changed.emit(undefined);
     view.description = chosen.join(", ");
-  }
-
-  /** Reads the files once more a moment later if some have come or gone. */
-  #lookAgain(read: readonly ReadProject[]): void {
-    const paths = JSON.stringify(
-      read.map(({ project, files }) => [project.root, files.map(({ path }) => path)]),
-    );
-    if (paths === this.#paths) return;
-    this.#paths = paths;
-    this.#cancelSecondLook();
-    this.#cancelSecondLook = this.#deps.clock.after(secondLookTime, () => void this.#deps.files.refresh());
   }
 
   #parse(text: string, path: string): ParsedPipeline {

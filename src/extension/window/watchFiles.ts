@@ -2,8 +2,13 @@ import * as vscode from "vscode";
 
 /** In milliseconds: a checkout changes many files at once. */
 const gatherTime = 150;
+/**
+ * In milliseconds, after the files were looked at because of a change. The editor collects the events of its watchers for a
+ * moment, and tells nothing of a file that comes and goes within that, which the look may have seen.
+ */
+const secondLookTime = 1000;
 
-/** Called, once for changes that come together, when the window's folders, its trust or its pipeline files change. */
+/** Called, once for changes that come together and once a moment later, when the window's folders, its trust or its pipeline files change. */
 export function watchWindowFiles(onChange: () => void): vscode.Disposable {
   const { workspace } = vscode;
   const calmly = gathered(onChange);
@@ -60,14 +65,23 @@ function watching(
   );
 }
 
-/** Calls once for what is told within the time, also while changes go on. */
+/** Calls once for what is told within the time, also while changes go on, and once more a moment later. */
 function gathered(onChange: () => void) {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const tell = () => {
-    timer ??= setTimeout(() => {
-      timer = undefined;
-      onChange();
-    }, gatherTime);
+  let first: ReturnType<typeof setTimeout> | undefined;
+  let second: ReturnType<typeof setTimeout> | undefined;
+  const look = () => {
+    first = undefined;
+    onChange();
+    clearTimeout(second);
+    second = setTimeout(onChange, secondLookTime);
   };
-  return { tell, dispose: () => clearTimeout(timer) };
+  return {
+    tell: () => {
+      first ??= setTimeout(look, gatherTime);
+    },
+    dispose: () => {
+      clearTimeout(first);
+      clearTimeout(second);
+    },
+  };
 }

@@ -13,12 +13,6 @@ export type WindowFilesState =
   | { readonly kind: "no-pipelines" }
   | { readonly kind: "pipelines"; readonly projects: readonly [LocalProject, ...LocalProject[]] };
 
-/**
- * In milliseconds, after a look at the files that found a change. The editor collects the events of its watchers for a moment, and
- * tells nothing of a file that comes and goes within that, which a look may have seen.
- */
-export const secondLookTime = 1000;
-
 export interface WindowFilesDeps {
   /** The number of the window's folders, and those on this machine. */
   readonly folders: () => { readonly count: number; readonly local: readonly string[] };

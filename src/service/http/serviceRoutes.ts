@@ -45,7 +45,7 @@ export function serviceRoutes(endpoints: Endpoints, deps: ServiceRouteDeps): voi
           next: "Look for the one that comes after it.",
         });
       }
-      return reply({ ok: true, instance, version, inputs: true, commits: true });
+      return reply({ ok: true, instance, version, inputs: true });
     },
   );
   endpoints.add(

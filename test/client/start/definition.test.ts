@@ -5,10 +5,7 @@ import { mkdir, rm, symlink, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { execa } from "execa";
 import { list } from "tar";
-import { OutOfReach } from "../../../src/client/service/reachFaults.ts";
 import { withDefinition } from "../../../src/client/start/definition.ts";
-import { PipelineError } from "../../../src/contract/errors.ts";
-import type { Health } from "../../../src/contract/service.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
 
 const never = new AbortController().signal;
@@ -29,10 +26,9 @@ async function repository() {
     at,
     git,
     /** What a start sends: the names of the files. */
-    async sent(health = async (): Promise<Health> => ({ ok: true, commits: true })): Promise<string[]> {
+    async sent(): Promise<string[]> {
       const names: string[] = [];
       const service = {
-        health,
         hasSnapshot: async () => false,
         async putSnapshot(_digest: string, content: Uint8Array) {
           const archive = list({ onReadEntry: ({ path }) => names.push(path) });
@@ -127,18 +123,6 @@ describe("the files of a project that a start sends", () => {
     } finally {
       delete process.env["GIT_DIR"];
     }
-  });
-
-  it("are sent without a commit where a proxy answers what the service would say of itself", async () => {
-    await using project = await repository();
-    const proxy = async () => {
-      throw new PipelineError("breaks-contract", "This is no reply of the service.");
-    };
-    assert.deepEqual((await project.sent(proxy)).sort(), ["./.gitignore", "./pipelines/hello.yaml"]);
-    const gone = async () => {
-      throw new OutOfReach("refused", "It does not answer.", {});
-    };
-    await assert.rejects(project.sent(gone), OutOfReach);
   });
 
   it("are refused when they are too much, with what to do", async () => {

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import type { QuickPickItem, QuickPickOptions } from "vscode";
 import { ServiceClient } from "../../../src/client/service/client.ts";
 import { fromFailedStep } from "../../../src/contract/fromStep.ts";
 import type { Run } from "../../../src/contract/run.ts";
@@ -21,7 +22,7 @@ import {
   untilCancelled,
 } from "../../service/startedService.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
-import { fakePick, pickingWindow } from "../fakePick.ts";
+import { pickingWindow } from "../fakePick.ts";
 
 const never = new AbortController().signal;
 
@@ -31,12 +32,12 @@ describe("the commands of the views", () => {
   /** A window that picks the first row of each quick pick, and notes what it is told. */
   function fakeWindow() {
     const told: string[] = [];
-    const { shown: picks, createQuickPick } = pickingWindow(/./);
+    const { shown: picks, showQuickPick } = pickingWindow(/./);
     return {
       told,
       picks,
       window: {
-        createQuickPick,
+        showQuickPick,
         showInputBox: async () => undefined,
         showInformationMessage: async (text: string) => void told.push(text),
         showWarningMessage: async (text: string) => void told.push(`warning: ${text}`),
@@ -132,11 +133,11 @@ describe("the commands of the views", () => {
     assert.deepEqual(picks, []);
     assert.deepEqual(told, ["15: Cancelling long", "long: cancelled."]);
     const theirs = await started(other, "long");
-    const { pick, leave } = fakePick();
-    pick.show = leave;
-    await cancelRun({ ...deps, window: { createQuickPick: () => pick } as never });
-    assert.equal(pick.placeholder, "You did not start this run. Cancel it?");
-    assert.match(pick.rows[0]?.detail ?? "", /, started by key_/);
+    const leave = async ([row]: readonly QuickPickItem[], { placeHolder }: QuickPickOptions) => {
+      assert.equal(placeHolder, "You did not start this run. Cancel it?");
+      assert.match(row?.detail ?? "", /, started by key_/);
+    };
+    await cancelRun({ ...deps, window: { showQuickPick: leave } as never });
     assert.equal((await client.run(theirs.runId, never)).status, "running");
     await cancelRun(deps);
     assert.equal((await client.run(theirs.runId, never)).status, "cancelled");
@@ -179,21 +180,24 @@ describe("the commands of the views", () => {
     await service.write("long", programPipeline(untilCancelled));
     const theirs = await started(other, "long");
     const { window, told } = fakeWindow();
-    const { pick, choose } = fakePick();
-    const shown = new Promise<void>((resolve) => {
-      pick.show = resolve;
-    });
+    const shown = Promise.withResolvers<void>();
+    const chosen = Promise.withResolvers<void>();
+    const showQuickPick = async ([row]: readonly QuickPickItem[]) => {
+      shown.resolve();
+      await chosen.promise;
+      return row;
+    };
     const cancelling = cancelRun({
       session: { connect: async () => client } as never,
       runs,
       announcer: { suppress: () => () => {} } as never,
-      window: Object.assign(window, { createQuickPick: () => pick }),
+      window: Object.assign(window, { showQuickPick: showQuickPick as never }),
       signal: never,
     });
-    await shown;
+    await shown.promise;
     await other.cancel(theirs.runId, never);
     await ended(other, theirs);
-    choose(/long/);
+    chosen.resolve();
     await cancelling;
     assert.deepEqual(told, ["15: Cancelling long", "long: cancelled."]);
   });

@@ -60,12 +60,12 @@ describe("what stands above a pipeline file", () => {
       { name: "build", type: "cli", status: "succeeded" },
       { name: "unit $(flame) tests", type: "cli", status: "failed" },
     ];
-    const [, result] = lenses({ runs: { ...none, last }, lastWithSteps: { ...last, steps } });
+    const [, result] = lenses({ runs: { ...none, last: { ...last, steps } } });
     assert.equal(result?.title, "$(error) failed 2 min ago: unit $ (flame) tests");
     assert.deepEqual([result?.command, result?.arguments], ["pipelineRuns.openLog", [{ runId: "run_1" }]]);
-    const [, , from] = lenses({ runs: { ...none, last }, lastWithSteps: { ...last, steps } });
+    const [, , from] = lenses({ runs: { ...none, last: { ...last, steps } } });
     const alike = steps.map((step) => ({ ...step, name: "build" }));
-    const [, , second] = lenses({ runs: { ...none, last }, lastWithSteps: { ...last, steps: alike } });
+    const [, , second] = lenses({ runs: { ...none, last: { ...last, steps: alike } } });
     assert.deepEqual(second?.arguments, [
       { pipeline: "nightly", project: "work", fromStep: "2", inputs: {} },
     ]);
@@ -74,7 +74,7 @@ describe("what stands above a pipeline file", () => {
       { pipeline: "nightly", project: "work", fromStep: "unit $(flame) tests", inputs: {} },
     ]);
     const given = { ...last, steps, inputs: { lamps: 2 } };
-    const [, , same] = lenses({ runs: { ...none, last }, lastWithSteps: given });
+    const [, , same] = lenses({ runs: { ...none, last: given } });
     assert.deepEqual(same && readRunArgument(same.arguments[0]), {
       kind: "named",
       start: {
@@ -109,8 +109,7 @@ describe("what stands above a pipeline file", () => {
     ];
     const count = (serve: string) =>
       lenses({
-        runs: { ...none, last },
-        lastWithSteps: { ...last, steps },
+        runs: { ...none, last: { ...last, steps } },
         pipelineNow: pipelineOf({
           resources: { sh: { type: "cli" } },
           steps: [
@@ -190,7 +189,6 @@ function lenses(given: Partial<Parameters<typeof lensesOf>[0]>) {
     project: "work",
     problems: 0,
     runs: none,
-    lastWithSteps: undefined,
     pipelineNow: undefined,
     file: undefined,
     wait: undefined,

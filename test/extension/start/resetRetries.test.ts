@@ -1,14 +1,9 @@
 import assert from "node:assert/strict";
 import { setImmediate as turn } from "node:timers/promises";
-import { parseBaseUrl } from "../../../src/client/service/baseUrl.ts";
 import { OutOfReach } from "../../../src/client/service/reachFaults.ts";
+import type { StartRequest } from "../../../src/contract/run.ts";
 import { ResetRetries } from "../../../src/extension/start/resetRetries.ts";
-import type {
-  DeferredStart,
-  PendingRetry,
-  RetryStore,
-  Taken,
-} from "../../../src/extension/start/retryFiles.ts";
+import type { PendingRetry, RetryFiles } from "../../../src/extension/start/retryFiles.ts";
 import { LoopbackService, orgOnWire, sendJson } from "../../client/loopbackService.ts";
 import { Told } from "../../client/told.ts";
 import { FakeClock } from "../../clock/fakeClock.ts";
@@ -20,31 +15,14 @@ const hour = 3_600_000;
 /** What a workspace keeps, for the windows that are opened with it. */
 function workspace() {
   const store = new Map<string, PendingRetry>();
-  const listeners = new Set<() => void>();
-  const state = { isReadable: true };
-  const tell = () => {
-    for (const listener of listeners) listener();
-  };
   return {
     /** Whether what is kept can be read now. */
-    setReadable(isReadable: boolean) {
-      state.isReadable = isReadable;
-      tell();
+    isReadable: true,
+    async list() {
+      return this.isReadable ? [...store.values()] : [];
     },
-    list: async () => ({ retries: state.isReadable ? [...store.values()] : [], isWhole: state.isReadable }),
-    async put(retry: PendingRetry) {
-      store.set(retry.id, retry);
-      tell();
-    },
-    async take(id: string): Promise<Taken> {
-      if (!store.delete(id)) return "gone";
-      tell();
-      return "taken";
-    },
-    onDidChange(listener: () => void) {
-      listeners.add(listener);
-      return { dispose: () => listeners.delete(listener) };
-    },
+    put: async (retry: PendingRetry) => void store.set(retry.id, retry),
+    take: async (id: string) => store.delete(id),
   };
 }
 
@@ -57,22 +35,24 @@ async function machine() {
     sendJson(response, 200, { ...orgOnWire, "org-id": told.org }, { date });
   });
   const target = { origin: service.origin };
-  const open = (store: RetryStore, presses: string[] = []) => {
+  const open = (store: Pick<RetryFiles, "list" | "put" | "take">, presses: string[] = []) => {
     const { window, texts, shown } = fakeWindow(presses);
-    const started = new Told<DeferredStart>();
+    const started = new Told<StartRequest>();
     const retries = new ResetRetries({
       store,
       session: {
+        get origin() {
+          return target.origin;
+        },
         connect: async () => {
           if (told.isAway) throw new OutOfReach("refused", "It does not answer.", {});
           return service.client(clock);
         },
       },
-      target: () => ({ kind: "remote", baseUrl: parseBaseUrl(target.origin) }),
       clock,
       random: () => 0.5,
       window,
-      log: { info: () => {}, warn: () => {} },
+      log: { info: () => {} },
       start: async (wish) => started.tell(wish),
     });
     return { retries, started, texts, shown, [Symbol.dispose]: () => retries.dispose() };
@@ -80,8 +60,9 @@ async function machine() {
   /** Lets time pass in the steps in which the clock is looked at. */
   const pass = async (milliseconds: number, until: () => boolean = () => false) => {
     const end = clock.now() + milliseconds;
-    while (clock.now() < end && !until()) {
+    while (clock.now() < end) {
       for (let turns = 0; turns < 20; turns++) await turn();
+      if (until()) break;
       if (clock.alarms > 0) clock.advanceToNext();
       else clock.advance(1000);
     }
@@ -196,7 +177,10 @@ describe("a start that is deferred until 00:00 UTC", () => {
     const store = workspace();
     using window = place.open(store);
     await window.retries.add({ pipeline: "nightly" }, never);
-    store.setReadable(false);
+    store.isReadable = false;
+    await place.pass(hour);
+    assert.deepEqual(window.retries.pending.value, []);
+    store.isReadable = true;
     await place.pass(15 * hour, () => window.started.all.length > 0);
     assert.equal(window.started.all.length, 1);
   });
@@ -302,8 +286,7 @@ describe("a start that is deferred until 00:00 UTC", () => {
     await using place = await machine();
     const memory = workspace();
     using one = place.open(memory);
-    // Where the system doesn't tell of changes.
-    using other = place.open({ ...memory, onDidChange: () => ({ dispose: () => {} }) });
+    using other = place.open(memory);
     await other.retries.add({ pipeline: "nightly" }, never);
     await one.retries.cancel(await one.retries.add({ pipeline: "nightly" }, never));
     await place.pass(60_000);
@@ -319,7 +302,7 @@ describe("a start that is deferred until 00:00 UTC", () => {
 
   it("is asked about, once in each window, where none can note that it makes it", async () => {
     await using place = await machine();
-    const memory = { ...workspace(), take: async (): Promise<Taken> => "unknown" };
+    const memory = { ...workspace(), take: () => Promise.reject(new Error("it is locked")) };
     using one = place.open(memory);
     await one.retries.add({ pipeline: "nightly" }, never);
     using other = place.open(memory);
@@ -330,25 +313,16 @@ describe("a start that is deferred until 00:00 UTC", () => {
     assert.deepEqual([...one.started.all, ...other.started.all], []);
     for (const window of [one, other]) {
       const [asked, ...again] = window.texts("info");
-      assert.match(asked ?? "", /but whether another window runs it can't be noted\.$/);
+      assert.match(asked ?? "", /, but: it is locked\.$/);
       assert.deepEqual(again, []);
-      assert.deepEqual(
-        window.retries.pending.value.map(({ pipeline }) => pipeline),
-        ["hello"],
-      );
     }
   });
 
-  it("that could not be removed can be deferred again", async () => {
+  it("that can't be removed is not said to be cancelled", async () => {
     await using place = await machine();
-    const memory = workspace();
-    using window = place.open({ ...memory, take: async (): Promise<Taken> => "unknown" });
+    using window = place.open({ ...workspace(), take: () => Promise.reject(new Error("it is locked")) });
     const retry = await window.retries.add({ pipeline: "nightly" }, never);
-    // What is stored is read once more before it is to be removed.
-    memory.setReadable(true);
-    await window.retries.cancel(retry);
-    assert.deepEqual(window.retries.pending.value, []);
-    await window.retries.add({ pipeline: "nightly" }, never);
+    await assert.rejects(window.retries.cancel(retry), /it is locked/);
     assert.equal(window.retries.pending.value.length, 1);
   });
 
@@ -377,10 +351,10 @@ describe("a start that is deferred until 00:00 UTC", () => {
       using first = place.open(memory);
       await first.retries.add({ pipeline: "nightly" }, never);
     }
-    await place.pass(1000);
+    await place.pass(30_000);
     assert.equal(other.retries.pending.value.length, 1);
     await place.pass(15 * hour, () => other.started.all.length > 0);
     assert.equal(other.started.all.length, 1);
-    assert.deepEqual((await memory.list()).retries, []);
+    assert.deepEqual(await memory.list(), []);
   });
 });

@@ -4,18 +4,10 @@ import { join } from "node:path";
 import { mock } from "node:test";
 import { type PendingRetry, RetryFiles } from "../../../src/extension/start/retryFiles.ts";
 import { deferredStartsFolder, hasDeferredStarts } from "../../../src/extension/window/storedState.ts";
-import { Told } from "../../client/told.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
 
 function retry(id: string, dueAt = 1): PendingRetry {
   return { id, pipeline: "nightly", resetAt: 0, dueAt, origin: "http://127.0.0.1:1", orgId: "org_1" };
-}
-
-/** All that is kept: nothing of it can't be read. */
-async function listOf(files: RetryFiles): Promise<readonly PendingRetry[]> {
-  const { retries, isWhole } = await files.list();
-  assert(isWhole);
-  return retries;
 }
 
 describe("what is kept of the starts that are deferred", () => {
@@ -24,12 +16,12 @@ describe("what is kept of the starts that are deferred", () => {
     const [one, other] = [new RetryFiles(folder.path, "shop"), new RetryFiles(folder.path, "shop")];
     await one.put(retry("b", 2));
     await other.put(retry("a", 1));
-    assert.deepEqual(await listOf(one), [retry("a", 1), retry("b", 2)]);
-    assert.deepEqual(await listOf(other), await listOf(one));
-    assert.deepEqual(await listOf(new RetryFiles(folder.path, "mill")), []);
-    assert.equal(await other.take("b"), "taken");
-    assert.equal(await one.take("b"), "gone", "one window has it");
-    assert.deepEqual(await listOf(one), [retry("a", 1)]);
+    assert.deepEqual(await one.list(), [retry("a", 1), retry("b", 2)]);
+    assert.deepEqual(await other.list(), await one.list());
+    assert.deepEqual(await new RetryFiles(folder.path, "mill").list(), []);
+    assert.equal(await other.take("b"), true);
+    assert.equal(await one.take("b"), false, "one window has it");
+    assert.deepEqual(await one.list(), [retry("a", 1)]);
   });
 
   it("has its inputs, where it has some, and is not read with others than there can be", async () => {
@@ -37,26 +29,13 @@ describe("what is kept of the starts that are deferred", () => {
     const files = new RetryFiles(folder.path, "shop");
     const inputs = { region: "eu", lamps: 2, visit: false };
     await files.put({ ...retry("a"), inputs });
-    assert.deepEqual(await listOf(files), [{ ...retry("a"), inputs }]);
+    assert.deepEqual(await files.list(), [{ ...retry("a"), inputs }]);
     const [name = ""] = await readdir(deferredStartsFolder(folder.path));
     const file = join(deferredStartsFolder(folder.path), name);
     await writeFile(file, JSON.stringify(retry("a")));
-    assert.deepEqual(await listOf(files), [retry("a")], "as an older version wrote it");
+    assert.deepEqual(await files.list(), [retry("a")], "as an older version wrote it");
     await writeFile(file, JSON.stringify({ ...retry("a"), inputs: { lamps: [] } }));
-    assert.deepEqual(await listOf(files), []);
-  });
-
-  it("tells the other windows of a change, and none after they are closed", async () => {
-    await using folder = await TemporaryFolder.make();
-    const [one, other] = [new RetryFiles(folder.path, "shop"), new RetryFiles(folder.path, "shop")];
-    const told = new Told<undefined>();
-    const watching = other.onDidChange(() => told.tell(undefined));
-    // When it has begun to look.
-    await told.atLeast(1);
-    await one.put(retry("a"));
-    await told.atLeast(2);
-    watching.dispose();
-    assert.deepEqual(await listOf(other), [retry("a")]);
+    assert.deepEqual(await files.list(), []);
   });
 
   it("makes a quiet window look, as long as there is any", async () => {
@@ -80,10 +59,10 @@ describe("what is kept of the starts that are deferred", () => {
     const text = await readFile(file, "utf8");
     for (const damaged of ["", "{}", "null", '{"id":1}', text.slice(0, 20), "\0".repeat(50)]) {
       await writeFile(file, damaged);
-      assert.deepEqual(await listOf(files), []);
+      assert.deepEqual(await files.list(), []);
     }
     await files.put(retry("b"));
-    assert.deepEqual(await listOf(files), [retry("b")]);
+    assert.deepEqual(await files.list(), [retry("b")]);
   });
 
   it("is on the disk before the file has its name, so that no power cut leaves half of it", async () => {
@@ -108,11 +87,11 @@ describe("what is kept of the starts that are deferred", () => {
       message: /^The start can't be scheduled for 00:00 UTC: /,
       next: /run it after 00:00 UTC/,
     });
-    assert.deepEqual(await files.list(), { retries: [], isWhole: false });
-    assert.equal(await files.take("a"), "unknown");
+    assert.deepEqual(await files.list(), []);
+    await assert.rejects(files.take("a"), { code: "ENOTDIR" });
   });
 
-  it("is not taken for all where something can't be read", async () => {
+  it("is read also where something of it can't be", async () => {
     await using folder = await TemporaryFolder.make();
     const files = new RetryFiles(folder.path, "shop");
     await files.put(retry("a"));
@@ -122,15 +101,6 @@ describe("what is kept of the starts that are deferred", () => {
     const file = join(deferredStartsFolder(folder.path), name);
     await rm(file);
     await mkdir(file);
-    assert.deepEqual(await files.list(), { retries: [retry("b")], isWhole: false });
-  });
-
-  it("is looked at once more when the window has begun to hear of others", async () => {
-    await using folder = await TemporaryFolder.make();
-    const files = new RetryFiles(folder.path, "shop");
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const watching = files.onDidChange(resolve);
-    await promise;
-    watching.dispose();
+    assert.deepEqual(await files.list(), [retry("b")]);
   });
 });

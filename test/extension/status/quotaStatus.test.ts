@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import type { OrgReading, SessionState } from "../../../src/extension/session/sessionState.ts";
+import type { PendingRetry } from "../../../src/extension/start/retryFiles.ts";
 import type { Wait } from "../../../src/extension/start/waits.ts";
 import { QuotaStatus } from "../../../src/extension/status/quotaStatus.ts";
 import { present } from "../../../src/extension/status/statusFacts.ts";
@@ -125,13 +126,13 @@ describe("the status-bar item", () => {
         currentClient: undefined,
       },
       waits: { current: new ObservableValue<readonly Wait[]>([]) },
+      retries: { pending: new ObservableValue<readonly PendingRetry[]>([]) },
       used: () => undefined,
       dayUse: new ObservableValue<DayUse | undefined>(undefined),
       clock,
       color: (id) => ({ id }),
       markdown: () =>
         ({ appendMarkdown: () => {}, appendText: () => ({ appendMarkdown: () => {} }) }) as never,
-      isContributed: () => false,
     });
     shown.length = 0;
     state.set({ kind: "idle" });

@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
-import { contributed, statusActionsFor } from "../../../src/extension/status/statusActions.ts";
+import manifest from "../../../package.json" with { type: "json" };
+import { statusActionsFor } from "../../../src/extension/status/statusActions.ts";
 import type { StatusFacts } from "../../../src/extension/status/statusFacts.ts";
 import { factsOf, live, run } from "./facts.ts";
 
-const commandsFor = (facts: StatusFacts, isThere: (command: string) => boolean = () => true) =>
-  statusActionsFor(facts, isThere).map(({ command }) => command.replace("pipelineRuns.", ""));
+const commandsFor = (facts: StatusFacts) =>
+  statusActionsFor(facts).map(({ command }) => command.replace("pipelineRuns.", ""));
 
 describe("the menu of the status bar", () => {
   it("offers to run first, and nothing to cancel when nothing is active", () => {
@@ -54,17 +55,24 @@ describe("the menu of the status bar", () => {
   });
 
   it("offers only what the manifest contributes, and the editor's own", () => {
-    const isThere = contributed({
-      contributes: {
-        commands: [{ command: "pipelineRuns.run" }],
-        views: { pipelineRuns: [{ id: "pipelineRuns.runs" }] },
-      },
-    });
-    assert.deepEqual(commandsFor(factsOf(live(1, [run])), isThere), ["run", "runs.focus"]);
-    assert(
-      commandsFor(factsOf({ kind: "out-of-reach", problem: "x", retried: false }), isThere).includes(
-        "workbench.action.openSettings",
-      ),
-    );
+    const { commands, views } = manifest.contributes;
+    const shown = Object.values(views).flatMap((list) => list.map(({ id }) => `${id}.focus`));
+    const known = new Set([...commands.map(({ command }) => command), ...shown]);
+    const states: readonly StatusFacts["state"][] = [
+      { kind: "idle" },
+      { kind: "connecting" },
+      { kind: "no-key", origin: "x", refused: false },
+      { kind: "out-of-reach", problem: "x", retried: true },
+      { kind: "out-of-reach", problem: "x", retried: false },
+      { kind: "stopped" },
+      { kind: "not-supported", problem: "x" },
+      live(1, [run]),
+    ];
+    const waits = [{ pipeline: "hello", secondsLeft: 97 }];
+    for (const state of states) {
+      const actions = statusActionsFor(factsOf(state, { waits, deferred: "hello at 00:00 UTC" }));
+      const own = actions.map(({ command }) => command).filter((id) => id.startsWith("pipelineRuns."));
+      for (const command of own) assert(known.has(command), `${state.kind}: ${command}`);
+    }
   });
 });

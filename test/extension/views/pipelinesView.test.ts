@@ -7,7 +7,7 @@ import { PipelinesView } from "../../../src/extension/views/pipelinesView.ts";
 import type { PipelineNode } from "../../../src/extension/views/pipelineTree.ts";
 import { filterPipelines, type TagFilter } from "../../../src/extension/views/tagFilter.ts";
 import { ObservableValue } from "../../../src/extension/window/observable.ts";
-import { secondLookTime, WindowFiles } from "../../../src/extension/window/windowFiles.ts";
+import { WindowFiles } from "../../../src/extension/window/windowFiles.ts";
 import { LoopbackService, orgOnWire, runOnWire, sendJson } from "../../client/loopbackService.ts";
 import { programPipeline } from "../../service/startedService.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
@@ -154,15 +154,6 @@ describe("the Pipelines view", () => {
     changed();
     await until(() => labels().length === 0);
     await until(() => welcome() === "no-pipelines");
-  });
-
-  it("looks a second time for what has come, which may be gone without a word of the editor's", async () => {
-    await write("brief", programPipeline("1"));
-    view.show();
-    await until(() => labels().length === 1);
-    await rm(join(root(), "pipelines", "brief.yaml"));
-    bench.clock.advance(secondLookTime);
-    await until(() => labels().length === 0);
   });
 
   it("reads no file of a folder that isn't trusted, until it is", async () => {

@@ -19,7 +19,6 @@ describe("the files that a start sends", () => {
     // Nothing compresses what is random.
     await writeFile(join(folder.path, "large"), randomBytes(65 * 1024 * 1024));
     const service = {
-      health: async () => ({ ok: true, commits: true }) as const,
       hasSnapshot: async () => false,
       putSnapshot: async () => assert.fail("it was sent"),
     };
