@@ -1,5 +1,4 @@
 import { timeLimit } from "../../contract/limits.ts";
-import type { Position } from "../expression/expression.ts";
 import { functions, isFunctionName, signatureOf } from "../expression/names.ts";
 import { parseDuration } from "../file/duration.ts";
 import { describeField } from "../file/fieldTexts.ts";
@@ -100,8 +99,7 @@ function namedHover(text: string, outline: Outline, offset: number): Hover | und
 function expressionHover(text: string, outline: Outline, offset: number): Hover | undefined {
   const found = expressionsOf(text, outline).find(({ span }) => touches(span, offset));
   if (found === undefined) return undefined;
-  const { source, step, references, offsetOf } = found;
-  const spanOf = ({ at, length }: Position) => ({ start: offsetOf(at), end: offsetOf(at + length - 1) + 1 });
+  const { source, step, references, spanOf } = found;
   for (const { context, path, at, length } of references) {
     const whole = [{ name: context, at, length }, ...path];
     const index = whole.findIndex((name) => touches(spanOf(name), offset));
