@@ -18,19 +18,15 @@ import { misnamedText, noPipelinesHere } from "../run/namedPipelines.ts";
 import { type Terminal, widthOf } from "../terminal/terminal.ts";
 import type { Tool } from "../tool.ts";
 
-export interface ValidateOptions {
-  /** The file name shown for standard input. */
-  readonly stdinName: string | undefined;
-}
-
 /**
  * `pipeline validate`: prints all problems of pipeline files with their positions. It needs no service.
+ * @param stdinName the file name shown for standard input.
  * @throws PipelineError as `filesToValidate`.
  */
 export async function validate(
   tool: Tool,
   args: readonly string[],
-  { stdinName }: ValidateOptions,
+  stdinName: string | undefined,
 ): Promise<number> {
   const { output, folder } = tool;
   const named = args.filter((argument) => argument !== "-");
