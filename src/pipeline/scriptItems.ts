@@ -1,10 +1,10 @@
 const shells = /^(?:ba|da|z|k|a|fi)?sh$/;
 /** They take all that follows for their script. */
-const windowsShells: Readonly<Record<string, RegExp>> = {
-  cmd: /^\/[ck]/i,
-  powershell: /^[-/]c(?:ommand)?$/i,
-  pwsh: /^[-/]c(?:ommand)?$/i,
-};
+const windowsShells: ReadonlyMap<string, RegExp> = new Map([
+  ["cmd", /^\/[ck]/i],
+  ["powershell", /^[-/]c(?:ommand)?$/i],
+  ["pwsh", /^[-/]c(?:ommand)?$/i],
+]);
 
 /**
  * The items of a list to run that a shell takes for its script: of `[env, sh, -ec, 'echo "$1"', sh, a]` the fourth. Those behind it
@@ -15,16 +15,12 @@ export function scriptItems(run: readonly unknown[]): ReadonlySet<number> {
     const program = programOf(word);
     const script = shells.test(program) ? scriptBehind(run, at) : undefined;
     if (script !== undefined) return new Set([script]);
-    if (!isWindowsShell(word)) continue;
-    const flag = run.findIndex((item, index) => index > at && windowsShells[program]?.test(String(item)));
+    const flagOf = windowsShells.get(program);
+    if (flagOf === undefined) continue;
+    const flag = run.findIndex((item, index) => index > at && flagOf.test(String(item)));
     return new Set(flag === -1 ? [] : [...run.keys()].slice(flag + 1));
   }
   return new Set();
-}
-
-/** Whether it is one whose scripts don't read a variable by `$NAME`. */
-export function isWindowsShell(word: unknown): boolean {
-  return Object.hasOwn(windowsShells, programOf(word));
 }
 
 function programOf(word: unknown): string {

@@ -9,7 +9,7 @@ import { servedToolbox, type Toolbox, toolbox } from "./toolbox.ts";
 import { words } from "./words.ts";
 
 const breaks = " \t\n\"'><=;|&(:@";
-const oddOrg = `Acme & "Co" $HOME it's`;
+const oddShop = `Acme & "Co" $HOME it's`;
 
 /** What the tool tells a shell, a line each, without the first. */
 async function offered(tool: Toolbox, ...args: string[]): Promise<string[]> {
@@ -44,7 +44,6 @@ describe("what may stand at the cursor", () => {
     await using tool = await toolbox();
     for (const line of [
       ["runs", "cancel", ""],
-      ["keys", "list", "--org", ""],
       ["run", ""],
     ]) {
       assert.deepEqual(await offered(tool, "fish", ...line), []);
@@ -84,9 +83,10 @@ describe("what may stand at the cursor", () => {
         wants(`--${option.name()}`, option.argChoices, kindOfOption(option));
       }
     }
-    const known = ["help command", "login base-url", "logout base-url"];
+    const known = ["help command", "login base-url", "logout base-url", "keys revoke id"];
     const numbersAndTexts = [
       "max-runs",
+      "org",
       "parallel",
       "time-limit",
       "limit",
@@ -156,17 +156,19 @@ describe("what may stand at the cursor", () => {
 
   it("is only what goes on from the word in bash, quoted as the word is", async () => {
     await using tool = await toolbox();
-    for (const org of [oddOrg, "we:ird=x", "Ümläut"]) {
-      await tool.call(["keys", "create", "--role", "member", "--org", org]);
-    }
-    const tab = (line: string) => offered(tool, "bash", line, breaks);
-    assert.deepEqual(await tab("pipeline keys list --org Ac"), [String.raw`Acme\ \&\ \"Co\"\ \$HOME\ it\'s`]);
-    assert.deepEqual(await tab('pipeline keys list --org "Ac'), [String.raw`Acme & \"Co\" \$HOME it's`]);
-    assert.deepEqual(await tab("pipeline keys list --org 'Ac"), [`Acme & "Co" $HOME it'\\''s`]);
-    assert.deepEqual(await tab("pipeline keys list --org we:"), ["ird=x"]);
-    assert.deepEqual(await tab("pipeline keys list --org=we:ird"), ["ird=x"]);
-    assert.deepEqual(await tab("pipeline keys list --org Ü"), ["Ümläut"]);
-    assert.deepEqual(await tab("pipeline keys list --org=A"), [String.raw`Acme\ \&\ \"Co\"\ \$HOME\ it\'s`]);
+    const shop = { options: [oddShop, "we:ird=x", "Ümläut"] };
+    const steps = [{ use: "sh", run: "echo" }];
+    await tool.write("sell", JSON.stringify({ inputs: { shop }, resources: { sh: { type: "cli" } }, steps }));
+    const tab = (word: string) => offered(tool, "bash", `pipeline run sell --input ${word}`, breaks);
+    assert.deepEqual(await tab("sh"), ["shop="]);
+    assert.deepEqual(await tab("shop=Ac"), [String.raw`Acme\ \&\ \"Co\"\ \$HOME\ it\'s`]);
+    assert.deepEqual(await tab('shop="Ac'), [String.raw`Acme & \"Co\" \$HOME it's`]);
+    assert.deepEqual(await tab("shop='Ac"), [`Acme & "Co" $HOME it'\\''s`]);
+    assert.deepEqual(await tab("shop=we:"), ["ird=x"]);
+    assert.deepEqual(await tab("shop=we:ird"), ["ird=x"]);
+    assert.deepEqual(await tab("shop=Ü"), ["Ümläut"]);
+    const attached = await offered(tool, "bash", "pipeline run sell --input=shop=A", breaks);
+    assert.deepEqual(attached, [String.raw`Acme\ \&\ \"Co\"\ \$HOME\ it\'s`]);
   });
 
   it("parts no word of a line of bash at a space that bash takes for a letter", () => {

@@ -1,4 +1,5 @@
 import type { ToolCommand } from "./command.ts";
+import type { LogoutOptions } from "./logins.ts";
 
 /** The commands on the org, the page and the logins. */
 export function addAccountWords(program: ToolCommand): void {
@@ -19,7 +20,7 @@ export function addAccountWords(program: ToolCommand): void {
     .option("--open", "open it in the browser")
     .does(async (tool, options: { readonly open?: true }, runId?: string) => {
       const { showPage } = await import("./page.ts");
-      return showPage(tool, runId, { open: options.open ?? false });
+      return showPage(tool, runId, options);
     });
 
   program
@@ -57,9 +58,9 @@ export function addAccountWords(program: ToolCommand): void {
     })
     .argument("[base-url]", "the service (else PIPELINE_BASE_URL, else the one in use)")
     .option("--all", "every service that you have logged in to")
-    .does(async (tool, options: { readonly all?: true }, baseUrl: string | undefined) => {
+    .does(async (tool, options: LogoutOptions, baseUrl: string | undefined) => {
       const { logout } = await import("./logins.ts");
-      return logout(tool, { baseUrl, all: options.all ?? false });
+      return logout(tool, baseUrl, options);
     });
 
   program

@@ -14,6 +14,11 @@ interface Words {
 
 type Example = readonly [line: string, purpose: string];
 
+/** Before a meaning that stands below its term, and as wide as what the library puts around a term. */
+const indent = "    ";
+/** In columns; a meaning with less stands below its term. */
+const leastMeaning = 24;
+
 /** A command of the tool, with examples in its help. */
 export class ToolCommand extends Command {
   examples: readonly Example[] = [];
@@ -39,12 +44,22 @@ export class ToolCommand extends Command {
     return command;
   }
 
-  /** A section at the end of the help. */
+  /** A section at the end of the help: terms with their meanings beside them, or below where a term is too long. */
   addSection(title: string, rows: readonly (readonly [term: string, meaning: string])[]): this {
     return this.addHelpText("after", ({ error }) => {
       const { getErrHelpWidth, getOutHelpWidth } = this.configureOutput();
-      const width = (error ? getErrHelpWidth?.() : getOutHelpWidth?.()) ?? 80;
-      return `\n${title}:\n${columns(rows, width)}`;
+      const help = this.createHelp();
+      help.helpWidth = (error ? getErrHelpWidth?.() : getOutHelpWidth?.()) ?? 80;
+      help.minWidthToWrap = leastMeaning;
+      const terms = Math.max(0, ...rows.map(([term]) => term.length));
+      const isBeside = indent.length + terms + leastMeaning <= help.helpWidth;
+      const below = help.helpWidth - indent.length;
+      const lines = rows.map(([term, meaning]) =>
+        isBeside
+          ? help.formatItem(term, terms, meaning, help)
+          : `  ${term}\n${indent}${help.boxWrap(meaning, below).replaceAll("\n", `\n${indent}`)}`,
+      );
+      return `\n${title}:\n${lines.join("\n")}`;
     });
   }
 
@@ -90,37 +105,6 @@ export class ToolCommand extends Command {
     const { json = false, quiet = false, color = true } = this.optsWithGlobals<Partial<OutputFlags>>();
     return { json, quiet, color };
   }
-}
-
-type Row = readonly [term: string, meaning: string];
-
-/** Terms with their meanings beside them, or below where a term is too long. @param width of a line. */
-function columns(rows: readonly Row[], width: number): string {
-  const widest = Math.max(0, ...rows.map(([term]) => term.length));
-  const beside = widest + gap + leastMeaning <= width - indent;
-  return rows
-    .map(([term, meaning]) => {
-      const lines = wrapped(meaning, width - indent - (beside ? widest + gap : gap));
-      const rest = `\n${" ".repeat(indent + (beside ? widest + gap : gap))}`;
-      const head = `${" ".repeat(indent)}${beside ? term.padEnd(widest + gap) : `${term}${rest}`}`;
-      return `${head}${lines.join(rest)}`;
-    })
-    .join("\n");
-}
-
-const indent = 2;
-const gap = 2;
-const leastMeaning = 24;
-
-function wrapped(text: string, width: number): string[] {
-  const lines = [""];
-  for (const word of text.split(" ")) {
-    const line = lines.at(-1) ?? "";
-    if (line === "") lines[lines.length - 1] = word;
-    else if (line.length + 1 + word.length <= width) lines[lines.length - 1] = `${line} ${word}`;
-    else lines.push(word);
-  }
-  return lines;
 }
 
 /** @returns the exit code. */

@@ -8,7 +8,7 @@ export function addCompletionWords(program: ToolCommand): void {
     .add("completion", {
       summary: "print the script that completes words in a shell",
       description:
-        "Print the script that lets a shell complete commands, options, pipelines, runs, projects and orgs when Tab is pressed.",
+        "Print the script that lets a shell complete commands, options, pipelines, runs and projects when Tab is pressed.",
       examples: [
         ['eval "$(pipeline completion bash)"', "for bash, in ~/.bashrc"],
         ['eval "$(pipeline completion zsh)"', "for zsh, in ~/.zshrc behind compinit"],

@@ -9,8 +9,21 @@ import { loadService } from "../tool.ts";
 /** The database that a command works on: of a data folder, or the `postgres://` URL of one for many machines. */
 export type ServiceDatabase = { readonly folder: string } | { readonly database: string };
 
-/** Whether or not a service is running on it. */
-export async function openServiceDatabase(store: ServiceDatabase): Promise<Database> {
+/** Works on a database, whether or not a service is running on it, and closes it. @returns the exit code for a command that is done. */
+export async function onDatabase(
+  store: ServiceDatabase,
+  act: (db: Database) => Promise<void>,
+): Promise<number> {
+  const db = await openServiceDatabase(store);
+  try {
+    await act(db);
+    return 0;
+  } finally {
+    await db.destroy();
+  }
+}
+
+async function openServiceDatabase(store: ServiceDatabase): Promise<Database> {
   if ("folder" in store) {
     const { openDatabase } = await loadService(() => import("../../service/store/openDatabase.ts"));
     return openDatabase(store.folder);
@@ -19,33 +32,29 @@ export async function openServiceDatabase(store: ServiceDatabase): Promise<Datab
   return (await openPostgres(store.database, () => {})).db;
 }
 
-/** The name of the key's org; undefined for the only one. @throws PipelineError `usage` for two, and for every org and no runner. */
-function keyOwner({
-  role,
-  orgName,
-  allOrgs,
-}: {
+export interface NewKeyOptions {
   readonly role: Role;
-  readonly orgName: string | undefined;
-  readonly allOrgs: true | undefined;
-}): string | undefined {
-  if (allOrgs === undefined && orgName !== everyOrg) return orgName;
-  if (allOrgs && orgName === undefined && role === "runner") return everyOrg;
+  /** The org's name; undefined for the only one. */
+  readonly org?: string;
+  /** Instead of an org: a runner's key that takes work of every org. */
+  readonly allOrgs?: true;
+  readonly name?: string;
+}
+
+/** The name of the key's org; undefined for the only one. @throws PipelineError `usage` for two, and for every org and no runner. */
+function keyOwner({ role, org, allOrgs }: NewKeyOptions): string | undefined {
+  if (allOrgs === undefined && org !== everyOrg) return org;
+  if (allOrgs && org === undefined && role === "runner") return everyOrg;
   throw new PipelineError("usage", "Which org is the key of?", {
     next: "Name one with --org; `pipeline orgs list` shows them. Only a key of the role runner can have --all-orgs instead.",
   });
 }
 
-/** `pipeline keys create`: creates a key in the data folder's database, whether or not a service is running. */
+/** `pipeline keys create` */
 export async function createKey(
-  tool: Tool,
-  options: {
-    readonly role: Role;
-    readonly orgName: string | undefined;
-    /** Instead of an org: a runner's key that takes work of every org. */
-    readonly allOrgs: true | undefined;
-    readonly name: string | undefined;
-  } & ServiceDatabase,
+  { output }: Tool,
+  options: NewKeyOptions,
+  store: ServiceDatabase,
 ): Promise<number> {
   const owner = keyOwner(options);
   const [keys, { meantOrg }, { idMaker }] = await loadService(() =>
@@ -55,36 +64,28 @@ export async function createKey(
       import("../../service/store/ids.ts"),
     ]),
   );
-  const db = await openServiceDatabase(options);
-  try {
-    const of = owner ?? (await meantOrg(db, undefined)).orgName;
-    const key = await keys.createKey(
-      db,
-      { ...options, orgName: of },
-      { now: Date.now, makeId: idMaker(Date.now) },
-    );
+  return onDatabase(store, async (db) => {
+    const orgName = owner ?? (await meantOrg(db, undefined)).orgName;
+    const request = { role: options.role, name: options.name, orgName };
+    const key = await keys.createKey(db, request, { now: Date.now, makeId: idMaker(Date.now) });
     const { orgId, keyId, role, secret } = key;
-    tool.output.exactResult("keys create", { orgId, keyId, role, apiKey: secret }, secret);
-    if (!tool.output.json) {
-      tool.output.note(
-        `${keyId}, ${role} of ${of === everyOrg ? "every org" : of}. This is the only time that the key is shown.`,
-      );
-    }
-    return 0;
-  } finally {
-    await db.destroy();
-  }
+    output.exactResult("keys create", { orgId, keyId, role, apiKey: secret }, secret);
+    if (output.json) return;
+    output.note(
+      `${keyId}, ${role} of ${orgName === everyOrg ? "every org" : orgName}. This is the only time that the key is shown.`,
+    );
+  });
 }
 
-/** `pipeline keys list`: lists the keys in the data folder's database, whether or not a service is running. */
+/** `pipeline keys list` */
 export async function listKeys(
-  tool: Tool,
-  options: { readonly orgName: string | undefined } & ServiceDatabase,
+  { output, env }: Tool,
+  orgName: string | undefined,
+  store: ServiceDatabase,
 ): Promise<number> {
-  const store = await loadService(() => import("../../service/store/keys.ts"));
-  const db = await openServiceDatabase(options);
-  try {
-    const keys = (await store.listKeys(db, { orgName: options.orgName })).map((key) => ({
+  const stored = await loadService(() => import("../../service/store/keys.ts"));
+  return onDatabase(store, async (db) => {
+    const keys = (await stored.listKeys(db, { orgName })).map((key) => ({
       keyId: key.keyId,
       name: key.name,
       role: key.role,
@@ -102,49 +103,28 @@ export async function listKeys(
       key.revokedAt === undefined ? "" : `revoked ${key.revokedAt}`,
       key.name ?? "",
     ]);
-    tool.output.result("keys list", { keys }, rowsFor(tool.output.out, rows));
-    if (keys.length === 0 && !tool.output.json) {
-      const where = "folder" in options ? ` in ${options.folder}` : "";
-      tool.output.note(
-        options.orgName === undefined ? `No keys yet${where}.` : `No org of that name has a key${where}.`,
-      );
-      if ("folder" in options && (await isServiceNamed(tool.env))) {
-        tool.output.note("These would be keys of this machine's own service, not of the one in use.");
-      }
+    output.result("keys list", { keys }, rowsFor(output.out, rows));
+    if (keys.length > 0 || output.json) return;
+    const where = "folder" in store ? ` in ${store.folder}` : "";
+    output.note(orgName === undefined ? `No keys yet${where}.` : `No org of that name has a key${where}.`);
+    if ("folder" in store && (await isServiceNamed(env))) {
+      output.note("These would be keys of this machine's own service, not of the one in use.");
     }
-    return 0;
-  } finally {
-    await db.destroy();
-  }
+  });
 }
 
-/**
- * `pipeline keys revoke`: revokes a key in the data folder's database. A running service closes the key's connections within
- * seconds.
- */
-export async function revokeKey(
-  tool: Tool,
-  options: { readonly keyId: string } & ServiceDatabase,
-): Promise<number> {
-  const { keyId } = options;
-  const store = await loadService(() => import("../../service/store/keys.ts"));
-  const db = await openServiceDatabase(options);
-  try {
+/** `pipeline keys revoke`: a running service closes the key's connections within seconds. */
+export async function revokeKey({ output }: Tool, keyId: string, store: ServiceDatabase): Promise<number> {
+  const stored = await loadService(() => import("../../service/store/keys.ts"));
+  return onDatabase(store, async (db) => {
     const now = Date.now();
-    const {
-      orgId,
-      orgName,
-      role,
-      revokedAt = now,
-    } = await db.transaction().execute((tx) => store.revokeKey(tx, { keyId }, now));
-    const instant = new Date(revokedAt).toISOString();
-    tool.output.result(
+    const revoked = await db.transaction().execute((tx) => stored.revokeKey(tx, { keyId }, now));
+    const { orgId, orgName, role } = revoked;
+    const revokedAt = new Date(revoked.revokedAt ?? now).toISOString();
+    output.result(
       "keys revoke",
-      { keyId, role, orgId, orgName, revokedAt: instant },
-      `${keyId}, ${role} of ${orgName}, is revoked since ${instant}.`,
+      { keyId, role, orgId, orgName, revokedAt },
+      `${keyId}, ${role} of ${orgName}, is revoked since ${revokedAt}.`,
     );
-    return 0;
-  } finally {
-    await db.destroy();
-  }
+  });
 }

@@ -12,11 +12,11 @@ import type { Tool } from "../tool.ts";
 
 export interface ListOptions {
   /** Only the service's pipelines of this project. */
-  readonly project: string | undefined;
+  readonly project?: string | undefined;
   /** The pipelines of all projects of the service. */
-  readonly all: boolean;
+  readonly all?: boolean;
   /** Only those that have one of these; undefined for all. */
-  readonly tags?: readonly string[] | undefined;
+  readonly tag?: readonly string[];
 }
 
 /**
@@ -28,7 +28,7 @@ export async function listPipelines(tool: Tool, options: ListOptions): Promise<n
   if (options.all && options.project !== undefined) {
     throw new PipelineError("usage", "--all and --project exclude each other.");
   }
-  const { tags } = options;
+  const { tag: tags } = options;
   const listed = await pipelinesOf(tool, options);
   const pipelines = tags === undefined ? listed : listed.filter((entry) => hasTag(entry, tags));
   const misnamed = await misnamedFiles(tool.folder);

@@ -69,16 +69,22 @@ async function tested({ output, env, interrupted }: Tool, baseUrl: URL, apiKey: 
 }
 
 export interface LogoutOptions {
-  /** Defaults to `PIPELINE_BASE_URL`, else to the service in use. */
-  readonly baseUrl: string | undefined;
-  readonly all: boolean;
+  readonly all?: boolean;
 }
 
-/** `pipeline logout`: removes keys. Without the service in use, commands use this machine's own again. */
-export async function logout(tool: Tool, options: LogoutOptions): Promise<number> {
-  const { output, env } = tool;
+/**
+ * `pipeline logout`: removes keys. Without the service in use, commands use this machine's own again.
+ * @param baseUrl defaults to `PIPELINE_BASE_URL`, else to the service in use.
+ */
+export async function logout(
+  { output, env }: Tool,
+  baseUrl: string | undefined,
+  options: LogoutOptions,
+): Promise<number> {
   const logins = new Logins(env);
-  const wanted = await originsOf(logins, options, env["PIPELINE_BASE_URL"] ?? "");
+  const wanted = options.all
+    ? await logins.origins()
+    : await originsOf(logins, baseUrl ?? env["PIPELINE_BASE_URL"] ?? "");
   const origins: string[] = [];
   const faults: unknown[] = [];
   for (const origin of wanted) {
@@ -106,14 +112,8 @@ export async function logout(tool: Tool, options: LogoutOptions): Promise<number
   return exitCodes.done;
 }
 
-async function originsOf(
-  logins: Logins,
-  { baseUrl, all }: LogoutOptions,
-  named: string,
-): Promise<readonly string[]> {
-  if (all) return logins.origins();
-  const text = baseUrl ?? named;
-  if (text !== "") return [parseBaseUrl(text).origin];
+async function originsOf(logins: Logins, baseUrl: string): Promise<readonly string[]> {
+  if (baseUrl !== "") return [parseBaseUrl(baseUrl).origin];
   const current = await logins.current();
   return current === undefined ? [] : [current];
 }

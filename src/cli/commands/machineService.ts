@@ -2,11 +2,13 @@ import { resolve } from "node:path";
 import { Option } from "commander";
 import { PipelineError } from "../../contract/errors.ts";
 import { mostOfOrg, mostSlots, retentionDays } from "../../contract/limits.ts";
-import { type Role, roles } from "../../contract/roles.ts";
+import { roles } from "../../contract/roles.ts";
 import { dataFolder } from "../../machine/dataFolder.ts";
 import type { Environment } from "../../project/environment.ts";
 import { keyName, name, type ToolCommand, wholeNumber } from "./command.ts";
-import type { ServiceDatabase } from "./keys.ts";
+import type { NewKeyOptions, ServiceDatabase } from "./keys.ts";
+import type { NewOrgOptions } from "./orgs.ts";
+import type { RunnerOptions } from "./runner.ts";
 
 /** The commands on this machine's own service, its keys and its orgs. */
 export function addServiceWords(program: ToolCommand, env: Environment): void {
@@ -64,9 +66,9 @@ export function addServiceWords(program: ToolCommand, env: Environment): void {
     .option("--slots <n>", "the runs at the same time", wholeNumber(1, mostSlots), 1)
     .option("--label <name>", "what the machine is called (else its host name)", keyName)
     .option("--once", "end after one run")
-    .does(async (tool, { service, slots, label, once }: RunnerFlags) => {
+    .does(async (tool, options: RunnerOptions) => {
       const { run } = await import("./runner.ts");
-      return run(tool, { service, slots, label, isOnce: once === true });
+      return run(tool, options);
     });
 
   program
@@ -86,12 +88,6 @@ export function addServiceWords(program: ToolCommand, env: Environment): void {
   addOrgWords(program, env);
 }
 
-interface RunnerFlags {
-  readonly service: string;
-  readonly slots: number;
-  readonly label?: string;
-  readonly once?: true;
-}
 interface ServeFlags extends StoreFlags {
   readonly port: number;
   readonly host?: string;
@@ -178,10 +174,9 @@ function addKeyWords(program: ToolCommand, env: Environment): void {
     .option("--name <name>", "what the key is called, for example who uses it", keyName)
     .addOption(dataDirOption())
     .addOption(databaseOption())
-    .does(async (tool, options: CreateFlags) => {
+    .does(async (tool, options: StoreFlags & NewKeyOptions) => {
       const { createKey } = await import("./keys.ts");
-      const { role, org, allOrgs, name } = options;
-      return createKey(tool, { role, orgName: org, allOrgs, name, ...storeOf(options, env) });
+      return createKey(tool, options, storeOf(options, env));
     });
   keys
     .add("list", {
@@ -194,9 +189,9 @@ function addKeyWords(program: ToolCommand, env: Environment): void {
     .option("--org <name>", "only those of one org", name)
     .addOption(dataDirOption())
     .addOption(databaseOption())
-    .does(async (tool, options: ListFlags) => {
+    .does(async (tool, { org, ...store }: StoreFlags & { readonly org?: string }) => {
       const { listKeys } = await import("./keys.ts");
-      return listKeys(tool, { orgName: options.org, ...storeOf(options, env) });
+      return listKeys(tool, org, storeOf(store, env));
     });
   keys
     .add("revoke", {
@@ -211,7 +206,7 @@ function addKeyWords(program: ToolCommand, env: Environment): void {
     .addOption(databaseOption())
     .does(async (tool, options: StoreFlags, keyId: string) => {
       const { revokeKey } = await import("./keys.ts");
-      return revokeKey(tool, { keyId, ...storeOf(options, env) });
+      return revokeKey(tool, keyId, storeOf(options, env));
     });
 }
 
@@ -262,9 +257,9 @@ function addOrgWords(program: ToolCommand, env: Environment): void {
     .option("--tier <name>", "what its tier is called; limits don't follow from it", name)
     .addOption(dataDirOption())
     .addOption(databaseOption())
-    .does(async (tool, { org, dataDir, database, ...limits }: SetFlags) => {
+    .does(async (tool, { dataDir, database, ...options }: StoreFlags & NewOrgOptions) => {
       const { setOrg } = await import("./orgs.ts");
-      return setOrg(tool, { orgName: org, limits, ...storeOf({ dataDir, database }, env) });
+      return setOrg(tool, options, storeOf({ dataDir, database }, env));
     });
 }
 
@@ -272,20 +267,6 @@ function addOrgWords(program: ToolCommand, env: Environment): void {
 interface StoreFlags {
   readonly dataDir?: string | undefined;
   readonly database?: string | undefined;
-}
-interface CreateFlags extends StoreFlags {
-  readonly role: Role;
-  readonly org?: string;
-  readonly allOrgs?: true;
-  readonly name?: string;
-}
-interface ListFlags extends StoreFlags {
-  readonly org?: string;
-}
-interface SetFlags extends ListFlags {
-  readonly parallelRuns?: number;
-  readonly runsPerDay?: number;
-  readonly tier?: string;
 }
 
 function dataDirOption(): Option {

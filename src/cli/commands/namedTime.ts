@@ -13,7 +13,7 @@ interface Span {
  * @param now in milliseconds since 1970.
  * @throws PipelineError `usage` for what names no time, for a beginning in the future, and for an empty span.
  */
-export function readSpan(named: { readonly since?: string; readonly until?: string }, now: number): Span {
+export function readSpan(named: Readonly<Record<keyof Span, string | undefined>>, now: number): Span {
   const timeOf = (bound: keyof Span): NamedTime | undefined => {
     const text = named[bound];
     const time = text === undefined ? undefined : readNamedTime(text, now);

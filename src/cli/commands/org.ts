@@ -1,5 +1,4 @@
 import { readDayUse } from "../../client/follow/dayUse.ts";
-import { isLoopback } from "../../client/service/baseUrl.ts";
 import type { ServiceClient } from "../../client/service/client.ts";
 import { Deadline, DeadlinePassed } from "../../client/service/deadline.ts";
 import { secondsToLimit } from "../../client/start/slotHolders.ts";
@@ -9,7 +8,6 @@ import { quotaLevel, quotaText } from "../../contract/limits.ts";
 import type { Org } from "../../contract/org.ts";
 import type { Run } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
-import { anySignal } from "../../machine/anySignal.ts";
 import { type DayUse, paceText, usedUpAt, useText } from "../../text/dayUse.ts";
 import { english, resetText } from "../../text/refusalText.ts";
 import { duration, elapsed } from "../../text/time.ts";
@@ -72,22 +70,10 @@ export interface Numbers {
   readonly runsInWork: readonly Run[] | undefined;
 }
 
-/**
- * The org and its active runs. Sequential requests over one connection to a service on this machine, which is faster than a
- * second connection; parallel requests to any other.
- */
+/** The org and its active runs, one after the other over one connection: without the org, the runs aren't needed. */
 export async function numbersOf(client: ServiceClient, signal: AbortSignal): Promise<Numbers> {
-  if (isLoopback(client.baseUrl)) {
-    const orgAndTime = await client.orgAndTime(signal);
-    return { ...orgAndTime, runsInWork: await runsOf(client, signal) };
-  }
-  // Without the org, the runs aren't needed.
-  const over = new AbortController();
-  const [orgAndTime, runsInWork] = await Promise.all([
-    client.orgAndTime(signal),
-    runsOf(client, anySignal([signal, over.signal])),
-  ]).finally(() => over.abort());
-  return { ...orgAndTime, runsInWork };
+  const orgAndTime = await client.orgAndTime(signal);
+  return { ...orgAndTime, runsInWork: await runsOf(client, signal) };
 }
 
 /** Enough to read; of more slot holders, the newest are shown. */

@@ -3,21 +3,22 @@ import type { NewLimits, OrgLimits } from "../../service/store/orgs.ts";
 import { rowsFor } from "../output/table.ts";
 import type { Tool } from "../tool.ts";
 import { loadService } from "../tool.ts";
-import { openServiceDatabase, type ServiceDatabase } from "./keys.ts";
+import { onDatabase, type ServiceDatabase } from "./keys.ts";
 
 /** `pipeline orgs list`: lists the orgs of a service's database with their limits, whether or not it is running. */
-export async function listOrgs(tool: Tool, where: ServiceDatabase): Promise<number> {
-  const store = await loadService(() => import("../../service/store/orgs.ts"));
-  const db = await openServiceDatabase(where);
-  try {
-    const orgs = await store.listOrgs(db);
+export async function listOrgs({ output }: Tool, store: ServiceDatabase): Promise<number> {
+  const stored = await loadService(() => import("../../service/store/orgs.ts"));
+  return onDatabase(store, async (db) => {
+    const orgs = await stored.listOrgs(db);
     const rows = orgs.map((org) => [org.orgId, org.orgName, `tier ${org.tier}`, limitsText(org)]);
-    tool.output.result("orgs list", { orgs }, rowsFor(tool.output.out, rows));
-    if (orgs.length === 0 && !tool.output.json) tool.output.note("No orgs yet.");
-    return 0;
-  } finally {
-    await db.destroy();
-  }
+    output.result("orgs list", { orgs }, rowsFor(output.out, rows));
+    if (orgs.length === 0 && !output.json) output.note("No orgs yet.");
+  });
+}
+
+export interface NewOrgOptions extends NewLimits {
+  /** The org's name; undefined for the only one. */
+  readonly org?: string;
 }
 
 /**
@@ -25,31 +26,27 @@ export async function listOrgs(tool: Tool, where: ServiceDatabase): Promise<numb
  * at the starts that wait within a second.
  */
 export async function setOrg(
-  tool: Tool,
-  options: { readonly orgName: string | undefined; readonly limits: NewLimits } & ServiceDatabase,
+  { output }: Tool,
+  { org: orgName, ...limits }: NewOrgOptions,
+  store: ServiceDatabase,
 ): Promise<number> {
-  const { orgName, limits } = options;
   if (Object.keys(limits).length === 0) {
     throw new PipelineError("usage", "Nothing is set.", {
       next: "Say what: --parallel-runs, --runs-per-day or --tier.",
     });
   }
-  const store = await loadService(() => import("../../service/store/orgs.ts"));
-  const db = await openServiceDatabase(options);
-  try {
+  const stored = await loadService(() => import("../../service/store/orgs.ts"));
+  return onDatabase(store, async (db) => {
     const org = await db.transaction().execute(async (tx) => {
-      const changed = await store.setOrgLimits(tx, orgName, limits);
-      if ("database" in options) {
+      const changed = await stored.setOrgLimits(tx, orgName, limits);
+      if ("database" in store) {
         const { notify, payloadOf } = await import("../../team/store/notify.ts");
         await notify(tx, [payloadOf(changed.orgId, { kind: "org" })]);
       }
       return changed;
     });
-    tool.output.result("orgs set", org, `${org.orgName}, tier ${org.tier}: ${limitsText(org)}.`);
-    return 0;
-  } finally {
-    await db.destroy();
-  }
+    output.result("orgs set", org, `${org.orgName}, tier ${org.tier}: ${limitsText(org)}.`);
+  });
 }
 
 function limitsText({ limits: { parallelRuns, runsPerDay } }: OrgLimits): string {

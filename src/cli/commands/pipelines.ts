@@ -1,4 +1,5 @@
 import { name, names, type ToolCommand } from "./command.ts";
+import type { ListOptions } from "./listPipelines.ts";
 
 /** `pipeline pipelines` and `pipeline validate`. */
 export function addPipelineWords(program: ToolCommand): void {
@@ -15,10 +16,9 @@ export function addPipelineWords(program: ToolCommand): void {
     .option("--project <name>", "only those of one project", name)
     .option("--all", "those of every project that the service knows")
     .option("--tag <tag>", "only those that have this tag; as often as needed, for any of several", names)
-    .does(async (tool, options: ListFlags) => {
+    .does(async (tool, options: ListOptions) => {
       const { listPipelines } = await import("./listPipelines.ts");
-      const { project, all = false, tag: tags } = options;
-      return listPipelines(tool, { project, all, tags });
+      return listPipelines(tool, options);
     });
 
   program
@@ -35,17 +35,8 @@ export function addPipelineWords(program: ToolCommand): void {
     })
     .argument("[file...]", "paths of files, names of the project's pipelines, or - for standard input")
     .option("--stdin-name <file>", "the name of standard input in messages")
-    .does(async (tool, options: ValidateFlags, files: string[]) => {
+    .does(async (tool, { stdinName }: { readonly stdinName?: string }, files: string[]) => {
       const { validate } = await import("./validate.ts");
-      return validate(tool, files, { stdinName: options.stdinName });
+      return validate(tool, files, stdinName);
     });
-}
-
-interface ListFlags {
-  readonly tag?: readonly string[];
-  readonly project?: string;
-  readonly all?: true;
-}
-interface ValidateFlags {
-  readonly stdinName?: string;
 }

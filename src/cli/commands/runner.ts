@@ -11,12 +11,15 @@ export interface RunnerOptions {
   readonly service: string;
   readonly slots: number;
   /** Default: the machine's name. */
-  readonly label: string | undefined;
-  readonly isOnce: boolean;
+  readonly label?: string;
+  readonly once?: boolean;
 }
 
 /** `pipeline runner`: runs what a service has for this machine, until an interrupt or, with `--once`, one run is over. */
-export async function run(tool: Tool, { service, slots, label, isOnce }: RunnerOptions): Promise<number> {
+export async function run(
+  tool: Tool,
+  { service, slots, label, once = false }: RunnerOptions,
+): Promise<number> {
   const { output, env, interrupted, runnerPath } = tool;
   const baseUrl = parseBaseUrl(service);
   const client = clientOf(await keyFor(tool, baseUrl), env, {});
@@ -34,7 +37,7 @@ export async function run(tool: Tool, { service, slots, label, isOnce }: RunnerO
       api: new RunnerApi(client),
       clock: systemClock,
       log: lineLog(standardErrorLog(), Date.now, logLevel(env)),
-      ...{ label: label ?? hostname(), slots, isOnce },
+      ...{ label: label ?? hostname(), slots, isOnce: once },
       program: { execPath: process.execPath, runnerPath, env },
       unpack: unpackSnapshot,
       onRegistered: (runnerId) =>

@@ -1,6 +1,10 @@
 import { InvalidArgumentError, Option } from "commander";
 import { inputNamePattern } from "../../contract/inputs.ts";
 import { runStatuses } from "../../contract/runStatus.ts";
+import type { CancelOptions } from "../runs/cancelRuns.ts";
+import type { DownloadOptions } from "../runs/downloadFiles.ts";
+import type { LogOptions } from "../runs/printRunLog.ts";
+import type { ShowOptions } from "../runs/showRun.ts";
 import { name, type ToolCommand, wholeNumber } from "./command.ts";
 
 /** `pipeline runs …`. */
@@ -51,14 +55,10 @@ function addList(runs: ToolCommand): void {
     .option("--until <time>", "only runs created before such a time; a day counts to its end", name)
     .option("--watch", "keep watching and show each change; with --json one object a line")
     .does(
-      async (
-        tool,
-        { active = false, mine = false, watch = false, status = [], since, until, ...options }: ListFlags,
-      ) => {
-        const named = { ...(since && { since }), ...(until && { until }) };
-        const isNamed = Object.keys(named).length > 0;
-        const span = isNamed && (await import("./namedTime.ts")).readSpan(named, Date.now());
-        const wanted = { ...options, ...span, mine, statuses: active ? [...status, "in-work"] : status };
+      async (tool, { active = false, watch = false, status = [], since, until, ...options }: ListFlags) => {
+        const { readSpan } = await import("./namedTime.ts");
+        const span = readSpan({ since, until }, Date.now());
+        const wanted = { ...options, ...span, statuses: active ? [...status, "in-work"] : status };
         if (watch) {
           const { watchRuns } = await import("../runs/watchRuns.ts");
           return watchRuns(tool, wanted);
@@ -89,19 +89,10 @@ function addShow(runs: ToolCommand): void {
     .option("--exit-status", "exit with 1 unless the run succeeded")
     .option("--junit <file>", "write its report in JUnit XML, a testcase a step; - is standard output", name)
     .option("--html <file>", "write its report as one HTML file that needs nothing besides", name)
-    .does(
-      async (
-        tool,
-        {
-          exitStatus = false,
-          ...reports
-        }: { readonly exitStatus?: boolean; readonly junit?: string; readonly html?: string },
-        id: string | undefined,
-      ) => {
-        const { showRun } = await import("../runs/showRun.ts");
-        return showRun(tool, id, { exitStatus, reports });
-      },
-    );
+    .does(async (tool, options: ShowOptions, id: string | undefined) => {
+      const { showRun } = await import("../runs/showRun.ts");
+      return showRun(tool, id, options);
+    });
 }
 
 function addLog(runs: ToolCommand): void {
@@ -142,29 +133,10 @@ function addLog(runs: ToolCommand): void {
     .option("--raw", "only what the programs wrote, byte for byte; not on a terminal")
     .option("--ndjson", "one entry a line, as JSON, as it comes")
     .option("--exit-status", "exit with 1 unless the run succeeded")
-    .does(
-      async (
-        tool,
-        {
-          follow = false,
-          timestamps = false,
-          raw = false,
-          ndjson = false,
-          exitStatus = false,
-          step,
-          stream,
-          tail,
-          grep,
-          pipeline,
-          last,
-        }: LogFlags,
-        id: string | undefined,
-      ) => {
-        const { printRunLog } = await import("../runs/printRunLog.ts");
-        const lines = { timestamps, step, stream, tail, grep };
-        return printRunLog(tool, id, { ...lines, follow, raw, ndjson, exitStatus, pipeline, last });
-      },
-    );
+    .does(async (tool, options: LogOptions, id: string | undefined) => {
+      const { printRunLog } = await import("../runs/printRunLog.ts");
+      return printRunLog(tool, id, options);
+    });
 }
 
 function addDiff(runs: ToolCommand): void {
@@ -217,20 +189,10 @@ function addDownload(runs: ToolCommand): void {
     .option("--step <step>", "only those of this step, by its name, its number or its `id`", name)
     .option("--to <folder>", "where they go (else a folder named after the run)", name)
     .option("--overwrite", "replace files that are there already")
-    .does(
-      async (
-        tool,
-        {
-          overwrite = false,
-          ...options
-        }: { readonly step?: string; readonly to?: string; readonly overwrite?: boolean },
-        id?: string,
-        file?: string,
-      ) => {
-        const { downloadFiles } = await import("../runs/downloadFiles.ts");
-        return downloadFiles(tool, id, { name: file, step: undefined, to: undefined, ...options, overwrite });
-      },
-    );
+    .does(async (tool, options: DownloadOptions, id?: string, file?: string) => {
+      const { downloadFiles } = await import("../runs/downloadFiles.ts");
+      return downloadFiles(tool, id, file, options);
+    });
 }
 
 function addCancel(runs: ToolCommand): void {
@@ -247,16 +209,10 @@ function addCancel(runs: ToolCommand): void {
     .argument("[id...]", "ids of runs")
     .option("--mine", "every active run that your API key started")
     .option("--wait", "wait until each has stopped and its slot is free")
-    .does(
-      async (
-        tool,
-        { mine = false, wait = false }: { readonly mine?: boolean; readonly wait?: boolean },
-        ids: string[],
-      ) => {
-        const { cancelRuns } = await import("../runs/cancelRuns.ts");
-        return cancelRuns(tool, ids, { mine, wait });
-      },
-    );
+    .does(async (tool, options: CancelOptions, ids: string[]) => {
+      const { cancelRuns } = await import("../runs/cancelRuns.ts");
+      return cancelRuns(tool, ids, options);
+    });
 }
 
 /** Collects statuses, which may be comma-separated. The service's word for `active` is taken, too. */
@@ -287,18 +243,4 @@ interface ListFlags {
   readonly input?: readonly string[];
   readonly mine?: boolean;
   readonly watch?: boolean;
-}
-
-interface LogFlags {
-  readonly follow?: boolean;
-  readonly step?: string;
-  readonly stream?: string;
-  readonly timestamps?: boolean;
-  readonly tail?: number;
-  readonly grep?: string;
-  readonly pipeline?: string;
-  readonly last?: number;
-  readonly raw?: boolean;
-  readonly ndjson?: boolean;
-  readonly exitStatus?: boolean;
 }

@@ -15,22 +15,18 @@ import {
 import { isMissing } from "../../project/systemErrors.ts";
 import { replaceControlCharacters } from "../../text/controlCharacters.ts";
 import { misnamedText, noPipelinesHere } from "../run/namedPipelines.ts";
-import { type Terminal, widthOf } from "../terminal/terminal.ts";
+import { cut, graphemesOf, type Terminal, widthOf } from "../terminal/terminal.ts";
 import type { Tool } from "../tool.ts";
-
-export interface ValidateOptions {
-  /** The file name shown for standard input. */
-  readonly stdinName: string | undefined;
-}
 
 /**
  * `pipeline validate`: prints all problems of pipeline files with their positions. It needs no service.
+ * @param stdinName the file name shown for standard input.
  * @throws PipelineError as `filesToValidate`.
  */
 export async function validate(
   tool: Tool,
   args: readonly string[],
-  { stdinName }: ValidateOptions,
+  stdinName: string | undefined,
 ): Promise<number> {
   const { output, folder } = tool;
   const named = args.filter((argument) => argument !== "-");
@@ -73,18 +69,10 @@ async function standardInput(tool: Tool, name: string | undefined): Promise<File
 function linesOf({ output }: Tool, file: FileToValidate): string[] {
   const { style } = output.out;
   return problemsOf(file).flatMap((problem) => {
-    const [place = "", message = ""] = splitAt(
-      formatProblem(replaceControlCharacters(file.path), problem),
-      problem.message,
-    );
+    const place = formatProblem(replaceControlCharacters(file.path), { ...problem, message: "" });
     const frame = file.text === undefined ? [] : codeFrame(file.text, problem, output.out);
-    return [`${style.bold(place)}${replaceControlCharacters(message)}`, ...frame];
+    return [`${style.bold(place)}${replaceControlCharacters(problem.message)}`, ...frame];
   });
-}
-
-function splitAt(line: string, message: string): [string, string] {
-  const at = line.length - message.length;
-  return [line.slice(0, at), line.slice(at)];
 }
 
 function problemsOf({ parsed }: Pick<FileToValidate, "parsed">): readonly Problem[] {
@@ -202,68 +190,45 @@ async function readPipelineText(stream: Readable, signal: AbortSignal): Promise<
  */
 export function codeFrame(text: string, { line, column }: Place, terminal: Terminal): string[] {
   // Editors don't count a byte-order mark as a column.
-  const source = text.replace(/^\uFEFF/, "").split("\n")[line - 1] ?? "";
+  const source =
+    text
+      .replace(/^\uFEFF/, "")
+      .split("\n")
+      [line - 1]?.replace(/\r$/, "") ?? "";
   if (source.trim() === "") return [];
   const { style, columns, hasUnicode } = terminal;
   const number = String(line);
   const gutter = `${number} | `;
   const room = Math.max(shortestExcerpt, columns - gutter.length - 1);
-  const { shown, caretAt } = cut(cellsOf(source, column), room, hasUnicode ? "…" : "~");
+  const mark = hasUnicode ? "…" : "~";
+  const at = column - 1;
+  const behind = shown(source.slice(at, at + longestContext));
+  // If little follows the caret, the space goes to what precedes it.
+  const most = Math.max(Math.floor(room / 2), room - widthOf(behind));
+  const before = endOf(shown(source.slice(Math.max(0, at - longestContext), at)), most, mark);
+  const width = widthOf(before);
   return [
-    `${style.dim(gutter)}${shown}`,
-    `${style.dim(`${" ".repeat(number.length)} | `)}${" ".repeat(caretAt)}${style.bad("^")}`,
+    `${style.dim(gutter)}${before}${cut(behind, room - width, mark).text}`,
+    `${style.dim(`${" ".repeat(number.length)} | `)}${" ".repeat(width)}${style.bad("^")}`,
   ];
 }
 
 /** In columns; a narrower excerpt would be of no use. */
 const shortestExcerpt = 20;
-const tabWidth = 4;
 /** In UTF-16 units: wider than any terminal, and short enough to segment for each of a hundred problems. */
 const longestContext = 1000;
 
-interface Cells {
-  readonly cells: readonly { readonly shown: string; readonly width: number }[];
-  /** The cell at the caret; the number of cells if the caret is behind the last one. */
-  readonly index: number;
+function shown(text: string): string {
+  return replaceControlCharacters(text.replaceAll("\t", "    "));
 }
 
-/** The graphemes of a line. @param column counts UTF-16 units from 1. */
-function cellsOf(source: string, column: number): Cells {
-  const from = Math.max(0, column - 1 - longestContext);
-  const part = source.replace(/\r$/, "").slice(from, column - 1 + longestContext);
-  const cells: { shown: string; width: number }[] = [];
-  let at = 0;
-  let index: number | undefined;
-  for (const { segment, index: start } of new Intl.Segmenter().segment(part)) {
-    if (start + segment.length >= column - from) index ??= cells.length;
-    const shown =
-      segment === "\t" ? " ".repeat(tabWidth - (at % tabWidth)) : replaceControlCharacters(segment);
-    const width = widthOf(shown);
-    cells.push({ shown, width });
-    at += width;
+/** The end of a text that fits, with a mark where it is cut. */
+function endOf(text: string, columns: number, mark: string): string {
+  if (widthOf(text) <= columns) return text;
+  let end = "";
+  for (const grapheme of graphemesOf(text).reverse()) {
+    if (widthOf(grapheme + end) > columns - mark.length) break;
+    end = grapheme + end;
   }
-  return { cells, index: index ?? cells.length };
-}
-
-/** The part of the line around the caret that fits, with a mark where it is cut. */
-function cut({ cells, index }: Cells, room: number, mark: string): { shown: string; caretAt: number } {
-  const width = (from: number, to: number) =>
-    cells.slice(from, to).reduce((sum, cell) => sum + cell.width, 0);
-  let [from, to] = [0, cells.length];
-  if (width(0, cells.length) > room) {
-    const before = Math.floor(room / 2);
-    from = index;
-    while (from > 0 && width(from - 1, index) <= before) from -= 1;
-    // If little follows the caret, the space goes to what precedes it.
-    while (from > 0 && width(from - 1, cells.length) < room) from -= 1;
-    to = Math.max(index, from);
-    while (to < cells.length && width(from, to + 1) <= room - 2) to += 1;
-  }
-  const head = from > 0 ? mark : "";
-  const tail = to < cells.length ? mark : "";
-  const shown = cells
-    .slice(from, to)
-    .map((cell) => cell.shown)
-    .join("");
-  return { shown: `${head}${shown}${tail}`, caretAt: head.length + width(from, index) };
+  return mark + end;
 }

@@ -5,12 +5,10 @@ import { inputText } from "../../contract/inputs.ts";
 import type { PipelineEntry } from "../../contract/pipelines.ts";
 import type { Run } from "../../contract/run.ts";
 import { isActive, runStatuses } from "../../contract/runStatus.ts";
-import { dataFolder } from "../../machine/dataFolder.ts";
 import { inputMeaning } from "../../pipeline/inputs.ts";
 import type { Environment } from "../../project/environment.ts";
 import { listedFiles } from "../../project/pipelineFiles.ts";
 import type { ToolCommand } from "../commands/command.ts";
-import { loadService } from "../tool.ts";
 import {
   bashWord,
   type Candidate,
@@ -66,7 +64,7 @@ async function answer(program: ToolCommand, args: readonly string[], deps: TabDe
   const words = await candidates(wanted, current, deps);
   return lines([
     `${fileKind(wanted)}\t${wanted.lead}`,
-    ...words.map(({ word, meaning }) => `${lead}${word}\t${meaning.replace(/\s+/g, " ")}`),
+    ...words.map(({ word, meaning = "" }) => `${lead}${word}\t${meaning.replace(/\s+/g, " ")}`),
   ]);
 }
 
@@ -77,33 +75,19 @@ async function candidates(
 ): Promise<readonly Candidate[]> {
   if (wanted.kind === "words") return wanted.words;
   const { value, given, args, options, lead } = wanted;
-  if (value === "status") return statuses(current.slice(lead.length));
   const signal = AbortSignal.timeout(timeoutMilliseconds);
-  const found = await liveValues(value, options.get("project"), {
+  const found = await liveValues(value, {
     env,
     folder,
     signal,
     service: () => service(signal),
     typed: current.slice(lead.length),
-    pipelines: [...args, ...(options.get("pipeline") === undefined ? [] : [options.get("pipeline") ?? ""])],
+    project: options.get("project"),
+    pipelines: [...args, ...[options.get("pipeline") ?? []].flat()],
     run: args[0],
-    keys: () => keysIn(options.get("data-dir") ?? dataFolder(env)),
   });
   // The protocol is line-based, so names with control characters are left out.
-  return found.filter(({ word }) => !given.includes(word) && !/[\p{Cc}]/u.test(word));
-}
-
-/** A comma-separated list, completed at its last item. */
-function statuses(typed: string): Candidate[] {
-  const before = typed.split(",").slice(0, -1);
-  return ["active", ...runStatuses]
-    .filter((status) => !before.includes(status))
-    .map((status) => ({ word: [...before, status].join(","), meaning: "" }));
-}
-
-async function keysIn(folder: string): Promise<readonly KnownKey[]> {
-  const { peekKeys } = await loadService(() => import("../../service/store/peekKeys.ts"));
-  return peekKeys(folder);
+  return unique(found).filter(({ word }) => !given.includes(word) && !/[\p{Cc}]/u.test(word));
 }
 
 function fileKind(wanted: Wanted): string {
@@ -130,34 +114,26 @@ interface LiveValuesDeps {
   readonly folder: string;
   /** The service in use, if it is running; a completion doesn't start it. */
   readonly service: () => Promise<ServiceClient | undefined>;
-  /** The keys in this machine's own service. */
-  readonly keys: () => Promise<readonly KnownKey[]>;
   readonly signal: AbortSignal;
   /** The value so far. */
   readonly typed: string;
+  /** The project that the line names by `--project`. */
+  readonly project: string | undefined;
   /** The pipelines that the line names. */
   readonly pipelines: readonly string[];
   /** The run that it names. */
   readonly run: string | undefined;
 }
 
-interface KnownKey {
-  readonly keyId: string;
-  readonly orgName: string;
-  readonly role: string;
-  readonly isRevoked: boolean;
-}
-
-/** The current values of a kind. @param project the value of `--project`, if given. */
-async function liveValues(
-  kind: ValueKind,
-  project: string | undefined,
-  deps: LiveValuesDeps,
-): Promise<readonly Candidate[]> {
+/** The current values of a kind. */
+async function liveValues(kind: ValueKind, deps: LiveValuesDeps): Promise<readonly Candidate[]> {
   switch (kind) {
     case "pipeline":
     case "pipeline-or-file":
-      return pipelines(project, deps);
+      return (await entries(deps)).map(({ name, project, problem }) => ({
+        word: name,
+        meaning: meaningOf(project, problem && "has problems"),
+      }));
     case "project":
       return projects(deps);
     case "run":
@@ -169,20 +145,11 @@ async function liveValues(
     case "step":
       return steps(deps);
     case "input":
-      return inputs(project, deps);
+      return inputs(deps);
     case "tag":
-      return unique(
-        (await entries(project, deps)).flatMap(({ tags = [] }) =>
-          tags.map((word) => ({ word, meaning: "" })),
-        ),
-      );
-    case "org":
-      return unique((await deps.keys()).map(({ orgName }) => ({ word: orgName, meaning: "" })));
-    case "key":
-      return (await deps.keys())
-        .filter(({ isRevoked }) => !isRevoked)
-        .map(({ keyId, role, orgName }) => ({ word: keyId, meaning: `${role} of ${orgName}` }));
+      return (await entries(deps)).flatMap(({ tags = [] }) => tags.map((word) => ({ word })));
     case "status":
+      return statuses(deps.typed);
     case "file":
     case "folder":
     case "anything":
@@ -190,40 +157,38 @@ async function liveValues(
   }
 }
 
-/** The files of the project in this folder, as `pipeline run` uses them; otherwise the service's pipelines. */
-async function pipelines(project: string | undefined, deps: LiveValuesDeps): Promise<Candidate[]> {
-  return unique(
-    (await entries(project, deps)).map((each) => ({
-      word: each.name,
-      meaning: meaningOf(each.project, each.problem && "has problems"),
-    })),
-  );
+/** A comma-separated list, completed at its last item. */
+function statuses(typed: string): Candidate[] {
+  const before = typed.split(",").slice(0, -1);
+  return ["active", ...runStatuses]
+    .filter((status) => !before.includes(status))
+    .map((status) => ({ word: [...before, status].join(",") }));
 }
 
-async function entries(project: string | undefined, deps: LiveValuesDeps): Promise<readonly PipelineEntry[]> {
-  const here = (await isServiceNamed(deps.env)) ? undefined : await findProject(deps.folder);
-  if (here !== undefined) {
-    return listedFiles(here.root);
-  }
-  return (await (await deps.service())?.pipelines(project, deps.signal))?.pipelines ?? [];
+/** The files of the project in this folder, as `pipeline run` uses them; otherwise the service's pipelines. */
+async function entries({
+  env,
+  folder,
+  service,
+  project,
+  signal,
+}: LiveValuesDeps): Promise<readonly PipelineEntry[]> {
+  const here = (await isServiceNamed(env)) ? undefined : await findProject(folder);
+  if (here !== undefined) return listedFiles(here.root);
+  return (await (await service())?.pipelines(project, signal))?.pipelines ?? [];
 }
 
 /** `region=`, and once that is typed `region=eu`: the inputs of the pipelines that the line names, or of all. */
-async function inputs(project: string | undefined, deps: LiveValuesDeps): Promise<Candidate[]> {
+async function inputs(deps: LiveValuesDeps): Promise<Candidate[]> {
   const { pipelines: named, typed } = deps;
-  const declared = (await entries(project, deps))
+  const declared = (await entries(deps))
     .filter(({ name }) => named.length === 0 || named.includes(name))
     .flatMap((entry) => entry.inputs ?? []);
   if (!typed.includes("=")) {
-    return unique(declared.map((input) => ({ word: `${input.name}=`, meaning: inputMeaning(input) })));
+    return declared.map((input) => ({ word: `${input.name}=`, meaning: inputMeaning(input) }));
   }
-  return unique(
-    declared.flatMap((input) =>
-      (input.options ?? (input.type === "boolean" ? [true, false] : [])).map((option) => ({
-        word: inputText(input.name, option),
-        meaning: "",
-      })),
-    ),
+  return declared.flatMap(({ name, type, options = type === "boolean" ? [true, false] : [] }) =>
+    options.map((option) => ({ word: inputText(name, option) })),
   );
 }
 
@@ -232,7 +197,7 @@ async function projects(deps: LiveValuesDeps): Promise<Candidate[]> {
   const own = here === undefined ? [] : [{ word: here.name, meaning: here.root }];
   const known = await (await deps.service())?.pipelines(undefined, deps.signal).catch(() => undefined);
   const listed = (known?.pipelines ?? []).flatMap(({ project }) => project ?? []);
-  return unique([...own, ...listed.map((word) => ({ word, meaning: "" }))]);
+  return [...own, ...listed.map((word) => ({ word }))];
 }
 
 async function runs(
@@ -245,7 +210,7 @@ async function runs(
 /** The files that the run has kept. */
 async function artifacts({ service, run, signal }: LiveValuesDeps): Promise<Candidate[]> {
   const kept = run === undefined ? undefined : (await (await service())?.run(run, signal))?.artifacts;
-  return unique((kept ?? []).map(({ name, mediaType }) => ({ word: name, meaning: mediaType })));
+  return (kept ?? []).map(({ name, mediaType }) => ({ word: name, meaning: mediaType }));
 }
 
 /** The steps of the run that the line names, else of the newest of the caller's key: each by its id, where it has one. */
@@ -259,11 +224,9 @@ async function steps({ service, run, signal }: LiveValuesDeps): Promise<Candidat
   const runId = await namedOrLatest(client, run, signal);
   const ran = await ranSteps(client, runId, signal);
   const listed = ran.length === 0 ? (await client.run(runId, signal)).steps : undefined;
-  return unique(
-    listed?.map(({ name }) => ({ word: name, meaning: "" })) ??
-      ran.map(({ id, name }) =>
-        id === undefined ? { word: name, meaning: "" } : { word: id, meaning: name },
-      ),
+  return (
+    listed?.map(({ name }) => ({ word: name })) ??
+    ran.map(({ id, name }) => (id === undefined ? { word: name } : { word: id, meaning: name }))
   );
 }
 
@@ -275,6 +238,7 @@ function meaningOf(...facts: readonly (string | undefined)[]): string {
   return facts.filter((fact) => fact !== undefined).join(", ");
 }
 
-function unique(candidates: readonly Candidate[]): Candidate[] {
+/** Of each word the first. */
+function unique(candidates: readonly Candidate[]): readonly Candidate[] {
   return [...new Map(candidates.toReversed().map((each) => [each.word, each])).values()].toReversed();
 }

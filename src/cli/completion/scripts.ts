@@ -60,7 +60,7 @@ const zshScript: readonly string[] = [
   '  lines=("${(@f)$("$tool" __complete zsh "${(@Q)words[2,CURRENT-1]}" "${(Q)PREFIX}" 2>/dev/null)}")',
   "  head=${lines[1]}",
   "  files=${head%%$'\\t'*}",
-  "  [[ -n ${head#*$'\\t'} ]] && compset -P '*='",
+  "  [[ -n ${head#*$'\\t'} ]] && compset -P 1 '*='",
   '  for line in "${(@)lines[2,-1]}"; do',
   "    word=${line%%$'\\t'*}",
   "    word=${word//\\\\/\\\\\\\\}",

@@ -5,7 +5,7 @@ import { ToolCommand } from "../commands/command.ts";
 export interface Candidate {
   readonly word: string;
   /** Shown beside the word, except in bash. */
-  readonly meaning: string;
+  readonly meaning?: string;
 }
 
 /** What completes the word at the cursor: known words, or a value of some kind. */
@@ -138,7 +138,7 @@ function ofChoices({ argChoices }: Argument | Option, lead = ""): Wanted | undef
   return (
     argChoices &&
     words(
-      argChoices.map((word) => ({ word, meaning: "" })),
+      argChoices.map((word) => ({ word })),
       lead,
     )
   );
@@ -153,8 +153,6 @@ export type ValueKind =
   | "pipeline"
   | "pipeline-or-file"
   | "project"
-  | "org"
-  | "key"
   | "run"
   | "run-in-work"
   | "artifact"
@@ -178,7 +176,6 @@ export function kindOfArgument(command: ToolCommand, argument: Argument): ValueK
 const optionKinds: Readonly<Record<string, ValueKind>> = {
   pipeline: "pipeline",
   project: "project",
-  org: "org",
   status: "status",
   step: "step",
   input: "input",
@@ -201,7 +198,6 @@ const argumentKinds: Readonly<Record<string, ValueKind>> = {
   "runs download id": "run",
   "runs download name": "artifact",
   "validate file": "pipeline-or-file",
-  "keys revoke id": "key",
   "backup file": "file",
 };
 

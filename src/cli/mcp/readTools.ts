@@ -38,7 +38,7 @@ export const listPipelinesTool = agentTool({
   input: z.strictObject({}),
   facts: pipelineListSchema,
   async act(_, { session, tool }) {
-    const pipelines = await pipelinesOf(tool, { project: session.options.project, all: false });
+    const pipelines = await pipelinesOf(tool, { project: session.options.project });
     const lines = pipelines.flatMap(({ name, inputs = [], problem }) => [
       line(name),
       ...inputs.map((input) =>
@@ -140,7 +140,7 @@ export const listRunsTool = agentTool({
   facts: z.extend(outputs["runs list"], { runs: z.array(agentRunSchema) }),
   async act({ status, pipeline, mine, since, until, limit = 10, after }, { session, signal }) {
     const { project } = session.options;
-    const span = readSpan({ ...(since && { since }), ...(until && { until }) }, Date.now());
+    const span = readSpan({ since, until }, Date.now());
     const found = await session.ask(async (client) => {
       const me = mine === true ? (await client.org(signal)).actor : undefined;
       const statuses = status === undefined ? [] : [status];

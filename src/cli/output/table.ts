@@ -1,5 +1,4 @@
-import type { Terminal } from "../terminal/terminal.ts";
-import { widthOf } from "../terminal/terminal.ts";
+import { cut, type Terminal, widthOf } from "../terminal/terminal.ts";
 
 export interface TableLayout {
   /** The maximum width of a line; default: unlimited. */
@@ -41,20 +40,7 @@ export function table(rows: readonly (readonly string[])[], layout: TableLayout 
 }
 
 /** Pads or cuts a text to exactly this width. */
-function fitted(text: string, width: number, ellipsis: string): string {
-  const own = widthOf(text);
-  if (own <= width) return text + " ".repeat(width - own);
-  const shown = `${cutTo(text, width - widthOf(ellipsis))}${ellipsis}`;
-  return shown + " ".repeat(Math.max(0, width - widthOf(shown)));
-}
-
-function cutTo(text: string, width: number): string {
-  let shown = "";
-  let used = 0;
-  for (const { segment } of new Intl.Segmenter().segment(text)) {
-    used += widthOf(segment);
-    if (used > width) break;
-    shown += segment;
-  }
-  return shown;
+function fitted(text: string, columns: number, ellipsis: string): string {
+  const shown = cut(text, columns, ellipsis);
+  return shown.text + " ".repeat(columns - shown.width);
 }

@@ -10,9 +10,9 @@ import type { Tool } from "../tool.ts";
 
 export interface CancelOptions {
   /** Whether to cancel every active run of the caller's key. */
-  readonly mine: boolean;
+  readonly mine?: boolean;
   /** Whether to wait until each run has stopped and released its slot. */
-  readonly wait: boolean;
+  readonly wait?: boolean;
 }
 
 /**
@@ -23,7 +23,7 @@ export interface CancelOptions {
 export async function cancelRuns(
   tool: Tool,
   named: readonly string[],
-  { mine, wait }: CancelOptions,
+  { mine = false, wait = false }: CancelOptions,
 ): Promise<number> {
   const { output, interrupted } = tool;
   const isNamed = mine || named.length > 0;

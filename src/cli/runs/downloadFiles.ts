@@ -11,14 +11,12 @@ import type { Tool } from "../tool.ts";
 import { namedOrLatest } from "./showRun.ts";
 import { Steps } from "./steps.ts";
 
-interface DownloadOptions {
-  /** Only the files of this name. */
-  readonly name: string | undefined;
-  /** Only those of this step, by its name, number or id. */
-  readonly step: string | undefined;
+export interface DownloadOptions {
+  /** Only the files of this step, by its name, number or id. */
+  readonly step?: string;
   /** The folder; by default one in the working folder that is named after the run. */
-  readonly to: string | undefined;
-  readonly overwrite: boolean;
+  readonly to?: string;
+  readonly overwrite?: boolean;
 }
 
 /**
@@ -29,7 +27,8 @@ interface DownloadOptions {
 export async function downloadFiles(
   tool: Tool,
   named: string | undefined,
-  { name, step, to, overwrite }: DownloadOptions,
+  name: string | undefined,
+  { step, to, overwrite }: DownloadOptions,
 ): Promise<number> {
   const { output, interrupted } = tool;
   const client = await tool.connect();
@@ -38,7 +37,7 @@ export async function downloadFiles(
   const steps = new Steps(client, run.runId, interrupted);
   if (step !== undefined) await steps.require(step);
   const artifacts = await steps.select(run.artifacts ?? [], step);
-  const files = placed(wanted({ ...run, artifacts }, { name, step })).map(({ artifact, path }) => ({
+  const files = placed(wanted({ ...run, artifacts }, name, step)).map(({ artifact, path }) => ({
     artifact,
     path: join(folder, path),
   }));
@@ -68,7 +67,8 @@ export async function downloadFiles(
 /** @throws PipelineError `not-found` */
 function wanted(
   { runId, artifacts = [] }: Run,
-  { name, step }: Pick<DownloadOptions, "name" | "step">,
+  name: string | undefined,
+  step: string | undefined,
 ): readonly Artifact[] {
   const found = artifacts.filter((artifact) => name === undefined || artifact.name === name);
   if (found.length > 0) return found;

@@ -16,31 +16,31 @@ import { EntryPrinter, LinePrinter, type LogPrinter, RawPrinter } from "./runLog
 import { namedOrLatest } from "./showRun.ts";
 import { Steps } from "./steps.ts";
 
-interface LogOptions extends LineSelection {
-  readonly follow: boolean;
+export interface LogOptions extends LineSelection {
+  readonly follow?: boolean;
   /** Searches the logs of this pipeline's last runs instead. */
-  readonly pipeline: string | undefined;
+  readonly pipeline?: string;
   /** How many of them. */
-  readonly last: number | undefined;
+  readonly last?: number;
   /** Without changes for the terminal. */
-  readonly raw: boolean;
+  readonly raw?: boolean;
   /** One JSON object a line for each entry. */
-  readonly ndjson: boolean;
+  readonly ndjson?: boolean;
   /** Whether the exit code reports that the run has not succeeded. */
-  readonly exitStatus: boolean;
+  readonly exitStatus?: boolean;
 }
 
 /** Which lines of a log are printed, and how. */
 interface LineSelection {
   /** Only this step, by its name, number or id. */
-  readonly step: string | undefined;
+  readonly step?: string;
   /** Only this stream. */
-  readonly stream: string | undefined;
-  readonly timestamps: boolean;
+  readonly stream?: string;
+  readonly timestamps?: boolean;
   /** Only the last lines of the current log; with JSON, entries. */
-  readonly tail: number | undefined;
+  readonly tail?: number;
   /** Only lines with this text, or that match this `/pattern/`. */
-  readonly grep: string | undefined;
+  readonly grep?: string;
 }
 
 /**
@@ -90,13 +90,14 @@ async function print(
     await printer.add(entry);
     await output.drained(signal);
   };
-  const read = (follow: boolean) =>
+  const { follow = false } = options;
+  const read = (isFollowed: boolean) =>
     followLog(
       client,
       runId,
       {
         after,
-        follow,
+        follow: isFollowed,
         reconnect: async () => {
           const found = await tool.connect();
           apiKeys.add(found.apiKey);
@@ -112,8 +113,8 @@ async function print(
       signal,
     );
 
-  let end = options.follow && options.tail === undefined ? undefined : await read(false);
-  if (options.follow && (end === undefined || isActive(end))) {
+  let end = follow && options.tail === undefined ? undefined : await read(false);
+  if (follow && (end === undefined || isActive(end))) {
     await printer.stopHolding();
     end = await read(true);
   }
@@ -122,7 +123,7 @@ async function print(
   const failures = printer instanceof LinePrinter ? await selectedFailures(options, steps) : [];
   hasPrinted ||= failures.length > 0;
   await printer.end(end?.status, failures);
-  if (!output.json && !options.follow && (end === undefined || isActive(end))) {
+  if (!output.json && !follow && (end === undefined || isActive(end))) {
     output.note("The run is still running; `--follow` also prints what comes next.");
   } else if (!hasPrinted) output.note("There is nothing in the log.");
   else if (grep?.hasFound === false) output.note("No line of the log matches.");
@@ -233,7 +234,8 @@ function printerOf(
 }
 
 function checkOptions({ output }: Tool, named: string | undefined, options: LogOptions): void {
-  const { raw, ndjson, timestamps, tail, stream, grep, pipeline, last, follow, exitStatus } = options;
+  const { raw = false, ndjson = false, timestamps, tail, stream, grep } = options;
+  const { pipeline, last, follow, exitStatus } = options;
   const forms = [output.json && "--json", ndjson && "--ndjson", raw && "--raw"].filter(
     (form) => form !== false,
   );

@@ -20,7 +20,7 @@ export interface LogPrinter {
 type StepName = (stepIndex: number) => Promise<string | undefined>;
 
 interface LineOptions {
-  readonly hasTimes: boolean;
+  readonly hasTimes: boolean | undefined;
   /** Only so many of the last lines. */
   readonly tail: number | undefined;
   /** As `TerminalLines` takes them. */

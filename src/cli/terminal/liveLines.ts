@@ -1,8 +1,7 @@
 import { repeat } from "../../machine/bell.ts";
 import type { Clock } from "../../machine/clock.ts";
 import { marksOf } from "./marks.ts";
-import type { Stream, Terminal } from "./terminal.ts";
-import { widthOf } from "./terminal.ts";
+import { cut, type Stream, type Terminal } from "./terminal.ts";
 
 /** The text of a live line now; an empty text hides it. @param spinner the current frame. */
 export type LiveLine = (spinner: string) => string;
@@ -120,37 +119,7 @@ export class LiveRegion {
   }
 
   /** Leaves the last column free: some terminals wrap as soon as it is written to. */
-  #cut(line: string): Cut {
+  #cut(line: string): ReturnType<typeof cut> {
     return cut(line, Math.max(1, this.#terminal.columns - 1), marksOf(this.#terminal).ellipsis);
   }
-}
-
-interface Cut {
-  readonly text: string;
-  /** In columns. */
-  readonly width: number;
-}
-
-const esc = "\u001b";
-/** An SGR sequence, or a character with its combining marks. Compiled only when a line is cut, since it takes long. */
-const pieces = () => new RegExp(`${esc}\\[[\\d;]*m|\\P{M}\\p{M}*|\\p{M}+`, "gu");
-
-/**
- * Cuts a line to the columns, with an ellipsis. The library's own cut is one column too long after some characters, such
- * as the spinner's, so only its widths are used.
- */
-function cut(line: string, columns: number, ellipsis: string): Cut {
-  const whole = widthOf(line);
-  if (whole <= columns) return { text: line, width: whole };
-  const available = columns - ellipsis.length;
-  let text = "";
-  let width = 0;
-  for (const [piece] of line.matchAll(pieces())) {
-    const wider = width + widthOf(piece);
-    if (wider > available) break;
-    text += piece;
-    width = wider;
-  }
-  const end = text.includes("\u001b") ? "\u001b[0m" : "";
-  return { text: `${text}${end}${available < 0 ? "" : ellipsis}`, width: columns };
 }

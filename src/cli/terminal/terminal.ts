@@ -107,6 +107,38 @@ export function widthOf(text: string): number {
   return truncatedWidth(text).width;
 }
 
+const esc = "\u001b";
+const sgr = new RegExp(`(${esc}\\[[\\d;]*m)`);
+
+/**
+ * Cuts a line to the columns, with an ellipsis. The library's own cut is one column too long after some characters, such
+ * as the spinner's, so only its widths are used.
+ */
+export function cut(
+  line: string,
+  columns: number,
+  ellipsis: string,
+): { readonly text: string; readonly width: number } {
+  const whole = widthOf(line);
+  if (whole <= columns) return { text: line, width: whole };
+  const available = columns - ellipsis.length;
+  if (available < 0) return { text: "", width: 0 };
+  let text = "";
+  let width = 0;
+  for (const piece of line.split(sgr).flatMap((part) => (sgr.test(part) ? [part] : graphemesOf(part)))) {
+    const wider = width + widthOf(piece);
+    if (wider > available) break;
+    text += piece;
+    width = wider;
+  }
+  const end = text.includes(esc) ? `${esc}[0m` : "";
+  return { text: `${text}${end}${ellipsis}`, width: width + ellipsis.length };
+}
+
+export function graphemesOf(text: string): string[] {
+  return Array.from(new Intl.Segmenter().segment(text), ({ segment }) => segment);
+}
+
 /** An empty variable counts as unset, as everywhere in this tool. */
 export function isSet(env: Environment, name: string): boolean {
   return (env[name] ?? "") !== "";

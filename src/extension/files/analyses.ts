@@ -1,6 +1,5 @@
 import type { TextDocument, Uri } from "vscode";
 import { type Outline, outlineOf } from "../../pipeline/editing/outline.ts";
-import { passFix } from "../../pipeline/editing/passFix.ts";
 import { fixOf, problemSpan } from "../../pipeline/editing/problemSpan.ts";
 import type { ProjectAround } from "../../pipeline/editing/suggest.ts";
 import type { Fix, Problem, Span } from "../../pipeline/mistakes/problem.ts";
@@ -81,7 +80,7 @@ export function fixFor({ text, outline, parsed }: Analysis, span: Span, message:
   const problem = problems.find(
     (other) => other.message === message && problemSpan(text, outline.tree, other).start === span.start,
   );
-  return problem && (fixOf(text, span, problem) ?? passFix(text, outline, span));
+  return problem && fixOf(text, span, problem);
 }
 
 /** The position of an offset. */

@@ -96,9 +96,6 @@ function titleOf({ kind, edits: [first] }: Fix): string {
       return t("Remove it");
     case "change":
       return t("Change to `{0}`", first.text);
-    case "env":
-    case "params":
-      return t("Pass it by `{0}`", kind);
   }
 }
 

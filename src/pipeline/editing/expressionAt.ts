@@ -1,5 +1,5 @@
 import { type Place, placeOf } from "../checkExpressions.ts";
-import { type Reference, references } from "../expression/expression.ts";
+import { type Position, type Reference, references } from "../expression/expression.ts";
 import { parseExpression } from "../expression/parseExpression.ts";
 import { scalarOffsets } from "../file/scalarOffsets.ts";
 import { hasExpression, splitText } from "../file/textPieces.ts";
@@ -25,14 +25,10 @@ export interface FoundExpression {
   /** Its own text, without the braces around it. */
   readonly span: Span;
   readonly step: OutlinedStep | undefined;
-  /** The text that it is in, with the path to it, and where in that text it begins. */
-  readonly tree: TextTree;
-  readonly crumbs: readonly Crumb[];
-  readonly at: number;
   /** Its uses of contexts, those that can't stand there too; none where it can't be parsed. */
   readonly references: readonly Reference[];
-  /** Where a character of the source stands in the file. */
-  readonly offsetOf: (at: number) => number;
+  /** Where a piece of the source stands in the file. */
+  readonly spanOf: (piece: Position) => Span;
 }
 
 /** The expressions of a file, in its order. Left out: one of which it can't be told where each of its characters stands. */
@@ -64,16 +60,17 @@ export function expressionsOf(text: string, outline: Outline): readonly FoundExp
     return sourcesIn(tree.text, place, isName).flatMap(({ source, at }) => {
       const [start, last] = [offsets[at], offsets[at + source.length - 1]];
       if (start === undefined || last === undefined) return [];
+      const offsetOf = (character: number) => tree.start + (offsets[at + character] ?? last + 1);
       const parsed = parseExpression(source, ["env", "inputs", "steps", "run", "each", "this"]);
       return {
         source,
         span: { start: tree.start + start, end: tree.start + last + 1 },
         step,
-        tree,
-        crumbs,
-        at,
         references: parsed.kind === "valid" ? references(parsed.expression) : [],
-        offsetOf: (character) => tree.start + (offsets[at + character] ?? last + 1),
+        spanOf: (piece) => ({
+          start: offsetOf(piece.at),
+          end: offsetOf(piece.at + piece.length - 1) + 1,
+        }),
       };
     });
   }

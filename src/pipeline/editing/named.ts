@@ -52,13 +52,11 @@ function mentionsOf(text: string, outline: Outline): readonly Mention[] {
     ),
     ...steps.flatMap(({ id }) => (id === undefined ? [] : defined("id", id))),
     ...inputs.map(({ name }) => defined("input", name)),
-    ...expressionsOf(text, outline).flatMap(({ references, offsetOf }) =>
+    ...expressionsOf(text, outline).flatMap(({ references, spanOf }) =>
       references.flatMap(({ context, path: [first] }): Mention[] => {
         const kind = context === "steps" ? "id" : context === "inputs" ? "input" : undefined;
         if (kind === undefined || first === undefined) return [];
-        const { at, length, name } = first;
-        const span = { start: offsetOf(at), end: offsetOf(at + length - 1) + 1 };
-        return [{ kind, name: String(name), ...span, isDefinition: false }];
+        return [{ kind, name: String(first.name), ...spanOf(first), isDefinition: false }];
       }),
     ),
   ];
@@ -109,14 +107,12 @@ export function partAt(
     if (include !== undefined && field.entry.name.text === "inputs" && name?.kind === "entry" && spot.isName)
       return { path: include.text, input: spot.text.text };
   }
-  for (const { references, offsetOf } of expressionsOf(text, outline)) {
+  for (const { references, spanOf } of expressionsOf(text, outline)) {
     for (const {
       context,
       path: [id, output],
     } of references) {
-      if (context !== "steps" || output === undefined) continue;
-      const span = { start: offsetOf(output.at), end: offsetOf(output.at + output.length - 1) + 1 };
-      if (!touches(span, offset)) continue;
+      if (context !== "steps" || output === undefined || !touches(spanOf(output), offset)) continue;
       const path = outline.steps.find((step) => step.id?.text === id?.name)?.include?.text;
       return path === undefined ? undefined : { path, output: String(output.name) };
     }

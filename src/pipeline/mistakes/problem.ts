@@ -20,17 +20,7 @@ export interface Edit {
 
 /** What mends a problem, all edits together. The kind is for its title in an editor. */
 export interface Fix {
-  readonly kind:
-    | "quote"
-    | "indent"
-    | "dash"
-    | "move"
-    | "space"
-    | "insert"
-    | "remove"
-    | "change"
-    | "env"
-    | "params";
+  readonly kind: "quote" | "indent" | "dash" | "move" | "space" | "insert" | "remove" | "change";
   readonly edits: readonly [Edit, ...Edit[]];
 }
 

@@ -157,7 +157,7 @@ export function readDatabaseUrl(written: string): ReadUrl {
 }
 
 /** What an address is one of, by its beginning; undefined for one of no server. SQLAlchemy names its driver too. */
-export function kindOfServer(url: string): ServerAddress["kind"] | undefined {
+function kindOfServer(url: string): ServerAddress["kind"] | undefined {
   const [, name] = /^(postgres(?:ql)?|mysql2?|mariadb)(?:\+\w+)?:\/\//.exec(url) ?? [];
   if (name === undefined) return undefined;
   return name.startsWith("postgres") ? "postgres" : "mysql";

@@ -6,20 +6,6 @@ import { systemClock } from "../../../src/machine/clock.ts";
 import { LoopbackService } from "../../client/loopbackService.ts";
 
 const never = new AbortController().signal;
-const options = {
-  follow: true,
-  step: undefined,
-  stream: undefined,
-  timestamps: false,
-  tail: undefined,
-  raw: false,
-  ndjson: false,
-  exitStatus: false,
-  grep: undefined,
-  pipeline: undefined,
-  last: undefined,
-};
-
 describe("the printing of a run's log", () => {
   it("leaves the log, and tells why, when a line can't be printed", async () => {
     await using service = await LoopbackService.listen((_, response) => {
@@ -51,7 +37,7 @@ describe("the printing of a run's log", () => {
       servicePath: "",
       connect: async () => service.client(systemClock),
     };
-    await assert.rejects(printRunLog(tool, "run_1", options), /no room left/);
+    await assert.rejects(printRunLog(tool, "run_1", { follow: true }), /no room left/);
     await service.until(() => service.left === 1);
   });
 });

@@ -7,7 +7,7 @@ import type { Shell } from "../../../src/cli/completion/scripts.ts";
 import { type Toolbox, toolbox } from "../../cli/toolbox.ts";
 import { programPipeline } from "../../service/startedService.ts";
 
-const oddOrg = `Acme & "Co" $HOME it's`;
+const oddShop = `Acme & "Co" $HOME it's`;
 
 /**
  * A toolbox whose tool is a command named `pipeline`, as it is where it was installed. It completes words; of any other line
@@ -65,15 +65,17 @@ for (const shell of ["bash", "zsh", "fish"] as const) {
   if (program === undefined) continue;
 
   describe(`the Tab key in ${shell}`, () => {
-    it("completes a pipeline, an option and an odd name, of a tool on the PATH or called by its path", async () => {
+    it("completes a pipeline, an option and an odd value, of a tool on the PATH or called by its path", async () => {
       await using at = await withCommand(await toolbox());
       await at.tool.write("hello", programPipeline(""));
-      await at.tool.call(["keys", "create", "--role", "member", "--org", oddOrg]);
-      const starts = ["Ac\t", '"Ac\t', "'Ac\t"];
+      const inputs = { shop: { options: [oddShop] } };
+      const steps = [{ use: "sh", run: "echo" }];
+      await at.tool.write("sell", JSON.stringify({ inputs, resources: { sh: { type: "cli" } }, steps }));
+      const starts = ["shop=Ac\t", '"shop=Ac\t', "'shop=Ac\t"];
       const lines = [
         "pipeline valid\the\t--js\t",
-        ...starts.map((start) => `pipeline keys list --json --org ${start}`),
-        "pipeline keys list --json --org=Ac\t",
+        ...starts.map((start) => `pipeline run sell --json --input ${start}`),
+        "pipeline run sell --json --input=shop=Ac\t",
       ];
       // A tool that is called by its path is completed as well.
       const paths = [at.command, "./bin/pipeline", "~/bin/pipeline"];
@@ -82,13 +84,13 @@ for (const shell of ["bash", "zsh", "fish"] as const) {
       await at.type(program, started[shell].args, [started[shell].reads, ...typed]);
       const taken = async (index: number) =>
         (await readFile(join(at.tool.project, `out${index}`), "utf8")).trimEnd().split("\n");
-      const ofKeys = lines.length - paths.length;
-      for (const index of [0, ...paths.map((_, path) => ofKeys + path)]) {
+      const ofInputs = lines.length - paths.length;
+      for (const index of [0, ...paths.map((_, path) => ofInputs + path)]) {
         assert.deepEqual(await taken(index), ["validate", "hello", "--json"], lines[index]);
       }
-      for (let index = 1; index < ofKeys; index += 1) {
-        const words = (await taken(index)).join(" ").replace("--org=", "--org ");
-        assert.equal(words, `keys list --json --org ${oddOrg}`, lines[index]);
+      for (let index = 1; index < ofInputs; index += 1) {
+        const words = (await taken(index)).join(" ").replace("--input=", "--input ");
+        assert.equal(words, `run sell --json --input shop=${oddShop}`, lines[index]);
       }
     });
 
