@@ -27,13 +27,17 @@ export class OpenBrowser implements AsyncDisposable {
 
   /** @throws StepFault when there is no browser. */
   static async start(browser: BrowserStep["browser"], stepContext: StepContext): Promise<OpenBrowser> {
-    await using held = new AsyncDisposableStack();
-    const started = held.use(await startBrowser(browser, stepContext));
-    if (browser.storage !== undefined) await loadStorage(started.context, stepContext.root, browser.storage);
-    if (browser.isTraced === true)
-      await started.context.tracing.start({ screenshots: true, snapshots: true });
-    held.move();
-    return new OpenBrowser(started);
+    const started = await startBrowser(browser, stepContext);
+    try {
+      if (browser.storage !== undefined)
+        await loadStorage(started.context, stepContext.root, browser.storage);
+      if (browser.isTraced === true)
+        await started.context.tracing.start({ screenshots: true, snapshots: true });
+      return new OpenBrowser(started);
+    } catch (error) {
+      await started[Symbol.asyncDispose]();
+      throw error;
+    }
   }
 
   /** The tab in front: the one that was chosen, else the last one opened, as long as it is open. */

