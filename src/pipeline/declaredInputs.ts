@@ -2,9 +2,9 @@ import * as z from "zod/mini";
 import { checkShape, isMap } from "./file/checkShape.ts";
 import type { FieldTexts } from "./file/fieldTexts.ts";
 import { checkNumbers, type StepReading } from "./file/readValues.ts";
-import { hasExpression } from "./file/textPieces.ts";
 import { idPattern } from "./file/values.ts";
 import type { Path } from "./file/yamlSource.ts";
+import { isOpen } from "./inputs.ts";
 import { type Input, type InputValue, inputTypes, inputValue } from "./pipeline.ts";
 
 const aValue = "expected a text, a number, true or false";
@@ -80,11 +80,6 @@ function readDeclaration(name: string, entry: unknown, path: Path, reading: Read
       problems.add([...path, "default"], `this is none of the \`options\`: ${options.join(", ")}`);
   }
   return { ...file, name, type };
-}
-
-/** Whether only a run knows the value. */
-function isOpen(value: InputValue | undefined): boolean {
-  return typeof value === "string" && hasExpression(value);
 }
 
 function typeOf(value: InputValue): Input["type"] {

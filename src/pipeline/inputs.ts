@@ -1,5 +1,6 @@
 import { PipelineError } from "../contract/errors.ts";
 import type { DeclaredInput, InputValue, InputValues } from "../contract/inputs.ts";
+import { hasExpression } from "./file/textPieces.ts";
 import { quoted, suggestion } from "./mistakes/problem.ts";
 import type { Input } from "./pipeline.ts";
 
@@ -146,6 +147,6 @@ export function declaredInputs({
 }
 
 /** Whether only a run knows the value. */
-function isOpen(value: InputValue): boolean {
-  return typeof value === "string" && value.includes("${{");
+export function isOpen(value: InputValue | undefined): boolean {
+  return typeof value === "string" && hasExpression(value);
 }

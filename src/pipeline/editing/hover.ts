@@ -1,6 +1,4 @@
-import { timeLimit } from "../../contract/limits.ts";
 import { functions, isFunctionName, signatureOf } from "../expression/names.ts";
-import { parseDuration } from "../file/duration.ts";
 import { describeField } from "../file/fieldTexts.ts";
 import type { Span } from "../mistakes/problem.ts";
 import { resourceTypeNames, resourceTypes } from "../types/resourceTypes.ts";
@@ -38,25 +36,11 @@ function fieldHover({ crumbs, text: { start, end } }: Spot, outline: Outline): H
 
 function valueHover({ crumbs, text: { text, start, end } }: Spot): Hover | undefined {
   const last = crumbs.at(-1);
-  const name = last?.kind === "entry" ? last.entry.name.text : undefined;
-  const span = { start, end };
-  const isTimeLimit = name === "time-limit" && crumbs.length === 1;
-  if (isTimeLimit || name === "timeout" || name === "time") {
-    const inWords = durationInWords(text);
-    if (inWords === undefined) return undefined;
-    const most = timeLimit.atMost / 3600;
-    return {
-      span,
-      meaning: isTimeLimit
-        ? `A run is stopped after ${inWords}. At most ${most} hour is allowed.`
-        : `${inWords}.`,
-    };
-  }
   const type = resourceTypeNames.find((known) => known === text);
-  if (name === "type" && type !== undefined && crumbs.length === 3) {
-    return { span, meaning: resourceTypes[type].meaning };
-  }
-  return undefined;
+  const isType = last?.kind === "entry" && last.entry.name.text === "type" && crumbs.length === 3;
+  return isType && type !== undefined
+    ? { span: { start, end }, meaning: resourceTypes[type].meaning }
+    : undefined;
 }
 
 function fieldText(crumbs: readonly Crumb[], outline: Outline): string | undefined {
@@ -132,19 +116,4 @@ function unindented(text: string, { start, end }: Span): string {
     .split(/\r?\n/)
     .map((line, index) => (index === 0 || column === 0 ? line : line.replace(indentation, "")));
   return lines.join("\n") + (end - start > longestCode ? "\n…" : "");
-}
-
-/** `90s` as “1 minute 30 seconds”; undefined for an invalid duration. */
-export function durationInWords(written: string): string | undefined {
-  const number = Number(written);
-  const milliseconds = parseDuration(written.trim() !== "" && Number.isFinite(number) ? number : written);
-  if (milliseconds === undefined) return undefined;
-  const parts = [
-    { unit: "hour", count: Math.floor(milliseconds / 3_600_000) },
-    { unit: "minute", count: Math.floor(milliseconds / 60_000) % 60 },
-    { unit: "second", count: Math.floor(milliseconds / 1000) % 60 },
-    { unit: "millisecond", count: Math.round(milliseconds % 1000) },
-  ].filter(({ count }) => count > 0);
-  if (parts.length === 0) return "no time";
-  return parts.map(({ unit, count }) => `${count} ${unit}${count === 1 ? "" : "s"}`).join(" ");
 }

@@ -8,8 +8,10 @@ import { spotAt, type Tree } from "./tree.ts";
 export function problemSpan(text: string, tree: Tree | undefined, problem: Problem): Span {
   if (problem.span !== undefined && problem.span.end > problem.span.start) return problem.span;
   const { line, column } = problem;
-  const lineStart = startOfLine(text, line);
-  const lineEnd = endOfLine(text, lineStart);
+  const linesBefore = text.split("\n", line);
+  const written = linesBefore.pop() ?? "";
+  const lineStart = linesBefore.reduce((sum, { length }) => sum + length + 1, 0);
+  const lineEnd = lineStart + written.trimEnd().length;
   const start = Math.min(lineStart + column - 1, lineEnd);
   const part = partFrom(tree, start);
   const isInside = part === undefined && spotAt(tree, start) !== undefined;
@@ -36,53 +38,19 @@ export function fixOf(text: string, span: Span, { message, fix }: Problem): Fix 
 
 /** The text, flow list or flow map that begins here; for a block map its first name. */
 function partFrom(tree: Tree | undefined, start: number): Span | undefined {
-  const flow = flowFrom(tree, start);
-  if (flow !== undefined) return flow;
-  const spot = spotAt(tree, start);
-  return spot?.text.start === start ? spot.text : undefined;
-}
-
-function flowFrom(tree: Tree | undefined, start: number): Span | undefined {
   if (tree === undefined || start < tree.start || start > tree.end) return undefined;
-  switch (tree.kind) {
-    case "map":
-      if (tree.isFlow && tree.start === start) return tree;
-      return first(
-        tree.entries.map(({ value }) => value),
-        start,
-      );
-    case "list":
-      return tree.isFlow && tree.start === start ? tree : first(tree.items, start);
-    case "text":
-    case "other":
-      return undefined;
-    default:
-      return tree satisfies never;
-  }
-}
-
-function first(trees: readonly (Tree | undefined)[], start: number): Span | undefined {
-  for (const tree of trees) {
-    const found = flowFrom(tree, start);
+  if (tree.kind === "other") return undefined;
+  if (tree.start === start && (tree.kind === "text" || tree.isFlow)) return tree;
+  for (const part of partsOf(tree)) {
+    const found = partFrom(part, start);
     if (found !== undefined) return found;
   }
   return undefined;
 }
 
-function startOfLine(text: string, line: number): number {
-  let start = 0;
-  for (let at = 1; at < line; at += 1) {
-    const end = text.indexOf("\n", start);
-    if (end === -1) break;
-    start = end + 1;
-  }
-  return start;
-}
-
-function endOfLine(text: string, start: number): number {
-  const end = text.indexOf("\n", start);
-  const line = end === -1 ? text.slice(start) : text.slice(start, end);
-  return start + line.trimEnd().length;
+function partsOf(tree: Tree): readonly (Tree | undefined)[] {
+  if (tree.kind === "map") return tree.entries.flatMap(({ name, value }) => [name, value]);
+  return tree.kind === "list" ? tree.items : [];
 }
 
 /** @param isName whether it is one of an expression, in which a dot ends it. */

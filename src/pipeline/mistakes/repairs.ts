@@ -1,3 +1,4 @@
+import { type Line, lineIndex, linesOf } from "./lines.ts";
 import type { Edit, Fix, Place, Problem, Span } from "./problem.ts";
 import type { Slip } from "./slip.ts";
 
@@ -55,16 +56,14 @@ function back(edits: Edits, offset: number): number {
 export class Repairs {
   readonly problems: Problem[] = [];
   readonly #text: string;
-  readonly #starts: readonly number[];
+  readonly #lines: readonly Line[];
   readonly #done: Edits[] = [];
   /** What was left out of the reading. */
   readonly #gaps: Span[] = [];
 
   constructor(text: string) {
     this.#text = text;
-    const starts = [0];
-    for (let end = text.indexOf("\n"); end !== -1; end = text.indexOf("\n", end + 1)) starts.push(end + 1);
-    this.#starts = starts;
+    this.#lines = linesOf(text);
   }
 
   /** @param text the text in which the slip is. */
@@ -81,7 +80,7 @@ export class Repairs {
 
   /** Whether a problem at this place would only follow from one that is reported. */
   isConsequence({ line, column }: Place): boolean {
-    const offset = (this.#starts[line - 1] ?? 0) + column - 1;
+    const offset = (this.#lines[line - 1]?.start ?? 0) + column - 1;
     return (
       this.problems.some((problem) => problem.line === line && problem.column === column) ||
       this.#gaps.some(({ start, end }) => start <= offset && offset < end)
@@ -128,10 +127,7 @@ export class Repairs {
   /** The YAML library's own line counter is wrong for some invalid texts. */
   #placeOf(offset: number): Place {
     const inside = Math.min(offset, this.#text.length);
-    const line = Math.max(
-      0,
-      this.#starts.findLastIndex((start) => start <= inside),
-    );
-    return { line: line + 1, column: inside - (this.#starts[line] ?? 0) + 1 };
+    const index = lineIndex(this.#lines, inside);
+    return { line: index + 1, column: inside - (this.#lines[index]?.start ?? 0) + 1 };
   }
 }

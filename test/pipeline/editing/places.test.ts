@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
-import { durationInWords, hoverAt } from "../../../src/pipeline/editing/hover.ts";
+import { hoverAt } from "../../../src/pipeline/editing/hover.ts";
 import { namedAt, problemOfNewName, renameAll } from "../../../src/pipeline/editing/named.ts";
 import { findStep, outlineOf } from "../../../src/pipeline/editing/outline.ts";
 import { fixOf, problemSpan } from "../../../src/pipeline/editing/problemSpan.ts";
@@ -236,14 +236,6 @@ describe("what is told under the pointer in a pipeline file", () => {
     );
     assert.match(at("get:")?.meaning ?? "", /^Sends a GET request/);
     assert.match(at("base-url")?.meaning ?? "", /put before each step's path/);
-  });
-
-  it("is a length of time in words", () => {
-    assert.match(at("90s")?.meaning ?? "", /^A run is stopped after 1 minute 30 seconds\./);
-    assert.equal(durationInWords("1h"), "1 hour");
-    assert.equal(durationInWords("1500ms"), "1 second 500 milliseconds");
-    assert.equal(durationInWords("90"), "1 minute 30 seconds");
-    assert.equal(durationInWords("soon"), undefined);
   });
 
   it("is a resource's definition where a step uses it, and its uses where it is defined", () => {
