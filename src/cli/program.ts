@@ -1,4 +1,3 @@
-import { CommanderError } from "commander";
 import { nearestName } from "../pipeline/mistakes/problem.ts";
 import type { Environment } from "../project/environment.ts";
 import { replaceControlCharacters, sanitizeForTerminal } from "../text/controlCharacters.ts";
@@ -88,11 +87,6 @@ interface Part {
   readonly add: (program: ToolCommand, env: Environment) => void;
 }
 
-/** Whether the parser has ended the call and printed why: help, the version, or wrong usage. */
-export function isParserExit(error: unknown): error is CommanderError {
-  return error instanceof CommanderError;
-}
-
 /** The parser's message, which repeats words of the line, made safe for a terminal. */
 function complaint(text: string, line: readonly string[]): string {
   const given = line.flatMap((word) => [word, word.slice(word.indexOf("=") + 1)]);
@@ -110,20 +104,14 @@ function addHelpWords(program: ToolCommand): void {
     .add("help", { summary: "show what a command does", examples: [["pipeline help runs list", ""]] })
     .argument("[command...]", "the command")
     .action((words: string[]) => {
-      let command = program;
-      for (const word of words) {
-        const found = command.commands.find((each) => each.name() === word);
-        if (!(found instanceof ToolCommand)) {
-          const nearest = nearestName(
-            word,
-            command.commands.map((each) => each.name()),
-          );
-          const hint = nearest === undefined ? "" : `\n(Did you mean ${nearest}?)`;
-          program.error(`error: unknown command '${words.join(" ")}'${hint}`);
-        }
-        command = found;
-      }
-      command.help();
+      const command: ToolCommand = program.below(words);
+      const known = command.words().split(" ");
+      const unknown = words.find((word, index) => word !== known[index]);
+      if (unknown === undefined) command.help();
+      const names = command.commands.map((each) => each.name());
+      const nearest = nearestName(unknown, names);
+      const hint = nearest === undefined ? "" : `\n(Did you mean ${nearest}?)`;
+      program.error(`error: unknown command '${words.join(" ")}'${hint}`);
     });
 }
 

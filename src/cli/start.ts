@@ -1,11 +1,12 @@
 import { join } from "node:path";
+import { CommanderError } from "commander";
 import { serviceFor } from "../client/logins/serviceFor.ts";
 import { errorTypes, exitCodes, PipelineError } from "../contract/errors.ts";
 import type { Environment } from "../project/environment.ts";
 import type { Perform } from "./commands/command.ts";
 import { tabWord } from "./commands/completion.ts";
 import { Output, reportFault } from "./output/output.ts";
-import { createProgram, isParserExit } from "./program.ts";
+import { createProgram } from "./program.ts";
 import { Interrupts, Suspension } from "./terminal/interrupts.ts";
 import type { Stream } from "./terminal/terminal.ts";
 
@@ -115,13 +116,15 @@ export async function runLine(line: readonly string[], host: ToolHost): Promise<
     // Said, since in the editor's terminals Electron runs the tool, and commander would guess other arguments.
     await program.parseAsync(line, { from: "user" });
   } catch (error) {
-    if (!isParserExit(error)) throw error;
+    if (!(error instanceof CommanderError)) throw error;
+    // It has printed why: help, the version, or wrong usage.
     const isWrongUsage = error.exitCode !== 0;
     if (isWrongUsage && line.includes("--json")) {
-      // The parser has printed to standard error only.
+      // To standard error only.
       const message = error.message.replace(/^error: /, "");
       const output = new Output({ out, err, env, flags: { json: true, quiet: false, color: false } });
-      output.failure(program.commandIn(line), { type: "usage", message, next: "" });
+      const command = program.below(line.filter((word) => !word.startsWith("-")));
+      output.failure(command.words(), { type: "usage", message, next: "" });
     }
     return isWrongUsage ? exitCodes.wrongUsage : host.exitCode(exitCodes.done);
   }

@@ -328,18 +328,15 @@ class Check {
   #problemOf({ context, path, at, goesOn }: Reference, step: KnownStep | undefined): Found | undefined {
     const [first, ...rest] = path;
     const asked = first === undefined ? undefined : String(first.name);
-    const unknown = (what: string, known: readonly string[], none: string) => ({
-      at: first?.at ?? at,
-      problem: `${what}${suggestion(asked ?? "", known) || (known.length === 0 ? none : `; there is ${known.map((name) => `\`${name}\``).join(", ")}`)}`,
-    });
+    const told = (problem: string): Found => ({ at: first?.at ?? at, problem });
+    const unknown = (what: string, known: readonly string[], none: string) =>
+      told(
+        `${what}${suggestion(asked ?? "", known) || (known.length === 0 ? none : `; there is ${known.map((name) => `\`${name}\``).join(", ")}`)}`,
+      );
     switch (context) {
       case "env":
         return first === undefined && goesOn
-          ? {
-              at,
-              problem:
-                "a variable is named in the file, such as `env.SHOP_TOKEN`, so that its value can be masked",
-            }
+          ? told("a variable is named in the file, such as `env.SHOP_TOKEN`, so that its value can be masked")
           : undefined;
       case "inputs": {
         const known = [...this.#names.inputs.keys()];
@@ -363,20 +360,11 @@ class Check {
           return unknown(`no step has the id \`${quoted(asked)}\``, ids, "; no step has an `id`");
         }
         if (step === found)
-          return {
-            at: first?.at ?? at,
-            problem: `\`${asked}\` is this step, whose result is \`this\` in \`expect.that\``,
-          };
+          return told(`\`${asked}\` is this step, whose result is \`this\` in \`expect.that\``);
         if (step !== undefined && found.order > step.order)
-          return {
-            at: first?.at ?? at,
-            problem: `the step \`${asked}\` comes later, so it has no result yet`,
-          };
+          return told(`the step \`${asked}\` comes later, so it has no result yet`);
         if (step === undefined && found.list === "finally")
-          return {
-            at: first?.at ?? at,
-            problem: `\`outputs\` are taken before \`finally\`, so the step \`${asked}\` has no result yet`,
-          };
+          return told(`\`outputs\` are taken before \`finally\`, so the step \`${asked}\` has no result yet`);
         return problemOfResult(found, rest, `steps.${asked}`);
       }
       default:

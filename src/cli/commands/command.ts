@@ -81,12 +81,10 @@ export class ToolCommand extends Command {
     return super.help();
   }
 
-  /** The words of the command that a command line names: `runs cancel`. */
-  commandIn(line: readonly string[]): string {
-    const [word, ...rest] = line.filter((part) => !part.startsWith("-"));
-    const command = this.commands.find((each) => each.name() === word);
-    if (!(command instanceof ToolCommand) || word === undefined) return "";
-    return `${word} ${command.commandIn(rest)}`.trim();
+  /** The deepest command that words name, from this one down. */
+  below([word, ...rest]: readonly string[]): ToolCommand {
+    const found = this.commands.find((each) => each.name() === word);
+    return found instanceof ToolCommand ? found.below(rest) : this;
   }
 
   /** Its words, without the tool's name; empty for the tool itself. */

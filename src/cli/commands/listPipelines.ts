@@ -6,6 +6,7 @@ import type { PipelineEntry } from "../../contract/pipelines.ts";
 import { quoted } from "../../pipeline/mistakes/problem.ts";
 import { listedFiles, projectFiles } from "../../project/pipelineFiles.ts";
 import { replaceControlCharacters } from "../../text/controlCharacters.ts";
+import { counted } from "../../text/counted.ts";
 import { rowsFor } from "../output/table.ts";
 import { hasTag, knownTags, misnamedText, untoldTags } from "../run/namedPipelines.ts";
 import type { Tool } from "../tool.ts";
@@ -121,5 +122,5 @@ function stateOf(problem: string): string {
   const lines = problem.split("\n");
   const more = /^and (\d+) more$/.exec(lines.at(-1) ?? "")?.[1];
   const count = more === undefined ? lines.length : lines.length - 1 + Number(more);
-  return `${count} ${count === 1 ? "problem" : "problems"}`;
+  return counted(count, "problem");
 }

@@ -8,6 +8,7 @@ import { quotaLevel, quotaText } from "../../contract/limits.ts";
 import type { Org } from "../../contract/org.ts";
 import type { Run } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
+import { counted } from "../../text/counted.ts";
 import { type DayUse, paceText, usedUpAt, useText } from "../../text/dayUse.ts";
 import { english, resetText } from "../../text/refusalText.ts";
 import { duration, elapsed } from "../../text/time.ts";
@@ -33,7 +34,7 @@ export async function showOrg(tool: Tool): Promise<number> {
     ...(usedUp === undefined ? {} : { usedUpAt: new Date(usedUp).toISOString() }),
   };
   const lines = [
-    `${org.orgName} (${org.orgId}), tier ${org.tier}, ${parallelText(org)}`,
+    `${org.orgName} (${org.orgId}), tier ${org.tier}, ${counted(org.limits.parallelRuns, "run")} at a time`,
     `${barOf(org, output.out)}${quotaText(org)}. ${resetLine(servedAt)}`,
     ...useLines(org, use, servedAt),
     ...slotLines(org, runsInWork, servedAt, output.out),
@@ -41,10 +42,6 @@ export async function showOrg(tool: Tool): Promise<number> {
   ];
   output.result("org", facts, lines.join("\n"));
   return 0;
-}
-
-function parallelText({ limits: { parallelRuns } }: Org): string {
-  return `${parallelRuns} ${parallelRuns === 1 ? "run" : "runs"} at a time`;
 }
 
 function useFacts({ byPipeline, byActor }: DayUse) {

@@ -1,5 +1,6 @@
 import { PipelineError } from "../../contract/errors.ts";
 import type { NewLimits, OrgLimits } from "../../service/store/orgs.ts";
+import { counted } from "../../text/counted.ts";
 import { rowsFor } from "../output/table.ts";
 import type { Tool } from "../tool.ts";
 import { loadService } from "../tool.ts";
@@ -50,6 +51,5 @@ export async function setOrg(
 }
 
 function limitsText({ limits: { parallelRuns, runsPerDay } }: OrgLimits): string {
-  const runs = (count: number) => `${count} ${count === 1 ? "run" : "runs"}`;
-  return `${runs(parallelRuns)} at a time, ${runs(runsPerDay)} a day`;
+  return `${counted(parallelRuns, "run")} at a time, ${counted(runsPerDay, "run")} a day`;
 }

@@ -56,7 +56,7 @@ function addList(runs: ToolCommand): void {
     .option("--watch", "keep watching and show each change; with --json one object a line")
     .does(
       async (tool, { active = false, watch = false, status = [], since, until, ...options }: ListFlags) => {
-        const isNamed = since !== undefined || until !== undefined;
+        const isNamed = (since ?? until) !== undefined;
         const span = isNamed && (await import("./namedTime.ts")).readSpan({ since, until }, Date.now());
         const wanted = { ...options, ...span, statuses: active ? [...status, "in-work"] : status };
         if (watch) {

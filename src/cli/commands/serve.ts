@@ -46,11 +46,7 @@ export async function serveInForeground(
       next: "Use that one, end it, or name another folder with --data-dir.",
     });
   }
-  tool.output.exactResult(
-    "serve",
-    { url: serving.url, pid: process.pid },
-    `Serving at ${serving.url} (process ${process.pid}). Ctrl-C stops it.`,
-  );
+  tellServing(tool, serving.url);
   const stop = () => void serving.stop();
   if (tool.interrupted.aborted) stop();
   tool.interrupted.addEventListener("abort", stop, { once: true });
@@ -95,12 +91,13 @@ export async function serveDatabaseInForeground(
     retentionDays: options.retentionDays ?? retentionDaysOf(tool.env) ?? defaultRetention.days,
     log: lineLog(standardErrorLog(), Date.now, logLevel(tool.env)),
   });
-  tool.output.exactResult(
-    "serve",
-    { url: serving.url, pid: process.pid },
-    `Serving at ${serving.url} (process ${process.pid}). Ctrl-C stops it.`,
-  );
+  tellServing(tool, serving.url);
   if (!tool.interrupted.aborted) await once(tool.interrupted, "abort");
   await serving.stop();
   return exitCodes.done;
+}
+
+function tellServing({ output }: Tool, url: string): void {
+  const { pid } = process;
+  output.exactResult("serve", { url, pid }, `Serving at ${url} (process ${pid}). Ctrl-C stops it.`);
 }

@@ -13,6 +13,7 @@ import type { ServiceState } from "../../contract/service.ts";
 import { connectionFile, readConnection } from "../../machine/connectionFile.ts";
 import { serviceLogFile } from "../../machine/dataFolder.ts";
 import { isStopped } from "../../machine/stoppedFile.ts";
+import { counted } from "../../text/counted.ts";
 import { sizeText } from "../../text/size.ts";
 import { rowsFor } from "../output/table.ts";
 import { ago } from "../runs/listRuns.ts";
@@ -78,10 +79,6 @@ function stateRows({ startedAt, runs, waiting }: ServiceState, now: number): str
 
 function runText({ runId, pipeline, project }: ServiceState["runs"][number]): string {
   return `${pipeline} of ${project} (${runId})`;
-}
-
-function counted(count: number, what: string): string {
-  return `${count} ${what}${count === 1 ? "" : "s"}`;
 }
 
 function dataText(folder: string, bytes: number): string {

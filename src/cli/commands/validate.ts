@@ -14,6 +14,7 @@ import {
 } from "../../project/pipelineFiles.ts";
 import { isMissing } from "../../project/systemErrors.ts";
 import { replaceControlCharacters } from "../../text/controlCharacters.ts";
+import { counted } from "../../text/counted.ts";
 import { misnamedText, noPipelinesHere } from "../run/namedPipelines.ts";
 import { cut, graphemesOf, type Terminal, widthOf } from "../terminal/terminal.ts";
 import type { Tool } from "../tool.ts";
@@ -78,10 +79,6 @@ function linesOf({ output }: Tool, file: FileToValidate): string[] {
 function problemsOf({ parsed }: Pick<FileToValidate, "parsed">): readonly Problem[] {
   const problems = parsed.kind === "invalid" ? parsed.problems : [];
   return problems.map(({ message, line, column }) => ({ message, line, column }));
-}
-
-function counted(number: number, noun: string): string {
-  return `${number} ${noun}${number === 1 ? "" : "s"}`;
 }
 
 interface FileToValidate extends ReadPipeline {

@@ -1,5 +1,5 @@
 import type { Argument, Option } from "commander";
-import { ToolCommand } from "../commands/command.ts";
+import type { ToolCommand } from "../commands/command.ts";
 
 /** A possible word at the cursor. */
 export interface Candidate {
@@ -46,7 +46,7 @@ export function wantedWord(program: ToolCommand, before: readonly string[], curr
     const lead = `${flag}=`;
     return ofChoices(option, lead) ?? value(kindOfOption(option), lead);
   }
-  if (command.words() === "help") return words(commandWords(commandOf(program, given)));
+  if (command.words() === "help") return words(commandWords(program.below(given)));
   if (command.commands.length > 0) return words(given.length === 0 ? commandWords(command) : []);
   const argument = argumentAt(command, given.length);
   if (argument === undefined) return words([]);
@@ -84,7 +84,7 @@ function parseLine(program: ToolCommand, line: readonly string[]): ParsedLine {
       if (attached !== undefined) values.set(option.name(), attached);
       else if (option.required) awaiting = option;
     } else {
-      const next = given.length === 0 && !onlyArguments ? commandOf(command, [word]) : command;
+      const next = given.length === 0 && !onlyArguments ? command.below([word]) : command;
       if (next === command) given.push(word);
       command = next;
     }
@@ -95,17 +95,6 @@ function parseLine(program: ToolCommand, line: readonly string[]): ParsedLine {
 function splitFlag(word: string): [flag: string, value: string | undefined] {
   const at = word.startsWith("--") ? word.indexOf("=") : -1;
   return at === -1 ? [word, undefined] : [word.slice(0, at), word.slice(at + 1)];
-}
-
-/** The deepest command that the words name. */
-function commandOf(from: ToolCommand, line: readonly string[]): ToolCommand {
-  let command = from;
-  for (const word of line) {
-    const found = command.commands.find((each) => each.name() === word);
-    if (!(found instanceof ToolCommand)) return command;
-    command = found;
-  }
-  return command;
 }
 
 function argumentAt(command: ToolCommand, index: number): Argument | undefined {

@@ -12,6 +12,7 @@ import {
   valuesView,
 } from "../../service/page/runParts.ts";
 import { barsView, lengthView } from "../../service/page/timelineView.ts";
+import { counted } from "../../text/counted.ts";
 import { duration } from "../../text/time.ts";
 import { stepNotes, timelineOf } from "../../text/timeline.ts";
 import type { ReportedRun, StepLog } from "./reportedRuns.ts";
@@ -161,7 +162,7 @@ ${kept.length === 0 ? "" : html`<p class="message quiet">Kept at the service: <b
 function logView({ name, status }: RunStep, log: StepLog | undefined, isTold: boolean): Html {
   if (log === undefined) return html``;
   const { lines, leftOut } = log;
-  const count = lines.length === 1 ? "1 line" : `${lines.length} lines`;
+  const count = counted(lines.length, "line");
   const title = leftOut === 0 ? count : `the last ${count}; ${leftOut} before are left out`;
   return html`<details class="log"${status === "succeeded" || isTold ? "" : raw(" open")}>
 <summary>Log <span class="quiet">${title}</span></summary>

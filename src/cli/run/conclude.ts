@@ -8,6 +8,7 @@ import { quotaText } from "../../contract/limits.ts";
 import type { Org } from "../../contract/org.ts";
 import { type Hint, refusalReport, runCommand, startCommand, startOptions } from "../../contract/refusal.ts";
 import { nameOf, type Run, reasonText, toldFailure } from "../../contract/run.ts";
+import { counted } from "../../text/counted.ts";
 import { english, refusalLines } from "../../text/refusalText.ts";
 import { duration } from "../../text/time.ts";
 import { unsetIn } from "../../text/unsetVariables.ts";
@@ -168,11 +169,7 @@ function summary(outcomes: readonly Outcome[], { output, took, org }: Conclusion
   }
   const runs = outcomes.filter((outcome) => "run" in outcome).length;
   const totals = [...counts].map(([word, count]) => `${count} ${word}`).join(", ");
-  const facts = [
-    `${runs} ${runs === 1 ? "run" : "runs"}: ${totals}`,
-    duration(took),
-    ...(org ? [quotaText(org)] : []),
-  ];
+  const facts = [`${counted(runs, "run")}: ${totals}`, duration(took), ...(org ? [quotaText(org)] : [])];
   return facts.join(` ${between} `);
 }
 

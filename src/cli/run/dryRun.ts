@@ -9,6 +9,7 @@ import { withoutStarter } from "../../project/environment.ts";
 import { type DryRun, dryRunSchema } from "../../runner/launch/messages.ts";
 import { type DryJob, dryRunArgument } from "../../runner/launch/protocol.ts";
 import { replaceControlCharacters } from "../../text/controlCharacters.ts";
+import { counted } from "../../text/counted.ts";
 import { duration } from "../../text/time.ts";
 import type { Facts } from "../output/outputs.ts";
 import { loadService, type Tool } from "../tool.ts";
@@ -91,7 +92,7 @@ export async function dryRunPipelines(
     if (!output.json) output.note("No problem found. Nothing was started.");
     return exitCodes.done;
   }
-  const message = `A run would fail: ${problems} ${problems === 1 ? "problem" : "problems"}. Nothing was started.`;
+  const message = `A run would fail: ${counted(problems, "problem")}. Nothing was started.`;
   output.failure("run", { type: "run-failed", message, next: "" }, { runs: [], dryRuns });
   return exitCodes.problemsFound;
 }
@@ -117,8 +118,9 @@ async function look(jobs: readonly DryJob[], { env, interrupted, runnerPath }: T
 
 function print({ pipeline, path, timeLimitSeconds, inputs, problems, steps }: Shown, { output }: Tool): void {
   const { bold, dim, bad, caution } = output.out.style;
-  const count = `${steps.length} ${steps.length === 1 ? "step" : "steps"}`;
-  output.line(`${bold(pipeline)}, ${path}: ${count}, up to ${duration(timeLimitSeconds * 1000)}`);
+  output.line(
+    `${bold(pipeline)}, ${path}: ${counted(steps.length, "step")}, up to ${duration(timeLimitSeconds * 1000)}`,
+  );
   const tell = (lines: readonly string[], paint: typeof bold, what = "") => {
     for (const line of lines) output.line(`   ${paint(`${what}${line}`)}`);
   };

@@ -70,12 +70,10 @@ export async function noneNamed(tool: Tool, project: string | undefined): Promis
   const isElsewhere = project !== undefined || (await isServiceNamed(tool.env));
   const here = isElsewhere ? undefined : await findProject(tool.folder);
   if (!isElsewhere && here === undefined) return noPipelinesHere(tool.folder, "usage");
-  // The parser of pipeline files takes long to load.
-  const { projectFiles } = await import("../../project/pipelineFiles.ts");
   const listed =
     here === undefined
       ? await listedPipelines(tool.connect(), project, tool.interrupted)
-      : await projectFiles(here.root);
+      : await localPipelines(here.root);
   const names = [...new Set(listed.map(({ name }) => name))].sort();
   const [first] = names;
   if (first === undefined) return new PipelineError("usage", "No pipeline is named.");

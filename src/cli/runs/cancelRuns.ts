@@ -4,6 +4,7 @@ import { AbsentEndpoint } from "../../client/service/replyErrors.ts";
 import { type CancelOutcome, cancelEach, myActiveRuns } from "../../client/start/cancelRuns.ts";
 import { exitCodes, PipelineError, withNext } from "../../contract/errors.ts";
 import { isActive } from "../../contract/runStatus.ts";
+import { counted } from "../../text/counted.ts";
 import { type Failure, failureOf } from "../output/output.ts";
 import { statusText } from "../terminal/marks.ts";
 import type { Tool } from "../tool.ts";
@@ -162,8 +163,10 @@ class Waits {
   #show(change: number): void {
     this.#left += change;
     const { output } = this.#tool;
-    const what = this.#left === 1 ? "1 run" : `${this.#left} runs`;
     if (this.#left === 0) output.passing();
-    else output.passing(`waiting for ${what} to stop; Ctrl-C leaves, and what was cancelled stays so`);
+    else
+      output.passing(
+        `waiting for ${counted(this.#left, "run")} to stop; Ctrl-C leaves, and what was cancelled stays so`,
+      );
   }
 }

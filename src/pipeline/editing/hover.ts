@@ -1,7 +1,7 @@
 import { functions, isFunctionName, signatureOf } from "../expression/names.ts";
 import { describeField } from "../file/fieldTexts.ts";
 import type { Span } from "../mistakes/problem.ts";
-import { resourceTypeNames, resourceTypes } from "../types/resourceTypes.ts";
+import { findResourceType, resourceTypes } from "../types/resourceTypes.ts";
 import { expressionsOf } from "./expressionAt.ts";
 import { contextText, membersOf, variableText } from "./members.ts";
 import { namedAt } from "./named.ts";
@@ -36,11 +36,9 @@ function fieldHover({ crumbs, text: { start, end } }: Spot, outline: Outline): H
 
 function valueHover({ crumbs, text: { text, start, end } }: Spot): Hover | undefined {
   const last = crumbs.at(-1);
-  const type = resourceTypeNames.find((known) => known === text);
+  const type = findResourceType(text);
   const isType = last?.kind === "entry" && last.entry.name.text === "type" && crumbs.length === 3;
-  return isType && type !== undefined
-    ? { span: { start, end }, meaning: resourceTypes[type].meaning }
-    : undefined;
+  return isType && type !== undefined ? { span: { start, end }, meaning: type.meaning } : undefined;
 }
 
 function fieldText(crumbs: readonly Crumb[], outline: Outline): string | undefined {

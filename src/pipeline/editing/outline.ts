@@ -4,7 +4,7 @@ import { quoted, type Span } from "../mistakes/problem.ts";
 import type { ReadPart } from "../partFiles.ts";
 import { type Input, inputTypes, type ParsedPipeline, type Pipeline } from "../pipeline.ts";
 import { scriptItems } from "../scriptItems.ts";
-import { type ResourceTypeName, resourceTypeNames } from "../types/resourceTypes.ts";
+import { findResourceType, type ResourceTypeName } from "../types/resourceTypes.ts";
 import {
   type Entry,
   entriesOf,
@@ -78,7 +78,7 @@ export function outlineOf(text: string, readPart?: ReadPart): Outline {
 export function outlineOfTree(tree: Tree | undefined, readPart?: ReadPart): Outline {
   const resources = entriesOf(entryOf(tree, "resources")?.value).map((entry) => ({
     name: entry.name,
-    type: typeNamed(textBehind(entry.value, "type")?.text),
+    type: findResourceType(textBehind(entry.value, "type")?.text)?.type,
     span: spanOfEntry(entry),
   }));
   const steps = stepLists.flatMap((list) => {
@@ -150,10 +150,6 @@ function actionOf(tree: Tree): string {
   if (entry === undefined) return "…";
   const { name, value } = entry;
   return value?.kind === "text" ? `${name.text} ${value.text.trim()}` : name.text;
-}
-
-function typeNamed(text: string | undefined): ResourceTypeName | undefined {
-  return resourceTypeNames.find((name) => name === text);
 }
 
 /**

@@ -12,7 +12,12 @@ import {
   typeText,
 } from "../pipelineFile.ts";
 import { includeFileSchema } from "../readSteps.ts";
-import { type ResourceTypeName, resourceTypeNames, resourceTypes } from "../types/resourceTypes.ts";
+import {
+  findResourceType,
+  type ResourceTypeName,
+  resourceTypeNames,
+  resourceTypes,
+} from "../types/resourceTypes.ts";
 import { inputText } from "./members.ts";
 import { type Outline, type OutlinedStep, stepLists } from "./outline.ts";
 import { type Crumb, type Tree, textBehind } from "./tree.ts";
@@ -101,9 +106,8 @@ export function shapeAt(crumbs: readonly Crumb[], outline: Outline): Shape {
 }
 
 function resourceShape(tree: Tree | undefined): Shape {
-  const type = textBehind(tree, "type")?.text;
-  const known = resourceTypeNames.find((name) => name === type);
-  return (known && typeShapes.get(known)?.resource) ?? resourceWithoutType;
+  const known = findResourceType(textBehind(tree, "type")?.text);
+  return (known && typeShapes.get(known.type)?.resource) ?? resourceWithoutType;
 }
 
 function stepShape(step: OutlinedStep | undefined, outline: Outline): Shape {

@@ -1,6 +1,6 @@
 /** A new pipeline's text, valid as it is. */
 export interface Template {
-  readonly id: "empty" | "http" | "sql" | "browser" | "cli" | "all four";
+  readonly id: "empty" | "http" | "sql" | "browser" | "cli";
   /** A sentence for the picker. */
   readonly meaning: string;
   readonly text: string;
@@ -119,39 +119,6 @@ steps:
       echo one
       echo two
     expect: { exit-code: 0, output: two }
-`,
-  },
-  {
-    id: "all four",
-    meaning: "One step for each type of resource.",
-    firstWords: "http://127.0.0.1:8080",
-    text: `time-limit: 2m
-
-resources:
-  service: { type: http, base-url: "http://127.0.0.1:8080" }
-  database: { type: sql, url: "sqlite::memory:" }
-  visitor: { type: browser, base-url: "http://127.0.0.1:8080" }
-  shell: { type: cli }
-
-steps:
-  - name: unit tests
-    use: shell
-    run: echo tests
-
-  - name: the database answers
-    use: database
-    query: select 1 as n
-    expect: { rows: [{ n: 1 }] }
-
-  - name: the service answers
-    use: service
-    get: /
-    expect: { status: 200 }
-
-  - name: the front page
-    use: visitor
-    goto: /
-    screenshot: front-page.png
 `,
   },
 ];

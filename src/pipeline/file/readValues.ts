@@ -39,8 +39,13 @@ export function readTexts(
   );
 }
 
-/** Reads an expectation of a text. An invalid regular expression is a problem of the file. */
-export function readExpected(value: Words, path: Path, reading: StepReading): TextExpectation | undefined {
+/** Reads an expectation of a text, where there is one. An invalid regular expression is a problem of the file. */
+export function readExpected(
+  value: Words | undefined,
+  path: Path,
+  reading: StepReading,
+): TextExpectation | undefined {
+  if (value === undefined) return undefined;
   const text = writtenText(value, path, reading.source);
   const read = readTextExpectation(text);
   if (read.kind === "invalid") {

@@ -4,8 +4,6 @@ const listsOfTexts: readonly unknown[] = ["mask", "unmasked", "tags", "options",
 
 const elements: readonly unknown[] = ["click", "check", "uncheck", "wait-for", "download"];
 
-type Words = string | number | boolean;
-
 /**
  * The value that was meant by one of another kind, as YAML: of `retry: 3`, `tags: nightly`, `timeout: 5 sec`.
  * @param wanted what the message says.
@@ -25,11 +23,7 @@ export function meantValue(
   if (field === "expect" && Array.isArray(value) && value.every((item) => typeof item === "string"))
     return `{ that: [${value.map(inQuotes).join(", ")}] }`;
   if (wanted.startsWith("expected a map"))
-    return (
-      (typeof value === "string" ? meantParts(field, value) : undefined) ??
-      meantMap(value) ??
-      meantElement(field, value)
-    );
+    return typeof value === "string" ? meantMap(field, value) : undefined;
   if (wanted.startsWith("expected text") && typeof value === "object") return meantExpectation(value);
   if (typeof value !== "string") return undefined;
   if (listsOfTexts.includes(field)) return `[${plain(value)}]`;
@@ -57,53 +51,14 @@ function meantDuration(text: string): string | undefined {
   return `${amount}${ms === undefined ? units.join("").toLowerCase() : "ms"}`;
 }
 
-/** The most entries that a message shows. */
-const mostShown = 4;
-
-/** Of `GET /health` and `1280x720`. */
-function meantParts(field: unknown, text: string): string | undefined {
+/** Of `GET /health`, of `1280x720`, and of `#send` and `Send`, as Playwright has them. */
+function meantMap(field: unknown, text: string): string | undefined {
   const [, method, path] = /^([A-Z]+) (\S+)$/.exec(text) ?? [];
   if (field === "request" && method !== undefined && path !== undefined)
     return `{ method: ${method}, path: ${plain(path)} }`;
   const [, width, height] = /^(\d+)x(\d+)$/i.exec(text) ?? [];
-  return field === "viewport" && width !== undefined ? `{ width: ${width}, height: ${height} }` : undefined;
-}
-
-/** Of `[A=b]` and `{ name: A, value: b }` in lists, as Docker Compose and Postman have them; of `a=1&b=2` and `Accept: json`. */
-function meantMap(value: unknown): string | undefined {
-  const entries =
-    typeof value === "string"
-      ? value.split(/[&\n]/).map(entryOf)
-      : Array.isArray(value)
-        ? value.map(entryOf)
-        : [];
-  const known = entries.filter((entry) => entry !== undefined);
-  if (known.length === 0 || known.length < entries.length || known.length > mostShown) return undefined;
-  return `{ ${known.map(([name, put]) => `${plain(name)}: ${typeof put === "string" ? plain(put) : put}`).join(", ")} }`;
-}
-
-/** Of `#send` and `Send`, as Playwright has them. */
-function meantElement(field: unknown, value: unknown): string | undefined {
-  if (typeof value !== "string" || !elements.includes(field)) return undefined;
-  return `{ ${/^[#.[]/.test(value) ? "css" : "text"}: ${plain(value)} }`;
-}
-
-function entryOf(item: unknown): readonly [string, Words] | undefined {
-  if (typeof item === "string") {
-    const [, name, value] = /^\s*([\w.-]+)\s*[:=](?!=)\s*(.*?)\s*$/s.exec(item) ?? [];
-    return name === undefined || value === undefined ? undefined : [name, value];
-  }
-  if (typeof item !== "object" || item === null || Array.isArray(item)) return undefined;
-  const fields = new Map<string, unknown>(Object.entries(item));
-  const [only] = fields;
-  const name = fields.get("name") ?? fields.get("key");
-  const [key, put] =
-    fields.size === 1 && only !== undefined ? only : [name, fields.get("value") ?? fields.get("default")];
-  return typeof key === "string" && isWords(put) ? [key, put] : undefined;
-}
-
-function isWords(value: unknown): value is Words {
-  return typeof value === "string" || typeof value === "number" || typeof value === "boolean";
+  if (field === "viewport" && width !== undefined) return `{ width: ${width}, height: ${height} }`;
+  return elements.includes(field) ? `{ ${/^[#.[]/.test(text) ? "css" : "text"}: ${plain(text)} }` : undefined;
 }
 
 /** A text within a flow map or list. */

@@ -331,8 +331,8 @@ function readExpect(file: BrowserStepFile, reading: StepReading): Omit<BrowserSt
   }
   return {
     status: status === undefined ? undefined : readStatus(status),
-    url: url === undefined ? undefined : readUrlExpectation(url, [...at, "url"], reading),
-    title: title === undefined ? undefined : readExpected(title, [...at, "title"], reading),
+    url: readUrlExpectation(url, [...at, "url"], reading),
+    title: readExpected(title, [...at, "title"], reading),
     text: text === undefined ? undefined : readAllExpected(text, [...at, "text"], reading),
   };
 }

@@ -135,8 +135,8 @@ function readNamed(name: ActionName, value: unknown, path: Path, reading: StepRe
         problems.add(path, "this names no tab; it needs `title` or `url`");
       return {
         kind: "tab",
-        title: title === undefined ? undefined : readExpected(title, [...path, "title"], reading),
-        url: url === undefined ? undefined : readUrlExpectation(url, [...path, "url"], reading),
+        title: readExpected(title, [...path, "title"], reading),
+        url: readUrlExpectation(url, [...path, "url"], reading),
       };
     }
     default:
@@ -146,10 +146,11 @@ function readNamed(name: ActionName, value: unknown, path: Path, reading: StepRe
 
 /** Adds a hint to a problem: a path of two parts looks like a regular expression with unknown flags. */
 export function readUrlExpectation(
-  value: string | number | boolean,
+  value: string | number | boolean | undefined,
   path: Path,
   reading: StepReading,
 ): TextExpectation | undefined {
+  if (value === undefined) return undefined;
   const text = writtenText(value, path, reading.source);
   const read = readTextExpectation(text);
   if (read.kind === "valid") return readExpected(value, path, reading);
@@ -261,8 +262,8 @@ function readFrame(file: NonNullable<TargetFile["frame"]>, path: Path, reading: 
   if (Object.keys(file).length === 0)
     reading.problems.add(path, "this names no frame; it needs one of title, name, test-id, css");
   return {
-    title: title === undefined ? undefined : readExpected(title, [...path, "title"], reading),
-    name: name === undefined ? undefined : readExpected(name, [...path, "name"], reading),
+    title: readExpected(title, [...path, "title"], reading),
+    name: readExpected(name, [...path, "name"], reading),
     testId: testId === undefined ? undefined : writtenText(testId, [...path, "test-id"], reading.source),
     css,
   };
@@ -283,10 +284,8 @@ function readElement(file: TargetFile, path: Path, reading: StepReading): Elemen
     problems.addToName([...path, "name"], "`name` stands beside a `role`");
     return undefined;
   }
-  const expected = (name: "name" | "label" | "placeholder" | "text"): TextExpectation | undefined => {
-    const value = file[name];
-    return value === undefined ? undefined : readExpected(value, [...path, name], reading);
-  };
+  const expected = (name: "name" | "label" | "placeholder" | "text") =>
+    readExpected(file[name], [...path, name], reading);
   const text = expected("text");
   if (way === undefined) {
     if (file.text === undefined) {

@@ -248,7 +248,7 @@ describe("what is suggested in a pipeline file", () => {
   it("begins a file with a whole pipeline", () => {
     for (const file of ["|", "\n|\n", "# mine\n|"]) {
       const labels = suggestions(file).map(({ label }) => label);
-      for (const label of ["resources", "steps", "pipeline: cli", "pipeline: all four"]) {
+      for (const label of ["resources", "steps", "pipeline: cli", "pipeline: http"]) {
         assert.ok(labels.includes(label), `${label} in ${labels}`);
       }
     }

@@ -34,13 +34,12 @@ describe("the templates of a new pipeline", () => {
     });
   }
 
-  it("show each type of resource, and one all of them", () => {
+  it("show each type of resource", () => {
     const typesIn = (id: string) => {
       const parsed = parsePipeline(templates.find((template) => template.id === id)?.text ?? "", "new.yaml");
-      return parsed.kind === "valid" ? parsed.pipeline.resources.map(({ type }) => type).sort() : [];
+      return parsed.kind === "valid" ? parsed.pipeline.resources.map(({ type }) => type) : [];
     };
     for (const type of ["http", "sql", "browser", "cli"]) assert.deepEqual(typesIn(type), [type]);
-    assert.deepEqual(typesIn("all four"), ["browser", "cli", "http", "sql"]);
   });
 });
 
