@@ -32,7 +32,7 @@ export interface PageSession {
 export async function createSession(tx: Write, keyId: string, now: number): Promise<string | undefined> {
   if ((await findKey(tx, keyId)) === undefined) return undefined;
   await removeExpired(tx, keyId, now);
-  await removeOldest(tx, keyId);
+  await removeOldest(tx, keyId, "not like", mostPerKey);
   const id = randomBytes(32).toString("base64url");
   await tx
     .insertInto("sessions")
@@ -50,15 +50,7 @@ export async function createSignInCode(
   keyId: string,
   now: number,
 ): Promise<{ readonly code: string; readonly endsAt: number }> {
-  const ofKey = await tx
-    .selectFrom("sessions")
-    .select("hash")
-    .where("key_id", "=", keyId)
-    .where("hash", "like", `${codePrefix}%`)
-    .orderBy("created_at", "desc")
-    .execute();
-  const past = ofKey.slice(signInCodes.mostPerKey - 1).map(({ hash }) => hash);
-  if (past.length > 0) await tx.deleteFrom("sessions").where("hash", "in", past).execute();
+  await removeOldest(tx, keyId, "like", signInCodes.mostPerKey);
   const code = randomBytes(32).toString("base64url");
   await tx
     .insertInto("sessions")
@@ -145,18 +137,24 @@ async function removeExpired(tx: Write, keyId: string, now: number): Promise<voi
     .execute();
 }
 
-async function removeOldest(tx: Write, keyId: string): Promise<void> {
+/** Makes room for one more, of the codes or of the sessions. */
+async function removeOldest(
+  tx: Write,
+  keyId: string,
+  which: "like" | "not like",
+  most: number,
+): Promise<void> {
   const staying = tx
     .selectFrom("sessions")
     .select("hash")
     .where("key_id", "=", keyId)
-    .where("hash", "not like", `${codePrefix}%`)
+    .where("hash", which, `${codePrefix}%`)
     .orderBy("used_at", "desc")
-    .limit(mostPerKey - 1);
+    .limit(most - 1);
   await tx
     .deleteFrom("sessions")
     .where("key_id", "=", keyId)
-    .where("hash", "not like", `${codePrefix}%`)
+    .where("hash", which, `${codePrefix}%`)
     .where("hash", "not in", staying)
     .execute();
 }
