@@ -1,6 +1,5 @@
-import { DatabaseSync } from "node:sqlite";
 import * as z from "zod/mini";
-import { databaseFile } from "./openDatabase.ts";
+import { databaseFile, lookInto } from "./openDatabase.ts";
 
 const keySchema = z.object({
   keyId: z.string(),
@@ -12,18 +11,12 @@ const keySchema = z.object({
   ),
 });
 
-/** The keys in a data folder's database, looked at and no more: it is neither made nor brought up to date by this. */
+/** The keys in a data folder's database, looked at and no more. */
 export function peekKeys(folder: string): z.infer<typeof keySchema>[] {
-  const db = new DatabaseSync(databaseFile(folder), { readOnly: true });
-  try {
-    const rows = db
-      .prepare(
-        `select keys.id as keyId, orgs.name as orgName, keys.role as role, keys.revoked_at is not null as isRevoked
-           from keys join orgs on orgs.id = keys.org_id order by keys.id desc limit 200`,
-      )
-      .all();
-    return z.parse(z.array(keySchema), rows);
-  } finally {
-    db.close();
-  }
+  const select = `select keys.id as keyId, orgs.name as orgName, keys.role as role, keys.revoked_at is not null as isRevoked
+    from keys join orgs on orgs.id = keys.org_id order by keys.id desc limit 200`;
+  return z.parse(
+    z.array(keySchema),
+    lookInto(databaseFile(folder), (sqlite) => sqlite.prepare(select).all()),
+  );
 }
