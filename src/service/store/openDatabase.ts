@@ -5,9 +5,11 @@ import {
   CompiledQuery,
   type DatabaseConnection,
   Kysely,
+  SqliteAdapter,
   type SqliteDatabase,
-  SqliteDialect,
   SqliteDriver,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
   type SqliteStatement,
 } from "kysely";
 import { PipelineError } from "../../contract/errors.ts";
@@ -61,7 +63,14 @@ export async function openDatabase(
     const sqlite = new DatabaseSync(file);
     const lock = { milliseconds: busyMilliseconds };
     const config = { database: forKysely(sqlite, file), lock };
-    const db = new Kysely<Tables>({ dialect: new NodeSqliteDialect(config) });
+    const db = new Kysely<Tables>({
+      dialect: {
+        createAdapter: () => new SqliteAdapter(),
+        createDriver: () => new ImmediateDriver(config),
+        createIntrospector: (of) => new SqliteIntrospector(of),
+        createQueryCompiler: () => new SqliteQueryCompiler(),
+      },
+    });
     try {
       sqlite.exec(`pragma busy_timeout = ${busyMilliseconds}`);
       await migrate(db);
@@ -162,19 +171,6 @@ class ImmediateDriver extends SqliteDriver {
 interface DialectConfig {
   readonly database: SqliteDatabase;
   readonly lock: { readonly milliseconds: number };
-}
-
-class NodeSqliteDialect extends SqliteDialect {
-  readonly #config: DialectConfig;
-
-  constructor(config: DialectConfig) {
-    super(config);
-    this.#config = config;
-  }
-
-  override createDriver(): SqliteDriver {
-    return new ImmediateDriver(this.#config);
-  }
 }
 
 /** The most prepared statements: far more than the service has, except for lists of ids of every length. */

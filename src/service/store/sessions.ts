@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from "node:crypto";
-import type { Caller } from "./keys.ts";
+import { asCaller, type Caller, keyById } from "./keys.ts";
 import type { Database, Write } from "./tables.ts";
 
 /** The lifetime of a session of the page without use, and at most, in milliseconds. */
@@ -93,7 +93,7 @@ export async function findSession(db: Database, id: string, now: number): Promis
     .where("sessions.created_at", ">", now - lifetime.atMost)
     .executeTakeFirst();
   if (row === undefined) return undefined;
-  return { hash, usedAt: row.used_at, caller: { keyId: row.id, orgId: row.org_id, role: row.role } };
+  return { hash, usedAt: row.used_at, caller: asCaller(row) };
 }
 
 /** Whether the use of a session is to be written. */
@@ -108,13 +108,8 @@ export async function writeUse(tx: Write, { hash }: PageSession, now: number): P
 
 /** The caller of a key; undefined when it is revoked. */
 export async function findKey(db: Database, keyId: string): Promise<Caller | undefined> {
-  const key = await db
-    .selectFrom("keys")
-    .select(["id", "org_id", "role"])
-    .where("id", "=", keyId)
-    .where("revoked_at", "is", null)
-    .executeTakeFirst();
-  return key === undefined ? undefined : { keyId: key.id, orgId: key.org_id, role: key.role };
+  const key = await keyById(db, keyId).where("revoked_at", "is", null).executeTakeFirst();
+  return key && asCaller(key);
 }
 
 /** Signs a browser out. */
