@@ -5,7 +5,7 @@ import type { AppDeps } from "./http/appDeps.ts";
 import { artifactRoutes } from "./http/artifactRoutes.ts";
 import { authenticate } from "./http/authenticate.ts";
 import { Endpoints } from "./http/endpoints.ts";
-import { type AppEnv, everyRequest, logFailure, routeOf } from "./http/everyRequest.ts";
+import { type AppEnv, everyRequest, logFailure } from "./http/everyRequest.ts";
 import { keyRoutes } from "./http/keyRoutes.ts";
 import { logRoutes } from "./http/logRoutes.ts";
 import { orgRoutes } from "./http/orgRoutes.ts";
@@ -25,12 +25,7 @@ export function createApp(deps: AppDeps): Hono<AppEnv> {
 
   app.use(everyRequest(deps));
   app.onError((error, context) => {
-    logFailure(deps.log, error, {
-      requestId: context.get("requestId"),
-      method: context.req.method,
-      route: routeOf(context),
-      callerLeft: context.env.outgoing.destroyed,
-    });
+    logFailure(deps.log, error, context);
     return errorReply(deps.added?.problemOf(error) ?? error);
   });
   app.notFound((context) => {
@@ -53,7 +48,7 @@ export function createApp(deps: AppDeps): Hono<AppEnv> {
     app.route("/app", pageRoutes({ ...deps, pageFolder }));
   }
 
-  const endpoints = new Endpoints();
+  const endpoints = new Endpoints(deps.machine?.keyId);
   endpoints.routes.use("/api/*", authenticate(deps.db));
   serviceRoutes(endpoints, deps);
   orgRoutes(endpoints, deps);

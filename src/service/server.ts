@@ -309,8 +309,8 @@ async function startJobs(
       : watchIdle({ isBusy, requests: server, idleSeconds, clock, onIdle });
   return async () => {
     stopIdle();
-    stopWatching();
     stopMidnight();
+    await stopWatching();
     await stopRevoking();
     await stopWatchingLimits();
     await stopSweeping();

@@ -44,6 +44,16 @@ export function requireOwner(role: Role): void {
   throw new PipelineError("forbidden", `A key of the role ${role} can't make or revoke keys.`);
 }
 
+/** @throws PipelineError `forbidden` for any key but that of this machine's own faces. */
+export function requireMachine({ keyId }: Caller, machineKeyId: string | undefined): void {
+  if (keyId === machineKeyId) return;
+  throw new PipelineError(
+    "forbidden",
+    "Only this machine's editor and terminal can look at the service itself or end it.",
+    { next: "End it where it was started." },
+  );
+}
+
 /** @throws PipelineError `forbidden` for a runner where none is meant, and for anyone else where one is. */
 export function requireRunner(role: Role, isMeant: boolean): void {
   if ((role === "runner") === isMeant) return;

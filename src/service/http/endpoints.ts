@@ -36,7 +36,7 @@ import {
   snapshotSchema,
 } from "../../contract/service.ts";
 import type { Caller } from "../store/keys.ts";
-import { requireChange, requireOwner, requireRunner, type SignedIn } from "./authenticate.ts";
+import { requireChange, requireMachine, requireOwner, requireRunner, type SignedIn } from "./authenticate.ts";
 import { requestBody } from "./requestInput.ts";
 
 /** An endpoint as the OpenAPI document describes it, and {@link Endpoints} checks it. */
@@ -100,6 +100,12 @@ interface CheckedRequest<Path extends string, Body extends SchemaName> {
 export class Endpoints {
   readonly routes = new Hono<SignedIn>();
   readonly all: Endpoint[] = [];
+  readonly #machineKeyId: string | undefined;
+
+  /** @param machineKeyId the id of the key that this machine's own faces use, where there is one. */
+  constructor(machineKeyId: string | undefined) {
+    this.#machineKeyId = machineKeyId;
+  }
 
   /** @param answer called when the caller is allowed and the body is valid. */
   add<Path extends `/${string}`, Body extends SchemaName = never>(
@@ -110,7 +116,7 @@ export class Endpoints {
     const { access, body: schema } = endpoint;
     const path = endpoint.path.replaceAll(/\{(\w+)\}/g, ":$1");
     this.routes.on(endpoint.method.toUpperCase(), path, async (context) => {
-      requireAccess(access, context.get("caller"));
+      requireAccess(access, context.get("caller"), this.#machineKeyId);
       const body =
         schema === undefined
           ? undefined
@@ -121,11 +127,12 @@ export class Endpoints {
   }
 }
 
-/** The endpoint itself checks `this machine`. @throws PipelineError `forbidden`. */
-function requireAccess(access: Access, caller: Caller): void {
+/** @throws PipelineError `forbidden`. */
+function requireAccess(access: Access, caller: Caller, machineKeyId: string | undefined): void {
   if (access !== "open") requireRunner(caller.role, access === "runners");
   if (access === "members") requireChange(caller);
   if (access === "owners") requireOwner(caller.role);
+  if (access === "this machine") requireMachine(caller, machineKeyId);
 }
 
 /** The contract's schemas by their names in the document. They also check the requests. */

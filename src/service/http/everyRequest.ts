@@ -63,7 +63,7 @@ export function everyRequest({ log, replies, isOnNetwork = false }: EveryRequest
 }
 
 /** The pattern of the route that answered, as it is in the code. */
-export function routeOf(context: Context): string {
+function routeOf(context: Context): string {
   return matchedRoutes(context).findLast(({ method }) => method !== "ALL")?.path ?? "none";
 }
 
@@ -160,18 +160,14 @@ function guardTarget({ url = "", rawHeaders, headers }: IncomingMessage): void {
   }
 }
 
-interface FailedRequest {
-  readonly requestId: string;
-  readonly method: string;
-  readonly route: string;
-  /** Whether the caller has closed the connection. */
-  readonly callerLeft: boolean;
-}
-
 /** Logs an error of the service itself. What a caller did wrong is only replied. */
-export function logFailure(log: Log, error: unknown, { callerLeft, ...request }: FailedRequest): void {
+export function logFailure<Env extends AppEnv>(log: Log, error: unknown, context: Context<Env>): void {
   if (error instanceof PipelineError && error.type !== "internal") return;
+  const { requestId } = context.var;
+  const { method } = context.req;
+  const route = routeOf(context);
   // A caller that leaves before its body is read is no error of the service, and who isn't ready is asked every second.
-  const isCheck = checks.has(request.route) && error instanceof HttpProblem && error.status === 503;
-  log(callerLeft || isCheck ? "debug" : "error", "request failed", { ...request, error });
+  const isCheck = checks.has(route) && error instanceof HttpProblem && error.status === 503;
+  const isNone = context.env.outgoing.destroyed || isCheck;
+  log(isNone ? "debug" : "error", "request failed", { requestId, method, route, error });
 }

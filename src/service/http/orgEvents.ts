@@ -1,4 +1,5 @@
 import { toWire } from "../../contract/wire.ts";
+import { repeat } from "../../machine/bell.ts";
 import type { Clock } from "../../machine/clock.ts";
 import type { Log } from "../../machine/log.ts";
 import type { Runs } from "../runs/runs.ts";
@@ -34,7 +35,7 @@ export class OrgEvents {
   readonly #deps: OrgEventsDeps;
   readonly #feeds = new Map<string, OrgFeed>();
   /** While there are readers. */
-  #cancelCheck: (() => void) | undefined;
+  #checking: ReturnType<typeof repeat> | undefined;
 
   constructor(deps: OrgEventsDeps) {
     this.#deps = deps;
@@ -45,22 +46,15 @@ export class OrgEvents {
     const feed = this.#feeds.get(orgId) ?? new OrgFeed(orgId, this.#deps);
     this.#feeds.set(orgId, feed);
     feed.add(reader);
-    if (this.#cancelCheck === undefined) this.#checkLater();
+    this.#checking ??= repeat(this.#deps.clock, checkMilliseconds, () => this.#check());
     return feed;
   }
 
   leave(orgId: string, reader: OrgReader): void {
     if (this.#feeds.get(orgId)?.remove(reader) === 0) this.#feeds.delete(orgId);
     if (this.#feeds.size > 0) return;
-    this.#cancelCheck?.();
-    this.#cancelCheck = undefined;
-  }
-
-  #checkLater(): void {
-    this.#cancelCheck = this.#deps.clock.after(checkMilliseconds, () => {
-      this.#checkLater();
-      void this.#check();
-    });
+    void this.#checking?.stop();
+    this.#checking = undefined;
   }
 
   /**

@@ -1,8 +1,5 @@
-import type { Context } from "hono";
-import { PipelineError } from "../../contract/errors.ts";
 import type { ServiceState } from "../../contract/service.ts";
 import type { HandOver } from "../lifecycle/handOver.ts";
-import type { SignedIn } from "./authenticate.ts";
 import type { Endpoints } from "./endpoints.ts";
 import { HttpProblem, reply } from "./reply.ts";
 
@@ -74,10 +71,7 @@ export function serviceRoutes(endpoints: Endpoints, deps: ServiceRouteDeps): voi
       access: "this machine",
       reply: { description: "When it leaves.", json: "HandOverReply" },
     },
-    (context) => {
-      requireMachine(context, machine);
-      return reply({ leaving: machine.handOver.request() });
-    },
+    () => reply({ leaving: machine.handOver.request() }),
   );
   endpoints.add(
     {
@@ -92,10 +86,7 @@ export function serviceRoutes(endpoints: Endpoints, deps: ServiceRouteDeps): voi
         json: "ServiceState",
       },
     },
-    async (context) => {
-      requireMachine(context, machine);
-      return reply(await machine.state());
-    },
+    async () => reply(await machine.state()),
   );
   endpoints.add(
     {
@@ -108,19 +99,6 @@ export function serviceRoutes(endpoints: Endpoints, deps: ServiceRouteDeps): voi
       access: "this machine",
       reply: { description: "What was active and waited, and so was ended.", json: "ServiceState" },
     },
-    async (context) => {
-      requireMachine(context, machine);
-      return reply(await machine.stop());
-    },
-  );
-}
-
-/** @throws PipelineError `forbidden` for any key but that of this machine's own faces. */
-function requireMachine(context: Context<SignedIn>, { keyId }: MachineDeps): void {
-  if (context.get("caller").keyId === keyId) return;
-  throw new PipelineError(
-    "forbidden",
-    "Only this machine's editor and terminal can look at the service itself or end it.",
-    { next: "End it where it was started." },
+    async () => reply(await machine.stop()),
   );
 }

@@ -14,6 +14,7 @@ import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { PipelineError } from "../../contract/errors.ts";
+import { repeat } from "../../machine/bell.ts";
 import type { Clock } from "../../machine/clock.ts";
 import type { Log } from "../../machine/log.ts";
 import { codeOf, isMissing } from "../../project/systemErrors.ts";
@@ -110,7 +111,7 @@ const checkMilliseconds = 10_000;
 /**
  * Calls `onLost` once the data folder, or the lock or the database in it, was moved, deleted or replaced: what is written goes
  * nowhere, and another service may start in its place. A deleted lock is noticed at once where the system tells of it, so that the other one need
- * not wait long. @returns a function that stops watching.
+ * not wait long. @returns a function that stops watching; resolves when nothing is under way.
  */
 export async function watchFolder({
   folder,
@@ -118,49 +119,37 @@ export async function watchFolder({
   onChecked,
   onLost,
   log,
-}: FolderWatch): Promise<() => void> {
+}: FolderWatch): Promise<() => Promise<void>> {
   const held = await Promise.all(
     [lockFile(folder), databaseFile(folder)].map(async (path) => ({
       path,
       as: await stat(path, { bigint: true }),
     })),
   );
-  let isStopped = false;
-  let cancelTimer = () => {};
-  const look = async (): Promise<void> => {
-    const areHeld = await Promise.all(
-      held.map(({ path, as }) =>
-        stat(path, { bigint: true }).then(
-          (now) => isSame(now, as),
-          // Any other error, as of an unreachable folder, doesn't say that it is gone.
-          (error: unknown) => !isMissing(error),
-        ),
-      ),
-    );
-    if (isStopped || areHeld.every(Boolean)) return;
-    stop();
-    onLost();
-  };
-  const watcher = watchFile(lockFile(folder), () => void look());
-  const stop = () => {
-    isStopped = true;
-    watcher?.close();
-    cancelTimer();
-  };
-  const checkLater = () => {
-    cancelTimer = clock.after(checkMilliseconds, () => void check());
-  };
-  const check = async (): Promise<void> => {
-    await look();
-    if (isStopped) return;
+  let isLost = false;
+  const { soon, stop } = repeat(clock, checkMilliseconds, async () => {
+    const areHeld = await Promise.all(held.map(isHeld));
+    if (isLost) return;
+    isLost = areHeld.includes(false);
+    if (isLost) return onLost();
     // Goes on: the disk may be full for a while.
     await onChecked().catch((error: unknown) =>
       log("error", "the connection file could not be restored", { error }),
     );
-    if (!isStopped) checkLater();
+  });
+  const watcher = watchFile(lockFile(folder), soon);
+  return () => {
+    watcher?.close();
+    return stop();
   };
-  checkLater();
-  return stop;
+}
+
+/** Any other error than a missing file, as of an unreachable folder, doesn't say that it is gone. */
+async function isHeld({ path, as }: { readonly path: string; readonly as: BigIntStats }): Promise<boolean> {
+  return stat(path, { bigint: true }).then(
+    (now) => now.ino === as.ino && now.dev === as.dev,
+    (error: unknown) => !isMissing(error),
+  );
 }
 
 /** @returns undefined where the system can't watch files, or not this many. */
@@ -170,8 +159,4 @@ function watchFile(path: string, onChange: () => void): FSWatcher | undefined {
   } catch {
     return undefined;
   }
-}
-
-function isSame(one: BigIntStats, other: BigIntStats): boolean {
-  return one.ino === other.ino && one.dev === other.dev;
 }

@@ -5,7 +5,7 @@ import { PipelineError } from "../../contract/errors.ts";
 import { hideSecrets } from "../../machine/apiSecret.ts";
 import type { AppDeps } from "../http/appDeps.ts";
 import { sendArtifact } from "../http/artifactRoutes.ts";
-import { logFailure, routeOf } from "../http/everyRequest.ts";
+import { logFailure } from "../http/everyRequest.ts";
 import { liveReply } from "../http/liveReply.ts";
 import { eventPieces, type OrgEventStreamDeps } from "../http/orgEventStream.ts";
 import { ownOrigin } from "../http/ownOrigin.ts";
@@ -97,13 +97,7 @@ async function errorResponse(
   thrown: unknown,
   { assets, clock, log, added }: Pick<PageDeps, "assets" | "clock" | "log" | "added">,
 ): Promise<Response> {
-  const { outgoing } = context.env;
-  const request = {
-    requestId: context.get("requestId"),
-    method: context.req.method,
-    route: routeOf(context),
-  };
-  logFailure(log, thrown, { ...request, callerLeft: outgoing.destroyed });
+  logFailure(log, thrown, context);
   const found = added?.problemOf(thrown) ?? thrown;
   const error =
     found instanceof PipelineError

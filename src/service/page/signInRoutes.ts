@@ -1,6 +1,5 @@
 import { type Context, Hono } from "hono";
 import { html } from "hono/html";
-import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { findCaller } from "../store/keys.ts";
 import { readOrg } from "../store/orgs.ts";
 import {
@@ -18,16 +17,11 @@ import { formTexts, nextPath, type PageDeps, type PageEnv } from "./pageRequest.
 export function signInRoutes({ db, writer, clock, assets, cookie, bus }: PageDeps): Hono<PageEnv> {
   const routes = new Hono<PageEnv>();
 
-  const ask = async (
-    context: Context<PageEnv>,
-    next: string,
-    problem: SignInProblem | undefined,
-    status: ContentfulStatusCode,
-  ) => {
-    const main = signInView(next, problem);
-    const now = clock.now();
-    return context.html(await layout({ title: "Sign in", main, reader: undefined, now }, assets), status);
-  };
+  const show = async (context: Context<PageEnv>, main: Html, status: 200 | 401) =>
+    context.html(
+      await layout({ title: "Sign in", main, reader: undefined, now: clock.now() }, assets),
+      status,
+    );
 
   const sessionOf = async (context: Context<PageEnv>) => {
     const id = cookie.read(context);
@@ -40,17 +34,15 @@ export function signInRoutes({ db, writer, clock, assets, cookie, bus }: PageDep
     if (code !== undefined) {
       const keyId = await findSignInCode(db, code, clock.now());
       const caller = keyId === undefined ? undefined : await findKey(db, keyId);
-      if (caller === undefined) return ask(context, next, "link over", 401);
+      if (caller === undefined) return show(context, signInView(next, "link over"), 401);
       const { orgName } = await readOrg(db, caller, clock.now());
       // Another port of this machine may link here too, as an editor that is served to the browser does.
       const goesOn = ["none", "same-site"].includes(context.req.header("sec-fetch-site") ?? "");
-      const main = linkView({ code, next, orgName, role: caller.role, goesOn });
-      return context.html(
-        await layout({ title: "Sign in", main, reader: undefined, now: clock.now() }, assets),
-      );
+      return show(context, linkView({ code, next, orgName, role: caller.role, goesOn }), 200);
     }
     if ((await sessionOf(context)) !== undefined) return context.redirect(next, 303);
-    return ask(context, next, cookie.read(context) === undefined ? undefined : "session over", 200);
+    const problem = cookie.read(context) === undefined ? undefined : "session over";
+    return show(context, signInView(next, problem), 200);
   });
 
   routes.post("/sign-in", async (context) => {
@@ -67,7 +59,7 @@ export function signInRoutes({ db, writer, clock, assets, cookie, bus }: PageDep
     if (id === undefined) {
       const problem =
         code === undefined ? (key === undefined || key === "" ? "no key" : "wrong key") : "link over";
-      return ask(context, next, problem, 401);
+      return show(context, signInView(next, problem), 401);
     }
     const before = await sessionOf(context);
     if (before !== undefined) await writer.write((tx) => endSession(tx, before.hash));

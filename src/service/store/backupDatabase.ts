@@ -1,10 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { access, link, open, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
-import { DatabaseSync } from "node:sqlite";
 import { PipelineError } from "../../contract/errors.ts";
 import { codeOf } from "../../project/systemErrors.ts";
-import { databaseFile } from "./openDatabase.ts";
+import { damageIn, databaseFile, lookInto } from "./openDatabase.ts";
 import { storageFault } from "./storageFault.ts";
 
 /**
@@ -43,7 +42,7 @@ export async function backupDatabase(folder: string, target: string): Promise<vo
 /** By SQLite itself, in one reading transaction: what others write meanwhile is in it wholly or not at all. */
 function copy(source: string, target: string): void {
   try {
-    withDatabase(source, (sqlite) => sqlite.prepare("vacuum into ?").run(target));
+    lookInto(source, (sqlite) => sqlite.prepare("vacuum into ?").run(target));
   } catch (error) {
     // What is wrong with the disk that is written to is wrong with the copy, not with the database.
     throw storageFault(error, isSourceFault(error) ? source : target);
@@ -51,22 +50,11 @@ function copy(source: string, target: string): void {
 }
 
 function check(file: string): void {
-  const found = withDatabase(file, (sqlite) => sqlite.prepare("pragma quick_check(1)").get());
-  const verdict = Object.values(found ?? {})[0];
-  if (verdict === "ok") return;
-  throw new PipelineError("internal", `The copy is not sound: ${verdict}. It was removed.`, {
+  const wrong = damageIn(file);
+  if (wrong === undefined) return;
+  throw new PipelineError("internal", `The copy is not sound: ${wrong}. It was removed.`, {
     next: "Check the disk, then try again.",
   });
-}
-
-function withDatabase<T>(file: string, act: (sqlite: DatabaseSync) => T): T {
-  const sqlite = new DatabaseSync(file, { readOnly: true });
-  try {
-    sqlite.exec("pragma busy_timeout = 5000");
-    return act(sqlite);
-  } finally {
-    sqlite.close();
-  }
 }
 
 /** Whether SQLite met damage, which can only be in what it reads. */

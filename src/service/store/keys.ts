@@ -103,7 +103,10 @@ export async function findCaller(db: Database, secret: string): Promise<Caller |
   if (id === undefined) return undefined;
   const key = await keyById(db, id).executeTakeFirst();
   const good = matches(secret, key?.hash);
-  if (!good || key === undefined || key.revoked_at !== null) return undefined;
+  return good && key?.revoked_at === null ? asCaller(key) : undefined;
+}
+
+export function asCaller(key: Pick<Selectable<Tables["keys"]>, "id" | "org_id" | "role">): Caller {
   return { keyId: key.id, orgId: key.org_id, role: key.role };
 }
 

@@ -5,9 +5,11 @@ import {
   CompiledQuery,
   type DatabaseConnection,
   Kysely,
+  SqliteAdapter,
   type SqliteDatabase,
-  SqliteDialect,
   SqliteDriver,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
   type SqliteStatement,
 } from "kysely";
 import { PipelineError } from "../../contract/errors.ts";
@@ -56,12 +58,19 @@ export async function openDatabase(
     await (await open(file, "a", 0o600)).close();
     if (isLeftOpen) {
       log("info", "the database was not closed: it is checked");
-      quickCheck(file);
+      refuseDamaged(file);
     }
     const sqlite = new DatabaseSync(file);
     const lock = { milliseconds: busyMilliseconds };
     const config = { database: forKysely(sqlite, file), lock };
-    const db = new Kysely<Tables>({ dialect: new NodeSqliteDialect(config) });
+    const db = new Kysely<Tables>({
+      dialect: {
+        createAdapter: () => new SqliteAdapter(),
+        createDriver: () => new ImmediateDriver(config),
+        createIntrospector: (of) => new SqliteIntrospector(of),
+        createQueryCompiler: () => new SqliteQueryCompiler(),
+      },
+    });
     try {
       sqlite.exec(`pragma busy_timeout = ${busyMilliseconds}`);
       await migrate(db);
@@ -95,17 +104,28 @@ async function sizeOf(file: string): Promise<number> {
  * Refuses an inconsistent database before anything is written. SQLite reads a WAL up to the first frame with a wrong
  * checksum, as a crash leaves it. A damaged WAL is cut off there too; but later frames may have been checkpointed already,
  * and then old pages would stand among new ones.
- *
- * Opens it read-only. @throws PipelineError `internal` when it is damaged, or SQLite's own error.
+ * @throws PipelineError `internal` when it is damaged, or SQLite's own error.
  */
-function quickCheck(file: string): void {
+function refuseDamaged(file: string): void {
+  const wrong = damageIn(file);
+  // The first lines only name the database.
+  if (wrong !== undefined) throw damagedDatabase(file, wrong.split("\n").at(-1) ?? "");
+}
+
+/** What is damaged in a database, in SQLite's words; undefined for nothing. */
+export function damageIn(file: string): string | undefined {
+  const found = lookInto(file, (sqlite) => sqlite.prepare("pragma quick_check(1)").get());
+  const [verdict] = Object.values(found ?? {});
+  return verdict === "ok" ? undefined : String(verdict);
+}
+
+/** Opens a database read-only for a moment. It is neither made nor brought up to date by this. */
+export function lookInto<T>(file: string, look: (sqlite: DatabaseSync) => T): T {
   const sqlite = new DatabaseSync(file, { readOnly: true });
   try {
     // A process that is closing the database locks it for a moment.
     sqlite.exec(`pragma busy_timeout = ${busyMilliseconds}`);
-    const [verdict] = Object.values(sqlite.prepare("pragma quick_check(1)").get() ?? {});
-    // The first lines only name the database.
-    if (verdict !== "ok") throw damagedDatabase(file, String(verdict).split("\n").at(-1) ?? "");
+    return look(sqlite);
   } finally {
     sqlite.close();
   }
@@ -151,19 +171,6 @@ class ImmediateDriver extends SqliteDriver {
 interface DialectConfig {
   readonly database: SqliteDatabase;
   readonly lock: { readonly milliseconds: number };
-}
-
-class NodeSqliteDialect extends SqliteDialect {
-  readonly #config: DialectConfig;
-
-  constructor(config: DialectConfig) {
-    super(config);
-    this.#config = config;
-  }
-
-  override createDriver(): SqliteDriver {
-    return new ImmediateDriver(this.#config);
-  }
 }
 
 /** The most prepared statements: far more than the service has, except for lists of ids of every length. */

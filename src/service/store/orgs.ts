@@ -29,18 +29,20 @@ export async function readOrg(
   const { rows } = await orgWithUsage(caller.orgId, utcDay(now)).execute(db);
   const [org] = rows;
   if (org === undefined) throw new Error(`there is no org ${caller.orgId}`);
+  return { ...asLimits(org), usage: { runsToday: Number(org.runs_today) }, actor: caller.keyId };
+}
+
+/** An org and what it may do, whoever asks. */
+export type OrgLimits = Pick<Org, "orgId" | "orgName" | "tier" | "limits">;
+
+function asLimits(org: OrgRow): OrgLimits {
   return {
     orgId: org.id,
     orgName: org.name,
     tier: org.tier,
     limits: { parallelRuns: org.parallel_runs, runsPerDay: org.runs_per_day },
-    usage: { runsToday: Number(org.runs_today) },
-    actor: caller.keyId,
   };
 }
-
-/** An org and what it may do, whoever asks. */
-export type OrgLimits = Pick<Org, "orgId" | "orgName" | "tier" | "limits">;
 
 /** The orgs in the order of their creation: all, or the one of that name. */
 export async function listOrgs(db: Database, orgName?: string): Promise<OrgLimits[]> {
@@ -50,12 +52,7 @@ export async function listOrgs(db: Database, orgName?: string): Promise<OrgLimit
     .where("name", "!=", everyOrg)
     .orderBy("id");
   if (orgName !== undefined) rows = rows.where("name", "=", orgName);
-  return (await rows.execute()).map((org) => ({
-    orgId: org.id,
-    orgName: org.name,
-    tier: org.tier,
-    limits: { parallelRuns: org.parallel_runs, runsPerDay: org.runs_per_day },
-  }));
+  return (await rows.execute()).map(asLimits);
 }
 
 /**

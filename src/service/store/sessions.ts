@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from "node:crypto";
-import type { Caller } from "./keys.ts";
+import { asCaller, type Caller, keyById } from "./keys.ts";
 import type { Database, Write } from "./tables.ts";
 
 /** The lifetime of a session of the page without use, and at most, in milliseconds. */
@@ -32,7 +32,7 @@ export interface PageSession {
 export async function createSession(tx: Write, keyId: string, now: number): Promise<string | undefined> {
   if ((await findKey(tx, keyId)) === undefined) return undefined;
   await removeExpired(tx, keyId, now);
-  await removeOldest(tx, keyId);
+  await removeOldest(tx, keyId, "not like", mostPerKey);
   const id = randomBytes(32).toString("base64url");
   await tx
     .insertInto("sessions")
@@ -50,15 +50,7 @@ export async function createSignInCode(
   keyId: string,
   now: number,
 ): Promise<{ readonly code: string; readonly endsAt: number }> {
-  const ofKey = await tx
-    .selectFrom("sessions")
-    .select("hash")
-    .where("key_id", "=", keyId)
-    .where("hash", "like", `${codePrefix}%`)
-    .orderBy("created_at", "desc")
-    .execute();
-  const past = ofKey.slice(signInCodes.mostPerKey - 1).map(({ hash }) => hash);
-  if (past.length > 0) await tx.deleteFrom("sessions").where("hash", "in", past).execute();
+  await removeOldest(tx, keyId, "like", signInCodes.mostPerKey);
   const code = randomBytes(32).toString("base64url");
   await tx
     .insertInto("sessions")
@@ -101,7 +93,7 @@ export async function findSession(db: Database, id: string, now: number): Promis
     .where("sessions.created_at", ">", now - lifetime.atMost)
     .executeTakeFirst();
   if (row === undefined) return undefined;
-  return { hash, usedAt: row.used_at, caller: { keyId: row.id, orgId: row.org_id, role: row.role } };
+  return { hash, usedAt: row.used_at, caller: asCaller(row) };
 }
 
 /** Whether the use of a session is to be written. */
@@ -116,13 +108,8 @@ export async function writeUse(tx: Write, { hash }: PageSession, now: number): P
 
 /** The caller of a key; undefined when it is revoked. */
 export async function findKey(db: Database, keyId: string): Promise<Caller | undefined> {
-  const key = await db
-    .selectFrom("keys")
-    .select(["id", "org_id", "role"])
-    .where("id", "=", keyId)
-    .where("revoked_at", "is", null)
-    .executeTakeFirst();
-  return key === undefined ? undefined : { keyId: key.id, orgId: key.org_id, role: key.role };
+  const key = await keyById(db, keyId).where("revoked_at", "is", null).executeTakeFirst();
+  return key && asCaller(key);
 }
 
 /** Signs a browser out. */
@@ -145,18 +132,24 @@ async function removeExpired(tx: Write, keyId: string, now: number): Promise<voi
     .execute();
 }
 
-async function removeOldest(tx: Write, keyId: string): Promise<void> {
+/** Makes room for one more, of the codes or of the sessions. */
+async function removeOldest(
+  tx: Write,
+  keyId: string,
+  which: "like" | "not like",
+  most: number,
+): Promise<void> {
   const staying = tx
     .selectFrom("sessions")
     .select("hash")
     .where("key_id", "=", keyId)
-    .where("hash", "not like", `${codePrefix}%`)
+    .where("hash", which, `${codePrefix}%`)
     .orderBy("used_at", "desc")
-    .limit(mostPerKey - 1);
+    .limit(most - 1);
   await tx
     .deleteFrom("sessions")
     .where("key_id", "=", keyId)
-    .where("hash", "not like", `${codePrefix}%`)
+    .where("hash", which, `${codePrefix}%`)
     .where("hash", "not in", staying)
     .execute();
 }

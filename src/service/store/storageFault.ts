@@ -1,4 +1,5 @@
 import { PipelineError } from "../../contract/errors.ts";
+import { codeOf } from "../../project/systemErrors.ts";
 
 /** SQLite's primary result codes (https://sqlite.org/rescode.html) that are about the disk. */
 const codes = {
@@ -22,10 +23,11 @@ const noSpaceForIndex = 4874;
  * do next. Any other error is returned as it is.
  */
 export function storageFault(thrown: unknown, file: string): unknown {
-  const fault = sqliteFault(thrown, file) ?? fileFault(thrown, file);
-  return fault === undefined
-    ? thrown
-    : new PipelineError("internal", fault.message, { cause: thrown, next: fault.next });
+  const code = primaryCode(thrown) ?? codeOf(thrown);
+  const [, faultOf] = faults.find(([codesOfIt]) => codesOfIt.some((known) => known === code)) ?? [];
+  if (faultOf === undefined) return thrown;
+  const { message, next } = faultOf(file, thrown instanceof Error ? thrown.message : String(thrown));
+  return new PipelineError("internal", message, { cause: thrown, next });
 }
 
 /** Whether SQLite has thrown this because the disk is full. */
@@ -44,39 +46,36 @@ interface Fault {
   readonly next: string;
 }
 
-function sqliteFault(thrown: unknown, file: string): Fault | undefined {
-  const code = primaryCode(thrown);
-  const why = thrown instanceof Error ? thrown.message : String(thrown);
-  switch (code) {
-    case codes.full:
-      return full(file);
-    case codes.readOnly:
-    case codes.perm:
-    case codes.cantOpen:
-      return unwritable(file, why);
-    case codes.corrupt:
-    case codes.notADatabase:
-      return damaged(file, why);
-    case codes.ioError:
-      return {
-        message: `The disk failed at the database ${file}: ${why}. Nothing was written.`,
-        next: "Check the disk and its file system; then try again.",
-      };
-    case codes.busy:
-    case codes.locked:
-      return {
-        message: `Another program holds the database ${file} and doesn't let go of it. Nothing was written.`,
-        next: "End the program that has it open, then try again.",
-      };
-    case codes.outOfMemory:
-      return {
-        message: "There is no memory left for the database. Nothing was written.",
-        next: "Close other programs, then try again.",
-      };
-    default:
-      return undefined;
-  }
-}
+/** What is wrong by SQLite's primary result code, or by the system's. @param why in their words. */
+const faults: readonly (readonly [
+  codes: readonly (number | string)[],
+  faultOf: (file: string, why: string) => Fault,
+])[] = [
+  [[codes.full, "ENOSPC", "EDQUOT"], full],
+  [[codes.readOnly, codes.perm, codes.cantOpen, "EACCES", "EPERM", "EROFS", "EISDIR", "ENOTDIR"], unwritable],
+  [[codes.corrupt, codes.notADatabase], damaged],
+  [
+    [codes.ioError],
+    (file, why) => ({
+      message: `The disk failed at the database ${file}: ${why}. Nothing was written.`,
+      next: "Check the disk and its file system; then try again.",
+    }),
+  ],
+  [
+    [codes.busy, codes.locked],
+    (file) => ({
+      message: `Another program holds the database ${file} and doesn't let go of it. Nothing was written.`,
+      next: "End the program that has it open, then try again.",
+    }),
+  ],
+  [
+    [codes.outOfMemory],
+    () => ({
+      message: "There is no memory left for the database. Nothing was written.",
+      next: "Close other programs, then try again.",
+    }),
+  ],
+];
 
 /** The error of a damaged database. @param why in SQLite's words. */
 export function damagedDatabase(file: string, why: string): PipelineError {
@@ -98,23 +97,6 @@ function primaryCode(thrown: unknown): number | undefined {
   if (!(thrown instanceof Error && "errcode" in thrown && typeof thrown.errcode === "number"))
     return undefined;
   return thrown.errcode === noSpaceForIndex ? codes.full : thrown.errcode & 0xff;
-}
-
-function fileFault(thrown: unknown, file: string): Fault | undefined {
-  if (!(thrown instanceof Error && "code" in thrown)) return undefined;
-  switch (thrown.code) {
-    case "ENOSPC":
-    case "EDQUOT":
-      return full(file);
-    case "EACCES":
-    case "EPERM":
-    case "EROFS":
-    case "EISDIR":
-    case "ENOTDIR":
-      return unwritable(file, thrown.message);
-    default:
-      return undefined;
-  }
 }
 
 function full(file: string): Fault {

@@ -4,7 +4,7 @@ import * as z from "zod/mini";
 import { PipelineError } from "../../contract/errors.ts";
 import { largestArtifact, largestRanPipeline } from "../../contract/limits.ts";
 import { everyOrg } from "../../contract/roles.ts";
-import { type HeartbeatReply, leaseSeconds, longestHold, runnerIdSchema } from "../../contract/runners.ts";
+import { type HeartbeatReply, longestHold, runnerIdSchema } from "../../contract/runners.ts";
 import { anySignal } from "../../machine/anySignal.ts";
 import { Bell } from "../../machine/bell.ts";
 import type { Clock } from "../../machine/clock.ts";
@@ -91,9 +91,8 @@ export function runnerRoutes(endpoints: Endpoints, deps: RunnerRouteDeps): void 
         anySignal([deps.stopping, context.get("open").left]),
       );
       if (taken === undefined) return new Response(null, { status: 204 });
-      const { definition, ...run } = taken;
-      const { runId, timeLimitSeconds, agent, project, startedAt } = run;
-      return reply({ runId, work: definition, timeLimitSeconds, agent, project, startedAt, leaseSeconds });
+      const { orgId: _, ...work } = taken;
+      return reply(work);
     },
   );
 

@@ -36,7 +36,7 @@ export class RunnerApi {
   /** @returns the runner's id. */
   async register(label: string, signal: AbortSignal): Promise<string> {
     const call: ServiceCall = { method: "POST", path: "api/runners", body: toWire({ label }) };
-    return (await this.#json(call, runnerReplySchema, "own", signal)).runnerId;
+    return (await this.#json(call, runnerReplySchema, signal)).runnerId;
   }
 
   /** @param runs those that the runner works on. @returns undefined when there is nothing to do yet. */
@@ -58,7 +58,7 @@ export class RunnerApi {
     signal: AbortSignal,
   ): Promise<HeartbeatReply> {
     const path = `api/runners/${segment("id of a runner", runnerId)}/heartbeat`;
-    return this.#json(held(path, runs, waitSeconds, "heartbeat"), heartbeatReplySchema, "own", signal);
+    return this.#json(held(path, runs, waitSeconds, "heartbeat"), heartbeatReplySchema, signal);
   }
 
   /** @param first the number of the first message. */
@@ -118,13 +118,8 @@ export class RunnerApi {
     throw new PipelineError("breaks-contract", "The project's files came other than they were uploaded.");
   }
 
-  async #json<T>(
-    call: ServiceCall,
-    schema: z.ZodMiniType<T>,
-    origin: Origin,
-    signal: AbortSignal,
-  ): Promise<T> {
-    return read(call, (await this.#reply(call, origin, signal)).body, schema);
+  async #json<T>(call: ServiceCall, schema: z.ZodMiniType<T>, signal: AbortSignal): Promise<T> {
+    return read(call, (await this.#reply(call, "own", signal)).body, schema);
   }
 
   async #reply(call: ServiceCall, origin: Origin, signal: AbortSignal) {

@@ -14,7 +14,7 @@ const ringSchema = z.discriminatedUnion("kind", [
   z.object({ org: z.string(), kind: z.literal("org") }),
   z.object({
     org: z.string(),
-    kind: z.enum(["run", "unwritten-run", "log", "work", "stop"]),
+    kind: z.enum(["run", "log", "work", "stop"]),
     runId: z.string(),
   }),
 ]);
@@ -182,8 +182,7 @@ export class PostgresBus extends EventBus {
   }
 
   #ring(orgId: string, event: TeamEvent): void {
-    if (event.kind === "org" || event.kind === "run" || event.kind === "unwritten-run")
-      this.emitHere(orgId, event);
+    if (event.kind === "org" || event.kind === "run") this.emitHere(orgId, event);
     for (const listener of this.#toAll) listener(orgId, event);
   }
 

@@ -1,7 +1,7 @@
 import { type Selectable, sql } from "kysely";
 import * as z from "zod/mini";
-import { type RunWork, runWorkSchema } from "../../contract/run.ts";
-import { leaseSeconds } from "../../contract/runners.ts";
+import { runWorkSchema } from "../../contract/run.ts";
+import { leaseSeconds, type Work } from "../../contract/runners.ts";
 import { touchRun } from "../../service/store/runChanges.ts";
 import { removeRun, stopRun } from "../../service/store/runs.ts";
 import type { Database, Tables, Write } from "../../service/store/tables.ts";
@@ -39,16 +39,7 @@ export async function withdrawRun(tx: Write, runId: string): Promise<void> {
 }
 
 /** A run that a runner has taken. */
-export interface TakenRun {
-  readonly runId: string;
-  readonly orgId: string;
-  readonly definition: RunWork;
-  readonly timeLimitSeconds: number;
-  readonly agent: string | undefined;
-  readonly project: string;
-  /** RFC 3339. */
-  readonly startedAt: string;
-}
+export type TakenRun = Work & { readonly orgId: string };
 
 const workSchema = z.pipe(
   z.string(),
@@ -92,13 +83,14 @@ export async function takeRun(
   const [row] = rows;
   if (row === undefined) return undefined;
   return {
-    runId: row.id,
     orgId: row.org_id,
-    definition: workSchema.parse(row.work),
+    runId: row.id,
+    work: workSchema.parse(row.work),
     timeLimitSeconds: row.time_limit_seconds,
     agent: row.agent ?? undefined,
     project: row.project,
     startedAt: new Date(row.created_at).toISOString(),
+    leaseSeconds,
   };
 }
 

@@ -59,6 +59,7 @@ const ofAllOrgs: readonly (readonly [statement: RegExp, named: string])[] = [
     "active runs are counted for the metrics",
   ],
   [/^select "id" from "keys" where .*"revoked_at" is not null/, "revoked keys are looked for"],
+  [/^select "id", "sequence" from "orgs" where "id" in /, "changes that nobody has rung for are looked for"],
 ];
 
 /**
