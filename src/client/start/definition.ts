@@ -8,7 +8,7 @@ import { PipelineError } from "../../contract/errors.ts";
 import type { RunDefinition, StartRequest } from "../../contract/run.ts";
 import { largestSnapshot } from "../../contract/service.ts";
 import { readCommit } from "../../project/commit.ts";
-import { withoutStarter } from "../../project/environment.ts";
+import { gitEnvironment } from "../../project/environment.ts";
 import { projectFiles } from "../../project/pipelineFiles.ts";
 import type { ServiceClient } from "../service/client.ts";
 import { OutOfReach } from "../service/reachFaults.ts";
@@ -79,10 +79,9 @@ async function filesOf(root: string, signal: AbortSignal): Promise<string[]> {
       "--exclude-standard",
       "--deduplicate",
     ],
-    // A hook's variables are about the repository that it is of.
     {
       cwd: root,
-      env: withoutStarter(process.env),
+      env: gitEnvironment(process.env),
       signal,
       maxBuffer: 64 * 1024 * 1024,
       windowsHide: true,

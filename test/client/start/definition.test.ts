@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { mkdir, rm, symlink, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { execa } from "execa";
 import { list } from "tar";
 import { OutOfReach } from "../../../src/client/service/reachFaults.ts";
@@ -109,6 +110,27 @@ describe("the files of a project that a start sends", () => {
       await project.git("config", "core.fsmonitor", `touch '${project.at(".git/watched")}'; false`);
       assert.deepEqual((await project.sent()).sort(), ["./.gitignore", "./pipelines/hello.yaml"]);
       assert.equal(existsSync(project.at(".git/watched")), false);
+    });
+
+    it("are listed without what the repository lacks, which a program of its settings would fetch", async () => {
+      await using project = await repository();
+      const { at, git } = project;
+      await mkdir(at("lacking"));
+      await writeFile(at("lacking/file"), "");
+      await git("add", ".");
+      await git("-c", "user.name=Ada", "-c", "user.email=ada@example.org", "commit", "-q", "-m", "A folder");
+      await git("sparse-checkout", "set", "--cone", "--sparse-index", "pipelines");
+      const { stdout: tree } = await git("rev-parse", "HEAD:lacking");
+      await rm(at(join(".git/objects", tree.slice(0, 2), tree.slice(2))));
+      for (const [name, value] of [
+        ["core.repositoryFormatVersion", "1"],
+        ["extensions.partialClone", "origin"],
+        ["remote.origin.url", pathToFileURL(at(".")).href],
+        ["remote.origin.uploadpack", `touch '${at(".git/fetched")}'; git-upload-pack`],
+      ] as const)
+        await git("config", name, value);
+      assert.deepEqual((await project.sent()).sort(), ["./.gitignore", "./pipelines/hello.yaml"]);
+      assert.equal(existsSync(at(".git/fetched")), false);
     });
 
     it("are no symbolic links", async () => {
