@@ -68,8 +68,11 @@ async function takesCommits(client: SnapshotClient, signal: AbortSignal): Promis
 async function filesOf(root: string, signal: AbortSignal): Promise<string[]> {
   const { stdout } = await promisify(execFile)(
     "git",
-    // No program that the repository's settings name watches its files.
+    // By -C: where the PATH names the working folder, as Windows does by itself, a program of the repository would be git. And no
+    // program that the repository's settings name watches its files.
     [
+      "-C",
+      root,
       "-c",
       "core.fsmonitor=false",
       "ls-files",
@@ -80,7 +83,6 @@ async function filesOf(root: string, signal: AbortSignal): Promise<string[]> {
       "--deduplicate",
     ],
     {
-      cwd: root,
       env: gitEnvironment(process.env),
       signal,
       maxBuffer: 64 * 1024 * 1024,

@@ -133,6 +133,19 @@ describe("the files of a project that a start sends", () => {
       assert.equal(existsSync(at(".git/fetched")), false);
     });
 
+    it("are listed without a program of the project that has git's name, where the PATH has the working folder", async () => {
+      await using project = await repository();
+      await writeFile(project.at("git"), `#!/bin/sh\ntouch '${project.at(".git/ran")}'\n`, { mode: 0o700 });
+      const { PATH = "" } = process.env;
+      process.env["PATH"] = `.:${PATH}`;
+      try {
+        await project.sent();
+      } finally {
+        process.env["PATH"] = PATH;
+      }
+      assert.equal(existsSync(project.at(".git/ran")), false);
+    });
+
     it("are no symbolic links", async () => {
       await using project = await repository();
       await symlink("/etc/hostname", project.at("link"));
