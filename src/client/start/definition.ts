@@ -40,15 +40,21 @@ export async function withDefinition(
     path: file.path,
     text: file.text,
     ...(Object.keys(parts).length === 0 ? {} : { parts }),
-    snapshot,
+    ...(snapshot && { snapshot }),
     ...(commit && { commit }),
   };
   return { ...request, definition };
 }
 
-/** Sends the project's files unless the service has them already. @returns their digest. */
-async function sendSnapshot(client: SnapshotClient, root: string, signal: AbortSignal): Promise<string> {
-  const content = await pack(root, await filesOf(root, signal));
+/** Sends the project's files unless the service has them already. @returns their digest; undefined where git knows none. */
+async function sendSnapshot(
+  client: SnapshotClient,
+  root: string,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const files = await filesOf(root, signal);
+  if (files.length === 0) return undefined;
+  const content = await pack(root, files);
   const digest = createHash("sha256").update(content).digest("hex");
   if (!(await client.hasSnapshot(digest, signal))) await client.putSnapshot(digest, content, signal);
   return digest;

@@ -176,6 +176,13 @@ describe("the files of a project that a start sends", () => {
     await assert.rejects(project.sent(gone), OutOfReach);
   });
 
+  it("are none, and no archive, where git knows none", async () => {
+    await using project = await repository();
+    await project.git("rm", "-q", "-r", "--cached", ".");
+    await writeFile(project.at(".gitignore"), "*\n");
+    assert.deepEqual(await project.sent(), []);
+  });
+
   it("are refused when they are too much, with what to do", async () => {
     await using project = await repository();
     const next = /\.gitignore, or start the pipeline in a smaller folder/;
