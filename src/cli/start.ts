@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { CommanderError } from "commander";
 import { serviceFor } from "../client/logins/serviceFor.ts";
 import { errorTypes, exitCodes, PipelineError } from "../contract/errors.ts";
+import { hideOwnMemory } from "../machine/ownMemory.ts";
 import type { Environment } from "../project/environment.ts";
 import type { Perform } from "./commands/command.ts";
 import { tabWord } from "./commands/completion.ts";
@@ -28,8 +29,7 @@ export interface ToolHost {
 
 /** Runs the process's command line. Sets the exit code without forcing the exit, so that all output is flushed. */
 export async function start(version: string, programs: string): Promise<void> {
-  // Node's crash report would include the environment, and with it an API key.
-  if (process.report) process.report.excludeEnv = true;
+  hideOwnMemory();
   // Only for this process: a browser that the tool opens may be Electron too.
   delete process.env["ELECTRON_RUN_AS_NODE"];
   // Before anything is written.

@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import type { Commit } from "../contract/changes.ts";
 import { longestBranch } from "../contract/limits.ts";
-import { type Environment, withoutStarter } from "./environment.ts";
+import { type Environment, gitEnvironment } from "./environment.ts";
 
 /** How long git may take, in milliseconds: a run waits for it. */
 const patienceMilliseconds = 1_000;
@@ -15,12 +15,7 @@ export async function readCommit(
 ): Promise<Commit | undefined> {
   const git = (words: readonly string[]) =>
     promisify(execFile)("git", ["--no-optional-locks", "-C", folder, ...words], {
-      env: {
-        // A hook's variables are about the repository that it is of.
-        ...withoutStarter(environment),
-        // What the repository lacks isn't fetched, by a program that its settings name.
-        GIT_ALLOW_PROTOCOL: "none",
-      },
+      env: gitEnvironment(environment),
       signal,
       timeout: patienceMilliseconds,
       maxBuffer: 64 * 1024 * 1024,

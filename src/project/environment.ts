@@ -12,6 +12,14 @@ export function withoutStarter(env: Environment): Record<string, string> {
 }
 
 /**
+ * The environment in which git looks at a folder: without a hook's variables, which are about the repository that it is of. What
+ * the repository lacks isn't fetched, by a program that its settings name.
+ */
+export function gitEnvironment(env: Environment): Record<string, string> {
+  return { ...withoutStarter(env), GIT_ALLOW_PROTOCOL: "none" };
+}
+
+/**
  * What git tells its hooks of the repository that it works on (`git rev-parse --local-env-vars`, githooks(5)). Any other `GIT_…`
  * is a person's own.
  */

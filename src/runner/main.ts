@@ -1,13 +1,14 @@
 import { text } from "node:stream/consumers";
 import { closeInheritedFiles } from "../machine/inheritedFiles.ts";
+import { hideOwnMemory } from "../machine/ownMemory.ts";
 import { preparePipes } from "./cli/openOutputs.ts";
 import { type DryJob, dryRunArgument, sqliteArgument } from "./launch/protocol.ts";
 import { processTable } from "./processes/systemProcesses.ts";
 import { serveRunner } from "./serveRunner.ts";
 
 // The runner's program: one process for each run, started by readyRunner.ts; with an argument, the process in which an sql
-// step runs SQLite, or one that looks at what runs would do. A crash report of Node.js would contain the environment, and with it the steps' secrets.
-if (process.report) process.report.excludeEnv = true;
+// step runs SQLite, or one that looks at what runs would do.
+hideOwnMemory();
 // What it writes to its standard error tells why it died, and nothing else: no warning of what is experimental in a library.
 process.removeAllListeners("warning");
 closeInheritedFiles();

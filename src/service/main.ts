@@ -1,10 +1,10 @@
 import { join } from "node:path";
 import { closeInheritedFiles } from "../machine/inheritedFiles.ts";
+import { hideOwnMemory } from "../machine/ownMemory.ts";
 import { ownVersion } from "../machine/versions.ts";
 import { serveMachine } from "./serveMachine.ts";
 
-// Node.js's report of a crash would hold the environment, and with it the secrets of the runs' steps.
-if (process.report) process.report.excludeEnv = true;
+hideOwnMemory();
 closeInheritedFiles();
 const programs = import.meta.dirname;
 await serveMachine({

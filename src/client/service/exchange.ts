@@ -91,7 +91,7 @@ function redirected(service: Service, call: ServiceCall, location: string | null
     return new PipelineError("breaks-contract", `${label} answered with a redirect that leads nowhere.`);
   }
   const target = new URL(location, service.baseUrl);
-  const address = foreignText(`${target.origin}${target.pathname}`, service.apiKey);
+  const address = foreignText(`${target.protocol}//${target.host}${target.pathname}`, service.apiKey);
   const why =
     target.origin === service.baseUrl.origin ? "redirects are not followed" : "the API key is not sent there";
   return new PipelineError("breaks-contract", `${label} redirects to ${address}; ${why}.`, {
@@ -100,7 +100,7 @@ function redirected(service: Service, call: ServiceCall, location: string | null
 }
 
 function afterRedirect(service: Service, call: ServiceCall, target: URL): string {
-  const base = `${target.origin}${target.pathname}`;
+  const base = `${target.protocol}//${target.host}${target.pathname}`;
   if (!base.endsWith(`/${call.path}`)) {
     return "If that is a page to sign in at, the service needs an address that the API key alone opens.";
   }

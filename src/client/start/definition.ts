@@ -8,7 +8,7 @@ import { PipelineError } from "../../contract/errors.ts";
 import type { RunDefinition, StartRequest } from "../../contract/run.ts";
 import { largestSnapshot } from "../../contract/service.ts";
 import { readCommit } from "../../project/commit.ts";
-import { withoutStarter } from "../../project/environment.ts";
+import { gitEnvironment } from "../../project/environment.ts";
 import { projectFiles } from "../../project/pipelineFiles.ts";
 import type { ServiceClient } from "../service/client.ts";
 
@@ -39,15 +39,21 @@ export async function withDefinition(
     path: file.path,
     text: file.text,
     ...(Object.keys(parts).length === 0 ? {} : { parts }),
-    snapshot,
+    ...(snapshot && { snapshot }),
     ...(commit && { commit }),
   };
   return { ...request, definition };
 }
 
-/** Sends the project's files unless the service has them already. @returns their digest. */
-async function sendSnapshot(client: SnapshotClient, root: string, signal: AbortSignal): Promise<string> {
-  const content = await pack(root, await filesOf(root, signal));
+/** Sends the project's files unless the service has them already. @returns their digest; undefined where git knows none. */
+async function sendSnapshot(
+  client: SnapshotClient,
+  root: string,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const files = await filesOf(root, signal);
+  if (files.length === 0) return undefined;
+  const content = await pack(root, files);
   const digest = createHash("sha256").update(content).digest("hex");
   if (!(await client.hasSnapshot(digest, signal))) await client.putSnapshot(digest, content, signal);
   return digest;
@@ -57,8 +63,11 @@ async function sendSnapshot(client: SnapshotClient, root: string, signal: AbortS
 async function filesOf(root: string, signal: AbortSignal): Promise<string[]> {
   const { stdout } = await promisify(execFile)(
     "git",
-    // No program that the repository's settings name watches its files.
+    // By -C: where the PATH names the working folder, as Windows does by itself, a program of the repository would be git. And no
+    // program that the repository's settings name watches its files.
     [
+      "-C",
+      root,
       "-c",
       "core.fsmonitor=false",
       "ls-files",
@@ -68,10 +77,8 @@ async function filesOf(root: string, signal: AbortSignal): Promise<string[]> {
       "--exclude-standard",
       "--deduplicate",
     ],
-    // A hook's variables are about the repository that it is of.
     {
-      cwd: root,
-      env: withoutStarter(process.env),
+      env: gitEnvironment(process.env),
       signal,
       maxBuffer: 64 * 1024 * 1024,
       windowsHide: true,

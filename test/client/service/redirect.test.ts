@@ -165,6 +165,12 @@ describe("a redirect", () => {
       /needs an address that the API key alone opens/,
     ],
     ["another scheme", "javascript:alert(1)", /the API key is not sent there/, /./],
+    [
+      "a file",
+      "file:///etc/passwd",
+      /redirects to file:\/\/\/etc\/passwd; the API key is not sent there/,
+      /./,
+    ],
     ["a name and a password", "https://me:pw@other.example/api/org", /to https:\/\/other\.example\/api/, /./],
     ["control characters", "https://o.example/\u001b[31m", /^[\x20-\x7e]+$/, /^[\x20-\x7e]+$/],
   ];

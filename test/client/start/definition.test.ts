@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { mkdir, rm, symlink, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { execa } from "execa";
 import { list } from "tar";
 import { withDefinition } from "../../../src/client/start/definition.ts";
@@ -107,6 +108,40 @@ describe("the files of a project that a start sends", () => {
       assert.equal(existsSync(project.at(".git/watched")), false);
     });
 
+    it("are listed without what the repository lacks, which a program of its settings would fetch", async () => {
+      await using project = await repository();
+      const { at, git } = project;
+      await mkdir(at("lacking"));
+      await writeFile(at("lacking/file"), "");
+      await git("add", ".");
+      await git("-c", "user.name=Ada", "-c", "user.email=ada@example.org", "commit", "-q", "-m", "A folder");
+      await git("sparse-checkout", "set", "--cone", "--sparse-index", "pipelines");
+      const { stdout: tree } = await git("rev-parse", "HEAD:lacking");
+      await rm(at(join(".git/objects", tree.slice(0, 2), tree.slice(2))));
+      for (const [name, value] of [
+        ["core.repositoryFormatVersion", "1"],
+        ["extensions.partialClone", "origin"],
+        ["remote.origin.url", pathToFileURL(at(".")).href],
+        ["remote.origin.uploadpack", `touch '${at(".git/fetched")}'; git-upload-pack`],
+      ] as const)
+        await git("config", name, value);
+      assert.deepEqual((await project.sent()).sort(), ["./.gitignore", "./pipelines/hello.yaml"]);
+      assert.equal(existsSync(at(".git/fetched")), false);
+    });
+
+    it("are listed without a program of the project that has git's name, where the PATH has the working folder", async () => {
+      await using project = await repository();
+      await writeFile(project.at("git"), `#!/bin/sh\ntouch '${project.at(".git/ran")}'\n`, { mode: 0o700 });
+      const { PATH = "" } = process.env;
+      process.env["PATH"] = `.:${PATH}`;
+      try {
+        await project.sent();
+      } finally {
+        process.env["PATH"] = PATH;
+      }
+      assert.equal(existsSync(project.at(".git/ran")), false);
+    });
+
     it("are no symbolic links", async () => {
       await using project = await repository();
       await symlink("/etc/hostname", project.at("link"));
@@ -123,6 +158,13 @@ describe("the files of a project that a start sends", () => {
     } finally {
       delete process.env["GIT_DIR"];
     }
+  });
+
+  it("are none, and no archive, where git knows none", async () => {
+    await using project = await repository();
+    await project.git("rm", "-q", "-r", "--cached", ".");
+    await writeFile(project.at(".gitignore"), "*\n");
+    assert.deepEqual(await project.sent(), []);
   });
 
   it("are refused when they are too much, with what to do", async () => {
