@@ -158,7 +158,10 @@ export function serviceLogFile(folder: string): string {
 /** Opens the log for another start, with mode 0600; truncates it above 1 MiB. */
 export async function openServiceLog(folder: string): Promise<FileHandle> {
   const path = serviceLogFile(folder);
-  const size = await sizeOf(path);
+  const size = await stat(path).then(
+    (facts) => facts.size,
+    () => 0,
+  );
   const log = await open(path, size > largestBytes ? "w" : "a", 0o600);
   await log.chmod(0o600);
   return log;
@@ -176,12 +179,4 @@ export async function lastLines(folder: string, start: number, lines: number): P
     .split(/\r?\n/)
     .filter((line) => line.trim() !== "")
     .slice(-lines);
-}
-
-async function sizeOf(path: string): Promise<number> {
-  try {
-    return (await stat(path)).size;
-  } catch {
-    return 0;
-  }
 }

@@ -3,13 +3,14 @@ import { describeExpectation } from "../../pipeline/file/expectation.ts";
 import type { TextExpectation } from "../../pipeline/file/values.ts";
 import { type BrowserStep, describeSeen, type SeenElements } from "../../pipeline/types/browserStep.ts";
 import type { Mask } from "../mask/mask.ts";
+import { shorten } from "../output/readableText.ts";
 import { searchFor } from "../output/textSearch.ts";
 import { StepFault } from "../step/stepContext.ts";
 import { poll, type StepDeadline } from "./deadline.ts";
 import { describeNone } from "./findElement.ts";
 import { framesOf } from "./frames.ts";
 import type { OpenBrowser } from "./openBrowser.ts";
-import { excerptOf, locate, shorten, textOf } from "./pageContent.ts";
+import { excerptOf, locate, textOf } from "./pageContent.ts";
 
 const longestValue = 200;
 

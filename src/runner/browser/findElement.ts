@@ -3,12 +3,13 @@ import { describeExpectation } from "../../pipeline/file/expectation.ts";
 import type { TextExpectation } from "../../pipeline/file/values.ts";
 import { type ElementTarget, roles } from "../../pipeline/types/browserStep.ts";
 import type { Mask } from "../mask/mask.ts";
+import { shorten } from "../output/readableText.ts";
 import { searchFor } from "../output/textSearch.ts";
 import { StepFault } from "../step/stepContext.ts";
 import { poll, type StepDeadline } from "./deadline.ts";
 import { frameNames, framesOf } from "./frames.ts";
 import type { OpenBrowser } from "./openBrowser.ts";
-import { excerptOf, locate, shorten } from "./pageContent.ts";
+import { excerptOf, locate } from "./pageContent.ts";
 
 /**
  * Waits until the page shows the element.

@@ -1,8 +1,8 @@
 import type { BrowserContext, ConsoleMessage, Dialog, Download, Page } from "playwright-core";
 import type { BrowserStep, DialogAnswer } from "../../pipeline/types/browserStep.ts";
 import type { Mask } from "../mask/mask.ts";
+import { shorten } from "../output/readableText.ts";
 import type { StepContext, StepLog } from "../step/stepContext.ts";
-import { shorten } from "./pageContent.ts";
 import { type StartedBrowser, startBrowser } from "./startBrowser.ts";
 import { loadStorage } from "./storage.ts";
 

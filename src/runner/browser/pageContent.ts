@@ -3,7 +3,7 @@ import { describeError } from "../../contract/errors.ts";
 import type { TextExpectation } from "../../pipeline/file/values.ts";
 import type { ElementTarget } from "../../pipeline/types/browserStep.ts";
 import type { Mask } from "../mask/mask.ts";
-import { invisible, withoutInvisible } from "../output/readableText.ts";
+import { invisible, shorten, withoutInvisible } from "../output/readableText.ts";
 import type { StepDeadline } from "./deadline.ts";
 
 /** The visible elements that match a target. */
@@ -141,10 +141,4 @@ export const longestWords = 300;
 export function saidOf(error: unknown, mask: Mask): string {
   const [first = ""] = describeError(error).split("\n");
   return shorten(mask.hide(first.replace(/^\w+\.\w+: (?:Error: )?/, "")), longestWords);
-}
-
-/** Truncates a text to one line. It must be masked before: a cut could leave half of a secret. */
-export function shorten(masked: string, most: number): string {
-  const line = masked.replace(/\s+/g, " ").trim();
-  return line.length > most ? `${line.slice(0, most)}…` : line;
 }

@@ -8,6 +8,7 @@ import {
 } from "../../pipeline/types/browserStep.ts";
 import { duration } from "../../text/time.ts";
 import type { Mask } from "../mask/mask.ts";
+import { shorten } from "../output/readableText.ts";
 import { searchFor } from "../output/textSearch.ts";
 import { projectFile } from "../step/projectFile.ts";
 import { about, type StepContext, StepFault } from "../step/stepContext.ts";
@@ -15,7 +16,7 @@ import { awaitExpectations, seen } from "./checkPage.ts";
 import { DeadlineExceeded, isTimeout, poll, type StepDeadline } from "./deadline.ts";
 import { findElement } from "./findElement.ts";
 import type { OpenBrowser } from "./openBrowser.ts";
-import { longestWords, saidOf, shorten } from "./pageContent.ts";
+import { longestWords, saidOf } from "./pageContent.ts";
 import { evaluateScript } from "./readPage.ts";
 
 /** What a step finds for later. */
@@ -219,7 +220,7 @@ async function describeActionProblem(
   const cover = [...message.matchAll(/- (<.*>)(?: from .* subtree)? intercepts pointer events/g)].at(-1)?.[1];
   if (cover !== undefined) return `it was still covered by ${shorten(mask.hide(cover), longestWords)} ${end}`;
   const state = [...message.matchAll(/element is not (enabled|stable|editable|visible)/g)].at(-1)?.[1];
-  if (state !== undefined) return `it was still ${stateOf(state)} ${end}`;
+  if (state !== undefined) return `it was still ${otherwise[state]} ${end}`;
   if (/element is outside of the viewport/.test(message))
     return `it was still outside of what can be scrolled to ${end}`;
   if (/element was detached/.test(message)) return `it went away and didn't come back ${until}`;
@@ -230,18 +231,13 @@ async function describeActionProblem(
   return saidOf(error, mask);
 }
 
-function stateOf(word: string): string {
-  switch (word) {
-    case "enabled":
-      return "disabled";
-    case "stable":
-      return "moving";
-    case "editable":
-      return "read-only";
-    default:
-      return "hidden";
-  }
-}
+/** What an element is that isn't as the library waits for it. */
+const otherwise: Readonly<Record<string, string>> = {
+  enabled: "disabled",
+  stable: "moving",
+  editable: "read-only",
+  visible: "hidden",
+};
 
 async function optionsOf(element: Locator, deadline: StepDeadline, mask: Mask): Promise<string> {
   const options = await deadline.askBriefly(() => element.locator("option").allInnerTexts());

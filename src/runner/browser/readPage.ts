@@ -7,13 +7,14 @@ import {
   type Script,
 } from "../../pipeline/types/browserStep.ts";
 import type { Mask } from "../mask/mask.ts";
+import { shorten } from "../output/readableText.ts";
 import { asJson } from "../step/jsonMismatches.ts";
 import { about, StepFault } from "../step/stepContext.ts";
 import { largestResult, tooLarge } from "../step/stepResult.ts";
 import { DeadlineExceeded, isNavigating, poll, type StepDeadline } from "./deadline.ts";
 import { findElement } from "./findElement.ts";
 import type { OpenBrowser } from "./openBrowser.ts";
-import { asRead, longestWords, saidOf, shorten } from "./pageContent.ts";
+import { asRead, longestWords, saidOf } from "./pageContent.ts";
 
 /** Reads an element or evaluates a script for a step's `read`. @throws StepFault when that can't be done. */
 export function readFromPage(

@@ -9,12 +9,12 @@ import type { BrowserContext } from "playwright-core";
 import type { BrowserStep } from "../../pipeline/types/browserStep.ts";
 import { isRunning } from "../cli/program.ts";
 import type { Mask } from "../mask/mask.ts";
+import { shorten } from "../output/readableText.ts";
 import { killProgram } from "../processes/endProcesses.ts";
 import { runMarker } from "../processes/processTable.ts";
 import { makeScratch, scratchFolder } from "../processes/scratchFolder.ts";
 import { type StepContext, StepFault } from "../step/stepContext.ts";
 import { isProgram, onPath, variable } from "../step/stepEnvironment.ts";
-import { shorten } from "./pageContent.ts";
 
 /** A browser with a temporary profile, which is removed with it. */
 export interface StartedBrowser extends AsyncDisposable {
@@ -36,7 +36,8 @@ export async function startBrowser(
   const program = findBrowser({ ...stepContext, executable });
   const { chromium, devices } = await loadPlaywright();
   const scratch = scratchFolder(stepContext.environment[runMarker] ?? "");
-  const folder = await newFolder(scratch);
+  await makeScratch(scratch);
+  const folder = await mkdtemp(join(scratch, "b-"));
   let browser: ChildProcess | undefined;
   using _ = watchSpawns((child, pid) => {
     browser ??= child;
@@ -73,11 +74,6 @@ export async function startBrowser(
     await removeFolder(folder);
     throw new StepFault(describeLaunchProblem(program, error, stepContext.mask));
   }
-}
-
-async function newFolder(scratch: string): Promise<string> {
-  await makeScratch(scratch);
-  return mkdtemp(join(scratch, "b-"));
 }
 
 /** The longest socket path on Linux, minus what the browser appends. */

@@ -95,9 +95,8 @@ const longestFirstLine = 256;
  * @returns undefined for what is no such script.
  */
 export async function problemOfScript(path: string): Promise<string | undefined> {
-  const file = await open(path).catch(() => undefined);
-  if (file === undefined) return undefined;
   try {
+    await using file = await open(path);
     const { buffer, bytesRead } = await file.read(Buffer.alloc(longestFirstLine), 0, longestFirstLine, 0);
     const [first = ""] = buffer.toString("utf8", 0, bytesRead).split("\n", 1);
     const interpreter = /^#![ \t]*([^ \t\r]+)/.exec(first)?.[1];
@@ -107,7 +106,5 @@ export async function problemOfScript(path: string): Promise<string | undefined>
       : `the interpreter \`${interpreter}\` that \`${path}\` names in its first line isn't there`;
   } catch {
     return undefined;
-  } finally {
-    await file.close();
   }
 }

@@ -6,7 +6,8 @@ import { duration } from "../../text/time.ts";
 import type { Mask } from "../mask/mask.ts";
 import { maskedValue } from "../mask/maskedValue.ts";
 import { OutputSearch } from "../output/outputSearch.ts";
-import { searchFor } from "../output/textSearch.ts";
+import { shorten } from "../output/readableText.ts";
+import { PatternFault, searchFor } from "../output/textSearch.ts";
 import { asJson, describeMismatches, showValue } from "../step/jsonMismatches.ts";
 import { failed, type StepContext, type StepOutcome, succeeded } from "../step/stepContext.ts";
 import { type StepResult, tooLarge } from "../step/stepResult.ts";
@@ -47,8 +48,9 @@ export async function runHttpStep(step: HttpStep, stepContext: StepContext): Pro
   const mayBeEnough = streamCheck(step.expect, mask);
   const check = (reply: HttpReply) =>
     checkReply(step.expect, { ...reply, address: asked.address, schema }, performance.now() - began, mask);
+  let reply: HttpReply;
   try {
-    const sent = await sendRequest(
+    reply = await sendRequest(
       request,
       {
         connection,
@@ -67,28 +69,24 @@ export async function runHttpStep(step: HttpStep, stepContext: StepContext): Pro
       },
       signal,
     );
-    if (sent.kind === "none") {
-      log.note(`${describe(asked)} → no reply`);
-      return failed(sent.problem);
-    }
-    const { reply } = sent;
-    results.take(() => httpResult(reply, session));
-    const came = `${reply.size}${reply.isCut && reply.sha256 === undefined ? " or more" : ""} bytes`;
-    log.note(`${describe(asked)} → ${reply.status} in ${duration(performance.now() - began)}, ${came}`);
-    const broken = reply.broken === undefined ? [] : [describeBreak(reply, reply.broken, inTime)];
-    // Of a stream that goes on, what hasn't come is the reason.
-    const isLooked =
-      reply.broken === undefined || /^text\/event-stream\b/.test(reply.headers.get("content-type") ?? "");
-    const ofApi = reply.isCut ? [] : (api?.ofReply(reply, { ...last, base }, mask) ?? []);
-    const lines = [...(isLooked ? [...check(reply), ...ofApi, ...results.problems()] : []), ...broken];
-    if (step.keep) await saveBody(reply, lines.length > 0, stepContext);
-    return lines.length === 0 ? succeeded : failed([...lines, ...unread(reply, mask)].join("\n"));
   } catch (error) {
     if (signal.aborted) return failed("the run was ended before the reply came");
-    if (!timeout.aborted) throw error;
+    if (error instanceof PatternFault) throw error;
     log.note(`${describe(asked)} → no reply`);
+    if (!timeout.aborted) throw error;
     return failed(`${request.url.host} didn't reply ${inTime}`);
   }
+  results.take(() => httpResult(reply, session));
+  const came = `${reply.size}${reply.isCut && reply.sha256 === undefined ? " or more" : ""} bytes`;
+  log.note(`${describe(asked)} → ${reply.status} in ${duration(performance.now() - began)}, ${came}`);
+  const broken = reply.broken === undefined ? [] : [describeBreak(reply, reply.broken, inTime)];
+  // Of a stream that goes on, what hasn't come is the reason.
+  const isLooked =
+    reply.broken === undefined || /^text\/event-stream\b/.test(reply.headers.get("content-type") ?? "");
+  const ofApi = reply.isCut ? [] : (api?.ofReply(reply, { ...last, base }, mask) ?? []);
+  const lines = [...(isLooked ? [...check(reply), ...ofApi, ...results.problems()] : []), ...broken];
+  if (step.keep) await saveBody(reply, lines.length > 0, stepContext);
+  return lines.length === 0 ? succeeded : failed([...lines, ...unread(reply, mask)].join("\n"));
 }
 
 /** Why a reply shows other letters than were sent. */
@@ -273,11 +271,7 @@ function checkTime(expect: HttpStep["expect"], took: number): string[] {
 function excerptOf(reply: HttpReply, mask: Mask): string {
   // Masked before the cut, which could leave half of a secret.
   const start = mask.hideIn(reply.text, longestStart);
-  return shorten(start.replace(/\s+/g, " ").trim(), longestExcerpt);
-}
-
-function shorten(text: string, most: number): string {
-  return text.length > most ? `${text.slice(0, most)}…` : text;
+  return shorten(start, longestExcerpt);
 }
 
 /** How much of a reply's body is saved, in bytes: of an expected one, and of any other. */

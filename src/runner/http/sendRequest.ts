@@ -4,6 +4,7 @@ import { anySignal } from "../../machine/anySignal.ts";
 import { codeOf } from "../../project/systemErrors.ts";
 import { PatternFault } from "../output/textSearch.ts";
 import { describeNetworkProblem, type Peer } from "../step/networkProblem.ts";
+import { StepFault } from "../step/stepContext.ts";
 import { type Connection, largestHeaders, unlimited } from "./connection.ts";
 import { decoderFor, decodeText, headerBytes, headerText } from "./decodeText.ts";
 import { decompress } from "./decompress.ts";
@@ -35,11 +36,6 @@ interface Redirect {
   readonly next: HttpRequest;
 }
 
-/** A reply, or why there was none, in a sentence. */
-type Sent =
-  | { readonly kind: "reply"; readonly reply: HttpReply }
-  | { readonly kind: "none"; readonly problem: string };
-
 export interface SendDeps {
   readonly connection: Connection;
   readonly session: Pick<HttpSession, "cookiesFor" | "keep">;
@@ -67,9 +63,13 @@ const mostOfRedirect = { bytes: 64 * 1024, milliseconds: 200 } as const;
  * Sends a request and reads its reply. Of the step's own headers, none but the body's type goes to another origin after a
  * redirect: they may contain secrets.
  *
- * @throws what `timeout` was aborted with before a reply began, and what `signal` was aborted with.
+ * @throws StepFault where no reply comes, what `timeout` was aborted with before one began, and what `signal` was aborted with.
  */
-export async function sendRequest(first: HttpRequest, deps: SendDeps, signal: AbortSignal): Promise<Sent> {
+export async function sendRequest(
+  first: HttpRequest,
+  deps: SendDeps,
+  signal: AbortSignal,
+): Promise<HttpReply> {
   const ending = anySignal([deps.timeout, signal]);
   let request = first;
   for (let redirects = 0; ; redirects += 1) {
@@ -80,23 +80,20 @@ export async function sendRequest(first: HttpRequest, deps: SendDeps, signal: Ab
       response = await sendOnce(request, deps, ending);
     } catch (error) {
       ending.throwIfAborted();
-      return { kind: "none", problem: describeConnectionProblem(url, error, peer) };
+      throw new StepFault(describeConnectionProblem(url, error, peer));
     }
     const cookies = response.headers["set-cookie"];
     if (cookies !== undefined) await deps.session.keep([cookies].flat(), url);
     const { statusCode: status } = response;
     const location = request.redirects > 0 ? redirectTarget(response) : undefined;
-    if (location === undefined) return { kind: "reply", reply: await readReply(url, response, deps, signal) };
+    if (location === undefined) return readReply(url, response, deps, signal);
     const patience = AbortSignal.timeout(mostOfRedirect.milliseconds);
     await response.body.dump({ limit: mostOfRedirect.bytes, signal: patience }).catch(() => {});
-    if (redirects === request.redirects) {
-      const problem = `${first.url.host} redirects without end (${request.redirects} times followed)`;
-      return { kind: "none", problem };
-    }
+    if (redirects === request.redirects)
+      throw new StepFault(`${first.url.host} redirects without end (${request.redirects} times followed)`);
     const next = URL.parse(location, url.href);
-    if (next === null || !/^https?:$/.test(next.protocol)) {
-      return { kind: "none", problem: `${url.host} redirects to \`${location}\`, which is no address` };
-    }
+    if (next === null || !/^https?:$/.test(next.protocol))
+      throw new StepFault(`${url.host} redirects to \`${location}\`, which is no address`);
     request = redirected(request, status, next);
     deps.onRedirect({ status, next: request });
   }

@@ -67,22 +67,18 @@ export class Mask {
 /** The secrets of a run, which become more. */
 class Secrets {
   cutsWords = false;
+  search: SecretSearch;
   readonly #values: Set<string>;
-  #search: SecretSearch;
 
   constructor(values: Iterable<string>) {
     this.#values = new Set(values);
-    this.#search = new SecretSearch(secretForms(this.#values));
-  }
-
-  get search(): SecretSearch {
-    return this.#search;
+    this.search = new SecretSearch(secretForms(this.#values));
   }
 
   add(values: readonly string[]): void {
     if (values.every((value) => this.#values.has(value))) return;
     for (const value of values) this.#values.add(value);
-    this.#search = new SecretSearch(secretForms(this.#values));
+    this.search = new SecretSearch(secretForms(this.#values));
   }
 }
 

@@ -27,3 +27,9 @@ export function lastState(line: string): string {
   const end = line.replace(/\r+$/, "");
   return end.slice(end.lastIndexOf("\r") + 1);
 }
+
+/** Truncates a text to one line. It must be masked before: a cut could leave half of a secret. */
+export function shorten(masked: string, most: number): string {
+  const line = masked.replace(/\s+/g, " ").trim();
+  return line.length > most ? `${line.slice(0, most)}…` : line;
+}

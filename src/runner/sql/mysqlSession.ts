@@ -18,11 +18,11 @@ import {
   isUndone,
 } from "./mysqlServer.ts";
 import { jsonToMysql, mysqlToJson } from "./mysqlValue.ts";
-import type { Session } from "./serverConnection.ts";
+import type { ServerSession } from "./serverConnection.ts";
 import { type ReadRows, RowReader, type Statement } from "./sqlConnection.ts";
 
 /** A session on a MySQL or MariaDB server. */
-export class MysqlSession implements Session {
+export class MysqlSession implements ServerSession {
   readonly #client: Connection;
   readonly #socket: Socket;
   readonly #server: DatabaseServer;

@@ -6,7 +6,7 @@ import { type StepContext, StepFault } from "../step/stepContext.ts";
 import { type DatabaseServer, databaseServer, isSocket, openOn, whileWanted } from "./databaseServer.ts";
 import { describeConnectionProblem, describeStatementError } from "./postgresServer.ts";
 import { jsonToPostgres, postgresToJson } from "./postgresValue.ts";
-import type { Session } from "./serverConnection.ts";
+import type { ServerSession } from "./serverConnection.ts";
 import { type ReadRows, RowReader, type Statement } from "./sqlConnection.ts";
 
 /** What the library has, but its types don't. */
@@ -28,7 +28,7 @@ declare module "pg" {
 const clientCheckMilliseconds = 2000;
 
 /** A session on a PostgreSQL server. */
-export class PostgresSession implements Session {
+export class PostgresSession implements ServerSession {
   readonly #client: pg.Client;
   readonly #socket: Socket;
   readonly #server: DatabaseServer;

@@ -13,7 +13,7 @@ import type { Mask } from "../mask/mask.ts";
 import { describeMismatches, showValue } from "../step/jsonMismatches.ts";
 import { failed, type StepContext, StepFault, type StepOutcome, succeeded } from "../step/stepContext.ts";
 import { type StepResult, tooLarge } from "../step/stepResult.ts";
-import { ServerConnection, type Session } from "./serverConnection.ts";
+import { ServerConnection, type ServerSession } from "./serverConnection.ts";
 import { mostText, type ReadRows, type SqlConnection, type SqlWork } from "./sqlConnection.ts";
 import { SqliteConnection } from "./sqliteConnection.ts";
 
@@ -198,7 +198,7 @@ export async function openSession(
   database: ServerAddress,
   place: Pick<StepContext, "root">,
   signal: AbortSignal,
-): Promise<Session> {
+): Promise<ServerSession> {
   // Loaded on demand: few runs need a server's library.
   switch (database.kind) {
     case "postgres": {

@@ -4,15 +4,15 @@ import { isBlank, startOf } from "../../pipeline/types/statementText.ts";
 import { duration } from "../../text/time.ts";
 import { asJson } from "../step/jsonMismatches.ts";
 import { StepFault } from "../step/stepContext.ts";
+import { runWork, type Session } from "./runWork.ts";
 import {
-  describeStatementProblem,
   type ReadRows,
   RowReader,
   type SqlOutcome,
-  type SqlWork,
+  type Statement,
   severalStatements,
 } from "./sqlConnection.ts";
-import type { SqliteRequest } from "./sqliteConnection.ts";
+import type { SqlitePlace, SqliteRequest } from "./sqliteConnection.ts";
 
 /** The parts of `process` that serve a parent. */
 interface Channel {
@@ -24,110 +24,102 @@ interface Channel {
 
 /** Opens a SQLite database and serves the parent process's requests until it disconnects. */
 export function serveSqlite(channel: Channel): void {
-  let opened: Opened | undefined;
-  const answer = (request: SqliteRequest): SqlOutcome => {
+  let session: SqliteSession | undefined;
+  const answer = async (request: SqliteRequest): Promise<SqlOutcome> => {
     switch (request.kind) {
-      case "open": {
-        const { isReadOnly, location, name } = request;
+      case "open":
         try {
-          opened = { database: new DatabaseSync(location, { readOnly: isReadOnly }), name, isReadOnly };
-          return done;
+          session = new SqliteSession(request);
+          return { kind: "done", rows: new RowReader().end(0) };
         } catch (error) {
           return { kind: "failed", problem: describeSqliteProblem(error, request) };
         }
-      }
       case "run":
-        return opened === undefined
-          ? { kind: "failed", problem: "the database isn't open" }
-          : runWork(opened, request.work, request.lockPatienceMilliseconds);
+        if (session === undefined) return { kind: "failed", problem: "the database isn't open" };
+        session.waitForLocks(request.lockPatienceMilliseconds);
+        return runWork(session, request.work, () => {});
     }
   };
-  channel.on("message", (message) => channel.send?.(answer(message)));
+  channel.on("message", async (message) => channel.send?.(await answer(message)));
   channel.on("disconnect", () => {
     // Otherwise SQLite leaves its `-wal` and `-shm` files behind.
-    opened?.database.close();
+    session?.close();
     channel.exit(0);
   });
   // Ignored: at the run's end the parent disconnects, or kills this process when it is busy.
   channel.on("SIGTERM", () => {});
 }
 
-const done: SqlOutcome = { kind: "done", rows: new RowReader().end(0) };
+class SqliteSession implements Session {
+  readonly #database: DatabaseSync;
+  readonly #place: SqlitePlace;
+  #lockPatience = 0;
+  /** What of a file hasn't been run. */
+  #left = "";
 
-interface Opened {
-  readonly database: DatabaseSync;
-  /** What it is called in messages. */
-  readonly name: string;
-  readonly isReadOnly: boolean;
-}
-
-/** Never throws. */
-function runWork(opened: Opened, work: SqlWork, lockPatienceMilliseconds: number): SqlOutcome {
-  opened.database.exec(`pragma busy_timeout = ${lockPatienceMilliseconds}`);
-  const describe = (error: unknown) =>
-    error instanceof StepFault
-      ? error.message
-      : describeSqliteProblem(error, { ...opened, lockPatienceMilliseconds });
-  return work.kind === "script" ? runScript(opened, work, describe) : runStatements(opened, work, describe);
-}
-
-/** Runs statements in order, as one transaction if so requested. */
-function runStatements(
-  { database, isReadOnly }: Opened,
-  work: Extract<SqlWork, { kind: "statements" }>,
-  describe: (error: unknown) => string,
-): SqlOutcome {
-  const { isTransaction, statements } = work;
-  let index = 0;
-  let rows: ReadRows = new RowReader().end(0);
-  let isOpen = false;
-  try {
-    if (isTransaction) {
-      // `immediate`: SQLite doesn't wait for the lock when a read transaction becomes a write transaction.
-      database.exec(isReadOnly ? "begin" : "begin immediate");
-      isOpen = true;
-    }
-    for (const { text, params } of statements) {
-      const { rest, run } = prepare(database, text);
-      // Only the first statement is prepared; others would be ignored silently.
-      if (!isBlank(rest)) throw new StepFault(severalStatements);
-      rows = run(params);
-      index += 1;
-    }
-    if (isTransaction) database.exec("commit");
-    return { kind: "done", rows };
-  } catch (error) {
-    if (isOpen) undo(database);
-    const problem = describe(error);
-    return {
-      kind: "failed",
-      problem: isOpen || !isTransaction ? describeStatementProblem(work, index, problem) : problem,
-    };
+  constructor(place: SqlitePlace) {
+    this.#place = place;
+    this.#database = new DatabaseSync(place.location, { readOnly: place.isReadOnly });
   }
-}
 
-/** Runs a file's statements one by one. */
-function runScript(
-  { database }: Opened,
-  { name, text }: Extract<SqlWork, { kind: "script" }>,
-  describe: (error: unknown) => string,
-): SqlOutcome {
-  let left = text;
-  let rows: ReadRows = new RowReader().end(0);
-  try {
-    while (!isBlank(left)) {
-      left = left.slice(startOf(left));
-      const { rest, run } = prepare(database, left);
-      rows = run([]);
-      left = rest;
+  waitForLocks(milliseconds: number): void {
+    this.#lockPatience = milliseconds;
+    this.#database.exec(`pragma busy_timeout = ${milliseconds}`);
+  }
+
+  async begin(): Promise<void> {
+    // `immediate`: SQLite doesn't wait for the lock when a read transaction becomes a write transaction.
+    this.#database.exec(this.#place.isReadOnly ? "begin" : "begin immediate");
+  }
+
+  async commit(): Promise<void> {
+    this.#database.exec("commit");
+  }
+
+  async undo(): Promise<boolean> {
+    try {
+      this.#database.exec("rollback");
+    } catch {
+      // Ignored: the problem, such as a full disk, has rolled the transaction back already.
     }
-    return { kind: "done", rows };
-  } catch (error) {
-    const line = text.slice(0, text.length - left.length).split("\n").length;
-    const problem = `${name}: line ${line}: ${describe(error)}`;
-    // What the file has begun.
-    undo(database);
-    return { kind: "failed", problem };
+    return true;
+  }
+
+  async statement({ text, params }: Statement): Promise<ReadRows> {
+    const { rest, run } = prepare(this.#database, text);
+    // Only the first statement is prepared; others would be ignored silently.
+    if (!isBlank(rest)) throw new StepFault(severalStatements);
+    return run(params);
+  }
+
+  async script(text: string): Promise<ReadRows> {
+    let rows: ReadRows = new RowReader().end(0);
+    this.#left = text;
+    while (!isBlank(this.#left)) {
+      this.#left = this.#left.slice(startOf(this.#left));
+      const { rest, run } = prepare(this.#database, this.#left);
+      rows = run([]);
+      this.#left = rest;
+    }
+    return rows;
+  }
+
+  hasCommitted(): boolean {
+    return false;
+  }
+
+  /** With the line of a file's statement instead of its number. */
+  describe(error: unknown, text: string, done?: number): string {
+    const problem =
+      error instanceof StepFault
+        ? error.message
+        : describeSqliteProblem(error, this.#place, this.#lockPatience);
+    const line = text.slice(0, text.length - this.#left.length).split("\n").length;
+    return done === undefined ? problem : `line ${line}: ${problem}`;
+  }
+
+  close(): void {
+    this.#database.close();
   }
 }
 
@@ -170,24 +162,9 @@ function numberOf(database: DatabaseSync, query: string): number {
   return Number(database.prepare(query).get()?.["n"]);
 }
 
-/** Rolls back. Ignored where the problem, such as a full disk, has rolled the transaction back already. */
-function undo(database: DatabaseSync): void {
-  try {
-    database.exec("rollback");
-  } catch {}
-}
-
-interface About {
-  /** What the database is called in messages. */
-  readonly name: string;
-  readonly isReadOnly: boolean;
-  readonly lockPatienceMilliseconds?: number;
-}
-
 /** A problem of SQLite in a sentence. Result codes: sqlite.org/rescode.html. */
-function describeSqliteProblem(error: unknown, about: About): string {
+function describeSqliteProblem(error: unknown, { isReadOnly, name }: SqlitePlace, waited?: number): string {
   const message = error instanceof Error ? error.message : describeError(error);
-  const { isReadOnly, lockPatienceMilliseconds: waited, name } = about;
   switch (primaryCode(error)) {
     case 5:
     case 6:

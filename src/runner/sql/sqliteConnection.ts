@@ -76,22 +76,16 @@ export class SqliteConnection implements SqlConnection {
   }
 
   async #ask(request: SqliteRequest): Promise<SqlOutcome> {
-    if (this.#isBusy) throw new Error("the database is used for two requests at once");
-    this.#isBusy = true;
-    try {
-      return await this.#answerTo(request);
-    } finally {
-      this.#isBusy = false;
-    }
-  }
-
-  #answerTo(request: SqliteRequest): Promise<SqlOutcome> {
     const { promise, resolve } = Promise.withResolvers<SqlOutcome>();
     const receive = (message: unknown) => resolve(message as SqlOutcome);
+    this.#isBusy = true;
     this.#child.once("message", receive);
     void this.#exited.then(() => resolve({ kind: "failed", problem: describeEnd(this.#child) }));
     this.#child.send(request, () => {});
-    return promise.finally(() => this.#child.off("message", receive));
+    const outcome = await promise;
+    this.#child.off("message", receive);
+    this.#isBusy = false;
+    return outcome;
   }
 }
 
@@ -124,7 +118,7 @@ function describeEnd({ exitCode, pid, signalCode }: ChildProcess): string {
 
 type SqliteDatabase = Extract<DatabaseAddress, { kind: "sqlite-file" | "sqlite-memory" }>;
 
-interface Place {
+export interface SqlitePlace {
   /** A file's absolute path, or `:memory:`. */
   readonly location: string;
   /** What the database is called in messages. */
@@ -138,7 +132,7 @@ interface Place {
  *
  * @throws StepFault
  */
-export async function locate(database: SqliteDatabase, root: string): Promise<Place> {
+export async function locate(database: SqliteDatabase, root: string): Promise<SqlitePlace> {
   if (database.kind === "sqlite-memory") {
     return { location: ":memory:", name: "the database in memory", isReadOnly: false };
   }
@@ -180,5 +174,5 @@ async function kindOf(path: string): Promise<"file" | "folder" | "none"> {
  * SQLite, so a statement is cancelled by killing its process, which a database file survives.
  */
 export type SqliteRequest =
-  | ({ readonly kind: "open" } & Place)
+  | ({ readonly kind: "open" } & SqlitePlace)
   | { readonly kind: "run"; readonly work: SqlWork; readonly lockPatienceMilliseconds: number };

@@ -3,7 +3,7 @@ import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { runHttpStep } from "../../../src/runner/http/runHttpStep.ts";
 import { Mask } from "../../../src/runner/mask/mask.ts";
-import type { StepContext } from "../../../src/runner/step/stepContext.ts";
+import { outcomeOf, type StepContext } from "../../../src/runner/step/stepContext.ts";
 import { pipelineOf } from "../launch/launchTestRun.ts";
 import { stepContextFor, type TestStepContext } from "../step/stepContextFor.ts";
 
@@ -122,7 +122,7 @@ async function ask(
   }).steps;
   assert.ok(step?.type === "http");
   const stepContext = stepContextFor("/", changes);
-  await runHttpStep(step, stepContext.stepContext);
+  await outcomeOf(runHttpStep(step, stepContext.stepContext));
   server.closeAllConnections();
   await new Promise((resolve) => server.close(resolve));
   return { ...stepContext, base };

@@ -1,0 +1,105 @@
+import {
+  describeStatementProblem,
+  type ReadRows,
+  RowReader,
+  type SqlOutcome,
+  type SqlWork,
+  type Statement,
+} from "./sqlConnection.ts";
+
+/** What differs between databases where statements are run: a session, by the library for it. One call at a time. */
+export interface Session {
+  /** Begins a transaction. @throws what the database says of it. */
+  begin(): Promise<void>;
+  /** @throws what the database says of it. */
+  commit(): Promise<void>;
+  /** Undoes a transaction, if one is open. @param error the error for which it is undone. @returns whether nothing of it was committed. Never rejects. */
+  undo(error: unknown): Promise<boolean>;
+  /** @throws what the database says of it. */
+  statement(statement: Statement, note: (line: string) => void): Promise<ReadRows>;
+  /**
+   * Runs a text of many statements. @returns what the last one returned.
+   *
+   * @param tellDone called with how many of them are done, at the latest before it throws.
+   * @throws what the database says of one of them.
+   */
+  script(text: string, note: (line: string) => void, tellDone: (count: number) => void): Promise<ReadRows>;
+  /** Whether the last statement has committed the transaction. */
+  hasCommitted(): boolean;
+  /** The database's error about a statement, for people. @param done of a script: how many of its statements were done before. */
+  describe(error: unknown, text: string, done?: number): string;
+}
+
+/**
+ * Runs statements in order, as one transaction if so requested, or a file of them. Never rejects.
+ * @param note called with the database's notices.
+ * @param isStopped whether no further statement is to be begun.
+ */
+export function runWork(
+  session: Session,
+  work: SqlWork,
+  note: (line: string) => void,
+  isStopped = () => false,
+): Promise<SqlOutcome> {
+  return work.kind === "script"
+    ? runScript(session, work, note)
+    : runStatements(session, work, note, isStopped);
+}
+
+async function runStatements(
+  session: Session,
+  work: Extract<SqlWork, { kind: "statements" }>,
+  note: (line: string) => void,
+  isStopped: () => boolean,
+): Promise<SqlOutcome> {
+  const { isTransaction, statements } = work;
+  let text = "begin";
+  let index = 0;
+  let rows: ReadRows = new RowReader().end(0);
+  let isOpen = false;
+  let committed: number | undefined;
+  try {
+    if (isTransaction) await session.begin();
+    isOpen = isTransaction;
+    for (const statement of statements) {
+      // The request to cancel may have come between two of them.
+      if (isStopped()) throw new Error("it was cancelled");
+      text = statement.text;
+      rows = await session.statement(statement, note);
+      if (isTransaction && session.hasCommitted()) {
+        committed = index;
+        await session.begin();
+      }
+      index += 1;
+    }
+    text = "commit";
+    if (isTransaction) await session.commit();
+    return { kind: "done", rows };
+  } catch (error) {
+    const problem = session.describe(error, text);
+    if (isOpen && !(await session.undo(error))) committed = index;
+    return {
+      kind: "failed",
+      problem: isOpen || !isTransaction ? describeStatementProblem(work, index, problem, committed) : problem,
+    };
+  }
+}
+
+async function runScript(
+  session: Session,
+  { name, text }: Extract<SqlWork, { kind: "script" }>,
+  note: (line: string) => void,
+): Promise<SqlOutcome> {
+  let done = 0;
+  try {
+    const tellDone = (count: number) => {
+      done = count;
+    };
+    return { kind: "done", rows: await session.script(text, note, tellDone) };
+  } catch (error) {
+    const problem = `${name}: ${session.describe(error, text, done)}`;
+    // What the file has begun.
+    await session.undo(error);
+    return { kind: "failed", problem };
+  }
+}
