@@ -501,8 +501,8 @@ describe("an http step", function () {
     });
     assert.deepEqual(await run(base, { get: "/", expect: { text: "event: hello" } }), { kind: "succeeded" });
     assert.match(
-      message(await run(base, { get: "/", timeout: "100ms", expect: { text: "event: bye" } })),
-      /^expected `event: bye` in the reply, .*\n.* replied with 200, and 14 bytes came, but the reply didn't end within 100 ms/,
+      message(await run(base, { get: "/", timeout: "1s", expect: { text: "event: bye" } })),
+      /^expected `event: bye` in the reply, .*\n.* replied with 200, and 14 bytes came, but the reply didn't end within 1 s/,
     );
   });
 
