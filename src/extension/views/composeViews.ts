@@ -6,6 +6,7 @@ import type { ProjectNames } from "../session/projectNames.ts";
 import type { RunList } from "../session/runList.ts";
 import type { Session } from "../session/session.ts";
 import type { ObservableValue } from "../window/observable.ts";
+import { appendWords } from "../window/plainWindow.ts";
 import { watchProjectFiles, watchWindowFiles } from "../window/watchFiles.ts";
 import { WindowFiles } from "../window/windowFiles.ts";
 import { LoadOnScroll } from "./loadOnScroll.ts";
@@ -143,15 +144,4 @@ function commandOf({ action, label }: Row): vscode.Command | undefined {
   const place = new vscode.Position(action.line - 1, (action.column ?? 1) - 1);
   const selection = new vscode.Range(place, place);
   return { command: "vscode.open", title: label, arguments: [uri, { selection }] };
-}
-
-/** Word by word: the editor makes the spaces of such a text unbreakable, so long ones would not wrap. */
-function appendWords(text: vscode.MarkdownString, words: string): void {
-  for (const [line, part] of words.split("\n").entries()) {
-    if (line > 0) text.appendMarkdown("  \n");
-    for (const [index, word] of part.split(" ").entries()) {
-      if (index > 0) text.appendMarkdown(" ");
-      text.appendText(word);
-    }
-  }
 }
