@@ -9,7 +9,7 @@ import type { ObservableValue } from "../window/observable.ts";
 import { appendWords } from "../window/plainWindow.ts";
 import { watchProjectFiles, watchWindowFiles } from "../window/watchFiles.ts";
 import { WindowFiles } from "../window/windowFiles.ts";
-import { LoadOnScroll } from "./loadOnScroll.ts";
+import { loadOnScroll } from "./loadOnScroll.ts";
 import { PipelinesView } from "./pipelinesView.ts";
 import type { ViewFilter } from "./runFilter.ts";
 import type { Row, TooltipLine } from "./runRow.ts";
@@ -58,7 +58,7 @@ export function composeViews(deps: ComposeViewsDeps): Trees {
     signal,
   };
   own(
-    new LoadOnScroll({
+    loadOnScroll({
       state: runs.state,
       register: (provider) => window.registerFileDecorationProvider(provider),
       // The person did not ask for it, so an error is logged only; the row can still be clicked.
