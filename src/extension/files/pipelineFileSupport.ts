@@ -12,7 +12,7 @@ import type { RunList } from "../session/runList.ts";
 import type { Waits } from "../start/waits.ts";
 import { watchProjectFiles } from "../window/watchFiles.ts";
 import { Analyses, type Analysis } from "./analyses.ts";
-import { FailedSteps, StepFingerprints } from "./failedSteps.ts";
+import { FailedSteps } from "./failedSteps.ts";
 import { analysisOf, FileProblems } from "./fileProblems.ts";
 import { type FileProject, FileProjects, pathIn } from "./fileProjects.ts";
 import { offerLanguage, showFailedStep, showProblems } from "./language.ts";
@@ -82,7 +82,7 @@ export class PipelineFileSupport implements vscode.Disposable {
     this.#failed = this.#own(
       new FailedSteps({
         readSteps: (runId, signal) => deps.runs.readSteps(runId, signal),
-        fingerprints: new StepFingerprints(memento),
+        memento,
         show: (uri, failed) => showFailedStep(failures, vscode.Uri.parse(uri), failed),
         log: deps.log,
       }),
