@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { LogOutputChannel } from "vscode";
 import * as vscode from "vscode";
 import { describeError } from "../../contract/errors.ts";
+import { systemClock } from "../../machine/clock.ts";
 import type { ProjectAround } from "../../pipeline/editing/suggest.ts";
 import { parsePipeline } from "../../pipeline/parsePipeline.ts";
 import { mayInclude, readPart } from "../../project/parts.ts";
@@ -69,10 +70,7 @@ export class PipelineFileSupport implements vscode.Disposable {
     this.#problems = this.#own(
       new FileProblems({
         show: (uri, shown) => showProblems(problems, vscode.Uri.parse(uri), shown),
-        later: (act, milliseconds) => {
-          const timer = setTimeout(act, milliseconds);
-          return { dispose: () => clearTimeout(timer) };
-        },
+        clock: systemClock,
         onChange: () => {
           this.#updateParts();
           this.#updateRuns();
