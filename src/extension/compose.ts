@@ -71,7 +71,7 @@ export function composeWindow(
   const claims = new FileClaims(context.globalStorageUri.fsPath);
   const waits = new Waits();
   const retries = own(makeRetries(scope, session));
-  const status = composeStatus({ session, waits, retries, choice, views, signal, own });
+  const status = composeStatus({ session, waits, retries, choice, views, own });
   const keyWatcher = own(new KeyWatcher({ session, keys, choice, claims, log, window, executeCommand }));
   const onKeyRefused = () => keyWatcher.noteRefusalShown();
   const { notice, announcer } = composeAnnouncements(scope, { session, claims, onKeyRefused, own });

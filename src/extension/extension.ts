@@ -3,7 +3,7 @@ import { mcpServers } from "./agents/mcpServers.ts";
 import { commands } from "./commands/commands.ts";
 import type { ComposedWindow } from "./compose.ts";
 import { registerRunFiles } from "./log/runFiles.ts";
-import { registerTreeViews, type Trees } from "./views/treeViews.ts";
+import { registerTreeViews } from "./views/treeViews.ts";
 import { holdsPipelines, watchNeeds } from "./window/activation.ts";
 import { Shutdown } from "./window/shutdown.ts";
 import { putToolOnPath } from "./window/terminalPath.ts";
@@ -39,18 +39,18 @@ export function activate(context: vscode.ExtensionContext): void {
     return loading;
   };
   /** Acts on the composed window. An error of its loading is shown at each attempt. */
-  const use = async (act: (window: ComposedWindow) => Promise<void> | void): Promise<void> => {
+  const use: Use = async (act) => {
     let window: ComposedWindow;
     try {
       window = await load();
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
       void vscode.window.showErrorMessage(vscode.l10n.t("Pipeline Runs could not start: {0}", why));
-      return;
+      return undefined;
     }
-    await act(window);
+    return act(window);
   };
-  const views = registerTreeViews(vscode.window, () => loadTrees(use), own);
+  const views = registerTreeViews(vscode.window, () => use((window) => window.loadTrees()), own);
   for (const [id, command] of Object.entries(commands)) {
     const run = (...args: unknown[]) =>
       use(({ perform, commandDeps }) => perform(id, () => command(commandDeps, ...args)));
@@ -97,15 +97,7 @@ export function activate(context: vscode.ExtensionContext): void {
   );
 }
 
-type Use = (act: (window: ComposedWindow) => Promise<void> | void) => Promise<void>;
-
-async function loadTrees(use: Use): Promise<Trees | undefined> {
-  let trees: Trees | undefined;
-  await use(async (window) => {
-    trees = await window.loadTrees();
-  });
-  return trees;
-}
+type Use = <T>(act: (window: ComposedWindow) => Promise<T> | T) => Promise<T | undefined>;
 
 /** @returns a function that gives the editor's support for pipeline files, once; after an error, it tries again. */
 function supportPipelineFiles(

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { Disposable, LogOutputChannel } from "vscode";
+import type { Disposable, LogOutputChannel, Memento } from "vscode";
 import * as z from "zod/mini";
 import { describeError } from "../../contract/errors.ts";
 import type { Run } from "../../contract/run.ts";
@@ -29,7 +29,7 @@ interface WatchedFile {
 export interface FailedStepsDeps {
   /** Reads a run's steps into the list, which is told anew then. @throws PipelineError when they can't be had. */
   readonly readSteps: (runId: string, signal: AbortSignal) => Promise<void>;
-  readonly fingerprints: Pick<StepFingerprints, "isUnchanged">;
+  readonly memento: Pick<Memento, "get" | "update">;
   readonly show: (uri: string, failed: FailedStep | undefined) => void;
   readonly log: Pick<LogOutputChannel, "warn">;
 }
@@ -74,7 +74,7 @@ export class FailedSteps implements Disposable {
     const there = findStep(outline, parsed, { name: step.name, index });
     if (there === undefined) return undefined;
     const { start, end } = there.span;
-    if (!this.#deps.fingerprints.isUnchanged(run.runId, text.slice(start, end))) return undefined;
+    if (!isUnchanged(this.#deps.memento, run.runId, text.slice(start, end))) return undefined;
     const lineEnd = text.indexOf("\n", start);
     const line = there.name ?? { start, end: lineEnd === -1 ? end : Math.min(end, lineEnd) };
     const why = step.message ?? run.reason ?? run.status;
@@ -116,35 +116,20 @@ export class FailedSteps implements Disposable {
   }
 }
 
-/** What the editor keeps for a workspace. */
-interface Store {
-  get(name: string): unknown;
-  update(name: string, value: unknown): Thenable<void>;
-}
-
 const key = "failedSteps";
 const kept = 100;
 /** The runs' ids and the marks of their steps, latest first. */
 const marksSchema = z.catch(z.array(z.tuple([z.string(), z.string()])), []);
 
 /**
- * Remembers the failed step's text, as a hash, when the failure was first shown, so that an edited step is not blamed
- * any more, also after a reload.
+ * Whether the failed step's text is the same as when this was first asked of the run, so that an edited step is not blamed
+ * any more. What is kept of the text is a hash, also over a reload.
  */
-export class StepFingerprints {
-  readonly #store: Store;
-
-  constructor(store: Store) {
-    this.#store = store;
-  }
-
-  /** Whether the step's text is the same as when this was first asked of the run. */
-  isUnchanged(runId: string, text: string): boolean {
-    const mark = createHash("sha256").update(text).digest("base64url").slice(0, 16);
-    const marks = marksSchema.parse(this.#store.get(key));
-    const known = marks.find(([id]) => id === runId);
-    if (known !== undefined) return known[1] === mark;
-    void this.#store.update(key, [[runId, mark], ...marks].slice(0, kept));
-    return true;
-  }
+function isUnchanged(memento: FailedStepsDeps["memento"], runId: string, text: string): boolean {
+  const mark = createHash("sha256").update(text).digest("base64url").slice(0, 16);
+  const marks = marksSchema.parse(memento.get(key));
+  const known = marks.find(([id]) => id === runId);
+  if (known !== undefined) return known[1] === mark;
+  void memento.update(key, [[runId, mark], ...marks].slice(0, kept));
+  return true;
 }

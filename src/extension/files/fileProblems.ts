@@ -1,5 +1,6 @@
 import { posix } from "node:path";
 import type { Disposable } from "vscode";
+import type { Clock } from "../../machine/clock.ts";
 import { outlineOf } from "../../pipeline/editing/outline.ts";
 import { type ProjectFile, type ReadPipeline, withSharedNames } from "../../project/pipelineFiles.ts";
 import { type Analysis, type ShownProblem, shownProblem } from "./analyses.ts";
@@ -7,8 +8,7 @@ import { type Analysis, type ShownProblem, shownProblem } from "./analyses.ts";
 export interface FileProblemsDeps {
   /** Replaces the shown problems of a file, by its address. */
   readonly show: (uri: string, problems: readonly ShownProblem[]) => void;
-  /** Calls back after the time, unless disposed before. */
-  readonly later: (act: () => void, milliseconds: number) => Disposable;
+  readonly clock: Pick<Clock, "after">;
   /** The known files, or what is in them, have changed. */
   readonly onChange: () => void;
 }
@@ -28,7 +28,8 @@ export class FileProblems implements Disposable {
   readonly #deps: FileProblemsDeps;
   readonly #files = new Map<string, KnownFile>();
   readonly #shown = new Map<string, string>();
-  readonly #typing = new Map<string, Disposable>();
+  /** By the file's address: what cancels the reading of a document that is typed in. */
+  readonly #typing = new Map<string, () => void>();
 
   constructor(deps: FileProblemsDeps) {
     this.#deps = deps;
@@ -36,8 +37,8 @@ export class FileProblems implements Disposable {
 
   /** A document that is typed in; its problems show after a pause. */
   typed(uri: string, put: () => void): void {
-    this.#typing.get(uri)?.dispose();
-    this.#typing.set(uri, this.#deps.later(put, typingPause));
+    this.#typing.get(uri)?.();
+    this.#typing.set(uri, this.#deps.clock.after(typingPause, put));
   }
 
   /** A file as it is now. */
@@ -64,7 +65,7 @@ export class FileProblems implements Disposable {
   }
 
   dispose(): void {
-    for (const typing of this.#typing.values()) typing.dispose();
+    for (const cancel of this.#typing.values()) cancel();
     this.#typing.clear();
     this.#files.clear();
   }

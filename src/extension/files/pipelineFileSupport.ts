@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { LogOutputChannel } from "vscode";
 import * as vscode from "vscode";
 import { describeError } from "../../contract/errors.ts";
+import { systemClock } from "../../machine/clock.ts";
 import type { ProjectAround } from "../../pipeline/editing/suggest.ts";
 import { parsePipeline } from "../../pipeline/parsePipeline.ts";
 import { mayInclude, readPart } from "../../project/parts.ts";
@@ -12,7 +13,7 @@ import type { RunList } from "../session/runList.ts";
 import type { Waits } from "../start/waits.ts";
 import { watchProjectFiles } from "../window/watchFiles.ts";
 import { Analyses, type Analysis } from "./analyses.ts";
-import { FailedSteps, StepFingerprints } from "./failedSteps.ts";
+import { FailedSteps } from "./failedSteps.ts";
 import { analysisOf, FileProblems } from "./fileProblems.ts";
 import { type FileProject, FileProjects, pathIn } from "./fileProjects.ts";
 import { offerLanguage, showFailedStep, showProblems } from "./language.ts";
@@ -69,10 +70,7 @@ export class PipelineFileSupport implements vscode.Disposable {
     this.#problems = this.#own(
       new FileProblems({
         show: (uri, shown) => showProblems(problems, vscode.Uri.parse(uri), shown),
-        later: (act, milliseconds) => {
-          const timer = setTimeout(act, milliseconds);
-          return { dispose: () => clearTimeout(timer) };
-        },
+        clock: systemClock,
         onChange: () => {
           this.#updateParts();
           this.#updateRuns();
@@ -82,7 +80,7 @@ export class PipelineFileSupport implements vscode.Disposable {
     this.#failed = this.#own(
       new FailedSteps({
         readSteps: (runId, signal) => deps.runs.readSteps(runId, signal),
-        fingerprints: new StepFingerprints(memento),
+        memento,
         show: (uri, failed) => showFailedStep(failures, vscode.Uri.parse(uri), failed),
         log: deps.log,
       }),

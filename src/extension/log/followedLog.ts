@@ -10,8 +10,8 @@ import type { Run } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
 import { anySignal } from "../../machine/anySignal.ts";
 import type { Clock } from "../../machine/clock.ts";
+import { toOneLine } from "../window/runText.ts";
 import { LogSnapshot, LogText } from "./logText.ts";
-import { toOneLine } from "./ownLines.ts";
 import { ownLine, textStyles } from "./textLine.ts";
 import { ThrottledChanges } from "./throttledChanges.ts";
 

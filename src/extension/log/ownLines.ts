@@ -2,12 +2,11 @@ import { t } from "@vscode/l10n";
 import { runCommand } from "../../contract/refusal.ts";
 import { actorText, nameOf, type Run, type RunStep, reasonText } from "../../contract/run.ts";
 import { failedStep } from "../../contract/runStatus.ts";
-import { controlCharacters } from "../../text/controlCharacters.ts";
 import type { SgrStyle } from "../../text/escapeSequences.ts";
 import { untold } from "../../text/failureLines.ts";
 import { tookText } from "../../text/time.ts";
 import { stepNotes } from "../../text/timeline.ts";
-import { inputsText, outputsText, statusText } from "../window/runText.ts";
+import { inputsText, outputsText, statusText, toOneLine } from "../window/runText.ts";
 import { findFileLinks } from "./fileLinks.ts";
 import { indented, ownLine, type TextLine, textStyles } from "./textLine.ts";
 
@@ -169,11 +168,4 @@ function statusStyle(status: string | undefined): { readonly mark: string; reado
     default:
       return { mark: "·", look: textStyles.quiet };
   }
-}
-
-const hidden = new RegExp(`[${controlCharacters}\\s]+`, "gu");
-
-/** A text from elsewhere on one line, without control characters. */
-export function toOneLine(text: string): string {
-  return text.replace(hidden, " ").trim();
 }

@@ -78,11 +78,8 @@ export class RunList implements Disposable {
   retain(): Disposable {
     this.#retainCount += 1;
     this.#update();
-    let isWanted = true;
     return {
       dispose: () => {
-        if (!isWanted) return;
-        isWanted = false;
         this.#retainCount -= 1;
         this.#update();
       },

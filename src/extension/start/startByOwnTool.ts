@@ -23,7 +23,7 @@ type ToolEnd =
   | { readonly kind: "done" }
   | { readonly kind: "refused"; readonly refused: RefusedStart; readonly hints: readonly Hint[] };
 
-type ToolAttempt = ToolEnd | { readonly kind: "stopped"; readonly made: "not known" };
+type ToolAttempt = ToolEnd | { readonly kind: "stopped" };
 
 /**
  * Runs a pipeline with the service's own tool, which waits for a slot and follows the run itself (contract: "The
@@ -56,7 +56,7 @@ export async function startByOwnTool(
       },
     );
   } catch (error) {
-    if (error instanceof StoppedWaiting) return { kind: "stopped", made: "not known" };
+    if (error instanceof StoppedWaiting) return { kind: "stopped" };
     throw error;
   } finally {
     deps.session.noteChange(client, deps.signal);

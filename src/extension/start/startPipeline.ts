@@ -55,7 +55,7 @@ type Attempt =
       readonly holders?: SlotHolders | undefined;
     }
   /** The person stopped waiting. A run that was started in that moment is being cancelled. */
-  | { readonly kind: "stopped"; readonly made: "no run" | "a run" | "not known" };
+  | { readonly kind: "stopped" };
 
 /** Starts a run, showing the wait, then a refusal with its buttons; a started run's end is announced. */
 export async function startPipeline(chosen: ChosenStart, deps: StartPipelineDeps): Promise<void> {
@@ -71,7 +71,7 @@ export async function startPipeline(chosen: ChosenStart, deps: StartPipelineDeps
     const attempt = await attemptStart(chosen, client, reconnect, deps);
     switch (attempt.kind) {
       case "stopped":
-        if (attempt.made !== "a run") deps.log.info(`${chosen.pipeline}: ${stoppedText(attempt.made)}`);
+        deps.log.info(`${chosen.pipeline}: stopped`);
         return;
       case "started":
         deps.log.info(`${chosen.pipeline}: ${attempt.run.runId} started`);
@@ -99,12 +99,6 @@ export async function startPipeline(chosen: ChosenStart, deps: StartPipelineDeps
   }
 }
 
-function stoppedText(made: "no run" | "not known"): string {
-  return made === "no run"
-    ? "stopped waiting; no run was made"
-    : "stopped; whether a run was made is not known";
-}
-
 async function isWantedTwice(already: Wait, { window }: StartPipelineDeps): Promise<boolean> {
   const twice = t("Wait Twice");
   const chosen = await window.showInformationMessage(
@@ -128,7 +122,6 @@ async function attemptStart(
     return holders && slotHolderText(holders);
   };
   using notice = new WaitNotice(chosen, deps.window, deps.waits, holder);
-  let made: "no run" | "a run" | "not known" = "no run";
   try {
     const starting = startRun(
       request,
@@ -146,14 +139,8 @@ async function attemptStart(
         },
         onWaiting: (secondsLeft) => notice.update(secondsLeft),
         onPlace: (place) => notice.updatePlace(place),
-        onUnwanted: (run) => {
-          made = "a run";
-          void cancelUnwanted(client, run, deps);
-        },
-        onDoubt: () => {
-          made = "not known";
-          warnOfDoubt(chosen, deps);
-        },
+        onUnwanted: (run) => void cancelUnwanted(client, run, deps),
+        onDoubt: () => warnOfDoubt(chosen, deps),
       },
       anySignal([deps.signal, notice.signal]),
     );
@@ -165,7 +152,7 @@ async function attemptStart(
     const options = startOptions({ timeLimitSeconds, fromStep, inputs });
     return { kind: "refused", refused: { pipeline, ...outcome, options }, holders };
   } catch (error) {
-    if (error instanceof StoppedWaiting) return { kind: "stopped", made };
+    if (error instanceof StoppedWaiting) return { kind: "stopped" };
     if (startsByTool(error, deps)) return startByOwnTool(chosen, client, deps);
     throw error;
   }
@@ -196,7 +183,11 @@ async function cancelUnwanted(
   if (chosen === cancel) await executeCommand("pipelineRuns.cancel", { runId });
 }
 
-function warnOfDoubt({ pipeline }: ChosenStart, { signal, window, executeCommand }: StartPipelineDeps): void {
+function warnOfDoubt(
+  { pipeline }: ChosenStart,
+  { log, signal, window, executeCommand }: StartPipelineDeps,
+): void {
+  log.warn(`${pipeline}: whether a run was made is not known`);
   if (signal.aborted) return;
   const cancel = t("Cancel Run…");
   window

@@ -7,7 +7,7 @@ import type { Waits } from "../start/waits.ts";
 import type { TreeViews } from "../views/treeViews.ts";
 import type { Own } from "../window/own.ts";
 import { DayUseReader } from "./dayUse.ts";
-import { QuotaStatus, RunsBadge } from "./quotaStatus.ts";
+import { QuotaStatus, showBadge } from "./quotaStatus.ts";
 import { usedService } from "./statusFacts.ts";
 
 interface StatusParts {
@@ -16,24 +16,15 @@ interface StatusParts {
   readonly retries: ResetRetries;
   readonly choice: ServiceChoice;
   readonly views: TreeViews;
-  readonly signal: AbortSignal;
   readonly own: Own;
 }
 
 /** The day's number in the status bar, and the badge of the active runs. */
-export function composeStatus({
-  session,
-  waits,
-  retries,
-  choice,
-  views,
-  signal,
-  own,
-}: StatusParts): QuotaStatus {
+export function composeStatus({ session, waits, retries, choice, views, own }: StatusParts): QuotaStatus {
   // Behind what others show, so that its growing text moves none of it, and before messages that come and go.
   const item = own(vscode.window.createStatusBarItem("quota", vscode.StatusBarAlignment.Left, 1));
   item.name = "Pipeline Runs: today's runs";
-  own(new RunsBadge(views.runs, session.state));
+  own(showBadge(views.runs, session.state));
   return own(
     new QuotaStatus({
       item,
@@ -41,7 +32,7 @@ export function composeStatus({
       waits,
       retries,
       used: () => usedService(session, choice),
-      dayUse: own(new DayUseReader({ session, signal })).use,
+      dayUse: own(new DayUseReader(session)).use,
       clock: systemClock,
       color: (name) => new vscode.ThemeColor(name),
       markdown: () => new vscode.MarkdownString("", true),

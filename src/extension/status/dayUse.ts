@@ -1,28 +1,24 @@
 import type { Disposable } from "vscode";
 import { readDayUse } from "../../client/follow/dayUse.ts";
-import { anySignal } from "../../machine/anySignal.ts";
 import type { DayUse } from "../../text/dayUse.ts";
 import type { Session } from "../session/session.ts";
 import { serviceNow } from "../session/sessionState.ts";
 import { ObservableValue } from "../window/observable.ts";
 
-export interface DayUseDeps {
-  readonly session: Pick<Session, "state" | "reading" | "currentClient">;
-  readonly signal: AbortSignal;
-}
+type FollowedSession = Pick<Session, "state" | "reading" | "currentClient">;
 
 /** Who used the day's runs, read anew each time their number changes. An idle window asks for nothing. */
 export class DayUseReader implements Disposable {
   readonly use = new ObservableValue<DayUse | undefined>(undefined);
-  readonly #deps: DayUseDeps;
+  readonly #session: FollowedSession;
   readonly #subscription: Disposable;
   /** The number of runs, by org and key, that it was read for. */
   #readFor = "";
   #reading = new AbortController();
 
-  constructor(deps: DayUseDeps) {
-    this.#deps = deps;
-    this.#subscription = deps.session.state.observe(() => void this.#update());
+  constructor(session: FollowedSession) {
+    this.#session = session;
+    this.#subscription = session.state.observe(() => void this.#update());
   }
 
   dispose(): void {
@@ -31,10 +27,9 @@ export class DayUseReader implements Disposable {
   }
 
   async #update(): Promise<void> {
-    const { session, signal } = this.#deps;
-    const { currentClient } = session;
-    const state = session.state.value;
-    const reading = session.reading.value;
+    const { currentClient } = this.#session;
+    const state = this.#session.state.value;
+    const reading = this.#session.reading.value;
     if (state.kind !== "live" || reading === undefined || currentClient === undefined) {
       this.#readFor = "";
       this.use.set(undefined);
@@ -45,11 +40,10 @@ export class DayUseReader implements Disposable {
     if (wanted === this.#readFor) return;
     this.#readFor = wanted;
     this.#reading.abort();
-    const newer = new AbortController();
-    this.#reading = newer;
-    const ends = anySignal([signal, newer.signal]);
+    this.#reading = new AbortController();
+    const { signal } = this.#reading;
     const now = serviceNow(reading, currentClient.clock.now());
-    const use = await readDayUse(currentClient, state.org, now, ends).catch(() => undefined);
-    if (!ends.aborted) this.use.set(use);
+    const use = await readDayUse(currentClient, state.org, now, signal).catch(() => undefined);
+    if (!signal.aborted) this.use.set(use);
   }
 }

@@ -100,24 +100,19 @@ export class QuotaStatus implements Disposable {
   }
 }
 
-/** The badge of the views' icon: the number of one's own active runs; none for zero or unknown. */
-export class RunsBadge implements Disposable {
-  readonly #subscriptions: Disposable;
-
-  constructor(view: Pick<TreeView<unknown>, "badge">, state: ObservableValue<SessionState>) {
-    let shown = 0;
-    this.#subscriptions = state.observe((value) => {
-      const count = mine(value);
-      if (count === shown) return;
-      shown = count;
-      const tooltip = count === 1 ? t("You have 1 active run") : t("You have {0} active runs", count);
-      view.badge = count === 0 ? undefined : { value: count, tooltip };
-    });
-  }
-
-  dispose(): void {
-    this.#subscriptions.dispose();
-  }
+/** Shows the badge of the views' icon: the number of one's own active runs; none for zero or unknown. */
+export function showBadge(
+  view: Pick<TreeView<unknown>, "badge">,
+  state: ObservableValue<SessionState>,
+): Disposable {
+  let shown = 0;
+  return state.observe((value) => {
+    const count = mine(value);
+    if (count === shown) return;
+    shown = count;
+    const tooltip = count === 1 ? t("You have 1 active run") : t("You have {0} active runs", count);
+    view.badge = count === 0 ? undefined : { value: count, tooltip };
+  });
 }
 
 function mine(state: SessionState): number {

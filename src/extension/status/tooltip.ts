@@ -10,6 +10,7 @@ import { resetText } from "../../text/refusalText.ts";
 import { timeOfDay } from "../../text/time.ts";
 import { originText } from "../keys/target.ts";
 import { type OrgReading, serviceNow } from "../session/sessionState.ts";
+import { appendWords } from "../window/plainWindow.ts";
 import { type StatusAction, statusActionsFor } from "./statusActions.ts";
 import type { StatusFacts, UsedService } from "./statusFacts.ts";
 
@@ -29,28 +30,28 @@ export function writeTooltip(facts: StatusFacts, into: Markdown): void {
   switch (state.kind) {
     case "idle":
     case "connecting":
-      words(t("Connecting to the service."), into);
+      appendWords(into, t("Connecting to the service."));
       break;
     case "no-key":
-      words(
+      appendWords(
+        into,
         state.refused
           ? t("{0} doesn't accept the API key.", originText(state.origin))
           : t("There is no API key for {0}.", state.origin),
-        into,
       );
       break;
     case "out-of-reach":
-      words(state.problem, into);
+      appendWords(into, state.problem);
       if (state.retried) {
         paragraph(into);
-        words(t("Retrying automatically."), into);
+        appendWords(into, t("Retrying automatically."));
       }
       break;
     case "stopped":
-      words(t("This machine's own service was stopped. A run starts it again."), into);
+      appendWords(into, t("This machine's own service was stopped. A run starts it again."));
       break;
     case "not-supported":
-      words(state.problem, into);
+      appendWords(into, state.problem);
       break;
     case "live":
       writeLive(state, facts, into);
@@ -67,24 +68,24 @@ function writeLive(
   into: Markdown,
 ): void {
   into.appendMarkdown("**");
-  words(org.orgName, into);
+  appendWords(into, org.orgName);
   into.appendMarkdown("** · ");
-  words(t("tier {0}", org.tier), into);
+  appendWords(into, t("tier {0}", org.tier));
   paragraph(into);
   if (reading === undefined) {
-    words(t("A new day began at 00:00 UTC. Loading its runs."), into);
+    appendWords(into, t("A new day began at 00:00 UTC. Loading its runs."));
   } else {
     into.appendMarkdown(`\`${bar(org)}\` `);
-    words(quotaText(org), into);
+    appendWords(into, quotaText(org));
     paragraph(into);
-    words(resetText(secondsToReset(serviceNow(reading, now)), now, t), into);
+    appendWords(into, resetText(secondsToReset(serviceNow(reading, now)), now, t));
     paragraph(into);
     if (use !== undefined) writeUse(org, use, reading, now, into);
     if (activeRuns !== undefined) writePlaces(org, activeRuns, into);
     for (const { pipeline, place } of waits) {
       if (place === undefined) continue;
       into.appendMarkdown("$(watch) ");
-      words(t("{0}: {1} in the queue", pipeline, placeText(place, t)), into);
+      appendWords(into, t("{0}: {1} in the queue", pipeline, placeText(place, t)));
       paragraph(into);
     }
     writeFreshness(reading, into);
@@ -105,28 +106,29 @@ function writeUse(org: Org, use: DayUse, reading: OrgReading, now: number, into:
   const who = useText(use, org.actor, t);
   if (who !== undefined) {
     into.appendMarkdown("$(graph) ");
-    words(who, into);
+    appendWords(into, who);
     paragraph(into);
   }
   const pace = paceText(org, { servedAt: serviceNow(reading, now), now }, t);
   if (pace === undefined) return;
-  words(pace, into);
+  appendWords(into, pace);
   paragraph(into);
 }
 
 function writePlaces(org: Org, activeRuns: readonly Run[], into: Markdown): void {
   into.appendMarkdown("$(server-process) ");
-  words(slotsText(activeRuns.length, org.limits.parallelRuns), into);
+  appendWords(into, slotsText(activeRuns.length, org.limits.parallelRuns));
   for (const [position, run] of activeRuns.slice(0, mostNamed).entries()) {
     into.appendMarkdown(position === 0 ? ": " : ", ");
     const name = nameOf(run);
     const starter = actorText(run);
-    if (starter === undefined) words(name, into);
-    else words(run.actor === org.actor ? t("{0} (yours)", name) : t("{0} (by {1})", name, starter), into);
+    if (starter === undefined) appendWords(into, name);
+    else
+      appendWords(into, run.actor === org.actor ? t("{0} (yours)", name) : t("{0} (by {1})", name, starter));
   }
   if (activeRuns.length > mostNamed) {
     into.appendMarkdown(" ");
-    words(t("and {0} more", activeRuns.length - mostNamed), into);
+    appendWords(into, t("and {0} more", activeRuns.length - mostNamed));
   }
   paragraph(into);
 }
@@ -139,25 +141,25 @@ function slotsText(used: number, all: number): string {
 function writeFreshness(reading: OrgReading, into: Markdown): void {
   if (reading.how === "followed") {
     into.appendMarkdown("$(pulse) ");
-    words(t("Live updates"), into);
+    appendWords(into, t("Live updates"));
   } else {
     into.appendMarkdown("$(history) ");
-    words(t("As of {0}; refreshed from time to time", timeOfDay(reading.at)), into);
+    appendWords(into, t("As of {0}; refreshed from time to time", timeOfDay(reading.at)));
   }
   paragraph(into);
 }
 
 function writeUsed({ name, isOwn, source }: UsedService, org: Org, into: Markdown): void {
   into.appendMarkdown(isOwn ? "$(vm) " : "$(key) ");
-  words(isOwn ? name : t("{0}, with the key {1}", name, org.actor), into);
+  appendWords(into, isOwn ? name : t("{0}, with the key {1}", name, org.actor));
   switch (source) {
     case "chosen":
       into.appendMarkdown(" ");
-      words(t("(chosen for this workspace)"), into);
+      appendWords(into, t("(chosen for this workspace)"));
       break;
     case "settings":
       into.appendMarkdown(" ");
-      words(t("(by the setting pipelineRuns.baseUrl)"), into);
+      appendWords(into, t("(by the setting pipelineRuns.baseUrl)"));
       break;
     case "default":
       break;
@@ -176,14 +178,6 @@ function writeLinks(entries: readonly StatusAction[], into: Markdown): void {
     );
   }
   into.isTrusted = { enabledCommands: [...new Set(links.map(({ command }) => command))] };
-}
-
-/** Plain text, word by word: the editor would not wrap a text of several words. */
-function words(text: string, into: Markdown): void {
-  for (const [position, word] of text.split(/\s+/).entries()) {
-    if (position > 0) into.appendMarkdown(" ");
-    into.appendText(word);
-  }
 }
 
 function paragraph(into: Markdown): void {

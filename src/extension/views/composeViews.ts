@@ -6,9 +6,10 @@ import type { ProjectNames } from "../session/projectNames.ts";
 import type { RunList } from "../session/runList.ts";
 import type { Session } from "../session/session.ts";
 import type { ObservableValue } from "../window/observable.ts";
+import { appendWords } from "../window/plainWindow.ts";
 import { watchProjectFiles, watchWindowFiles } from "../window/watchFiles.ts";
 import { WindowFiles } from "../window/windowFiles.ts";
-import { LoadOnScroll } from "./loadOnScroll.ts";
+import { loadOnScroll } from "./loadOnScroll.ts";
 import { PipelinesView } from "./pipelinesView.ts";
 import type { ViewFilter } from "./runFilter.ts";
 import type { Row, TooltipLine } from "./runRow.ts";
@@ -57,7 +58,7 @@ export function composeViews(deps: ComposeViewsDeps): Trees {
     signal,
   };
   own(
-    new LoadOnScroll({
+    loadOnScroll({
       state: runs.state,
       register: (provider) => window.registerFileDecorationProvider(provider),
       // The person did not ask for it, so an error is logged only; the row can still be clicked.
@@ -143,15 +144,4 @@ function commandOf({ action, label }: Row): vscode.Command | undefined {
   const place = new vscode.Position(action.line - 1, (action.column ?? 1) - 1);
   const selection = new vscode.Range(place, place);
   return { command: "vscode.open", title: label, arguments: [uri, { selection }] };
-}
-
-/** Word by word: the editor makes the spaces of such a text unbreakable, so long ones would not wrap. */
-function appendWords(text: vscode.MarkdownString, words: string): void {
-  for (const [line, part] of words.split("\n").entries()) {
-    if (line > 0) text.appendMarkdown("  \n");
-    for (const [index, word] of part.split(" ").entries()) {
-      if (index > 0) text.appendMarkdown(" ");
-      text.appendText(word);
-    }
-  }
 }

@@ -13,32 +13,24 @@ export interface LoadOnScrollDeps {
  * Loads the next page of older runs when the person scrolls to its row. A tree reports no scrolling, but the editor asks
  * for a file's decorations when it draws the file's row; the row for older runs has its own address for that.
  */
-export class LoadOnScroll implements Disposable {
-  readonly #subscription: Disposable;
-  readonly #deps: LoadOnScrollDeps;
-  #provider: Disposable | undefined;
-
-  constructor(deps: LoadOnScrollDeps) {
-    this.#deps = deps;
-    // The editor asks such a provider about every file that it draws, so it is registered only while there is a row.
-    this.#subscription = deps.state.observe((state) => {
-      const hasRow = state.kind === "listed" && state.hasMore;
-      if (hasRow) this.#provider ??= deps.register({ provideFileDecoration: (uri) => this.#onShown(uri) });
-      else this.#unregister();
-    });
-  }
-
-  dispose(): void {
-    this.#subscription.dispose();
-    this.#unregister();
-  }
-
-  #onShown({ scheme }: Uri): undefined {
-    if (scheme === olderScheme) void this.#deps.loadMore();
-  }
-
-  #unregister(): void {
-    this.#provider?.dispose();
-    this.#provider = undefined;
-  }
+export function loadOnScroll({ state, register, loadMore }: LoadOnScrollDeps): Disposable {
+  let provider: Disposable | undefined;
+  const unregister = (): void => {
+    provider?.dispose();
+    provider = undefined;
+  };
+  const onShown = ({ scheme }: Uri): undefined => {
+    if (scheme === olderScheme) void loadMore();
+  };
+  // The editor asks such a provider about every file that it draws, so it is registered only while there is a row.
+  const subscription = state.observe((list) => {
+    if (list.kind === "listed" && list.hasMore) provider ??= register({ provideFileDecoration: onShown });
+    else unregister();
+  });
+  return {
+    dispose: () => {
+      subscription.dispose();
+      unregister();
+    },
+  };
 }

@@ -29,7 +29,7 @@ export function rowContext(list: RunListState, now: number): RowContext {
     : { me: "", serviceNow: now, now };
 }
 
-/** The scheme of the row for older runs, see `LoadOnScroll`. */
+/** The scheme of the row for older runs, see `loadOnScroll`. */
 export const olderScheme = "pipeline-runs-older";
 
 /** The row of an element of the Runs view. */

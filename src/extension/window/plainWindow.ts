@@ -54,6 +54,20 @@ export function withoutIcons(text: string): string {
   return text.replaceAll("$(", "$ (");
 }
 
+/** Plain text for a tooltip, word by word: the editor makes the spaces of such a text unbreakable, so long ones would not wrap. */
+export function appendWords(
+  into: Pick<vscode.MarkdownString, "appendMarkdown" | "appendText">,
+  text: string,
+): void {
+  for (const [index, line] of text.split("\n").entries()) {
+    if (index > 0) into.appendMarkdown("  \n");
+    for (const [position, word] of line.split(" ").entries()) {
+      if (position > 0) into.appendMarkdown(" ");
+      into.appendText(word);
+    }
+  }
+}
+
 const aProblem = /^pipelines\/.*\.yaml:\d+:\d+: /;
 const andMore = /^and (\d+) more$/;
 

@@ -86,8 +86,13 @@ export function outputsText({ outputs = {} }: Pick<Run, "outputs">, longest: num
 
 const hidden = new RegExp(`[\\s${controlCharacters}]+`, "gu");
 
-/** A run's text on one line, without control characters, and cut. */
+/** A text from elsewhere on one line, without control characters. */
+export function toOneLine(text: string): string {
+  return text.replace(hidden, " ").trim();
+}
+
+/** The same, cut. */
 export function shortText(text: string, longest: number): string {
-  const line = text.replace(hidden, " ").trim();
+  const line = toOneLine(text);
   return line.length > longest ? `${line.slice(0, longest)}…` : line;
 }

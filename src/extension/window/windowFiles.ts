@@ -42,11 +42,8 @@ export class WindowFiles implements Disposable {
     this.#retainCount += 1;
     this.#watching ??= this.#deps.watch(() => void this.refresh());
     if (this.#retainCount === 1) void this.refresh();
-    let isWanted = true;
     return {
       dispose: () => {
-        if (!isWanted) return;
-        isWanted = false;
         this.#retainCount -= 1;
         if (this.#retainCount === 0) this.#unwatch();
       },

@@ -2,8 +2,9 @@ import assert from "node:assert/strict";
 import { PipelineError } from "../../../src/contract/errors.ts";
 import type { Run } from "../../../src/contract/run.ts";
 import { analyse } from "../../../src/extension/files/analyses.ts";
-import { type FailedStep, FailedSteps, StepFingerprints } from "../../../src/extension/files/failedSteps.ts";
+import { type FailedStep, FailedSteps } from "../../../src/extension/files/failedSteps.ts";
 import type { RunListState } from "../../../src/extension/session/runList.ts";
+import { memoryMemento } from "../memoryMemento.ts";
 
 const text = `resources: { shell: { type: cli } }
 steps:
@@ -55,9 +56,9 @@ describe("the failed step of a pipeline's last run", () => {
   });
 
   it("moves with its step, and goes when the step is edited, also in a window loaded anew", async () => {
-    const store = new Map<string, unknown>();
+    const memento = memoryMemento();
     const runs = [run({ runId: "run_1", status: "failed" })];
-    const first = watch(runs, store);
+    const first = watch(runs, memento);
     first.look();
     await settled();
     first.look(runs, `# a line more\n${text}`);
@@ -67,13 +68,13 @@ describe("the failed step of a pipeline's last run", () => {
     const edited = text.replace("npm test", "npm run test");
     first.look(runs, edited);
     assert.equal(first.shown.get(uri), undefined);
-    const second = watch(runs, store);
+    const second = watch(runs, memento);
     second.look(runs, edited);
     await settled();
     assert.equal(second.shown.get(uri), undefined);
     second.look(runs, text);
     assert.equal(second.shown.get(uri)?.runId, "run_1");
-    assert.ok(!JSON.stringify([...store]).includes("npm"));
+    assert.ok(!JSON.stringify([...memento.kept]).includes("npm"));
   });
 
   it("is found by its name where the steps stand otherwise, and not where there is none of it", async () => {
@@ -101,7 +102,7 @@ describe("the failed step of a pipeline's last run", () => {
   });
 
   it("is asked for once of each of many pipelines, one after the other", async () => {
-    const names = Array.from({ length: 250 }, (_, index) => `many-${index}`);
+    const names = Array.from({ length: 90 }, (_, index) => `many-${index}`);
     const runs = names.map((pipeline) => run({ runId: `run_${pipeline}`, pipeline, status: "failed" }));
     const asked: string[] = [];
     let [atOnce, most] = [0, 0];
@@ -122,7 +123,7 @@ describe("the failed step of a pipeline's last run", () => {
         runs[index] = { ...(runs[index] ?? assert.fail(runId)), steps };
         update();
       },
-      fingerprints: { isUnchanged: () => true },
+      memento: memoryMemento(),
       show: (address, step) => shown.set(address, step),
       log: { warn: (text) => assert.fail(text) },
     });
@@ -141,7 +142,7 @@ describe("the failed step of a pipeline's last run", () => {
   });
 
   it("is asked for once of a service that tells no steps", async () => {
-    const { asked, look } = watch([run({ runId: "run_1", status: "failed" })], new Map(), []);
+    const { asked, look } = watch([run({ runId: "run_1", status: "failed" })], undefined, []);
     for (let looks = 0; looks < 3; looks++) {
       look();
       await settled();
@@ -168,7 +169,7 @@ const toldSteps = [
 ];
 
 /** @param told the steps that the service tells; none for a service that tells none. */
-function watch(given: readonly Run[], store = new Map<string, unknown>(), told = toldSteps) {
+function watch(given: readonly Run[], memento = memoryMemento(), told = toldSteps) {
   const shown = new Map<string, FailedStep | undefined>();
   const asked: string[] = [];
   /** The runs whose steps were read into the list. */
@@ -183,10 +184,7 @@ function watch(given: readonly Run[], store = new Map<string, unknown>(), told =
       if (told.length > 0) read.set(known, { ...known, steps: told });
       look(runs, written);
     },
-    fingerprints: new StepFingerprints({
-      get: (key: string) => store.get(key),
-      update: async (key: string, value: unknown) => void store.set(key, value),
-    }),
+    memento,
     show: (address, step) => shown.set(address, step),
     log: { warn: () => {} },
   });

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { analyse, type ShownProblem } from "../../../src/extension/files/analyses.ts";
 import { analysisOf, FileProblems } from "../../../src/extension/files/fileProblems.ts";
+import { FakeClock } from "../../clock/fakeClock.ts";
 
 const good = "resources: { a: { type: cli } }\nsteps: [{ use: a, run: x }]\n";
 const root = "file:///work";
@@ -59,22 +60,21 @@ describe("the problems of pipeline files", () => {
 
   it("wait for a moment in which nothing is typed", () => {
     using looked = look();
-    const { problems, told, later } = looked;
+    const { problems, told, clock } = looked;
     problems.typed(uri("a.yaml"), () => assert.fail("an older text was read"));
     problems.typed(uri("a.yaml"), () => problems.put(uri("a.yaml"), root, analyse("x", "a.yaml")));
     assert.deepEqual(told, []);
-    assert.equal(later.length, 1);
-    later[0]?.();
+    clock.advance(1000);
     assert.equal(told.length, 1);
   });
 
   it("are read after the pause also when the file was read for another reason meanwhile", () => {
     using looked = look();
-    const { problems, told, later } = looked;
+    const { problems, told, clock } = looked;
     problems.typed(uri("a.yaml"), () => problems.put(uri("a.yaml"), root, analyse(good, "a.yaml")));
     problems.put(uri("a.yaml"), root, analyse("x", "a.yaml"));
     problems.remove(uri("b.yaml"));
-    later[0]?.();
+    clock.advance(1000);
     assert.deepEqual(told.at(-1), ["a.yaml"]);
   });
 
@@ -111,20 +111,17 @@ describe("the problems of pipeline files", () => {
 function look() {
   const told: string[][] = [];
   const shown = new Map<string, readonly string[]>();
-  const later: (() => void)[] = [];
+  const clock = new FakeClock();
   const problems = new FileProblems({
     show: (address, found) => {
       const lines = found.map(line);
       told.push([address.split("/").at(-1) ?? "", ...lines]);
       shown.set(address, lines);
     },
-    later: (act) => {
-      later.push(act);
-      return { dispose: () => later.splice(0, later.length, ...later.filter((other) => other !== act)) };
-    },
+    clock,
     onChange: () => {},
   });
-  return { problems, told, shown, later, [Symbol.dispose]: () => problems.dispose() };
+  return { problems, told, shown, clock, [Symbol.dispose]: () => problems.dispose() };
 }
 
 function line({ message, isWarning, from, to }: ShownProblem): string {

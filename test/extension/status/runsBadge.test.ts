@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { Run } from "../../../src/contract/run.ts";
 import type { SessionState } from "../../../src/extension/session/sessionState.ts";
-import { RunsBadge } from "../../../src/extension/status/quotaStatus.ts";
+import { showBadge } from "../../../src/extension/status/quotaStatus.ts";
 import { ObservableValue } from "../../../src/extension/window/observable.ts";
 import { org } from "./facts.ts";
 
@@ -20,7 +20,7 @@ describe("the number on our icon", () => {
   it("is how many of one's own runs are active, and is not there for none or when it isn't known", () => {
     const view: { badge?: { value: number; tooltip: string } | undefined } = {};
     const state = new ObservableValue<SessionState>({ kind: "connecting" });
-    const badge = new RunsBadge(view, state);
+    const badge = showBadge(view, state);
     assert.equal(view.badge, undefined);
     state.set({ kind: "live", org, activeRuns: [run("run_1", "key_1"), run("run_2", "key_2")] });
     assert.deepEqual(view.badge, { value: 1, tooltip: "You have 1 active run" });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { FileDecorationProvider } from "vscode";
 import type { RunListState } from "../../../src/extension/session/runList.ts";
-import { LoadOnScroll } from "../../../src/extension/views/loadOnScroll.ts";
+import { loadOnScroll } from "../../../src/extension/views/loadOnScroll.ts";
 import { ObservableValue } from "../../../src/extension/window/observable.ts";
 
 describe("loading older runs as their row comes on the screen", () => {
@@ -9,7 +9,7 @@ describe("loading older runs as their row comes on the screen", () => {
     const state = new ObservableValue<RunListState>({ kind: "unknown" });
     const providers = new Set<FileDecorationProvider>();
     let loads = 0;
-    const sight = new LoadOnScroll({
+    const sight = loadOnScroll({
       state,
       register: (provider) => {
         providers.add(provider);
