@@ -1,7 +1,7 @@
 import { PipelineError } from "../contract/errors.ts";
 
 /** The oldest Node.js for the service and undici, which is VS Code 1.105's (`engines` in package.json). */
-const oldestNode = "22.19";
+export const oldestNode = "22.19";
 
 /** @param version as in `process.versions.node`. */
 export function isNodeTooOld(version: string): boolean {
