@@ -21,6 +21,11 @@ export class FakeClock implements Clock {
     return this.#alarms.size;
   }
 
+  /** How many of them ring in exactly so many milliseconds. */
+  alarmsIn(milliseconds: number): number {
+    return [...this.#alarms].filter(({ at }) => at - this.#elapsed === milliseconds).length;
+  }
+
   now = (): number => this.#now;
 
   monotonic = (): number => this.#elapsed;

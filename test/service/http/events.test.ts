@@ -5,6 +5,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import { utcDay } from "../../../src/contract/day.ts";
 import { touchRun } from "../../../src/service/store/runChanges.ts";
 import { FakeClock } from "../../clock/fakeClock.ts";
+import { until } from "../../until.ts";
 import { fillDayOf } from "../fillDay.ts";
 import { onBoth } from "../onBoth.ts";
 import { cutOff, openStream, type StreamEvent, unreadReply } from "../openStream.ts";
@@ -161,7 +162,7 @@ onBoth("the events of the service", (store) => {
     await using stream = await openStream(`${service.url}/api/events`, { "x-api-key": secret });
     await stream.events.atLeast(1);
     for (let count = 1; count <= 3; count++) {
-      await standsStill(() => clock.alarms);
+      await isSilent(clock);
       await service.turn(14_999);
       await turn();
       assert.equal(stream.comments.all.length, count - 1);
@@ -180,7 +181,7 @@ onBoth("the events of the service", (store) => {
     await stream.events.atLeast(1);
     // As when a server dies between a commit and its ring.
     await service.db.transaction().execute((tx) => touchRun(tx, run.runId));
-    await standsStill(() => clock.alarms);
+    await isSilent(clock);
     assert.ok(!stream.events.all.some(({ event }) => event === "run"));
     await service.turn(15_000);
     await stream.events.untilOne(({ data }) => data["run-id"] === run.runId);
@@ -288,12 +289,9 @@ function lastId(events: readonly StreamEvent[]): string {
   return events.findLast(({ id }) => id !== undefined)?.id ?? assert.fail("no event had an id");
 }
 
-/** Waits until a number has been the same for so long that nothing is on its way any more. */
-async function standsStill(read: () => number): Promise<void> {
-  for (let still = 0, before = read(); still < 300; still = read() === before ? still + 1 : 0) {
-    before = read();
-    await turn();
-  }
+/** Waits until the only reader waits for its next event, and the service for its next look at what nobody has rung for. */
+async function isSilent(clock: FakeClock): Promise<void> {
+  await until(async () => clock.alarmsIn(15_000) >= 2);
 }
 
 /** Puts runs that changed one after the other into the database. @returns the id of the n-th, from 0. */
