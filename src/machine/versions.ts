@@ -3,19 +3,11 @@ import { PipelineError } from "../contract/errors.ts";
 /** The oldest Node.js for the service and undici, which is VS Code 1.105's (`engines` in package.json). */
 export const oldestNode = "22.19";
 
-/** @param version as in `process.versions.node`. */
-export function isNodeTooOld(version: string): boolean {
-  return isOlder(version, `${oldestNode}.0`);
-}
-
-export function nodeTooOld(version: string): PipelineError {
+/** @throws PipelineError `internal` when the Node.js of this process is too old, or another of this version. */
+export function refuseOldNode(version = process.versions.node): void {
+  if (!isOlder(version, `${oldestNode}.0`)) return;
   const message = `This needs Node.js ${oldestNode} or later, and there is ${version}.`;
-  return new PipelineError("internal", message, { next: `Install Node.js ${oldestNode} or later.` });
-}
-
-/** @throws PipelineError `internal` when this process's Node.js is too old. */
-export function refuseOldNode(): void {
-  if (isNodeTooOld(process.versions.node)) throw nodeTooOld(process.versions.node);
+  throw new PipelineError("internal", message, { next: `Install Node.js ${oldestNode} or later.` });
 }
 
 declare const PIPELINE_RUNS_VERSION: string | undefined;

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { isOlder } from "../../src/machine/versions.ts";
+import { isOlder, oldestNode, refuseOldNode } from "../../src/machine/versions.ts";
 
 describe("an older version", () => {
   it("is told by its numbers, one after the other", () => {
@@ -17,5 +17,16 @@ describe("an older version", () => {
     }
     assert.equal(isOlder("1.0.0+a", "1.0.0+b"), false);
     assert.equal(isOlder("1.0.0-a", "1.0.0-b"), false);
+  });
+});
+
+describe("a Node.js that is too old", () => {
+  it("is refused, with what to install", () => {
+    refuseOldNode();
+    refuseOldNode(`${oldestNode}.0`);
+    assert.throws(() => refuseOldNode("20.20.2"), {
+      message: "This needs Node.js 22.19 or later, and there is 20.20.2.",
+      next: "Install Node.js 22.19 or later.",
+    });
   });
 });

@@ -1,7 +1,6 @@
 import type { spawn } from "node:child_process";
 import { PipelineError } from "../../contract/errors.ts";
 import { lastLines, openServiceLog, serviceLogFile } from "../../machine/dataFolder.ts";
-import { isNodeTooOld, nodeTooOld } from "../../machine/versions.ts";
 import { type Environment, lastingEnvironment } from "../../project/environment.ts";
 import type { FindDeps } from "./findEmbedded.ts";
 
@@ -86,8 +85,6 @@ export async function spawnService(
 
 async function failure(folder: string, logStart: number, end: number | string): Promise<PipelineError> {
   const lines = await lastLines(folder, logStart, 40).catch((): string[] => []);
-  const [version] = lines.flatMap((line) => /^Node\.js v(\d+\.\d+\.\d+)/.exec(line)?.[1] ?? []);
-  if (version !== undefined && isNodeTooOld(version)) return nodeTooOld(version);
   const how = typeof end === "number" ? `exit code ${end}` : `signal ${end}`;
   const said = lastWords(lines);
   return new PipelineError(

@@ -4,6 +4,7 @@ import { systemClock } from "../../machine/clock.ts";
 import type { Connection } from "../../machine/connectionFile.ts";
 import { readConnection } from "../../machine/connectionFile.ts";
 import { prepareDataFolder, serviceLogFile } from "../../machine/dataFolder.ts";
+import { refuseOldNode } from "../../machine/versions.ts";
 import { type Embedded, findEmbedded } from "./findEmbedded.ts";
 import { type ConnectDeps, type ServiceProgram, spawnService } from "./serviceProcess.ts";
 
@@ -23,6 +24,8 @@ export async function startEmbedded(
   leaving: Connection | undefined,
   signal: AbortSignal,
 ): Promise<Embedded> {
+  // The service is run by what runs this.
+  refuseOldNode();
   const clock = deps.clock ?? systemClock;
   const program: ServiceProgram = { ...deps, spawn: deps.spawn ?? spawn };
   await makeDataFolder(deps.folder);

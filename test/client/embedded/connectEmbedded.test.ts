@@ -233,14 +233,6 @@ console.error("starting"); console.error("the disk is full"); process.exit(1);`)
     assert.equal(await readFile(join(standIn.folder, "service.log"), "utf8"), "serving\n");
   });
 
-  it("says when the Node.js is too old", async () => {
-    await using standIn = await StandIn.make(`
-console.error("Error [ERR_UNKNOWN_BUILTIN_MODULE]: No such built-in module: node:sqlite\\n    at x\\n\\nNode.js v20.20.2"); process.exit(1);`);
-    await assert.rejects(connectEmbedded(standIn.deps(), never), {
-      message: "This needs Node.js 22.19 or later, and there is 20.20.2.",
-    });
-  });
-
   it("says when there is no program to run it", async () => {
     await using standIn = await StandIn.make();
     const execPath = join(standIn.folder, "no-node");
