@@ -19,7 +19,9 @@ export function readUtf8(bytes: Uint8Array, isWhole = true): ReadText {
     if (isUtf16) return other("it is UTF-16", "");
     // What is no character becomes another one, with other bytes.
     const again = Buffer.from(new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes));
-    const offset = bytes.findIndex((byte, index) => byte !== again[index]);
+    const differs = bytes.findIndex((byte, index) => byte !== again[index]);
+    // A character that is cut at the end may be the beginning of the one in its place.
+    const offset = differs === -1 ? again.length - 3 : differs;
     const before = again.subarray(0, offset).toString();
     const byte = bytes[offset] ?? 0;
     return other(`the byte 0x${byte.toString(16).toUpperCase()} here is none of its characters`, before);

@@ -10,6 +10,10 @@ describe("a file's text", () => {
       const lines = before.split("\n");
       assert.deepEqual([read.line, read.column], [lines.length, (lines.at(-1)?.length ?? 0) + 1]);
     }
+    // Its beginning is that of the character that stands for lost ones.
+    const cut = readUtf8(Buffer.of(0x61, 0xef, 0xbf));
+    assert(cut.kind === "other");
+    assert.deepEqual([/0x\w+/.exec(cut.problem)?.[0], cut.column], ["0xEF", 2]);
     assert.deepEqual(readUtf8(Buffer.from("a\ufffd")), { kind: "text", text: "a\ufffd" });
   });
 });

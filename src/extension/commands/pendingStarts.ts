@@ -49,7 +49,7 @@ interface RetryItem extends QuickPickItem {
 
 /** “Cancel Retry…”: cancels a start that was deferred to 00:00 UTC. */
 export async function cancelRetry({ retries, window }: Pick<RetryDeps, "retries" | "window">): Promise<void> {
-  await retries.loaded;
+  await retries.look();
   const items = retries.pending.value.map(retryItem);
   if (items.length === 0) {
     void window.showInformationMessage(t("No start is scheduled for 00:00 UTC."));
@@ -58,8 +58,13 @@ export async function cancelRetry({ retries, window }: Pick<RetryDeps, "retries"
   const words = { title: t("Cancel Retry"), placeHolder: t("Select the scheduled start to cancel") };
   const picked = items.length === 1 ? items[0] : await window.showQuickPick<RetryItem>(items, words);
   if (picked === undefined) return;
-  await retries.cancel(picked.retry);
-  void window.showInformationMessage(t("{0} will not be started at 00:00 UTC.", picked.retry.pipeline));
+  const { pipeline } = picked.retry;
+  const isCancelled = await retries.cancel(picked.retry);
+  void window.showInformationMessage(
+    isCancelled
+      ? t("{0} will not be started at 00:00 UTC.", pipeline)
+      : t("{0} was started or cancelled meanwhile.", pipeline),
+  );
 }
 
 const longestInputs = 100;

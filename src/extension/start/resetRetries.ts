@@ -40,18 +40,18 @@ const statusBarTime = 8000;
 export class ResetRetries implements Disposable {
   /** The stored starts, the next one first. */
   readonly pending = new ObservableValue<readonly PendingRetry[]>([]);
-  /** Resolves when the stored starts were read. */
-  readonly loaded: Promise<void>;
   readonly #deps: ResetRetriesDeps;
   readonly #ended = new AbortController();
   /** The starts that this window makes or asks about. */
   readonly #begun = new Set<string>();
+  /** When those are due that were due before the reset, since this machine's clock was set meanwhile; in this window alone. */
+  readonly #later = new Map<string, number>();
   #looks = 0;
   #cancelNextLook = () => {};
 
   constructor(deps: ResetRetriesDeps) {
     this.#deps = deps;
-    this.loaded = this.#look();
+    void this.look();
   }
 
   /**
@@ -80,14 +80,15 @@ export class ResetRetries implements Disposable {
       orgId: org.orgId,
     };
     await store.put(retry);
-    await this.#look();
+    await this.look();
     return retry;
   }
 
-  /** Cancels a deferred start, in all windows. @throws when it can't be removed. */
-  async cancel({ id }: Pick<PendingRetry, "id">): Promise<void> {
-    await this.#deps.store.take(id);
-    await this.#look();
+  /** Cancels a deferred start, in all windows. @returns false if another window was first. @throws when it can't be removed. */
+  async cancel({ id }: Pick<PendingRetry, "id">): Promise<boolean> {
+    const isTaken = await this.#deps.store.take(id);
+    await this.look();
+    return isTaken;
   }
 
   dispose(): void {
@@ -96,18 +97,21 @@ export class ResetRetries implements Disposable {
   }
 
   /** Reads the stored starts of all windows and begins those that are due; looks again when the next one is. */
-  async #look(): Promise<void> {
+  async look(): Promise<void> {
     const { clock, store } = this.#deps;
     this.#looks += 1;
     const look = this.#looks;
     const stored = await store.list();
     if (look !== this.#looks || this.#ended.signal.aborted) return;
     const now = clock.now();
-    const waiting = stored.filter(({ id }) => !this.#begun.has(id));
-    for (const retry of waiting) if (retry.dueAt <= now) void this.#begin(retry);
-    const pauses = waiting.flatMap(({ dueAt }) => (dueAt > now ? [dueAt - now] : []));
+    const pauses: number[] = [];
+    for (const retry of stored.filter(({ id }) => !this.#begun.has(id))) {
+      const dueAt = this.#later.get(retry.id) ?? retry.dueAt;
+      if (dueAt <= now) void this.#begin({ ...retry, dueAt });
+      else pauses.push(dueAt - now);
+    }
     this.#cancelNextLook();
-    this.#cancelNextLook = clock.after(Math.min(lookInterval, ...pauses), () => void this.#look());
+    this.#cancelNextLook = clock.after(Math.min(lookInterval, ...pauses), () => void this.look());
     this.pending.set(stored);
   }
 
@@ -127,13 +131,14 @@ export class ResetRetries implements Disposable {
       ? t("while this window was closed or asleep")
       : await this.#untilReset(retry, this.#ended.signal);
     if (typeof found === "number" && found > 0) {
-      await store.put({ ...retry, dueAt: clock.now() + found });
+      this.#later.set(retry.id, clock.now() + found);
       this.#begun.delete(retry.id);
-      return this.#look();
+      return this.look();
     }
+    const isTaken = await store.take(retry.id);
+    void this.look();
     // Another window was first, or the start was cancelled.
-    if (!(await store.take(retry.id))) return;
-    await this.#look();
+    if (!isTaken) return;
     if (typeof found === "string") return this.#ask(retry, found);
     log.info(`${retry.pipeline}: started at 00:00 UTC, as it was asked for`);
     window.setStatusBarMessage(

@@ -133,11 +133,12 @@ export class RunTree {
 }
 
 /**
- * Whether a run got its steps and nothing else. Nothing is redrawn for it: the editor has asked for them and is about to draw
- * them, and a row that is redrawn just then keeps steps that the editor doesn't redraw any more.
+ * Whether a run got only what lists leave out, its steps and files. Nothing is redrawn for it: the editor has asked for the steps and
+ * is about to draw them, and a row that is redrawn just then keeps steps that the editor doesn't redraw any more.
  */
-function isOnlyMoreDetailed({ steps, ...run }: Run, before: Run): boolean {
-  return steps !== undefined && before.steps === undefined && isDeepStrictEqual(run, before);
+function isOnlyMoreDetailed({ steps, artifacts: _, ...run }: Run, before: Run): boolean {
+  const { artifacts: _before, ...known } = before;
+  return steps !== undefined && before.steps === undefined && isDeepStrictEqual(run, known);
 }
 
 function groupNode(group: RunGroup): GroupNode {

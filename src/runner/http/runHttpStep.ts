@@ -190,7 +190,7 @@ function checkReply(
 
 /** Whether what has come of a stream may be as expected. */
 function streamCheck(expect: HttpStep["expect"], mask: Mask): SendDeps["isEnough"] {
-  const searches = (expect.text ?? []).map((expected) => new OutputSearch(expected));
+  const searches = (expect.text ?? []).map((expected) => new OutputSearch(expected, true));
   let isHeadRight: boolean | undefined;
   return (piece, soFar) => {
     isHeadRight ??=

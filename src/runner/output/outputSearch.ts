@@ -5,10 +5,11 @@ import { longestFound, PatternFault, searchFor } from "./textSearch.ts";
 /** In characters: in a longer line a text is looked for piece by piece, and a pattern not at all, whose ends are the line's. */
 const longestLine = { contains: 64 * 1024, matches: 10 * 1024 * 1024 } as const;
 
-/** Searches an output or a stream, as a person reads it, for what is expected. It holds no more than the line that has begun. */
+/** Searches an output as a person reads it, or a stream as it comes, for what is expected. It holds no more than the line that has begun. */
 export class OutputSearch {
   readonly #isIn: (text: string) => boolean;
   readonly #kind: TextExpectation["kind"];
+  readonly #isAsItComes: boolean;
   /** How much of the text before a line may belong to a text that is found. */
   readonly #overlap: number;
   #before = "";
@@ -17,9 +18,10 @@ export class OutputSearch {
   #length = 0;
   #found: boolean | PatternFault = false;
 
-  constructor(expectation: TextExpectation) {
+  constructor(expectation: TextExpectation, isAsItComes = false) {
     this.#isIn = searchFor(expectation);
     this.#kind = expectation.kind;
+    this.#isAsItComes = isAsItComes;
     this.#overlap = expectation.kind === "contains" ? longestFound(expectation.text) - 1 : 0;
   }
 
@@ -51,14 +53,14 @@ export class OutputSearch {
    */
   soFar(): boolean {
     if (this.#found instanceof PatternFault) throw this.#found;
-    return this.#found || this.#isIn(this.#before + readableText(this.#pieces.join("")));
+    return this.#found || this.#isIn(this.#before + this.#read(this.#pieces.join("")));
   }
 
   /** What was overwritten already is let go. */
   #shorten(): void {
     const whole = this.#pieces.join("");
     // One at the end may be followed by what overwrites the line.
-    const line = lastState(whole) + (whole.endsWith("\r") ? "\r" : "");
+    const line = this.#isAsItComes ? whole : lastState(whole) + (whole.endsWith("\r") ? "\r" : "");
     this.#pieces = [line];
     this.#length = line.length;
     if (line.length <= longestLine[this.#kind]) return;
@@ -71,8 +73,12 @@ export class OutputSearch {
       );
   }
 
+  #read(text: string): string {
+    return this.#isAsItComes ? text : readableText(text);
+  }
+
   #search(lines: string): void {
-    const text = this.#before + readableText(lines);
+    const text = this.#before + this.#read(lines);
     this.#before = this.#overlap > 0 ? text.slice(-this.#overlap) : "";
     try {
       this.#found = this.#isIn(text);

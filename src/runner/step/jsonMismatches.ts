@@ -14,32 +14,30 @@ const longestValue = 200;
  * The differences between a JSON value and what is expected, a line each: `$.items[0].price: expected 3, got 4`; at most ten.
  * Compares by subset: an object needs only the expected members; a list needs the expected length, and is compared item by item.
  */
-export function describeMismatches(
-  expected: unknown,
-  got: unknown,
-  mask: Mask,
-  path = "$",
-): readonly string[] {
+export function describeMismatches(expected: unknown, got: unknown, mask: Mask): readonly string[] {
+  const lines: string[] = [];
+  for (const line of mismatches(expected, got, mask, "$")) {
+    lines.push(line);
+    if (lines.length === mostMismatches) break;
+  }
+  return lines;
+}
+
+function* mismatches(expected: unknown, got: unknown, mask: Mask, path: string): Generator<string> {
   const differs = (at: string, wanted: unknown, instead: string) =>
     `${at}: expected ${showValue(wanted, mask)}, got ${instead}`;
   if (Array.isArray(expected) && Array.isArray(got)) {
-    if (expected.length !== got.length)
-      return [differs(`${path}.length`, expected.length, showValue(got.length, mask))];
-    return expected
-      .flatMap((item, index) => describeMismatches(item, got[index], mask, `${path}[${index}]`))
-      .slice(0, mostMismatches);
-  }
-  if (isObject(expected) && isObject(got)) {
-    return Object.entries(expected)
-      .flatMap(([name, value]) => {
-        const inner = path + member(name);
-        return Object.hasOwn(got, name)
-          ? describeMismatches(value, got[name], mask, inner)
-          : [differs(inner, value, "nothing")];
-      })
-      .slice(0, mostMismatches);
-  }
-  return expected === got ? [] : [differs(path, expected, showValue(got, mask))];
+    if (expected.length === got.length)
+      for (const [index, item] of expected.entries())
+        yield* mismatches(item, got[index], mask, `${path}[${index}]`);
+    else yield differs(`${path}.length`, expected.length, showValue(got.length, mask));
+  } else if (isObject(expected) && isObject(got)) {
+    for (const [name, value] of Object.entries(expected)) {
+      const inner = path + member(name);
+      if (Object.hasOwn(got, name)) yield* mismatches(value, got[name], mask, inner);
+      else yield differs(inner, value, "nothing");
+    }
+  } else if (expected !== got) yield differs(path, expected, showValue(got, mask));
 }
 
 /** A value for a message, as shortened JSON. Masked before the cut, which could leave half of a secret. */

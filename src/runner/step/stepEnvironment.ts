@@ -122,8 +122,13 @@ async function writeNodeScript(folder: string, execPath: string, platform: NodeJ
 export function isProgram(path: string): boolean {
   try {
     accessSync(path, constants.X_OK);
-    return statSync(path).isFile();
   } catch {
     return false;
+  }
+  try {
+    return statSync(path).isFile();
+  } catch {
+    // Windows says nothing of an alias of its Store, which it runs.
+    return true;
   }
 }

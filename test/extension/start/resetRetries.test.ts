@@ -139,11 +139,13 @@ describe("a start that is deferred until 00:00 UTC", () => {
 
   it("waits longer when the service's day turns out not to be over", async () => {
     await using place = await machine();
-    using window = place.open(workspace());
-    await window.retries.add({ pipeline: "nightly" }, never);
+    const memory = workspace();
+    using window = place.open(memory);
+    const retry = await window.retries.add({ pipeline: "nightly" }, never);
     place.told.ahead = -hour;
     await place.pass(14.5 * hour);
     assert.deepEqual(window.started.all, []);
+    assert.deepEqual(await memory.list(), [retry], "who writes it again may bring a cancelled one back");
     await place.pass(hour, () => window.started.all.length > 0);
     assert.equal(window.started.all.length, 1);
   });
@@ -157,7 +159,7 @@ describe("a start that is deferred until 00:00 UTC", () => {
     }
     assert.equal(place.clock.alarms, 0, "a closed window leaves no timer");
     const windows = [place.open(memory), place.open(memory)];
-    for (const { retries } of windows) await retries.loaded;
+    for (const { retries } of windows) await retries.look();
     const started = () => windows.flatMap((window) => window.started.all);
     assert.deepEqual(
       windows.map(({ retries }) => retries.pending.value.length),
@@ -191,7 +193,8 @@ describe("a start that is deferred until 00:00 UTC", () => {
     using one = place.open(memory);
     const retry = await one.retries.add({ pipeline: "nightly" }, never);
     using other = place.open(memory);
-    await one.retries.cancel(retry);
+    assert.equal(await one.retries.cancel(retry), true);
+    assert.equal(await other.retries.cancel(retry), false);
     assert.deepEqual(one.retries.pending.value, []);
     await place.pass(60_000);
     place.clock.advance(15 * hour);

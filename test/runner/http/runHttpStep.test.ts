@@ -500,6 +500,13 @@ describe("an http step", function () {
       response.write("event: hello\n\n");
     });
     assert.deepEqual(await run(base, { get: "/", expect: { text: "event: hello" } }), { kind: "succeeded" });
+    // As it came: a terminal would show the last line alone.
+    const byReturns = await serve((_request, response) => {
+      response.setHeader("content-type", "text/event-stream");
+      response.write("data: re\u00adady\rdata: more\r\r");
+    });
+    const ready = { get: "/", expect: { text: "re\u00adady" } };
+    assert.deepEqual(await run(byReturns, ready), { kind: "succeeded" });
     assert.match(
       message(await run(base, { get: "/", timeout: "1s", expect: { text: "event: bye" } })),
       /^expected `event: bye` in the reply, .*\n.* replied with 200, and 14 bytes came, but the reply didn't end within 1 s/,
