@@ -63,6 +63,8 @@ interface Pipe {
 
 /** `mkfifo` is a process, so it makes the pipes of some programs at once. */
 const pipesAtOnce = 16;
+/** How long `mkfifo` may take, in milliseconds: a temporary folder that hangs must not hold a run. */
+const patienceMilliseconds = 2000;
 const unused: Pipe[] = [];
 let making: Promise<void> | undefined;
 
@@ -92,7 +94,8 @@ async function makePipes(): Promise<readonly Pipe[]> {
   const folder = await mkdtemp(join(tmpdir(), "pipeline-runs-"));
   try {
     const paths = Array.from({ length: pipesAtOnce }, (_, index) => join(folder, `pipe-${index}`));
-    const [code] = await once(spawn("mkfifo", ["-m", "600", ...paths], { stdio: "ignore" }), "exit");
+    const making = spawn("mkfifo", ["-m", "600", ...paths], { stdio: "ignore" });
+    const [code] = await once(making, "exit", { signal: AbortSignal.timeout(patienceMilliseconds) });
     return code === 0 ? openPaths(paths) : [];
   } finally {
     // A run's first line may wait for this: by a thread, each file would take ten times as long.
