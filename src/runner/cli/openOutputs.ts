@@ -94,8 +94,8 @@ async function makePipes(): Promise<readonly Pipe[]> {
   const folder = await mkdtemp(join(tmpdir(), "pipeline-runs-"));
   try {
     const paths = Array.from({ length: pipesAtOnce }, (_, index) => join(folder, `pipe-${index}`));
-    const making = spawn("mkfifo", ["-m", "600", ...paths], { stdio: "ignore" });
-    const [code] = await once(making, "exit", { signal: AbortSignal.timeout(patienceMilliseconds) });
+    const mkfifo = spawn("mkfifo", ["-m", "600", ...paths], { stdio: "ignore" });
+    const [code] = await once(mkfifo, "exit", { signal: AbortSignal.timeout(patienceMilliseconds) });
     return code === 0 ? openPaths(paths) : [];
   } finally {
     // A run's first line may wait for this: by a thread, each file would take ten times as long.
