@@ -135,7 +135,8 @@ async function serveLocked(options: ServeOptions, lock: FolderLock, opened: Open
     recover: (runId) => core.runs.ids().has(runId) || core.leases.sweep(),
     pageFolder: options.pageFolder,
   });
-  const server = createHttpServer({ app, replies, clock, log });
+  const published = Promise.withResolvers<void>();
+  const server = createHttpServer({ app: silentUntil(published.promise, app), replies, clock, log });
   opened.push(() => {
     server.close();
     server.closeAllConnections();
@@ -153,6 +154,7 @@ async function serveLocked(options: ServeOptions, lock: FolderLock, opened: Open
   // First: who finds this service may ask it at once to stop, which has to last.
   await setStopped(folder, false);
   await publishConnection(folder, connection);
+  published.resolve();
   let why: string | undefined;
   const onLost = () => {
     why = "its data folder or database was moved or deleted";
@@ -182,6 +184,18 @@ async function serveLocked(options: ServeOptions, lock: FolderLock, opened: Open
     stop() {
       stopping.abort();
       return stopped;
+    },
+  };
+}
+
+type FetchingApp = Pick<ReturnType<typeof createApp>, "fetch">;
+
+/** A face that knows the port and is refused its old key looks for the new one at once. */
+function silentUntil(published: Promise<void>, app: FetchingApp): FetchingApp {
+  return {
+    fetch: async (...request) => {
+      await published;
+      return app.fetch(...request);
     },
   };
 }

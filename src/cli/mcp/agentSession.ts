@@ -50,23 +50,16 @@ export class AgentSession {
 
   /** The tool for one call, whose signal ends what the call does. It connects to the service where that was found last. */
   toolFor(signal: AbortSignal): Tool {
-    return { ...this.#tool, interrupted: signal, connect: (ends = signal) => this.#connected(ends) };
+    return { ...this.#tool, interrupted: signal, connect: (ends = signal) => this.connected(ends) };
   }
 
-  /**
-   * Asks the service; when it has moved since, as a restarted embedded one has, once more where it is now.
-   * @param isRepeated whether `act` may be done again after its error.
-   */
-  async ask<T>(
-    act: (client: ServiceClient) => Promise<T>,
-    signal: AbortSignal,
-    isRepeated: (error: unknown) => boolean = mayHaveRestarted,
-  ): Promise<T> {
-    const client = await this.#connected(signal);
+  /** Asks the service; when it has moved since, as a restarted embedded one may have, once more where it is now. */
+  async ask<T>(act: (client: ServiceClient) => Promise<T>, signal: AbortSignal): Promise<T> {
+    const client = await this.connected(signal);
     try {
       return await act(client);
     } catch (error) {
-      if (!isRepeated(error)) throw error;
+      if (!mayHaveRestarted(error)) throw error;
       const found = await findAgain(client, this.reconnect, signal);
       if (found === client) throw error;
       return act(found);
@@ -103,7 +96,8 @@ export class AgentSession {
     return { seen, quota };
   }
 
-  async #connected(signal: AbortSignal): Promise<ServiceClient> {
+  /** The service where it was found last. */
+  async connected(signal: AbortSignal): Promise<ServiceClient> {
     this.#client ??= await this.#tool.connect(signal);
     return this.#client;
   }

@@ -1,8 +1,6 @@
 import * as z from "zod/mini";
-import type { ServiceClient } from "../../client/service/client.ts";
 import { LostStart } from "../../client/service/replyErrors.ts";
 import { type StartOutcome, startRun } from "../../client/start/startRun.ts";
-import { PipelineError } from "../../contract/errors.ts";
 import { givenInputsSchema } from "../../contract/inputs.ts";
 import { timeLimit } from "../../contract/limits.ts";
 import type { Run, StartRequest } from "../../contract/run.ts";
@@ -120,19 +118,13 @@ async function started(request: StartRequest, root: string | undefined, call: Ca
     reconnect: session.reconnect,
   };
   try {
-    const start = (client: ServiceClient) => startRun(request, { ...deps, client }, signal);
-    const outcome = await session.ask(start, signal, isRefusedKey);
+    const outcome = await startRun(request, { ...deps, client: await session.connected(signal) }, signal);
     if (outcome.kind === "started") guard.count();
     return outcome;
   } catch (error) {
     if (error instanceof LostStart) guard.count();
     throw error;
   }
-}
-
-/** No run comes of a start with a refused key, so it may be repeated with the one that a restarted service has. */
-function isRefusedKey(error: unknown): boolean {
-  return error instanceof PipelineError && error.type === "unauthorized" && !(error instanceof LostStart);
 }
 
 function begun(

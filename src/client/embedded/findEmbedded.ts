@@ -5,6 +5,7 @@ import { readConnection } from "../../machine/connectionFile.ts";
 import { isOlder, ownVersion } from "../../machine/versions.ts";
 import { type Environment, withoutStarter } from "../../project/environment.ts";
 import { ServiceClient } from "../service/client.ts";
+import { OutOfReach } from "../service/reachFaults.ts";
 import type { Fetch } from "../service/request.ts";
 
 /** The embedded service, which has answered. */
@@ -44,6 +45,11 @@ export async function findEmbedded(deps: FindDeps, signal: AbortSignal): Promise
       ...others,
       baseUrl,
       apiKey: connection.token,
+      keyOfNow: async (until) => {
+        const now = await findEmbedded(deps, until);
+        if (now?.connection.url === connection.url) return now.connection.token;
+        throw new OutOfReach("dropped", "This machine's service isn't where it was any more.", {});
+      },
       // An older service refuses what it doesn't know.
       environment: env && !isOlder(connection.version, ownVersion) ? withoutStarter(env) : undefined,
     });

@@ -85,7 +85,7 @@ export async function followLog(
         pauses = growingPauses(client.random, pauseBounds);
       }
       faults += 1;
-      if (!isForgiven(error, wasOpen, faults, options)) throw error;
+      if (!isForgiven(error, wasOpen, faults)) throw error;
       options.onBroken?.(error);
       await service.clock.sleep(pauses.next().value, signal);
     }
@@ -94,15 +94,7 @@ export async function followLog(
 }
 
 /** Whether another attempt may help. A service that was never reached gets fewer. */
-function isForgiven(
-  error: unknown,
-  wasOpen: boolean,
-  faults: number,
-  { reconnect }: FollowLogOptions,
-): error is PipelineError {
-  if (!(error instanceof PipelineError)) return false;
-  // The embedded service has a new key after each start, often at the same address.
-  if (error.type === "unauthorized") return wasOpen && reconnect !== undefined && faults <= 2;
+function isForgiven(error: unknown, wasOpen: boolean, faults: number): error is OutOfReach {
   if (!(error instanceof OutOfReach) || error.fault === "tls" || error.fault === "proxy") return false;
   if (wasOpen) return faults <= faultsForgiven;
   return (error.fault === "dropped" || error.fault === "unavailable") && faults <= 3;

@@ -28,8 +28,8 @@ const pauseBounds = { shortest: 1000, longest: 30_000 } as const;
  * Keeps a list of runs live over the service's events (contract: "Endpoints", `GET /api/events`), without polling. The list
  * is read once after each stream has opened, so that no change is missed.
  *
- * @throws the signal's reason; PipelineError `AbsentEndpoint` from a service without the list or events, `unauthorized` for a
- * key that is still refused after a reconnection; `out-of-reach` from the first read.
+ * @throws the signal's reason; PipelineError `AbsentEndpoint` from a service without the list or events, `unauthorized` and
+ * `forbidden` for a key that is refused; `out-of-reach` from the first read.
  */
 export async function watchRuns(
   client: ServiceClient,
@@ -41,19 +41,16 @@ export async function watchRuns(
   await list.read(client, signal);
   let service = client;
   let pauses = growingPauses(client.random, pauseBounds);
-  let refusals = 0;
   for (;;) {
     const error = await list.follow(
       service,
       () => {
         pauses = growingPauses(client.random, pauseBounds);
-        refusals = 0;
       },
       signal,
     );
     signal.throwIfAborted();
-    if (error.type === "unauthorized" || error.type === "forbidden") refusals += 1;
-    if (refusals > 1) throw error;
+    if (error.type === "unauthorized" || error.type === "forbidden") throw error;
     deps.onBroken(error);
     await service.clock.sleep(pauses.next().value, signal);
     try {

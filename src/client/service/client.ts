@@ -96,6 +96,11 @@ export interface ServiceClientOptions {
   readonly trustNext?: string | undefined;
   /** The caller's environment for the steps. Given only for this machine's own service, and sent with each start. */
   readonly environment?: Readonly<Record<string, string>> | undefined;
+  /**
+   * The key of now, given only for this machine's own service, which has a new one at each of its starts.
+   * @throws OutOfReach when the service isn't there any more.
+   */
+  readonly keyOfNow?: ((signal: AbortSignal) => Promise<string>) | undefined;
   /** Enables `withRetries` for requests that are safe to repeat; left out, there is one attempt. */
   readonly retries?: Retries | undefined;
 }
@@ -120,7 +125,8 @@ export class ServiceClient implements Service {
   readonly refusedKeyNext: string | undefined;
   readonly trustNext: string | undefined;
   readonly environment: Readonly<Record<string, string>> | undefined;
-  readonly #apiKey: string;
+  readonly keyOfNow: ServiceClientOptions["keyOfNow"];
+  #apiKey: string;
   readonly #retries: Retries | undefined;
   #takesInputs = false;
 
@@ -137,12 +143,20 @@ export class ServiceClient implements Service {
     this.refusedKeyNext = options.refusedKeyNext;
     this.trustNext = options.trustNext;
     this.environment = options.environment;
+    this.keyOfNow = options.keyOfNow;
     this.#retries = options.retries;
   }
 
   /** A getter, so that printing the client doesn't print the key. */
   get apiKey(): string {
     return this.#apiKey;
+  }
+
+  async renewKey(signal: AbortSignal): Promise<boolean> {
+    const key = (await this.keyOfNow?.(signal)) ?? this.#apiKey;
+    const isAnother = key !== this.#apiKey;
+    this.#apiKey = key;
+    return isAnother;
   }
 
   /** The same service without retries, for callers with their own. */

@@ -38,7 +38,8 @@ export async function exchange(service: Service, call: ServiceCall, signal: Abor
 }
 
 /**
- * Sends one request and returns the response with its body unread.
+ * Sends one request and returns the response with its body unread. A refused request has done nothing, so it is sent again
+ * with the key of now, where that is another.
  *
  * @param signal stops the request and the reading of its body.
  * @param callers the signal whose reason is rethrown; anything else that stops the request counts as out of reach.
@@ -77,6 +78,11 @@ export async function send(
   }
   if (response.type === "opaqueredirect" || (response.status >= 300 && response.status < 400)) {
     throw redirected(service, call, response.headers.get("location"));
+  }
+  const isKeyRefused = response.status === 401 && call.access !== "open";
+  if (isKeyRefused && (await service.renewKey?.(signal))) {
+    await readBytes(service, response, 0, callers);
+    return send(service, call, signal, callers);
   }
   return response;
 }

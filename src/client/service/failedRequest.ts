@@ -3,7 +3,7 @@ import { ServiceStopped } from "../../machine/stoppedFile.ts";
 import type { ServiceClient } from "./client.ts";
 import { AbsentEndpoint } from "./replyErrors.ts";
 
-/** Finds the service again after a failure: the embedded one may have a new address and key. */
+/** Finds the service again after a failure: the embedded one may have a new address. */
 export type Reconnect = (signal: AbortSignal) => Promise<ServiceClient>;
 
 /**
@@ -41,7 +41,7 @@ export function mayComeBack(error: unknown): boolean {
 /** Whether a failure may come from a service that is stopping or was replaced. */
 export function mayHaveRestarted(error: unknown): error is PipelineError {
   if (!(error instanceof PipelineError)) return false;
-  return error.type === "out-of-reach" || error.type === "unauthorized" || error.type === "internal";
+  return error.type === "out-of-reach" || error.type === "internal";
 }
 
 /**

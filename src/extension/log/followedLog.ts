@@ -18,8 +18,6 @@ import { ThrottledChanges } from "./throttledChanges.ts";
 export interface FollowedLogDeps {
   /** A client of the service as it is now. */
   readonly connect: (signal: AbortSignal) => Promise<ServiceClient>;
-  /** Whether this machine's own service is used with its own token, which changes at each start. */
-  readonly isOwn: () => boolean;
   /** The origin of the service in use; undefined without a valid one. */
   readonly origin: () => string | undefined;
   readonly clock: Clock;
@@ -166,7 +164,7 @@ export class FollowedLog implements Disposable {
     // The end and the beginning change separately, since the editor would treat a change of both as a change of
     // everything.
     await this.#changes.shown();
-    // The service may have restarted, with another token.
+    // The service may have restarted.
     const ended = await (await this.#connect(signal)).run(this.runId, signal);
     text.setRun(ended, undefined);
     text.setGoOnAt((await this.#deps.goOnAt(ended))?.index);
@@ -211,9 +209,7 @@ export class FollowedLog implements Disposable {
   /** @returns whether trying again is useless. */
   #showFault(error: unknown): boolean {
     const isFinal = error instanceof PipelineError && finalTypes.has(error.type);
-    // The advice to enter another key helps only people who entered one.
-    const isOldToken = isRefused(error) && !this.#needsKey(error);
-    const why = toOneLine(isOldToken ? error.message : describeError(error));
+    const why = toOneLine(describeError(error));
     const text = isFinal
       ? t("The log can't be shown: {0}", why)
       : this.#needsPerson(error)
@@ -228,12 +224,7 @@ export class FollowedLog implements Disposable {
   /** Whether trying again helps only after the person changes the key or the service. */
   #needsPerson(error: unknown): boolean {
     const isElsewhere = this.#origin !== undefined && this.#deps.origin() !== this.#origin;
-    return isElsewhere || this.#needsKey(error);
-  }
-
-  /** Whether only another key helps. */
-  #needsKey(error: unknown): boolean {
-    return isRefused(error) && !this.#deps.isOwn();
+    return isElsewhere || isRefused(error);
   }
 
   /** @param milliseconds left out: until `retryNow`. */
@@ -264,7 +255,7 @@ function usesAnother(): PipelineError {
   });
 }
 
-function isRefused(error: unknown): error is PipelineError {
+function isRefused(error: unknown): boolean {
   return error instanceof PipelineError && error.type === "unauthorized";
 }
 

@@ -20,7 +20,7 @@ import { StickToEnd } from "./stickToEnd.ts";
 import type { TextLine } from "./textLine.ts";
 
 export interface LogDocumentsDeps {
-  readonly session: Pick<Session, "connect" | "connectAnew" | "isOwn" | "origin" | "state" | "runChanged">;
+  readonly session: Pick<Session, "connect" | "connectAnew" | "origin" | "state" | "runChanged">;
   readonly projectNames: Pick<ProjectNames, "register">;
   readonly runs: Pick<RunList, "find">;
   /** Shows names from elsewhere as they are. */
@@ -50,7 +50,6 @@ export class LogDocuments implements vscode.Disposable {
     const { session, clock, goOnAt } = deps;
     this.#logs = new OpenLogs({
       connect: (signal) => session.connectAnew(signal),
-      isOwn: () => session.isOwn,
       origin: () => session.origin,
       clock,
       timeText,

@@ -12,7 +12,7 @@ export interface ClientOfDeps {
   readonly embedded: (
     signal: AbortSignal,
     start: StartWhen,
-  ) => Promise<Pick<ServiceClientOptions, "baseUrl" | "apiKey" | "environment" | "fetch">>;
+  ) => Promise<Pick<ServiceClientOptions, "baseUrl" | "apiKey" | "keyOfNow" | "environment" | "fetch">>;
   readonly clock: Clock;
   /** When left out: the editor's own, with its proxy settings, but for this machine's own service. */
   readonly fetch?: Fetch;
@@ -38,10 +38,10 @@ export async function clientOf(
   const others = fetch === undefined ? { clock, trustNext } : { clock, trustNext, fetch };
   if (where.kind === "embedded") {
     const [entered, own] = await Promise.all([key, embedded(signal, start)]);
-    const { baseUrl, apiKey, environment, fetch: ownFetch } = own;
+    const { baseUrl, apiKey, environment, keyOfNow, fetch: ownFetch } = own;
     const its = { baseUrl, ...(ownFetch === undefined ? {} : { fetch: ownFetch }), ...others };
     if (entered !== undefined) return new ServiceClient({ ...its, apiKey: entered });
-    return new ServiceClient({ ...its, apiKey, environment });
+    return new ServiceClient({ ...its, apiKey, environment, keyOfNow });
   }
   const entered = await key;
   if (entered === undefined) throw missingKey(originOf(where));

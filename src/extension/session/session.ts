@@ -259,12 +259,8 @@ export class Session implements Disposable {
     this.reading.set(undefined);
     const isRefused = error instanceof PipelineError && error.type === "unauthorized";
     if (isRefused && used !== undefined && used.where.kind !== "invalid") {
-      const refused = used.key !== undefined;
-      // This machine's own service has a new token at each start; only an entered key stays refused.
-      if (refused || used.where.kind === "remote") {
-        this.state.set({ kind: "no-key", origin: originOf(used.where), refused });
-        return "final";
-      }
+      this.state.set({ kind: "no-key", origin: originOf(used.where), refused: used.key !== undefined });
+      return "final";
     }
     if (error instanceof PipelineError && error.type === "not-supported") {
       this.state.set({ kind: "not-supported", problem: describeError(error) });

@@ -161,8 +161,7 @@ export class ResetRetries implements Disposable {
         return servedAt === undefined ? 0 : retry.resetAt - servedAt;
       } catch (error) {
         signal.throwIfAborted();
-        if (!mayHaveRestarted(error) || error.type === "unauthorized")
-          return t("but: {0}", describeError(error));
+        if (!mayHaveRestarted(error)) return t("but: {0}", describeError(error));
         if (clock.now() - retry.dueAt > tooLate) return t("but the service could not be reached");
         await clock.sleep(pauses.next().value, signal);
       }

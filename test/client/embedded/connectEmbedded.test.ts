@@ -5,9 +5,10 @@ import { join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
 import { connectEmbedded } from "../../../src/client/embedded/connectEmbedded.ts";
 import { findEmbedded } from "../../../src/client/embedded/findEmbedded.ts";
+import { OutOfReach } from "../../../src/client/service/reachFaults.ts";
 import { connectionFile } from "../../../src/machine/connectionFile.ts";
 import { FakeClock } from "../../clock/fakeClock.ts";
-import { LoopbackService, sendJson } from "../loopbackService.ts";
+import { LoopbackService, sendError, sendJson } from "../loopbackService.ts";
 import { StandIn } from "./standIn.ts";
 
 const never = new AbortController().signal;
@@ -79,6 +80,27 @@ describe("finding the embedded service", () => {
     await found?.client.runs({}, never);
     assert.equal(service.asked[0]?.headers["x-api-key"], undefined);
     assert.equal(service.asked[1]?.headers["x-api-key"], "secret");
+  });
+
+  it("asks with the key of now once the service was started again at its port, and nobody but that one", async () => {
+    let now = { instance: "first", token: "token-1" };
+    await using service = await LoopbackService.listen(({ path, headers }, response) => {
+      if (path === "/healthz") return sendJson(response, 200, { ok: true, instance: now.instance });
+      if (headers["x-api-key"] !== now.token) return sendError(response, 401, "unauthorized");
+      return sendJson(response, 200, { runs: [] });
+    });
+    await using standIn = await StandIn.make();
+    const publish = () => writeConnection(standIn.folder, { url: service.origin, pid: 1, ...now });
+    await publish();
+    const client = (await findEmbedded(standIn.deps(), never))?.client;
+    now = { instance: "second", token: "token-2" };
+    await assert.rejects(async () => client?.runs({}, never), OutOfReach);
+    await publish();
+    assert.deepEqual(await client?.runs({}, never), { runs: [] });
+    assert.deepEqual(
+      service.asked.map(({ path, headers }) => headers["x-api-key"] ?? path),
+      ["/healthz", "token-1", "/healthz", "token-1", "/healthz", "token-2"],
+    );
   });
 
   it("finds none after 2 s where a stranger listens and says nothing", async () => {

@@ -501,7 +501,6 @@ describe("starting a run", () => {
     for (const [what, breakOff] of [
       ["is gone", (_, response) => void response.destroy()],
       ["says that it ends", (_, response) => sendError(response, 500, "internal")],
-      ["has another key", (_, response) => sendError(response, 401, "unauthorized")],
     ] satisfies [string, Answer][]) {
       it(`goes on waiting there when the old one ${what}, with its key and its deadline`, async () => {
         await using other = await LoopbackService.listen((_, response) =>

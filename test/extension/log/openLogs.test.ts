@@ -21,7 +21,6 @@ function opened(service: LoopbackService) {
   const shown = new Set<string>();
   const logs = new OpenLogs({
     connect: async () => service.client(systemClock),
-    isOwn: () => false,
     origin: () => "http://service.test",
     clock,
     timeText: (instant) => instant,
