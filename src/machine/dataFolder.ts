@@ -96,13 +96,26 @@ export async function prepareDataFolder(folder: string, otherOwner: OtherOwner):
   }
   // No effect on a file system without modes.
   if (mayOthersWrite) await chmod(folder, mode & 0o7777 & ~othersMayWrite);
-  for (const name of await readdir(folder)) {
+  for (const name of await namesIn(folder, uid, own)) {
     const path = join(folder, name);
     // It may have been removed meanwhile.
     const facts = await lstat(path).catch(() => undefined);
     if (facts !== undefined && !trusted.has(facts.uid)) {
       throw notOwn(`${path} belongs to another user (number ${facts.uid}).`, nameAnother);
     }
+  }
+}
+
+/** @throws PipelineError for a folder of root's that is closed to this user, as one call by `sudo` leaves it in a user's home. */
+async function namesIn(folder: string, owner: number, own: number): Promise<string[]> {
+  try {
+    return await readdir(folder);
+  } catch (error) {
+    if (codeOf(error) !== "EACCES" || owner === own) throw error;
+    throw notOwn(
+      `The data folder ${folder} belongs to root, as a call by sudo leaves it.`,
+      `Make it your own (sudo chown -R ${own} and the folder), or name another with PIPELINE_DATA_DIR.`,
+    );
   }
 }
 

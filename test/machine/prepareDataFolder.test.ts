@@ -102,6 +102,24 @@ describe("the data folder", () => {
       });
     });
 
+    it("that a call by sudo left to root says whose it is, and how it becomes one's own", async () => {
+      await using there = await TemporaryFolder.make();
+      const folder = join(there.path, "of-root");
+      await mkdir(folder, { mode: 0o700 });
+      await chmod(there.path, 0o755);
+      await asUser(async () => {
+        process.seteuid?.(user);
+        try {
+          await assert.rejects(prepareDataFolder(folder, "refused"), {
+            message: `The data folder ${folder} belongs to root, as a call by sudo leaves it.`,
+            next: new RegExp(`sudo chown -R ${user} .*PIPELINE_DATA_DIR`),
+          });
+        } finally {
+          process.seteuid?.(0);
+        }
+      });
+    });
+
     it("of another user is refused to root too, which is told what to do, and is root's when it says so", async () => {
       await using there = await TemporaryFolder.make();
       const folder = join(there.path, "theirs");

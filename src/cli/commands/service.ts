@@ -206,6 +206,8 @@ async function stillThere(folder: string): Promise<PipelineError> {
   return new PipelineError(
     "out-of-reach",
     `A service${named} still holds the folder ${folder}, and does not answer.`,
-    { next: "End that process; its runs end with it, and no window starts it again before you ask." },
+    {
+      next: "End that process, where it runs: maybe in another container or on another machine, which shares the folder. Its runs end with it, and no window starts it again before you ask.",
+    },
   );
 }

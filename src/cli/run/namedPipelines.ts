@@ -6,6 +6,7 @@ import { PipelineError } from "../../contract/errors.ts";
 import type { PipelineEntry } from "../../contract/pipelines.ts";
 import { shellWord } from "../../contract/refusal.ts";
 import { nearestName } from "../../pipeline/mistakes/problem.ts";
+import { firstNames } from "../../text/counted.ts";
 import type { Tool } from "../tool.ts";
 
 /** The names of pipelines of which the command line may name the file instead: `hello.yaml`, `pipelines/hello.yaml`. */
@@ -196,7 +197,7 @@ function noSuchPipelines(missing: readonly string[], known: readonly string[]): 
       next:
         nearest.length > 0
           ? `Did you mean ${[...new Set(nearest)].map((name) => `\`${name}\``).join(" and ")}?`
-          : `There are: ${known.slice(0, 10).join(", ")}.`,
+          : `There are: ${firstNames(known)}.`,
     },
   );
 }

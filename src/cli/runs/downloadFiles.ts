@@ -6,6 +6,7 @@ import type { Artifact, Run } from "../../contract/run.ts";
 import { replaceFile } from "../../machine/privateFile.ts";
 import { nearestName, quoted } from "../../pipeline/mistakes/problem.ts";
 import { codeOf } from "../../project/systemErrors.ts";
+import { firstNames } from "../../text/counted.ts";
 import { asFileName } from "../../text/fileName.ts";
 import type { Tool } from "../tool.ts";
 import { namedOrLatest } from "./showRun.ts";
@@ -81,10 +82,7 @@ function wanted(
   const names = [...new Set(artifacts.map((artifact) => artifact.name))];
   const near = nearestName(name, names);
   throw new PipelineError("not-found", `${who} kept no file \`${quoted(name)}\`.`, {
-    next:
-      near === undefined
-        ? `It kept ${names.slice(0, 10).join(", ")}${names.length > 10 ? ", …" : ""}.`
-        : `Did you mean \`${near}\`?`,
+    next: near === undefined ? `It kept ${firstNames(names)}.` : `Did you mean \`${near}\`?`,
   });
 }
 

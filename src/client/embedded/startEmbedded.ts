@@ -66,6 +66,10 @@ async function makeDataFolder(folder: string): Promise<void> {
   }
 }
 
+/** A folder that machines or containers share may be held where its port can't be reached, and the number names nothing here. */
+const endHolder =
+  "End that process and try again. If it runs in another container or on another machine, which shares the folder, name a folder of this one's own with PIPELINE_DATA_DIR.";
+
 /** @param isHeld whether another service holds the folder, and so no other can begin. */
 async function silent(folder: string, isHeld: boolean): Promise<PipelineError> {
   const holder = isHeld ? await readConnection(folder) : undefined;
@@ -73,7 +77,7 @@ async function silent(folder: string, isHeld: boolean): Promise<PipelineError> {
     return new PipelineError(
       "out-of-reach",
       `The embedded service (process ${holder.pid}) has not answered for ${answerWithinSeconds} s, though it still holds its folder.`,
-      { next: `End that process and try again. Its log is ${serviceLogFile(folder)}.` },
+      { next: `${endHolder} Its log is ${serviceLogFile(folder)}.` },
     );
   }
   return new PipelineError(

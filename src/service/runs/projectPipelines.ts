@@ -17,6 +17,7 @@ import {
   projectFiles,
   withEnvFile,
 } from "../../project/pipelineFiles.ts";
+import { firstNames } from "../../text/counted.ts";
 import { listProjects } from "../store/projects.ts";
 import type { Database } from "../store/tables.ts";
 import type { Work } from "./runs.ts";
@@ -222,7 +223,7 @@ export function noSuchPipeline(
     nearest !== undefined
       ? `Did you mean \`${nearest}\`?`
       : names.length > 0
-        ? `There are: ${names.slice(0, 10).join(", ")}.`
+        ? `There are: ${firstNames(names)}.`
         : "Add one as pipelines/<name>.yaml.";
   return new PipelineError("not-found", `There is no pipeline \`${name}\`${where}.`, { next });
 }

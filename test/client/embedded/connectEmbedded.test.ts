@@ -303,7 +303,7 @@ console.error("starting"); console.error("the disk is full"); process.exit(1);`)
       type: "out-of-reach",
       message:
         "The embedded service (process 4711) has not answered for 20 s, though it still holds its folder.",
-      next: `End that process and try again. Its log is ${join(standIn.folder, "service.log")}.`,
+      next: `End that process and try again. If it runs in another container or on another machine, which shares the folder, name a folder of this one's own with PIPELINE_DATA_DIR. Its log is ${join(standIn.folder, "service.log")}.`,
     });
     let isOver = false;
     void failed.finally(() => {
