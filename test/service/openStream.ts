@@ -12,15 +12,7 @@ export interface StreamEvent {
 }
 
 /** A stream of server-sent events as a test reads it. */
-export interface OpenStream extends AsyncDisposable {
-  readonly events: Told<StreamEvent>;
-  readonly comments: Told<string>;
-  /** Settles when the service has ended the stream, whether in order or not. */
-  readonly ended: Promise<"in order" | "broken off">;
-  leave(): void;
-}
-
-export async function openStream(url: string, headers: Record<string, string>): Promise<OpenStream> {
+export async function openStream(url: string, headers: Record<string, string>) {
   const leaving = new AbortController();
   const response = await fetch(url, {
     headers: { accept: "text/event-stream", ...headers },
@@ -51,6 +43,7 @@ export async function openStream(url: string, headers: Record<string, string>): 
   return {
     events,
     comments,
+    /** Settles when the service has ended the stream, whether in order or not. */
     ended,
     leave,
     async [Symbol.asyncDispose]() {
@@ -61,7 +54,7 @@ export async function openStream(url: string, headers: Record<string, string>): 
 }
 
 /** A request whose reply is not read: the line fills, and the service has to hold back or to fill its memory. */
-export async function unreadReply(url: string, headers: Record<string, string>): Promise<UnreadReply> {
+export async function unreadReply(url: string, headers: Record<string, string>) {
   const asked = request(url, { headers }).end();
   const [reply] = await once(asked, "response");
   // Until the line is full; were it looked at too early, less would come, which harms no test.
@@ -70,6 +63,7 @@ export async function unreadReply(url: string, headers: Record<string, string>):
     await pause(5);
   }
   return {
+    /** Reads what there is, and tells how many bytes it was and whether it was all. */
     async rest() {
       let bytes = 0;
       reply.on("data", (piece: Buffer) => (bytes += piece.length)).on("error", () => {});
@@ -77,11 +71,6 @@ export async function unreadReply(url: string, headers: Record<string, string>):
       return { bytes, isWhole: reply.complete };
     },
   };
-}
-
-export interface UnreadReply {
-  /** Reads what there is, and tells how many bytes it was and whether it was all. */
-  rest(): Promise<{ readonly bytes: number; readonly isWhole: boolean }>;
 }
 
 /** Lets minutes pass until the service has cut a reader off. */

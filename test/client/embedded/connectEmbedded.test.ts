@@ -9,7 +9,7 @@ import { OutOfReach } from "../../../src/client/service/reachFaults.ts";
 import { connectionFile } from "../../../src/machine/connectionFile.ts";
 import { FakeClock } from "../../clock/fakeClock.ts";
 import { LoopbackService, sendError, sendJson } from "../loopbackService.ts";
-import { StandIn } from "./standIn.ts";
+import { standInFor } from "./standIn.ts";
 
 const never = new AbortController().signal;
 const keepsFileModes = process.platform !== "win32";
@@ -21,7 +21,7 @@ async function writeConnection(folder: string, connection: unknown): Promise<voi
 
 describe("finding the embedded service", () => {
   it("finds none in a folder that isn't there, or with a file that is broken", async () => {
-    await using standIn = await StandIn.make();
+    await using standIn = await standInFor();
     assert.equal(await findEmbedded(standIn.deps(), never), undefined);
     const good = { url: "http://127.0.0.1:9", pid: 1, token: "t", instance: "i" };
     const broken = [
@@ -54,7 +54,7 @@ describe("finding the embedded service", () => {
     ];
     for (const [status, body] of replies) {
       await using stranger = await LoopbackService.listen((_, response) => sendJson(response, status, body));
-      await using standIn = await StandIn.make();
+      await using standIn = await standInFor();
       await writeConnection(standIn.folder, {
         url: stranger.origin,
         pid: 1,
@@ -74,7 +74,7 @@ describe("finding the embedded service", () => {
     await using service = await LoopbackService.listen(({ path }, response) =>
       sendJson(response, 200, path === "/healthz" ? { ok: true, instance: "mine" } : { runs: [] }),
     );
-    await using standIn = await StandIn.make();
+    await using standIn = await standInFor();
     await writeConnection(standIn.folder, { url: service.origin, pid: 1, token: "secret", instance: "mine" });
     const found = await findEmbedded(standIn.deps(), never);
     await found?.client.runs({}, never);
@@ -89,7 +89,7 @@ describe("finding the embedded service", () => {
       if (headers["x-api-key"] !== now.token) return sendError(response, 401, "unauthorized");
       return sendJson(response, 200, { runs: [] });
     });
-    await using standIn = await StandIn.make();
+    await using standIn = await standInFor();
     const publish = () => writeConnection(standIn.folder, { url: service.origin, pid: 1, ...now });
     await publish();
     const client = (await findEmbedded(standIn.deps(), never))?.client;
@@ -105,7 +105,7 @@ describe("finding the embedded service", () => {
 
   it("finds none after 2 s where a stranger listens and says nothing", async () => {
     await using stranger = await LoopbackService.listen(() => undefined);
-    await using standIn = await StandIn.make();
+    await using standIn = await standInFor();
     await writeConnection(standIn.folder, {
       url: stranger.origin,
       pid: 1,
@@ -123,7 +123,7 @@ describe("finding the embedded service", () => {
 
   it("finds none where nobody listens any more", async () => {
     const service = await LoopbackService.listen(() => undefined);
-    await using standIn = await StandIn.make();
+    await using standIn = await standInFor();
     await writeConnection(standIn.folder, { url: service.origin, pid: 1, token: "secret", instance: "mine" });
     await service[Symbol.asyncDispose]();
     assert.equal(await findEmbedded(standIn.deps(), never), undefined);
@@ -132,7 +132,7 @@ describe("finding the embedded service", () => {
 
 describe("connecting to the embedded service", () => {
   it("starts it when it isn't running, in its folder", async () => {
-    await using standIn = await StandIn.make();
+    await using standIn = await standInFor();
     const { connection, client } = await connectEmbedded(standIn.deps(), never);
     assert.deepEqual(await client.runs({}, never), { runs: [] });
     assert.deepEqual(standIn.pids, [connection.pid]);
@@ -147,7 +147,7 @@ describe("connecting to the embedded service", () => {
   });
 
   it("gives it nothing of the starter's environment that a run could be told by", async () => {
-    await using standIn = await StandIn.make();
+    await using standIn = await standInFor();
     const env = {
       ...standIn.deps().env,
       SHOP_TOKEN: "for the steps",
@@ -176,7 +176,7 @@ describe("connecting to the embedded service", () => {
   });
 
   it("uses the one that is running", async () => {
-    await using standIn = await StandIn.make();
+    await using standIn = await standInFor();
     const first = await connectEmbedded(standIn.deps(), never);
     const second = await connectEmbedded(standIn.deps(), never);
     assert.deepEqual(second.connection, first.connection);
@@ -184,14 +184,14 @@ describe("connecting to the embedded service", () => {
   });
 
   it("comes to one service, however many start it at the same time", async () => {
-    await using standIn = await StandIn.make();
+    await using standIn = await standInFor();
     const starters = Array.from({ length: 5 }, () => connectEmbedded(standIn.deps(), never));
     const instances = (await Promise.all(starters)).map(({ connection }) => connection.instance);
     assert.equal(new Set(instances).size, 1);
   });
 
   it("takes the place of one that crashed and left its file", async () => {
-    await using standIn = await StandIn.make();
+    await using standIn = await standInFor();
     await using stranger = await LoopbackService.listen((_, response) =>
       sendJson(response, 200, { ok: true }),
     );
@@ -209,7 +209,7 @@ describe("connecting to the embedded service", () => {
   });
 
   it("starts another when the one that held the lock was just ending", async () => {
-    await using standIn = await StandIn.make();
+    await using standIn = await standInFor();
     const program = await readFile(standIn.servicePath, "utf8");
     const yieldsFirst = `
 import { existsSync, writeFileSync as note } from "node:fs";
@@ -222,7 +222,7 @@ ${program}`;
   });
 
   it("says the last words of a service that ends before it answers", async () => {
-    await using standIn = await StandIn.make(`
+    await using standIn = await standInFor(`
 console.error("starting"); console.error("the disk is full"); process.exit(1);`);
     await assert.rejects(connectEmbedded(standIn.deps(), never), {
       type: "internal",
@@ -232,14 +232,14 @@ console.error("starting"); console.error("the disk is full"); process.exit(1);`)
   });
 
   it("says an uncaught error without its stack", async () => {
-    await using standIn = await StandIn.make("throw new RangeError('no such day');");
+    await using standIn = await standInFor("throw new RangeError('no such day');");
     await assert.rejects(connectEmbedded(standIn.deps(), never), {
       message: "The embedded service ended with exit code 1 before it answered: RangeError: no such day.",
     });
   });
 
   it("says none of the words of the service before", async () => {
-    await using standIn = await StandIn.make("process.exit(3);");
+    await using standIn = await standInFor("process.exit(3);");
     await mkdir(standIn.folder, { recursive: true });
     await writeFile(join(standIn.folder, "service.log"), "yesterday's trouble\n");
     await assert.rejects(connectEmbedded(standIn.deps(), never), {
@@ -248,7 +248,7 @@ console.error("starting"); console.error("the disk is full"); process.exit(1);`)
   });
 
   it("begins the log anew once it has passed 1 MiB", async () => {
-    await using standIn = await StandIn.make();
+    await using standIn = await standInFor();
     await mkdir(standIn.folder, { recursive: true });
     await writeFile(join(standIn.folder, "service.log"), "x".repeat(1024 * 1024 + 1));
     await connectEmbedded(standIn.deps(), never);
@@ -256,7 +256,7 @@ console.error("starting"); console.error("the disk is full"); process.exit(1);`)
   });
 
   it("says when there is no program to run it", async () => {
-    await using standIn = await StandIn.make();
+    await using standIn = await standInFor();
     const execPath = join(standIn.folder, "no-node");
     await assert.rejects(connectEmbedded(standIn.deps({ execPath }), never), {
       message: `The embedded service can't be run by ${execPath}.`,
@@ -264,7 +264,7 @@ console.error("starting"); console.error("the disk is full"); process.exit(1);`)
   });
 
   it("says when its folder can't be made", async () => {
-    await using standIn = await StandIn.make();
+    await using standIn = await standInFor();
     const folder = join(standIn.servicePath, "below a file");
     await assert.rejects(connectEmbedded(standIn.deps({ folder }), never), {
       message: /^The embedded service's folder can't be made: /,
@@ -273,7 +273,7 @@ console.error("starting"); console.error("the disk is full"); process.exit(1);`)
   });
 
   it("gives up on a service that answers nothing for 20 s", async () => {
-    await using standIn = await StandIn.make("setTimeout(() => {}, 40_000);");
+    await using standIn = await standInFor("setTimeout(() => {}, 40_000);");
     const clock = new FakeClock();
     const failed = assert.rejects(connectEmbedded(standIn.deps({ clock }), never), {
       type: "out-of-reach",
@@ -290,7 +290,7 @@ console.error("starting"); console.error("the disk is full"); process.exit(1);`)
 
   it("names the process that holds the folder and never answers", async () => {
     await using hanging = await LoopbackService.listen(() => undefined);
-    await using standIn = await StandIn.make("process.exit(0);");
+    await using standIn = await standInFor("process.exit(0);");
     await writeConnection(standIn.folder, { url: hanging.origin, pid: 4711, token: "secret", instance: "i" });
     const clock = new FakeClock();
     const exits: Promise<unknown>[] = [];
@@ -320,7 +320,7 @@ console.error("starting"); console.error("the disk is full"); process.exit(1);`)
   });
 
   it("stops with the signal", async () => {
-    await using standIn = await StandIn.make("setTimeout(() => {}, 40_000);");
+    await using standIn = await standInFor("setTimeout(() => {}, 40_000);");
     const clock = new FakeClock();
     const stop = new AbortController();
     const connected = connectEmbedded(standIn.deps({ clock }), stop.signal);

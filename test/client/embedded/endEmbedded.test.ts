@@ -8,13 +8,13 @@ import { connectionFile } from "../../../src/machine/connectionFile.ts";
 import { isStopped, ServiceStopped, setStopped } from "../../../src/machine/stoppedFile.ts";
 import { startedService } from "../../service/startedService.ts";
 import { LoopbackService, sendError, sendJson } from "../loopbackService.ts";
-import { StandIn } from "./standIn.ts";
+import { standInFor } from "./standIn.ts";
 
 const never = new AbortController().signal;
 
 describe("an embedded service that a person has stopped", () => {
   it("is started by nobody who only needs it, and by who asks", async () => {
-    await using standIn = await StandIn.make();
+    await using standIn = await standInFor();
     await mkdir(standIn.folder, { recursive: true });
     await setStopped(standIn.folder, true);
     await assert.rejects(connectEmbedded(standIn.deps(), never), ServiceStopped);
@@ -28,7 +28,7 @@ describe("an embedded service that a person has stopped", () => {
   });
 
   it("is used by everyone while it answers, whatever the file says", async () => {
-    await using standIn = await StandIn.make();
+    await using standIn = await standInFor();
     const first = await connectEmbedded(standIn.deps(), never);
     await setStopped(standIn.folder, true);
     const second = await connectEmbedded(standIn.deps(), never);
@@ -51,7 +51,7 @@ describe("an embedded service that a person has stopped", () => {
       if (path === "/healthz") sendJson(response, 200, { ok: true, instance: "older" });
       else sendError(response, 404, "not-found", "There is no such thing here.");
     });
-    await using standIn = await StandIn.make();
+    await using standIn = await standInFor();
     await mkdir(standIn.folder, { recursive: true });
     const connection = { url: older.origin, pid: 4711, token: "t", instance: "older" };
     await writeFile(connectionFile(standIn.folder), JSON.stringify(connection));
@@ -65,7 +65,7 @@ describe("an embedded service that a person has stopped", () => {
   });
 
   it("stays away also where none ran, or has ever run", async () => {
-    await using standIn = await StandIn.make();
+    await using standIn = await standInFor();
     assert.equal(existsSync(standIn.folder), false);
     assert.equal(await stopEmbedded(standIn.deps(), never), undefined);
     await assert.rejects(connectEmbedded(standIn.deps(), never), ServiceStopped);

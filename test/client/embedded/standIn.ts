@@ -1,4 +1,5 @@
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { ConnectDeps } from "../../../src/client/embedded/serviceProcess.ts";
@@ -27,61 +28,45 @@ const server = createServer((request, response) => {
 setTimeout(() => process.exit(9), 60_000);
 `;
 
+export type StandIn = Awaited<ReturnType<typeof standInFor>>;
+
 /** A data folder and a stand-in for the service's program; every process that was started for it is ended with it. */
-export class StandIn implements AsyncDisposable {
-  readonly folder: string;
-  readonly servicePath: string;
-  readonly #temporary: TemporaryFolder;
-  readonly #ended: Promise<void>[] = [];
-  readonly pids: number[] = [];
-
-  static async make(program: string = goodService): Promise<StandIn> {
-    const standIn = new StandIn(await TemporaryFolder.make());
-    await writeFile(standIn.servicePath, program);
-    return standIn;
-  }
-
-  private constructor(temporary: TemporaryFolder) {
-    this.#temporary = temporary;
-    this.folder = join(temporary.path, "data", "pipeline-runs");
-    this.servicePath = join(temporary.path, "service.mjs");
-  }
-
-  deps(others: Partial<ConnectDeps> = {}): ConnectDeps {
-    return {
-      folder: this.folder,
-      execPath: process.execPath,
-      servicePath: this.servicePath,
-      env: { PATH: process.env["PATH"], SystemRoot: process.env["SystemRoot"] },
-      spawn: this.spawn,
-      ...others,
-    };
-  }
-
+export async function standInFor(program = goodService) {
+  const temporary = await TemporaryFolder.make();
+  const folder = join(temporary.path, "data", "pipeline-runs");
+  const servicePath = join(temporary.path, "service.mjs");
+  await writeFile(servicePath, program);
+  const started: ChildProcess[] = [];
   /** The real spawn, which remembers what it started. */
-  readonly spawn = ((path: string, args: string[], options: object) => {
+  const remembering = ((path: string, args: string[], options: object) => {
     const child = spawn(path, args, options);
-    this.#ended.push(
-      new Promise((resolve) => child.once("exit", () => resolve()).once("error", () => resolve())),
-    );
-    if (child.pid !== undefined) this.pids.push(child.pid);
+    if (child.pid !== undefined) started.push(child);
     return child;
   }) as typeof spawn;
-
-  /** What the service found as its arguments, folder and environment. */
-  async given(): Promise<{ args: string[]; cwd: string; env: Record<string, string> }> {
-    return JSON.parse(await readFile(join(this.folder, "given.json"), "utf8"));
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    for (const pid of this.pids) {
-      try {
-        process.kill(pid, "SIGKILL");
-      } catch {
-        // It has ended by itself.
+  return {
+    folder,
+    servicePath,
+    spawn: remembering,
+    get pids() {
+      return started.map(({ pid }) => pid);
+    },
+    deps: (others: Partial<ConnectDeps> = {}): ConnectDeps => ({
+      ...{ folder, servicePath, spawn: remembering, execPath: process.execPath },
+      env: { PATH: process.env["PATH"], SystemRoot: process.env["SystemRoot"] },
+      ...others,
+    }),
+    /** What the service found as its arguments, folder and environment. */
+    async given(): Promise<{ args: string[]; cwd: string; env: Record<string, string> }> {
+      return JSON.parse(await readFile(join(folder, "given.json"), "utf8"));
+    },
+    async [Symbol.asyncDispose]() {
+      for (const child of started) {
+        const isOver = child.exitCode !== null || child.signalCode !== null;
+        const ended = isOver || once(child, "exit");
+        child.kill("SIGKILL");
+        await ended;
       }
-    }
-    await Promise.all(this.#ended);
-    await this.#temporary[Symbol.asyncDispose]();
-  }
+      await temporary[Symbol.asyncDispose]();
+    },
+  };
 }

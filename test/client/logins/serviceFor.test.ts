@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { Logins } from "../../../src/client/logins/logins.ts";
 import { serviceFor } from "../../../src/client/logins/serviceFor.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
-import { StandIn } from "../embedded/standIn.ts";
+import { standInFor } from "../embedded/standIn.ts";
 import { testKey } from "../loopbackService.ts";
 
 const never = new AbortController().signal;
@@ -35,7 +35,7 @@ describe("the service of a terminal", () => {
   });
 
   it("is this machine's own when the environment names none", async () => {
-    await using standIn = await StandIn.make();
+    await using standIn = await standInFor();
     const { execPath, servicePath, spawn, env } = standIn.deps();
     const emptied = {
       ...env,
@@ -103,7 +103,7 @@ describe("the service of a terminal", () => {
   });
 
   it("is this machine's own again after a logout", async () => {
-    await using standIn = await StandIn.make();
+    await using standIn = await standInFor();
     await using at = await loggedInTo("https://one.example.com/");
     const { execPath, servicePath, spawn, env } = standIn.deps();
     const all = { ...env, ...at.env, PIPELINE_DATA_DIR: standIn.folder };

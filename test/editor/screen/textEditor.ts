@@ -1,5 +1,5 @@
 import type { Locator, Page } from "playwright-core";
-import { placeOf, textsFromTop, textsOf, waitFor } from "./waitFor.ts";
+import { placeOf, textsOf, waitFor } from "./waitFor.ts";
 
 /** The text editor that shows now, as its user sees it: lines, squiggles and lenses. */
 export class TextEditor {
@@ -21,11 +21,6 @@ export class TextEditor {
   line(text: string): Locator {
     const pattern = text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&").replace(/ /g, "\\s");
     return this.#editor.locator(".view-line").filter({ hasText: new RegExp(pattern) });
-  }
-
-  /** Everything that stands in the editor now, as far as it is drawn. */
-  async text(): Promise<string> {
-    return (await textsFromTop(this.#editor.locator(".view-line"))).join("\n");
   }
 
   /** Follows the link in a line. The editor draws one anew when the pointer comes to it, so that a click on the element would miss it. */

@@ -28,19 +28,6 @@ export class TreeView {
     await this.row(text).waitFor({ state: "detached" });
   }
 
-  /** What the rows that show now read, from top to bottom. */
-  async rows(): Promise<string[]> {
-    const rows = this.pane.locator(".monaco-list-row");
-    const drawn = await rows.evaluateAll((all) =>
-      all.map((one) => ({ at: Number(one.getAttribute("data-index")), text: one.textContent ?? "" })),
-    );
-    // The group that sticks to the top as one scrolls has no index.
-    return drawn
-      .filter(({ at }) => !Number.isNaN(at))
-      .sort((one, other) => one.at - other.at)
-      .map(({ text }) => text);
-  }
-
   /** Waits until the row at this position, from 0 on, reads so. */
   async waitForRowAt(position: number, text: RegExp): Promise<void> {
     const there = this.pane.locator(`.monaco-list-row[data-index="${position}"]`);

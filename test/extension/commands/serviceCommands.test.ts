@@ -9,7 +9,7 @@ import {
 } from "../../../src/extension/commands/serviceCommands.ts";
 import { readConnection } from "../../../src/machine/connectionFile.ts";
 import { isStopped, setStopped } from "../../../src/machine/stoppedFile.ts";
-import { StandIn } from "../../client/embedded/standIn.ts";
+import { type StandIn, standInFor } from "../../client/embedded/standIn.ts";
 import { programPipeline, started, startedService, untilCancelled } from "../../service/startedService.ts";
 
 const never = new AbortController().signal;
@@ -42,7 +42,7 @@ function windowWith(
 describe("the commands on this machine's service", () => {
   it("stop it and connect anew, so that the window shows it at once", async () => {
     await using service = await startedService();
-    await using standIn = await StandIn.make();
+    await using standIn = await standInFor();
     const { deps, shown, counted } = windowWith(standIn, { folder: service.data });
     await stopService(deps);
     await service.stop();
@@ -51,7 +51,7 @@ describe("the commands on this machine's service", () => {
 
   it("ask before an active run of any org is cancelled, and do nothing on another answer", async () => {
     await using service = await startedService();
-    await using standIn = await StandIn.make();
+    await using standIn = await standInFor();
     const client = service.client((await service.key("member", "other")).secret);
     await client.putProject(service.project.name, service.project.root, never);
     await service.write("long", programPipeline(untilCancelled, "1h"));
@@ -74,7 +74,7 @@ describe("the commands on this machine's service", () => {
   });
 
   it("start it where a person has stopped it", async () => {
-    await using standIn = await StandIn.make();
+    await using standIn = await standInFor();
     await mkdir(standIn.folder, { recursive: true });
     await setStopped(standIn.folder, true);
     const { deps, counted } = windowWith(standIn);

@@ -6,7 +6,7 @@ import type { Embedded } from "../../../src/client/embedded/findEmbedded.ts";
 import { findEmbedded } from "../../../src/client/embedded/findEmbedded.ts";
 import { watchEvents } from "../../../src/client/follow/events.ts";
 import { readConnection } from "../../../src/machine/connectionFile.ts";
-import { StandIn } from "../../client/embedded/standIn.ts";
+import { standInFor } from "../../client/embedded/standIn.ts";
 import { isAlive } from "../../isAlive.ts";
 import { compiledFolder, lateRunnerPath } from "../../service/programs.ts";
 import { ended, programPipeline, started } from "../../service/startedService.ts";
@@ -27,7 +27,7 @@ await serveMachine({ version: ${JSON.stringify(version)}, runnerPath: ${JSON.str
 
 /** One machine with faces of two versions, each of which can start a real service of its own version. */
 async function machine() {
-  const standIn = await StandIn.make(program("0.4.0"));
+  const standIn = await standInFor(program("0.4.0"));
   const newer = join(standIn.servicePath, "..", "newer.mjs");
   await writeFile(newer, program("0.10.0"));
   const project = await TemporaryFolder.make();
@@ -135,7 +135,7 @@ describe("an embedded service of another version", function () {
       "await serveMachine",
       'process.argv = process.argv.filter((word) => word !== "--idle-exit");\nawait serveMachine',
     );
-    await using standIn = await StandIn.make(foreground);
+    await using standIn = await standInFor(foreground);
     const deps = standIn.deps({ version: "0.10.0" });
     const first = await connectEmbedded(deps, never);
     const second = await connectEmbedded(deps, never);

@@ -7,22 +7,6 @@ import { createKey } from "../../../src/service/store/keys.ts";
 import { openDatabase } from "../../../src/service/store/openDatabase.ts";
 import { type Told, watchedTool } from "./watchedTool.ts";
 
-/** Someone with a key: the tool's environment, and HTTP requests as they are. */
-export interface Member {
-  readonly env: { readonly PIPELINE_BASE_URL: string; readonly PIPELINE_API_KEY: string };
-  readonly keyId: string;
-  readonly orgId: string;
-  readonly secret: string;
-  /** One request with the key. A body is sent as JSON. */
-  ask(method: string, path: string, options?: AskOptions): Promise<Response>;
-  /** The JSON object of a good answer. */
-  told(method: string, path: string, options?: AskOptions): Promise<Told>;
-  /** Starts a run over HTTP, which must be granted, and returns its record. */
-  start(pipeline: string, more?: Readonly<Record<string, unknown>>): Promise<Told>;
-  /** The run's record once it has stopped. */
-  stopped(runId: string): Promise<Told>;
-}
-
 interface AskOptions {
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
@@ -45,8 +29,10 @@ export async function servedTool() {
   const makeId = idMaker(Date.now);
   let orgs = 0;
 
-  const member = async (role: Role = "member", orgName = `org ${++orgs}`): Promise<Member> => {
+  /** Someone with a key: the tool's environment, and HTTP requests as they are. */
+  const member = async (role: Role = "member", orgName = `org ${++orgs}`) => {
     const { secret, keyId, orgId } = await createKey(db, { orgName, role }, { now: Date.now, makeId });
+    /** One request with the key. A body is sent as JSON. */
     const ask = (method: string, path: string, { body, headers = {}, signal }: AskOptions = {}) =>
       fetch(`${url}${path}`, {
         method,
@@ -59,6 +45,7 @@ export async function servedTool() {
         signal: signal ?? null,
         redirect: "manual",
       });
+    /** The JSON object of a good answer. */
     const askGood = async (...args: Parameters<typeof ask>): Promise<Told> => {
       const reply = await ask(...args);
       const text = await reply.text();
@@ -73,9 +60,11 @@ export async function servedTool() {
       secret,
       ask,
       told: askGood,
-      start: (pipeline, more = {}) =>
+      /** Starts a run over HTTP, which must be granted, and returns its record. */
+      start: (pipeline: string, more: Readonly<Record<string, unknown>> = {}) =>
         askGood("POST", "/api/runs", { body: { pipeline, project: "shop", ...more } }),
-      async stopped(runId) {
+      /** The run's record once it has stopped. */
+      async stopped(runId: string) {
         // The log is live until the run stops, so its end is the run's.
         const log = await ask("GET", `/api/runs/${runId}/log`, {
           headers: { accept: "application/x-ndjson" },
@@ -104,3 +93,4 @@ export async function servedTool() {
 }
 
 export type ServedTool = Awaited<ReturnType<typeof servedTool>>;
+export type Member = Awaited<ReturnType<ServedTool["member"]>>;

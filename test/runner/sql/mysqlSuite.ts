@@ -6,10 +6,10 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import { join } from "node:path";
 import { isAlive } from "../../isAlive.ts";
 import { type MysqlPrograms, mysqlPrograms } from "../../mysql/mysqlPrograms.ts";
-import { mysqlForSuite, StartedMysql } from "../../mysql/startedMysql.ts";
+import { mysqlForSuite, startedMysql } from "../../mysql/startedMysql.ts";
 import { temporaryFolder } from "../../temporaryFolder.ts";
 import { launchTestRun, pipelineOf } from "../launch/launchTestRun.ts";
-import { TestSteps } from "./runTestSteps.ts";
+import { type TestSteps, testSteps } from "./runTestSteps.ts";
 
 /** One text for both kinds of server, where this machine can run it. */
 export function mysqlSuite(kind: MysqlPrograms["name"]): void {
@@ -391,10 +391,10 @@ select * from t order by a /* the end */;`,
             ]
           : []),
       ] as const) {
-        await using steps = new TestSteps(url, folder.path, {}, { PASSWORD: given ?? password });
+        await using steps = testSteps(url, folder.path, {}, { PASSWORD: given ?? password });
         assert.equal(await steps.fails({ query: "select 1" }), problem, url);
       }
-      await using nowhere = new TestSteps("mysql://app@no-such-host.invalid/shop", folder.path);
+      await using nowhere = testSteps("mysql://app@no-such-host.invalid/shop", folder.path);
       assert.match(
         await nowhere.fails({ query: "select 1" }),
         /^the host no-such-host\.invalid isn't known \(\w+\)$/,
@@ -410,7 +410,7 @@ select * from t order by a /* the end */;`,
         `mysql://app:${escaped}@127.0.0.1:${port}`,
         ...(isMariadb ? [`mysql://app:${escaped}@127.0.0.1:${port}/shop?ssl-mode=PREFERRED`] : []),
       ]) {
-        await using steps = new TestSteps("${{ env.URL }}", folder.path, {}, { URL: url });
+        await using steps = testSteps("${{ env.URL }}", folder.path, {}, { URL: url });
         await steps.succeeds({
           query: "select substring_index(user(), '@', 1) as who",
           expect: { rows: [{ who: "app" }] },
@@ -465,7 +465,7 @@ select * from t order by a /* the end */;`,
       });
       const { port } = await listening(door);
       const url = `mysql://app:\${{ env.PASSWORD }}@127.0.0.1:${port}/shop`;
-      await using steps = new TestSteps(url, folder.path, {}, { PASSWORD: mysql().password });
+      await using steps = testSteps(url, folder.path, {}, { PASSWORD: mysql().password });
       await steps.succeeds({ query: "select 1" });
       assert.equal(
         await steps.fails({ query: "select sleep(3600)", timeout: "1s" }),
@@ -479,7 +479,7 @@ select * from t order by a /* the end */;`,
     });
 
     it("ends no session of another server behind the same address", async () => {
-      await using other = await StartedMysql.start(programs, AbortSignal.timeout(50_000));
+      await using other = await startedMysql(programs, AbortSignal.timeout(50_000));
       const ports = [mysql().port, other.port];
       const door = createServer((inside) => {
         const outside = connect(ports.shift() ?? 0, "127.0.0.1");
@@ -490,7 +490,7 @@ select * from t order by a /* the end */;`,
       });
       const { port } = await listening(door);
       const url = `mysql://app:\${{ env.PASSWORD }}@127.0.0.1:${port}/shop`;
-      await using steps = new TestSteps(url, folder.path, {}, { PASSWORD: mysql().password });
+      await using steps = testSteps(url, folder.path, {}, { PASSWORD: mysql().password });
       await steps.succeeds({ query: "select 1" });
       assert.equal(
         await steps.fails({ query: "select sleep(3600)", timeout: "1s" }),
@@ -514,7 +514,7 @@ select * from t order by a /* the end */;`,
         await listening(web),
         await listening(closing),
       ];
-      await using unheard = new TestSteps(`mysql://app@127.0.0.1:${silence.port}/shop`, folder.path);
+      await using unheard = testSteps(`mysql://app@127.0.0.1:${silence.port}/shop`, folder.path);
       assert.equal(
         await unheard.fails({ query: "select 1", timeout: "200ms" }),
         "the database didn't answer within 200 ms, the step's `timeout`",
@@ -528,13 +528,13 @@ select * from t order by a /* the end */;`,
       });
       const { port: doorPort } = await listening(polite);
       const address = `mysql://app:\${{ env.PASSWORD }}@127.0.0.1:${doorPort}/shop?sslmode=disable`;
-      await using admitted = new TestSteps(address, folder.path, {}, { PASSWORD: mysql().password });
+      await using admitted = testSteps(address, folder.path, {}, { PASSWORD: mysql().password });
       assert.equal(
         await admitted.fails({ query: "select 1", timeout: "1s" }),
         "the database didn't answer within 1 s, the step's `timeout`",
       );
       for (const { port } of [page, closed]) {
-        await using strange = new TestSteps(`mysql://app@127.0.0.1:${port}/shop`, folder.path);
+        await using strange = testSteps(`mysql://app@127.0.0.1:${port}/shop`, folder.path);
         assert.equal(
           await strange.fails({ query: "select 1" }),
           `127.0.0.1:${port} closed the connection; is it a MySQL server?`,
@@ -575,7 +575,7 @@ select * from t order by a /* the end */;`,
     });
 
     function stepsOn(): TestSteps {
-      return new TestSteps(mysql().url(), folder.path, {}, { PASSWORD: mysql().password });
+      return testSteps(mysql().url(), folder.path, {}, { PASSWORD: mysql().password });
     }
   });
 }

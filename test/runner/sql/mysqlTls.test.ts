@@ -6,7 +6,7 @@ import { certificate } from "../../certificate.ts";
 import { mysqlPrograms } from "../../mysql/mysqlPrograms.ts";
 import { mysqlForSuite } from "../../mysql/startedMysql.ts";
 import { temporaryFolder } from "../../temporaryFolder.ts";
-import { TestSteps } from "./runTestSteps.ts";
+import { type TestSteps, testSteps } from "./runTestSteps.ts";
 
 // MySQL from npm is of a time whose TLS Node refuses.
 for (const programs of mysqlPrograms().filter(({ name }) => name === "MariaDB")) {
@@ -78,7 +78,7 @@ for (const programs of mysqlPrograms().filter(({ name }) => name === "MariaDB"))
 
     function stepsOn(host: string, query: string): TestSteps {
       const url = `mysql://app:\${{ env.PASSWORD }}@${host}:${mysql().port}/shop${query}`;
-      return new TestSteps(url, folder.path, {}, { PASSWORD: mysql().password });
+      return testSteps(url, folder.path, {}, { PASSWORD: mysql().password });
     }
   });
 }

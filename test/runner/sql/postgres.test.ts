@@ -9,7 +9,7 @@ import { postgresFolder } from "../../postgres/installPostgres.ts";
 import { postgresForSuite } from "../../postgres/startedPostgres.ts";
 import { temporaryFolder } from "../../temporaryFolder.ts";
 import { launchTestRun, pipelineOf } from "../launch/launchTestRun.ts";
-import { TestSteps } from "./runTestSteps.ts";
+import { type TestSteps, testSteps } from "./runTestSteps.ts";
 
 describe("an sql step on PostgreSQL", function () {
   this.timeout(60_000);
@@ -173,11 +173,11 @@ describe("an sql step on PostgreSQL", function () {
       `"${address}?${asked}&schema=pg_catalog&target_session_attrs=read-write"`,
       `'${address}?sslmode=allow&schema=pg_catalog&target_session_attrs=any'`,
     ]) {
-      await using steps = new TestSteps("${{ env.URL }}", folder.path, {}, { URL: url });
+      await using steps = testSteps("${{ env.URL }}", folder.path, {}, { URL: url });
       await steps.succeeds(query);
     }
     const standby = `${address}?target_session_attrs=standby`;
-    await using steps = new TestSteps("${{ env.URL }}", folder.path, {}, { URL: standby });
+    await using steps = testSteps("${{ env.URL }}", folder.path, {}, { URL: standby });
     assert.match(
       await steps.fails(query),
       /takes writes, against the `target_session_attrs` of the address$/,
@@ -322,10 +322,10 @@ select pg_temp.twice(a) as n, b from t; -- the end`,
         "mongodb://a:secret@b",
       ],
     ] as const) {
-      await using steps = new TestSteps(url, folder.path, {}, { PASSWORD: given ?? password });
+      await using steps = testSteps(url, folder.path, {}, { PASSWORD: given ?? password });
       assert.equal(await steps.fails({ query: "select 1" }), problem, url);
     }
-    await using nowhere = new TestSteps("postgres://app@no-such-host.invalid/shop", folder.path);
+    await using nowhere = testSteps("postgres://app@no-such-host.invalid/shop", folder.path);
     assert.match(
       await nowhere.fails({ query: "select 1" }),
       /^the host no-such-host\.invalid isn't known \(\w+\)$/,
@@ -341,7 +341,7 @@ select pg_temp.twice(a) as n, b from t; -- the end`,
         : [`postgresql://app:${escaped}@:${port}/postgres?host=${encodeURIComponent(socket)}`]),
       `postgres://app:${escaped}@127.0.0.1:${port}/postgres?application_name=mine`,
     ]) {
-      await using steps = new TestSteps("${{ env.URL }}", folder.path, {}, { URL: url });
+      await using steps = testSteps("${{ env.URL }}", folder.path, {}, { URL: url });
       await steps.succeeds({ query: "select current_user as who", expect: { rows: [{ who: "app" }] } });
     }
   });
@@ -412,7 +412,7 @@ select pg_temp.twice(a) as n, b from t; -- the end`,
     });
     const { port } = await listening(door);
     const url = `postgres://app:\${{ env.PASSWORD }}@127.0.0.1:${port}/postgres`;
-    await using steps = new TestSteps(url, folder.path, {}, { PASSWORD: postgres().password });
+    await using steps = testSteps(url, folder.path, {}, { PASSWORD: postgres().password });
     await steps.succeeds({ query: "select 1" });
     assert.equal(
       await steps.fails({ query: "select pg_sleep(3600)", timeout: "1s" }),
@@ -425,12 +425,12 @@ select pg_temp.twice(a) as n, b from t; -- the end`,
     const silent = createServer((socket) => sockets.push(socket));
     const web = createServer((socket) => socket.end("HTTP/1.1 400 Bad Request\r\n\r\n"));
     const [silence, page] = [await listening(silent), await listening(web)];
-    await using unheard = new TestSteps(`postgres://app@127.0.0.1:${silence.port}/shop`, folder.path);
+    await using unheard = testSteps(`postgres://app@127.0.0.1:${silence.port}/shop`, folder.path);
     assert.equal(
       await unheard.fails({ query: "select 1", timeout: "200ms" }),
       "the database didn't answer within 200 ms, the step's `timeout`",
     );
-    await using strange = new TestSteps(`postgres://app@127.0.0.1:${page.port}/shop`, folder.path);
+    await using strange = testSteps(`postgres://app@127.0.0.1:${page.port}/shop`, folder.path);
     assert.equal(
       await strange.fails({ query: "select 1" }),
       `127.0.0.1:${page.port} closed the connection; is it a PostgreSQL server?`,
@@ -477,7 +477,7 @@ select pg_temp.twice(a) as n, b from t; -- the end`,
   });
 
   function stepsOn(): TestSteps {
-    return new TestSteps(postgres().url(), folder.path, {}, { PASSWORD: postgres().password });
+    return testSteps(postgres().url(), folder.path, {}, { PASSWORD: postgres().password });
   }
 });
 

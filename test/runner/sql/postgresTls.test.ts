@@ -6,7 +6,7 @@ import { certificate } from "../../certificate.ts";
 import { postgresFolder } from "../../postgres/installPostgres.ts";
 import { postgresForSuite } from "../../postgres/startedPostgres.ts";
 import { temporaryFolder } from "../../temporaryFolder.ts";
-import { TestSteps } from "./runTestSteps.ts";
+import { type TestSteps, testSteps } from "./runTestSteps.ts";
 
 describe("an sql step on PostgreSQL with TLS", function () {
   this.timeout(60_000);
@@ -65,6 +65,6 @@ describe("an sql step on PostgreSQL with TLS", function () {
 
   function stepsOn(host: string, query: string): TestSteps {
     const url = `postgres://app:\${{ env.PASSWORD }}@${host}:${postgres().port}/postgres${query}`;
-    return new TestSteps(url, folder.path, {}, { PASSWORD: postgres().password });
+    return testSteps(url, folder.path, {}, { PASSWORD: postgres().password });
   }
 });

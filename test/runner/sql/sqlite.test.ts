@@ -9,7 +9,7 @@ import { processTable } from "../../../src/runner/processes/systemProcesses.ts";
 import { SqliteConnection } from "../../../src/runner/sql/sqliteConnection.ts";
 import { TemporaryFolder, temporaryFolder } from "../../temporaryFolder.ts";
 import { launchTestRun, pipelineOf } from "../launch/launchTestRun.ts";
-import { TestSteps } from "./runTestSteps.ts";
+import { type TestSteps, testSteps } from "./runTestSteps.ts";
 
 /** Runs for longer than any test waits, without returning a row. */
 const endless = "with recursive r(n) as (select 1 union all select n + 1 from r) select max(n) from r";
@@ -55,7 +55,7 @@ describe("an sql step on SQLite", function () {
   });
 
   it("says what is not as expected, with the position and what came", async () => {
-    await using steps = new TestSteps("sqlite::memory:", folder.path);
+    await using steps = testSteps("sqlite::memory:", folder.path);
     assert.equal(
       await steps.fails({
         query: "select 2 as n, 'a' as name",
@@ -80,7 +80,7 @@ describe("an sql step on SQLite", function () {
   });
 
   it("shows every value as JSON, none changed", async () => {
-    await using steps = new TestSteps("sqlite::memory:", folder.path);
+    await using steps = testSteps("sqlite::memory:", folder.path);
     await steps.succeeds({
       query:
         "select 9007199254740991 as most, 9007199254740993 as more, -9e999 as endless, 0.1 as part, x'00ff' as bytes, null as none, char(0) || 'ä' as text, 1 as twice, 2 as twice",
@@ -101,7 +101,7 @@ describe("an sql step on SQLite", function () {
   });
 
   it("takes parameters in their order or by number, and only as many as there are", async () => {
-    await using steps = new TestSteps("sqlite::memory:", folder.path);
+    await using steps = testSteps("sqlite::memory:", folder.path);
     const types = "typeof(?) as a, typeof(?) as b, typeof(?) as c, typeof(?) as d, ? as e";
     await steps.succeeds({
       query: `select ${types}`,
@@ -157,7 +157,7 @@ describe("an sql step on SQLite", function () {
   });
 
   it("runs a file of statements one by one, and returns what the last one does", async () => {
-    await using steps = new TestSteps("sqlite::memory:", folder.path, {}, { SECRET: "filled in" });
+    await using steps = testSteps("sqlite::memory:", folder.path, {}, { SECRET: "filled in" });
     await steps.succeedsWithFile(
       `-- The lamps; and a note.
 create table lamps (name text unique, note text);
@@ -179,7 +179,7 @@ select name, note from lamps order by name; -- the end`,
   });
 
   it("says in which line of a file a statement fails, and undoes what the file has begun", async () => {
-    await using steps = new TestSteps("sqlite::memory:", folder.path);
+    await using steps = testSteps("sqlite::memory:", folder.path);
     assert.equal(
       await steps.failsWithFile(
         "create table t (a int unique);\ninsert into t values (1);\nbegin;\ninsert into t values (2);\n\n-- again\ninsert\n into t values (1);\ncommit;",
@@ -198,7 +198,7 @@ select name, note from lamps order by name; -- the end`,
   });
 
   it("runs no file that isn't a text of the project's", async () => {
-    await using steps = new TestSteps("sqlite::memory:", folder.path);
+    await using steps = testSteps("sqlite::memory:", folder.path);
     const path = join(folder.path, "statements.sql");
     const why = async (file = "statements.sql") => steps.fails({ file });
     assert.equal(
@@ -234,7 +234,7 @@ select name, note from lamps order by name; -- the end`,
   });
 
   it("keeps its connection for the run's later steps, and what they don't commit is undone", async () => {
-    await using memory = new TestSteps("sqlite::memory:", folder.path);
+    await using memory = testSteps("sqlite::memory:", folder.path);
     await memory.succeeds({ query: "create table t (a)" });
     await memory.succeeds({ query: "insert into t values (1)" });
     await memory.succeeds({ query: "select a from t", expect: { rows: [{ a: 1 }] } });
@@ -253,16 +253,16 @@ select name, note from lamps order by name; -- the end`,
   });
 
   it("makes a missing file only where the address says so", async () => {
-    await using steps = new TestSteps("sqlite:new.db", folder.path);
+    await using steps = testSteps("sqlite:new.db", folder.path);
     assert.equal(
       await steps.fails({ query: "select 1" }),
       `there is no database new.db (${join(folder.path, "new.db")}); to have it made, write \`sqlite:new.db?mode=rwc\``,
     );
     assert.equal(existsSync(join(folder.path, "new.db")), false);
-    await using maker = new TestSteps("sqlite:new.db?mode=rwc", folder.path);
+    await using maker = testSteps("sqlite:new.db?mode=rwc", folder.path);
     await maker.succeeds({ query: "create table t (a)" });
     await steps.succeeds({ query: "select * from t", expect: { rows: [] } });
-    await using nowhere = new TestSteps("sqlite:gone/new.db?mode=rwc", folder.path);
+    await using nowhere = testSteps("sqlite:gone/new.db?mode=rwc", folder.path);
     assert.equal(
       await nowhere.fails({ query: "select 1" }),
       `gone/new.db can't be made: there is no folder ${join(folder.path, "gone")}`,
@@ -283,13 +283,13 @@ select name, note from lamps order by name; -- the end`,
       ["sqlite::memory:", 'select "a"', /^no such column: "a"/],
       ["${{ env.URL }}", "select 1", /^there is no database elsewhere\.db /],
     ] as const) {
-      await using steps = new TestSteps(url, folder.path, {}, { URL: "sqlite:elsewhere.db" });
+      await using steps = testSteps(url, folder.path, {}, { URL: "sqlite:elsewhere.db" });
       assert.match(await steps.fails({ query }), problem);
     }
-    await using blank = new TestSteps("sqlite::memory:", folder.path, {}, { EMPTY: " -- nothing" });
+    await using blank = testSteps("sqlite::memory:", folder.path, {}, { EMPTY: " -- nothing" });
     assert.equal(await blank.fails({ query: "${{ env.EMPTY }}" }), "there is no statement in this text");
     fileSteps("create table t (a)");
-    await using readOnly = new TestSteps("sqlite:test.db?mode=ro", folder.path);
+    await using readOnly = testSteps("sqlite:test.db?mode=ro", folder.path);
     await readOnly.succeeds({ statements: ["select * from t"], expect: { rows: [] } });
     assert.equal(
       await readOnly.fails({ query: "insert into t values (1)" }),
@@ -324,7 +324,7 @@ select name, note from lamps order by name; -- the end`,
 
   it("cancels a statement without end when the run is ended", async () => {
     const ending = new AbortController();
-    await using steps = new TestSteps("sqlite::memory:", folder.path, { signal: ending.signal });
+    await using steps = testSteps("sqlite::memory:", folder.path, { signal: ending.signal });
     await steps.succeeds({ query: "select 1" });
     const running = steps.fails({ query: endless, timeout: "1h" });
     ending.abort();
@@ -349,7 +349,7 @@ select name, note from lamps order by name; -- the end`,
   });
 
   it("says so when the process of its database is gone", async () => {
-    await using steps = new TestSteps("sqlite::memory:", folder.path, {});
+    await using steps = testSteps("sqlite::memory:", folder.path, {});
     await steps.succeeds({ query: "select 1" });
     const { shared } = steps.stepContextFor.stepContext;
     const connection = await shared.get(SqliteConnection, "db", () => assert.fail("there is none"));
@@ -358,7 +358,7 @@ select name, note from lamps order by name; -- the end`,
   });
 
   it("counts rows without end, but keeps no more than it has room for", async () => {
-    await using steps = new TestSteps("sqlite::memory:", folder.path);
+    await using steps = testSteps("sqlite::memory:", folder.path);
     const rows = (count: number) =>
       `with recursive r(n) as (select 1 union all select n + 1 from r limit ${count})`;
     await steps.succeeds({ query: `${rows(200_000)} select n from r`, expect: { "row-count": 200_000 } });
@@ -382,7 +382,7 @@ select name, note from lamps order by name; -- the end`,
 
   it("shows no secret in what it says of rows", async () => {
     const mask = new Mask(["s3cr3t-value"]);
-    await using steps = new TestSteps("sqlite::memory:", folder.path, { mask });
+    await using steps = testSteps("sqlite::memory:", folder.path, { mask });
     assert.equal(
       await steps.fails({
         query: `select '${"x".repeat(198)}s3cr3t-value' as a`,
@@ -397,6 +397,6 @@ select name, note from lamps order by name; -- the end`,
     const database = new DatabaseSync(join(folder.path, "test.db"));
     database.exec(before);
     database.close();
-    return new TestSteps("sqlite:test.db", folder.path);
+    return testSteps("sqlite:test.db", folder.path);
   }
 });

@@ -8,9 +8,9 @@ import type { Job } from "../../../src/runner/launch/protocol.ts";
 import { RunOutput } from "../../../src/runner/step/runOutput.ts";
 import { runSteps } from "../../../src/runner/steps/runSteps.ts";
 import { openScopes, runContext } from "../../../src/runner/steps/scopes.ts";
+import { LoopbackService } from "../../client/loopbackService.ts";
 import { newRunId } from "../launch/launchTestRun.ts";
 import { stepContextFor } from "../step/stepContextFor.ts";
-import { openShop } from "./shop.ts";
 
 /** What a step or a part is made of. `first` is true where the first step of its list's `steps` has succeeded. */
 const conditions = { yes: undefined, no: "false", broken: "fromJSON('1')", first: "first" } as const;
@@ -243,12 +243,12 @@ class Model {
 async function told(run: AnyRun) {
   const told: string[] = [];
   const [all, steps] = [new AbortController(), new AbortController()];
-  using shop = await openShop(({ url }, response) => {
-    const fails = shop.asked.filter((one) => one.url === url).length <= Number(url.split("/").at(-1));
+  await using shop = await LoopbackService.listen(({ path }, response) => {
+    const fails = shop.asked.filter((one) => one.path === path).length <= Number(path.split("/").at(-1));
     if (shop.asked.length === run.end.at) (run.end.how === "all" ? all : steps).abort();
     response.writeHead(fails ? 500 : 200).end();
   });
-  const files = filesOf(run, shop.url);
+  const files = filesOf(run, shop.origin);
   const read = (path: string) => ({ kind: "read", text: JSON.stringify(files.get(path)) }) as const;
   const parsed = parsePipeline(read("main.yaml").text, "main.yaml", read);
   if (parsed.kind === "invalid") assert.fail(JSON.stringify([parsed.problems, ...files]));
@@ -282,7 +282,7 @@ async function told(run: AnyRun) {
   });
   await stepContext.shared[Symbol.asyncDispose]();
   await output.end();
-  return { told, asked: shop.asked.map(({ url }) => url) };
+  return { told, asked: shop.asked.map(({ path }) => path) };
 }
 
 describe("any run of steps", function () {

@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { parsePipeline } from "../../../src/pipeline/parsePipeline.ts";
 import type { Pipeline } from "../../../src/pipeline/pipeline.ts";
+import { LoopbackService, sendJson } from "../../client/loopbackService.ts";
 import { temporaryFolder } from "../../temporaryFolder.ts";
 import { type LaunchChanges, launchTestRun, pipelineOf, type TestRun } from "../launch/launchTestRun.ts";
-import { json, openShop } from "./shop.ts";
 
 /** Each step that has ended, with its message. */
 function endsOf({ told }: TestRun): (string | undefined)[][] {
@@ -127,9 +127,11 @@ describe("what is done around a step", function () {
 
   it("tries it again until it succeeds, and keeps what the last attempt left", async () => {
     let count = 0;
-    using shop = await openShop((_, response) => json(response, { count: ++count }));
+    await using shop = await LoopbackService.listen((_, response) =>
+      sendJson(response, 200, { count: ++count }),
+    );
     const pipeline = pipelineOf({
-      resources: { ...resources, shop: { type: "http", "base-url": shop.url } },
+      resources: { ...resources, shop: { type: "http", "base-url": shop.origin } },
       steps: [
         {
           id: "poll",

@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { LoopbackService, sendJson } from "../../client/loopbackService.ts";
 import { temporaryFolder } from "../../temporaryFolder.ts";
 import { launchTestRun, pipelineOf, type TestRun } from "../launch/launchTestRun.ts";
-import { json, openShop } from "./shop.ts";
 
 /** All that is shown or kept of a run. */
 function shownOf(run: TestRun, artifacts: string): string {
@@ -21,15 +21,16 @@ describe("what a run's expressions find", function () {
   const resources = { sh: { type: "cli" }, db: { type: "sql", url: "sqlite::memory:" } };
 
   it("is the result of the steps before, whose types are kept where a value stands alone", async () => {
-    using shop = await openShop(({ url }, response) => {
+    await using shop = await LoopbackService.listen(({ path }, response) => {
       response.setHeader("x-key", "k1");
       response.setHeader("set-cookie", "session=s1; Path=/");
-      if (url === "/orders") response.writeHead(201).end('{"id": 12345678901234567890, "lamps": ["a", "b"]}');
-      else json(response, { ok: true });
+      if (path === "/orders")
+        response.writeHead(201).end('{"id": 12345678901234567890, "lamps": ["a", "b"]}');
+      else sendJson(response, 200, { ok: true });
     });
     const pipeline = pipelineOf({
       inputs: { lamps: 2, greeting: "${{ default(env.NONE, run.pipeline) }}" },
-      resources: { ...resources, shop: { type: "http", "base-url": shop.url } },
+      resources: { ...resources, shop: { type: "http", "base-url": shop.origin } },
       steps: [
         {
           id: "order",
@@ -74,7 +75,7 @@ describe("what a run's expressions find", function () {
     const run = launchTestRun(folder.path, pipeline);
     assert.deepEqual(await run.job.ended, { kind: "succeeded" });
     const [, paid] = shop.asked;
-    assert.equal(paid?.url, "/paid/12345678901234567890");
+    assert.equal(paid?.path, "/paid/12345678901234567890");
     assert.equal(paid?.headers["x-echo"], "k1-s1");
     assert.equal(
       paid?.body,
@@ -91,12 +92,12 @@ describe("what a run's expressions find", function () {
 
   it("is never a part of a script, a statement, a path, a header or the file's structure", async () => {
     const nasty = "x'; drop table t; --\"$(touch pwned) ../../?a=b#c\r\nx-evil: 1\n${{ env.SECRET }}";
-    using shop = await openShop((_, response) =>
-      json(response, { nasty, dots: "..", constructor: 7, __proto__: 1 }),
+    await using shop = await LoopbackService.listen((_, response) =>
+      sendJson(response, 200, { nasty, dots: "..", constructor: 7, __proto__: 1 }),
     );
     const steps = (more: object) =>
       pipelineOf({
-        resources: { ...resources, shop: { type: "http", "base-url": shop.url } },
+        resources: { ...resources, shop: { type: "http", "base-url": shop.origin } },
         steps: [{ id: "a", use: "shop", get: "/" }, more],
       });
     const run = async (step: object) => {
@@ -120,7 +121,7 @@ describe("what a run's expressions find", function () {
     assert.ok(!JSON.stringify(printed.outputs).includes("open-sesame"));
     assert.ok(!readdirSync(folder.path).includes("pwned"));
     assert.equal((await run({ use: "shop", get: "/x/${{ steps.a.json.nasty }}/y" })).end.kind, "succeeded");
-    assert.match(shop.asked.at(-1)?.url ?? "", /^\/x\/[^/?#]*\/y$/);
+    assert.match(shop.asked.at(-1)?.path ?? "", /^\/x\/[^/?#]*\/y$/);
     const up = await run({ use: "shop", get: "/x/${{ steps.a.json.dots }}/y" });
     assert.match(up.end.kind === "failed" ? up.end.message : "", /would make another path of it/);
     const header = await run({ use: "shop", get: "/", headers: { a: "${{ steps.a.json.nasty }}" } });
@@ -160,14 +161,14 @@ describe("what a run's expressions find", function () {
     const token = 'tok/en "1" & 2';
 
     it("is in no line, message, artifact or output, also of later steps", async () => {
-      using shop = await openShop(({ url }, response) =>
-        url.startsWith("/login")
-          ? json(response, { token, list: [{ pin: 482913 }, { pin: "zebra-9" }] })
-          : json(response, { you: url }, 500),
+      await using shop = await LoopbackService.listen(({ path }, response) =>
+        path.startsWith("/login")
+          ? sendJson(response, 200, { token, list: [{ pin: 482913 }, { pin: "zebra-9" }] })
+          : sendJson(response, 500, { you: path }),
       );
       const artifacts = join(folder.path, "masked");
       const pipeline = pipelineOf({
-        resources: { ...resources, shop: { type: "http", "base-url": shop.url } },
+        resources: { ...resources, shop: { type: "http", "base-url": shop.origin } },
         steps: [
           {
             id: "login",
@@ -201,10 +202,10 @@ describe("what a run's expressions find", function () {
     });
 
     it("and can't be told is shown with nothing around it", async () => {
-      using shop = await openShop((_, response) => response.end('{"token": "half-a-sec'));
+      await using shop = await LoopbackService.listen((_, response) => response.end('{"token": "half-a-sec'));
       const artifacts = join(folder.path, "unread");
       const pipeline = pipelineOf({
-        resources: { ...resources, shop: { type: "http", "base-url": shop.url } },
+        resources: { ...resources, shop: { type: "http", "base-url": shop.origin } },
         steps: [
           { id: "a", use: "shop", get: "/", mask: ["json.token"] },
           {

@@ -3,7 +3,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import { connectEmbedded } from "../../../src/client/embedded/connectEmbedded.ts";
 import { findEmbedded } from "../../../src/client/embedded/findEmbedded.ts";
 import { readConnection } from "../../../src/machine/connectionFile.ts";
-import { StandIn } from "../../client/embedded/standIn.ts";
+import { standInFor } from "../../client/embedded/standIn.ts";
 import { FakeClock } from "../../clock/fakeClock.ts";
 import { ended, programPipeline, started, startedService, untilCancelled } from "../startedService.ts";
 
@@ -79,7 +79,7 @@ describe("a service that ends by itself", function () {
   it("is found by nobody from the moment on when it begins to end: who looks for it then starts another", async () => {
     const { clock, service } = await idling();
     await using _ = service;
-    await using standIn = await StandIn.make();
+    await using standIn = await standInFor();
     const dying = await readConnection(service.data);
     const deps = standIn.deps({ folder: service.data });
     // The eleventh minute ends it; nothing was awaited since, so its end has only just begun.

@@ -10,7 +10,7 @@ import { parsePipeline } from "../../../../src/pipeline/parsePipeline.ts";
 import type { ReadPart } from "../../../../src/pipeline/partFiles.ts";
 import { LoopbackService } from "../../../client/loopbackService.ts";
 import { type MysqlPrograms, mysqlPrograms } from "../../../mysql/mysqlPrograms.ts";
-import { StartedMysql } from "../../../mysql/startedMysql.ts";
+import { startedMysql } from "../../../mysql/startedMysql.ts";
 import { postgresFolder } from "../../../postgres/installPostgres.ts";
 import { postgresVariable } from "../../../postgres/lentDatabases.ts";
 import { StartedPostgres } from "../../../postgres/startedPostgres.ts";
@@ -67,7 +67,7 @@ const databases: ReadonlyMap<string, () => Promise<string>> = new Map([
 ]);
 
 async function startMysql(programs: MysqlPrograms): Promise<string> {
-  const { password, port } = held.use(await StartedMysql.start(programs, AbortSignal.timeout(290_000)));
+  const { password, port } = held.use(await startedMysql(programs, AbortSignal.timeout(290_000)));
   return `mysql://app:${encodeURIComponent(password)}@127.0.0.1:${port}/shop`;
 }
 
