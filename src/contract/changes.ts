@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import { instant } from "./fields.ts";
+import { inputValuesSchema } from "./inputs.ts";
 import { longestBranch } from "./limits.ts";
 
 /** The commit that a project's folder was at. */
@@ -18,7 +19,13 @@ export const ranPipelineSchema = z.object({ path: z.string(), texts: z.record(z.
 export const changesSchema = z.object({
   /** Absent where none is known. */
   lastPassed: z.optional(
-    z.object({ runId: z.string(), createdAt: instant, commit: z.optional(commitSchema) }),
+    z.object({
+      runId: z.string(),
+      createdAt: instant,
+      commit: z.optional(commitSchema),
+      /** As they were fixed at its start; left out by a service of before 1.2. */
+      inputs: z.optional(inputValuesSchema),
+    }),
   ),
   /** The unified difference of each file that differs, by its path; absent where the files of either run aren't kept. */
   diffs: z.optional(z.record(z.string(), z.string())),

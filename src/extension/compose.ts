@@ -33,6 +33,7 @@ import {
   localFolders,
   openExternal,
   openFile,
+  saveFiles,
   settings,
   workspaceName,
 } from "./window/workspace.ts";
@@ -91,6 +92,7 @@ export function composeWindow(
     cliPath,
     env: process.env,
     lastUsed: new LastUsed(context.workspaceState),
+    saveFiles,
     window,
     backButton: vscode.QuickInputButtons.Back,
   };

@@ -1,4 +1,5 @@
 import type { Changes, Commit, RanPipeline } from "../contract/changes.ts";
+import type { Run } from "../contract/run.ts";
 import { english, type Translate } from "./refusalText.ts";
 
 /** A commit for people: `abc1234 on main, with changes that aren't committed`. */
@@ -7,9 +8,9 @@ export function commitText({ id, branch, changed }: Commit, t: Translate = engli
   return changed ? t("{0}, with changes that aren't committed", commit) : commit;
 }
 
-/** What is to be said of a run's changes beside the files' differences. @param commit the run's own. */
+/** What is to be said of a run's changes beside the files' differences. */
 export function changeNotes(
-  commit: Commit | undefined,
+  { commit, inputs }: Pick<Run, "commit" | "inputs">,
   { lastPassed, diffs }: Changes,
   t: Translate = english,
 ): string[] {
@@ -21,7 +22,27 @@ export function changeNotes(
       : Object.keys(diffs).length === 0
         ? t("The pipeline file is the same.")
         : undefined;
-  return [commits, files].filter((note) => note !== undefined);
+  return [...inputNotes(lastPassed.inputs, inputs, t), commits, files].filter((note) => note !== undefined);
+}
+
+/** @param before undefined where they aren't known. */
+function inputNotes(before: Run["inputs"], after: Run["inputs"] = {}, t: Translate): string[] {
+  if (before === undefined) return [];
+  const names = new Set([...Object.keys(before), ...Object.keys(after)]);
+  return [...names].flatMap((name) => {
+    const [was, is] = [before[name], after[name]];
+    if (was === is) return [];
+    if (is === undefined) return t("The input {0} was {1}, and is gone.", name, shown(was));
+    if (was === undefined) return t("The input {0} is new, and is {1}.", name, shown(is));
+    return t("The input {0} was {1}, and is {2}.", name, shown(was), shown(is));
+  });
+}
+
+const longestShown = 80;
+
+function shown(value: unknown): string {
+  const text = JSON.stringify(value) ?? "";
+  return text.length > longestShown ? `${text.slice(0, longestShown)}…` : text;
 }
 
 /** The files of a run as one text: the pipeline file, and behind it each that it includes, below its path. */

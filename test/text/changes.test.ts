@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import type { Commit } from "../../src/contract/changes.ts";
+import type { Run } from "../../src/contract/run.ts";
 import { changeNotes, commitText, ranText } from "../../src/text/changes.ts";
 
 const commit = (digit: string, changed = false): Commit => ({
@@ -20,7 +21,7 @@ describe("what is said of a run's changes", () => {
 
   it("gives both commits with what shows their difference, and says whether the file is the same", () => {
     const notes = (before: Commit, after: Commit) =>
-      changeNotes(after, { lastPassed: { ...lastPassed, commit: before }, diffs: {} });
+      changeNotes({ commit: after }, { lastPassed: { ...lastPassed, commit: before }, diffs: {} });
     const same = "The pipeline file is the same.";
     assert.deepEqual(notes(commit("a"), commit("b")), [
       "Commits aaaaaaa..bbbbbbb: `git log aaaaaaa..bbbbbbb` lists them, `git diff aaaaaaa..bbbbbbb` shows what they changed.",
@@ -37,14 +38,30 @@ describe("what is said of a run's changes", () => {
     ]);
   });
 
+  it("says which inputs differ, where those of the run before are known", () => {
+    const notes = (before: Run["inputs"], after: Run["inputs"]) =>
+      changeNotes({ inputs: after }, { lastPassed: { ...lastPassed, inputs: before }, diffs: { a: "@@" } });
+    assert.deepEqual(
+      notes({ expected: "open", lamps: 2, old: true }, { expected: "paid", lamps: 2, fresh: "2" }),
+      [
+        'The input expected was "open", and is "paid".',
+        "The input old was true, and is gone.",
+        'The input fresh is new, and is "2".',
+      ],
+    );
+    assert.deepEqual(notes({ lamps: 2 }, { lamps: 2 }), []);
+    assert.deepEqual(notes(undefined, { lamps: 2 }), []);
+    assert.match(notes({ lamps: 2 }, { lamps: "x".repeat(500) })[0] ?? "", /^.{110,120}…\.$/);
+  });
+
   it("says what isn't known, and no more", () => {
-    assert.deepEqual(changeNotes(commit("a"), {}), [
+    assert.deepEqual(changeNotes({ commit: commit("a") }, {}), [
       "No earlier run of this pipeline is known to have succeeded.",
     ]);
-    assert.deepEqual(changeNotes(commit("a"), { lastPassed }), [
+    assert.deepEqual(changeNotes({ commit: commit("a") }, { lastPassed }), [
       "The pipeline file of one of the two runs isn't kept.",
     ]);
-    assert.deepEqual(changeNotes(undefined, { lastPassed, diffs: { a: "@@" } }), []);
+    assert.deepEqual(changeNotes({}, { lastPassed, diffs: { a: "@@" } }), []);
   });
 
   it("puts the files that a pipeline includes below it, each under its path", () => {

@@ -105,7 +105,7 @@ async function sizeOf(folder: string): Promise<number> {
 /** `pipeline service where`: the files and folders of this machine's own service and of the tool. Starts none. */
 export async function showWhere(tool: Tool, { folder, because }: DataFolder): Promise<number> {
   // Node.js has a folder for each of its versions in it. Not asked of `compiledFolder`, which would part the tool's small entry.
-  const compiled = module.getCompileCacheDir();
+  const compiled = module.getCompileCacheDir?.();
   const facts = {
     dataFolder: folder,
     because,

@@ -35,7 +35,7 @@ export async function showChanges(tool: Tool, named: string | undefined): Promis
     style.bold(path),
     ...diff.split("\n").map((line) => (looks[line.charAt(0)] ?? String)(line)),
   ]);
-  const text = [...since, ...changeNotes(run.commit, changes), ...files].join("\n");
+  const text = [...since, ...changeNotes(run, changes), ...files].join("\n");
   const { commit } = run;
   output.result("runs diff", { runId, ...(commit && { commit }), ...changes }, text);
   return exitCodes.done;

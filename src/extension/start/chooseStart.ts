@@ -27,6 +27,8 @@ export interface ChooseStartDeps extends AskInputsDeps {
   readonly executeCommand: (command: string, ...parameters: unknown[]) => Thenable<unknown>;
   readonly lastUsed: LastUsed;
   readonly log: { info(text: string): void };
+  /** Saves what was edited: a run uses files as they are saved. */
+  readonly saveFiles: () => Thenable<unknown>;
   /** The window's folders on this machine. */
   readonly folders: () => readonly string[];
   readonly isTrusted: () => boolean;
@@ -50,6 +52,7 @@ export async function chooseStart(
     await showUntrusted(deps);
     return undefined;
   }
+  await deps.saveFiles();
   const client = await deps.session.connect(deps.signal, "asked");
   const folders = request.kind === "file" ? [folderOf(request.path)] : deps.folders();
   const projects = await registeredProjects(client, folders, deps);

@@ -80,7 +80,7 @@ export function runTooltip(
     { name: t("Commit"), text: run.commit && commitText(run.commit, t) },
     ...(changes?.lastPassed === undefined
       ? []
-      : changeNotes(run.commit, changes, t).map((text) => ({ name: t("Since it last succeeded"), text }))),
+      : changeNotes(run, changes, t).map((text) => ({ name: t("Since it last succeeded"), text }))),
   ];
   const diff = Object.values(changes?.diffs ?? {}).join("\n");
   const timeline = timelineText(run, serviceNow);

@@ -14,6 +14,12 @@ export function localFolders(): string[] {
     .map(({ uri }) => uri.fsPath);
 }
 
+/** Saves what was edited, where the editor would before a task (`task.saveBeforeRun`). */
+export async function saveFiles(): Promise<void> {
+  const when = vscode.workspace.getConfiguration("task").get("saveBeforeRun", "always");
+  if (when === "always") await vscode.workspace.saveAll(false);
+}
+
 /** A name that is the same in all windows of one workspace. */
 export function workspaceName(): string {
   const { workspaceFile, workspaceFolders = [] } = vscode.workspace;

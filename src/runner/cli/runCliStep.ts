@@ -161,7 +161,7 @@ export function describeStartProblem({ file }: Pick<Command, "file">, error: unk
     case "EACCES":
       return `\`${file}\` may not be executed`;
     case "E2BIG":
-      return `\`${file}\` can't be started: its arguments and environment are too large`;
+      return `\`${file}\` can't be started: its arguments and environment are too large; give a long value in \`stdin\``;
     default:
       return `\`${file}\` can't be started (${code ?? "for no known reason"})`;
   }

@@ -79,7 +79,7 @@ function changesView({ run, changes }: RunFacts): Html {
   return html`<section id="changes" aria-labelledby="changes-title">
 <h2 id="changes-title">Changed since it last succeeded</h2>
 ${lastPassed === undefined ? "" : html`<p class="quiet">That was <a href="/app/runs/${lastPassed.runId}">the run</a> of ${timeView(lastPassed.createdAt)}.</p>`}
-${changeNotes(run.commit, changes).map((note) => html`<p>${marked(note)}</p>`)}
+${changeNotes(run, changes).map((note) => html`<p>${marked(note)}</p>`)}
 ${files.length === 0 ? "" : html`<dl class="values">${files}</dl>`}
 </section>`;
 }

@@ -42,8 +42,8 @@ export async function readChanges(
   const wanted = { pipeline, project, status: "succeeded", after: runId, limit: 1 };
   const [passed] = (await listRuns(db, orgId, wanted)).runs;
   if (passed === undefined) return {};
-  const { createdAt, commit } = passed;
-  const lastPassed = { runId: passed.runId, createdAt, ...(commit && { commit }) };
+  const { createdAt, commit, inputs = {} } = passed;
+  const lastPassed = { runId: passed.runId, createdAt, ...(commit && { commit }), inputs };
   const [before, after] = await Promise.all([readPipeline(db, passed.runId), readPipeline(db, runId)]);
   if (before === undefined || after === undefined) return { lastPassed };
   // The library is only needed here.

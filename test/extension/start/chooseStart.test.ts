@@ -31,6 +31,7 @@ function depsOf(
     executeCommand,
     lastUsed: new LastUsed(memoryMemento()),
     log: { info: () => {} },
+    saveFiles: async () => {},
     folders: () => folders,
     isTrusted: () => true,
     signal: new AbortController().signal,
@@ -130,6 +131,17 @@ describe("a start of a pipeline with inputs", function () {
       asked.map(({ filled }) => filled),
       [[""], ["2"]],
     );
+  });
+
+  it("asks for those of the file as it is saved first", async () => {
+    await using service = await startedService();
+    const { client } = await service.member();
+    await service.write("hello", programPipeline(""));
+    const { window } = answeringWindow([{ value: "2" }]);
+    const deps = depsOf(client, [service.project.root], window);
+    const saveFiles = () => service.write("hello", withInputs);
+    const start = await chooseStart({ ...deps, saveFiles }, "Run Pipeline", { pipeline: "hello" });
+    assert.deepEqual(start?.inputs, { lamps: 2 });
   });
 
   it("asks the service for those of a pipeline that isn't in the window", async () => {

@@ -65,6 +65,7 @@ async function windowOf(service: Awaited<ReturnType<typeof startedService>>) {
     lastUsed: new LastUsed(memoryMemento()),
     cliPath: () => undefined,
     env: {},
+    saveFiles: async () => {},
     folders: () => [service.project.root],
     isTrusted: () => true,
   };

@@ -356,7 +356,7 @@ describe("a cli step", function () {
     );
     assert.match(
       message(await run({ run: ["echo"] }, { environment: { BIG: "x".repeat(3_000_000) } })),
-      /arguments and environment are too large/,
+      /arguments and environment are too large; give a long value in `stdin`$/,
     );
     assert.match(
       message(await run({ run: "no-such-program-here" })),

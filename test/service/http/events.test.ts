@@ -8,7 +8,7 @@ import { FakeClock } from "../../clock/fakeClock.ts";
 import { until } from "../../until.ts";
 import { fillDayOf } from "../fillDay.ts";
 import { onBoth } from "../onBoth.ts";
-import { cutOff, type OpenStream, openStream, type StreamEvent, unreadReply } from "../openStream.ts";
+import { cutOff, openStream, type StreamEvent, unreadReply } from "../openStream.ts";
 import { serviceOn } from "../serviceOn.ts";
 import {
   ended,
@@ -130,12 +130,12 @@ onBoth("the events of the service", (store) => {
       "last-event-id": "1",
     });
     await resumed.events.untilOne(({ id }) => id === "1001");
-    const runsOf = ({ events }: OpenStream) => events.all.filter(({ event }) => event === "run");
+    const runsIn = (told: readonly StreamEvent[]) => told.filter(({ event }) => event === "run");
     assert.deepEqual(
-      runsOf(resumed).map(({ id, data }) => [id, data["run-id"]]),
+      runsIn(resumed.events.all).map(({ id, data }) => [id, data["run-id"]]),
       Array.from({ length: 1000 }, (_, index) => [`${index + 2}`, row(index + 1)]),
     );
-    assert.deepEqual(runsOf(fresh), []);
+    assert.deepEqual(runsIn(fresh.events.all), []);
   });
 
   it("tell an org nothing of another's", async () => {

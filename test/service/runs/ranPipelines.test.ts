@@ -72,7 +72,8 @@ onBoth("the pipeline file of a run", (store) => {
       texts: { [path]: nightly("process.exit(0)") },
     });
     const { lastPassed, diffs } = await client.changes(failed.runId, never);
-    assert.deepEqual(lastPassed, { runId: passed.runId, createdAt: passed.createdAt, commit: passed.commit });
+    const { runId, createdAt, commit: passedAt } = passed;
+    assert.deepEqual(lastPassed, { runId, createdAt, commit: passedAt, inputs: {} });
     assert.deepEqual(diffs?.[path]?.split("\n"), [
       "@@ -1,3 +1,3 @@",
       " resources: { sh: { type: cli } }",
