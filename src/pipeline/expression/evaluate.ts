@@ -239,13 +239,15 @@ function itemsOf(value: Json): readonly Json[] | undefined {
 
 const most = { names: 10, letters: 60 } as const;
 
-/** Why a step's result has no `json`: what it would be read from isn't JSON. */
+/** Why a step's result lacks a member: it was skipped, or what its `json` would be read from isn't JSON. */
 function unreadable({ of, key }: Member, owner: Json): string | undefined {
   const isResult =
     of.kind === "member"
       ? of.of.kind === "context" && of.of.name === "steps"
       : of.kind === "context" && of.name === "this";
-  if (!isResult || key.kind !== "literal" || key.value !== "json" || !isMap(owner)) return undefined;
+  if (!isResult || !isMap(owner)) return undefined;
+  if (owner["outcome"] === "skipped") return " was skipped";
+  if (key.kind !== "literal" || key.value !== "json") return undefined;
   const source = ["stdout", "text"].find((name) => Object.hasOwn(owner, name));
   return source && `.${source} isn't JSON`;
 }

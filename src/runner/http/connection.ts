@@ -1,5 +1,7 @@
 import { X509Certificate } from "node:crypto";
+import { lookup } from "node:dns";
 import { readFile } from "node:fs/promises";
+import type { LookupFunction } from "node:net";
 import { resolve } from "node:path";
 import { checkServerIdentity, createSecureContext, getCACertificates, type PeerCertificate } from "node:tls";
 import { Agent, buildConnector, type Dispatcher, ProxyAgent } from "undici";
@@ -150,6 +152,10 @@ function reach(connect: buildConnector.connector, { host, hostname, port, protoc
   return promise;
 }
 
+/** As browsers do it: `app.localhost` is this machine, whatever the system's resolver knows (RFC 6761, 6.3). */
+const lookUp: LookupFunction = (hostname, options, callback) =>
+  lookup(hostname.endsWith(".localhost") ? "localhost" : hostname, options, callback);
+
 /** Connects to the target instead of the host of the request, whose certificate is expected all the same. */
 function connectorTo(
   target: ConnectTarget | undefined,
@@ -161,6 +167,7 @@ function connectorTo(
     ...tls,
     timeout: 0,
     allowH2: true,
+    lookup: lookUp,
     ...(target?.kind === "socket" && { socketPath: resolve(root, target.path) }),
     // An address has no name that TLS could send, and then checks the host that it connects to.
     ...(target?.kind === "host" && {

@@ -60,6 +60,13 @@ interface BackgroundProgram {
 /** How much later a program's end may be heard of than that its connections are closed, in milliseconds. */
 const endMilliseconds = 100;
 
+/** Why the step that cleans up is stopped. */
+class CleanupOver extends Error {
+  constructor(milliseconds: number) {
+    super(`what cleans up wasn't over within ${duration(milliseconds)}, its \`finally-limit\``);
+  }
+}
+
 class RunOfSteps {
   readonly #job: Job;
   readonly #deps: RunDeps;
@@ -181,7 +188,8 @@ class RunOfSteps {
     if (steps.length === 0 || cleanupMilliseconds === undefined) return;
     const over = new AbortController();
     const rest = Math.min(cleanupMilliseconds, cleanUpUntil() - machineMilliseconds());
-    const timer = setTimeout(() => over.abort(), Math.max(0, rest));
+    const late = new CleanupOver(cleanupMilliseconds);
+    const timer = setTimeout(() => over.abort(late), Math.max(0, rest));
     const signal = anySignal([stepContext.signal, over.signal]);
     this.#parts.cleanUp();
     for (const [index, step] of steps) {
@@ -190,8 +198,7 @@ class RunOfSteps {
     }
     if (!signal.aborted) this.#leaveParts(undefined);
     clearTimeout(timer);
-    if (over.signal.aborted)
-      this.#fail(`what cleans up wasn't over within ${duration(cleanupMilliseconds)}, its \`finally-limit\``);
+    if (over.signal.aborted) this.#fail(late.message);
   }
 
   async #runStep(index: number, step: Step, signal: AbortSignal): Promise<PhaseEnd> {
@@ -224,7 +231,9 @@ class RunOfSteps {
       return "done";
     }
     if (performed === undefined || signal.aborted) {
-      this.#stopped(index, { status: "stopped", ...attempts });
+      const { reason } = signal;
+      const why = reason instanceof CleanupOver ? { message: reason.message } : {};
+      this.#stopped(index, { status: "stopped", ...why, ...attempts });
       return "stopped";
     }
     const gone = await this.#goneProgram(performed.outcome.message, index);

@@ -50,6 +50,20 @@ export class TreeView {
     await row.locator(`.action-label[aria-label^="${button}"]`).click();
   }
 
+  /** Clicks the row until what it opens shows: the editor drops a click on a row that it is just drawing anew. */
+  async open(text: string | RegExp, shows: Locator): Promise<void> {
+    const deadline = Date.now() + patienceMilliseconds;
+    for (let timeout = 2000; ; timeout *= 2) {
+      await (await this.waitForRow(text)).click();
+      try {
+        await shows.first().waitFor({ timeout });
+        return;
+      } catch (error) {
+        if (Date.now() > deadline) throw error;
+      }
+    }
+  }
+
   /** Unfolds or folds what is below the row. */
   async fold(text: string | RegExp): Promise<void> {
     const isFolded = async () =>

@@ -186,8 +186,9 @@ describe("VS Code, with this machine's own service", () => {
       await runs.press(/^checkfailed/, "Run From Failed Step…");
       await succeeds();
       await fail();
-      await (await runs.waitForRow(/^site.* · failed/)).click();
-      await editor.followLink(editor.line("Run From Failed Step"));
+      const again = editor.line("Run From Failed Step");
+      await runs.open(/^site.* · failed/, again);
+      await editor.followLink(again);
       await succeeds();
     });
   });

@@ -80,7 +80,7 @@ describe("the value of an expression", () => {
     assert.equal(value("inputs[format('{0}-{1}', 'base', 'url')]"), "http://h");
   });
 
-  it("isn't there, since what a step has put out isn't JSON", () => {
+  it("isn't there, since what a step has put out isn't JSON, or the step was skipped", () => {
     const why = (text: string, over: Partial<Contexts>) => fault(text, over).message;
     const steps = {
       build: { outcome: "succeeded", stdout: "building\n{}" },
@@ -91,6 +91,8 @@ describe("the value of an expression", () => {
       "steps.build.json isn't there; steps.build.stdout isn't JSON",
     );
     assert.equal(why("this.json", { this: steps.page }), "this.json isn't there; this.text isn't JSON");
+    const skipped = { steps: { order: { outcome: "skipped", time: 0, attempts: 0 } } };
+    assert.equal(why("steps.order.json", skipped), "steps.order.json isn't there; steps.order was skipped");
     // What a reply itself holds is no result.
     assert.match(why("steps.page.all.json", { steps }), /steps\.page\.all has text$/);
     assert.match(why("steps.build.jsno", { steps }), /steps\.build has outcome, stdout$/);

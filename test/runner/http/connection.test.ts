@@ -190,6 +190,12 @@ describe("how an http step reaches its server", function () {
     );
   });
 
+  it("finds this machine under a name of localhost, as browsers do", async () => {
+    await using server = await LoopbackService.listen(({ headers }, response) => response.end(headers.host));
+    const host = `app.localhost:${new URL(server.origin).port}`;
+    assert.deepEqual(await ask({}, { get: `http://${host}/`, expect: { text: host } }), [undefined]);
+  });
+
   it("says whom it can't reach", async () => {
     const free = await LoopbackService.listen(() => {});
     const { host, port } = free;

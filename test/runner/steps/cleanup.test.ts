@@ -198,6 +198,9 @@ describe("what cleans up", function () {
       message: "what cleans up wasn't over within 500 ms, its `finally-limit`",
     });
     assert.deepEqual(endsOf(late), ["a succeeded", "hangs stopped", "never not-reached"]);
+    const messages = (run: TestRun) => run.told.flatMap(({ step: { message } }) => message ?? []);
+    assert.deepEqual(messages(stopped), []);
+    assert.deepEqual(messages(late), ["what cleans up wasn't over within 500 ms, its `finally-limit`"]);
   });
 
   it("begins by itself when the time of the steps is over and nobody says so", async () => {
