@@ -54,6 +54,11 @@ export async function checkPipelines(
   const known = new Set(listed.map(({ name }) => name));
   const missing = wanted.filter((name) => !known.has(name));
   if (missing.length > 0 && isOutside) return noPipelinesHere(tool.folder);
+  if (isOutside) {
+    const theirs = listed.filter(({ name }) => wanted.includes(name));
+    const places = theirs.map(({ name, project: of }) => `${name} of ${of}`);
+    tool.output.note(`There is no pipelines/<name>.yaml here or above: this runs ${firstNames(places)}.`);
+  }
   if (listed.length === 0) return undefined;
   if (missing.some((name) => misnamed.some((path) => isNameOf(path, name)))) return misnamedError(misnamed);
   if (missing.length > 0) return noSuchPipelines(missing, [...known]);

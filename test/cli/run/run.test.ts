@@ -154,7 +154,12 @@ describe("pipeline run", () => {
       assert.deepEqual([exitCode, stderr], [2, `${none}\nTry \`cd 'my samples'\`.`]);
     }
     assert.equal((await outside(join(box.project, "my samples"), "hello")).exitCode, 0);
-    assert.equal((await outside(box.project, "hello")).exitCode, 0, "the service knows it by now");
+    const known = await outside(box.project, "hello");
+    assert.equal(known.exitCode, 0, "the service knows it by now");
+    assert.match(
+      known.stderr,
+      /^There is no pipelines\/<name>\.yaml here or above: this runs hello of my samples\.$/m,
+    );
   });
 
   it("lists the pipelines when none is named", async () => {
