@@ -2,8 +2,13 @@ import { setTimeout as pause } from "node:timers/promises";
 import { runWork, type Session } from "./runWork.ts";
 import type { SqlConnection, SqlOutcome, SqlWork } from "./sqlConnection.ts";
 
-/** How long a server may take to accept a cancel request, and then to cancel the statement. */
+/** How long a server may take to accept cancel requests. */
 const cancelMilliseconds = 2000;
+/**
+ * How long it may take to cancel the statement before it is asked again: PostgreSQL forgets a request that comes between two messages
+ * of a statement.
+ */
+const pauses = [100, 400, 1500];
 /** How long ending the session may take before the connection is closed. */
 const closingMilliseconds = 2000;
 
@@ -61,13 +66,17 @@ export class ServerConnection implements SqlConnection {
 
   /** @returns why the statement may still run. */
   async #cancel(running: Promise<unknown>): Promise<string | undefined> {
-    const enough = AbortSignal.timeout(cancelMilliseconds);
-    try {
-      await this.#session.cancel(enough);
-    } catch (error) {
-      return enough.aborted ? "it doesn't answer" : this.#session.describeUnreachable(error);
+    const over = running.then(() => "over");
+    for (const milliseconds of pauses) {
+      const enough = AbortSignal.timeout(cancelMilliseconds);
+      try {
+        await this.#session.cancel(enough);
+      } catch (error) {
+        return enough.aborted ? "it doesn't answer" : this.#session.describeUnreachable(error);
+      }
+      if ((await Promise.race([over, pause(milliseconds, "late", { ref: false })])) === "over")
+        return undefined;
     }
-    const late = "it took the request, but hasn't cancelled the statement yet";
-    return Promise.race([running.then(() => undefined), pause(cancelMilliseconds, late, { ref: false })]);
+    return "it took the request, but hasn't cancelled the statement yet";
   }
 }

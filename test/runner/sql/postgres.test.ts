@@ -401,18 +401,43 @@ select pg_temp.twice(a) as n, b from t; -- the end`,
     await watcher.succeeds({ query: "drop table slow" });
   });
 
+  /** Hands a connection on to the server. */
+  const handOn = (inside: Socket) => {
+    const outside = connect(postgres().port, "127.0.0.1");
+    inside
+      .on("error", () => {})
+      .pipe(outside.on("error", () => {}))
+      .pipe(inside);
+  };
+  const stepsThrough = ({ port }: AddressInfo) => {
+    const url = `postgres://app:\${{ env.PASSWORD }}@127.0.0.1:${port}/postgres`;
+    return testSteps(url, folder.path, {}, { PASSWORD: postgres().password });
+  };
+
+  it("asks again to cancel a statement where the server forgets the first request", async () => {
+    let connections = 0;
+    const door = createServer((inside) => {
+      connections += 1;
+      if (connections === 2) inside.once("data", () => inside.end());
+      else handOn(inside);
+    });
+    await using steps = stepsThrough(await listening(door));
+    assert.equal(
+      await steps.fails({ query: "select pg_sleep(3600)", timeout: "300ms" }),
+      "the statement wasn't over within 300 ms, the step's `timeout`; it was cancelled",
+    );
+    assert.equal(connections, 3);
+    door.close();
+  });
+
   it("says so when the server can't be told to cancel", async () => {
     const door = createServer((inside) => {
-      const outside = connect(postgres().port, "127.0.0.1");
-      inside
-        .on("error", () => {})
-        .pipe(outside.on("error", () => {}))
-        .pipe(inside);
+      handOn(inside);
       door.close();
     });
-    const { port } = await listening(door);
-    const url = `postgres://app:\${{ env.PASSWORD }}@127.0.0.1:${port}/postgres`;
-    await using steps = testSteps(url, folder.path, {}, { PASSWORD: postgres().password });
+    const address = await listening(door);
+    const { port } = address;
+    await using steps = stepsThrough(address);
     await steps.succeeds({ query: "select 1" });
     assert.equal(
       await steps.fails({ query: "select pg_sleep(3600)", timeout: "1s" }),
