@@ -67,7 +67,9 @@ export function lockFolder(folder: string, log: Log): FolderLock | undefined {
  */
 function holderOfDeleted(path: string): string | undefined {
   const deleted = `${realpathSync(path)} (deleted)`;
-  const locks = orNone(() => readFileSync("/proc/locks", "latin1").split("\n"));
+  // Some times over, since one is passed over now and then while others come and go.
+  const list = () => orNone(() => readFileSync("/proc/locks", "latin1").split("\n"));
+  const locks = [...list(), ...list(), ...list()];
   const holders = locks.flatMap((line) => / POSIX +ADVISORY +WRITE (\d+) /.exec(line)?.[1] ?? []);
   return [...new Set(holders)].find((pid) =>
     orNone(() => readdirSync(`/proc/${pid}/fd`)).some((descriptor) =>
