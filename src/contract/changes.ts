@@ -23,7 +23,7 @@ export const changesSchema = z.object({
       runId: z.string(),
       createdAt: instant,
       commit: z.optional(commitSchema),
-      /** As they were fixed at its start; left out by a service of before 1.2. */
+      /** Those that it was given (`inputsAgain`); absent where they aren't known. */
       inputs: z.optional(inputValuesSchema),
     }),
   ),

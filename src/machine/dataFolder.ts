@@ -3,6 +3,7 @@ import { chmod, type FileHandle, lstat, mkdir, open, readdir, stat } from "node:
 import { homedir, tmpdir } from "node:os";
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import { PipelineError } from "../contract/errors.ts";
+import { shellWord } from "../contract/refusal.ts";
 import type { Environment } from "../project/environment.ts";
 import { codeOf } from "../project/systemErrors.ts";
 
@@ -111,10 +112,10 @@ async function namesIn(folder: string, owner: number, own: number): Promise<stri
   try {
     return await readdir(folder);
   } catch (error) {
-    if (codeOf(error) !== "EACCES" || owner === own) throw error;
+    if (codeOf(error) !== "EACCES" || owner !== 0 || own === 0) throw error;
     throw notOwn(
       `The data folder ${folder} belongs to root, as a call by sudo leaves it.`,
-      `Make it your own (sudo chown -R ${own} and the folder), or name another with PIPELINE_DATA_DIR.`,
+      `Make it your own (sudo chown -R ${own} ${shellWord(folder)}), or name another with PIPELINE_DATA_DIR.`,
     );
   }
 }

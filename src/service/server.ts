@@ -190,7 +190,7 @@ async function serveLocked(options: ServeOptions, lock: FolderLock, opened: Open
 
 type FetchingApp = Pick<ReturnType<typeof createApp>, "fetch">;
 
-/** A face that knows the port and is refused its old key looks for the new one at once. */
+/** Holds every request until the connection file is written: a face whose old key is refused looks there at once. */
 function silentUntil(published: Promise<void>, app: FetchingApp): FetchingApp {
   return {
     fetch: async (...request) => {

@@ -1,4 +1,5 @@
 import type { Changes, Commit, RanPipeline } from "../contract/changes.ts";
+import { type InputValues, inputsAgain } from "../contract/inputs.ts";
 import type { Run } from "../contract/run.ts";
 import { english, type Translate } from "./refusalText.ts";
 
@@ -10,11 +11,12 @@ export function commitText({ id, branch, changed }: Commit, t: Translate = engli
 
 /** What is to be said of a run's changes beside the files' differences. */
 export function changeNotes(
-  { commit, inputs }: Pick<Run, "commit" | "inputs">,
+  run: Pick<Run, "commit" | "inputs" | "evaluatedInputs">,
   { lastPassed, diffs }: Changes,
   t: Translate = english,
 ): string[] {
   if (lastPassed === undefined) return [t("No earlier run of this pipeline is known to have succeeded.")];
+  const { commit } = run;
   const commits = commit && lastPassed.commit && commitNote(lastPassed.commit, commit, t);
   const files =
     diffs === undefined
@@ -22,15 +24,17 @@ export function changeNotes(
       : Object.keys(diffs).length === 0
         ? t("The pipeline file is the same.")
         : undefined;
-  return [...inputNotes(lastPassed.inputs, inputs, t), commits, files].filter((note) => note !== undefined);
+  return [...inputNotes(lastPassed.inputs, inputsAgain(run), t), commits, files].filter(
+    (note) => note !== undefined,
+  );
 }
 
 /** @param before undefined where they aren't known. */
-function inputNotes(before: Run["inputs"], after: Run["inputs"] = {}, t: Translate): string[] {
+function inputNotes(before: InputValues | undefined, after: InputValues, t: Translate): string[] {
   if (before === undefined) return [];
   const names = new Set([...Object.keys(before), ...Object.keys(after)]);
   return [...names].flatMap((name) => {
-    const [was, is] = [before[name], after[name]];
+    const [was, is] = [before, after].map((all) => (Object.hasOwn(all, name) ? all[name] : undefined));
     if (was === is) return [];
     if (is === undefined) return t("The input {0} was {1}, and is gone.", name, shown(was));
     if (was === undefined) return t("The input {0} is new, and is {1}.", name, shown(is));

@@ -51,6 +51,11 @@ describe("what is said of a run's changes", () => {
     );
     assert.deepEqual(notes({ lamps: 2 }, { lamps: 2 }), []);
     assert.deepEqual(notes(undefined, { lamps: 2 }), []);
+    const itself = { inputs: { at: "12:00" }, evaluatedInputs: ["at"] };
+    assert.deepEqual(
+      changeNotes(itself, { lastPassed: { ...lastPassed, inputs: {} }, diffs: { a: "@@" } }),
+      [],
+    );
     assert.match(notes({ lamps: 2 }, { lamps: "x".repeat(500) })[0] ?? "", /^.{110,120}…\.$/);
   });
 

@@ -1,6 +1,7 @@
 import * as z from "zod/mini";
 import { changesSchema, commitSchema, ranPipelineSchema } from "../../contract/changes.ts";
 import { instant } from "../../contract/fields.ts";
+import { inputValuesSchema } from "../../contract/inputs.ts";
 import { logEntrySchema } from "../../contract/log.ts";
 import { orgSchema } from "../../contract/org.ts";
 import { pipelineListSchema } from "../../contract/pipelines.ts";
@@ -52,7 +53,11 @@ export const outputs = {
     folder: z.string(),
     files: z.array(z.extend(artifactSchema, { path: z.string() })),
   }),
-  "runs diff": z.extend(changesSchema, { runId: z.string(), commit: z.optional(commitSchema) }),
+  "runs diff": z.extend(changesSchema, {
+    runId: z.string(),
+    commit: z.optional(commitSchema),
+    inputs: z.optional(inputValuesSchema),
+  }),
   "runs file": z.extend(ranPipelineSchema, { runId: z.string() }),
   "runs cancel": z.object({ runs: z.array(z.object({ runId: z.string(), status: z.string() })) }),
   /** `runsInWork` is absent where the service lists no runs, and `resetsAt` where it sends no time. */

@@ -54,16 +54,20 @@ export async function checkPipelines(
   const known = new Set(listed.map(({ name }) => name));
   const missing = wanted.filter((name) => !known.has(name));
   if (missing.length > 0 && isOutside) return noPipelinesHere(tool.folder);
-  if (isOutside) {
-    const theirs = listed.filter(({ name }) => wanted.includes(name));
-    const places = theirs.map(({ name, project: of }) => `${name} of ${of}`);
-    tool.output.note(`There is no pipelines/<name>.yaml here or above: this runs ${firstNames(places)}.`);
-  }
   if (listed.length === 0) return undefined;
   if (missing.some((name) => misnamed.some((path) => isNameOf(path, name)))) return misnamedError(misnamed);
   if (missing.length > 0) return noSuchPipelines(missing, [...known]);
   const broken = listed.filter(({ name, problem }) => problem !== undefined && wanted.includes(name));
-  if (broken.length === 0) return undefined;
+  if (broken.length === 0) {
+    const theirs = listed.filter(({ name }) => wanted.includes(name));
+    const places = theirs.map(({ name, project: of }) => `${name} of ${of}`);
+    // Where a name is of several projects, the service asks which.
+    if (isOutside && places.length === wanted.length)
+      tool.output.note(
+        `There is no pipelines/<name>.yaml here or above, so this runs ${firstNames(places)}.`,
+      );
+    return undefined;
+  }
   const files = broken.length === 1 ? "A pipeline file" : `${broken.length} pipeline files`;
   const problems = broken.map(({ problem }) => problem).join("\n");
   return new PipelineError("invalid-request", `${files} can't be run, so none was started:\n${problems}`, {

@@ -36,8 +36,12 @@ export async function showChanges(tool: Tool, named: string | undefined): Promis
     ...diff.split("\n").map((line) => (looks[line.charAt(0)] ?? String)(line)),
   ]);
   const text = [...since, ...changeNotes(run, changes), ...files].join("\n");
-  const { commit } = run;
-  output.result("runs diff", { runId, ...(commit && { commit }), ...changes }, text);
+  const { commit, inputs } = run;
+  output.result(
+    "runs diff",
+    { runId, ...(commit && { commit }), ...(inputs && { inputs }), ...changes },
+    text,
+  );
   return exitCodes.done;
 }
 

@@ -47,8 +47,11 @@ export async function findEmbedded(deps: FindDeps, signal: AbortSignal): Promise
       apiKey: connection.token,
       keyOfNow: async (until) => {
         const now = await findEmbedded(deps, until);
-        if (now?.connection.url === connection.url) return now.connection.token;
-        throw new OutOfReach("dropped", "This machine's service isn't where it was any more.", {});
+        const { url, version } = now?.connection ?? {};
+        // Another version may take another environment.
+        if (now !== undefined && url === connection.url && version === connection.version)
+          return now.connection.token;
+        throw new OutOfReach("dropped", "This machine's service is no longer where it was.", {});
       },
       // An older service refuses what it doesn't know.
       environment: env && !isOlder(connection.version, ownVersion) ? withoutStarter(env) : undefined,

@@ -9,7 +9,7 @@ import { type ServiceEvent, watchEvents } from "./events.ts";
 import { isWanted, listRuns, newestFirst, type WantedRuns } from "./listRuns.ts";
 
 export interface WatchRunsDeps {
-  /** Finds the service again after a failure: the embedded one may have a new address and key. */
+  /** Finds the service again after a failure: the embedded one may have a new address. */
   readonly reconnect: (signal: AbortSignal) => Promise<ServiceClient>;
   /**
    * Called with the wanted runs, newest first, whenever they may have changed.

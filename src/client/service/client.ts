@@ -152,11 +152,10 @@ export class ServiceClient implements Service {
     return this.#apiKey;
   }
 
-  async renewKey(signal: AbortSignal): Promise<boolean> {
-    const key = (await this.keyOfNow?.(signal)) ?? this.#apiKey;
-    const isAnother = key !== this.#apiKey;
-    this.#apiKey = key;
-    return isAnother;
+  async renewKey(refused: string, signal: AbortSignal): Promise<boolean> {
+    // Another request may have been refused as well, and have renewed it.
+    if (this.#apiKey === refused && this.keyOfNow) this.#apiKey = await this.keyOfNow(signal);
+    return this.#apiKey !== refused;
   }
 
   /** The same service without retries, for callers with their own. */

@@ -53,16 +53,16 @@ export async function send(
 ): Promise<FetchResponse> {
   const url = new URL(call.path, service.baseUrl);
   if (call.query !== undefined) url.search = call.query.toString();
+  const { apiKey, fetch: request } = service;
   const headers = {
     accept: "application/json",
     "user-agent": "pipeline-runs",
     ...call.headers,
-    ...(call.access === "open" ? {} : { "x-api-key": service.apiKey }),
+    ...(call.access === "open" ? {} : { "x-api-key": apiKey }),
     ...(call.content === undefined ? {} : { "content-type": "application/octet-stream" }),
     ...(call.body === undefined ? {} : { "content-type": "application/json" }),
   };
   const body = call.content ?? (call.body === undefined ? undefined : JSON.stringify(call.body));
-  const { fetch: request } = service;
   let response: FetchResponse;
   try {
     response = await request(url, {
@@ -79,12 +79,13 @@ export async function send(
   if (response.type === "opaqueredirect" || (response.status >= 300 && response.status < 400)) {
     throw redirected(service, call, response.headers.get("location"));
   }
-  const isKeyRefused = response.status === 401 && call.access !== "open";
-  if (isKeyRefused && (await service.renewKey?.(signal))) {
-    await readBytes(service, response, 0, callers);
-    return send(service, call, signal, callers);
-  }
-  return response;
+  if (response.status !== 401 || call.access === "open" || service.renewKey === undefined) return response;
+  const isRenewed = await service.renewKey(apiKey, signal).catch((error: unknown) => {
+    throw asPipelineError(service, error, callers);
+  });
+  if (!isRenewed) return response;
+  await readBytes(service, response, 0, callers);
+  return send(service, call, signal, callers);
 }
 
 /**

@@ -8,8 +8,8 @@ export interface Service {
   readonly apiKey: string;
   readonly fetch: Fetch;
   readonly clock: Clock;
-  /** Takes up the key of now, once the service has refused the one before. @returns whether it is another. */
-  readonly renewKey?: (signal: AbortSignal) => Promise<boolean>;
+  /** Takes up the key of now, once the service has refused one. @returns whether it is another. */
+  readonly renewKey?: (refused: string, signal: AbortSignal) => Promise<boolean>;
   /** What to do when the service refuses the key; the error's own next step when left out. */
   readonly refusedKeyNext?: string | undefined;
   /** What to do about an untrusted certificate; NODE_EXTRA_CA_CERTS when left out. */

@@ -203,7 +203,6 @@ async function ask(
         await clock.sleep(sleep, signal);
         await attempts.reconnect(signal);
       } else {
-        // If the first attempt gets `unauthorized`, the key is wrong, not outdated by a restart of the service.
         const mayBeAnother = error.type === "out-of-reach" || stage.kind === "waiting" || count > 1;
         if (!mayBeAnother || count > mostMoves || !(await attempts.reconnect(signal))) throw error;
       }

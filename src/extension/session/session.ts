@@ -100,11 +100,6 @@ export class Session implements Disposable {
     return this.#used?.key !== undefined;
   }
 
-  /** Whether this machine's own service is followed with its own token. */
-  get isOwn(): boolean {
-    return this.#used?.where.kind === "embedded" && this.#used.key === undefined;
-  }
-
   /** The origin of the service that {@link connect} would use, see `originOf`; undefined without a valid one. */
   get origin(): string | undefined {
     const where = this.#deps.target();

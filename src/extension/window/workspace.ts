@@ -14,10 +14,10 @@ export function localFolders(): string[] {
     .map(({ uri }) => uri.fsPath);
 }
 
-/** Saves what was edited, where the editor would before a task (`task.saveBeforeRun`). */
+/** Saves what was edited, unless the editor is not to before a task (`task.saveBeforeRun`). A file that can't be saved is told by the editor. */
 export async function saveFiles(): Promise<void> {
-  const when = vscode.workspace.getConfiguration("task").get("saveBeforeRun", "always");
-  if (when === "always") await vscode.workspace.saveAll(false);
+  const when = vscode.workspace.getConfiguration().get("task.saveBeforeRun");
+  if (when !== "never") await vscode.workspace.saveAll(false);
 }
 
 /** A name that is the same in all windows of one workspace. */

@@ -2,7 +2,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { runWork, type Session } from "./runWork.ts";
 import type { SqlConnection, SqlOutcome, SqlWork } from "./sqlConnection.ts";
 
-/** How long a server may take to accept cancel requests. */
+/** How long a server may take to accept a cancel request. */
 const cancelMilliseconds = 2000;
 /**
  * How long it may take to cancel the statement before it is asked again: PostgreSQL forgets a request that comes between two messages
@@ -67,12 +67,14 @@ export class ServerConnection implements SqlConnection {
   /** @returns why the statement may still run. */
   async #cancel(running: Promise<unknown>): Promise<string | undefined> {
     const over = running.then(() => "over");
-    for (const milliseconds of pauses) {
+    for (const [attempt, milliseconds] of pauses.entries()) {
       const enough = AbortSignal.timeout(cancelMilliseconds);
       try {
         await this.#session.cancel(enough);
       } catch (error) {
-        return enough.aborted ? "it doesn't answer" : this.#session.describeUnreachable(error);
+        // A later request may come when the statement is over.
+        if (attempt === 0)
+          return enough.aborted ? "it doesn't answer" : this.#session.describeUnreachable(error);
       }
       if ((await Promise.race([over, pause(milliseconds, "late", { ref: false })])) === "over")
         return undefined;

@@ -62,8 +62,10 @@ const endMilliseconds = 100;
 
 /** Why the step that cleans up is stopped. */
 class CleanupOver extends Error {
-  constructor(milliseconds: number) {
-    super(`what cleans up wasn't over within ${duration(milliseconds)}, its \`finally-limit\``);
+  /** @param rest the time that it had, which a short time limit of the start makes shorter than `finally-limit`. */
+  constructor(rest: number, limit: number) {
+    const origin = rest < limit ? "what the time limit leaves to it" : "its `finally-limit`";
+    super(`what cleans up wasn't over within ${duration(Math.max(0, rest))}, ${origin}`);
   }
 }
 
@@ -188,7 +190,7 @@ class RunOfSteps {
     if (steps.length === 0 || cleanupMilliseconds === undefined) return;
     const over = new AbortController();
     const rest = Math.min(cleanupMilliseconds, cleanUpUntil() - machineMilliseconds());
-    const late = new CleanupOver(cleanupMilliseconds);
+    const late = new CleanupOver(rest, cleanupMilliseconds);
     const timer = setTimeout(() => over.abort(late), Math.max(0, rest));
     const signal = anySignal([stepContext.signal, over.signal]);
     this.#parts.cleanUp();

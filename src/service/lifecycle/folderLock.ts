@@ -67,7 +67,7 @@ export function lockFolder(folder: string, log: Log): FolderLock | undefined {
  */
 function holderOfDeleted(path: string): string | undefined {
   const deleted = `${realpathSync(path)} (deleted)`;
-  // Some times over, since one is passed over now and then while others come and go.
+  // Read several times: a lock may be missed while others come and go.
   const list = () => orNone(() => readFileSync("/proc/locks", "latin1").split("\n"));
   const locks = [...list(), ...list(), ...list()];
   const holders = locks.flatMap((line) => / POSIX +ADVISORY +WRITE (\d+) /.exec(line)?.[1] ?? []);

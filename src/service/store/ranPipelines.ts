@@ -1,4 +1,5 @@
 import type { Changes, Commit, RanPipeline } from "../../contract/changes.ts";
+import { inputsAgain } from "../../contract/inputs.ts";
 import type { ServedRun } from "../../contract/run.ts";
 import type { RunValues } from "../../runner/launch/messages.ts";
 import { touchRun } from "./runChanges.ts";
@@ -42,7 +43,8 @@ export async function readChanges(
   const wanted = { pipeline, project, status: "succeeded", after: runId, limit: 1 };
   const [passed] = (await listRuns(db, orgId, wanted)).runs;
   if (passed === undefined) return {};
-  const { createdAt, commit, inputs = {} } = passed;
+  const { createdAt, commit } = passed;
+  const inputs = inputsAgain(passed);
   const lastPassed = { runId: passed.runId, createdAt, ...(commit && { commit }), inputs };
   const [before, after] = await Promise.all([readPipeline(db, passed.runId), readPipeline(db, runId)]);
   if (before === undefined || after === undefined) return { lastPassed };

@@ -158,7 +158,7 @@ describe("pipeline run", () => {
     assert.equal(known.exitCode, 0, "the service knows it by now");
     assert.match(
       known.stderr,
-      /^There is no pipelines\/<name>\.yaml here or above: this runs hello of my samples\.$/m,
+      /^There is no pipelines\/<name>\.yaml here or above, so this runs hello of my samples\.$/m,
     );
   });
 

@@ -101,6 +101,10 @@ describe("finding the embedded service", () => {
       service.asked.map(({ path, headers }) => headers["x-api-key"] ?? path),
       ["/healthz", "token-1", "/healthz", "token-1", "/healthz", "token-2"],
     );
+    now = { instance: "third", token: "token-3" };
+    await publish();
+    const both = await Promise.all([client?.runs({}, never), client?.runs({}, never)]);
+    assert.deepEqual(both, [{ runs: [] }, { runs: [] }]);
   });
 
   it("finds none after 2 s where a stranger listens and says nothing", async () => {
