@@ -1,5 +1,6 @@
 import { Agent, interceptors, request } from "undici";
 import { codeOf } from "../../project/systemErrors.ts";
+import { lookUp } from "../http/lookUp.ts";
 
 /** As many as an http step follows where it says nothing else. */
 const maxRedirections = 10;
@@ -10,7 +11,7 @@ const maxRedirections = 10;
  * @returns what is missing; undefined when nothing is. Never rejects.
  */
 export async function lookAtAddress(address: string, signal: AbortSignal): Promise<string | undefined> {
-  const agent = new Agent({ connect: { rejectUnauthorized: false } });
+  const agent = new Agent({ connect: { rejectUnauthorized: false, lookup: lookUp } });
   const dispatcher = agent.compose(interceptors.redirect({ maxRedirections }));
   // The library heeds the signal only once the connection is there: TLS may never be.
   const end = () => void agent.destroy();

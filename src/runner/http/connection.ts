@@ -1,7 +1,5 @@
 import { X509Certificate } from "node:crypto";
-import { lookup } from "node:dns";
 import { readFile } from "node:fs/promises";
-import type { LookupFunction } from "node:net";
 import { resolve } from "node:path";
 import { checkServerIdentity, createSecureContext, getCACertificates, type PeerCertificate } from "node:tls";
 import { Agent, buildConnector, type Dispatcher, ProxyAgent } from "undici";
@@ -11,6 +9,7 @@ import { type HttpStep, isPem, problemOfProxy } from "../../pipeline/types/httpS
 import type { Peer } from "../step/networkProblem.ts";
 import { projectFile } from "../step/projectFile.ts";
 import { StepFault } from "../step/stepContext.ts";
+import { lookUp } from "./lookUp.ts";
 import { isOwnOrigin } from "./request.ts";
 
 /** Only the step's own timeout applies. */
@@ -151,10 +150,6 @@ function reach(connect: buildConnector.connector, { host, hostname, port, protoc
   });
   return promise;
 }
-
-/** As browsers do it: `app.localhost` is this machine, whatever the system's resolver knows (RFC 6761, 6.3). */
-const lookUp: LookupFunction = (hostname, options, callback) =>
-  lookup(hostname.endsWith(".localhost") ? "localhost" : hostname, options, callback);
 
 /** Connects to the target instead of the host of the request, whose certificate is expected all the same. */
 function connectorTo(

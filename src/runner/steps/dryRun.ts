@@ -293,7 +293,7 @@ function skipped(why: string): StepOutlook {
 }
 
 function isThisMachine(hostname: string): boolean {
-  return /^(?:localhost|127\..*|\[?::1\]?|\/.*)$/.test(hostname);
+  return /^(?:(?:.*\.)?localhost|127\..*|\[?::1\]?|\/.*)$/.test(hostname);
 }
 
 function howOften({ retry, goesOn }: Step): string[] {

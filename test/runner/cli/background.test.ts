@@ -124,7 +124,9 @@ describe("a program in the background", function () {
 
   it("isn't taken for ready while another program has its port or address", async () => {
     await using other = await Listening.of(createServer((_, reply) => void reply.end()));
+    const named = `http://app.localhost:${other.port}/`;
     const hindrances = [
+      [{ http: named }, `${named} answers already`],
       [{ port: other.port }, `port ${other.port} is open already`],
       [{ http: `${other.origin}/` }, `${other.origin}/ answers already`],
     ] as const;
