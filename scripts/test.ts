@@ -77,10 +77,10 @@ for (const { name, ok, count, seconds } of outcomes) {
 }
 process.exitCode = outcomes.every(({ ok }) => ok) ? 0 : 1;
 
-/** Twice as many files at once as there are cores, since many wait; those with a window first, which take longest. */
+/** Twice as many files at once as there are cores, since many wait; those with a window or long waits first, which take longest. */
 function mochaWords(wanted: readonly string[]): [string, ...string[]] {
-  const hasWindow = (file: string) => /\/editor\/[^/]*$|\/waitRealTime/.test(file);
-  const ordered = [...wanted.filter(hasWindow), ...wanted.filter((file) => !hasWindow(file))];
+  const takesLong = (file: string) => /\/(editor|chaos)\/[^/]*$|\/waitRealTime/.test(file);
+  const ordered = [...wanted.filter(takesLong), ...wanted.filter((file) => !takesLong(file))];
   return ["mocha", "--parallel", "--jobs", String(2 * availableParallelism()), ...ordered];
 }
 

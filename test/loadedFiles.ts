@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import { readFile, stat, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -13,10 +14,14 @@ require("node:module").registerHooks({
     return next(url, context);
   },
 });
-process.once("exit", () => {
+const note = () => {
   const nodes = process.moduleLoadList.map((name) => name.replace("NativeModule ", ""));
   require("node:fs").writeFileSync(process.env.LOADED, JSON.stringify({ nodes, files }));
-});`;
+};
+process.once("exit", note);
+// A runner kills itself.
+const { kill } = process;
+process.kill = (...to) => (note(), kill.apply(process, to));`;
 
 const loadedSchema = z.object({ nodes: z.array(z.string()), files: z.array(z.string()) });
 
@@ -28,12 +33,14 @@ export async function loadedFiles(
   await using folder = await TemporaryFolder.make();
   const [script, loaded] = [join(folder.path, "recorder.cjs"), join(folder.path, "loaded.json")];
   await writeFile(script, recorder);
-  await execa(process.execPath, ["--require", script, ...words], {
+  const { exitCode, signal, stderr } = await execa(process.execPath, ["--require", script, ...words], {
     ...options,
     // Without what the tests' processes begin with, which loads files of its own.
     env: { ...options.env, NODE_OPTIONS: "", LOADED: loaded },
     input: "",
+    reject: false,
   });
+  assert(exitCode === 0 || signal === "SIGKILL", stderr);
   const { nodes, files } = loadedSchema.parse(JSON.parse(await readFile(loaded, "utf8")));
   const paths = files.map((url) => fileURLToPath(url));
   const sizes = await Promise.all(paths.map(async (path) => (await stat(path)).size));

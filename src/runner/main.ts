@@ -43,6 +43,7 @@ async function serveRun(): Promise<void> {
   });
   // A process that ends while they are made would leave their names.
   await pipes;
-  // The open pipe would keep this process alive. The empty write completes after every message.
-  process.stdout.write("", () => process.exit(0));
+  // The empty write completes after every message. Killed, since Node.js may hang as it exits (nodejs/node#54918), takes
+  // milliseconds for it, and the next run waits until this process is gone.
+  process.stdout.write("", () => process.kill(process.pid, "SIGKILL"));
 }

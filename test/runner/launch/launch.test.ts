@@ -451,7 +451,7 @@ describe("a run in a process of its own", function () {
     const [pid = 0] = await beacon.pids(1);
     runner.stdin.destroy();
     await beacon.dark;
-    assert.deepEqual(await exited, [0, null]);
+    assert.deepEqual(await exited, [null, "SIGKILL"]);
     assert.equal(isAlive(pid), false);
   });
 
