@@ -1,10 +1,12 @@
-import { secretForms, shortestSecret } from "./secretForms.ts";
+import { secretForms } from "./secretForms.ts";
 import { type Effort, SecretSearch, searchSteps } from "./secretSearch.ts";
 
 const stars = "***";
 
 /** In characters: who guards a secret has a longer one. */
 const longestShort = 8;
+/** How many characters that may begin a secret are hidden where the text may have been cut. */
+const shortestBeginning = 3;
 
 function isLetter(sign = ""): boolean {
   return /^\p{L}$/u.test(sign);
@@ -127,7 +129,7 @@ class MaskedStream {
    * text may continue.
    */
   rest(): string {
-    if (this.#held.length - this.#coveredTo >= shortestSecret) return this.#endsInStars ? "" : stars;
+    if (this.#held.length - this.#coveredTo >= shortestBeginning) return this.#endsInStars ? "" : stars;
     const copy = new MaskedStream(this.#secrets);
     copy.#held = this.#held;
     copy.#coveredTo = this.#coveredTo;

@@ -162,7 +162,7 @@ function checkMask(input: string, lengths: readonly number[]): void {
   const text = end === -1 ? "" : input.slice(end + 2);
   const mask = new Mask(values);
   // What consists of stars alone can't be told from what hides it.
-  const secrets = values.filter((value) => value.length >= 3 && !/^\**$/.test(value));
+  const secrets = values.filter((value) => value.length >= 4 && !/^\**$/.test(value));
   const whole = mask.hide(text);
   checkHidden(whole, secrets);
   const stream = mask.stream();
