@@ -1,4 +1,7 @@
 import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
+import { realpath } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import type { Commit } from "../contract/changes.ts";
 import { longestBranch } from "../contract/limits.ts";
@@ -22,6 +25,8 @@ export async function readCommit(
       windowsHide: true,
     });
   try {
+    // A run's first line waits for git, which would say the same.
+    if (!isInRepository(await realpath(folder))) return undefined;
     const look = ["status", "--porcelain=v2", "--branch", "--no-renames", "--ignore-submodules=dirty"];
     const { stdout } = await git([...withoutPrograms(await filtersOf(git)), ...look]);
     const [, id] = /^# branch\.oid ([0-9a-f]{40,64})$/m.exec(stdout) ?? [];
@@ -31,6 +36,12 @@ export async function readCommit(
   } catch {
     return undefined;
   }
+}
+
+/** Whether this folder or one above it has what makes it a repository; in a worktree and a submodule that is a file. */
+function isInRepository(folder: string): boolean {
+  const above = dirname(folder);
+  return existsSync(join(folder, ".git")) || (above !== folder && isInRepository(above));
 }
 
 type Git = (words: readonly string[]) => Promise<{ readonly stdout: string }>;
