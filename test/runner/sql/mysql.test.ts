@@ -1,10 +1,10 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the references that pipeline files are written with.
 import assert from "node:assert/strict";
-import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
-import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
+import { connect, createServer } from "node:net";
 import { join } from "node:path";
 import { isAlive } from "../../isAlive.ts";
+import { handOn, Listening } from "../../listening.ts";
 import { mysqlPrograms } from "../../mysql/mysqlPrograms.ts";
 import { mysqlForSuite, startedMysql } from "../../mysql/startedMysql.ts";
 import { temporaryFolder } from "../../temporaryFolder.ts";
@@ -454,21 +454,16 @@ select * from t order by a /* the end */;`,
     });
 
     it("says so when the server can't be told to cancel", async () => {
-      const door = createServer((inside) => {
-        const outside = connect(mysql().port, "127.0.0.1");
-        inside
-          .on("error", () => {})
-          .pipe(outside.on("error", () => {}))
-          .pipe(inside);
-        door.close();
+      const server = createServer((inside) => {
+        handOn(inside, mysql().port);
+        server.close();
       });
-      const { port } = await listening(door);
-      const url = `mysql://app:\${{ env.PASSWORD }}@127.0.0.1:${port}/shop`;
-      await using steps = testSteps(url, folder.path, {}, { PASSWORD: mysql().password });
+      await using door = await Listening.of(server);
+      await using steps = stepsThrough(door);
       await steps.succeeds({ query: "select 1" });
       assert.equal(
         await steps.fails({ query: "select sleep(3600)", timeout: "1s" }),
-        `the statement wasn't over within 1 s, the step's \`timeout\`; it may still run on the server, which couldn't be told to cancel it: nothing listens at 127.0.0.1:${port} (connection refused)`,
+        `the statement wasn't over within 1 s, the step's \`timeout\`; it may still run on the server, which couldn't be told to cancel it: nothing listens at ${door.host} (connection refused)`,
       );
       await using watcher = stepsOn();
       await watcher.succeeds({
@@ -480,22 +475,13 @@ select * from t order by a /* the end */;`,
     it("ends no session of another server behind the same address", async () => {
       await using other = await startedMysql(programs, AbortSignal.timeout(50_000));
       const ports = [mysql().port, other.port];
-      const door = createServer((inside) => {
-        const outside = connect(ports.shift() ?? 0, "127.0.0.1");
-        inside
-          .on("error", () => {})
-          .pipe(outside.on("error", () => {}))
-          .pipe(inside);
-      });
-      const { port } = await listening(door);
-      const url = `mysql://app:\${{ env.PASSWORD }}@127.0.0.1:${port}/shop`;
-      await using steps = testSteps(url, folder.path, {}, { PASSWORD: mysql().password });
+      await using door = await Listening.of((inside) => handOn(inside, ports.shift() ?? 0));
+      await using steps = stepsThrough(door);
       await steps.succeeds({ query: "select 1" });
       assert.equal(
         await steps.fails({ query: "select sleep(3600)", timeout: "1s" }),
         "the statement wasn't over within 1 s, the step's `timeout`; it may still run on the server, which couldn't be told to cancel it: another server answers there",
       );
-      door.close();
       await using watcher = stepsOn();
       await watcher.succeeds({
         query: "kill query ?",
@@ -504,43 +490,32 @@ select * from t order by a /* the end */;`,
     });
 
     it("gives up on what doesn't answer, or is no database", async () => {
-      const sockets: Socket[] = [];
-      const silent = createServer((socket) => sockets.push(socket));
-      const web = createServer((socket) => socket.end("HTTP/1.1 400 Bad Request\r\n\r\n"));
-      const closing = createServer((socket) => socket.end());
-      const [silence, page, closed] = [
-        await listening(silent),
-        await listening(web),
-        await listening(closing),
-      ];
-      await using unheard = testSteps(`mysql://app@127.0.0.1:${silence.port}/shop`, folder.path);
+      await using silent = await Listening.of(() => {});
+      await using web = await Listening.of((socket) => socket.end("HTTP/1.1 400 Bad Request\r\n\r\n"));
+      await using closing = await Listening.of((socket) => socket.end());
+      await using unheard = testSteps(`mysql://app@${silent.host}/shop`, folder.path);
       assert.equal(
         await unheard.fails({ query: "select 1", timeout: "200ms" }),
         "the database didn't answer within 200 ms, the step's `timeout`",
       );
       // Lets in whoever comes, and answers nothing more.
-      const polite = createServer((inside) => {
-        const outside = connect(mysql().port, "127.0.0.1");
-        sockets.push(inside, outside);
-        outside.on("error", () => {}).pipe(inside.on("error", () => {}));
+      await using polite = await Listening.of((inside) => {
+        const outside = connect(mysql().port, "127.0.0.1").on("error", () => {});
+        outside.pipe(inside).once("close", () => outside.destroy());
         inside.once("data", (login) => outside.write(login));
       });
-      const { port: doorPort } = await listening(polite);
-      const address = `mysql://app:\${{ env.PASSWORD }}@127.0.0.1:${doorPort}/shop?sslmode=disable`;
-      await using admitted = testSteps(address, folder.path, {}, { PASSWORD: mysql().password });
+      await using admitted = stepsThrough(polite, "?sslmode=disable");
       assert.equal(
         await admitted.fails({ query: "select 1", timeout: "1s" }),
         "the database didn't answer within 1 s, the step's `timeout`",
       );
-      for (const { port } of [page, closed]) {
-        await using strange = testSteps(`mysql://app@127.0.0.1:${port}/shop`, folder.path);
+      for (const { host } of [web, closing]) {
+        await using strange = testSteps(`mysql://app@${host}/shop`, folder.path);
         assert.equal(
           await strange.fails({ query: "select 1" }),
-          `127.0.0.1:${port} closed the connection; is it a MySQL server?`,
+          `${host} closed the connection; is it a MySQL server?`,
         );
       }
-      for (const socket of sockets) socket.destroy();
-      for (const server of [silent, web, closing, polite]) server.close();
     });
 
     it("cancels a statement on the server when its run is stopped", async () => {
@@ -576,6 +551,11 @@ select * from t order by a /* the end */;`,
     function stepsOn(): TestSteps {
       return testSteps(mysql().url(), folder.path, {}, { PASSWORD: mysql().password });
     }
+
+    function stepsThrough({ host }: Listening, query = ""): TestSteps {
+      const url = `mysql://app:\${{ env.PASSWORD }}@${host}/shop${query}`;
+      return testSteps(url, folder.path, {}, { PASSWORD: mysql().password });
+    }
   });
 }
 
@@ -592,12 +572,6 @@ async function untilRunning(steps: TestSteps, query: string): Promise<number> {
 async function untilSessionsAre(count: number, steps: TestSteps): Promise<void> {
   const query = "select id from information_schema.processlist where user = 'app'";
   while ((await steps.run({ query, expect: { "row-count": count } })).kind === "failed");
-}
-
-async function listening(server: Server): Promise<AddressInfo> {
-  await once(server.listen(0, "127.0.0.1"), "listening");
-  const address = server.address();
-  return typeof address === "object" && address !== null ? address : assert.fail("the server has no port");
 }
 
 function idOf(row: unknown): number {
