@@ -1,9 +1,9 @@
 import { createServer, type IncomingMessage } from "node:http";
 import { createServer as createSecureServer } from "node:https";
-import { connect, type Socket } from "node:net";
+import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { Certificate } from "./certificate.ts";
-import { Listening } from "./listening.ts";
+import { handOn, Listening } from "./listening.ts";
 
 export interface ProxyOptions {
   /** Makes it speak TLS itself. */
@@ -59,12 +59,8 @@ export class ConnectProxy extends Listening {
       socket.end('HTTP/1.1 407 Proxy Authentication Required\r\nProxy-Authenticate: Basic realm="x"\r\n\r\n');
       return;
     }
-    const onward = connect(leadsTo, "127.0.0.1", () => {
-      socket.write("HTTP/1.1 200 Connection established\r\n\r\n");
-      socket.pipe(onward).pipe(socket);
-    });
-    onward.on("error", () => socket.destroy());
-    onward.once("close", () => socket.destroy());
-    socket.once("close", () => onward.destroy());
+    handOn(socket, leadsTo).once("connect", () =>
+      socket.write("HTTP/1.1 200 Connection established\r\n\r\n"),
+    );
   }
 }

@@ -1,4 +1,5 @@
-import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
+import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
+import type { Duplex } from "node:stream";
 import { Changes } from "./client/told.ts";
 
 /** A server on a free port of loopback, which can be closed while its connections are open. */
@@ -61,4 +62,13 @@ export class Listening extends Changes implements AsyncDisposable {
     this.port = (this.#server.address() as AddressInfo).port;
     return this;
   }
+}
+
+/** Hands a connection on to a port of loopback; either end closes with the other. @returns the far end. */
+export function handOn(near: Duplex, port: number): Socket {
+  const far = connect(port, "127.0.0.1").on("error", () => {});
+  near.once("close", () => far.destroy());
+  far.once("close", () => near.destroy());
+  near.pipe(far).pipe(near);
+  return far;
 }

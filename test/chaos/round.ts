@@ -29,6 +29,15 @@ interface Campaign<Act extends { readonly act: string }> {
   readonly play: (planned: readonly Act[], round: Round) => Promise<void>;
 }
 
+/** A kind of act, how often it comes among the others, and what is chosen of it at random. */
+export function actOf<Act extends string, Chosen extends object>(
+  weight: number,
+  act: Act,
+  chosen: { readonly [Key in keyof Chosen]: fc.Arbitrary<Chosen[Key]> },
+) {
+  return { weight, arbitrary: fc.record<Chosen>(chosen).map((made) => ({ act, ...made })) };
+}
+
 /** Defines a test that plays rounds of a campaign. Whose a process is, only Linux shows. */
 export function itPlays<Act extends { readonly act: string }>(title: string, campaign: Campaign<Act>): void {
   const { name, act, mostActs, play } = campaign;

@@ -18,8 +18,7 @@ describe("a crowd of tools", function () {
       // Where no service runs, all come in the same moment: each wants a run of its own.
       await using service = await ChaosService.begin(round);
       const machine = await service.member("This machine", freeTier);
-      const { environment, project: folder } = service;
-      const tools = new ToolCalls({ round, environment, folder, rows: () => service.rows() });
+      const tools = new ToolCalls(service, round);
       const names = Array.from({ length: size }, (_, index) => `tool-${index}`);
       for (const name of names) await service.write(name, programPipeline(""));
       await service.write("quick", programPipeline(""));

@@ -1,66 +1,47 @@
+import { randomUUID } from "node:crypto";
+import { readFile } from "node:fs/promises";
 import { setTimeout as pause } from "node:timers/promises";
+import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
-import { MachineStarts } from "../../chaos/machines/machineStarts.ts";
-import { MachineTeam } from "../../chaos/machines/machineTeam.ts";
-import { RowChecks, watchOrder } from "../../chaos/machines/rowChecks.ts";
-import { itPlays, pick, type Round } from "../../chaos/round.ts";
+import { sql } from "kysely";
+import * as z from "zod/mini";
+import { utcDay } from "../../../src/contract/day.ts";
+import { leaseSeconds } from "../../../src/contract/runners.ts";
+import { anySignal } from "../../../src/machine/anySignal.ts";
+import type { Database } from "../../../src/service/store/tables.ts";
+import { databaseNow, MachineTeam, type Member, runsPerDay } from "../../chaos/machineTeam.ts";
+import { actOf, itPlays, pick, type Round } from "../../chaos/round.ts";
 import { postgresFolder } from "../../postgres/installPostgres.ts";
+import { until } from "../../until.ts";
 
 /** `which` and `server` are indexes, taken modulo the number of programs. */
 const which = fc.nat({ max: 1000 });
-const program = fc.constantFrom("server" as const, "runner" as const);
+const program = fc.constantFrom("server", "runner");
 
 /** One thing that happens to the servers, the runners, their database, the lines between them, or the starts of their orgs. */
 const act = fc.oneof(
-  {
-    weight: 12,
-    arbitrary: fc.record({
-      act: fc.constant("start" as const),
-      // Some orgs start so many runs that starts wait for each other and use up the day.
-      org: fc.oneof({ weight: 3, arbitrary: fc.nat({ max: 3 }) }, { weight: 2, arbitrary: which }),
-      server: which,
-      wait: fc.constantFrom(0, 5, 30),
-      times: fc.integer({ min: 1, max: 6 }),
-      seconds: fc.constantFrom(0.05, 0.3, 1),
-    }),
-  },
-  { weight: 3, arbitrary: fc.record({ act: fc.constant("cancel" as const), which, server: which }) },
-  { weight: 1, arbitrary: fc.record({ act: fc.constant("leave" as const), which }) },
-  { weight: 4, arbitrary: fc.record({ act: fc.constant("kill" as const), what: program, which }) },
-  { weight: 1, arbitrary: fc.record({ act: fc.constant("upgrade all" as const), what: program }) },
-  {
-    weight: 2,
-    arbitrary: fc.record({
-      act: fc.constant("suspend" as const),
-      what: program,
-      which,
-      seconds: fc.constantFrom(0.5, 25, 3, 12),
-    }),
-  },
-  {
-    weight: 3,
-    arbitrary: fc.record({
-      act: fc.constant("break line" as const),
-      of: fc.constantFrom("runner" as const, "clients" as const, "database" as const),
-      which,
-      how: fc.constantFrom("cut" as const, "silent" as const),
-      seconds: fc.constantFrom(0, 25, 3, 12),
-    }),
-  },
-  {
-    weight: 1,
-    arbitrary: fc.record({
-      act: fc.constant("set clock" as const),
-      what: program,
-      which,
-      hours: fc.integer({ min: -30, max: 30 }),
-    }),
-  },
-  { weight: 1, arbitrary: fc.record({ act: fc.constant("restart database" as const) }) },
-  {
-    weight: 6,
-    arbitrary: fc.record({ act: fc.constant("pause" as const), seconds: fc.constantFrom(0.1, 0.5, 2) }),
-  },
+  actOf(12, "start", {
+    // Some orgs start so many runs that starts wait for each other and use up the day.
+    org: fc.oneof({ weight: 3, arbitrary: fc.nat({ max: 3 }) }, { weight: 2, arbitrary: which }),
+    server: which,
+    wait: fc.constantFrom(0, 5, 30),
+    times: fc.integer({ min: 1, max: 6 }),
+    seconds: fc.constantFrom(0.05, 0.3, 1),
+  }),
+  actOf(3, "cancel", { which, server: which }),
+  actOf(1, "leave", { which }),
+  actOf(4, "kill", { what: program, which }),
+  actOf(1, "upgrade all", { what: program }),
+  actOf(2, "suspend", { what: program, which, seconds: fc.constantFrom(0.5, 25, 3, 12) }),
+  actOf(3, "break line", {
+    of: fc.constantFrom("runner", "clients", "database"),
+    which,
+    how: fc.constantFrom("cut", "silent"),
+    seconds: fc.constantFrom(0, 25, 3, 12),
+  }),
+  actOf(1, "set clock", { what: program, which, hours: fc.integer({ min: -30, max: 30 }) }),
+  actOf(1, "restart database", {}),
+  actOf(6, "pause", { seconds: fc.constantFrom(0.1, 0.5, 2) }),
 );
 
 type MachineAct = typeof act extends fc.Arbitrary<infer Act> ? Act : never;
@@ -185,6 +166,280 @@ class MachineChaos implements AsyncDisposable {
 function ends(rows: readonly { readonly status: string; readonly reason: string | null }[]) {
   const grouped = Map.groupBy(rows, ({ status, reason }) => (status === "lost" ? `lost: ${reason}` : status));
   return [...grouped].map(([end, { length }]) => [end, length] as const);
+}
+
+interface AskedStart {
+  readonly leaving: AbortController;
+  /** The run, `refused`, or undefined while it is open, or was left or given up. */
+  outcome: string | undefined;
+  done: Promise<void>;
+}
+
+/** How long a request may take beyond what it waits for its slot, in milliseconds; then it is sent again. */
+const requestMilliseconds = 10_000;
+
+/** The starts and cancels that clients ask any server for, and what they were answered. */
+class MachineStarts {
+  readonly #round: Round;
+  readonly #team: MachineTeam;
+  readonly #asked: AskedStart[] = [];
+
+  constructor(round: Round, team: MachineTeam) {
+    this.#round = round;
+    this.#team = team;
+  }
+
+  /** The number of requests without an answer yet. */
+  get open(): number {
+    return this.#asked.filter(({ outcome, leaving }) => outcome === undefined && !leaving.signal.aborted)
+      .length;
+  }
+
+  ask(member: Member, server: number, wait: number, seconds: number): void {
+    const leaving = new AbortController();
+    const asked: AskedStart = { leaving, outcome: undefined, done: Promise.resolve() };
+    const name = `p${this.#asked.length}`;
+    const command = `exec 9>>${member.lock}; flock -n 9 || echo ${name} >> ${member.overlaps}; echo begun; sleep ${seconds}; echo done`;
+    const text = `resources:\n  shell: { type: cli }\nsteps:\n  - use: shell\n    run: ${JSON.stringify(command)}\n`;
+    asked.done = this.#request(member, server, "runs", {
+      body: { pipeline: name, project: "shop", definition: { path: `pipelines/${name}.yaml`, text } },
+      key: randomUUID(),
+      wait,
+      signal: leaving.signal,
+    }).then((reply) => {
+      if (reply?.status === 201) asked.outcome = startedSchema.parse(reply.body)["run-id"];
+      if (reply?.status === 429) asked.outcome = "refused";
+      if (reply === undefined) leaving.abort();
+    });
+    this.#asked.push(asked);
+  }
+
+  async cancel(member: Member, server: number, runId: string): Promise<void> {
+    await this.#request(member, server, `runs/${runId}/cancel`, {});
+  }
+
+  leave(which: number): void {
+    pick(this.#asked, which)?.leaving.abort();
+  }
+
+  /** To be called once everything is at rest. @param ids of all runs in the database. */
+  async finish(ids: ReadonlySet<string>): Promise<void> {
+    await Promise.all(this.#asked.map(({ done }) => done));
+    for (const { outcome } of this.#asked) {
+      if (outcome === undefined || outcome === "refused") continue;
+      this.#round.check(ids.has(outcome), "a run that was answered is gone", { outcome });
+    }
+  }
+
+  leaveAll(): void {
+    for (const { leaving } of this.#asked) leaving.abort();
+  }
+
+  /**
+   * Asks one server after the other, some of them over a line that may break, as a client behind a balancer does, until one
+   * answers. @returns undefined when it gives up.
+   */
+  async #request(
+    { apiKey }: Member,
+    first: number,
+    path: string,
+    {
+      body,
+      key,
+      wait = 0,
+      signal = new AbortController().signal,
+    }: {
+      readonly body?: unknown;
+      readonly key?: string;
+      readonly wait?: number;
+      readonly signal?: AbortSignal;
+    },
+  ): Promise<{ readonly status: number; readonly body: unknown } | undefined> {
+    const { servers, lines } = this.#team;
+    const ways = () => [...servers.map(({ url }) => url), ...lines.clients.map(({ origin }) => origin)];
+    for (let attempt = 0; attempt < 200 && !signal.aborted; attempt++) {
+      try {
+        const timeout = AbortSignal.timeout(wait * 1000 + requestMilliseconds);
+        const reply = await fetch(`${pick(ways(), first + attempt)}/api/${path}`, {
+          method: "POST",
+          headers: {
+            "x-api-key": apiKey,
+            ...(key === undefined ? {} : { "idempotency-key": key }),
+            ...(wait > 0 ? { prefer: `wait=${wait}` } : {}),
+          },
+          ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+          signal: anySignal([signal, timeout]),
+        });
+        const text = await reply.text();
+        if (reply.status < 500) return { status: reply.status, body: JSON.parse(text) };
+        this.#round.check(reply.status === 503, "a server failed at a request", { path, text });
+      } catch {
+        // It was killed, suspended or cut off, or is not there yet.
+      }
+      await pause(100);
+    }
+    return undefined;
+  }
+}
+
+const startedSchema = z.object({ "run-id": z.string() });
+
+/** How long after its lease a run may hold its slot, in milliseconds: servers may have to come back first. */
+const graceMilliseconds = 10_000;
+/** How far the times in rows may be from the database's clock, in milliseconds. */
+const exactness = 1_000;
+
+/** A trigger that records, at each grant, the live waiters with an older ticket that were passed over. */
+async function watchOrder(db: Database): Promise<void> {
+  await sql`
+    create table grants (run_id text, ticket text, passed_over text[]);
+    create function note_left() returns trigger language plpgsql as $$ declare
+      queued text[] := string_to_array(current_setting('chaos.left', true), ' ');
+    begin
+      -- A request that was sent again has the place of its oldest ticket.
+      if queued[1] is distinct from old.idempotency_key or old.ticket < queued[2] then
+        perform set_config('chaos.left', concat_ws(' ', old.idempotency_key, old.ticket), true);
+      end if;
+      return null;
+    end $$;
+    create function note_grant() returns trigger language plpgsql as $$ declare
+      queued text[] := string_to_array(current_setting('chaos.left', true), ' ');
+      own text := case when queued[1] = new.idempotency_key then queued[2] end;
+    begin
+      insert into grants values (new.id, own, array(
+        select ticket from waiters join servers on servers.id = waiters.holder
+        where org_id = new.org_id and (own is null or ticket < own)
+          and alive_until > extract(epoch from clock_timestamp()) * 1000
+          -- Said to be alive only after the grant was being decided on.
+          and alive_until - 1000 < new.created_at));
+      return null;
+    end $$;
+    create trigger note_left after delete on waiters for each row execute function note_left();
+    create trigger note_grant after insert on runs for each row execute function note_grant();`.execute(db);
+}
+
+/** What has to hold of the rows at every moment, and of the steps' processes. */
+class RowChecks {
+  readonly #round: Round;
+  readonly #team: MachineTeam;
+  readonly #began = databaseNow();
+  /** The rows of the runs that are over, as they were then. */
+  readonly #over = new Map<string, Row>();
+
+  constructor(round: Round, team: MachineTeam) {
+    this.#round = round;
+    this.#team = team;
+  }
+
+  /** It may be that the database is being restarted. */
+  rows() {
+    return until(() => readRows(this.#team.db).catch(() => undefined));
+  }
+
+  async active(): Promise<Row[]> {
+    return (await this.rows()).filter(({ stopped_at }) => stopped_at === null);
+  }
+
+  async check(): Promise<void> {
+    const rows = await this.rows();
+    for (const { orgId, overlaps } of this.#team.members) {
+      const own = rows.filter(({ org_id }) => org_id === orgId);
+      const active = own.filter(({ stopped_at }) => stopped_at === null);
+      this.#round.check(active.length <= 1, "two runs of an org are active", active);
+      for (const [day, { length }] of Map.groupBy(own, (row) => row.day)) {
+        this.#round.check(length <= runsPerDay, "more runs than the day may have", { day, length });
+      }
+      const overlapping = await readFile(overlaps, "utf8");
+      this.#round.check(overlapping === "", "two runs of an org had processes at once", { overlapping });
+    }
+    const keys = rows.map(({ idempotency_key }) => idempotency_key);
+    this.#round.check(new Set(keys).size === keys.length, "one start made two runs");
+    for (const row of rows) this.#checkRow(row);
+  }
+
+  /** To be called once everything is at rest. */
+  async finish(): Promise<readonly Row[]> {
+    await this.check();
+    const rows = await this.rows();
+    const { db } = this.#team;
+    const chunks = await db
+      .selectFrom("log_chunks")
+      .select(["run_id", "first", "lines"])
+      .orderBy("first")
+      .execute();
+    const chunksOf = Map.groupBy(chunks, ({ run_id }) => run_id);
+    for (const { id, log_entries } of rows) {
+      let next = 1;
+      for (const { first, lines } of chunksOf.get(id) ?? []) {
+        this.#round.check(first === next, "a log has a gap or an entry twice", { id, first, next });
+        next = first + lines.split("\n").length;
+      }
+      this.#round.check(next === log_entries + 1, "a log is longer than its run has said", { id, next });
+    }
+    const { rows: grants } = await sql<{ run_id: string; ticket: string | null; passed_over: string[] }>`
+      select * from grants`.execute(db);
+    for (const grant of grants) {
+      this.#round.check(grant.passed_over.length === 0, "a waiter was passed over", grant);
+    }
+    this.#round.trace("granted", {
+      all: grants.length,
+      toWaiters: grants.filter(({ ticket }) => ticket !== null).length,
+      orgsWithUsedUpDay: [...Map.groupBy(rows, ({ org_id }) => org_id).values()].filter(
+        ({ length }) => length === runsPerDay,
+      ).length,
+    });
+    const waiting = await db
+      .selectFrom("waiters")
+      .innerJoin("servers", "servers.id", "waiters.holder")
+      .selectAll()
+      .execute();
+    this.#round.checkSame(
+      waiting.filter(({ alive_until }) => alive_until > databaseNow()),
+      [],
+      "someone is still in the queue",
+    );
+    return rows;
+  }
+
+  #checkRow(row: Row): void {
+    const now = databaseNow();
+    const { created_at, stopped_at, lease_until } = row;
+    const isTime = (time: number) => time > this.#began - exactness && time < now + exactness;
+    this.#round.check(
+      isTime(created_at) && row.day === utcDay(created_at),
+      "a run was made at another time than the database's",
+      { ...row, now },
+    );
+    if (stopped_at === null) {
+      const until = Math.max(lease_until ?? now, this.#team.databaseSince + leaseSeconds * 1000);
+      this.#round.check(now < until + graceMilliseconds, "a slot is held for longer than its lease", {
+        ...row,
+        now,
+      });
+      return;
+    }
+    this.#round.check(
+      stopped_at > created_at - exactness && isTime(stopped_at),
+      "a run has ended at another time than the database's",
+      { ...row, now },
+    );
+    const before = this.#over.get(row.id) ?? row;
+    this.#over.set(row.id, before);
+    this.#round.check(isDeepStrictEqual(row, before), "something was taken in of a run that was over", {
+      before,
+      row,
+    });
+  }
+}
+
+type Row = Awaited<ReturnType<typeof readRows>>[number];
+
+function readRows(db: Database) {
+  return db
+    .selectFrom("runs")
+    .select(["id", "org_id", "day", "status", "created_at", "stopped_at", "idempotency_key", "reason"])
+    .select(["holder", "launched_at", "lease_until", "messages", "log_entries"])
+    .execute();
 }
 
 const native = postgresFolder();

@@ -1,11 +1,15 @@
 import { setTimeout as pause } from "node:timers/promises";
+import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
+import { followLog } from "../../../src/client/follow/followLog.ts";
+import type { StartAttempt } from "../../../src/client/service/client.ts";
 import { utcDay } from "../../../src/contract/day.ts";
+import { PipelineError } from "../../../src/contract/errors.ts";
+import { isActive } from "../../../src/contract/runStatus.ts";
+import { anySignal } from "../../../src/machine/anySignal.ts";
 import { ChaosService, kill, type Member, type Row } from "../../chaos/chaosService.ts";
 import { checkAlways, checkCount, checkPlaceIsFree } from "../../chaos/invariants.ts";
-import { Promises } from "../../chaos/processes/promises.ts";
-import { StartRequests } from "../../chaos/processes/startRequests.ts";
-import { itPlays, pick, type Round } from "../../chaos/round.ts";
+import { actOf, itPlays, pick, type Round } from "../../chaos/round.ts";
 import { ToolCalls } from "../../chaos/toolCalls.ts";
 import { isAlive } from "../../isAlive.ts";
 import { programPipeline, untilCancelled } from "../../service/startedService.ts";
@@ -27,56 +31,25 @@ const toolCalls = ["run", "run long", "run --detach", "cancel", "cancel --mine",
 
 /** One thing that happens to the service, its runners and its callers. Numbers are indexes into what exists at that moment. */
 const act = fc.oneof(
-  {
-    weight: 8,
-    arbitrary: fc.record({
-      act: fc.constant("start" as const),
-      org: fc.nat(1),
-      pipeline: fc.constantFrom("quick", "quick", "long", "long", "talking", "stubborn"),
-      wait: fc.constantFrom(0, 2, 120),
-      times: fc.constantFrom(1, 1, 1, 4),
-    }),
-  },
-  { weight: 3, arbitrary: fc.record({ act: fc.constant("start again" as const), which }) },
-  { weight: 3, arbitrary: fc.record({ act: fc.constant("cancel" as const), which }) },
-  { weight: 1, arbitrary: fc.record({ act: fc.constant("leave" as const), which }) },
-  {
-    weight: 5,
-    arbitrary: fc.record({ act: fc.constant("tool" as const), call: fc.constantFrom(...toolCalls), which }),
-  },
-  {
-    weight: 2,
-    arbitrary: fc.record({
-      act: fc.constant("signal tool" as const),
-      which,
-      signal: fc.constantFrom("SIGINT" as const, "SIGTERM" as const, "SIGKILL" as const, "SIGKILL" as const),
-    }),
-  },
-  { weight: 2, arbitrary: fc.record({ act: fc.constant("kill service" as const) }) },
-  {
-    weight: 1,
-    arbitrary: fc.record({ act: fc.constant("stop service" as const), times: fc.constantFrom(1, 1, 2) }),
-  },
-  {
-    weight: 3,
-    arbitrary: fc.record({
-      act: fc.constant("start service" as const),
-      killAfter: fc.option(fc.nat(900), { nil: undefined, freq: 3 }),
-    }),
-  },
-  { weight: 2, arbitrary: fc.record({ act: fc.constant("kill runner" as const), which }) },
-  {
-    weight: 1,
-    arbitrary: fc.record({
-      act: fc.constant("freeze" as const),
-      what: fc.constantFrom("service" as const, "runner" as const),
-      which,
-      milliseconds: fc.nat(1500),
-    }),
-  },
-  { weight: 2, arbitrary: fc.record({ act: fc.constant("read log" as const), which }) },
+  actOf(8, "start", {
+    org: fc.nat(1),
+    pipeline: fc.constantFrom("quick", "quick", "long", "long", "talking", "stubborn"),
+    wait: fc.constantFrom(0, 2, 120),
+    times: fc.constantFrom(1, 1, 1, 4),
+  }),
+  actOf(3, "start again", { which }),
+  actOf(3, "cancel", { which }),
+  actOf(1, "leave", { which }),
+  actOf(5, "tool", { call: fc.constantFrom(...toolCalls), which }),
+  actOf(2, "signal tool", { which, signal: fc.constantFrom("SIGINT", "SIGTERM", "SIGKILL", "SIGKILL") }),
+  actOf(2, "kill service", {}),
+  actOf(1, "stop service", { times: fc.constantFrom(1, 1, 2) }),
+  actOf(3, "start service", { killAfter: fc.option(fc.nat(900), { nil: undefined, freq: 3 }) }),
+  actOf(2, "kill runner", { which }),
+  actOf(1, "freeze", { what: fc.constantFrom("service", "runner"), which, milliseconds: fc.nat(1500) }),
+  actOf(2, "read log", { which }),
   // Sometimes long enough for something to happen: the invariants hold at any moment.
-  { weight: 3, arbitrary: fc.record({ act: fc.constant("pause" as const), milliseconds: fc.nat(500) }) },
+  actOf(3, "pause", { milliseconds: fc.nat(500) }),
 );
 
 type Act = typeof act extends fc.Arbitrary<infer T> ? T : never;
@@ -113,13 +86,16 @@ class ProcessChaos {
     this.#members = members;
     this.#machine = machine;
     this.#startRequests = new StartRequests(round);
-    const { environment, project: folder } = service;
-    this.#tools = new ToolCalls({ round, environment, folder, rows: () => service.rows() });
+    this.#tools = new ToolCalls(service, round);
     this.#promises = new Promises(round);
   }
 
   get #everyone(): readonly Member[] {
     return [...this.#members, this.#machine];
+  }
+
+  #memberOf(run: Row | undefined): Member | undefined {
+    return this.#everyone.find(({ orgId }) => orgId === run?.org_id);
   }
 
   async make(act: Act): Promise<void> {
@@ -141,7 +117,7 @@ class ProcessChaos {
       }
       case "cancel": {
         const run = pick(await service.rows(), act.which);
-        const member = this.#everyone.find(({ orgId }) => orgId === run?.org_id);
+        const member = this.#memberOf(run);
         if (run !== undefined && member !== undefined) await this.#promises.cancel(member, run.id);
         break;
       }
@@ -153,8 +129,7 @@ class ProcessChaos {
         break;
       case "signal tool": {
         const call = pick(this.#tools.living, act.which);
-        if (call === undefined) break;
-        this.#tools.signal(call, act.signal);
+        if (call !== undefined) this.#tools.signal(call, act.signal);
         break;
       }
       case "kill service":
@@ -184,7 +159,7 @@ class ProcessChaos {
       }
       case "read log": {
         const run = pick(await service.rows(), act.which);
-        const member = this.#everyone.find(({ orgId }) => orgId === run?.org_id);
+        const member = this.#memberOf(run);
         if (run !== undefined && member !== undefined) await this.#promises.readLog(member, run.id);
         break;
       }
@@ -210,13 +185,13 @@ class ProcessChaos {
       await service.ensure();
       const active = await this.#active();
       const tools = this.#tools.living.map(({ words }) => words);
-      const { areOpen } = this.#startRequests;
-      if (active.length === 0 && !areOpen && tools.length === 0) return undefined;
-      for (const { id, org_id } of active) {
-        const member = this.#everyone.find(({ orgId }) => orgId === org_id);
-        if (member !== undefined) await this.#promises.cancel(member, id);
+      const { open } = this.#startRequests;
+      if (active.length === 0 && open === 0 && tools.length === 0) return undefined;
+      for (const run of active) {
+        const member = this.#memberOf(run);
+        if (member !== undefined) await this.#promises.cancel(member, run.id);
       }
-      return { active, tools, startRequests: areOpen };
+      return { active, tools, startRequests: open };
     };
     if (!(await round.comesToRest("it doesn't come to rest", restWithin, look))) return;
     const rows = await checkAlways(service, this.#everyone, round);
@@ -310,6 +285,197 @@ class ProcessChaos {
     clearTimeout(this.#frozen.get(pid));
     this.#frozen.delete(pid);
     kill(pid, "SIGCONT");
+  }
+}
+
+/** A start that was asked for over HTTP, perhaps more than once. */
+interface AskedStart {
+  readonly member: Member;
+  readonly pipeline: string;
+  readonly idempotencyKey: string;
+  readonly leaving: AbortController;
+  /** What replies have said of it: ids of runs, and scopes of refusals. */
+  readonly promised: Set<string>;
+  readonly refused: Set<string>;
+  answers: number;
+  asked: number;
+}
+
+/** The starts that clients have asked for, each of which may make one run at most. */
+class StartRequests {
+  readonly #round: Round;
+  readonly all: AskedStart[] = [];
+  /** How many requests have no answer yet. */
+  open = 0;
+
+  constructor(round: Round) {
+    this.#round = round;
+  }
+
+  make(member: Member, pipeline: string, waitSeconds: number): void {
+    const request: AskedStart = {
+      member,
+      pipeline,
+      idempotencyKey: `start-${this.all.length}`,
+      leaving: new AbortController(),
+      promised: new Set(),
+      refused: new Set(),
+      answers: 0,
+      asked: 0,
+    };
+    this.all.push(request);
+    this.ask(request, waitSeconds);
+  }
+
+  ask(request: AskedStart, waitSeconds: number): void {
+    request.asked += 1;
+    this.open += 1;
+    void this.#ask(request, waitSeconds).finally(() => {
+      this.open -= 1;
+    });
+  }
+
+  async #ask(request: AskedStart, waitSeconds: number): Promise<void> {
+    const { member, pipeline, idempotencyKey, leaving } = request;
+    const signal = anySignal([leaving.signal, this.#round.signal]);
+    let attempt: StartAttempt;
+    try {
+      attempt = await member.client().start({ pipeline }, { waitSeconds, idempotencyKey }, signal);
+    } catch (error) {
+      this.#round.trace(`${idempotencyKey}: no answer`, String(error));
+      // The caller has left, or the service was killed, stopped or frozen under it.
+      const isNoAnswer =
+        leaving.signal.aborted ||
+        (error instanceof PipelineError && error.type === "out-of-reach") ||
+        /stopping/.test(String(error));
+      this.#round.check(isNoAnswer, "a start failed with a strange error", String(error));
+      return;
+    }
+    request.answers += 1;
+    if (attempt.kind === "started") {
+      request.promised.add(attempt.run.runId);
+      this.#round.trace(`${idempotencyKey}: started`, attempt.run.runId);
+    } else {
+      request.refused.add(attempt.refusal.scope);
+      this.#round.trace(`${idempotencyKey}: refused`, attempt.refusal);
+    }
+  }
+
+  /** Checks what replies have said, once all are answered. */
+  check(rows: readonly Row[]): void {
+    const round = this.#round;
+    for (const { idempotencyKey, member, promised, refused, asked, answers } of this.all) {
+      const own = rows
+        .filter((row) => row.idempotency_key === idempotencyKey && row.actor === member.keyId)
+        .map(({ id }) => id);
+      const facts = { idempotencyKey, own, promised: [...promised], refused: [...refused], asked, answers };
+      round.check(own.length <= 1 && promised.size <= 1, "one start request has made two runs", facts);
+      const isKept = [...promised].every((id) => own.includes(id));
+      round.check(isKept, "a run that was promised is not there", facts);
+      const isRefused = promised.size === 0 && asked === answers;
+      round.check(!isRefused || own.length === 0, "a refused start has made a run", facts);
+    }
+  }
+}
+
+/** What replies have promised besides runs: how a run ended, and what its log says. */
+class Promises {
+  readonly #round: Round;
+  readonly #ends = new Map<string, string>();
+  readonly #cancelling = new Set<string>();
+  readonly #logs = new Map<string, { readonly member: Member; readonly entries: readonly unknown[] }>();
+
+  constructor(round: Round) {
+    this.#round = round;
+  }
+
+  async cancel(member: Member, runId: string): Promise<void> {
+    const reply = await this.#answer(() => member.client().cancel(runId, this.#round.signal));
+    if (reply === undefined) return;
+    const { status } = reply;
+    this.#round.trace("cancel answered", reply);
+    this.#round.check(status !== "running", "a cancelled run is said to be running", reply);
+    if (status === "cancelling") this.#cancelling.add(runId);
+    else this.#promiseEnd(runId, status);
+  }
+
+  async readLog(member: Member, runId: string): Promise<void> {
+    const entries = await this.#answer(() => this.#log(member, runId));
+    if (entries === undefined) return;
+    const { signal } = this.#round;
+    const run = await this.#answer(() => member.client().run(runId, signal));
+    if (run !== undefined && !isActive(run)) this.#promiseEnd(runId, run.status);
+    const before = this.#logs.get(runId)?.entries ?? [];
+    this.#checkLog(before, entries);
+    this.#logs.set(runId, { member, entries });
+  }
+
+  /** Checks what can be read without the service. */
+  checkRows(rows: readonly Row[]): void {
+    for (const { id, status, stopped_at } of rows) if (stopped_at !== null) this.#promiseEnd(id, status);
+    const ids = new Set(rows.map(({ id }) => id));
+    for (const id of this.#ends.keys()) this.#round.check(ids.has(id), "a run that has ended is gone", id);
+  }
+
+  /** Checks the rest, once all runs have ended and a service answers. */
+  async check(rows: readonly Row[], wasKilled: boolean): Promise<void> {
+    const round = this.#round;
+    this.checkRows(rows);
+    for (const id of this.#cancelling) {
+      const row = rows.find((one) => one.id === id);
+      round.check(isEndOfCancelled(row, wasKilled), "a run that was being cancelled has not ended so", row);
+    }
+    for (const [runId, { member, entries }] of this.#logs) {
+      this.#checkLog(entries, await this.#log(member, runId));
+    }
+  }
+
+  #promiseEnd(runId: string, status: string): void {
+    const told = this.#ends.get(runId) ?? status;
+    this.#round.check(told === status, "an end has changed", { runId, told, status });
+    this.#ends.set(runId, told);
+  }
+
+  #checkLog(before: readonly unknown[], now: readonly unknown[]): void {
+    const same = isDeepStrictEqual(now.slice(0, before.length), before);
+    this.#round.check(same, "log entries that were read are not there any more", { before, now });
+  }
+
+  async #log(member: Member, runId: string): Promise<readonly unknown[]> {
+    const entries: unknown[] = [];
+    const tell = (entry: unknown) => entries.push(entry);
+    await followLog(member.client(), runId, { follow: false }, tell, this.#round.signal);
+    return entries;
+  }
+
+  /** Undefined if no answer came: the service is being killed and stopped. */
+  async #answer<T>(ask: () => Promise<T>): Promise<T | undefined> {
+    try {
+      return await ask();
+    } catch (error) {
+      this.#round.signal.throwIfAborted();
+      const isNone =
+        error instanceof PipelineError && (error.type === "out-of-reach" || /stopping/.test(error.message));
+      // A start that was not told to its caller is taken back, and with it its run.
+      const isGone = error instanceof PipelineError && error.type === "not-found";
+      this.#round.check(isNone || isGone, "a request failed with a strange error", String(error));
+      return undefined;
+    }
+  }
+}
+
+/** Whatever came first is the reason. What a pipeline had done by itself when it was to be stopped is done. */
+function isEndOfCancelled(row: Row | undefined, wasKilled: boolean): boolean {
+  switch (row?.status) {
+    case "cancelled":
+    case "timed-out":
+      return true;
+    case "lost":
+      return wasKilled;
+    case "succeeded":
+      return row.pipeline !== "long" && row.pipeline !== "stubborn";
+    default:
+      return false;
   }
 }
 

@@ -1,10 +1,10 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the references that pipeline files are written with.
 import assert from "node:assert/strict";
-import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
-import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
+import { createServer } from "node:net";
 import { join } from "node:path";
 import { isAlive } from "../../isAlive.ts";
+import { handOn, Listening } from "../../listening.ts";
 import { postgresFolder } from "../../postgres/installPostgres.ts";
 import { postgresForSuite } from "../../postgres/startedPostgres.ts";
 import { temporaryFolder } from "../../temporaryFolder.ts";
@@ -401,67 +401,48 @@ select pg_temp.twice(a) as n, b from t; -- the end`,
     await watcher.succeeds({ query: "drop table slow" });
   });
 
-  /** Hands a connection on to the server. */
-  const handOn = (inside: Socket) => {
-    const outside = connect(postgres().port, "127.0.0.1");
-    inside
-      .on("error", () => {})
-      .pipe(outside.on("error", () => {}))
-      .pipe(inside);
-  };
-  const stepsThrough = ({ port }: AddressInfo) => {
-    const url = `postgres://app:\${{ env.PASSWORD }}@127.0.0.1:${port}/postgres`;
-    return testSteps(url, folder.path, {}, { PASSWORD: postgres().password });
-  };
-
   it("asks again to cancel a statement where the server forgets the first request", async () => {
     let connections = 0;
-    const door = createServer((inside) => {
+    await using door = await Listening.of((inside) => {
       connections += 1;
       if (connections === 2) inside.once("data", () => inside.end());
-      else handOn(inside);
+      else handOn(inside, postgres().port);
     });
-    await using steps = stepsThrough(await listening(door));
+    await using steps = stepsThrough(door);
     assert.equal(
       await steps.fails({ query: "select pg_sleep(3600)", timeout: "300ms" }),
       "the statement wasn't over within 300 ms, the step's `timeout`; it was cancelled",
     );
     assert.equal(connections, 3);
-    door.close();
   });
 
   it("says so when the server can't be told to cancel", async () => {
-    const door = createServer((inside) => {
-      handOn(inside);
-      door.close();
+    const server = createServer((inside) => {
+      handOn(inside, postgres().port);
+      server.close();
     });
-    const address = await listening(door);
-    const { port } = address;
-    await using steps = stepsThrough(address);
+    await using door = await Listening.of(server);
+    await using steps = stepsThrough(door);
     await steps.succeeds({ query: "select 1" });
     assert.equal(
       await steps.fails({ query: "select pg_sleep(3600)", timeout: "1s" }),
-      `the statement wasn't over within 1 s, the step's \`timeout\`; it may still run on the server, which couldn't be told to cancel it: nothing listens at 127.0.0.1:${port} (connection refused)`,
+      `the statement wasn't over within 1 s, the step's \`timeout\`; it may still run on the server, which couldn't be told to cancel it: nothing listens at ${door.host} (connection refused)`,
     );
   });
 
   it("gives up on what doesn't answer, or is no database", async () => {
-    const sockets: Socket[] = [];
-    const silent = createServer((socket) => sockets.push(socket));
-    const web = createServer((socket) => socket.end("HTTP/1.1 400 Bad Request\r\n\r\n"));
-    const [silence, page] = [await listening(silent), await listening(web)];
-    await using unheard = testSteps(`postgres://app@127.0.0.1:${silence.port}/shop`, folder.path);
+    await using silent = await Listening.of(() => {});
+    await using web = await Listening.of((socket) => socket.end("HTTP/1.1 400 Bad Request\r\n\r\n"));
+    await using unheard = testSteps(`postgres://app@${silent.host}/shop`, folder.path);
     assert.equal(
       await unheard.fails({ query: "select 1", timeout: "200ms" }),
       "the database didn't answer within 200 ms, the step's `timeout`",
     );
-    await using strange = testSteps(`postgres://app@127.0.0.1:${page.port}/shop`, folder.path);
+    await using strange = testSteps(`postgres://app@${web.host}/shop`, folder.path);
     assert.equal(
       await strange.fails({ query: "select 1" }),
-      `127.0.0.1:${page.port} closed the connection; is it a PostgreSQL server?`,
+      `${web.host} closed the connection; is it a PostgreSQL server?`,
     );
-    for (const socket of sockets) socket.destroy();
-    for (const server of [silent, web]) server.close();
   });
 
   it("cancels a statement on the server when its run is stopped, and when its runner is killed", async () => {
@@ -504,6 +485,11 @@ select pg_temp.twice(a) as n, b from t; -- the end`,
   function stepsOn(): TestSteps {
     return testSteps(postgres().url(), folder.path, {}, { PASSWORD: postgres().password });
   }
+
+  function stepsThrough({ host }: Listening): TestSteps {
+    const url = `postgres://app:\${{ env.PASSWORD }}@${host}/postgres`;
+    return testSteps(url, folder.path, {}, { PASSWORD: postgres().password });
+  }
 });
 
 /** Asks the server until it runs a statement. */
@@ -517,12 +503,6 @@ async function untilRunning(steps: TestSteps, query: string): Promise<void> {
 async function untilSessionsAre(count: number, steps: TestSteps): Promise<void> {
   const query = "select pid from pg_stat_activity where application_name = 'pipeline-runs'";
   while ((await steps.run({ query, expect: { "row-count": count } })).kind === "failed");
-}
-
-async function listening(server: Server): Promise<AddressInfo> {
-  await once(server.listen(0, "127.0.0.1"), "listening");
-  const address = server.address();
-  return typeof address === "object" && address !== null ? address : assert.fail("the server has no port");
 }
 
 function pidOf(row: unknown): number {
