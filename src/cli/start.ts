@@ -99,7 +99,7 @@ export async function runLine(line: readonly string[], host: ToolHost): Promise<
     }
   };
 
-  const program = createProgram({ version, env, perform, line, out, err });
+  const program = createProgram({ version, perform, line, out, err });
   if (line[0] === tabWord) {
     if (folder === undefined) return undefined;
     const { answerTab } = await import("./completion/answerTab.ts");

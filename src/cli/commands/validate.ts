@@ -26,8 +26,8 @@ import type { Tool } from "../tool.ts";
  */
 export async function validate(
   tool: Tool,
+  { stdinName }: { readonly stdinName?: string },
   args: readonly string[],
-  stdinName: string | undefined,
 ): Promise<number> {
   const { output, folder } = tool;
   const named = args.filter((argument) => argument !== "-");

@@ -9,7 +9,7 @@ import { type Failure, failureOf } from "../output/output.ts";
 import { statusText } from "../terminal/marks.ts";
 import type { Tool } from "../tool.ts";
 
-export interface CancelOptions {
+interface CancelOptions {
   /** Whether to cancel every active run of the caller's key. */
   readonly mine?: boolean;
   /** Whether to wait until each run has stopped and released its slot. */
@@ -23,8 +23,8 @@ export interface CancelOptions {
  */
 export async function cancelRuns(
   tool: Tool,
-  named: readonly string[],
   { mine = false, wait = false }: CancelOptions,
+  named: readonly string[],
 ): Promise<number> {
   const { output, interrupted } = tool;
   const isNamed = mine || named.length > 0;

@@ -16,7 +16,7 @@ import { EntryPrinter, LinePrinter, type LogPrinter, RawPrinter } from "./runLog
 import { namedOrLatest } from "./showRun.ts";
 import { Steps } from "./steps.ts";
 
-export interface LogOptions extends LineSelection {
+interface LogOptions extends LineSelection {
   readonly follow?: boolean;
   /** Searches the logs of this pipeline's last runs instead. */
   readonly pipeline?: string;
@@ -48,11 +48,7 @@ interface LineSelection {
  * across lost connections and restarts of the service. With `--pipeline` and `--grep` it searches those of a pipeline's last runs.
  * @throws PipelineError `usage` for options that exclude each other; as `followLog`.
  */
-export async function printRunLog(
-  tool: Tool,
-  named: string | undefined,
-  options: LogOptions,
-): Promise<number> {
+export async function printRunLog(tool: Tool, options: LogOptions, named?: string): Promise<number> {
   checkOptions(tool, named, options);
   const grep = options.grep === undefined ? undefined : searchOf(options.grep);
   const ends = anySignal([tool.interrupted, tool.unread]);

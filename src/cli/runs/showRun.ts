@@ -17,13 +17,13 @@ import type { Terminal } from "../terminal/terminal.ts";
 import type { Tool } from "../tool.ts";
 import { ago, took } from "./listRuns.ts";
 
-export interface ShowOptions extends WantedReports {
+interface ShowOptions extends WantedReports {
   /** Whether the exit code reports that the run has not succeeded. */
   readonly exitStatus?: boolean;
 }
 
 /** `pipeline runs show [id]`: shows a run, by default the caller's newest. */
-export async function showRun(tool: Tool, named: string | undefined, options: ShowOptions): Promise<number> {
+export async function showRun(tool: Tool, options: ShowOptions, named?: string): Promise<number> {
   const { output, interrupted } = tool;
   const reports = await Reports.open(tool, options, true);
   const client = await tool.connect();
