@@ -12,7 +12,7 @@ import { statusText } from "../terminal/marks.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import type { Tool } from "../tool.ts";
 import { ago } from "./listRuns.ts";
-import { EntryPrinter, LinePrinter, type LogPrinter, RawPrinter } from "./runLogPrinter.ts";
+import { entryPrinter, LinePrinter, type LogPrinter, rawPrinter } from "./runLogPrinter.ts";
 import { namedOrLatest } from "./showRun.ts";
 import { Steps } from "./steps.ts";
 
@@ -224,8 +224,8 @@ function printerOf(
   { tail, raw, ndjson, timestamps }: LogOptions,
   grep: Search | undefined,
 ): LogPrinter {
-  if (output.json || ndjson) return new EntryPrinter(output, runId, tail);
-  if (raw) return new RawPrinter(output, apiKeys);
+  if (output.json || ndjson) return entryPrinter(output, runId, tail);
+  if (raw) return rawPrinter(output, apiKeys);
   return new LinePrinter(output, steps.nameOf, { hasTimes: timestamps, tail, apiKeys, grep: grep?.find });
 }
 
