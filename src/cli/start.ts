@@ -87,7 +87,7 @@ export async function runLine(line: readonly string[], host: ToolHost): Promise<
             onRetry: (fault: Error, pause: number) =>
               output.passing(`${fault.message} Trying again in ${Math.round(pause / 1000)} s.`),
           };
-          return (await serviceFor(env, deps, signal)).client;
+          return serviceFor(env, deps, signal);
         },
       });
       exitCode = host.exitCode(code);
