@@ -18,7 +18,7 @@ function whatCountsPage(): string {
 
 /** Every command with its help. */
 function commandsPage(): string {
-  const program = createProgram({ version: "0.0.0", env: {}, perform: async () => {} });
+  const program = createProgram({ version: "0.0.0", perform: async () => {} });
   const parts = program.leaves().map((command) => {
     return `## \`pipeline ${command.words()}\`\n\n\`\`\`text\n${helpOf(command)}\n\`\`\`\n`;
   });

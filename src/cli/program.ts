@@ -1,5 +1,4 @@
 import { nearestName } from "../pipeline/mistakes/problem.ts";
-import type { Environment } from "../project/environment.ts";
 import { replaceControlCharacters, sanitizeForTerminal } from "../text/controlCharacters.ts";
 import { addAccountWords } from "./commands/account.ts";
 import type { Perform } from "./commands/command.ts";
@@ -14,7 +13,6 @@ import type { Stream } from "./terminal/terminal.ts";
 
 export interface ProgramDeps {
   readonly version: string;
-  readonly env: Environment;
   readonly perform: Perform;
   /** The command line: only the commands of its first word are made, or all when there is none. */
   readonly line?: readonly string[];
@@ -26,7 +24,6 @@ export interface ProgramDeps {
 /** The parser of the command line. Each command's code is loaded when it is called. */
 export function createProgram({
   version,
-  env,
   perform,
   line = [],
   out = process.stdout,
@@ -50,8 +47,7 @@ export function createProgram({
     .showHelpAfterError("See `pipeline --help`.");
   const first = line.find((word) => !word.startsWith("-"));
   const wanted = parts.filter(({ commands }) => commands.some((command) => command === first));
-  for (const { group, add } of wanted.length > 0 ? wanted : parts)
-    add(program.commandsGroup(`${group}:`), env);
+  for (const { group, add } of wanted.length > 0 ? wanted : parts) add(program.commandsGroup(`${group}:`));
   return program
     .addSection(
       "Exit codes",
@@ -84,7 +80,7 @@ interface Part {
   /** Their heading in the help. */
   readonly group: string;
   readonly commands: readonly string[];
-  readonly add: (program: ToolCommand, env: Environment) => void;
+  readonly add: (program: ToolCommand) => void;
 }
 
 /** The parser's message, which repeats words of the line, made safe for a terminal. */

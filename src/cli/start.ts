@@ -87,7 +87,7 @@ export async function runLine(line: readonly string[], host: ToolHost): Promise<
             onRetry: (fault: Error, pause: number) =>
               output.passing(`${fault.message} Trying again in ${Math.round(pause / 1000)} s.`),
           };
-          return (await serviceFor(env, deps, signal)).client;
+          return serviceFor(env, deps, signal);
         },
       });
       exitCode = host.exitCode(code);
@@ -99,7 +99,7 @@ export async function runLine(line: readonly string[], host: ToolHost): Promise<
     }
   };
 
-  const program = createProgram({ version, env, perform, line, out, err });
+  const program = createProgram({ version, perform, line, out, err });
   if (line[0] === tabWord) {
     if (folder === undefined) return undefined;
     const { answerTab } = await import("./completion/answerTab.ts");

@@ -1,3 +1,4 @@
+import type { Run, RunStep } from "../contract/run.ts";
 import { isActive } from "../contract/runStatus.ts";
 import type { Translate } from "./refusalText.ts";
 
@@ -17,23 +18,12 @@ export interface Timeline extends Span {
   readonly bars: readonly [TimelineBar, ...TimelineBar[]];
 }
 
-/** What of a run is in its timeline. The page's script can't load `run.ts`. */
-interface TimedRun {
-  readonly status: string;
-  readonly askedAt?: string | undefined;
-  readonly createdAt?: string | undefined;
-  readonly stoppedAt?: string | undefined;
+/** What of a run is in its timeline. */
+interface TimedRun extends Pick<Run, "status" | "askedAt" | "createdAt" | "stoppedAt"> {
   readonly steps?: readonly TimedStep[] | undefined;
 }
 
-interface TimedStep {
-  readonly name: string;
-  readonly status: string;
-  readonly startedAt?: string | undefined;
-  readonly stoppedAt?: string | undefined;
-  readonly attempts?: number | undefined;
-  readonly cleanup?: boolean | undefined;
-}
+type TimedStep = Pick<RunStep, "name" | "status" | "startedAt" | "stoppedAt" | "attempts" | "cleanup">;
 
 /** @returns undefined for a run without a bar. */
 export function timelineOf(run: TimedRun): Timeline | undefined {
@@ -60,7 +50,7 @@ export function timelineOf(run: TimedRun): Timeline | undefined {
 
 /** What a step is beside its type and status: `3 attempts`, `cleanup`. */
 export function stepNotes(
-  { attempts = 1, cleanup = false }: Pick<TimedStep, "attempts" | "cleanup">,
+  { attempts = 1, cleanup }: Pick<TimedStep, "attempts" | "cleanup">,
   t: Translate = (text, count) => text.replace("{0}", String(count)),
 ): string[] {
   return [...(cleanup ? [t("cleanup")] : []), ...(attempts > 1 ? [t("{0} attempts", attempts)] : [])];

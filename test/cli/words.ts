@@ -6,7 +6,6 @@ export function words(): { readonly program: ToolCommand; readonly called: strin
   const called: string[] = [];
   const program = createProgram({
     version: "0.0.0",
-    env: {},
     perform: async (command) => {
       called.push(command);
     },

@@ -1,11 +1,10 @@
 import type { ToolCommand } from "./command.ts";
-import type { LogoutOptions } from "./logins.ts";
 
 /** The commands on the org, the page and the logins. */
 export function addAccountWords(program: ToolCommand): void {
   program
     .add("org", { summary: "show the org, its limits and today's usage" })
-    .does(async (tool) => (await import("./org.ts")).showOrg(tool));
+    .does(async () => (await import("./org.ts")).showOrg);
 
   program
     .add("page", {
@@ -18,10 +17,7 @@ export function addAccountWords(program: ToolCommand): void {
     })
     .argument("[id]", "the run to open it at (else the list of runs)")
     .option("--open", "open it in the browser")
-    .does(async (tool, options: { readonly open?: true }, runId?: string) => {
-      const { showPage } = await import("./page.ts");
-      return showPage(tool, runId, options);
-    });
+    .does(async () => (await import("./page.ts")).showPage);
 
   program
     .add("login", {
@@ -42,11 +38,7 @@ export function addAccountWords(program: ToolCommand): void {
       if (login.args.length > 1)
         login.error("error: a login takes an address and no more; the key is asked for");
     })
-    .does(async (tool, _: object, baseUrl: string | undefined) => {
-      const { login } = await import("./logins.ts");
-      const { stdin: input, stderr: prompt } = process;
-      return login(tool, { baseUrl, input, prompt });
-    });
+    .does(async () => (await import("./logins.ts")).login);
 
   program
     .add("logout", {
@@ -58,15 +50,12 @@ export function addAccountWords(program: ToolCommand): void {
     })
     .argument("[base-url]", "the service (else PIPELINE_BASE_URL, else the one in use)")
     .option("--all", "every service that you have logged in to")
-    .does(async (tool, options: LogoutOptions, baseUrl: string | undefined) => {
-      const { logout } = await import("./logins.ts");
-      return logout(tool, baseUrl, options);
-    });
+    .does(async () => (await import("./logins.ts")).logout);
 
   program
     .add("logins", {
       summary: "show which service is used and why, and those that you have logged in to; never a key",
       examples: [["pipeline logins", "the one marked with * is the one that you logged in to last"]],
     })
-    .does(async (tool) => (await import("./logins.ts")).listLogins(tool));
+    .does(async () => (await import("./logins.ts")).listLogins);
 }

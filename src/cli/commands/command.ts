@@ -63,14 +63,16 @@ export class ToolCommand extends Command {
     });
   }
 
-  /** Sets the action, whose code is loaded when it runs. @param act called with the options, then the arguments. */
+  /** Sets the action. @param load gives, once the command is called, what takes the options and then the arguments. */
   does<Options, Arguments extends unknown[]>(
-    act: (tool: Tool, options: Options, ...args: Arguments) => Promise<number>,
+    load: () => Promise<(tool: Tool, options: Options, ...args: Arguments) => Promise<number>>,
   ): this {
     return this.action((...given: [...Arguments, Options, ToolCommand]) => {
       const options = given.at(-2) as Options;
       const args = given.slice(0, -2) as Arguments;
-      return this.#perform(this.words() as CommandName, this.#flags(), (tool) => act(tool, options, ...args));
+      return this.#perform(this.words() as CommandName, this.#flags(), async (tool) =>
+        (await load())(tool, options, ...args),
+      );
     });
   }
 

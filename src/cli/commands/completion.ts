@@ -16,10 +16,7 @@ export function addCompletionWords(program: ToolCommand): void {
       ],
     })
     .addArgument(new Argument("<shell>", "the shell").choices(shells))
-    .does(async (tool, _options: object, shell: Shell) => {
-      const { printCompletion } = await import("../completion/scripts.ts");
-      return printCompletion(tool, shell);
-    });
+    .does(async () => (await import("../completion/scripts.ts")).printCompletion);
 }
 
 const shells = ["bash", "zsh", "fish"] as const satisfies readonly Shell[];

@@ -1,20 +1,27 @@
 import { isServiceNamed } from "../../client/logins/logins.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import { everyOrg, type Role } from "../../contract/roles.ts";
+import { dataFolder } from "../../machine/dataFolder.ts";
+import { idMaker } from "../../service/store/ids.ts";
+import * as stored from "../../service/store/keys.ts";
+import { meantOrg } from "../../service/store/orgs.ts";
 import type { Database } from "../../service/store/tables.ts";
 import { rowsFor } from "../output/table.ts";
 import type { Tool } from "../tool.ts";
-import { loadService } from "../tool.ts";
 
-/** The database that a command works on: of a data folder, or the `postgres://` URL of one for many machines. */
-export type ServiceDatabase = { readonly folder: string } | { readonly database: string };
+/** Which database a command works on: of a data folder, or the one of a `postgres://` URL, for many machines. */
+export interface StoreFlags {
+  readonly dataDir?: string | undefined;
+  readonly database?: string | undefined;
+}
 
 /** Works on a database, whether or not a service is running on it, and closes it. @returns the exit code for a command that is done. */
 export async function onDatabase(
-  store: ServiceDatabase,
+  { env }: Tool,
+  { dataDir = dataFolder(env), database }: StoreFlags,
   act: (db: Database) => Promise<void>,
 ): Promise<number> {
-  const db = await openServiceDatabase(store);
+  const db = await (database === undefined ? openFolder(dataDir) : openUrl(database));
   try {
     await act(db);
     return 0;
@@ -23,16 +30,17 @@ export async function onDatabase(
   }
 }
 
-async function openServiceDatabase(store: ServiceDatabase): Promise<Database> {
-  if ("folder" in store) {
-    const { openDatabase } = await loadService(() => import("../../service/store/openDatabase.ts"));
-    return openDatabase(store.folder);
-  }
-  const { openPostgres } = await loadService(() => import("../../team/store/openPostgres.ts"));
-  return (await openPostgres(store.database, () => {})).db;
+async function openFolder(folder: string): Promise<Database> {
+  const { openDatabase } = await import("../../service/store/openDatabase.ts");
+  return openDatabase(folder);
 }
 
-export interface NewKeyOptions {
+async function openUrl(url: string): Promise<Database> {
+  const { openPostgres } = await import("../../team/store/openPostgres.ts");
+  return (await openPostgres(url, () => {})).db;
+}
+
+interface NewKeyFlags extends StoreFlags {
   readonly role: Role;
   /** The org's name; undefined for the only one. */
   readonly org?: string;
@@ -42,7 +50,7 @@ export interface NewKeyOptions {
 }
 
 /** The name of the key's org; undefined for the only one. @throws PipelineError `usage` for two, and for every org and no runner. */
-function keyOwner({ role, org, allOrgs }: NewKeyOptions): string | undefined {
+function keyOwner({ role, org, allOrgs }: NewKeyFlags): string | undefined {
   if (allOrgs === undefined && org !== everyOrg) return org;
   if (allOrgs && org === undefined && role === "runner") return everyOrg;
   throw new PipelineError("usage", "Which org is the key of?", {
@@ -51,23 +59,13 @@ function keyOwner({ role, org, allOrgs }: NewKeyOptions): string | undefined {
 }
 
 /** `pipeline keys create` */
-export async function createKey(
-  { output }: Tool,
-  options: NewKeyOptions,
-  store: ServiceDatabase,
-): Promise<number> {
-  const owner = keyOwner(options);
-  const [keys, { meantOrg }, { idMaker }] = await loadService(() =>
-    Promise.all([
-      import("../../service/store/keys.ts"),
-      import("../../service/store/orgs.ts"),
-      import("../../service/store/ids.ts"),
-    ]),
-  );
-  return onDatabase(store, async (db) => {
+export async function createKey(tool: Tool, flags: NewKeyFlags): Promise<number> {
+  const { output } = tool;
+  const owner = keyOwner(flags);
+  return onDatabase(tool, flags, async (db) => {
     const orgName = owner ?? (await meantOrg(db, undefined)).orgName;
-    const request = { role: options.role, name: options.name, orgName };
-    const key = await keys.createKey(db, request, { now: Date.now, makeId: idMaker(Date.now) });
+    const request = { role: flags.role, name: flags.name, orgName };
+    const key = await stored.createKey(db, request, { now: Date.now, makeId: idMaker(Date.now) });
     const { orgId, keyId, role, secret } = key;
     output.exactResult("keys create", { orgId, keyId, role, apiKey: secret }, secret);
     if (output.json) return;
@@ -79,21 +77,15 @@ export async function createKey(
 
 /** `pipeline keys list` */
 export async function listKeys(
-  { output, env }: Tool,
-  orgName: string | undefined,
-  store: ServiceDatabase,
+  tool: Tool,
+  { org: orgName, ...store }: StoreFlags & { readonly org?: string },
 ): Promise<number> {
-  const stored = await loadService(() => import("../../service/store/keys.ts"));
-  return onDatabase(store, async (db) => {
+  const { output, env } = tool;
+  return onDatabase(tool, store, async (db) => {
     const keys = (await stored.listKeys(db, { orgName })).map((key) => ({
-      keyId: key.keyId,
-      name: key.name,
-      role: key.role,
-      orgId: key.orgId,
-      orgName: key.orgName,
+      ...key,
       createdAt: new Date(key.createdAt).toISOString(),
       revokedAt: key.revokedAt === undefined ? undefined : new Date(key.revokedAt).toISOString(),
-      isMachine: key.isMachine,
     }));
     const rows = keys.map((key) => [
       key.keyId,
@@ -105,23 +97,23 @@ export async function listKeys(
     ]);
     output.result("keys list", { keys }, rowsFor(output.out, rows));
     if (keys.length > 0 || output.json) return;
-    const where = "folder" in store ? ` in ${store.folder}` : "";
+    const isOfMachine = store.database === undefined;
+    const where = isOfMachine ? ` in ${store.dataDir ?? dataFolder(env)}` : "";
     output.note(orgName === undefined ? `No keys yet${where}.` : `No org of that name has a key${where}.`);
-    if ("folder" in store && (await isServiceNamed(env))) {
+    if (isOfMachine && (await isServiceNamed(env))) {
       output.note("These would be keys of this machine's own service, not of the one in use.");
     }
   });
 }
 
 /** `pipeline keys revoke`: a running service closes the key's connections within seconds. */
-export async function revokeKey({ output }: Tool, keyId: string, store: ServiceDatabase): Promise<number> {
-  const stored = await loadService(() => import("../../service/store/keys.ts"));
-  return onDatabase(store, async (db) => {
+export async function revokeKey(tool: Tool, flags: StoreFlags, keyId: string): Promise<number> {
+  return onDatabase(tool, flags, async (db) => {
     const now = Date.now();
     const revoked = await db.transaction().execute((tx) => stored.revokeKey(tx, { keyId }, now));
     const { orgId, orgName, role } = revoked;
     const revokedAt = new Date(revoked.revokedAt ?? now).toISOString();
-    output.result(
+    tool.output.result(
       "keys revoke",
       { keyId, role, orgId, orgName, revokedAt },
       `${keyId}, ${role} of ${orgName}, is revoked since ${revokedAt}.`,

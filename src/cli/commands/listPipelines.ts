@@ -11,7 +11,7 @@ import { rowsFor } from "../output/table.ts";
 import { hasTag, knownTags, misnamedText, untoldTags } from "../run/namedPipelines.ts";
 import type { Tool } from "../tool.ts";
 
-export interface ListOptions {
+interface ListOptions {
   /** Only the service's pipelines of this project. */
   readonly project?: string | undefined;
   /** The pipelines of all projects of the service. */

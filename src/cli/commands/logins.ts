@@ -10,18 +10,14 @@ import { type Input, readLine, readSecret } from "../terminal/readSecret.ts";
 import { isSet, type Stream } from "../terminal/terminal.ts";
 import type { Tool } from "../tool.ts";
 
-export interface LoginOptions {
-  /** Defaults to `PIPELINE_BASE_URL`, else to what is typed. */
-  readonly baseUrl: string | undefined;
-  readonly input: Input;
-  readonly prompt: Stream;
-}
-
-/** `pipeline login`: reads an API key, tests it, and stores it for this service only. */
-export async function login(tool: Tool, options: LoginOptions): Promise<number> {
+/**
+ * `pipeline login`: reads an API key, tests it, and stores it for this service only.
+ * @param named defaults to `PIPELINE_BASE_URL`, else to what is typed.
+ */
+export async function login(tool: Tool, _: object, named?: string): Promise<number> {
   const { output, env, interrupted } = tool;
-  const { input, prompt } = options;
-  const baseUrl = parseBaseUrl(options.baseUrl ?? (await namedService(tool, input, prompt)));
+  const { stdin: input, stderr: prompt } = process;
+  const baseUrl = parseBaseUrl(named ?? (await namedService(tool, input, prompt)));
   const { origin } = baseUrl;
   const apiKey = await readSecret(input, prompt, `API key for ${origin} (it is not shown): `, interrupted);
   const { orgId, orgName, tier, actor: keyId } = await tested(tool, baseUrl, apiKey);
@@ -68,18 +64,14 @@ async function tested({ output, env, interrupted }: Tool, baseUrl: URL, apiKey: 
   }
 }
 
-export interface LogoutOptions {
-  readonly all?: boolean;
-}
-
 /**
  * `pipeline logout`: removes keys. Without the service in use, commands use this machine's own again.
  * @param baseUrl defaults to `PIPELINE_BASE_URL`, else to the service in use.
  */
 export async function logout(
   { output, env }: Tool,
-  baseUrl: string | undefined,
-  options: LogoutOptions,
+  options: { readonly all?: true },
+  baseUrl?: string,
 ): Promise<number> {
   const logins = new Logins(env);
   const wanted = options.all

@@ -1,17 +1,11 @@
-import { resolve } from "node:path";
 import { Option } from "commander";
-import { PipelineError } from "../../contract/errors.ts";
 import { mostOfOrg, mostSlots, retentionDays } from "../../contract/limits.ts";
 import { roles } from "../../contract/roles.ts";
-import { dataFolder } from "../../machine/dataFolder.ts";
-import type { Environment } from "../../project/environment.ts";
+import { loadService } from "../tool.ts";
 import { keyName, name, type ToolCommand, wholeNumber } from "./command.ts";
-import type { NewKeyOptions, ServiceDatabase } from "./keys.ts";
-import type { NewOrgOptions } from "./orgs.ts";
-import type { RunnerOptions } from "./runner.ts";
 
 /** The commands on this machine's own service, its keys and its orgs. */
-export function addServiceWords(program: ToolCommand, env: Environment): void {
+export function addServiceWords(program: ToolCommand): void {
   program
     .add("serve", {
       summary: "serve this machine's own service, or a server of one for many machines, in the foreground",
@@ -31,25 +25,7 @@ export function addServiceWords(program: ToolCommand, env: Environment): void {
       wholeNumber(1, retentionDays.atMost),
     )
     .option("--allow-other-owner", "as root, also serve a data folder of another user")
-    .does(async (tool, options: ServeFlags) => {
-      if (options.database !== undefined) {
-        const { serveDatabaseInForeground } = await import("./serve.ts");
-        const { database, host = "127.0.0.1", port, retentionDays: days } = options;
-        return serveDatabaseInForeground(tool, { url: database, host, port, retentionDays: days });
-      }
-      if (options.host !== undefined) {
-        throw new PipelineError("usage", "--host is for --database only.", {
-          next: "This machine's own service listens on 127.0.0.1 alone: whoever has its key runs programs here.",
-        });
-      }
-      const { serveInForeground } = await import("./serve.ts");
-      return serveInForeground(tool, {
-        port: options.port,
-        folder: options.dataDir ?? dataFolder(env),
-        otherOwner: options.allowOtherOwner === true ? "allowed" : "refused",
-        retentionDays: options.retentionDays,
-      });
-    });
+    .does(() => loadService(async () => (await import("./serve.ts")).serveInForeground));
 
   program
     .add("runner", {
@@ -66,10 +42,7 @@ export function addServiceWords(program: ToolCommand, env: Environment): void {
     .option("--slots <n>", "the runs at the same time", wholeNumber(1, mostSlots), 1)
     .option("--label <name>", "what the machine is called (else its host name)", keyName)
     .option("--once", "end after one run")
-    .does(async (tool, options: RunnerOptions) => {
-      const { run } = await import("./runner.ts");
-      return run(tool, options);
-    });
+    .does(() => loadService(async () => (await import("./runner.ts")).run));
 
   program
     .add("backup", {
@@ -78,25 +51,15 @@ export function addServiceWords(program: ToolCommand, env: Environment): void {
     })
     .argument("<file>", "the backup's file, which must not exist yet")
     .addOption(dataDirOption())
-    .does(async (tool, options: { readonly dataDir?: string }, file: string) => {
-      const { backup } = await import("./serve.ts");
-      return backup(tool, { file, folder: options.dataDir ?? dataFolder(env) });
-    });
+    .does(() => loadService(async () => (await import("./serve.ts")).backup));
 
-  addServiceProcessWords(program, env);
-  addKeyWords(program, env);
-  addOrgWords(program, env);
-}
-
-interface ServeFlags extends StoreFlags {
-  readonly port: number;
-  readonly host?: string;
-  readonly retentionDays?: number;
-  readonly allowOtherOwner?: true;
+  addServiceProcessWords(program);
+  addKeyWords(program);
+  addOrgWords(program);
 }
 
 /** `pipeline service …`: the process of this machine's own service, and where its data lies. */
-function addServiceProcessWords(program: ToolCommand, env: Environment): void {
+function addServiceProcessWords(program: ToolCommand): void {
   const service = program.add("service", {
     summary: "look at this machine's own service, stop and restart it, and find its data",
     description:
@@ -137,19 +100,12 @@ function addServiceProcessWords(program: ToolCommand, env: Environment): void {
     service
       .add(name, { summary, examples: [example] })
       .addOption(dataDirOption())
-      .does(async (tool, { dataDir }: { readonly dataDir?: string }) => {
-        const actions = await import("./service.ts");
-        const named = env["PIPELINE_DATA_DIR"] ? "PIPELINE_DATA_DIR" : "default";
-        return actions[act](tool, {
-          folder: dataDir === undefined ? dataFolder(env) : resolve(dataDir),
-          because: dataDir === undefined ? named : "--data-dir",
-        });
-      });
+      .does(async () => (await import("./service.ts"))[act]);
   }
 }
 
 /** `pipeline keys …`: on the database of this machine's own service, whether or not it is running. */
-function addKeyWords(program: ToolCommand, env: Environment): void {
+function addKeyWords(program: ToolCommand): void {
   const keys = program.add("keys", {
     summary: "create, list and revoke API keys of this machine's own service, or of one for many machines",
     description:
@@ -174,10 +130,7 @@ function addKeyWords(program: ToolCommand, env: Environment): void {
     .option("--name <name>", "what the key is called, for example who uses it", keyName)
     .addOption(dataDirOption())
     .addOption(databaseOption())
-    .does(async (tool, options: StoreFlags & NewKeyOptions) => {
-      const { createKey } = await import("./keys.ts");
-      return createKey(tool, options, storeOf(options, env));
-    });
+    .does(() => loadService(async () => (await import("./keys.ts")).createKey));
   keys
     .add("list", {
       summary: "list the keys, also the revoked ones; never a secret",
@@ -189,10 +142,7 @@ function addKeyWords(program: ToolCommand, env: Environment): void {
     .option("--org <name>", "only those of one org", name)
     .addOption(dataDirOption())
     .addOption(databaseOption())
-    .does(async (tool, { org, ...store }: StoreFlags & { readonly org?: string }) => {
-      const { listKeys } = await import("./keys.ts");
-      return listKeys(tool, org, storeOf(store, env));
-    });
+    .does(() => loadService(async () => (await import("./keys.ts")).listKeys));
   keys
     .add("revoke", {
       summary: "revoke a key",
@@ -204,14 +154,11 @@ function addKeyWords(program: ToolCommand, env: Environment): void {
     .argument("<id>", "the key's id, as `keys list` shows it")
     .addOption(dataDirOption())
     .addOption(databaseOption())
-    .does(async (tool, options: StoreFlags, keyId: string) => {
-      const { revokeKey } = await import("./keys.ts");
-      return revokeKey(tool, keyId, storeOf(options, env));
-    });
+    .does(() => loadService(async () => (await import("./keys.ts")).revokeKey));
 }
 
 /** `pipeline orgs …`: on the same databases as `pipeline keys`. */
-function addOrgWords(program: ToolCommand, env: Environment): void {
+function addOrgWords(program: ToolCommand): void {
   const orgs = program.add("orgs", {
     summary: "list the orgs of this machine's own service, or of one for many machines, and set their limits",
     description:
@@ -228,10 +175,7 @@ function addOrgWords(program: ToolCommand, env: Environment): void {
     })
     .addOption(dataDirOption())
     .addOption(databaseOption())
-    .does(async (tool, options: StoreFlags) => {
-      const { listOrgs } = await import("./orgs.ts");
-      return listOrgs(tool, storeOf(options, env));
-    });
+    .does(() => loadService(async () => (await import("./orgs.ts")).listOrgs));
   orgs
     .add("set", {
       summary: "set an org's limits and its tier",
@@ -257,16 +201,7 @@ function addOrgWords(program: ToolCommand, env: Environment): void {
     .option("--tier <name>", "what its tier is called; limits don't follow from it", name)
     .addOption(dataDirOption())
     .addOption(databaseOption())
-    .does(async (tool, { dataDir, database, ...options }: StoreFlags & NewOrgOptions) => {
-      const { setOrg } = await import("./orgs.ts");
-      return setOrg(tool, options, storeOf({ dataDir, database }, env));
-    });
-}
-
-/** Which database a command on keys or orgs works on. */
-interface StoreFlags {
-  readonly dataDir?: string | undefined;
-  readonly database?: string | undefined;
+    .does(() => loadService(async () => (await import("./orgs.ts")).setOrg));
 }
 
 function dataDirOption(): Option {
@@ -280,8 +215,4 @@ function databaseOption(): Option {
   return new Option("--database <url>", "of a service for many machines: its postgres:// URL").conflicts(
     "dataDir",
   );
-}
-
-function storeOf({ dataDir, database }: StoreFlags, env: Environment): ServiceDatabase {
-  return database === undefined ? { folder: dataDir ?? dataFolder(env) } : { database };
 }

@@ -16,19 +16,15 @@ export function addMcpWords(program: ToolCommand): void {
     .option("--max-runs <n>", "how many runs agents may start until it ends", wholeNumber(0, 100_000))
     .option("--reserve <n>", "how many of the day's runs agents leave to people", wholeNumber(0, 100_000))
     .option("--project <name>", "the project's name, when it isn't the folder's", name)
-    .does(async (tool, options: McpFlags) => {
+    .does(async () => {
       const { serveMcp } = await import("../mcp/serveMcp.ts");
-      return serveMcp(tool, {
-        isReadOnly: options.readOnly ?? false,
-        maxRuns: options.maxRuns,
-        reserve: options.reserve ?? 0,
-        project: options.project,
-      });
+      return (tool, { readOnly: isReadOnly = false, maxRuns, reserve = 0, project }: McpFlags) =>
+        serveMcp(tool, { isReadOnly, maxRuns, reserve, project });
     });
 }
 
 interface McpFlags {
-  readonly readOnly?: true;
+  readonly readOnly?: boolean;
   readonly maxRuns?: number;
   readonly reserve?: number;
   readonly project?: string;

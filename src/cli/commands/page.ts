@@ -11,8 +11,8 @@ import type { Tool } from "../tool.ts";
  */
 export async function showPage(
   tool: Tool,
-  runId: string | undefined,
-  options: { readonly open?: boolean },
+  options: { readonly open?: true },
+  runId?: string,
 ): Promise<number> {
   const client = await tool.connect();
   // Before the link, which is good for a minute: a run that isn't there is told here, not in the browser.

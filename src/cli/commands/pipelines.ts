@@ -1,5 +1,4 @@
 import { name, names, type ToolCommand } from "./command.ts";
-import type { ListOptions } from "./listPipelines.ts";
 
 /** `pipeline pipelines` and `pipeline validate`. */
 export function addPipelineWords(program: ToolCommand): void {
@@ -16,10 +15,7 @@ export function addPipelineWords(program: ToolCommand): void {
     .option("--project <name>", "only those of one project", name)
     .option("--all", "those of every project that the service knows")
     .option("--tag <tag>", "only those that have this tag; as often as needed, for any of several", names)
-    .does(async (tool, options: ListOptions) => {
-      const { listPipelines } = await import("./listPipelines.ts");
-      return listPipelines(tool, options);
-    });
+    .does(async () => (await import("./listPipelines.ts")).listPipelines);
 
   program
     .add("validate", {
@@ -35,8 +31,5 @@ export function addPipelineWords(program: ToolCommand): void {
     })
     .argument("[file...]", "paths of files, names of the project's pipelines, or - for standard input")
     .option("--stdin-name <file>", "the name of standard input in messages")
-    .does(async (tool, { stdinName }: { readonly stdinName?: string }, files: string[]) => {
-      const { validate } = await import("./validate.ts");
-      return validate(tool, files, stdinName);
-    });
+    .does(async () => (await import("./validate.ts")).validate);
 }

@@ -2,6 +2,7 @@ import { InvalidArgumentError, Option } from "commander";
 import { readTimeLimit } from "../../client/start/timeLimit.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import { inputNamePattern } from "../../contract/inputs.ts";
+import type { Tool } from "../tool.ts";
 import { name, names, type ToolCommand, wholeNumber } from "./command.ts";
 
 /** `pipeline run`. */
@@ -56,40 +57,32 @@ export function addRunWords(program: ToolCommand): void {
       ).conflicts(["parallel", "log", "detach", "junit", "html"]),
     )
     .option("--connect", "with --dry-run: also connect to the hosts and databases that steps name")
-    .does(async (tool, options: RunFlags, pipelines: string[]) => {
-      checkFlags(options, pipelines);
-      if (pipelines.length === 0 && options.tag === undefined) {
-        const { noneNamed } = await import("../run/namedPipelines.ts");
-        throw await noneNamed(tool, options.project);
-      }
-      const asking = { input: process.stdin, prompt: process.stderr };
-      const wanted = {
-        tags: options.tag,
-        parallel: options.parallel,
-        detach: options.detach ?? false,
-        log: options.log ?? false,
-        request: {
-          project: options.project,
-          timeLimitSeconds: options.timeLimit,
-          fromStep: options.from,
-        },
-        inputs: options.input ?? [],
-        reports: options,
-      };
-      if (options.dryRun) {
-        const { dryRunPipelines } = await import("../run/dryRun.ts");
-        return dryRunPipelines(tool, pipelines, wanted, options.connect === true, asking);
-      }
-      const { runPipelines } = await import("../run/runPipelines.ts");
-      return runPipelines(tool, pipelines, wanted, asking);
-    });
+    .does(async () => runOrLook);
+}
+
+async function runOrLook(tool: Tool, flags: RunFlags, pipelines: string[]): Promise<number> {
+  checkFlags(flags, pipelines);
+  const { tag: tags, parallel, detach = false, log = false, project, input: inputs = [] } = flags;
+  if (pipelines.length === 0 && tags === undefined) {
+    const { noneNamed } = await import("../run/namedPipelines.ts");
+    throw await noneNamed(tool, project);
+  }
+  const asking = { input: process.stdin, prompt: process.stderr };
+  const request = { project, timeLimitSeconds: flags.timeLimit, fromStep: flags.from };
+  const wanted = { tags, parallel, detach, log, request, inputs, reports: flags };
+  if (flags.dryRun) {
+    const { dryRunPipelines } = await import("../run/dryRun.ts");
+    return dryRunPipelines(tool, pipelines, wanted, flags.connect === true, asking);
+  }
+  const { runPipelines } = await import("../run/runPipelines.ts");
+  return runPipelines(tool, pipelines, wanted, asking);
 }
 
 interface RunFlags {
   readonly tag?: readonly string[];
   readonly parallel?: number;
-  readonly detach?: true;
-  readonly log?: true;
+  readonly detach?: boolean;
+  readonly log?: boolean;
   readonly project?: string;
   readonly timeLimit?: number;
   readonly from?: string;

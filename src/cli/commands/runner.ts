@@ -4,9 +4,13 @@ import { clientOf } from "../../client/logins/serviceFor.ts";
 import { parseBaseUrl } from "../../client/service/baseUrl.ts";
 import { exitCodes, PipelineError } from "../../contract/errors.ts";
 import { systemClock } from "../../machine/clock.ts";
-import { loadService, type Tool } from "../tool.ts";
+import { lineLog, logLevel, standardErrorLog } from "../../machine/log.ts";
+import { RunnerApi } from "../../team/runnerMachine/runnerApi.ts";
+import { runMachine } from "../../team/runnerMachine/runnerMachine.ts";
+import { unpackSnapshot } from "../../team/runnerMachine/unpackSnapshot.ts";
+import type { Tool } from "../tool.ts";
 
-export interface RunnerOptions {
+interface RunnerOptions {
   /** The service's base URL. */
   readonly service: string;
   readonly slots: number;
@@ -23,15 +27,6 @@ export async function run(
   const { output, env, interrupted, runnerPath } = tool;
   const baseUrl = parseBaseUrl(service);
   const client = clientOf(await keyFor(tool, baseUrl), env, {});
-  const [{ runMachine }, { RunnerApi }, { unpackSnapshot }, { lineLog, logLevel, standardErrorLog }] =
-    await loadService(() =>
-      Promise.all([
-        import("../../team/runnerMachine/runnerMachine.ts"),
-        import("../../team/runnerMachine/runnerApi.ts"),
-        import("../../team/runnerMachine/unpackSnapshot.ts"),
-        import("../../machine/log.ts"),
-      ]),
-    );
   await runMachine(
     {
       api: new RunnerApi(client),

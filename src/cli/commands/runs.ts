@@ -1,10 +1,7 @@
 import { InvalidArgumentError, Option } from "commander";
 import { inputNamePattern } from "../../contract/inputs.ts";
 import { runStatuses } from "../../contract/runStatus.ts";
-import type { CancelOptions } from "../runs/cancelRuns.ts";
-import type { DownloadOptions } from "../runs/downloadFiles.ts";
-import type { LogOptions } from "../runs/printRunLog.ts";
-import type { ShowOptions } from "../runs/showRun.ts";
+import type { Tool } from "../tool.ts";
 import { name, type ToolCommand, wholeNumber } from "./command.ts";
 
 /** `pipeline runs …`. */
@@ -54,19 +51,7 @@ function addList(runs: ToolCommand): void {
     )
     .option("--until <time>", "only runs created before such a time; a day counts to its end", name)
     .option("--watch", "keep watching and show each change; with --json one object a line")
-    .does(
-      async (tool, { active = false, watch = false, status = [], since, until, ...options }: ListFlags) => {
-        const isNamed = (since ?? until) !== undefined;
-        const span = isNamed && (await import("./namedTime.ts")).readSpan({ since, until }, Date.now());
-        const wanted = { ...options, ...span, statuses: active ? [...status, "in-work"] : status };
-        if (watch) {
-          const { watchRuns } = await import("../runs/watchRuns.ts");
-          return watchRuns(tool, wanted);
-        }
-        const { listRuns } = await import("../runs/listRuns.ts");
-        return listRuns(tool, wanted);
-      },
-    );
+    .does(async () => listOrWatch);
 }
 
 function addShow(runs: ToolCommand): void {
@@ -89,10 +74,7 @@ function addShow(runs: ToolCommand): void {
     .option("--exit-status", "exit with 1 unless the run succeeded")
     .option("--junit <file>", "write its report in JUnit XML, a testcase a step; - is standard output", name)
     .option("--html <file>", "write its report as one HTML file that needs nothing besides", name)
-    .does(async (tool, options: ShowOptions, id: string | undefined) => {
-      const { showRun } = await import("../runs/showRun.ts");
-      return showRun(tool, id, options);
-    });
+    .does(async () => (await import("../runs/showRun.ts")).showRun);
 }
 
 function addLog(runs: ToolCommand): void {
@@ -133,10 +115,7 @@ function addLog(runs: ToolCommand): void {
     .option("--raw", "only what the programs wrote, byte for byte; not on a terminal")
     .option("--ndjson", "one entry a line, as JSON, as it comes")
     .option("--exit-status", "exit with 1 unless the run succeeded")
-    .does(async (tool, options: LogOptions, id: string | undefined) => {
-      const { printRunLog } = await import("../runs/printRunLog.ts");
-      return printRunLog(tool, id, options);
-    });
+    .does(async () => (await import("../runs/printRunLog.ts")).printRunLog);
 }
 
 function addDiff(runs: ToolCommand): void {
@@ -148,10 +127,7 @@ function addDiff(runs: ToolCommand): void {
       examples: [["pipeline runs diff", "for your newest run"]],
     })
     .argument("[id]", "id of a run", name)
-    .does(async (tool, _: object, id: string | undefined) => {
-      const { showChanges } = await import("../runs/showChanges.ts");
-      return showChanges(tool, id);
-    });
+    .does(async () => (await import("../runs/showChanges.ts")).showChanges);
 }
 
 function addFile(runs: ToolCommand): void {
@@ -163,10 +139,7 @@ function addFile(runs: ToolCommand): void {
       examples: [["pipeline runs file", "of your newest run"]],
     })
     .argument("[id]", "id of a run", name)
-    .does(async (tool, _: object, id: string | undefined) => {
-      const { showFile } = await import("../runs/showChanges.ts");
-      return showFile(tool, id);
-    });
+    .does(async () => (await import("../runs/showChanges.ts")).showFile);
 }
 
 function addDownload(runs: ToolCommand): void {
@@ -189,10 +162,7 @@ function addDownload(runs: ToolCommand): void {
     .option("--step <step>", "only those of this step, by its name, its number or its `id`", name)
     .option("--to <folder>", "where they go (else a folder named after the run)", name)
     .option("--overwrite", "replace files that are there already")
-    .does(async (tool, options: DownloadOptions, id?: string, file?: string) => {
-      const { downloadFiles } = await import("../runs/downloadFiles.ts");
-      return downloadFiles(tool, id, file, options);
-    });
+    .does(async () => (await import("../runs/downloadFiles.ts")).downloadFiles);
 }
 
 function addCancel(runs: ToolCommand): void {
@@ -209,10 +179,7 @@ function addCancel(runs: ToolCommand): void {
     .argument("[id...]", "ids of runs")
     .option("--mine", "every active run that your API key started")
     .option("--wait", "wait until each has stopped and its slot is free")
-    .does(async (tool, options: CancelOptions, ids: string[]) => {
-      const { cancelRuns } = await import("../runs/cancelRuns.ts");
-      return cancelRuns(tool, ids, options);
-    });
+    .does(async () => (await import("../runs/cancelRuns.ts")).cancelRuns);
 }
 
 /** Collects statuses, which may be comma-separated. The service's word for `active` is taken, too. */
@@ -229,6 +196,17 @@ function statuses(text: string, before: readonly string[] = []): string[] {
 function inputFilters(text: string, before: readonly string[] = []): string[] {
   if (inputNamePattern.test(text.slice(0, Math.max(0, text.indexOf("="))))) return [...before, text];
   throw new InvalidArgumentError("It should be name=value, such as region=eu.");
+}
+
+async function listOrWatch(
+  tool: Tool,
+  { active = false, watch = false, status = [], since, until, ...options }: ListFlags,
+): Promise<number> {
+  const isNamed = (since ?? until) !== undefined;
+  const span = isNamed && (await import("./namedTime.ts")).readSpan({ since, until }, Date.now());
+  const wanted = { ...options, ...span, statuses: active ? [...status, "in-work"] : status };
+  if (watch) return (await import("../runs/watchRuns.ts")).watchRuns(tool, wanted);
+  return (await import("../runs/listRuns.ts")).listRuns(tool, wanted);
 }
 
 interface ListFlags {

@@ -2,102 +2,78 @@ import { once } from "node:events";
 import { resolve } from "node:path";
 import { exitCodes, PipelineError } from "../../contract/errors.ts";
 import { readConnection } from "../../machine/connectionFile.ts";
-import type { OtherOwner } from "../../machine/dataFolder.ts";
+import { dataFolder } from "../../machine/dataFolder.ts";
+import { lineLog, logLevel, standardErrorLog } from "../../machine/log.ts";
 import { ownVersion } from "../../machine/versions.ts";
+import { defaultRetention, retentionDaysOf } from "../../service/runs/retention.ts";
+import { serve } from "../../service/server.ts";
 import type { Tool } from "../tool.ts";
-import { loadService } from "../tool.ts";
+import type { StoreFlags } from "./keys.ts";
+
+interface ServeFlags extends StoreFlags {
+  readonly port: number;
+  readonly host?: string;
+  readonly retentionDays?: number;
+  readonly allowOtherOwner?: true;
+}
 
 /**
- * `pipeline serve`: runs the embedded service in the foreground until an interrupt.
+ * `pipeline serve`: runs the embedded service, or with `--database` a server of one for many machines, in the foreground until
+ * an interrupt.
  * @throws PipelineError `conflict` if a service for this folder is running.
  */
-export async function serveInForeground(
-  tool: Tool,
-  options: {
-    readonly port: number;
-    readonly folder: string;
-    readonly otherOwner: OtherOwner;
-    /** Default: `PIPELINE_RETENTION_DAYS`. */
-    readonly retentionDays: number | undefined;
-  },
-): Promise<number> {
-  const [{ serve }, { lineLog, logLevel, standardErrorLog }, { retentionDaysOf }] = await loadService(() =>
-    Promise.all([
-      import("../../service/server.ts"),
-      import("../../machine/log.ts"),
-      import("../../service/runs/retention.ts"),
-    ]),
-  );
-  const days = options.retentionDays ?? retentionDaysOf(tool.env);
-  const serving = await serve({
-    folder: options.folder,
-    otherOwner: options.otherOwner,
-    port: options.port,
-    runnerPath: tool.runnerPath,
-    pageFolder: tool.pageFolder,
-    env: tool.env,
-    ...(days === undefined ? {} : { retention: { days } }),
-    log: lineLog(standardErrorLog(), Date.now, logLevel(tool.env)),
-  });
+export async function serveInForeground(tool: Tool, flags: ServeFlags): Promise<number> {
+  const { env, interrupted, runnerPath, pageFolder } = tool;
+  const { dataDir: folder = dataFolder(env), database, host, port } = flags;
+  if (database === undefined && host !== undefined) {
+    throw new PipelineError("usage", "--host is for --database only.", {
+      next: "This machine's own service listens on 127.0.0.1 alone: whoever has its key runs programs here.",
+    });
+  }
+  const days = flags.retentionDays ?? retentionDaysOf(env);
+  const log = lineLog(standardErrorLog(), Date.now, logLevel(env));
+  if (database !== undefined) {
+    const { serveDatabase } = await import("../../team/serveDatabase.ts");
+    const retentionDays = days ?? defaultRetention.days;
+    const place = { url: database, host: host ?? "127.0.0.1", port };
+    const serving = await serveDatabase({ ...place, pageFolder, version: ownVersion, retentionDays, log });
+    tellServing(tool, serving.url);
+    if (!interrupted.aborted) await once(interrupted, "abort");
+    await serving.stop();
+    return exitCodes.done;
+  }
+  const otherOwner = flags.allowOtherOwner ? "allowed" : "refused";
+  const retention = days === undefined ? {} : { days };
+  const serving = await serve({ folder, otherOwner, port, runnerPath, pageFolder, env, retention, log });
   if (serving === "taken") {
-    const other = await readConnection(options.folder);
+    const other = await readConnection(folder);
     const where = other === undefined ? "" : ` at ${other.url} (process ${other.pid})`;
-    throw new PipelineError("conflict", `The folder ${options.folder} is already being served${where}.`, {
+    throw new PipelineError("conflict", `The folder ${folder} is already being served${where}.`, {
       next: "Use that one, end it, or name another folder with --data-dir.",
     });
   }
   tellServing(tool, serving.url);
   const stop = () => void serving.stop();
-  if (tool.interrupted.aborted) stop();
-  tool.interrupted.addEventListener("abort", stop, { once: true });
+  if (interrupted.aborted) stop();
+  interrupted.addEventListener("abort", stop, { once: true });
   await serving.stopped;
-  return exitCodes.done;
-}
-
-/** `pipeline backup`: copies the data folder's database, whether or not a service is running. */
-export async function backup(
-  tool: Tool,
-  options: { readonly file: string; readonly folder: string },
-): Promise<number> {
-  const { backupDatabase } = await loadService(() => import("../../service/store/backupDatabase.ts"));
-  const file = resolve(tool.folder, options.file);
-  await backupDatabase(options.folder, file);
-  tool.output.result("backup", { file }, `Written: ${file}`);
-  return exitCodes.done;
-}
-
-/** `pipeline serve --database`: a server of a service for many machines, until an interrupt. */
-export async function serveDatabaseInForeground(
-  tool: Tool,
-  options: {
-    readonly url: string;
-    readonly host: string;
-    readonly port: number;
-    readonly retentionDays: number | undefined;
-  },
-): Promise<number> {
-  const [{ serveDatabase }, { lineLog, logLevel, standardErrorLog }, { defaultRetention, retentionDaysOf }] =
-    await loadService(() =>
-      Promise.all([
-        import("../../team/serveDatabase.ts"),
-        import("../../machine/log.ts"),
-        import("../../service/runs/retention.ts"),
-      ]),
-    );
-  const serving = await serveDatabase({
-    ...options,
-    pageFolder: tool.pageFolder,
-    version: ownVersion,
-    retentionDays: options.retentionDays ?? retentionDaysOf(tool.env) ?? defaultRetention.days,
-    log: lineLog(standardErrorLog(), Date.now, logLevel(tool.env)),
-  });
-  tellServing(tool, serving.url);
-  if (!tool.interrupted.aborted) await once(tool.interrupted, "abort");
-  await serving.stop();
   return exitCodes.done;
 }
 
 function tellServing({ output }: Tool, url: string): void {
   const { pid } = process;
   output.exactResult("serve", { url, pid }, `Serving at ${url} (process ${pid}). Ctrl-C stops it.`);
+}
+
+/** `pipeline backup`: copies the data folder's database, whether or not a service is running. */
+export async function backup(
+  { output, folder, env }: Tool,
+  { dataDir = dataFolder(env) }: Pick<StoreFlags, "dataDir">,
+  named: string,
+): Promise<number> {
+  const { backupDatabase } = await import("../../service/store/backupDatabase.ts");
+  const file = resolve(folder, named);
+  await backupDatabase(dataDir, file);
+  output.result("backup", { file }, `Written: ${file}`);
+  return exitCodes.done;
 }

@@ -1,38 +1,47 @@
 import { lstat, readdir } from "node:fs/promises";
 import module from "node:module";
-import { dirname, join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { type Ended, restartEmbedded, stopEmbedded } from "../../client/embedded/endEmbedded.ts";
 import { findEmbedded } from "../../client/embedded/findEmbedded.ts";
 import { Logins } from "../../client/logins/logins.ts";
-import { environmentFetch } from "../../client/service/environmentFetch.ts";
 import { unlessAbsent } from "../../client/service/failedRequest.ts";
+import { loopbackFetch } from "../../client/service/loopbackFetch.ts";
 import { errorTypes, exitCodes, PipelineError } from "../../contract/errors.ts";
 import { shellWord } from "../../contract/refusal.ts";
 import type { ServiceState } from "../../contract/service.ts";
 import { connectionFile, readConnection } from "../../machine/connectionFile.ts";
-import { serviceLogFile } from "../../machine/dataFolder.ts";
+import { dataFolder, serviceLogFile } from "../../machine/dataFolder.ts";
 import { isStopped } from "../../machine/stoppedFile.ts";
 import { counted } from "../../text/counted.ts";
 import { sizeText } from "../../text/size.ts";
 import { rowsFor } from "../output/table.ts";
 import { ago } from "../runs/listRuns.ts";
 import { loadService, type Tool } from "../tool.ts";
+import type { StoreFlags } from "./keys.ts";
 
 /** The data folder that a command is about, and what has named it. */
-export interface DataFolder {
+interface DataFolder {
   readonly folder: string;
   readonly because: "--data-dir" | "PIPELINE_DATA_DIR" | "default";
+}
+
+type Flags = Pick<StoreFlags, "dataDir">;
+
+function placeOf({ env }: Tool, { dataDir }: Flags): DataFolder {
+  if (dataDir !== undefined) return { folder: resolve(dataDir), because: "--data-dir" };
+  return { folder: dataFolder(env), because: env["PIPELINE_DATA_DIR"] ? "PIPELINE_DATA_DIR" : "default" };
 }
 
 /**
  * `pipeline service status`: what this machine's own service is and does. Starts none.
  * @returns the exit code: 0 if it runs, else that of a service that is out of reach.
  */
-export async function showStatus(tool: Tool, place: DataFolder): Promise<number> {
+export async function showStatus(tool: Tool, flags: Flags): Promise<number> {
+  const place = placeOf(tool, flags);
   const { folder } = place;
   const [found, bytes, written] = await Promise.all([
-    findEmbedded(findDeps(tool, folder), tool.interrupted),
+    findEmbedded(findDeps(folder), tool.interrupted),
     sizeOf(folder),
     readConnection(folder),
   ]);
@@ -103,7 +112,8 @@ async function sizeOf(folder: string): Promise<number> {
 }
 
 /** `pipeline service where`: the files and folders of this machine's own service and of the tool. Starts none. */
-export async function showWhere(tool: Tool, { folder, because }: DataFolder): Promise<number> {
+export async function showWhere(tool: Tool, flags: Flags): Promise<number> {
+  const { folder, because } = placeOf(tool, flags);
   // Node.js has a folder for each of its versions in it. Not asked of `compiledFolder`, which would part the tool's small entry.
   const compiled = module.getCompileCacheDir?.();
   const facts = {
@@ -136,11 +146,12 @@ export async function showWhere(tool: Tool, { folder, because }: DataFolder): Pr
 }
 
 /** `pipeline service stop`: ends the runs and the service, which nobody starts again before a person asks. */
-export async function stopService(tool: Tool, place: DataFolder): Promise<number> {
+export async function stopService(tool: Tool, flags: Flags): Promise<number> {
   const { output, interrupted } = tool;
+  const place = placeOf(tool, flags);
   const { folder } = place;
   output.passing("Ending the active runs.");
-  const ended = await stopEmbedded(findDeps(tool, folder), interrupted);
+  const ended = await stopEmbedded(findDeps(folder), interrupted);
   await leftFolder(folder, interrupted);
   const { pid } = ended?.was.connection ?? {};
   const { runs = [], waiting = 0 } = ended?.state ?? {};
@@ -159,10 +170,11 @@ function startsAgain({ folder, because }: DataFolder): string {
 }
 
 /** `pipeline service restart`: ends the runs and the service, and starts it, also where none runs. */
-export async function restartService(tool: Tool, { folder }: DataFolder): Promise<number> {
+export async function restartService(tool: Tool, flags: Flags): Promise<number> {
+  const { folder } = placeOf(tool, flags);
   const { output, interrupted, env, servicePath } = tool;
   output.passing("Ending the active runs.");
-  const deps = { ...findDeps(tool, folder), env, execPath: process.execPath, servicePath };
+  const deps = { ...findDeps(folder), env, execPath: process.execPath, servicePath };
   const { ended, now } = await restartEmbedded(deps, interrupted);
   const { url, pid, version } = now.connection;
   const { runs = [], waiting = 0 } = ended?.state ?? {};
@@ -180,8 +192,8 @@ function noteEnded({ output }: Tool, ended: Ended | undefined, waiters: string):
   if (waiting > 0) output.note(`${waiters}: ${counted(waiting, "start")}`);
 }
 
-function findDeps({ env }: Tool, folder: string) {
-  return { folder, fetch: environmentFetch(new URL("http://127.0.0.1/"), env) };
+function findDeps(folder: string) {
+  return { folder, fetch: loopbackFetch() };
 }
 
 /** In milliseconds: how long a service without active runs may take to leave its folder, and how often that is looked at. */

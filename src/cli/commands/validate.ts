@@ -26,8 +26,8 @@ import type { Tool } from "../tool.ts";
  */
 export async function validate(
   tool: Tool,
+  { stdinName }: { readonly stdinName?: string },
   args: readonly string[],
-  stdinName: string | undefined,
 ): Promise<number> {
   const { output, folder } = tool;
   const named = args.filter((argument) => argument !== "-");
@@ -42,11 +42,7 @@ export async function validate(
       output.warn(replaceControlCharacters(formatProblem(path, warning)));
   }
 
-  const facts = files.map(({ path, parsed }) => ({
-    path,
-    ...(parsed.kind === "valid" ? { pipeline: parsed.pipeline.name } : {}),
-    problems: [...problemsOf({ parsed })],
-  }));
+  const facts = files.map(validatedFacts);
   const broken = files.filter(({ parsed }) => parsed.kind === "invalid");
   if (broken.length === 0) {
     output.result("validate", { files: facts }, "");
@@ -76,7 +72,13 @@ function linesOf({ output }: Tool, file: FileToValidate): string[] {
   });
 }
 
-function problemsOf({ parsed }: Pick<FileToValidate, "parsed">): readonly Problem[] {
+/** What is told of a file as a value. */
+export function validatedFacts({ path, parsed }: Pick<FileToValidate, "path" | "parsed">) {
+  const problems = problemsOf({ parsed });
+  return { path, ...(parsed.kind === "valid" ? { pipeline: parsed.pipeline.name } : {}), problems };
+}
+
+function problemsOf({ parsed }: Pick<FileToValidate, "parsed">): Problem[] {
   const problems = parsed.kind === "invalid" ? parsed.problems : [];
   return problems.map(({ message, line, column }) => ({ message, line, column }));
 }

@@ -10,7 +10,7 @@ export type Shell = "bash" | "zsh" | "fish";
  * `pipeline completion`: prints a shell's completion script. The script calls the tool by the name that was typed, so its
  * completions always match the installed version.
  */
-export async function printCompletion({ output }: Tool, shell: Shell): Promise<number> {
+export async function printCompletion({ output }: Tool, _: object, shell: Shell): Promise<number> {
   const script = scripts[shell].join("\n");
   output.result("completion", { shell, script }, script);
   return exitCodes.done;

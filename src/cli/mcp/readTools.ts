@@ -16,19 +16,26 @@ import { replaceControlCharacters } from "../../text/controlCharacters.ts";
 import { stepNotes } from "../../text/timeline.ts";
 import { pipelinesOf } from "../commands/listPipelines.ts";
 import { readSpan } from "../commands/namedTime.ts";
+import { validatedFacts } from "../commands/validate.ts";
 import { outputs } from "../output/outputs.ts";
 import { noPipelinesHere } from "../run/namedPipelines.ts";
 import { agentTool, type Call, onlyLooks } from "./agentTool.ts";
-import { agentRunSchema, type ToolOutcome } from "./results.ts";
+import { agentRunSchema, described, type ToolOutcome } from "./results.ts";
 
 /** In seconds: less than a call may take. */
 const longestWait = 40;
 /** Clients that count the time since the last progress get some this often. */
 const progressSeconds = 5;
 
-export const runIdInput = z
-  .string()
-  .check(z.minLength(1), z.maxLength(200), z.describe("as start_run and list_runs say it"));
+/** A text that isn't empty. */
+export const nameInput = z.string().check(z.minLength(1), z.maxLength(200));
+
+/** A whole number, from 1 on. */
+export function upTo(most: number) {
+  return z.int().check(z.minimum(1), z.maximum(most));
+}
+
+export const runIdInput = described("as start_run and list_runs say it", nameInput);
 
 export const listPipelinesTool = agentTool({
   name: "list_pipelines",
@@ -59,9 +66,10 @@ export const validatePipelinesTool = agentTool({
   annotations: onlyLooks,
   input: z.strictObject({
     pipelines: z.optional(
-      z
-        .array(z.string().check(z.maxLength(200)))
-        .check(z.maxLength(100), z.describe("names of pipelines; left out: all of the project")),
+      described(
+        "names of pipelines; left out: all of the project",
+        z.array(z.string().check(z.maxLength(200))).check(z.maxLength(100)),
+      ),
     ),
   }),
   facts: outputs.validate,
@@ -78,15 +86,7 @@ export const validatePipelinesTool = agentTool({
       });
     }
     const asked = all.filter((file) => pipelines?.some((name) => isNamed(file, name)) ?? true);
-    const files = asked.map(({ path, parsed }) => ({
-      path,
-      ...(parsed.kind === "valid" ? { pipeline: parsed.pipeline.name } : {}),
-      problems: (parsed.kind === "valid" ? [] : parsed.problems).map(({ message, line, column }) => ({
-        message,
-        line,
-        column,
-      })),
-    }));
+    const files = asked.map(validatedFacts);
     const problems = files.flatMap(({ path, problems }) =>
       problems.map((problem) => line(formatProblem(path, problem))),
     );
@@ -118,7 +118,7 @@ export const getQuotaTool = agentTool({
 /** A time as `readNamedTime` reads it. */
 function namedTime(meaning: string) {
   const forms = "3h, 2d, today, yesterday, monday, 2026-11-24 or 2026-11-24T10:00, also with Z or an offset";
-  return z.optional(z.string().check(z.minLength(1), z.maxLength(100), z.describe(`${meaning}: ${forms}`)));
+  return z.optional(described(`${meaning}: ${forms}`, z.string().check(z.minLength(1), z.maxLength(100))));
 }
 
 export const listRunsTool = agentTool({
@@ -128,14 +128,12 @@ export const listRunsTool = agentTool({
   annotations: onlyLooks,
   input: z.strictObject({
     status: z.optional(z.enum(["in-work", ...runStatuses])),
-    pipeline: z.optional(z.string().check(z.minLength(1), z.maxLength(200))),
-    mine: z.optional(z.boolean().check(z.describe("only those that the key in use started"))),
+    pipeline: z.optional(nameInput),
+    mine: z.optional(described("only those that the key in use started", z.boolean())),
     since: namedTime("only those created then or later"),
     until: namedTime("only those created before; a day counts to its end"),
-    limit: z.optional(
-      z.int().check(z.minimum(1), z.maximum(50), z.describe("how many at most; 10 if left out")),
-    ),
-    after: z.optional(z.string().check(z.maxLength(1000), z.describe("the `next` of the list before"))),
+    limit: z.optional(described("how many at most; 10 if left out", upTo(50))),
+    after: z.optional(described("the `next` of the list before", z.string().check(z.maxLength(1000)))),
   }),
   facts: z.extend(outputs["runs list"], { runs: z.array(agentRunSchema) }),
   async act({ status, pipeline, mine, since, until, limit = 10, after }, { session, signal }) {
@@ -172,19 +170,11 @@ export const waitForRunTool = agentTool({
   annotations: onlyLooks,
   input: z.strictObject({
     runId: runIdInput,
-    seconds: z.optional(
-      z
-        .int()
-        .check(
-          z.minimum(1),
-          z.maximum(longestWait),
-          z.describe(`how long to wait at most; ${longestWait} if left out`),
-        ),
-    ),
+    seconds: z.optional(described(`how long to wait at most; ${longestWait} if left out`, upTo(longestWait))),
   }),
   facts: z.object({
     run: agentRunSchema,
-    isStopped: z.boolean().check(z.describe("whether it has given up its slot")),
+    isStopped: described("whether it has given up its slot", z.boolean()),
   }),
   async act({ runId, seconds = longestWait }, call) {
     const run = await waited(runId, seconds, call);
@@ -277,6 +267,4 @@ export function runLine(run: Run): string {
 }
 
 /** A foreign text in a line of a result. */
-function line(text: string): string {
-  return replaceControlCharacters(text);
-}
+const line = replaceControlCharacters;

@@ -7,59 +7,57 @@ import { fromWire, toWire } from "../../contract/wire.ts";
 import { wireSchema } from "../../contract/wireSchema.ts";
 import { replaceControlCharacters } from "../../text/controlCharacters.ts";
 
+/** What a field means, for the agent. */
+export function described<T extends z.ZodMiniType>(meaning: string, schema: T): T {
+  return schema.check(z.describe(meaning));
+}
+
 const count = z.int().check(z.nonnegative());
 
 const holderSchema = z.object({
   runId: z.string(),
   pipeline: z.optional(z.string()),
-  isYours: z.boolean().check(z.describe("whether the key in use started it")),
+  isYours: described("whether the key in use started it", z.boolean()),
   createdAt: z.optional(instant),
-  secondsLeft: z.optional(
-    count.check(z.describe("how long it may hold the slot at most, by its time limit")),
-  ),
+  secondsLeft: z.optional(described("how long it may hold the slot at most, by its time limit", count)),
 });
 
 const quotaSchema = z.object({
   runsToday: count,
   runsPerDay: count,
-  startsLeft: count.check(
-    z.describe("how many runs you may still start today: what the day, --reserve and --max-runs leave"),
+  startsLeft: described(
+    "how many runs you may still start today: what the day, --reserve and --max-runs leave",
+    count,
   ),
-  resetsAt: z.optional(instant.check(z.describe("when the day's count starts again"))),
-  asOf: z.optional(instant.check(z.describe("when the service said this, by its clock"))),
-  slots: count.check(z.describe("how many active runs the org may have at once")),
+  resetsAt: z.optional(described("when the day's count starts again", instant)),
+  asOf: z.optional(described("when the service said this, by its clock", instant)),
+  slots: described("how many active runs the org may have at once", count),
   holders: z.optional(
-    z
-      .array(holderSchema)
-      .check(
-        z.describe(
-          "the runs that hold the slots, first the one that ends first; absent where the service doesn't tell",
-        ),
-      ),
+    described(
+      "the runs that hold the slots, first the one that ends first; absent where the service doesn't tell",
+      z.array(holderSchema),
+    ),
   ),
-  next: z.string().check(z.describe("what to do next")),
+  next: described("what to do next", z.string()),
 });
 
 /** Why a run wasn't started, and when to ask again. */
 export const refusalSchema = z.object({
-  scope: z
-    .enum(["org", "free-day", "session", "reserve"])
-    .check(
-      z.describe(
-        "org: another run holds the slot. free-day: the day's runs are used up. session: this server's --max-runs are started. reserve: what is left of the day is for people.",
-      ),
-    ),
-  retryable: z.boolean().check(z.describe("whether to ask again at all, once retry-after-seconds are over")),
+  scope: described(
+    "org: another run holds the slot. free-day: the day's runs are used up. session: this server's --max-runs are started. reserve: what is left of the day is for people.",
+    z.enum(["org", "free-day", "session", "reserve"]),
+  ),
+  retryable: described("whether to ask again at all, once retry-after-seconds are over", z.boolean()),
   retryAfterSeconds: z.optional(count),
   resetsAt: z.optional(instant),
   holder: z.optional(holderSchema),
-  next: z.string().check(z.describe("what to do next")),
+  next: described("what to do next", z.string()),
 });
 
 /** What every result may have beside the facts of its tool. */
 const aroundFacts = {
   quota: z.optional(quotaSchema),
-  quotaProblem: z.optional(z.string().check(z.describe("why the quota isn't known"))),
+  quotaProblem: z.optional(described("why the quota isn't known", z.string())),
   error: z.optional(z.object({ type: z.string(), message: z.string(), next: z.string() })),
 };
 

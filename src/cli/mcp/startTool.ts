@@ -9,10 +9,11 @@ import { replaceControlCharacters } from "../../text/controlCharacters.ts";
 import { english, limitText } from "../../text/refusalText.ts";
 import { checkPipelines } from "../run/namedPipelines.ts";
 import { agentTool, type Call } from "./agentTool.ts";
-import { runLine } from "./readTools.ts";
+import { nameInput, runLine, upTo } from "./readTools.ts";
 import {
   type AgentQuota,
   agentRunSchema,
+  described,
   refusalSchema,
   type StartRefusal,
   type ToolOutcome,
@@ -25,21 +26,14 @@ const stepSchema = z.object({ name: z.string(), type: z.string() });
 
 const inputSchema = z.strictObject({
   inputs: z.optional(
-    givenInputsSchema.check(
-      z.describe("values of its inputs by their names, as list_pipelines declares them"),
-    ),
+    described("values of its inputs by their names, as list_pipelines declares them", givenInputsSchema),
   ),
-  pipeline: z
-    .string()
-    .check(z.minLength(1), z.maxLength(200), z.describe("its name, as list_pipelines says it")),
+  pipeline: described("its name, as list_pipelines says it", nameInput),
   timeLimitSeconds: z.optional(
-    z
-      .int()
-      .check(
-        z.minimum(1),
-        z.maximum(timeLimit.atMost),
-        z.describe("when the run is stopped, if it still runs then; the pipeline's own limit if left out"),
-      ),
+    described(
+      "when the run is stopped, if it still runs then; the pipeline's own limit if left out",
+      upTo(timeLimit.atMost),
+    ),
   ),
 });
 
@@ -53,7 +47,7 @@ export const startRunTool = agentTool({
   input: inputSchema,
   facts: z.object({
     run: agentRunSchema,
-    steps: z.array(stepSchema).check(z.describe("what it runs, in this order")),
+    steps: described("what it runs, in this order", z.array(stepSchema)),
     refusal: refusalSchema,
   }),
   seconds: startSeconds,
@@ -144,16 +138,12 @@ function refused(pipeline: string, refusal: StartRefusal, quota: AgentQuota | un
   return { kind: "refused", refusal, text: `${name} was not started: ${whyText(refusal)}`, quota };
 }
 
-function whyText({ scope, retryAfterSeconds = 0 }: StartRefusal): string {
+function whyText({ scope }: StartRefusal): string {
   switch (scope) {
     case "org":
       return limitText({ refusal: { scope }, waitedSeconds: 0 }, undefined, english);
     case "free-day":
-      return limitText(
-        { refusal: { scope, secondsToReset: retryAfterSeconds }, waitedSeconds: 0 },
-        undefined,
-        english,
-      );
+      return limitText({ refusal: { scope, secondsToReset: 0 }, waitedSeconds: 0 }, undefined, english);
     case "session":
       return "this server has started as many runs as --max-runs allows.";
     case "reserve":

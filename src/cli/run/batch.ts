@@ -41,6 +41,8 @@ export interface BatchOptions {
   readonly retryOptions: readonly string[];
   /** Called every second of a wait, with the place in the queue where it is known. */
   readonly onWaiting?: (secondsLeft: number, place: QueuePlace | undefined) => void;
+  /** Called whenever a start request has come to something. */
+  readonly onReply?: () => void;
   /** Called with each started run, before it is followed. */
   readonly onStarted?: (run: Run) => void;
 }
@@ -54,7 +56,6 @@ export class Batch {
   readonly #progress: ProgressDeps;
   readonly #active = new Set<Run>();
   readonly #outcomes: Outcome[] = [];
-  #hasStarted = false;
 
   constructor(tool: RunTerminal, client: ServiceClient, options: BatchOptions, progress: ProgressDeps) {
     this.#tool = tool;
@@ -73,29 +74,18 @@ export class Batch {
     return [...this.#starting];
   }
 
-  get hasStarted(): boolean {
-    return this.#hasStarted;
-  }
-
-  /** @param onLastStart called when every start has its reply. */
-  async run(pipelines: readonly string[], onLastStart: () => void): Promise<readonly Outcome[]> {
+  async run(pipelines: readonly string[]): Promise<readonly Outcome[]> {
     const waiting = pipelines.entries();
-    let notStarted = pipelines.length;
-    const settled = (): void => {
-      notStarted -= 1;
-      if (notStarted === 0) onLastStart();
-    };
     const worker = async (): Promise<void> => {
-      for (const [index, pipeline] of waiting) this.#outcomes[index] = await this.#runOne(pipeline, settled);
+      for (const [index, pipeline] of waiting) this.#outcomes[index] = await this.#runOne(pipeline);
     };
     await Promise.all(Array.from({ length: Math.min(this.#options.parallel, pipelines.length) }, worker));
     return this.#outcomes;
   }
 
-  async #runOne(pipeline: string, onStarted: () => void): Promise<Outcome> {
+  async #runOne(pipeline: string): Promise<Outcome> {
     const started = await this.#start(pipeline);
-    if (started.kind === "run") this.#hasStarted = true;
-    onStarted();
+    this.#options.onReply?.();
     if (started.kind !== "run") return started;
     const { run, isUnwanted } = started;
     this.#options.onStarted?.(run);

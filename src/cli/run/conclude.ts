@@ -191,34 +191,9 @@ function wordOf(outcome: Outcome): string {
 /** Short, since the numbers are optional. */
 const answerTimeoutSeconds = 2;
 
-/**
- * The org's numbers for the summary, requested while the last run is still active, so that nobody waits for them. A run
- * counts from its start, so they include it.
- */
-export class OrgNumbers implements Disposable {
-  readonly #client: ServiceClient;
-  readonly #over = new AbortController();
-  #answer: Promise<Org | undefined> = Promise.resolve(undefined);
-
-  constructor(client: ServiceClient) {
-    this.#client = client;
-  }
-
-  ask(): void {
-    this.#answer = this.#client.org(this.#over.signal).catch(() => undefined);
-  }
-
-  /** @returns undefined if they weren't requested or don't arrive in time. */
-  async answer(): Promise<Org | undefined> {
-    using deadline = new Deadline(this.#client.clock, this.#over.signal);
-    deadline.arm(answerTimeoutSeconds);
-    const late = new Promise<undefined>((resolve) =>
-      deadline.signal.addEventListener("abort", () => resolve(undefined), { once: true }),
-    );
-    return await Promise.race([this.#answer, late]);
-  }
-
-  [Symbol.dispose](): void {
-    this.#over.abort();
-  }
+/** The org's numbers for the summary; undefined where they don't arrive in time. */
+export async function orgNumbers(client: ServiceClient): Promise<Org | undefined> {
+  using deadline = new Deadline(client.clock, new AbortController().signal);
+  deadline.arm(answerTimeoutSeconds);
+  return await client.org(deadline.signal).catch(() => undefined);
 }

@@ -10,16 +10,12 @@ import { describeOutcome } from "./conclude.ts";
 export class OutcomeReport {
   readonly #tool: RunTerminal;
   #reports: Reports | undefined;
-  #hasFailed = false;
+  /** Whether a report could not be written. */
+  hasFailed = false;
 
   constructor(tool: RunTerminal, reports: Reports | undefined) {
     this.#tool = tool;
     this.#reports = reports;
-  }
-
-  /** Whether a report could not be written. */
-  get hasFailed(): boolean {
-    return this.#hasFailed;
   }
 
   async write(outcomes: readonly Outcome[]): Promise<void> {
@@ -28,7 +24,7 @@ export class OutcomeReport {
     this.#reports = undefined;
     const runs: ReportedRun[] = [];
     for (const outcome of outcomes) runs.push(await this.#reported(outcome));
-    this.#hasFailed = !(await reports.write(runs));
+    this.hasFailed = !(await reports.write(runs));
   }
 
   async #reported(outcome: Outcome): Promise<ReportedRun> {

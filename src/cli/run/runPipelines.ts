@@ -9,7 +9,7 @@ import { Reports, type WantedReports } from "../report/reports.ts";
 import { LiveLines } from "../terminal/liveLines.ts";
 import type { Tool } from "../tool.ts";
 import { Batch, type Outcome } from "./batch.ts";
-import { conclude, doubtOf, lookAtRuns, OrgNumbers } from "./conclude.ts";
+import { conclude, doubtOf, lookAtRuns, orgNumbers } from "./conclude.ts";
 import { checkPipelines, localPipelines, pipelineNames, taggedPipelines } from "./namedPipelines.ts";
 import { OutcomeReport } from "./outcomeReport.ts";
 import type { LogDestination } from "./printLog.ts";
@@ -96,15 +96,12 @@ async function runEach(
   );
   const onLeaving = (): void => reportInterrupt(tool, batch);
   tool.leaving.addEventListener("abort", onLeaving, { once: true });
-  using numbers = new OrgNumbers(client);
   try {
-    const outcomes = await batch.run(pipelines, () => {
-      if (isOneOfSeveral && batch.hasStarted && !output.isQuiet) numbers.ask();
-    });
-    // The reason of such a refusal names the org's limit.
-    if (outcomes.some(isUsedUp)) numbers.ask();
-    const org = await numbers.answer();
+    const outcomes = await batch.run(pipelines);
     const took = client.clock.monotonic() - began;
+    const isSummedUp = isOneOfSeveral && !output.isQuiet && outcomes.some((outcome) => "run" in outcome);
+    // The reason of such a refusal names the org's limit.
+    const org = isSummedUp || outcomes.some(isUsedUp) ? await orgNumbers(client) : undefined;
     await report.write(outcomes);
     return await conclude(outcomes, { output, root, wasInterrupted: interrupted.aborted, took, org });
   } finally {

@@ -9,7 +9,7 @@ import { type Failure, failureOf } from "../output/output.ts";
 import { statusText } from "../terminal/marks.ts";
 import type { Tool } from "../tool.ts";
 
-export interface CancelOptions {
+interface CancelOptions {
   /** Whether to cancel every active run of the caller's key. */
   readonly mine?: boolean;
   /** Whether to wait until each run has stopped and released its slot. */
@@ -23,8 +23,8 @@ export interface CancelOptions {
  */
 export async function cancelRuns(
   tool: Tool,
-  named: readonly string[],
   { mine = false, wait = false }: CancelOptions,
+  named: readonly string[],
 ): Promise<number> {
   const { output, interrupted } = tool;
   const isNamed = mine || named.length > 0;
@@ -39,10 +39,10 @@ export async function cancelRuns(
     final.push(outcome);
     if (outcome.kind === "cancelled") output.text(lineOf(tool, outcome));
   };
-  const waits = new Waits(tool, client);
+  const untilStopped = stopWaiter(tool, client);
   const onOutcome = (outcome: CancelOutcome): void => {
     if (wait && outcome.kind === "cancelled" && isActive({ status: outcome.status })) {
-      stops.push(waits.untilStopped(outcome).then(finish));
+      stops.push(untilStopped(outcome).then(finish));
     } else finish(outcome);
   };
   const outcomes = await cancelEach(client, runIds, interrupted, onOutcome);
@@ -99,7 +99,9 @@ async function listMine({ output, interrupted }: Tool, client: ServiceClient): P
   }
 }
 
-function lineOf({ output }: Tool, { runId, status }: { runId: string; status: string }): string {
+type Cancelled = Extract<CancelOutcome, { kind: "cancelled" }>;
+
+function lineOf({ output }: Tool, { runId, status }: Cancelled): string {
   return `${runId} ${output.out.isTerminal ? statusText(status, output.out) : status}`;
 }
 
@@ -121,52 +123,32 @@ function combined(failures: readonly { readonly runId: string; readonly failure:
   };
 }
 
-/** Waits for runs to stop and shows how many are left. There are at most as many as the org has slots. */
-class Waits {
-  readonly #tool: Tool;
-  readonly #client: ServiceClient;
-  #left = 0;
-  #hasWarned = false;
-
-  constructor(tool: Tool, client: ServiceClient) {
-    this.#tool = tool;
-    this.#client = client;
-  }
-
+/** @returns what waits until a run has stopped, and shows how many are left: at most as many as the org has slots. */
+function stopWaiter({ output, interrupted }: Tool, client: ServiceClient) {
+  let left = 0;
+  let hasWarned = false;
+  const show = (change: number): void => {
+    left += change;
+    const runs = counted(left, "run");
+    const line = `waiting for ${runs} to stop; Ctrl-C leaves, and what was cancelled stays so`;
+    output.passing(...(left === 0 ? [] : [line]));
+  };
   /** @returns how the run ended; `cancelled` with a warning where the service can't show it. */
-  async untilStopped({
-    runId,
-    status,
-  }: {
-    readonly runId: string;
-    readonly status: string;
-  }): Promise<CancelOutcome> {
-    const { output, interrupted } = this.#tool;
-    this.#show(1);
+  return async (cancelled: Cancelled): Promise<CancelOutcome> => {
+    const { runId } = cancelled;
+    show(1);
     try {
-      const run = await followRun(this.#client, { runId }, () => {}, interrupted);
+      const run = await followRun(client, { runId }, () => {}, interrupted);
       return { runId, kind: "cancelled", status: run.status };
     } catch (error) {
       if (!(error instanceof AbsentEndpoint)) return { runId, kind: "failed", error };
-      if (!this.#hasWarned) {
-        output.warn(
-          `${this.#client.baseUrl.host} doesn't tell when a run has stopped, so that isn't waited for.`,
-        );
+      if (!hasWarned) {
+        output.warn(`${client.baseUrl.host} doesn't tell when a run has stopped, so that isn't waited for.`);
       }
-      this.#hasWarned = true;
-      return { runId, kind: "cancelled", status };
+      hasWarned = true;
+      return cancelled;
     } finally {
-      this.#show(-1);
+      show(-1);
     }
-  }
-
-  #show(change: number): void {
-    this.#left += change;
-    const { output } = this.#tool;
-    if (this.#left === 0) output.passing();
-    else
-      output.passing(
-        `waiting for ${counted(this.#left, "run")} to stop; Ctrl-C leaves, and what was cancelled stays so`,
-      );
-  }
+  };
 }

@@ -12,7 +12,7 @@ import type { Tool } from "../tool.ts";
 import { namedOrLatest } from "./showRun.ts";
 import { Steps } from "./steps.ts";
 
-export interface DownloadOptions {
+interface DownloadOptions {
   /** Only the files of this step, by its name, number or id. */
   readonly step?: string;
   /** The folder; by default one in the working folder that is named after the run. */
@@ -27,9 +27,9 @@ export interface DownloadOptions {
  */
 export async function downloadFiles(
   tool: Tool,
-  named: string | undefined,
-  name: string | undefined,
   { step, to, overwrite }: DownloadOptions,
+  named?: string,
+  name?: string,
 ): Promise<number> {
   const { output, interrupted } = tool;
   const client = await tool.connect();

@@ -12,11 +12,11 @@ import { statusText } from "../terminal/marks.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import type { Tool } from "../tool.ts";
 import { ago } from "./listRuns.ts";
-import { EntryPrinter, LinePrinter, type LogPrinter, RawPrinter } from "./runLogPrinter.ts";
+import { entryPrinter, LinePrinter, type LogPrinter, rawPrinter } from "./runLogPrinter.ts";
 import { namedOrLatest } from "./showRun.ts";
 import { Steps } from "./steps.ts";
 
-export interface LogOptions extends LineSelection {
+interface LogOptions extends LineSelection {
   readonly follow?: boolean;
   /** Searches the logs of this pipeline's last runs instead. */
   readonly pipeline?: string;
@@ -48,11 +48,7 @@ interface LineSelection {
  * across lost connections and restarts of the service. With `--pipeline` and `--grep` it searches those of a pipeline's last runs.
  * @throws PipelineError `usage` for options that exclude each other; as `followLog`.
  */
-export async function printRunLog(
-  tool: Tool,
-  named: string | undefined,
-  options: LogOptions,
-): Promise<number> {
+export async function printRunLog(tool: Tool, options: LogOptions, named?: string): Promise<number> {
   checkOptions(tool, named, options);
   const grep = options.grep === undefined ? undefined : searchOf(options.grep);
   const ends = anySignal([tool.interrupted, tool.unread]);
@@ -228,8 +224,8 @@ function printerOf(
   { tail, raw, ndjson, timestamps }: LogOptions,
   grep: Search | undefined,
 ): LogPrinter {
-  if (output.json || ndjson) return new EntryPrinter(output, runId, tail);
-  if (raw) return new RawPrinter(output, apiKeys);
+  if (output.json || ndjson) return entryPrinter(output, runId, tail);
+  if (raw) return rawPrinter(output, apiKeys);
   return new LinePrinter(output, steps.nameOf, { hasTimes: timestamps, tail, apiKeys, grep: grep?.find });
 }
 

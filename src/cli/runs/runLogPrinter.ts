@@ -106,75 +106,56 @@ export class LinePrinter implements LogPrinter {
 
 /**
  * Prints the programs' output unchanged, without the runner's notes: for files and other programs, never for a terminal.
+ * @param apiKeys as `SecretFilter` takes them.
  */
-export class RawPrinter implements LogPrinter {
-  readonly #output: Output;
-  /** Filters across entries: an API key may be split between two of them. */
-  readonly #text: SecretFilter;
-
-  /** @param apiKeys as `SecretFilter` takes them. */
-  constructor(output: Output, apiKeys: ReadonlySet<string>) {
-    this.#output = output;
-    this.#text = new SecretFilter(apiKeys);
-  }
-
-  async add({ stream, text }: LogEntry): Promise<void> {
-    if (stream !== "note") this.#output.piece(this.#text.add(text));
-  }
-
-  async stopHolding(): Promise<void> {}
-
-  async end(): Promise<void> {
-    this.#output.piece(this.#text.rest());
-  }
+export function rawPrinter(output: Output, apiKeys: ReadonlySet<string>): LogPrinter {
+  // Across entries: an API key may be split between two of them.
+  const filter = new SecretFilter(apiKeys);
+  return {
+    async add({ stream, text }) {
+      if (stream !== "note") output.piece(filter.add(text));
+    },
+    async stopHolding() {},
+    async end() {
+      output.piece(filter.rest());
+    },
+  };
 }
 
 /** In characters: the longest log for one JSON object, four times what this project's service stores of a run. */
 const longestObject = 64 * 1024 * 1024;
 
-/** Prints entries as JSON: one a line as they arrive, or all in the object of `--json`. */
-export class EntryPrinter implements LogPrinter {
-  readonly #output: Output;
-  readonly #runId: string;
-  readonly #tail: number | undefined;
-  readonly #entries: LogEntry[] = [];
-  #isHolding: boolean;
-  #held = 0;
-
-  constructor(output: Output, runId: string, tail: number | undefined) {
-    this.#output = output;
-    this.#runId = runId;
-    this.#tail = tail;
-    this.#isHolding = tail !== undefined;
-  }
-
-  /** @throws PipelineError `payload-too-large` if too much has to be held. */
-  async add(entry: LogEntry): Promise<void> {
-    if (!this.#output.json && !this.#isHolding) return this.#print(entry);
-    this.#entries.push(entry);
-    this.#held += sizeOf(entry);
-    if (this.#isHolding && this.#entries.length > (this.#tail ?? 0)) {
-      const first = this.#entries.shift();
-      if (first !== undefined) this.#held -= sizeOf(first);
-    }
-    if (this.#held > longestObject) throw tooLong();
-  }
-
-  async stopHolding(): Promise<void> {
-    this.#isHolding = false;
-    if (!this.#output.json) for (const entry of this.#entries.splice(0)) this.#print(entry);
-  }
-
-  async end(status: string | undefined): Promise<void> {
-    await this.stopHolding();
-    const known = status === undefined ? {} : { status };
-    if (this.#output.json)
-      this.#output.result("runs log", { runId: this.#runId, ...known, entries: this.#entries }, "");
-  }
-
-  #print(entry: LogEntry): void {
-    this.#output.line(jsonLine(entry));
-  }
+/**
+ * Prints entries as JSON: one a line as they arrive, or all in the object of `--json`.
+ * @throws PipelineError `payload-too-large`, from `add`, if too much has to be held.
+ */
+export function entryPrinter(output: Output, runId: string, tail: number | undefined): LogPrinter {
+  const entries: LogEntry[] = [];
+  let isHolding = tail !== undefined;
+  let held = 0;
+  const print = (entry: LogEntry): void => output.line(jsonLine(entry));
+  const stopHolding = async (): Promise<void> => {
+    isHolding = false;
+    if (!output.json) entries.splice(0).forEach(print);
+  };
+  return {
+    async add(entry) {
+      if (!output.json && !isHolding) return print(entry);
+      entries.push(entry);
+      held += sizeOf(entry);
+      if (isHolding && entries.length > (tail ?? 0)) {
+        const first = entries.shift();
+        if (first !== undefined) held -= sizeOf(first);
+      }
+      if (held > longestObject) throw tooLong();
+    },
+    stopHolding,
+    async end(status) {
+      await stopHolding();
+      const known = status === undefined ? {} : { status };
+      if (output.json) output.result("runs log", { runId, ...known, entries }, "");
+    },
+  };
 }
 
 /** An entry's size in memory, roughly, in characters. */

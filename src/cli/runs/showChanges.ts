@@ -9,7 +9,7 @@ import { namedOrLatest } from "./showRun.ts";
  * `pipeline runs diff [id]`: shows what changed since the pipeline last succeeded, for the caller's newest run by default.
  * @throws as `ServiceClient.run` and `ServiceClient.changes`.
  */
-export async function showChanges(tool: Tool, named: string | undefined): Promise<number> {
+export async function showChanges(tool: Tool, _: object, named?: string): Promise<number> {
   const { output, interrupted } = tool;
   const client = await tool.connect();
   const runId = await namedOrLatest(client, named, interrupted);
@@ -46,7 +46,7 @@ export async function showChanges(tool: Tool, named: string | undefined): Promis
 }
 
 /** `pipeline runs file [id]`: prints a run's pipeline file as it ran, and the files that it includes. */
-export async function showFile(tool: Tool, named: string | undefined): Promise<number> {
+export async function showFile(tool: Tool, _: object, named?: string): Promise<number> {
   const { output, interrupted } = tool;
   const client = await tool.connect();
   const runId = await namedOrLatest(client, named, interrupted);

@@ -17,13 +17,13 @@ import type { Terminal } from "../terminal/terminal.ts";
 import type { Tool } from "../tool.ts";
 import { ago, took } from "./listRuns.ts";
 
-export interface ShowOptions extends WantedReports {
+interface ShowOptions extends WantedReports {
   /** Whether the exit code reports that the run has not succeeded. */
   readonly exitStatus?: boolean;
 }
 
 /** `pipeline runs show [id]`: shows a run, by default the caller's newest. */
-export async function showRun(tool: Tool, named: string | undefined, options: ShowOptions): Promise<number> {
+export async function showRun(tool: Tool, options: ShowOptions, named?: string): Promise<number> {
   const { output, interrupted } = tool;
   const reports = await Reports.open(tool, options, true);
   const client = await tool.connect();
@@ -40,122 +40,113 @@ export async function showRun(tool: Tool, named: string | undefined, options: Sh
   const isReported =
     reports === undefined || (await reports.write([await reportedRun(tool, run, interrupted)]));
   if (reports?.isPrinted !== true) {
-    const sheet = new RunSheet(client, run, output.out, me);
-    output.result("runs show", { ...run }, output.json ? "" : sheet.text());
+    const sheet = { run, terminal: output.out, me, now: client.clock.now() };
+    output.result("runs show", { ...run }, output.json ? "" : sheetText(sheet));
   }
   if (!isReported) return errorTypes.internal.exitCode;
   return options.exitStatus && run.status !== "succeeded" ? exitCodes.runDidNotSucceed : exitCodes.done;
 }
 
-/** The text for people. */
-class RunSheet {
-  readonly #client: ServiceClient;
-  readonly #run: Run;
-  readonly #terminal: Terminal;
+/** What the text for people is made of. */
+interface Sheet {
+  readonly run: Run;
+  readonly terminal: Terminal;
+  /** The id of the reader's key, where it is known. */
+  readonly me: string | undefined;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+}
 
-  readonly #me: string | undefined;
+function sheetText(sheet: Sheet): string {
+  const { run, terminal } = sheet;
+  const { steps = [], artifacts = [], inputs, outputs, runId } = run;
+  const { style } = terminal;
+  const { mark, paint } = statusLook(run.status, terminal);
+  return [
+    `${paint(mark)} ${style.bold(nameOf(run))} ${paint(run.status)}`,
+    table(factsOf(sheet).map(([name, value]) => [style.dim(name), value])),
+    ...valueLines("Inputs", inputs, terminal),
+    ...valueLines("Outputs", outputs, terminal),
+    ...(steps.length === 0 ? [] : ["", "Steps", ...steps.flatMap((step) => stepLines(step, sheet))]),
+    ...(artifacts.length === 0 ? [] : ["", "Kept", artifactsText(artifacts, sheet)]),
+    "",
+    style.dim(`\`${runCommand("log", runId)}\` prints its log${diffHint(run)}.`),
+  ].join("\n");
+}
 
-  /** @param me the id of the reader's key, where it is known. */
-  constructor(client: ServiceClient, run: Run, terminal: Terminal, me: string | undefined) {
-    this.#me = me;
-    this.#client = client;
-    this.#run = run;
-    this.#terminal = terminal;
-  }
+/** Only a service that tells the commit may tell what changed. */
+function diffHint(run: Run): string {
+  const { runId, commit, status } = run;
+  const isAsked = commit !== undefined && !isActive(run) && status !== "succeeded";
+  return isAsked ? `, \`${runCommand("diff", runId)}\` shows what changed since it last succeeded` : "";
+}
 
-  text(): string {
-    const { steps = [], artifacts = [], runId } = this.#run;
-    const { style } = this.#terminal;
-    return [
-      this.#title(),
-      table(this.#facts().map(([name, value]) => [style.dim(name), value])),
-      ...this.#values("Inputs", this.#run.inputs),
-      ...this.#values("Outputs", this.#run.outputs),
-      ...(steps.length === 0 ? [] : ["", "Steps", ...steps.flatMap((step) => this.#step(step))]),
-      ...(artifacts.length === 0 ? [] : ["", "Kept", this.#artifacts(artifacts)]),
-      "",
-      style.dim(`\`${runCommand("log", runId)}\` prints its log${this.#diffHint()}.`),
-    ].join("\n");
-  }
+/** Unknown facts have no line. */
+function factsOf({ run, me, now }: Sheet): [string, string][] {
+  const { runId, project, agent, runner, commit, createdAt, stoppedAt, timeLimitSeconds } = run;
+  // A failed step's message stands under the step.
+  const reason = toldFailure(run) === undefined ? reasonText(run, me) : undefined;
+  const facts: [string, string | undefined][] = [
+    ["run", runId],
+    ["project", project],
+    ["started", createdAt === undefined ? undefined : `${createdAt} (${ago(createdAt, now)})`],
+    ["stopped", stoppedAt],
+    ["took", took(run, now)],
+    ["time limit", timeLimitSeconds === undefined ? undefined : duration(timeLimitSeconds * 1000)],
+    ["started by", startedBy(run, me)],
+    ["agent", agent],
+    ["runner", runner],
+    ["commit", commit && commitText(commit)],
+    ["reason", reason === undefined ? undefined : indented(reason, 12)],
+  ];
+  return facts.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]));
+}
 
-  /** Only a service that tells the commit may tell what changed. */
-  #diffHint(): string {
-    const { runId, commit, status } = this.#run;
-    const isAsked = commit !== undefined && !isActive(this.#run) && status !== "succeeded";
-    return isAsked ? `, \`${runCommand("diff", runId)}\` shows what changed since it last succeeded` : "";
-  }
+function valueLines(
+  title: string,
+  values: Readonly<Record<string, unknown>> = {},
+  { style }: Terminal,
+): string[] {
+  const rows = Object.entries(values).map(([name, value]) => {
+    const text = typeof value === "string" ? value : JSON.stringify(value);
+    return `  ${style.dim(`${name}:`)} ${indented(text, 4)}`;
+  });
+  return rows.length === 0 ? [] : ["", title, ...rows];
+}
 
-  #title(): string {
-    const { status } = this.#run;
-    const { mark, paint } = statusLook(status, this.#terminal);
-    return `${paint(mark)} ${this.#terminal.style.bold(nameOf(this.#run))} ${paint(status)}`;
-  }
+function stepLines(step: RunStep, { run, terminal }: Sheet): string[] {
+  const { name, type, status, startedAt, stoppedAt, message } = step;
+  const { mark, paint } = stepLook(step, run, terminal);
+  const took = tookText(startedAt, stoppedAt);
+  const lasted = took === undefined ? "" : ` in ${took}`;
+  const isPlain = status === "succeeded" || (status === "running" && isActive(run));
+  const line = `  ${paint(mark)} ${name} (${[type, ...stepNotes(step)].join(", ")}) ${paint(status)}${lasted}`;
+  return message === undefined || message === "" || isPlain
+    ? [line]
+    : [line, `      ${indented(message, 6)}`];
+}
 
-  /** Unknown facts have no line. */
-  #facts(): [string, string][] {
-    const { runId, project, agent, runner, commit, createdAt, stoppedAt, timeLimitSeconds } = this.#run;
-    const me = this.#me;
-    // A failed step's message stands under the step.
-    const reason = toldFailure(this.#run) === undefined ? reasonText(this.#run, me) : undefined;
-    const now = this.#client.clock.now();
-    const facts: [string, string | undefined][] = [
-      ["run", runId],
-      ["project", project],
-      ["started", createdAt === undefined ? undefined : `${createdAt} (${ago(createdAt, now)})`],
-      ["stopped", stoppedAt],
-      ["took", took(this.#run, now)],
-      ["time limit", timeLimitSeconds === undefined ? undefined : duration(timeLimitSeconds * 1000)],
-      ["started by", startedBy(this.#run, me)],
-      ["agent", agent],
-      ["runner", runner],
-      ["commit", commit && commitText(commit)],
-      ["reason", reason === undefined ? undefined : indented(reason, 12)],
-    ];
-    return facts.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]));
-  }
-
-  #values(title: string, values: Readonly<Record<string, unknown>> = {}): string[] {
-    const rows = Object.entries(values).map(([name, value]) => {
-      const text = typeof value === "string" ? value : JSON.stringify(value);
-      return `  ${this.#terminal.style.dim(`${name}:`)} ${indented(text, 4)}`;
-    });
-    return rows.length === 0 ? [] : ["", title, ...rows];
-  }
-
-  #step(step: RunStep): string[] {
-    const { name, type, status, startedAt, stoppedAt, message } = step;
-    const { mark, paint } = stepLook(step, this.#run, this.#terminal);
-    const took = tookText(startedAt, stoppedAt);
-    const lasted = took === undefined ? "" : ` in ${took}`;
-    const isPlain = status === "succeeded" || (status === "running" && isActive(this.#run));
-    const line = `  ${paint(mark)} ${name} (${[type, ...stepNotes(step)].join(", ")}) ${paint(status)}${lasted}`;
-    return message === undefined || message === "" || isPlain
-      ? [line]
-      : [line, `      ${indented(message, 6)}`];
-  }
-
-  #artifacts(artifacts: readonly Artifact[]): string {
-    const { runId, steps = [] } = this.#run;
-    const nameOfStep = ({ stepIndex }: Artifact) => steps[stepIndex]?.name ?? `step ${stepIndex + 1}`;
-    const rows = artifacts.map((artifact) => [
-      `  ${artifact.name}`,
-      nameOfStep(artifact),
-      artifact.mediaType,
-      sizeText(artifact.bytes),
-    ]);
-    const save = runCommand("download", runId);
-    const how = `  \`${save}\` saves them, \`${runCommand("page", runId)}\` prints a link that shows them.`;
-    const isShared = ({ name, stepIndex }: Artifact) =>
-      artifacts.some((other) => other.name === name && other.stepIndex !== stepIndex);
-    const shared = artifacts.findLast(isShared);
-    const lines = [table(rows), this.#terminal.style.dim(how)];
-    if (shared === undefined) return lines.join("\n");
-    const step = nameOfStep(shared);
-    const isOnly = steps.filter(({ name }) => name === step).length === 1;
-    const words = [shared.name, "--step", isOnly ? step : String(shared.stepIndex + 1)].map(shellWord);
-    const howOfOne = `  \`${save} ${words.join(" ")}\` saves that of one step.`;
-    return [...lines, this.#terminal.style.dim(howOfOne)].join("\n");
-  }
+function artifactsText(artifacts: readonly Artifact[], { run, terminal }: Sheet): string {
+  const { runId, steps = [] } = run;
+  const nameOfStep = ({ stepIndex }: Artifact) => steps[stepIndex]?.name ?? `step ${stepIndex + 1}`;
+  const rows = artifacts.map((artifact) => [
+    `  ${artifact.name}`,
+    nameOfStep(artifact),
+    artifact.mediaType,
+    sizeText(artifact.bytes),
+  ]);
+  const save = runCommand("download", runId);
+  const how = `  \`${save}\` saves them, \`${runCommand("page", runId)}\` prints a link that shows them.`;
+  const isShared = ({ name, stepIndex }: Artifact) =>
+    artifacts.some((other) => other.name === name && other.stepIndex !== stepIndex);
+  const shared = artifacts.findLast(isShared);
+  const lines = [table(rows), terminal.style.dim(how)];
+  if (shared === undefined) return lines.join("\n");
+  const step = nameOfStep(shared);
+  const isOnly = steps.filter(({ name }) => name === step).length === 1;
+  const words = [shared.name, "--step", isOnly ? step : String(shared.stepIndex + 1)].map(shellWord);
+  const howOfOne = `  \`${save} ${words.join(" ")}\` saves that of one step.`;
+  return [...lines, terminal.style.dim(howOfOne)].join("\n");
 }
 
 function indented(text: string, width: number): string {

@@ -23,10 +23,10 @@ export async function watchRuns(tool: Tool, asked: AskedRuns): Promise<number> {
   const over = new AbortController();
   const ends = anySignal([interrupted, unread, over.signal]);
   const isDrawn = output.out.isTerminal && output.err.isLive && !output.json;
-  const display = isDrawn ? new DrawnRuns(output, client.clock) : new PrintedRuns(output);
+  const display = isDrawn ? drawnRuns(output, client.clock) : printedRuns(output);
   try {
     await Promise.race([
-      followRuns(client, wanted, { ...handlers(display), reconnect: () => tool.connect() }, ends),
+      followRuns(client, wanted, { ...display, reconnect: () => tool.connect() }, ends),
       display.keepFresh(ends),
     ]);
   } catch (error) {
@@ -41,100 +41,65 @@ export async function watchRuns(tool: Tool, asked: AskedRuns): Promise<number> {
 interface Display extends Omit<WatchRunsDeps, "reconnect"> {
   /** Never resolves; rejects with the signal's reason. */
   keepFresh(signal: AbortSignal): Promise<never>;
+  /** Leaves the last state on the terminal. */
   end(): void;
 }
 
-function handlers({ onRuns, onGone, onBroken }: Display): Omit<WatchRunsDeps, "reconnect"> {
-  return { onRuns, onGone, onBroken };
-}
-
 /** A table that is redrawn at each change, and every second for its relative times. */
-class DrawnRuns implements Display {
-  readonly #output: Output;
-  readonly #clock: Clock;
-  #runs: readonly Run[] = [];
-  #me = "";
-  #fault: string | undefined;
-
-  constructor(output: Output, clock: Clock) {
-    this.#output = output;
-    this.#clock = clock;
-  }
-
-  readonly onRuns = (runs: readonly Run[], me: string): void => {
-    this.#runs = runs;
-    this.#me = me;
-    this.#fault = undefined;
-    this.#draw();
-  };
-
-  readonly onGone = (): void => {};
-
-  readonly onBroken = ({ message }: PipelineError): void => {
-    this.#fault = message;
-    this.#draw();
-  };
-
-  async keepFresh(signal: AbortSignal): Promise<never> {
-    for (;;) {
-      await this.#clock.sleep(1000, signal);
-      this.#draw();
-    }
-  }
-
-  /** Leaves the last table on the terminal. */
-  end(): void {
-    this.#output.release();
-    this.#output.text(this.#table(this.#output.out.columns));
-  }
-
-  #draw(): void {
-    const { style } = this.#output.err;
+function drawnRuns(output: Output, clock: Clock): Display {
+  const { out, err } = output;
+  let seen: readonly Run[] = [];
+  let me = "";
+  let fault: string | undefined;
+  const tableOf = (columns: number) => runTable(seen, out, { me, now: clock.now(), columns });
+  const draw = (): void => {
     const foot =
-      this.#fault === undefined
-        ? style.dim("live; Ctrl-C ends")
-        : style.caution(`not live: ${this.#fault} Trying again.`);
-    const none = this.#runs.length === 0 ? ["No run is like that now."] : [];
+      fault === undefined
+        ? err.style.dim("live; Ctrl-C ends")
+        : err.style.caution(`not live: ${fault} Trying again.`);
     // A line that fills the terminal would wrap before it is drawn over.
-    const width = this.#output.err.columns - 1;
-    const lines = this.#runs.length === 0 ? none : this.#table(width).split("\n");
-    this.#output.passing(...lines, foot);
-  }
-
-  #table(columns: number): string {
-    return runTable(this.#runs, this.#output.out, { me: this.#me, now: this.#clock.now(), columns });
-  }
+    const lines = seen.length === 0 ? ["No run is like that now."] : tableOf(err.columns - 1).split("\n");
+    output.passing(...lines, foot);
+  };
+  return {
+    onRuns(runs, actor) {
+      seen = runs;
+      me = actor;
+      fault = undefined;
+      draw();
+    },
+    onGone() {},
+    onBroken({ message }) {
+      fault = message;
+      draw();
+    },
+    async keepFresh(signal) {
+      for (;;) {
+        await clock.sleep(1000, signal);
+        draw();
+      }
+    },
+    end() {
+      output.release();
+      output.text(tableOf(out.columns));
+    },
+  };
 }
 
 /** Prints a line, or an object, for each run at first and at each change; the oldest first. */
-class PrintedRuns implements Display {
-  readonly #output: Output;
-  readonly #printed = new Map<string, string>();
-
-  constructor(output: Output) {
-    this.#output = output;
-  }
-
-  readonly onRuns = (runs: readonly Run[]): void => {
-    for (const run of runs.toReversed()) this.#print(run);
-  };
-
-  readonly onGone = (run: Run): void => this.#print(run);
-
-  readonly onBroken = ({ message }: PipelineError): void => {
-    this.#output.note(`pipeline: ${message} Trying again.`);
-  };
-
-  keepFresh(): Promise<never> {
-    return new Promise(() => {});
-  }
-
-  end(): void {}
-
-  #print(run: Run): void {
+function printedRuns(output: Output): Display {
+  const printed = new Map<string, string>();
+  const print = (run: Run): void => {
     const line = runLines([run]);
-    if (this.#printed.get(run.runId) === line) return;
-    this.#printed.set(run.runId, line);
-    this.#output.result("runs list", { runs: [run] }, line);
-  }
+    if (printed.get(run.runId) === line) return;
+    printed.set(run.runId, line);
+    output.result("runs list", { runs: [run] }, line);
+  };
+  return {
+    onRuns: (runs) => runs.toReversed().forEach(print),
+    onGone: print,
+    onBroken: ({ message }) => output.note(`pipeline: ${message} Trying again.`),
+    keepFresh: () => new Promise(() => {}),
+    end() {},
+  };
 }

@@ -1,6 +1,6 @@
 import { once } from "node:events";
-import { createInterface } from "node:readline";
-import { type Readable, Writable } from "node:stream";
+import { createInterface, type ReadLineOptions } from "node:readline";
+import { addAbortSignal, type Readable, Writable } from "node:stream";
 import { PipelineError } from "../../contract/errors.ts";
 import { anySignal } from "../../machine/anySignal.ts";
 import { Interrupted } from "./interrupts.ts";
@@ -42,9 +42,8 @@ export async function readLine(
   question: string,
   signal: AbortSignal,
 ): Promise<string | undefined> {
-  prompt.write(question);
-  const line = await nextChunk(input, signal);
-  return line?.trim();
+  const ask = () => prompt.write(question);
+  return (await nextLine({ input, terminal: false }, ask, signal))?.trim();
 }
 
 /** What `readline` echoes goes nowhere. It edits the line, and its raw mode has ended before this returns or throws. */
@@ -54,20 +53,37 @@ async function readTyped(
   question: string,
   signal: AbortSignal,
 ): Promise<string> {
-  const echo = new Writable({ write: (_chunk, _encoding, done) => done() });
-  const keys = createInterface({ input, output: echo, terminal: true, historySize: 0 });
+  const output = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const ask = () => prompt.write(question);
+  try {
+    const typed = (await nextLine({ input, output, terminal: true, historySize: 0 }, ask, signal)) ?? "";
+    if (typed.length > longestSecret) throw tooLong();
+    return typed;
+  } finally {
+    prompt.write("\n");
+  }
+}
+
+/** @param ask called once whatever is typed is read. */
+async function nextLine(
+  options: ReadLineOptions & { readonly input: Input },
+  ask: () => unknown,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  signal.throwIfAborted();
+  if (options.input.readableEnded || options.input.destroyed) return undefined;
+  const keys = createInterface(options);
   const over = new AbortController();
   const next = (event: string) => once(keys, event, { signal: anySignal([signal, over.signal]) });
   try {
-    prompt.write(question);
-    const [typed = ""] = await Promise.race([
+    ask();
+    const [typed] = await Promise.race([
       next("line"),
       next("close"),
       next("SIGINT").then(() => {
         throw new Interrupted("interrupted");
       }),
     ]);
-    if (typed.length > longestSecret) throw tooLong();
     return typed;
   } catch (error) {
     signal.throwIfAborted();
@@ -75,51 +91,27 @@ async function readTyped(
   } finally {
     over.abort();
     keys.close();
-    prompt.write("\n");
   }
 }
 
+/** In the end the input is destroyed: the writer gets EPIPE. */
 async function readPiped(input: Input, signal: AbortSignal): Promise<string> {
   let text = "";
   try {
-    for (;;) {
-      const chunk = await nextChunk(input, signal);
-      if (chunk === undefined) return withoutByteOrderMark(text);
+    for await (const chunk of addAbortSignal(signal, input.setEncoding("utf8"))) {
       text += chunk;
       const end = text.search(/[\r\n]/);
-      if ((end === -1 ? text.length : end) > longestSecret) throw tooLong();
-      if (end !== -1) return withoutByteOrderMark(text.slice(0, end));
+      if (end !== -1) text = text.slice(0, end);
+      if (text.length > longestSecret) throw tooLong();
+      if (end !== -1) break;
     }
-  } finally {
-    // The writer gets EPIPE.
-    input.destroy();
+  } catch (error) {
+    signal.throwIfAborted();
+    // Ignored: input that can't be read has ended.
+    if (error instanceof PipelineError) throw error;
   }
-}
-
-/** Some programs start their output with a byte order mark. */
-function withoutByteOrderMark(text: string): string {
+  // Some programs start their output with a byte order mark.
   return text.replace(/^\ufeff/, "");
-}
-
-/** Reads the next chunk and pauses the input. @returns undefined at its end. */
-function nextChunk(input: Input, signal: AbortSignal): Promise<string | undefined> {
-  signal.throwIfAborted();
-  if (input.readableEnded || input.destroyed) return Promise.resolve(undefined);
-  input.setEncoding("utf8");
-  return new Promise((resolve, reject) => {
-    const settle = (act: () => void): void => {
-      input.off("data", onData).off("end", onEnd).off("error", onEnd);
-      signal.removeEventListener("abort", onAbort);
-      input.pause();
-      act();
-    };
-    const onData = (chunk: unknown): void => settle(() => resolve(String(chunk)));
-    const onEnd = (): void => settle(() => resolve(undefined));
-    const onAbort = (): void => settle(() => reject(signal.reason));
-    signal.addEventListener("abort", onAbort, { once: true });
-    input.on("data", onData).once("end", onEnd).once("error", onEnd);
-    input.resume();
-  });
 }
 
 function tooLong(): PipelineError {

@@ -1,12 +1,10 @@
 import { PipelineError } from "../../contract/errors.ts";
-import type { Clock } from "../../machine/clock.ts";
 import type { Connection } from "../../machine/connectionFile.ts";
 import { readConnection } from "../../machine/connectionFile.ts";
 import { isOlder, ownVersion } from "../../machine/versions.ts";
 import { type Environment, withoutStarter } from "../../project/environment.ts";
-import { ServiceClient } from "../service/client.ts";
+import { ServiceClient, type ServiceClientOptions } from "../service/client.ts";
 import { OutOfReach } from "../service/reachFaults.ts";
-import type { Fetch } from "../service/request.ts";
 
 /** The embedded service, which has answered. */
 export interface Embedded {
@@ -14,14 +12,11 @@ export interface Embedded {
   readonly client: ServiceClient;
 }
 
-export interface FindDeps {
+export interface FindDeps extends Pick<ServiceClientOptions, "fetch" | "clock" | "random"> {
   /** The data folder (see `dataFolder`). */
   readonly folder: string;
   /** The face's environment, which goes with the starts of runs; left out, the service's own counts. */
   readonly env?: Environment;
-  readonly fetch?: Fetch;
-  readonly clock?: Clock;
-  readonly random?: () => number;
 }
 
 /** A live service replies at once; another program on its port may never. */

@@ -1,5 +1,5 @@
 import type { EventSourceMessage } from "eventsource-parser";
-import { PipelineError } from "../../contract/errors.ts";
+import type { PipelineError } from "../../contract/errors.ts";
 import { type LogEntry, logEntrySchema } from "../../contract/log.ts";
 import { type CancelReply, cancelReplySchema } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
@@ -22,9 +22,7 @@ export interface FollowLogOptions {
   readonly onOpened?: () => void;
   /** Called when the connection broke, each time before it is made again. */
   readonly onBroken?: (error: PipelineError) => void;
-  /**
-   * Called with the first and the last number of missing entries. The contract has no gaps: left out, one is an error.
-   */
+  /** Called with the first and the last number of missing entries, though the contract has no gaps. */
   readonly onGap?: (first: number, last: number) => void;
 }
 
@@ -148,16 +146,7 @@ class Reading {
     const due = this.told + 1;
     // A service may begin with the last entry again.
     if (entry.sequence < due) return;
-    if (entry.sequence > due) {
-      const { onGap } = this.#options;
-      if (onGap === undefined) {
-        throw new PipelineError(
-          "breaks-contract",
-          `GET ${path}: entry ${entry.sequence} came where ${due} was due.`,
-        );
-      }
-      onGap(due, entry.sequence - 1);
-    }
+    if (entry.sequence > due) this.#options.onGap?.(due, entry.sequence - 1);
     this.told = entry.sequence;
     await this.#onEntry(entry);
   }

@@ -4,24 +4,15 @@ import type { Run, RunListPage } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
 import type { RunsQuery, ServiceClient } from "../service/client.ts";
 
-/** A filter of runs; a field that is left out filters nothing. */
-export interface WantedRuns {
+/** A filter of runs; a field that is left out filters nothing. `after` goes with one status at the most. */
+export interface WantedRuns
+  extends Pick<RunsQuery, "pipeline" | "project" | "input" | "since" | "until" | "after"> {
   /** Runs of any of these statuses, or `in-work`; of every one when empty. */
   readonly statuses: readonly string[];
-  readonly pipeline?: string | undefined;
-  readonly project?: string | undefined;
-  /** Values of inputs, each as `name=value`; all of them. */
-  readonly input?: readonly string[] | undefined;
   /** The id of the caller's key, for only the runs that it started. */
   readonly me?: string | undefined;
-  /** Runs created at this time or later, in milliseconds since 1970. */
-  readonly since?: number | undefined;
-  /** Runs created before this time. */
-  readonly until?: number | undefined;
   /** How many at most. */
   readonly limit: number;
-  /** The `next` of a list before; not together with several statuses. */
-  readonly after?: string | undefined;
 }
 
 export interface FoundRuns extends RunListPage {

@@ -1,4 +1,3 @@
-import { spawn } from "node:child_process";
 import { constants } from "node:fs";
 import { access, readlink, realpath, stat } from "node:fs/promises";
 import { dirname, isAbsolute, join, resolve } from "node:path";
@@ -7,27 +6,10 @@ import { secondsToReset } from "../../contract/day.ts";
 import { errorTypes, PipelineError } from "../../contract/errors.ts";
 import type { Hint, Refusal } from "../../contract/refusal.ts";
 import { fromWire, type Parsed } from "../../contract/wire.ts";
-import { type Clock, systemClock } from "../../machine/clock.ts";
+import { systemClock } from "../../machine/clock.ts";
 import { isInside } from "../../project/envFile.ts";
-import { type Environment, withoutStarter } from "../../project/environment.ts";
 import { foreignText } from "../service/foreignText.ts";
-import { runTool, type ToolEnd } from "./toolProcess.ts";
-
-/** A service's own command-line tool, for services without an endpoint for starts (setting `pipelineRuns.cliPath`). */
-export interface ForeignTool {
-  readonly cliPath: string;
-  readonly baseUrl: URL;
-  readonly apiKey: string;
-  /** The project's root. */
-  readonly cwd: string;
-  /** Its environment; the editor's variables are removed. */
-  readonly env: Environment;
-  readonly spawn?: typeof spawn;
-  readonly clock?: Clock;
-  readonly platform?: NodeJS.Platform;
-  /** Called with each new last line of standard error, safe to show. */
-  readonly onProgress?: (line: string) => void;
-}
+import { type ForeignTool, runTool, type ToolEnd } from "./toolProcess.ts";
 
 type ToolOutcome = { readonly kind: "done" } | ({ readonly kind: "refused" } & ForeignRefusal);
 
@@ -46,7 +28,7 @@ export async function startByTool(
   if (pipeline === "" || pipeline.startsWith("-")) {
     throw new PipelineError("invalid-request", `"${pipeline}" can't be the name of a pipeline.`);
   }
-  const ended = await run(tool, ["run", pipeline], signal);
+  const ended = await runTool(tool, ["run", pipeline], signal);
   if (ended.end === 0) return { kind: "done" };
   if (ended.end !== errorTypes["too-many-runs"].exitCode) throw failed(tool, "run", ended);
   const told = readRefusalObject(ended.output, (tool.clock ?? systemClock).now());
@@ -70,43 +52,9 @@ export async function startByTool(
 
 /** Runs `<tool> runs cancel --mine`. @throws as {@link startByTool}. */
 export async function cancelMineByTool(tool: ForeignTool, signal: AbortSignal): Promise<void> {
-  const ended = await run(tool, ["runs", "cancel", "--mine"], signal);
+  const ended = await runTool(tool, ["runs", "cancel", "--mine"], signal);
   if (ended.end !== 0) throw failed(tool, "runs cancel", ended);
 }
-
-function run(tool: ForeignTool, args: readonly string[], signal: AbortSignal): Promise<ToolEnd> {
-  const env = {
-    ...withoutStarter(tool.env),
-    PIPELINE_BASE_URL: tool.baseUrl.href.replace(/\/$/, ""),
-    PIPELINE_API_KEY: tool.apiKey,
-  };
-  return runTool(
-    {
-      path: tool.cliPath,
-      args,
-      cwd: tool.cwd,
-      env,
-      spawn: tool.spawn ?? spawn,
-      clock: tool.clock ?? systemClock,
-      platform: tool.platform ?? process.platform,
-      onComplaint: tool.onProgress && lastLines(tool.onProgress, tool.apiKey),
-    },
-    signal,
-  );
-}
-
-/** A line is passed on once it is complete, since half of one may hold half of the key. */
-function lastLines(tell: (line: string) => void, apiKey: string): (text: string) => void {
-  let rest = "";
-  return (text) => {
-    const lines = (rest + text).split(/[\r\n]+/);
-    rest = (lines.pop() ?? "").slice(-longestLine);
-    const last = foreignText(lines.findLast((line) => line.trim() !== "") ?? "", apiKey);
-    if (last !== "") tell(last);
-  };
-}
-
-const longestLine = 64 * 1024;
 
 function failed(tool: ForeignTool, command: string, { end, complaints, output }: ToolEnd): PipelineError {
   const how = typeof end === "number" ? `exit code ${end}` : `signal ${end}`;

@@ -1,18 +1,23 @@
-import type { ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { PipelineError } from "../../contract/errors.ts";
-import type { Clock } from "../../machine/clock.ts";
-import { type Environment, windowsProgram } from "../../project/environment.ts";
+import { type Clock, systemClock } from "../../machine/clock.ts";
+import { type Environment, windowsProgram, withoutStarter } from "../../project/environment.ts";
+import { foreignText } from "../service/foreignText.ts";
 
-interface ToolCommand {
-  readonly path: string;
-  readonly args: readonly string[];
+/** A service's own command-line tool, for services without an endpoint for starts (setting `pipelineRuns.cliPath`). */
+export interface ForeignTool {
+  readonly cliPath: string;
+  readonly baseUrl: URL;
+  readonly apiKey: string;
+  /** The project's root. */
   readonly cwd: string;
+  /** Its environment; the editor's variables are removed. */
   readonly env: Environment;
-  readonly spawn: typeof spawn;
-  readonly clock: Clock;
-  readonly platform: NodeJS.Platform;
-  /** Called with pieces of standard error as they come. */
-  readonly onComplaint?: ((text: string) => void) | undefined;
+  readonly spawn?: typeof spawn;
+  readonly clock?: Clock;
+  readonly platform?: NodeJS.Platform;
+  /** Called with each new last line of standard error, safe to show. */
+  readonly onProgress?: (line: string) => void;
 }
 
 export interface ToolEnd {
@@ -33,30 +38,37 @@ const largestOutput = 1024 * 1024;
  *
  * @throws PipelineError `invalid-request` when it can't be run; the signal's reason once an aborted tool is gone.
  */
-export async function runTool(command: ToolCommand, signal: AbortSignal): Promise<ToolEnd> {
+export async function runTool(
+  tool: ForeignTool,
+  args: readonly string[],
+  signal: AbortSignal,
+): Promise<ToolEnd> {
   signal.throwIfAborted();
-  const { platform, clock } = command;
-  const line = commandLine(command.path, command.args, platform, command.env);
-  const child = command.spawn(line.path, [...line.args], {
-    cwd: command.cwd,
-    env: command.env,
+  const { cwd, apiKey, clock = systemClock } = tool;
+  const deps = { spawn: tool.spawn ?? spawn, platform: tool.platform ?? process.platform };
+  const baseUrl = tool.baseUrl.href.replace(/\/$/, "");
+  const env = { ...withoutStarter(tool.env), PIPELINE_BASE_URL: baseUrl, PIPELINE_API_KEY: apiKey };
+  const line = commandLine(tool.cliPath, args, deps.platform, env);
+  const child = deps.spawn(line.path, [...line.args], {
+    cwd,
+    env,
     windowsHide: true,
     windowsVerbatimArguments: line.verbatim,
     // A process group of its own, which an abort reaches as a whole.
-    detached: platform !== "win32",
+    detached: deps.platform !== "win32",
     stdio: ["ignore", "pipe", "pipe"],
   });
   const gone = new AbortController();
   const interrupt = (): void => {
-    interruptTree(child, command);
+    interruptTree(child, deps);
     clock.sleep(graceMilliseconds, gone.signal).then(
-      () => endTree(child, command),
+      () => endTree(child, deps),
       () => undefined,
     );
   };
   signal.addEventListener("abort", interrupt, { once: true });
   try {
-    const ended = await endOf(child, command, signal);
+    const ended = await endOf(child, tool, deps, signal);
     signal.throwIfAborted();
     return ended;
   } finally {
@@ -65,7 +77,13 @@ export async function runTool(command: ToolCommand, signal: AbortSignal): Promis
   }
 }
 
-function endOf(child: ChildProcess, command: ToolCommand, signal: AbortSignal): Promise<ToolEnd> {
+function endOf(
+  child: ChildProcess,
+  { cliPath, apiKey, onProgress }: ForeignTool,
+  deps: TreeDeps,
+  signal: AbortSignal,
+): Promise<ToolEnd> {
+  const tell = onProgress && lastLines(onProgress, apiKey);
   return new Promise((resolve, reject) => {
     let output = "";
     let complaints = "";
@@ -74,11 +92,11 @@ function endOf(child: ChildProcess, command: ToolCommand, signal: AbortSignal): 
     });
     child.stderr?.setEncoding("utf8").on("data", (text: string) => {
       complaints = (complaints + text).slice(-largestOutput);
-      command.onComplaint?.(text);
+      tell?.(text);
     });
     child.once("error", (cause) => {
       reject(
-        new PipelineError("invalid-request", `The tool ${command.path} can't be run.`, {
+        new PipelineError("invalid-request", `The tool ${cliPath} can't be run.`, {
           cause,
           next: "Correct the setting pipelineRuns.cliPath.",
         }),
@@ -87,7 +105,7 @@ function endOf(child: ChildProcess, command: ToolCommand, signal: AbortSignal): 
     child.once("exit", () => {
       if (!signal.aborted) return;
       // Its children may keep the pipes open.
-      endTree(child, command);
+      endTree(child, deps);
       child.stdout?.destroy();
       child.stderr?.destroy();
     });
@@ -96,6 +114,19 @@ function endOf(child: ChildProcess, command: ToolCommand, signal: AbortSignal): 
     });
   });
 }
+
+/** A line is passed on once it is complete, since half of one may hold half of the key. */
+function lastLines(tell: (line: string) => void, apiKey: string): (text: string) => void {
+  let rest = "";
+  return (text) => {
+    const lines = (rest + text).split(/[\r\n]+/);
+    rest = (lines.pop() ?? "").slice(-longestLine);
+    const last = foreignText(lines.findLast((line) => line.trim() !== "") ?? "", apiKey);
+    if (last !== "") tell(last);
+  };
+}
+
+const longestLine = 64 * 1024;
 
 /** What is started, and whether its arguments are passed as they are. */
 interface CommandLine {

@@ -1,42 +1,23 @@
-import type { spawn } from "node:child_process";
 import { PipelineError } from "../../contract/errors.ts";
-import type { Clock } from "../../machine/clock.ts";
 import { dataFolder } from "../../machine/dataFolder.ts";
 import type { Environment } from "../../project/environment.ts";
 import { connectEmbedded } from "../embedded/connectEmbedded.ts";
 import { findEmbedded } from "../embedded/findEmbedded.ts";
-import type { StartWhen } from "../embedded/serviceProcess.ts";
+import type { ConnectDeps } from "../embedded/serviceProcess.ts";
 import { parseBaseUrl } from "../service/baseUrl.ts";
-import { ServiceClient } from "../service/client.ts";
+import { ServiceClient, type ServiceClientOptions } from "../service/client.ts";
 import { environmentFetch } from "../service/environmentFetch.ts";
-import type { Fetch } from "../service/request.ts";
+import { loopbackFetch } from "../service/loopbackFetch.ts";
 import type { Retries } from "../service/retry.ts";
 import { isServiceNamed, type Login, Logins, loginCommand } from "./logins.ts";
 
-interface ServiceForDeps extends AskingDeps {
-  /** Runs the embedded service, see `ServiceProgram`. */
-  readonly execPath: string;
-  readonly servicePath: string;
-  readonly spawn?: typeof spawn;
-  /** See `StartWhen`. */
-  readonly start?: StartWhen;
-}
+interface ServiceForDeps
+  extends AskingDeps,
+    Pick<ConnectDeps, "execPath" | "servicePath" | "spawn" | "start"> {}
 
-interface AskingDeps {
-  readonly fetch?: Fetch;
-  readonly clock?: Clock;
-  readonly random?: () => number;
+interface AskingDeps extends Pick<ServiceClientOptions, "fetch" | "clock" | "random"> {
   /** Called before a retry of a request to a named service, see `Retries`. */
   readonly onRetry?: Retries["onRetry"];
-}
-
-/**
- * The service in use, and where it comes from: the environment, a login (of the service or only its key), or the embedded
- * one.
- */
-interface ChosenService {
-  readonly kind: "named" | "login" | "embedded";
-  readonly client: ServiceClient;
 }
 
 /**
@@ -52,7 +33,7 @@ export async function serviceFor(
   env: Environment,
   deps: ServiceForDeps,
   signal: AbortSignal,
-): Promise<ChosenService> {
+): Promise<ServiceClient> {
   const baseUrl = env["PIPELINE_BASE_URL"] ?? "";
   const apiKey = env["PIPELINE_API_KEY"] ?? "";
   const logins = new Logins(env);
@@ -60,11 +41,11 @@ export async function serviceFor(
     const url = parseBaseUrl(baseUrl);
     if (apiKey !== "") {
       const refusedKeyNext = `Set PIPELINE_API_KEY to a key that ${url.host} accepts.`;
-      return { kind: "named", client: clientOf({ baseUrl: url, apiKey, refusedKeyNext }, env, deps) };
+      return clientOf({ baseUrl: url, apiKey, refusedKeyNext }, env, deps);
     }
     const login = await logins.find(url.origin);
     if (login === undefined) throw noKeyFor(url);
-    return { kind: "login", client: loggedIn(url, login, env, deps) };
+    return loggedIn(url, login, env, deps);
   }
   if (apiKey !== "") {
     throw new PipelineError("usage", "PIPELINE_API_KEY is set, but not the service that it is for.", {
@@ -75,12 +56,10 @@ export async function serviceFor(
   if (origin !== undefined) {
     const login = await logins.find(origin);
     if (login === undefined) throw noLoginTo(origin);
-    return { kind: "login", client: loggedIn(parseBaseUrl(login.baseUrl), login, env, deps) };
+    return loggedIn(parseBaseUrl(login.baseUrl), login, env, deps);
   }
-  const folder = dataFolder(env);
-  const fetch = deps.fetch ?? environmentFetch(new URL("http://127.0.0.1/"), env);
-  const { client } = await connectEmbedded({ ...deps, fetch, folder, env }, signal);
-  return { kind: "embedded", client };
+  const { fetch = loopbackFetch() } = deps;
+  return (await connectEmbedded({ ...deps, fetch, folder: dataFolder(env), env }, signal)).client;
 }
 
 interface Named {
@@ -134,7 +113,6 @@ export async function runningService(
   deps: ServiceForDeps,
   signal: AbortSignal,
 ): Promise<ServiceClient | undefined> {
-  if (await isServiceNamed(env)) return (await serviceFor(env, deps, signal)).client;
-  const fetch = environmentFetch(new URL("http://127.0.0.1/"), env);
-  return (await findEmbedded({ folder: dataFolder(env), env, fetch }, signal))?.client;
+  if (await isServiceNamed(env)) return serviceFor(env, deps, signal);
+  return (await findEmbedded({ folder: dataFolder(env), env, fetch: loopbackFetch() }, signal))?.client;
 }

@@ -1,7 +1,8 @@
 import { homedir } from "node:os";
 import { t } from "@vscode/l10n";
 import type { window as vscodeWindow } from "vscode";
-import { checkToolPath, type ForeignTool, startByTool } from "../../client/foreignTool/foreignTool.ts";
+import { checkToolPath, startByTool } from "../../client/foreignTool/foreignTool.ts";
+import type { ForeignTool } from "../../client/foreignTool/toolProcess.ts";
 import type { ServiceClient } from "../../client/service/client.ts";
 import { AbsentEndpoint, LostStart } from "../../client/service/replyErrors.ts";
 import { PipelineError } from "../../contract/errors.ts";

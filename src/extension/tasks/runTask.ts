@@ -124,15 +124,16 @@ async function run(
       log: { stream: "output", isOneOfSeveral: false },
       retryOptions: startOptions({ ...request, project: undefined }),
       onWaiting: (secondsLeft, place) => wait.update(secondsLeft, place),
+      onReply: () => {
+        wait.end();
+        session.noteChange(client, deps.signal);
+      },
       // Its end shows in the terminal.
       onStarted: ({ runId }) => announcer.suppress(runId),
     },
     { output, live, clock: client.clock, isOneOfSeveral: false },
   );
-  const outcomes = await batch.run([pipeline], () => {
-    wait.end();
-    session.noteChange(client, deps.signal);
-  });
+  const outcomes = await batch.run([pipeline]);
   const [outcome] = outcomes;
   if (outcome?.kind === "not-started" && startsByTool(outcome.error, deps)) {
     const tool = await ownTool(client, { ...request, root }, deps);

@@ -37,7 +37,7 @@ describe("the printing of a run's log", () => {
       servicePath: "",
       connect: async () => service.client(systemClock),
     };
-    await assert.rejects(printRunLog(tool, "run_1", { follow: true }), /no room left/);
+    await assert.rejects(printRunLog(tool, { follow: true }, "run_1"), /no room left/);
     await service.until(() => service.left === 1);
   });
 });

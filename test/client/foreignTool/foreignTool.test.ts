@@ -2,11 +2,8 @@ import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { chmod, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import {
-  cancelMineByTool,
-  type ForeignTool,
-  startByTool,
-} from "../../../src/client/foreignTool/foreignTool.ts";
+import { cancelMineByTool, startByTool } from "../../../src/client/foreignTool/foreignTool.ts";
+import type { ForeignTool } from "../../../src/client/foreignTool/toolProcess.ts";
 import { FakeClock } from "../../clock/fakeClock.ts";
 import { isAlive } from "../../isAlive.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";

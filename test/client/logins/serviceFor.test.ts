@@ -28,8 +28,7 @@ describe("the service of a terminal", () => {
 
   it("is the one that the environment names", async () => {
     const env = { PIPELINE_BASE_URL: url, PIPELINE_API_KEY: testKey };
-    const { kind, client } = await serviceFor(env, nothing, never);
-    assert.equal(kind, "named");
+    const client = await serviceFor(env, nothing, never);
     assert.equal(client.baseUrl.href, `${url}/`);
     assert.equal(client.apiKey, testKey);
   });
@@ -44,12 +43,8 @@ describe("the service of a terminal", () => {
       PIPELINE_BASE_URL: "",
       PIPELINE_API_KEY: "",
     };
-    const { kind, client } = await serviceFor(
-      emptied,
-      { execPath, servicePath, ...(spawn && { spawn }) },
-      never,
-    );
-    assert.equal(kind, "embedded");
+    const client = await serviceFor(emptied, { execPath, servicePath, ...(spawn && { spawn }) }, never);
+    assert.notEqual(client.environment, undefined);
     assert.deepEqual(await client.runs({}, never), { runs: [] });
   });
 
@@ -75,8 +70,7 @@ describe("the service of a terminal", () => {
 
   it("is the one that was logged in to last, when the environment names none", async () => {
     await using at = await loggedInTo("https://one.example.com/", url);
-    const { kind, client } = await serviceFor(at.env, nothing, never);
-    assert.equal(kind, "login");
+    const client = await serviceFor(at.env, nothing, never);
     assert.equal(client.baseUrl.href, `${url}/`);
     assert.equal(client.apiKey, "plr_pipelines.example.com");
   });
@@ -84,8 +78,7 @@ describe("the service of a terminal", () => {
   it("of a base URL alone gets the key that was entered for its origin, under whatever path", async () => {
     await using at = await loggedInTo("https://one.example.com/", url);
     const env = { ...at.env, PIPELINE_BASE_URL: "https://one.example.com/path" };
-    const { kind, client } = await serviceFor(env, nothing, never);
-    assert.equal(kind, "login");
+    const client = await serviceFor(env, nothing, never);
     assert.equal(client.baseUrl.href, "https://one.example.com/path/");
     assert.equal(client.apiKey, "plr_one.example.com");
     for (const other of ["https://one.example.com:8443", "https://example.com", "http://127.0.0.1"]) {
@@ -97,7 +90,7 @@ describe("the service of a terminal", () => {
   it("is the environment's, whatever there is of logins", async () => {
     await using at = await loggedInTo("https://one.example.com/");
     const env = { ...at.env, PIPELINE_BASE_URL: url, PIPELINE_API_KEY: testKey };
-    assert.equal((await serviceFor(env, nothing, never)).client.apiKey, testKey);
+    assert.equal((await serviceFor(env, nothing, never)).apiKey, testKey);
     const keyAlone = { ...at.env, PIPELINE_API_KEY: testKey };
     await assert.rejects(serviceFor(keyAlone, nothing, never), { type: "usage" });
   });
@@ -108,9 +101,9 @@ describe("the service of a terminal", () => {
     const { execPath, servicePath, spawn, env } = standIn.deps();
     const all = { ...env, ...at.env, PIPELINE_DATA_DIR: standIn.folder };
     const deps = { execPath, servicePath, ...(spawn && { spawn }) };
-    assert.equal((await serviceFor(all, deps, never)).kind, "login");
+    assert.equal((await serviceFor(all, deps, never)).apiKey, "plr_one.example.com");
     await at.logins.remove("https://one.example.com");
-    assert.equal((await serviceFor(all, deps, never)).kind, "embedded");
+    assert.notEqual((await serviceFor(all, deps, never)).environment, undefined);
   });
 
   it("is none, and no other, when what was logged in to has no key any more", async () => {

@@ -60,7 +60,6 @@ async function checkCommandLine(input: string): Promise<void> {
   const performed: string[] = [];
   const program = createProgram({
     version: "0.4.0",
-    env: {},
     line,
     perform: async (command) => {
       performed.push(command);
@@ -79,7 +78,7 @@ async function checkCommandLine(input: string): Promise<void> {
   const text = said.join("");
   assert(!hidden.test(text), "what is said of a line drives no terminal");
   assert(!/\n\s+at /.test(text), "nobody is shown a stack");
-  const all = createProgram({ version: "0.4.0", env: {}, perform: async () => {} });
+  const all = createProgram({ version: "0.4.0", perform: async () => {} });
   for (let at = 0; at <= Math.min(line.length, 6); at++) {
     const wanted = wantedWord(all, line.slice(0, at), line[at] ?? "");
     assert(
