@@ -153,7 +153,6 @@ export function variableText(name: string): string {
   return `The variable \`${name}\` of the file's \`env-file\`, or of the environment in which the run is started. Its value shows as \`***\` in everything that the run tells, unless \`unmasked\` names it.`;
 }
 
-/** Every environment variable that the file refers to. */
 function variablesOf(text: string): ReadonlySet<string> {
   const names = text.split("\n").flatMap((line) => {
     const split = splitText(line);

@@ -1,8 +1,7 @@
-import type { FieldText } from "../file/fieldTexts.ts";
 import { resourceTypeNames, resourceTypes } from "../types/resourceTypes.ts";
 import type { Caret } from "./caret.ts";
 import { fieldsOf } from "./members.ts";
-import { isStepList, type Shape, shapeAt, stepAt } from "./shape.ts";
+import { fieldTextAt, isStepList, type Shape, stepAt } from "./shape.ts";
 import { escapeSnippet, type Suggestion } from "./suggestion.ts";
 import { asYamlText, type Crumb } from "./tree.ts";
 
@@ -32,7 +31,7 @@ export function suggestValues(
   const step = stepAt(crumbs, caret.outline);
   if (crumbs.length === 4 && isStepField(crumbs.slice(0, 3), "mask") && step !== undefined)
     return fieldsOf(step, caret.outline, []).map(({ name, meaning }) => value(caret, spot, name, meaning));
-  const words = new Set([...shape.words, ...(textOf(crumbs, caret)?.values ?? [])]);
+  const words = new Set([...shape.words, ...(fieldTextAt(crumbs, caret.outline)?.values ?? [])]);
   return [...words].map((word) => value(caret, spot, word));
 }
 
@@ -52,13 +51,6 @@ function value(
     snippet: escapeSnippet(inserted),
     replaces: caret.word,
   };
-}
-
-/** The description of the value's field. */
-function textOf(crumbs: readonly Crumb[], { outline }: Caret): FieldText | undefined {
-  const last = crumbs.at(-1);
-  if (last?.kind !== "entry") return undefined;
-  return shapeAt(crumbs.slice(0, -1), outline).fields.get(last.entry.name.text)?.text;
 }
 
 function isTypeOfResource([top, resource, field, other]: readonly Crumb[]): boolean {

@@ -30,7 +30,6 @@ interface OtherTree extends Span {
   readonly kind: "other";
 }
 
-/** An entry of a map. */
 export interface Entry {
   readonly name: TextTree;
   /** Undefined where the value is missing. */
@@ -103,7 +102,6 @@ export function entriesOf(tree: Tree | undefined): readonly Entry[] {
   return tree?.kind === "map" ? tree.entries : [];
 }
 
-/** The range of an entry's name and value. */
 export function spanOfEntry({ name, value }: Entry): Span {
   return { start: name.start, end: Math.max(name.end, value?.end ?? 0) };
 }

@@ -100,7 +100,7 @@ function reportType(
   problems: ProblemList,
 ): void {
   const { value, at } = site;
-  const wanted = message === "" ? `expected ${kindOf(expected)}` : message;
+  const wanted = message === "" ? `expected ${kinds[expected] ?? `a ${expected}`}` : message;
   if (expected === "string" && (typeof value === "number" || typeof value === "boolean")) {
     problems.addNotText(at, `expected text; put this ${typeof value} in quotes`);
   } else if (expected === "array" && isMap(value)) {
@@ -231,20 +231,12 @@ function tooSmall(issue: z.core.$ZodIssueTooSmall): string {
   return issue.message === "" ? `this is too small: at least ${issue.minimum}` : issue.message;
 }
 
-function kindOf(expected: string): string {
-  switch (expected) {
-    case "string":
-      return "text";
-    case "object":
-    case "record":
-      return "a map of names and values";
-    case "array":
-      return "a list";
-    case "boolean":
-      return "true or false";
-    case "int":
-      return "a whole number";
-    default:
-      return `a ${expected}`;
-  }
-}
+/** What zod expects, in words. */
+const kinds: Readonly<Record<string, string>> = {
+  string: "text",
+  object: "a map of names and values",
+  record: "a map of names and values",
+  array: "a list",
+  boolean: "true or false",
+  int: "a whole number",
+};

@@ -32,7 +32,6 @@ export interface Problem extends Place {
   readonly fix?: Fix;
 }
 
-/** Problems in the order of the text. */
 export function inOrder(problems: readonly Problem[]): readonly Problem[] {
   return problems.toSorted((one, other) => one.line - other.line || one.column - other.column);
 }

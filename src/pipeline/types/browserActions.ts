@@ -244,7 +244,6 @@ function checkKey(key: string, path: Path, { problems }: StepReading): void {
 
 const ways = ["role", "label", "placeholder", "test-id", "css"] as const;
 
-/** Whether any element is named. */
 function namesTarget(file: TargetFile): boolean {
   const named = ["text", "name", "frame", ...ways] as const;
   return named.some((way) => file[way] !== undefined);
@@ -324,23 +323,10 @@ function readElement(file: TargetFile, path: Path, reading: StepReading): Elemen
 
 const modifiers = ["Shift", "Control", "Alt", "Meta", "ControlOrMeta"];
 
-/** The named keys. */
 export const keyNames: readonly string[] = [
   ...modifiers,
-  ...[
-    "Enter",
-    "Tab",
-    "Escape",
-    "Space",
-    "Backspace",
-    "Delete",
-    "Insert",
-    "Home",
-    "End",
-    "PageUp",
-    "PageDown",
-  ],
-  ...["ArrowLeft", "ArrowUp", "ArrowRight", "ArrowDown", "CapsLock", "ContextMenu"],
+  ..."Enter Tab Escape Space Backspace Delete Insert Home End PageUp PageDown".split(" "),
+  ..."ArrowLeft ArrowUp ArrowRight ArrowDown CapsLock ContextMenu".split(" "),
   ...Array.from({ length: 12 }, (_, index) => `F${index + 1}`),
 ];
 

@@ -149,7 +149,6 @@ function isRedirect({ expect }: HttpStepFile): boolean {
 
 type Words = string | number | boolean;
 
-/** A text, or a list of them. */
 function textsOf(value: Words | readonly Words[], path: Path, source: StepReading["source"]) {
   return typeof value === "object"
     ? value.map((item, index) => writtenText(item, [...path, index], source))
