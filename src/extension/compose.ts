@@ -155,7 +155,6 @@ function makeRetries({ context, window, log }: Scope, session: Session): ResetRe
   });
 }
 
-/** Runs a command; an error is logged, and shown with its next step. */
 async function perform(
   command: string,
   act: () => Promise<void>,

@@ -1,6 +1,5 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import type { LogOutputChannel } from "vscode";
 import * as vscode from "vscode";
 import { describeError } from "../../contract/errors.ts";
 import { systemClock } from "../../machine/clock.ts";
@@ -23,7 +22,7 @@ export interface PipelineFileDeps {
   readonly runs: Pick<RunList, "state" | "retain" | "readSteps">;
   readonly waits: Pick<Waits, "current">;
   readonly projectNames: ProjectNames;
-  readonly log: Pick<LogOutputChannel, "warn">;
+  readonly log: Pick<vscode.LogOutputChannel, "warn">;
   readonly isTrusted: () => boolean;
 }
 
@@ -357,7 +356,6 @@ function sameFiles(...readings: readonly Pick<Analysis, "parsed">[]): boolean {
   return one === other;
 }
 
-/** The document of a file that is open. */
 function openDocument(uri: vscode.Uri): vscode.TextDocument | undefined {
   const address = uri.toString();
   return vscode.workspace.textDocuments.find(

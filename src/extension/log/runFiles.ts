@@ -29,7 +29,6 @@ export function registerRunFiles(load: () => Promise<FoundFiles>): vscode.Dispos
   );
 }
 
-/** A read-only file system. */
 class RunFiles implements vscode.FileSystemProvider, vscode.Disposable {
   readonly #load: () => Promise<FoundFiles>;
   readonly #changes = new vscode.EventEmitter<vscode.FileChangeEvent[]>();

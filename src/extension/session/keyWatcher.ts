@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { t } from "@vscode/l10n";
 import type { Disposable, LogOutputChannel, window as vscodeWindow } from "vscode";
 import { describeError } from "../../contract/errors.ts";
@@ -101,5 +101,5 @@ export class KeyWatcher implements Disposable {
 
 /** Claims can be read by others, so the name is a hash of the key. */
 function claimOf({ key }: StoredKey): string {
-  return `key-refused/${createHash("sha256").update(`key-refused\n${key}`).digest("hex")}`;
+  return `key-refused/${hash("sha256", `key-refused\n${key}`)}`;
 }

@@ -167,7 +167,6 @@ export class Session implements Disposable {
       void this.refresh(client, signal).catch(() => {});
   }
 
-  /** Reads the org now. */
   async refresh(client: ServiceClient, signal: AbortSignal): Promise<void> {
     const told = await client.orgAndTime(signal);
     // The settings or the key may have changed since the command began; another org's numbers must not show.

@@ -205,17 +205,10 @@ function warnOfDoubt(
 export function reconnectTo({
   session,
   target,
-}: {
-  readonly session: Pick<Session, "connectAnew">;
-  readonly target: () => Target;
-}): Reconnect | undefined {
+}: Pick<StartPipelineDeps, "session" | "target">): Reconnect | undefined {
   if (target().kind !== "embedded") return undefined;
   return (signal) => {
     if (target().kind === "embedded") return session.connectAnew(signal);
-    throw otherService();
+    throw new PipelineError("out-of-reach", t("The settings now name another service."));
   };
-}
-
-function otherService(): PipelineError {
-  return new PipelineError("out-of-reach", t("The settings now name another service."));
 }

@@ -51,7 +51,6 @@ export class QuotaStatus implements Disposable {
     void this.#count(this.#disposed.signal);
   }
 
-  /** The facts as they are now. */
   facts(): StatusFacts {
     const { session, waits, retries, used, dayUse, clock } = this.#deps;
     return {

@@ -12,7 +12,6 @@ const problemMatcher = "$pipeline";
 /** In milliseconds: the problem matcher gets a terminal's last output late, and stops 0.1 s after its end. */
 const untilMatched = 500;
 
-/** What a task needs of its window. */
 type TaskDeps = Omit<RunTaskDeps, "isOpen">;
 
 /**

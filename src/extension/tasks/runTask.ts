@@ -201,8 +201,6 @@ function notTrusted(): PipelineError {
   return new PipelineError(
     "usage",
     t("Pipelines of a workspace that isn't trusted are not run: their steps run programs."),
-    {
-      next: t("Trust the workspace first."),
-    },
+    { next: t("Trust the workspace first.") },
   );
 }

@@ -14,9 +14,10 @@ const groups: readonly RunGroup[] = ["active", "today", "earlier", "ended"];
 /** The rows of the Runs view: the active runs first, then the day's, then older ones. */
 export class RunTree {
   readonly #runs = new Map<string, RunRowNode>();
-  readonly #groups = new Map(groups.map((group) => [group, groupNode(group)]));
+  readonly #groups = new Map(
+    groups.map((group): [RunGroup, GroupNode] => [group, { kind: "group", group, children: [] }]),
+  );
   readonly #older: OlderNode = { kind: "older", behind: "", isLoadedWhenDrawn: true };
-  /** The group of each run. */
   #groupOf = new Map<string, RunGroup>();
   #shown: readonly GroupNode[] = [];
   #namesProjects = false;
@@ -58,7 +59,7 @@ export class RunTree {
     const changed: RunNode[] = [];
     let hasMoved = false;
     const children = groups.map((group) =>
-      wanted[group].map((run) => {
+      (wanted[group] ?? []).map((run) => {
         const before = this.#groupOf.get(run.runId);
         hasMoved ||= before !== undefined && before !== group;
         places.set(run.runId, group);
@@ -141,20 +142,13 @@ function isOnlyMoreDetailed({ steps, artifacts: _, ...run }: Run, before: Run): 
   return steps !== undefined && before.steps === undefined && isDeepStrictEqual(run, known);
 }
 
-function groupNode(group: RunGroup): GroupNode {
-  return { kind: "group", group, children: [] };
-}
-
-function split(runs: readonly Run[], now: number): Record<RunGroup, Run[]> {
+function split(runs: readonly Run[], now: number): Partial<Record<RunGroup, Run[]>> {
   const dayBegan = Date.parse(`${utcDay(now)}T00:00:00Z`);
-  const parts: Record<RunGroup, Run[]> = { active: [], today: [], earlier: [], ended: [] };
-  const groupOf = (run: Run): RunGroup => {
+  return Object.groupBy(runs, (run): RunGroup => {
     if (isActive(run)) return "active";
     if (run.createdAt === undefined) return "ended";
     return Date.parse(run.createdAt) >= dayBegan ? "today" : "earlier";
-  };
-  for (const run of runs) parts[groupOf(run)].push(run);
-  return parts;
+  });
 }
 
 /** Milliseconds until the rows' days change: to the service's midnight or the person's own. */
