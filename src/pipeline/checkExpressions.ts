@@ -431,6 +431,10 @@ const behindShell =
 const byWith =
   "pass it by `with: { name: … }` and write `name`, so that it can't become a part of the script";
 
+function ofEnvironment(instead: string): Place {
+  return { kind: "text", contexts: ["env"], instead };
+}
+
 function placeInStep(path: Path, { type, isEach, scripts }: Around): Place {
   const [field, part, more, beside] = path;
   const own: readonly ContextName[] = isEach ? [...inside, "each"] : inside;
@@ -458,22 +462,19 @@ function placeInStep(path: Path, { type, isEach, scripts }: Around): Place {
       if (part === "that") return { kind: "expression", contexts: [...own, "this"] };
       break;
     case "run":
-      if (type === "cli" && part === undefined)
-        return { kind: "text", contexts: ["env"], instead: byVariable };
-      if (type === "cli" && typeof part === "number" && scripts.has(part))
-        return { kind: "text", contexts: ["env"], instead: behindShell };
+      if (type === "cli" && part === undefined) return ofEnvironment(byVariable);
+      if (type === "cli" && typeof part === "number" && scripts.has(part)) return ofEnvironment(behindShell);
       break;
     case "actions":
     case "read":
       if (type === "browser" && more === "evaluate" && (beside === undefined || beside === "script"))
-        return { kind: "text", contexts: ["env"], instead: byWith };
+        return ofEnvironment(byWith);
       break;
     case "query":
-      if (type === "sql") return { kind: "text", contexts: ["env"], instead: byParam };
+      if (type === "sql") return ofEnvironment(byParam);
       break;
     case "statements":
-      if (type === "sql" && (more === undefined || more === "query"))
-        return { kind: "text", contexts: ["env"], instead: byParam };
+      if (type === "sql" && (more === undefined || more === "query")) return ofEnvironment(byParam);
   }
   return { kind: "text", contexts: own };
 }

@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import * as vscode from "vscode";
 import { describeError } from "../../contract/errors.ts";
 import { systemClock } from "../../machine/clock.ts";
@@ -189,12 +190,8 @@ export class PipelineFileSupport implements vscode.Disposable {
       this.#put(open);
       return;
     }
-    if (project === undefined) {
-      this.#problems.remove(uri.toString());
-      return;
-    }
     // Unopened files are read only in a trusted workspace, as in the Pipelines view.
-    if (uri.scheme !== "file" || !this.#deps.isTrusted()) {
+    if (project === undefined || uri.scheme !== "file" || !this.#deps.isTrusted()) {
       this.#problems.remove(uri.toString());
       return;
     }
@@ -349,11 +346,9 @@ export class PipelineFileSupport implements vscode.Disposable {
 }
 
 /** Whether two readings of a text found the same files. */
-function sameFiles(...readings: readonly Pick<Analysis, "parsed">[]): boolean {
-  const [one, other] = readings.map(({ parsed }) =>
-    parsed.kind === "valid" ? JSON.stringify(parsed.warnings) : "",
-  );
-  return one === other;
+function sameFiles({ parsed: one }: Pick<Analysis, "parsed">, { parsed: other }: Analysis): boolean {
+  const warnings = (parsed: Analysis["parsed"]) => (parsed.kind === "valid" ? parsed.warnings : undefined);
+  return isDeepStrictEqual(warnings(one), warnings(other));
 }
 
 function openDocument(uri: vscode.Uri): vscode.TextDocument | undefined {

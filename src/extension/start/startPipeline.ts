@@ -39,8 +39,6 @@ export interface StartPipelineDeps extends StartByToolDeps {
   >;
   readonly executeCommand: (command: string, ...parameters: unknown[]) => Thenable<unknown>;
   readonly log: Pick<LogOutputChannel, "info" | "warn">;
-  /** Aborted when the extension ends. */
-  readonly signal: AbortSignal;
 }
 
 /** The outcome of an attempt; `done` is a run that the service's own tool followed to its end. */

@@ -14,9 +14,12 @@ const groups: readonly RunGroup[] = ["active", "today", "earlier", "ended"];
 /** The rows of the Runs view: the active runs first, then the day's, then older ones. */
 export class RunTree {
   readonly #runs = new Map<string, RunRowNode>();
-  readonly #groups = new Map(
-    groups.map((group): [RunGroup, GroupNode] => [group, { kind: "group", group, children: [] }]),
-  );
+  readonly #groups: Readonly<Record<RunGroup, GroupNode>> = {
+    active: { kind: "group", group: "active", children: [] },
+    today: { kind: "group", group: "today", children: [] },
+    earlier: { kind: "group", group: "earlier", children: [] },
+    ended: { kind: "group", group: "ended", children: [] },
+  };
   readonly #older: OlderNode = { kind: "older", behind: "", isLoadedWhenDrawn: true };
   #groupOf = new Map<string, RunGroup>();
   #shown: readonly GroupNode[] = [];
@@ -29,7 +32,7 @@ export class RunTree {
 
   /** The rows of the active runs, whose times move. */
   get activeRuns(): readonly RunRowNode[] {
-    return this.#group("active").children.filter((child) => child.kind === "run");
+    return this.#groups.active.children.filter((child) => child.kind === "run");
   }
 
   /** Whether the listed runs are of several projects. */
@@ -79,12 +82,12 @@ export class RunTree {
     const refilled = groups.filter((group, index) => {
       const rows: (RunRowNode | OlderNode)[] = [...(children[index] ?? [])];
       if (hasMore && group === last) rows.push(this.#older);
-      return this.#fill(this.#group(group), rows, oldest);
+      return this.#fill(this.#groups[group], rows, oldest);
     });
     this.#older.behind = oldest;
     this.#older.isLoadedWhenDrawn = isLoadedWhenDrawn;
     const before = this.#shown;
-    this.#shown = shown.map((group) => this.#group(group));
+    this.#shown = shown.map((group) => this.#groups[group]);
     // The editor refuses a row in a new group before it has left the old one.
     const isRenamed = namedProjects !== this.#namesProjects;
     if (
@@ -97,7 +100,7 @@ export class RunTree {
     }
     const isRedrawn = (node: RunNode) =>
       node.kind === "run" && refilled.includes(places.get(node.runId) ?? "today");
-    return [...refilled.map((group) => this.#group(group)), ...changed.filter((node) => !isRedrawn(node))];
+    return [...refilled.map((group) => this.#groups[group]), ...changed.filter((node) => !isRedrawn(node))];
   }
 
   #take(run: Run, changed: RunNode[]): RunRowNode {
@@ -124,12 +127,6 @@ export class RunTree {
       children.some((child, index) => child !== rows[index]) ||
       (older && this.#older.behind !== oldest)
     );
-  }
-
-  #group(group: RunGroup): GroupNode {
-    const node = this.#groups.get(group);
-    if (node === undefined) throw new Error(`there is no group ${group}`);
-    return node;
   }
 }
 

@@ -101,9 +101,6 @@ function expressionHover(text: string, outline: Outline, offset: number): Hover 
 function unindented(text: string, { start, end }: Span): string {
   const column = start - startOfLine(text, start);
   const piece = text.slice(start, Math.min(end, start + longestCode));
-  const indentation = new RegExp(`^ {1,${Math.max(1, column)}}`);
-  const lines = piece
-    .split(/\r?\n/)
-    .map((line, index) => (index === 0 || column === 0 ? line : line.replace(indentation, "")));
-  return lines.join("\n") + (end - start > longestCode ? "\n…" : "");
+  const code = piece.replaceAll(new RegExp(`\\r?\\n {0,${column}}`, "g"), "\n");
+  return code + (end - start > longestCode ? "\n…" : "");
 }

@@ -31,11 +31,9 @@ export function membersOf(path: readonly (string | number)[], at: Surroundings):
     const steps = stepsBefore(at);
     if (second === undefined) return steps.flatMap(idText);
     const step = steps.find(({ id }) => id?.text === second);
-    const fieldPath = path.slice(
-      step?.isEach === true && (typeof third === "number" || third === "*") ? 3 : 2,
-    );
-    const isList = step?.isEach === true && fieldPath.length === path.length - 2;
-    return step === undefined || isList || fieldPath.length > 0 ? [] : fieldsOf(step, at.outline);
+    const isItem = path.length === 3 && (typeof third === "number" || third === "*");
+    const isResult = step?.isEach === true ? isItem : path.length === 2;
+    return step !== undefined && isResult ? fieldsOf(step, at.outline) : [];
   }
   if (second !== undefined) return [];
   switch (context) {

@@ -116,6 +116,11 @@ export type Crumb =
   | { readonly kind: "entry"; readonly map: MapTree; readonly entry: Entry }
   | { readonly kind: "item"; readonly list: ListTree; readonly index: number };
 
+/** The names and indexes of the path. */
+export function pathTo(crumbs: readonly Crumb[]): readonly (string | number)[] {
+  return crumbs.map((crumb) => (crumb.kind === "item" ? crumb.index : crumb.entry.name.text));
+}
+
 /** A text of the file with its path, and whether it is a name or a value. */
 export interface Spot {
   readonly crumbs: readonly Crumb[];

@@ -1,5 +1,5 @@
 import type * as z from "zod/mini";
-import { noText } from "../../contract/wire.ts";
+import { noText, valueAt } from "../../contract/wire.ts";
 import { replaceControlCharacters } from "../../text/controlCharacters.ts";
 import { type ForeignWord, foreignType, foreignWord } from "../mistakes/foreignWords.ts";
 import { meantValue } from "../mistakes/meantValue.ts";
@@ -209,17 +209,6 @@ function shapeOf(schema: unknown): Readonly<Record<string, unknown>> | undefined
   if (!isMap(def)) return undefined;
   if (isMap(def["shape"])) return def["shape"];
   return shapeOf(def["innerType"]);
-}
-
-function valueAt(value: unknown, path: Path): unknown {
-  let found = value;
-  for (const part of path) {
-    if (Array.isArray(found)) found = typeof part === "number" ? found[part] : undefined;
-    else
-      found =
-        isMap(found) && typeof part === "string" && Object.hasOwn(found, part) ? found[part] : undefined;
-  }
-  return found;
 }
 
 /** Whether a value is a map of the file: an object and not a list. */

@@ -39,17 +39,21 @@ export function readTexts(
   );
 }
 
-/** Reads an expectation of a text, where there is one. An invalid regular expression is a problem of the file. */
+/**
+ * Reads an expectation of a text, where there is one. An invalid regular expression is a problem of the file.
+ * @param hintOf ends its message.
+ */
 export function readExpected(
   value: Words | undefined,
   path: Path,
   reading: StepReading,
+  hintOf = (_text: string) => "",
 ): TextExpectation | undefined {
   if (value === undefined) return undefined;
   const text = writtenText(value, path, reading.source);
   const read = readTextExpectation(text);
   if (read.kind === "invalid") {
-    reading.problems.add(path, read.problem);
+    reading.problems.add(path, read.problem + hintOf(text));
     return undefined;
   }
   if (read.expectation.kind === "matches" && hasExpression(text)) {

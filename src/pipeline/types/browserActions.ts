@@ -1,5 +1,4 @@
 import { checkShape, isMap } from "../file/checkShape.ts";
-import { readTextExpectation } from "../file/expectation.ts";
 import {
   checkNumbers,
   checkReadPath,
@@ -150,13 +149,9 @@ export function readUrlExpectation(
   path: Path,
   reading: StepReading,
 ): TextExpectation | undefined {
-  if (value === undefined) return undefined;
-  const text = writtenText(value, path, reading.source);
-  const read = readTextExpectation(text);
-  if (read.kind === "valid") return readExpected(value, path, reading);
-  const instead = quoted(text.replace(/^\//, ""));
-  reading.problems.add(path, `${read.problem}; to find a path, leave out its first slash: \`${instead}\``);
-  return undefined;
+  const instead = (text: string) => quoted(text.replace(/^\//, ""));
+  const hintOf = (text: string) => `; to find a path, leave out its first slash: \`${instead(text)}\``;
+  return readExpected(value, path, reading, hintOf);
 }
 
 /** Reads what a step's `read` names. @returns undefined when it is invalid. */
