@@ -254,7 +254,6 @@ function namedIn(document: vscode.TextDocument, position: vscode.Position, analy
   return namedAt(text, outline, document.offsetAt(position));
 }
 
-/** Underlines what the parser found wrong. */
 export function showProblems(
   collection: vscode.DiagnosticCollection,
   uri: vscode.Uri,

@@ -59,12 +59,7 @@ export class PipelineFileSupport implements vscode.Disposable {
   constructor(deps: PipelineFileDeps, memento: vscode.Memento) {
     this.#deps = deps;
     const { workspace } = vscode;
-    this.#projects = this.#own(
-      new FileProjects({
-        folders: () => (workspace.workspaceFolders ?? []).map(({ uri }) => uri),
-        fileUri: (path) => vscode.Uri.file(path),
-      }),
-    );
+    this.#projects = this.#own(new FileProjects());
     const problems = this.#own(vscode.languages.createDiagnosticCollection("pipeline-runs.problems"));
     const failures = this.#own(vscode.languages.createDiagnosticCollection("pipeline-runs.failures"));
     this.#problems = this.#own(

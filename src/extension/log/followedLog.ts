@@ -105,7 +105,6 @@ export class FollowedLog implements Disposable {
     this.#retrySignal = new AbortController();
   }
 
-  /** Stops reading and closes the connection. */
   dispose(): void {
     this.#ended.abort(new Error("the log was closed"));
     this.#ready.resolve();

@@ -1,7 +1,6 @@
 import * as vscode from "vscode";
 import { artifactScheme, logScheme, runIdOf } from "./runUri.ts";
 
-/** A file of this file system. */
 export interface ReadableFile {
   /** In milliseconds; grows with each change. */
   readonly changedAt: number;

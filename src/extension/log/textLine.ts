@@ -58,7 +58,6 @@ const style = (foreground: number | undefined, ...effects: ("bold" | "dim")[]): 
   effects: new Set(effects),
 });
 
-/** The styles of the document's own lines. */
 export const textStyles = {
   strong: style(undefined, "bold"),
   quiet: style(undefined, "dim"),

@@ -95,7 +95,6 @@ export class Session implements Disposable {
     return this.#connection?.client;
   }
 
-  /** Whether the service is followed with an entered key. */
   get hasEnteredKey(): boolean {
     return this.#used?.key !== undefined;
   }
@@ -141,7 +140,6 @@ export class Session implements Disposable {
     this.watch();
   }
 
-  /** Restarts if the service or the key in use has changed. */
   async restartIfChanged(): Promise<void> {
     const used = this.#used;
     const now = await findServiceInUse(this.#deps);

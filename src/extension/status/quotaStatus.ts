@@ -22,7 +22,6 @@ interface QuotaStatusDeps {
   readonly used: () => UsedService | undefined;
   readonly dayUse: ObservableValue<DayUse | undefined>;
   readonly clock: Clock;
-  /** Creates the editor's colour by its name. */
   readonly color: (name: string) => NonNullable<StatusBarItem["backgroundColor"]>;
   /** Creates a Markdown text with icons. */
   readonly markdown: () => MarkdownString;

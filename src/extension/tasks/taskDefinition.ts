@@ -3,7 +3,6 @@ import { findProject, type LocalProject } from "../../client/project.ts";
 import type { StartRequest } from "../../contract/run.ts";
 import { projectFiles } from "../../project/pipelineFiles.ts";
 
-/** The `type` of a task that runs a pipeline. */
 export const taskType = "pipeline";
 
 export interface TaskProviderDeps {

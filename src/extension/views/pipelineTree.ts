@@ -123,7 +123,6 @@ interface ProblemNode {
   readonly problem: Problem;
 }
 
-/** The row of an element of the Pipelines view. */
 export function pipelineViewRow(node: PipelineNode, seen: RowContext): Row {
   switch (node.kind) {
     case "project":

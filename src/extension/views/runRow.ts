@@ -32,7 +32,6 @@ export function rowContext(list: RunListState, now: number): RowContext {
 /** The scheme of the row for older runs, see `loadOnScroll`. */
 export const olderScheme = "pipeline-runs-older";
 
-/** The row of an element of the Runs view. */
 export function runViewRow(node: RunNode, seen: RowContext): Row {
   switch (node.kind) {
     case "group":
@@ -256,7 +255,6 @@ export interface Row {
   readonly address?: string;
 }
 
-/** Makes the editor's items of rows and tooltips. */
 export interface RowItems {
   readonly treeItem: (row: Row) => TreeItem;
   readonly markdown: (lines: readonly TooltipLine[]) => MarkdownString;

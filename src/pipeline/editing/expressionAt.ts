@@ -17,7 +17,6 @@ export function placeAt(
   return { place: placeOf(pathTo(crumbs), step), step };
 }
 
-/** An expression of the file. */
 export interface FoundExpression {
   readonly source: string;
   /** Its own text, without the braces around it. */

@@ -9,7 +9,6 @@ import type { Outline } from "./outline.ts";
 import { fieldTextAt } from "./shape.ts";
 import { type Spot, spotAt, startOfLine, touches } from "./tree.ts";
 
-/** What is shown for the word under the pointer. */
 export interface Hover {
   readonly span: Span;
   /** Markdown. */

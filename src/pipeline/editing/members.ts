@@ -77,7 +77,6 @@ function idText({ id, label, type, include, isEach }: OutlinedStep): MemberText[
   ];
 }
 
-/** What the result of a step has. */
 export function fieldsOf(
   { type, include, tree }: OutlinedStep,
   outline: Outline,

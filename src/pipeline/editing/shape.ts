@@ -65,13 +65,11 @@ export const typeShapes: ReadonlyMap<ResourceTypeName, { readonly resource: Shap
     }),
   );
 
-/** The top level of the file. */
 export const topShape: Shape = shapeOf(
   z.strictObject({ ...outlineSchema.shape, inputs: z.optional(inputsFileSchema) }),
   pipelineTexts,
 );
 
-/** A resource without a known type. */
 const resourceWithoutType: Shape = shapeOf(z.strictObject({ type: z.enum(resourceTypeNames) }), {
   type: typeText,
 });
@@ -137,7 +135,6 @@ export function isStepList(name: string): boolean {
   return stepLists.some((list) => list === name);
 }
 
-/** The step that a position is in. */
 export function stepAt([top, item]: readonly Crumb[], { steps }: Outline): OutlinedStep | undefined {
   if (top?.kind !== "entry" || item?.kind !== "item") return undefined;
   return steps.find(({ list, index }) => list === top.entry.name.text && index === item.index);

@@ -101,7 +101,6 @@ function isResources([only, other]: readonly Crumb[]): boolean {
 }
 
 interface FieldPlace {
-  /** The map's other names. */
   readonly others: ReadonlySet<string>;
   /** The column of the name. */
   readonly column: number;

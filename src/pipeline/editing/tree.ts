@@ -158,7 +158,6 @@ function seek(tree: Tree, offset: number, crumbs: readonly Crumb[]): Spot | unde
   }
 }
 
-/** The offset at which the line of an offset begins. */
 export function startOfLine(text: string, offset: number): number {
   // With a negative position, `lastIndexOf` would still check the first character.
   return offset === 0 ? 0 : text.lastIndexOf("\n", offset - 1) + 1;

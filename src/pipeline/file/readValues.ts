@@ -10,7 +10,6 @@ import { hasExpression } from "./textPieces.ts";
 import type { Address, TextExpectation, WrittenDigits } from "./values.ts";
 import type { Path, YamlSource } from "./yamlSource.ts";
 
-/** What a step is read with. */
 export interface StepReading {
   readonly path: Path;
   readonly problems: ProblemList;
@@ -73,7 +72,6 @@ export function readAllExpected(
     : [readExpected(value, path, reading) ?? []].flat();
 }
 
-/** A part of the file that may have a `timeout`. */
 interface Timed {
   readonly file: { readonly timeout?: string | number | undefined };
   readonly path: Path;
@@ -167,7 +165,6 @@ function isAsWritten(written: string, value: number): boolean {
   return `${sign}${whole === "" ? "0" : whole}${digits === "" ? "" : `.${digits}`}` === String(value);
 }
 
-/** A resource that may have a `base-url`. */
 interface Based {
   readonly file: { readonly "base-url"?: string | undefined };
   readonly path: Path;

@@ -17,7 +17,6 @@ export function linesOf(text: string): readonly Line[] {
   });
 }
 
-/** The index of the line that holds an offset. */
 export function lineIndex(lines: readonly Line[], offset: number): number {
   return Math.max(
     0,
