@@ -58,7 +58,7 @@ function describeIssue(issue: z.core.$ZodIssue, body: unknown): string {
 /** Replaces zod's own messages, whose locale any copy of zod in the process can change. */
 export const noText = () => "";
 
-function valueAt(body: unknown, path: readonly PropertyKey[]): unknown {
+export function valueAt(body: unknown, path: readonly PropertyKey[]): unknown {
   return path.reduce<unknown>(
     (value, part) =>
       typeof value === "object" && value !== null

@@ -11,7 +11,7 @@ import { ApiKeys } from "./keys/apiKeys.ts";
 import { ServiceChoice } from "./keys/serviceChoice.ts";
 import { readTarget } from "./keys/target.ts";
 import { composeSession, ownServiceOf } from "./session/composeSession.ts";
-import { KeyWatcher } from "./session/keyWatcher.ts";
+import { watchKeys } from "./session/keyWatcher.ts";
 import { ProjectNames } from "./session/projectNames.ts";
 import { RunList } from "./session/runList.ts";
 import type { Session } from "./session/session.ts";
@@ -73,7 +73,7 @@ export function composeWindow(
   const waits = new Waits();
   const retries = own(makeRetries(scope, session));
   const status = composeStatus({ session, waits, retries, choice, views, own });
-  const keyWatcher = own(new KeyWatcher({ session, keys, choice, claims, log, window, executeCommand }));
+  const keyWatcher = own(watchKeys({ session, keys, choice, claims, log, window, executeCommand }));
   const onKeyRefused = () => keyWatcher.noteRefusalShown();
   const { notice, announcer } = composeAnnouncements(scope, { session, claims, onKeyRefused, own });
   const shared = {
@@ -155,7 +155,6 @@ function makeRetries({ context, window, log }: Scope, session: Session): ResetRe
   });
 }
 
-/** Runs a command; an error is logged, and shown with its next step. */
 async function perform(
   command: string,
   act: () => Promise<void>,

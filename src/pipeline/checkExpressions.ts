@@ -101,7 +101,6 @@ function secretIn([top, , field, ...names]: Path): string | undefined {
   return names.map(String).find((name) => /(?:password|token|secret|authorization)$/i.test(name));
 }
 
-/** A problem in a text, and the character at which it begins. */
 interface Found {
   readonly at: number;
   readonly problem: string;
@@ -151,10 +150,9 @@ class Check {
       else if (at === 0) this.#problems.add(path, problem);
       else this.#problems.addIn(path, at, problem);
     }
-    if (found.length === 0 && !isName && place.kind === "text" && place.isList)
-      this.#checkList(text, path, place.contexts);
-    if (!isName && place.kind === "text") this.#checkSecret(text, path, place.contexts);
     if (isName || place.kind !== "text") return;
+    if (found.length === 0 && place.isList) this.#checkList(text, path, place.contexts);
+    this.#checkSecret(text, path, place.contexts);
     // Nobody fills in what a program is given as a variable, unless it is a template of the program's own.
     if (path[2] === "env") this.#checkPlaceholder(text, path, place, "braces");
     // So has a script of JavaScript.
@@ -344,10 +342,10 @@ class Check {
         return unknown(`there is no input \`${quoted(asked)}\``, known, "; the file has no `inputs`");
       }
       case "run":
-        if (asked === undefined || runFields.some((known) => known === asked)) return undefined;
+        if (asked === undefined || runFields.includes(asked)) return undefined;
         return unknown(`a run has no \`${quoted(asked)}\``, runFields, "");
       case "each":
-        if (asked === undefined || eachFields.some((known) => known === asked)) return undefined;
+        if (asked === undefined || eachFields.includes(asked)) return undefined;
         return unknown(`\`each\` has no \`${quoted(asked)}\``, eachFields, "");
       case "this":
         return step === undefined ? undefined : problemOfField(step, path, "this", ownResultFields);
@@ -380,7 +378,6 @@ export const ownResultFields: readonly string[] = everyResultField.filter((name)
 
 type Names = Reference["path"];
 
-/** A path in the result of a step that has run. */
 function problemOfResult(step: KnownStep, path: Names, shown: string): Found | undefined {
   if (!step.isEach) return problemOfField(step, path, shown);
   const [first, ...rest] = path;
@@ -434,7 +431,10 @@ const behindShell =
 const byWith =
   "pass it by `with: { name: … }` and write `name`, so that it can't become a part of the script";
 
-/** What may stand at a path within a step. */
+function ofEnvironment(instead: string): Place {
+  return { kind: "text", contexts: ["env"], instead };
+}
+
 function placeInStep(path: Path, { type, isEach, scripts }: Around): Place {
   const [field, part, more, beside] = path;
   const own: readonly ContextName[] = isEach ? [...inside, "each"] : inside;
@@ -462,22 +462,19 @@ function placeInStep(path: Path, { type, isEach, scripts }: Around): Place {
       if (part === "that") return { kind: "expression", contexts: [...own, "this"] };
       break;
     case "run":
-      if (type === "cli" && part === undefined)
-        return { kind: "text", contexts: ["env"], instead: byVariable };
-      if (type === "cli" && typeof part === "number" && scripts.has(part))
-        return { kind: "text", contexts: ["env"], instead: behindShell };
+      if (type === "cli" && part === undefined) return ofEnvironment(byVariable);
+      if (type === "cli" && typeof part === "number" && scripts.has(part)) return ofEnvironment(behindShell);
       break;
     case "actions":
     case "read":
       if (type === "browser" && more === "evaluate" && (beside === undefined || beside === "script"))
-        return { kind: "text", contexts: ["env"], instead: byWith };
+        return ofEnvironment(byWith);
       break;
     case "query":
-      if (type === "sql") return { kind: "text", contexts: ["env"], instead: byParam };
+      if (type === "sql") return ofEnvironment(byParam);
       break;
     case "statements":
-      if (type === "sql" && (more === undefined || more === "query"))
-        return { kind: "text", contexts: ["env"], instead: byParam };
+      if (type === "sql" && (more === undefined || more === "query")) return ofEnvironment(byParam);
   }
   return { kind: "text", contexts: own };
 }

@@ -87,6 +87,6 @@ function typeOf(value: InputValue): Input["type"] {
 }
 
 function isNot(value: InputValue, type: Input["type"]): string {
-  const wanted = { text: "a text", number: "a number", boolean: "true or false" }[type];
-  return type === "text" ? `expected text; put this ${typeof value} in quotes` : `expected ${wanted}`;
+  if (type === "text") return `expected text; put this ${typeof value} in quotes`;
+  return type === "number" ? "expected a number" : "expected true or false";
 }

@@ -178,8 +178,7 @@ function timeLimitOf(written: string | number | undefined, problems: ProblemList
 }
 
 function envFileOf(written: string | undefined, problems: ProblemList): string | undefined {
-  if (written === undefined) return undefined;
-  if (leadsOut(written)) {
+  if (written !== undefined && leadsOut(written)) {
     problems.add(
       ["env-file"],
       "this leads out of the project's folder; name a file inside it, such as `.env`",

@@ -57,7 +57,6 @@ export const wholeFileSchema = z.strictObject({
   outputs: z.optional(z.record(id, z.unknown())),
 });
 
-/** The outermost fields of the file. */
 export const pipelineTexts: FieldTexts = {
   $schema: { meaning: "Where the JSON Schema of this file lies, for editors. It is not read." },
   name: {
@@ -123,7 +122,6 @@ export const pipelineTexts: FieldTexts = {
   },
 };
 
-/** What every step has, whatever it does. */
 const controlTexts: FieldTexts = {
   id: {
     meaning: "The name by which later steps read its result: `${{ steps.<id>.json.total }}`.",
@@ -142,7 +140,6 @@ const controlTexts: FieldTexts = {
   },
 };
 
-/** A step that is a part. */
 export const includeTexts: FieldTexts = {
   ...controlTexts,
   name: { meaning: "What the part is called wherever it is shown.", byDefault: "its path" },
@@ -154,7 +151,6 @@ export const includeTexts: FieldTexts = {
   inputs: { meaning: "What the part's inputs are.", byDefault: "their defaults" },
 };
 
-/** What every step has that uses a resource, whatever its type. */
 export const everyStepTexts: FieldTexts = {
   ...controlTexts,
   each: {

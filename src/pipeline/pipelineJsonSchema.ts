@@ -30,7 +30,6 @@ function describeKinds(schema: AnySchema, kinds: readonly FieldTexts[]): void {
   );
 }
 
-/** Adds descriptions to all fields with a text, at any depth. */
 function described(schema: JsonSchema, texts: FieldTexts, prefix: string): JsonSchema {
   const inner = <T extends AnySchema>(part: T) => (isSchema(part) ? described(part, texts, prefix) : part);
   return {

@@ -210,11 +210,9 @@ function changedTexts(value: unknown, change: (text: string) => string): unknown
 }
 
 /** What is done around a step, whatever it does. */
-function controlOf(file: {
-  readonly id?: string | undefined;
-  readonly if?: string | boolean | undefined;
-  readonly "on-failure"?: "continue" | undefined;
-}): Pick<Plan, "id" | "if" | "goesOn"> {
+function controlOf(
+  file: Pick<z.infer<typeof planSchema>, "id" | "if" | "on-failure">,
+): Pick<Plan, "id" | "if" | "goesOn"> {
   return {
     ...(file.id !== undefined && { id: file.id }),
     ...(file.if !== undefined && { if: String(file.if) }),
@@ -225,19 +223,7 @@ function controlOf(file: {
 const everyByDefault = 1000;
 
 /** What every step can have, of one whose shape is checked. */
-const planSchema = z.object({
-  ...everyControl,
-  each: z.optional(z.unknown()),
-  retry: z.optional(
-    z.object({
-      for: z.optional(z.union([z.string(), z.number()])),
-      times: z.optional(z.number()),
-      every: z.optional(z.union([z.string(), z.number()])),
-    }),
-  ),
-  mask: z.optional(z.array(z.string())),
-  expect: z.optional(z.object({ that: z.optional(z.unknown()) })),
-});
+const planSchema = z.object({ ...everyStep, expect: z.optional(z.object({ that })) });
 
 function planOf(entry: unknown, path: Path, { problems, source }: StepsReading): Plan {
   const { data: file } = planSchema.safeParse(entry);

@@ -1,7 +1,6 @@
 import { basename, join } from "node:path";
 import type * as vscode from "vscode";
 
-/** The editor's API as far as it is needed. */
 interface McpApi {
   readonly workspace: Pick<typeof vscode.workspace, "isTrusted" | "workspaceFolders">;
   readonly McpStdioServerDefinition: typeof vscode.McpStdioServerDefinition;

@@ -8,7 +8,6 @@ import type { FilePosition } from "../window/workspace.ts";
 export interface NoticeDeps {
   readonly window: Pick<typeof vscodeWindow, "showErrorMessage">;
   readonly executeCommand: (command: string, ...parameters: unknown[]) => Thenable<unknown>;
-  /** Opens a file of a project at a position. */
   readonly openPosition: (root: string, place: FilePosition) => Thenable<unknown>;
   /** Notes that the notification of the refused key is shown, so that no other one follows. */
   readonly onKeyRefused: () => Promise<void>;

@@ -28,7 +28,6 @@ export interface AnnouncerDeps {
   readonly level: () => AnnounceLevel;
   readonly setLevel: (level: AnnounceLevel) => Thenable<void>;
   readonly executeCommand: (command: string, ...parameters: unknown[]) => Thenable<unknown>;
-  /** Shows what went wrong. */
   readonly showProblem: (error: unknown) => Promise<void>;
 }
 
@@ -265,7 +264,6 @@ export function endText(run: Run, isMine: boolean): string {
   }
 }
 
-/** The same for the status bar, with an icon. */
 function endStatusText(run: Run): string {
   const icon = { success: "$(check)", failure: "$(error)", cancelled: "$(circle-slash)" }[endKind(run)];
   return `${icon} ${withoutIcons(endText({ ...run, reason: undefined }, true).replace(/\.$/, ""))}`;

@@ -42,9 +42,12 @@ export const commands: Readonly<Record<string, Command>> = {
   "pipelineRuns.startService": async (deps) => (await import("./serviceCommands.ts")).startService(deps),
   "pipelineRuns.stopService": async (deps) => (await import("./serviceCommands.ts")).stopService(deps),
   "pipelineRuns.stopWaiting": async (deps) => (await import("./pendingStarts.ts")).stopWaiting(deps),
-  "pipelineRuns.whatCounts": async (deps) => (await import("./viewCommands.ts")).showWhatCounts(deps),
+  "pipelineRuns.whatCounts": ({ openPage }) => openPage(whatCounts),
   "pipelineRuns.whoHolds": async (deps, pipeline) => (await import("./whoHolds.ts")).whoHolds(deps, pipeline),
 };
+
+/** The page of the docs that comes with the extension. */
+const whatCounts = "docs/what-counts.md";
 
 async function run(deps: CommandDeps, given: unknown, which?: AskedInputs): Promise<void> {
   const { runPipeline, startChosen } = await import("./runPipeline.ts");
@@ -57,7 +60,7 @@ async function run(deps: CommandDeps, given: unknown, which?: AskedInputs): Prom
         const { showHolders } = await import("./whoHolds.ts");
         await showHolders(deps, start.pipeline, () => startChosen(start, starting));
       },
-      "what-counts": async () => (await import("./viewCommands.ts")).showWhatCounts(deps),
+      "what-counts": () => deps.openPage(whatCounts),
     },
   };
   await runPipeline(starting, given, which);

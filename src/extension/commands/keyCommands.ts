@@ -160,94 +160,72 @@ interface ChooseKeyDeps extends ApiKeyDeps {
   readonly removeButton: QuickInputButton;
 }
 
-/** What a row does. */
-type Action =
-  | { readonly kind: "use"; readonly key: StoredKey }
-  | { readonly kind: "remove"; readonly key: StoredKey }
-  | { readonly kind: "own" }
-  | { readonly kind: "add" }
-  | { readonly kind: "settings" };
-
 interface Row extends QuickPickItem {
-  readonly action?: Action;
+  readonly act?: () => Promise<void>;
+  /** What its button does. */
+  readonly remove?: () => Promise<void>;
 }
 
 /** “Choose API Key…”: chooses the service and the org's key for this workspace. */
 export async function chooseKey(deps: ChooseKeyDeps): Promise<void> {
-  const { keys, choice, session } = deps;
-  const action = await pick(await rows(deps), deps);
-  switch (action?.kind) {
-    case undefined:
-      return;
-    case "use":
-      await choice.choose(action.key);
-      session.watch();
-      return;
-    case "own":
-      await choice.choose("own");
-      session.watch();
-      return;
-    case "settings":
-      await choice.clear();
-      return;
-    case "add":
-      await addKey(deps);
-      return;
-    case "remove":
-      if (await isSure(action.key, deps)) await keys.remove(action.key);
-      await chooseKey(deps);
-      return;
-    default:
-      action satisfies never;
-  }
+  const act = await pick(await rows(deps), deps);
+  await act?.();
 }
 
-async function rows({ keys, choice, removeButton }: ChooseKeyDeps): Promise<Row[]> {
+async function rows(deps: ChooseKeyDeps): Promise<Row[]> {
+  const { keys, choice, session, removeButton } = deps;
+  const choose = async (key: StoredKey | "own") => {
+    await choice.choose(key);
+    session.watch();
+  };
+  const remove = async (key: StoredKey) => {
+    if (await isSure(key, deps)) await keys.remove(key);
+    await chooseKey(deps);
+  };
   const target = choice.target();
   const inUse = target.kind === "invalid" ? undefined : await choice.keyFor(originOf(target));
   const isOwn = target.kind === "embedded" && inUse === undefined;
   const kept = await keys.list();
-  const source = choice.source();
   return [
     { label: t("Keys"), kind: QuickPickItemKind.separator },
     ...kept.map((key): Row => {
       const { kept: _, ...row } = keyItem(key, key.name === inUse?.name);
-      return { ...row, buttons: [removeButton], action: { kind: "use", key } };
+      return { ...row, buttons: [removeButton], act: () => choose(key), remove: () => remove(key) };
     }),
     {
       label: `${isOwn ? "$(check)" : "$(vm)"} ${t("This machine's own service")}`,
       description: t("needs no key"),
       ...(isOwn ? { detail: t("In use in this workspace") } : {}),
-      action: { kind: "own" },
+      act: () => choose("own"),
     },
     { label: "", kind: QuickPickItemKind.separator },
-    { label: `$(add) ${t("Add API Key…")}`, action: { kind: "add" } },
-    ...(source === "chosen"
+    { label: `$(add) ${t("Add API Key…")}`, act: () => addKey(deps) },
+    ...(choice.source() === "chosen"
       ? [
           {
             label: `$(discard) ${t("Use the Settings")}`,
             detail: t("The choice above was made for this workspace."),
-            action: { kind: "settings" } as const,
+            act: () => choice.clear(),
           },
         ]
       : []),
   ];
 }
 
-async function pick(items: readonly Row[], { window }: ChooseKeyDeps): Promise<Action | undefined> {
+async function pick(items: readonly Row[], { window }: ChooseKeyDeps): Promise<Row["act"]> {
   const box = window.createQuickPick<Row>();
   box.title = t("Choose API Key");
   box.placeholder = t("The service and the key for this workspace");
   box.matchOnDescription = true;
   box.items = items;
-  const inUse = items.find(({ detail, action }) => detail !== undefined && action?.kind !== "settings");
+  const inUse = items.find(({ label }) => label.startsWith("$(check)"));
   if (inUse !== undefined) box.activeItems = [inUse];
-  let removed: Action | undefined;
-  box.onDidTriggerItemButton(({ item: { action } }) => {
-    if (action?.kind === "use") removed = { kind: "remove", key: action.key };
+  let remove: Row["remove"];
+  box.onDidTriggerItemButton(({ item }) => {
+    remove = item.remove;
     box.hide();
   });
-  return (await chosenFrom(box))?.action ?? removed;
+  return (await chosenFrom(box))?.act ?? remove;
 }
 
 async function isSure({ org, origin }: StoredKey, { window }: ChooseKeyDeps): Promise<boolean> {

@@ -44,10 +44,7 @@ export async function newPipeline(window: typeof vscode.window): Promise<void> {
 }
 
 async function pickProject(window: typeof vscode.window): Promise<FileProject | undefined> {
-  const projects = new FileProjects({
-    folders: () => (vscode.workspace.workspaceFolders ?? []).map(({ uri }) => uri),
-    fileUri: (path) => vscode.Uri.file(path),
-  });
+  const projects = new FileProjects();
   await projects.refresh();
   const [first, ...others] = projects.current.value;
   if (first === undefined) {

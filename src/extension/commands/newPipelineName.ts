@@ -9,7 +9,6 @@ export function nameTyped(typed: string): string {
   return typed.trim().replace(/\.yaml$/i, "");
 }
 
-/** An example name that no file has yet. */
 export function exampleName(taken: readonly string[]): string {
   const free = ["nightly", "smoke", "release", "deploy"].find(
     (name) => problemOfNewPipeline(name, taken) === undefined,

@@ -1,5 +1,5 @@
 import { t } from "@vscode/l10n";
-import type { QuickPickItem, window as vscodeWindow } from "vscode";
+import type { window as vscodeWindow } from "vscode";
 import { timeOfDay } from "../../text/time.ts";
 import { type ChooseStartDeps, type ChosenStart, chooseStart } from "../start/chooseStart.ts";
 import type { ResetRetries } from "../start/resetRetries.ts";
@@ -43,10 +43,6 @@ export async function deferToReset(
   if (chosen === takeBack) await deps.retries.cancel(retry);
 }
 
-interface RetryItem extends QuickPickItem {
-  readonly retry: PendingRetry;
-}
-
 /** “Cancel Retry…”: cancels a start that was deferred to 00:00 UTC. */
 export async function cancelRetry({ retries, window }: Pick<RetryDeps, "retries" | "window">): Promise<void> {
   await retries.look();
@@ -56,7 +52,7 @@ export async function cancelRetry({ retries, window }: Pick<RetryDeps, "retries"
     return;
   }
   const words = { title: t("Cancel Retry"), placeHolder: t("Select the scheduled start to cancel") };
-  const picked = items.length === 1 ? items[0] : await window.showQuickPick<RetryItem>(items, words);
+  const picked = items.length === 1 ? items[0] : await window.showQuickPick(items, words);
   if (picked === undefined) return;
   const { pipeline } = picked.retry;
   const isCancelled = await retries.cancel(picked.retry);
@@ -69,7 +65,7 @@ export async function cancelRetry({ retries, window }: Pick<RetryDeps, "retries"
 
 const longestInputs = 100;
 
-function retryItem(retry: PendingRetry): RetryItem {
+function retryItem(retry: PendingRetry) {
   return {
     label: withoutIcons(retry.pipeline),
     description: withoutIcons(retry.project ?? ""),
@@ -92,10 +88,6 @@ interface StopWaitingDeps {
   readonly window: Pick<typeof vscodeWindow, "showQuickPick" | "showInformationMessage">;
 }
 
-interface WaitItem extends QuickPickItem {
-  readonly wait: Wait;
-}
-
 /** “Stop Waiting”: a waiting start leaves the queue; of several, the one that the person picks. */
 export async function stopWaiting({ waits, window }: StopWaitingDeps): Promise<void> {
   const items = waits.current.value.map(waitItem);
@@ -104,11 +96,11 @@ export async function stopWaiting({ waits, window }: StopWaitingDeps): Promise<v
     return;
   }
   const words = { title: t("Stop Waiting"), placeHolder: t("Select the start that should stop waiting") };
-  const picked = items.length === 1 ? items[0] : await window.showQuickPick<WaitItem>(items, words);
+  const picked = items.length === 1 ? items[0] : await window.showQuickPick(items, words);
   if (picked !== undefined) waits.stop(picked.wait);
 }
 
-function waitItem(wait: Wait): WaitItem {
+function waitItem(wait: Wait) {
   return {
     label: withoutIcons([wait.pipeline, inputsText(wait, longestInputs)].filter(Boolean).join(" · ")),
     description: waitText(wait),

@@ -1,5 +1,5 @@
 import { t } from "@vscode/l10n";
-import type { QuickPickItem, window as vscodeWindow } from "vscode";
+import type { window as vscodeWindow } from "vscode";
 import * as z from "zod/mini";
 import type { ServiceClient } from "../../client/service/client.ts";
 import { unlessAbsent } from "../../client/service/failedRequest.ts";
@@ -14,11 +14,6 @@ import type { RowContext } from "../views/runRow.ts";
 import { withoutIcons } from "../window/plainWindow.ts";
 import { areOfSeveralProjects, inputsText, momentText, statusText } from "../window/runText.ts";
 
-interface RunItem extends QuickPickItem {
-  readonly run: Run;
-}
-
-/** Lets the person pick a run. */
 export async function pickRun(
   runs: readonly Run[],
   words: { readonly title: string; readonly placeHolder: string },
@@ -36,7 +31,7 @@ export async function pickRun(
 
 const longestInputs = 60;
 
-function runItem(run: Run, seen: RowContext): RunItem {
+function runItem(run: Run, seen: RowContext) {
   const { actor, project, runId } = run;
   const { me, namesProjects } = seen;
   const starter = actorText(run);

@@ -9,11 +9,7 @@ import { type ChooseStartDeps, type ChosenStart, chooseStart } from "../start/ch
 import { type StartPipelineDeps, startPipeline } from "../start/startPipeline.ts";
 import { type RecentRunDeps, recentRun } from "./pickRun.ts";
 
-export interface RunPipelineDeps extends StartPipelineDeps, ChooseStartDeps {
-  readonly session: StartPipelineDeps["session"];
-  readonly window: StartPipelineDeps["window"] & ChooseStartDeps["window"];
-  readonly log: StartPipelineDeps["log"];
-}
+export type RunPipelineDeps = StartPipelineDeps & ChooseStartDeps;
 
 /**
  * “Run Pipeline…” and “Run with Inputs…”: starts the pipeline that the argument names, else one that the person picks or

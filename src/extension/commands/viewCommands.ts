@@ -101,12 +101,3 @@ export async function openPipeline({ openFile }: OpenPipelineDeps, argument?: un
   }
   await openFile(file.data.root, file.data.path);
 }
-
-interface WhatCountsDeps {
-  readonly openPage: (page: string) => Promise<void>;
-}
-
-/** “What Counts as a Run?”: the page of the docs that comes with the extension. */
-export async function showWhatCounts({ openPage }: WhatCountsDeps): Promise<void> {
-  await openPage("docs/what-counts.md");
-}

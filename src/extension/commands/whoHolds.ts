@@ -1,5 +1,5 @@
 import { t } from "@vscode/l10n";
-import type { QuickPick, QuickPickItem, window as vscodeWindow } from "vscode";
+import type { QuickPickItem, window as vscodeWindow } from "vscode";
 import { followRun } from "../../client/follow/followRun.ts";
 import type { ServiceClient } from "../../client/service/client.ts";
 import { AbsentEndpoint } from "../../client/service/replyErrors.ts";
@@ -18,12 +18,8 @@ import { withoutIcons } from "../window/plainWindow.ts";
 import { type CancelDeps, cancelRuns } from "./cancelRun.ts";
 
 interface WhoHoldsDeps extends CancelDeps {
-  readonly session: Session;
-  readonly window: CancelDeps["window"] &
-    HolderPickDeps["window"] &
-    Pick<typeof vscodeWindow, "showInformationMessage" | "withProgress">;
+  readonly window: CancelDeps["window"] & HolderPickDeps["window"];
   readonly executeCommand: (command: string, ...parameters: unknown[]) => Thenable<unknown>;
-  readonly signal: AbortSignal;
 }
 
 /**
@@ -59,8 +55,7 @@ export async function showHolders(
     return;
   }
   const ahead = servedAt === undefined ? undefined : servedAt - client.clock.now();
-  const pick = new HolderPick(holders, { window, session, clock: client.clock, ahead, wanted });
-  const choice = await pick.answer();
+  const choice = await pickHolder(holders, { window, session, clock: client.clock, ahead, wanted });
   switch (choice.kind) {
     case "left":
       return;
@@ -132,104 +127,76 @@ interface HolderItem extends QuickPickItem {
   readonly choice: HolderChoice;
 }
 
-/** The list of the active runs and what can be done about each. It updates itself while it is open. */
-export class HolderPick {
-  readonly #deps: HolderPickDeps;
-  readonly #pick: QuickPick<HolderItem>;
-  #holders: SlotHolders;
-
-  constructor(holders: SlotHolders, deps: HolderPickDeps) {
-    this.#deps = deps;
-    this.#holders = holders;
-    this.#pick = deps.window.createQuickPick<HolderItem>();
-    this.#pick.title = t("Who Holds the Slot");
-    this.#pick.matchOnDescription = true;
-  }
-
-  /** Shows the list, until it is answered or left. */
-  async answer(): Promise<HolderChoice> {
-    const { session, clock } = this.#deps;
-    this.#list();
-    const following = session.state.observe(() => this.#onSessionChanged());
-    const ticking = repeat(clock, 1000, async () => this.#showTimeLeft());
-    const chosen = await chosenFrom(this.#pick);
-    void ticking.stop();
-    following.dispose();
-    return chosen?.choice ?? { kind: "left" };
-  }
-
-  /** Redraws the list only when other runs hold the slots, so that it does not move under the reader. */
-  #onSessionChanged(): void {
-    const told = knownSlotHolders(this.#deps.session);
-    if (told === undefined) return;
-    const before = this.#holders;
-    this.#holders = told;
-    if (keyOf(told) !== keyOf(before)) this.#list();
-    this.#showTimeLeft();
-  }
-
-  #list(): void {
-    this.#pick.items =
-      this.#holders.runs.length === 0 ? [this.#free()] : this.#holders.runs.flatMap((run) => this.#rows(run));
-  }
-
-  #free(): HolderItem {
-    const { wanted } = this.#deps;
-    const label = wanted === undefined ? t("Run Pipeline…") : t("Run {0}", wanted);
-    return { label: `$(play) ${withoutIcons(label)}`, choice: { kind: "run" } };
-  }
-
-  #rows(run: Run): HolderItem[] {
-    const { wanted } = this.#deps;
-    const { me } = this.#holders;
-    const name = nameOf(run);
-    const starter = actorText(run);
-    const wait =
-      wanted === undefined
-        ? t("Notify me when {0} finishes", name)
-        : t("Run {0} when {1} finishes", wanted, name);
-    return [
-      {
-        label: `$(sync~spin) ${withoutIcons(name)}`,
-        description: withoutIcons(
-          starter === undefined ? "" : run.actor === me ? t("your run") : t("by {0}", starter),
-        ),
-        detail: withoutIcons(
-          [...(run.project === undefined ? [] : [run.project]), run.runId, ...this.#times(run)].join(" · "),
-        ),
-        choice: { kind: "log", run },
-      },
-      { label: `$(watch) ${withoutIcons(wait)}`, choice: { kind: "wait", run } },
-      {
-        label: `$(output) ${withoutIcons(t("Open the log of {0}", name))}`,
-        choice: { kind: "log", run },
-      },
-      {
-        label: `$(stop-circle) ${withoutIcons(t("Cancel {0}", name))}`,
-        choice: { kind: "cancel", run },
-      },
-    ];
-  }
-
-  /** Start and latest end, in the person's own time zone. */
-  #times({ createdAt, timeLimitSeconds }: Run): string[] {
-    const { ahead } = this.#deps;
-    if (ahead === undefined || createdAt === undefined) return [];
-    const began = Date.parse(createdAt) - ahead;
-    const since = t("since {0}", timeOfDay(began));
-    if (timeLimitSeconds === undefined) return [since];
-    return [since, t("time limit {0}", duration(timeLimitSeconds * 1000))];
-  }
-
-  #showTimeLeft(): void {
-    const { ahead, clock } = this.#deps;
-    const { runs } = this.#holders;
+/** Lists the active runs and what can be done about each, until it is answered or left; the list updates itself. */
+export async function pickHolder(first: SlotHolders, deps: HolderPickDeps): Promise<HolderChoice> {
+  const { window, session, clock, ahead, wanted } = deps;
+  let holders = first;
+  const pick = window.createQuickPick<HolderItem>();
+  pick.title = t("Who Holds the Slot");
+  pick.matchOnDescription = true;
+  const list = () => {
+    const { runs, me } = holders;
+    pick.items = runs.length === 0 ? [freeItem(wanted)] : runs.flatMap((run) => itemsOf(run, me, deps));
+  };
+  const showTimeLeft = () => {
+    const { runs } = holders;
     const servedAt = ahead === undefined ? undefined : clock.now() + ahead;
     const left = runs.flatMap((run) => secondsToLimit(run, servedAt) ?? []);
-    if (runs.length === 0) this.#pick.placeholder = t("The slot is free.");
-    else if (left.length === 0) this.#pick.placeholder = t("It is unknown when the slot becomes free.");
-    else this.#pick.placeholder = t("Free within {0}", duration(Math.min(...left) * 1000));
-  }
+    if (runs.length === 0) pick.placeholder = t("The slot is free.");
+    else if (left.length === 0) pick.placeholder = t("It is unknown when the slot becomes free.");
+    else pick.placeholder = t("Free within {0}", duration(Math.min(...left) * 1000));
+  };
+  list();
+  const following = session.state.observe(() => {
+    const told = knownSlotHolders(session);
+    if (told === undefined) return;
+    const before = holders;
+    holders = told;
+    // Only then, so that it does not move under the reader.
+    if (keyOf(told) !== keyOf(before)) list();
+    showTimeLeft();
+  });
+  const ticking = repeat(clock, 1000, async () => showTimeLeft());
+  const chosen = await chosenFrom(pick);
+  void ticking.stop();
+  following.dispose();
+  return chosen?.choice ?? { kind: "left" };
+}
+
+function freeItem(wanted: string | undefined): HolderItem {
+  const label = wanted === undefined ? t("Run Pipeline…") : t("Run {0}", wanted);
+  return { label: `$(play) ${withoutIcons(label)}`, choice: { kind: "run" } };
+}
+
+function itemsOf(run: Run, me: string, { wanted, ahead }: HolderPickDeps): HolderItem[] {
+  const name = nameOf(run);
+  const starter = actorText(run);
+  const who = starter === undefined ? "" : run.actor === me ? t("your run") : t("by {0}", starter);
+  const facts = [...(run.project === undefined ? [] : [run.project]), run.runId, ...timesOf(run, ahead)];
+  const wait =
+    wanted === undefined
+      ? t("Notify me when {0} finishes", name)
+      : t("Run {0} when {1} finishes", wanted, name);
+  const openLog = t("Open the log of {0}", name);
+  return [
+    {
+      label: `$(sync~spin) ${withoutIcons(name)}`,
+      description: withoutIcons(who),
+      detail: withoutIcons(facts.join(" · ")),
+      choice: { kind: "log", run },
+    },
+    { label: `$(watch) ${withoutIcons(wait)}`, choice: { kind: "wait", run } },
+    { label: `$(output) ${withoutIcons(openLog)}`, choice: { kind: "log", run } },
+    { label: `$(stop-circle) ${withoutIcons(t("Cancel {0}", name))}`, choice: { kind: "cancel", run } },
+  ];
+}
+
+/** Start and latest end, in the person's own time zone. */
+function timesOf({ createdAt, timeLimitSeconds }: Run, ahead: number | undefined): string[] {
+  if (ahead === undefined || createdAt === undefined) return [];
+  const since = t("since {0}", timeOfDay(Date.parse(createdAt) - ahead));
+  if (timeLimitSeconds === undefined) return [since];
+  return [since, t("time limit {0}", duration(timeLimitSeconds * 1000))];
 }
 
 function keyOf({ runs }: SlotHolders): string {

@@ -83,7 +83,6 @@ export function fixFor({ text, outline, parsed }: Analysis, span: Span, message:
   return problem && fixOf(text, span, problem);
 }
 
-/** The position of an offset. */
 export function positionAt(text: string, offset: number): TextPosition {
   const lines = text.slice(0, offset).split("\n");
   return { line: lines.length - 1, character: lines.at(-1)?.length ?? 0 };

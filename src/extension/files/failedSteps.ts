@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { Disposable, LogOutputChannel, Memento } from "vscode";
 import * as z from "zod/mini";
 import { describeError } from "../../contract/errors.ts";
@@ -126,7 +126,7 @@ const marksSchema = z.catch(z.array(z.tuple([z.string(), z.string()])), []);
  * any more. What is kept of the text is a hash, also over a reload.
  */
 function isUnchanged(memento: FailedStepsDeps["memento"], runId: string, text: string): boolean {
-  const mark = createHash("sha256").update(text).digest("base64url").slice(0, 16);
+  const mark = hash("sha256", text, "base64url").slice(0, 16);
   const marks = marksSchema.parse(memento.get(key));
   const known = marks.find(([id]) => id === runId);
   if (known !== undefined) return known[1] === mark;

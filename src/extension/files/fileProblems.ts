@@ -41,7 +41,6 @@ export class FileProblems implements Disposable {
     this.#typing.set(uri, this.#deps.clock.after(typingPause, put));
   }
 
-  /** A file as it is now. */
   put(uri: string, project: string, analysis: Analysis, isPart = false): void {
     this.#files.set(uri, { project, analysis, isPart });
     this.#showProject(project);
@@ -59,7 +58,6 @@ export class FileProblems implements Disposable {
     for (const [uri, { project }] of this.#files) if (!projects.has(project)) this.remove(uri);
   }
 
-  /** Every file that is known, by its address. */
   get files(): ReadonlyMap<string, KnownFile> {
     return this.#files;
   }

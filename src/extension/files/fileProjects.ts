@@ -1,69 +1,59 @@
 import { basename } from "node:path";
-import type { Disposable, Uri } from "vscode";
+import * as vscode from "vscode";
 import { findProject } from "../../client/project.ts";
 import { ObservableValue } from "../window/observable.ts";
 
 /** A project of the window: a folder with `pipelines/`, or where that would be. */
 export interface FileProject {
-  readonly root: Uri;
+  readonly root: vscode.Uri;
   /** The folder's name; a service may know the project by another. */
   readonly name: string;
 }
 
-interface ProjectsDeps {
-  readonly folders: () => readonly Uri[];
-  readonly fileUri: (path: string) => Uri;
-}
-
 /** The projects of the window's folders, each once. A folder inside a project belongs to it, as for the tool. */
-export class FileProjects implements Disposable {
+export class FileProjects implements vscode.Disposable {
   readonly current = new ObservableValue<readonly FileProject[]>([]);
-  readonly #deps: ProjectsDeps;
   #refreshCount = 0;
-
-  constructor(deps: ProjectsDeps) {
-    this.#deps = deps;
-  }
 
   async refresh(): Promise<void> {
     this.#refreshCount += 1;
     const look = this.#refreshCount;
-    const found = await Promise.all(this.#deps.folders().map((folder) => this.#projectOf(folder)));
+    const folders = vscode.workspace.workspaceFolders ?? [];
+    const found = await Promise.all(folders.map(({ uri }) => projectAt(uri)));
     // A later refresh has begun.
     if (look !== this.#refreshCount) return;
     this.current.set([...new Map(found.map((project) => [project.root.toString(), project])).values()]);
   }
 
   /** The project of a pipeline file; undefined for any other file. */
-  projectOf(uri: Uri): FileProject | undefined {
+  projectOf(uri: vscode.Uri): FileProject | undefined {
     return this.current.value.find(({ root }) => isPipelineOf(root, uri));
   }
 
   /** The project in whose folder a file is. */
-  projectAround(uri: Uri): FileProject | undefined {
+  projectAround(uri: vscode.Uri): FileProject | undefined {
     return this.current.value.find(({ root }) => pathIn(root, uri) !== undefined);
   }
 
   dispose(): void {
     this.#refreshCount += 1;
   }
+}
 
-  async #projectOf(folder: Uri): Promise<FileProject> {
-    // Folders elsewhere are not searched.
-    const found = folder.scheme === "file" ? await findProject(folder.fsPath) : undefined;
-    const root =
-      found === undefined || found.root === folder.fsPath ? folder : this.#deps.fileUri(found.root);
-    return { root, name: found?.name ?? basename(folder.path) };
-  }
+async function projectAt(folder: vscode.Uri): Promise<FileProject> {
+  // Folders elsewhere are not searched.
+  const found = folder.scheme === "file" ? await findProject(folder.fsPath) : undefined;
+  const root = found === undefined || found.root === folder.fsPath ? folder : vscode.Uri.file(found.root);
+  return { root, name: found?.name ?? basename(folder.path) };
 }
 
 /** `pipelines/<name>.yaml` right under the project's root, and nothing else. */
-function isPipelineOf(root: Uri, uri: Uri): boolean {
+function isPipelineOf(root: vscode.Uri, uri: vscode.Uri): boolean {
   return /^pipelines\/[^/]+\.yaml$/.test(pathIn(root, uri) ?? "");
 }
 
 /** A file's path in a folder; undefined for a file elsewhere. */
-export function pathIn(root: Uri, uri: Uri): string | undefined {
+export function pathIn(root: vscode.Uri, uri: vscode.Uri): string | undefined {
   if (uri.scheme !== root.scheme || uri.authority !== root.authority) return undefined;
   const folder = `${root.path.replace(/\/$/, "")}/`;
   return uri.path.startsWith(folder) ? uri.path.slice(folder.length) : undefined;

@@ -79,24 +79,16 @@ function fixOf(
 }
 
 function titleOf({ kind, edits: [first] }: Fix): string {
-  switch (kind) {
-    case "quote":
-      return t("Put it in quotes");
-    case "indent":
-      return t("Correct the indentation");
-    case "dash":
-      return t("Insert a dash");
-    case "move":
-      return t("Move it to the next line");
-    case "space":
-      return t("Insert a space");
-    case "insert":
-      return t("Insert `{0}`", first.text.trim());
-    case "remove":
-      return t("Remove it");
-    case "change":
-      return t("Change to `{0}`", first.text);
-  }
+  return {
+    quote: t("Put it in quotes"),
+    indent: t("Correct the indentation"),
+    dash: t("Insert a dash"),
+    move: t("Move it to the next line"),
+    space: t("Insert a space"),
+    insert: t("Insert `{0}`", first.text.trim()),
+    remove: t("Remove it"),
+    change: t("Change to `{0}`", first.text),
+  }[kind];
 }
 
 function logOf(diagnostic: vscode.Diagnostic): vscode.CodeAction | undefined {
@@ -115,7 +107,6 @@ function logOf(diagnostic: vscode.Diagnostic): vscode.CodeAction | undefined {
 /** The characters that open the suggestions: of a value, a list's entry, a flow map, an expression. */
 const triggers = [" ", "-", "{", "$", ".", "("] as const;
 
-/** The suggestions of `suggest`. */
 function completions(analyses: Analyses): vscode.CompletionItemProvider {
   return {
     provideCompletionItems(document, position) {
@@ -127,7 +118,7 @@ function completions(analyses: Analyses): vscode.CompletionItemProvider {
 }
 
 function itemOf(suggestion: Suggestion, index: number, document: vscode.TextDocument): vscode.CompletionItem {
-  const item = new vscode.CompletionItem(suggestion.label, kindOf(suggestion.kind));
+  const item = new vscode.CompletionItem(suggestion.label, kinds[suggestion.kind]);
   if (suggestion.detail !== undefined) item.detail = suggestion.detail;
   if (suggestion.documentation !== undefined) {
     item.documentation = new vscode.MarkdownString(suggestion.documentation);
@@ -135,30 +126,21 @@ function itemOf(suggestion: Suggestion, index: number, document: vscode.TextDocu
   item.insertText = new vscode.SnippetString(suggestion.snippet);
   // The snippet has its own indentation, which differs from the line's in a list.
   item.keepWhitespace = true;
-  const { start, end } = suggestion.replaces;
-  item.range = new vscode.Range(document.positionAt(start), document.positionAt(end));
+  item.range = rangeOf(document, suggestion.replaces);
   item.sortText = String(index).padStart(4, "0");
   item.filterText = suggestion.typedAs ?? suggestion.label;
   if (suggestion.goesOn) item.command = { title: "", command: "editor.action.triggerSuggest" };
   return item;
 }
 
-function kindOf(kind: Suggestion["kind"]): vscode.CompletionItemKind {
-  switch (kind) {
-    case "field":
-      return vscode.CompletionItemKind.Property;
-    case "value":
-      return vscode.CompletionItemKind.Value;
-    case "resource":
-      return vscode.CompletionItemKind.Variable;
-    case "variable":
-      return vscode.CompletionItemKind.Constant;
-    case "function":
-      return vscode.CompletionItemKind.Function;
-    case "whole":
-      return vscode.CompletionItemKind.Snippet;
-  }
-}
+const kinds: Readonly<Record<Suggestion["kind"], vscode.CompletionItemKind>> = {
+  field: vscode.CompletionItemKind.Property,
+  value: vscode.CompletionItemKind.Value,
+  resource: vscode.CompletionItemKind.Variable,
+  variable: vscode.CompletionItemKind.Constant,
+  function: vscode.CompletionItemKind.Function,
+  whole: vscode.CompletionItemKind.Snippet,
+};
 
 /** The inputs, the resources and the steps, for the outline, the breadcrumbs and Go to Symbol. */
 function symbols(analyses: Analyses): vscode.DocumentSymbolProvider {
@@ -191,17 +173,12 @@ function symbol(
   name: string,
   detail: string,
   kind: vscode.SymbolKind,
-  whole: { readonly start: number; readonly end: number },
-  shown: { readonly start: number; readonly end: number },
+  whole: Span,
+  shown: Span,
 ): vscode.DocumentSymbol {
   // The editor refuses a symbol without a name.
-  return new vscode.DocumentSymbol(
-    name.trim() === "" ? "…" : name,
-    detail,
-    kind,
-    rangeOf(document, whole),
-    rangeOf(document, shown),
-  );
+  const label = name.trim() === "" ? "…" : name;
+  return new vscode.DocumentSymbol(label, detail, kind, rangeOf(document, whole), rangeOf(document, shown));
 }
 
 /** From a use to the definition, and from an `include` to the part, or to the input that it is given. */
@@ -226,7 +203,6 @@ function definitions(analyses: Analyses): vscode.DefinitionProvider {
   };
 }
 
-/** Wherever the file names it. */
 function references(analyses: Analyses): vscode.ReferenceProvider {
   return {
     provideReferences(document, position, { includeDeclaration }) {
@@ -237,7 +213,6 @@ function references(analyses: Analyses): vscode.ReferenceProvider {
   };
 }
 
-/** Gives a resource, an id or an input another name, wherever the file names it. */
 function renames(analyses: Analyses): vscode.RenameProvider {
   return {
     prepareRename(document, position) {
@@ -262,7 +237,6 @@ function renames(analyses: Analyses): vscode.RenameProvider {
   };
 }
 
-/** Where the file names one thing, so that the editor marks all of them together. */
 function highlights(analyses: Analyses): vscode.DocumentHighlightProvider {
   return {
     provideDocumentHighlights(document, position) {
@@ -280,7 +254,6 @@ function namedIn(document: vscode.TextDocument, position: vscode.Position, analy
   return namedAt(text, outline, document.offsetAt(position));
 }
 
-/** Underlines what the parser found wrong. */
 export function showProblems(
   collection: vscode.DiagnosticCollection,
   uri: vscode.Uri,

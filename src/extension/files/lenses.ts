@@ -1,4 +1,5 @@
 import { t } from "@vscode/l10n";
+import type { Command } from "vscode";
 import { inputsAgain } from "../../contract/inputs.ts";
 import type { Run } from "../../contract/run.ts";
 import { failedStep, isActive } from "../../contract/runStatus.ts";
@@ -10,12 +11,7 @@ import { withoutIcons } from "../window/plainWindow.ts";
 import { shortText, statusText } from "../window/runText.ts";
 
 /** A code lens above the file's first line. */
-export interface Lens {
-  readonly title: string;
-  readonly tooltip: string;
-  readonly command: string;
-  readonly arguments: readonly unknown[];
-}
+type Lens = Required<Command>;
 
 interface LensState {
   readonly pipeline: string;
@@ -93,7 +89,6 @@ function workLenses({
   return [waiting];
 }
 
-/** To go on at the step that failed in the last run. */
 function fromStepLens(last: Run | undefined, { project, pipelineNow }: LensState): readonly Lens[] {
   const failed = last && stepToGoOnAt(last, pipelineNow);
   if (last?.pipeline === undefined || failed === undefined) return [];
@@ -128,16 +123,8 @@ function resultText(run: Run, now: number): string {
 }
 
 function iconOf(status: string): string {
-  switch (status) {
-    case "succeeded":
-      return "$(pass)";
-    case "failed":
-    case "timed-out":
-    case "lost":
-      return "$(error)";
-    default:
-      return "$(circle-slash)";
-  }
+  if (status === "succeeded") return "$(pass)";
+  return ["failed", "timed-out", "lost"].includes(status) ? "$(error)" : "$(circle-slash)";
 }
 
 /** A time ago, in one unit. */

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import type { LogOutputChannel } from "vscode";
+import { isDeepStrictEqual } from "node:util";
 import * as vscode from "vscode";
 import { describeError } from "../../contract/errors.ts";
 import { systemClock } from "../../machine/clock.ts";
@@ -23,7 +23,7 @@ export interface PipelineFileDeps {
   readonly runs: Pick<RunList, "state" | "retain" | "readSteps">;
   readonly waits: Pick<Waits, "current">;
   readonly projectNames: ProjectNames;
-  readonly log: Pick<LogOutputChannel, "warn">;
+  readonly log: Pick<vscode.LogOutputChannel, "warn">;
   readonly isTrusted: () => boolean;
 }
 
@@ -59,12 +59,7 @@ export class PipelineFileSupport implements vscode.Disposable {
   constructor(deps: PipelineFileDeps, memento: vscode.Memento) {
     this.#deps = deps;
     const { workspace } = vscode;
-    this.#projects = this.#own(
-      new FileProjects({
-        folders: () => (workspace.workspaceFolders ?? []).map(({ uri }) => uri),
-        fileUri: (path) => vscode.Uri.file(path),
-      }),
-    );
+    this.#projects = this.#own(new FileProjects());
     const problems = this.#own(vscode.languages.createDiagnosticCollection("pipeline-runs.problems"));
     const failures = this.#own(vscode.languages.createDiagnosticCollection("pipeline-runs.failures"));
     this.#problems = this.#own(
@@ -190,12 +185,8 @@ export class PipelineFileSupport implements vscode.Disposable {
       this.#put(open);
       return;
     }
-    if (project === undefined) {
-      this.#problems.remove(uri.toString());
-      return;
-    }
     // Unopened files are read only in a trusted workspace, as in the Pipelines view.
-    if (uri.scheme !== "file" || !this.#deps.isTrusted()) {
+    if (project === undefined || uri.scheme !== "file" || !this.#deps.isTrusted()) {
       this.#problems.remove(uri.toString());
       return;
     }
@@ -350,14 +341,11 @@ export class PipelineFileSupport implements vscode.Disposable {
 }
 
 /** Whether two readings of a text found the same files. */
-function sameFiles(...readings: readonly Pick<Analysis, "parsed">[]): boolean {
-  const [one, other] = readings.map(({ parsed }) =>
-    parsed.kind === "valid" ? JSON.stringify(parsed.warnings) : "",
-  );
-  return one === other;
+function sameFiles({ parsed: one }: Pick<Analysis, "parsed">, { parsed: other }: Analysis): boolean {
+  const warnings = (parsed: Analysis["parsed"]) => (parsed.kind === "valid" ? parsed.warnings : undefined);
+  return isDeepStrictEqual(warnings(one), warnings(other));
 }
 
-/** The document of a file that is open. */
 function openDocument(uri: vscode.Uri): vscode.TextDocument | undefined {
   const address = uri.toString();
   return vscode.workspace.textDocuments.find(

@@ -65,10 +65,7 @@ export class RunLenses implements vscode.CodeLensProvider, vscode.Disposable {
       now: Date.now() + (runs.value.kind === "listed" ? runs.value.clockAhead : 0),
     });
     const line = new vscode.Range(0, 0, 0, 0);
-    return lenses.map(
-      ({ title, tooltip, command, arguments: given }) =>
-        new vscode.CodeLens(line, { title: apart(title), tooltip, command, arguments: [...given] }),
-    );
+    return lenses.map((lens) => new vscode.CodeLens(line, { ...lens, title: apart(lens.title) }));
   }
 
   dispose(): void {

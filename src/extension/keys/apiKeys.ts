@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { SecretStorage } from "vscode";
 import * as z from "zod/mini";
 import type { Org } from "../../contract/org.ts";
@@ -126,10 +126,7 @@ function isOurs(name: string): boolean {
 
 /** A secret's name is not secret, so it is a hash. */
 function nameOf(origin: string, orgId: string | undefined): string {
-  return `${prefix}${createHash("sha256")
-    .update(JSON.stringify([origin, orgId ?? null]))
-    .digest("hex")
-    .slice(0, 32)}`;
+  return prefix + hash("sha256", JSON.stringify([origin, orgId ?? null])).slice(0, 32);
 }
 
 function fromEarlier(name: string, key: string): StoredKey {

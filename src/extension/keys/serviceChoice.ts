@@ -39,7 +39,6 @@ export type Source =
  * workspace. A key goes only to the origin that it was entered for.
  */
 export class ServiceChoice {
-  /** Emitted at each choice. */
   readonly changed = new Emitter<void>();
   readonly #memento: Pick<Memento, "get" | "update">;
   readonly #keys: ApiKeys;
@@ -51,7 +50,6 @@ export class ServiceChoice {
     this.#settings = settings;
   }
 
-  /** The service in use. */
   target(): Target {
     const chosen = this.#chosen();
     if (chosen === undefined) return this.#settings();

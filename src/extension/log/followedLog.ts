@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { t } from "@vscode/l10n";
 import type { Disposable } from "vscode";
 import { followLog } from "../../client/follow/followLog.ts";
@@ -81,7 +82,6 @@ export class FollowedLog implements Disposable {
     return this.#read;
   }
 
-  /** The document's current content. */
   snapshot(): LogSnapshot {
     const snapshot =
       this.#text?.snapshot() ??
@@ -105,7 +105,6 @@ export class FollowedLog implements Disposable {
     this.#retrySignal = new AbortController();
   }
 
-  /** Stops reading and closes the connection. */
   dispose(): void {
     this.#ended.abort(new Error("the log was closed"));
     this.#ready.resolve();
@@ -230,7 +229,8 @@ export class FollowedLog implements Disposable {
   /** @param milliseconds left out: until `retryNow`. */
   async #pause(milliseconds: number | undefined, signal: AbortSignal): Promise<void> {
     const either = anySignal([signal, this.#retrySignal.signal]);
-    const over = milliseconds === undefined ? aborted(either) : this.#deps.clock.sleep(milliseconds, either);
+    const over =
+      milliseconds === undefined ? once(either, "abort") : this.#deps.clock.sleep(milliseconds, either);
     await over.catch(() => undefined);
   }
 
@@ -259,15 +259,8 @@ function isRefused(error: unknown): boolean {
   return error instanceof PipelineError && error.type === "unauthorized";
 }
 
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
-}
-
 async function ownId(client: ServiceClient, signal: AbortSignal): Promise<string | undefined> {
-  try {
-    return (await client.org(signal)).actor;
-  } catch {
-    signal.throwIfAborted();
-    return undefined;
-  }
+  const org = await client.org(signal).catch(() => undefined);
+  signal.throwIfAborted();
+  return org?.actor;
 }

@@ -27,7 +27,6 @@ export interface LogDocumentsDeps {
   readonly window: typeof vscode.window;
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** The window's folders on this machine. */
   readonly folders: () => readonly string[];
   readonly isTrusted: () => boolean;
   /** See `stepToGoOnAt`. */

@@ -56,7 +56,6 @@ const lastLines = 12;
 /** The share that is dropped at once, so that the document's beginning doesn't change with each line. */
 const givenUpAtOnce = 1 / 5;
 
-/** A step's kept lines. */
 interface Section {
   lines: TextLine[];
   /** The number of lines dropped at the beginning. */

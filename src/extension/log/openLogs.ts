@@ -33,7 +33,6 @@ export class OpenLogs implements Disposable {
     return log;
   }
 
-  /** The run's log, if it is being read. */
   find(runId: string): FollowedLog | undefined {
     return this.#logs.get(runId);
   }

@@ -152,20 +152,17 @@ export function stepDetail(step: RunStep): string {
 }
 
 /** A mark, so that no status is told by colour alone, and a colour; plain for an unknown status. */
-function statusStyle(status: string | undefined): { readonly mark: string; readonly look: SgrStyle } {
-  switch (status) {
-    case "running":
-    case "cancelling":
-      return { mark: "●", look: textStyles.busy };
-    case "succeeded":
-      return { mark: "✓", look: textStyles.good };
-    case "failed":
-    case "timed-out":
-    case "lost":
-      return { mark: "✗", look: textStyles.bad };
-    case "cancelled":
-      return { mark: "−", look: textStyles.ended };
-    default:
-      return { mark: "·", look: textStyles.quiet };
-  }
+function statusStyle(status = ""): { readonly mark: string; readonly look: SgrStyle } {
+  return statusStyles.get(status) ?? { mark: "·", look: textStyles.quiet };
 }
+
+const bad = { mark: "✗", look: textStyles.bad };
+const statusStyles = new Map([
+  ["running", { mark: "●", look: textStyles.busy }],
+  ["cancelling", { mark: "●", look: textStyles.busy }],
+  ["succeeded", { mark: "✓", look: textStyles.good }],
+  ["failed", bad],
+  ["timed-out", bad],
+  ["lost", bad],
+  ["cancelled", { mark: "−", look: textStyles.ended }],
+]);

@@ -19,7 +19,6 @@ export interface PainterDeps {
   readonly snapshotOf: (document: TextDocument) => LogSnapshot | undefined;
 }
 
-/** Makes a colour of the editor's theme. */
 type Color = (id: string) => ThemeColor;
 
 /** Decorations by names that identify them; a text may have several. */
@@ -95,7 +94,6 @@ function inView(
   return spans;
 }
 
-/** The decoration of a whole line by its stream. */
 function lineDecorations({ stream }: TextLine, color: Color): Decorations {
   switch (stream) {
     case "stderr":

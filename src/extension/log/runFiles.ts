@@ -1,7 +1,6 @@
 import * as vscode from "vscode";
 import { artifactScheme, logScheme, runIdOf } from "./runUri.ts";
 
-/** A file of this file system. */
 export interface ReadableFile {
   /** In milliseconds; grows with each change. */
   readonly changedAt: number;
@@ -29,7 +28,6 @@ export function registerRunFiles(load: () => Promise<FoundFiles>): vscode.Dispos
   );
 }
 
-/** A read-only file system. */
 class RunFiles implements vscode.FileSystemProvider, vscode.Disposable {
   readonly #load: () => Promise<FoundFiles>;
   readonly #changes = new vscode.EventEmitter<vscode.FileChangeEvent[]>();

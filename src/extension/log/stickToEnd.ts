@@ -33,7 +33,6 @@ export class StickToEnd {
   /** Documents that were last read at their end. */
   readonly #leftAtEnd = new WeakSet<TextDocument>();
 
-  /** Scrolls to the end. */
   goToEnd(editor: TextEditor): void {
     this.#places.set(editor, { isAtEnd: true, first: 0 });
     showEnd(editor);

@@ -19,22 +19,12 @@ interface StyledRange {
   readonly style: SgrStyle;
 }
 
-type TextLink = FileLink | ArtifactLink | FailedStepLink;
-
-/** Leads to a kept file, by the path of its URI. */
-interface ArtifactLink {
-  readonly kind: "kept";
-  readonly start: number;
-  readonly end: number;
-  readonly path: string;
-}
-
-/** Starts a new run at the step that failed. */
-interface FailedStepLink {
-  readonly kind: "failed-step";
-  readonly start: number;
-  readonly end: number;
-}
+type TextLink =
+  | FileLink
+  /** Leads to a kept file, by the path of its URI. */
+  | { readonly kind: "kept"; readonly start: number; readonly end: number; readonly path: string }
+  /** Starts a new run at the step that failed. */
+  | { readonly kind: "failed-step"; readonly start: number; readonly end: number };
 
 const none: readonly never[] = [];
 
@@ -53,7 +43,6 @@ export function ownLine(
   return { text, styles, links: none };
 }
 
-/** The same line, indented. */
 export function indented(line: TextLine, by: string): TextLine {
   const moved = <T extends { readonly start: number; readonly end: number }>(range: T): T => ({
     ...range,
@@ -69,7 +58,6 @@ const style = (foreground: number | undefined, ...effects: ("bold" | "dim")[]): 
   effects: new Set(effects),
 });
 
-/** The styles of the document's own lines. */
 export const textStyles = {
   strong: style(undefined, "bold"),
   quiet: style(undefined, "dim"),

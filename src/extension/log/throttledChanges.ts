@@ -44,7 +44,6 @@ export class ThrottledChanges {
       .catch(() => undefined);
   }
 
-  /** The editor has read the document. */
   wasRead(bytes: number): void {
     this.#readBytes = bytes;
     this.#whenRead.resolve();

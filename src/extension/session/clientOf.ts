@@ -60,7 +60,6 @@ export interface ServiceInUseDeps {
   readonly keys: { get(origin: string): Thenable<string | undefined> };
 }
 
-/** The service and the key in use. */
 export interface ServiceInUse {
   readonly where: Target;
   /** Equal for the same service. */
@@ -69,7 +68,6 @@ export interface ServiceInUse {
   readonly key: string | undefined;
 }
 
-/** The service and the key to use now. */
 export async function findServiceInUse({ target, keys }: ServiceInUseDeps): Promise<ServiceInUse> {
   const where = target();
   const address = where.kind === "remote" ? where.baseUrl.href : where.kind;

@@ -86,7 +86,6 @@ export class RunList implements Disposable {
     };
   }
 
-  /** The run of this id, if it is listed. */
   find(runId: string): Run | undefined {
     return this.#runs().find((run) => run.runId === runId);
   }

@@ -24,7 +24,6 @@ export interface ServiceConnectionDeps {
   readonly random: () => number;
 }
 
-/** The org and the time of the reply, see `ServiceClient.orgAndTime`. */
 type OrgReply = Awaited<ReturnType<ServiceClient["orgAndTime"]>>;
 
 /** In milliseconds: a connection that lasts shorter counts as failed. */
@@ -132,7 +131,6 @@ export class ServiceConnection {
     }
   }
 
-  /** Shows the reply's numbers. */
   show({ org, servedAt }: OrgReply): void {
     const at = this.#deps.clock.now();
     const ahead = (servedAt ?? at) - at;

@@ -95,7 +95,6 @@ export class Session implements Disposable {
     return this.#connection?.client;
   }
 
-  /** Whether the service is followed with an entered key. */
   get hasEnteredKey(): boolean {
     return this.#used?.key !== undefined;
   }
@@ -141,7 +140,6 @@ export class Session implements Disposable {
     this.watch();
   }
 
-  /** Restarts if the service or the key in use has changed. */
   async restartIfChanged(): Promise<void> {
     const used = this.#used;
     const now = await findServiceInUse(this.#deps);
@@ -167,7 +165,6 @@ export class Session implements Disposable {
       void this.refresh(client, signal).catch(() => {});
   }
 
-  /** Reads the org now. */
   async refresh(client: ServiceClient, signal: AbortSignal): Promise<void> {
     const told = await client.orgAndTime(signal);
     // The settings or the key may have changed since the command began; another org's numbers must not show.

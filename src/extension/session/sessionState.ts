@@ -63,7 +63,6 @@ export function isOld({ how, at }: OrgReading, now: number): boolean {
   return how === "asked" && Math.abs(now - at) > freshFor;
 }
 
-/** The org's limit of runs a day; undefined while no org is known. */
 export function runsPerDayOf(state: SessionState): number | undefined {
   return state.kind === "live" ? state.org.limits.runsPerDay : undefined;
 }

@@ -29,7 +29,6 @@ export interface ChooseStartDeps extends AskInputsDeps {
   readonly log: { info(text: string): void };
   /** Saves what was edited: a run uses files as they are saved. */
   readonly saveFiles: () => Thenable<unknown>;
-  /** The window's folders on this machine. */
   readonly folders: () => readonly string[];
   readonly isTrusted: () => boolean;
 }
@@ -228,7 +227,6 @@ export interface ChosenStart extends StartRequest {
   readonly root: string | undefined;
 }
 
-/** A listed pipeline, or a typed name. */
 export type PipelineChoice =
   | { readonly kind: "listed"; readonly entry: PipelineEntry }
   | { readonly kind: "typed"; readonly name: string };

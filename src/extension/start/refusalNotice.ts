@@ -53,7 +53,6 @@ function answersTo({ refusal }: RefusedStart, holders: SlotHolders | undefined):
   }
 }
 
-/** The text of the notification: the reason and the hints. */
 export function refusalText(refused: RefusedStart, facts: RefusalFacts): string {
   const { reason, hints } = refusalLines([refused], facts, t);
   return `${reason} ${t("Hint: {0}.", hints.slice(0, mostHints).join("; "))}`;

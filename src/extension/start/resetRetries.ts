@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { t } from "@vscode/l10n";
 import type { Disposable, LogOutputChannel, window as vscodeWindow } from "vscode";
 import { mayHaveRestarted } from "../../client/service/failedRequest.ts";
@@ -67,8 +67,10 @@ export class ResetRetries implements Disposable {
     const resetAt = nextReset(servedAt ?? now);
     const late = jitter.least + random() * (jitter.most - jitter.least);
     const origin = session.origin ?? "";
+    const start = [origin, org.orgId, project, pipeline, fromStep, ...sorted(inputs), resetAt];
     const retry: PendingRetry = {
-      id: idOf([origin, org.orgId, project, pipeline, fromStep, ...sorted(inputs), resetAt]),
+      // The same in all windows, so that a start that two of them defer is made once.
+      id: hash("sha256", JSON.stringify(start)),
       pipeline,
       project,
       timeLimitSeconds,
@@ -182,11 +184,6 @@ export class ResetRetries implements Disposable {
     );
     if (chosen === now) await this.#deps.start(retry);
   }
-}
-
-/** The same in all windows, so that a start that two of them defer is made once. */
-function idOf(start: readonly unknown[]): string {
-  return createHash("sha256").update(JSON.stringify(start)).digest("hex");
 }
 
 function sorted(inputs: InputValues = {}): (readonly [string, unknown])[] {

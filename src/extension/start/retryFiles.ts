@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { readdir, readFile, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { t } from "@vscode/l10n";
@@ -71,9 +71,10 @@ export class RetryFiles {
   }
 }
 
+/** @returns undefined for what another version wrote differently. */
 function parsed(text: string): PendingRetry | undefined {
   try {
-    return readPending(JSON.parse(text));
+    return pendingRetrySchema.safeParse(JSON.parse(text)).data;
   } catch {
     return undefined;
   }
@@ -81,7 +82,7 @@ function parsed(text: string): PendingRetry | undefined {
 
 /** An id may come from an edited file, so it is not used as a file name. */
 function hashOf(text: string): string {
-  return createHash("sha256").update(text).digest("hex").slice(0, 32);
+  return hash("sha256", text).slice(0, 32);
 }
 
 /** A start that is deferred to 00:00 UTC. */
@@ -102,12 +103,6 @@ const pendingRetrySchema = z.object({
 });
 
 export type PendingRetry = z.infer<typeof pendingRetrySchema>;
-
-/** @returns undefined for what another version wrote differently. */
-function readPending(kept: unknown): PendingRetry | undefined {
-  const read = z.safeParse(pendingRetrySchema, kept);
-  return read.success ? read.data : undefined;
-}
 
 /** The deferred starts in the status bar: `nightly at 00:00 UTC`. */
 export function retriesText([first, ...others]: readonly PendingRetry[]): string {

@@ -39,8 +39,6 @@ export interface StartPipelineDeps extends StartByToolDeps {
   >;
   readonly executeCommand: (command: string, ...parameters: unknown[]) => Thenable<unknown>;
   readonly log: Pick<LogOutputChannel, "info" | "warn">;
-  /** Aborted when the extension ends. */
-  readonly signal: AbortSignal;
 }
 
 /** The outcome of an attempt; `done` is a run that the service's own tool followed to its end. */
@@ -205,17 +203,10 @@ function warnOfDoubt(
 export function reconnectTo({
   session,
   target,
-}: {
-  readonly session: Pick<Session, "connectAnew">;
-  readonly target: () => Target;
-}): Reconnect | undefined {
+}: Pick<StartPipelineDeps, "session" | "target">): Reconnect | undefined {
   if (target().kind !== "embedded") return undefined;
   return (signal) => {
     if (target().kind === "embedded") return session.connectAnew(signal);
-    throw otherService();
+    throw new PipelineError("out-of-reach", t("The settings now name another service."));
   };
-}
-
-function otherService(): PipelineError {
-  return new PipelineError("out-of-reach", t("The settings now name another service."));
 }

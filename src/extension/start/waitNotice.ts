@@ -8,7 +8,6 @@ import type { Session } from "../session/session.ts";
 import { ProgressLocation } from "../window/editorEnums.ts";
 import type { AskedStart, Waits } from "./waits.ts";
 
-/** The person stopped waiting for a slot. */
 export class StoppedWaiting extends Error {
   override readonly name = "StoppedWaiting";
 }

@@ -60,7 +60,6 @@ export class Waits {
     };
   }
 
-  /** The wait of this start, if there is one. */
   find(request: AskedStart): Wait | undefined {
     return this.current.value.find((wait) => nameOf(wait) === nameOf(request));
   }

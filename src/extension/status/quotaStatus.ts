@@ -1,5 +1,6 @@
 import { t } from "@vscode/l10n";
 import type { Disposable, MarkdownString, StatusBarItem, TreeView } from "vscode";
+import { repeat } from "../../machine/bell.ts";
 import type { Clock } from "../../machine/clock.ts";
 import type { DayUse } from "../../text/dayUse.ts";
 import type { Session } from "../session/session.ts";
@@ -22,7 +23,6 @@ interface QuotaStatusDeps {
   readonly used: () => UsedService | undefined;
   readonly dayUse: ObservableValue<DayUse | undefined>;
   readonly clock: Clock;
-  /** Creates the editor's colour by its name. */
   readonly color: (name: string) => NonNullable<StatusBarItem["backgroundColor"]>;
   /** Creates a Markdown text with icons. */
   readonly markdown: () => MarkdownString;
@@ -32,55 +32,26 @@ interface QuotaStatusDeps {
 const redrawInterval = 30_000;
 
 /** The status-bar item: how many of the day's runs are used, or why that isn't known. */
-export class QuotaStatus implements Disposable {
-  readonly #deps: QuotaStatusDeps;
-  readonly #subscriptions: readonly Disposable[];
-  readonly #disposed = new AbortController();
-
-  constructor(deps: QuotaStatusDeps) {
-    const { session, waits, retries, dayUse } = deps;
-    this.#deps = deps;
-    const show = () => this.#show();
-    this.#subscriptions = [
-      session.state.observe(show),
-      session.reading.observe(show),
-      waits.current.observe(show),
-      dayUse.observe(show),
-      retries.pending.observe(show),
-    ];
-    void this.#count(this.#disposed.signal);
-  }
-
-  /** The facts as they are now. */
-  facts(): StatusFacts {
-    const { session, waits, retries, used, dayUse, clock } = this.#deps;
-    return {
-      state: session.state.value,
-      reading: session.reading.value,
-      waits: waits.current.value,
-      use: dayUse.value,
-      deferred: retriesText(retries.pending.value),
-      used: used(),
-      now: clock.now(),
-    };
-  }
-
-  dispose(): void {
-    this.#disposed.abort();
-    for (const subscription of this.#subscriptions) subscription.dispose();
-  }
-
-  #show(): void {
-    const { item, color, markdown } = this.#deps;
-    const facts = this.facts();
-    const shown = present(facts);
+export function showQuota(deps: QuotaStatusDeps): Disposable & { readonly facts: () => StatusFacts } {
+  const { item, session, waits, retries, used, dayUse, clock, color, markdown } = deps;
+  const facts = (): StatusFacts => ({
+    state: session.state.value,
+    reading: session.reading.value,
+    waits: waits.current.value,
+    use: dayUse.value,
+    deferred: retriesText(retries.pending.value),
+    used: used(),
+    now: clock.now(),
+  });
+  const show = () => {
+    const shown = present(facts());
     if (shown === undefined) {
       item.hide();
       return;
     }
     item.text = shown.icon === undefined ? shown.text : `$(${shown.icon}) ${shown.text}`;
     const tooltip = markdown();
-    writeTooltip(facts, tooltip);
+    writeTooltip(facts(), tooltip);
     item.tooltip = tooltip;
     // Some texts begin with the product's name.
     const label = shown.text.startsWith("Pipeline Runs") ? shown.text : `Pipeline Runs: ${shown.text}`;
@@ -89,15 +60,24 @@ export class QuotaStatus implements Disposable {
       shown.background === undefined ? undefined : color(`statusBarItem.${shown.background}Background`);
     item.command = "pipelineRuns.showMenu";
     item.show();
-  }
-
-  async #count(signal: AbortSignal): Promise<void> {
-    const { clock, session } = this.#deps;
-    while (!signal.aborted) {
-      if (session.state.value.kind === "live") this.#show();
-      await clock.sleep(redrawInterval, signal).catch(() => undefined);
-    }
-  }
+  };
+  const subscriptions = [
+    session.state.observe(show),
+    session.reading.observe(show),
+    waits.current.observe(show),
+    dayUse.observe(show),
+    retries.pending.observe(show),
+  ];
+  const redrawing = repeat(clock, redrawInterval, async () => {
+    if (session.state.value.kind === "live") show();
+  });
+  return {
+    facts,
+    dispose: () => {
+      void redrawing.stop();
+      for (const subscription of subscriptions) subscription.dispose();
+    },
+  };
 }
 
 /** Shows the badge of the views' icon: the number of one's own active runs; none for zero or unknown. */

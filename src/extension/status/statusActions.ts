@@ -1,5 +1,5 @@
 import { t } from "@vscode/l10n";
-import type { QuickPickItem, window as vscodeWindow } from "vscode";
+import type { window as vscodeWindow } from "vscode";
 import { quotaLevel } from "../../contract/limits.ts";
 import { present, type StatusFacts } from "./statusFacts.ts";
 
@@ -54,7 +54,7 @@ function actionsWhileLive(
   const mayCancelMine = activeRuns === undefined || mine > 0;
   const isTaken = activeRuns === undefined || activeRuns.length > 0;
   const isUsedUp = reading !== undefined && quotaLevel(org) === "used-up";
-  const entries = [
+  return [
     ...(waits.length > 0 ? [all.stopWaiting] : []),
     ...(deferred === "" ? [] : [all.cancelRetry]),
     ...(isUsedUp || waits.length > 0 ? [] : [all.run]),
@@ -70,7 +70,6 @@ function actionsWhileLive(
     all.setKey,
     all.showLog,
   ];
-  return entries;
 }
 
 function allActions() {
@@ -109,16 +108,10 @@ interface ShowMenuDeps {
   readonly executeCommand: (command: string, ...parameters: unknown[]) => Thenable<unknown>;
 }
 
-interface StatusActionItem extends QuickPickItem {
-  readonly entry: StatusAction;
-}
-
 /** “Show Menu…”, also a click on the status bar: the actions that make sense now. */
 export async function showMenu({ status, window, executeCommand }: ShowMenuDeps): Promise<void> {
   const facts = status.facts();
-  const items = statusActionsFor(facts).map(
-    (entry): StatusActionItem => ({ label: `$(${entry.icon}) ${entry.label}`, entry }),
-  );
+  const items = statusActionsFor(facts).map((entry) => ({ label: `$(${entry.icon}) ${entry.label}`, entry }));
   const picked = await window.showQuickPick(items, {
     title: t("Pipeline Runs"),
     placeHolder: present(facts)?.text ?? t("What do you want to do?"),

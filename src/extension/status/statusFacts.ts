@@ -5,8 +5,7 @@ import { placeText } from "../../text/queueText.ts";
 import { timeOfDay } from "../../text/time.ts";
 import type { ServiceChoice } from "../keys/serviceChoice.ts";
 import type { Session } from "../session/session.ts";
-import type { SessionState } from "../session/sessionState.ts";
-import { isOld, type OrgReading } from "../session/sessionState.ts";
+import { isOld, type OrgReading, type SessionState } from "../session/sessionState.ts";
 import type { Wait } from "../start/waits.ts";
 
 /** What the status-bar item, its tooltip and its menu show. */

@@ -78,15 +78,12 @@ function writeLive(
     into.appendMarkdown(`\`${bar(org)}\` `);
     appendWords(into, quotaText(org));
     paragraph(into);
-    appendWords(into, resetText(secondsToReset(serviceNow(reading, now)), now, t));
-    paragraph(into);
+    line(into, resetText(secondsToReset(serviceNow(reading, now)), now, t));
     if (use !== undefined) writeUse(org, use, reading, now, into);
     if (activeRuns !== undefined) writePlaces(org, activeRuns, into);
     for (const { pipeline, place } of waits) {
       if (place === undefined) continue;
-      into.appendMarkdown("$(watch) ");
-      appendWords(into, t("{0}: {1} in the queue", pipeline, placeText(place, t)));
-      paragraph(into);
+      line(into, t("{0}: {1} in the queue", pipeline, placeText(place, t)), "$(watch) ");
     }
     writeFreshness(reading, into);
   }
@@ -104,15 +101,9 @@ export function bar({ usage: { runsToday }, limits: { runsPerDay } }: Org): stri
 /** Who used the day's runs, and how long they last at this pace. */
 function writeUse(org: Org, use: DayUse, reading: OrgReading, now: number, into: Markdown): void {
   const who = useText(use, org.actor, t);
-  if (who !== undefined) {
-    into.appendMarkdown("$(graph) ");
-    appendWords(into, who);
-    paragraph(into);
-  }
+  if (who !== undefined) line(into, who, "$(graph) ");
   const pace = paceText(org, { servedAt: serviceNow(reading, now), now }, t);
-  if (pace === undefined) return;
-  appendWords(into, pace);
-  paragraph(into);
+  if (pace !== undefined) line(into, pace);
 }
 
 function writePlaces(org: Org, activeRuns: readonly Run[], into: Markdown): void {
@@ -139,33 +130,17 @@ function slotsText(used: number, all: number): string {
 }
 
 function writeFreshness(reading: OrgReading, into: Markdown): void {
-  if (reading.how === "followed") {
-    into.appendMarkdown("$(pulse) ");
-    appendWords(into, t("Live updates"));
-  } else {
-    into.appendMarkdown("$(history) ");
-    appendWords(into, t("As of {0}; refreshed from time to time", timeOfDay(reading.at)));
-  }
-  paragraph(into);
+  if (reading.how === "followed") line(into, t("Live updates"), "$(pulse) ");
+  else line(into, t("As of {0}; refreshed from time to time", timeOfDay(reading.at)), "$(history) ");
 }
 
 function writeUsed({ name, isOwn, source }: UsedService, org: Org, into: Markdown): void {
   into.appendMarkdown(isOwn ? "$(vm) " : "$(key) ");
   appendWords(into, isOwn ? name : t("{0}, with the key {1}", name, org.actor));
-  switch (source) {
-    case "chosen":
-      into.appendMarkdown(" ");
-      appendWords(into, t("(chosen for this workspace)"));
-      break;
-    case "settings":
-      into.appendMarkdown(" ");
-      appendWords(into, t("(by the setting pipelineRuns.baseUrl)"));
-      break;
-    case "default":
-      break;
-    default:
-      source satisfies never;
-  }
+  if (source === "default") return;
+  into.appendMarkdown(" ");
+  const isChosen = source === "chosen";
+  appendWords(into, isChosen ? t("(chosen for this workspace)") : t("(by the setting pipelineRuns.baseUrl)"));
 }
 
 function writeLinks(entries: readonly StatusAction[], into: Markdown): void {
@@ -178,6 +153,13 @@ function writeLinks(entries: readonly StatusAction[], into: Markdown): void {
     );
   }
   into.isTrusted = { enabledCommands: [...new Set(links.map(({ command }) => command))] };
+}
+
+/** A paragraph of a text behind an icon. */
+function line(into: Markdown, text: string, icon = ""): void {
+  if (icon !== "") into.appendMarkdown(icon);
+  appendWords(into, text);
+  paragraph(into);
 }
 
 function paragraph(into: Markdown): void {

@@ -3,7 +3,7 @@ import * as vscode from "vscode";
 import { describeError, exitCodes } from "../../contract/errors.ts";
 import type { Shutdown } from "../window/shutdown.ts";
 import type { RunTaskDeps } from "./runTask.ts";
-import { PipelineTaskProvider, taskType } from "./taskDefinition.ts";
+import { taskProvider, taskType } from "./taskDefinition.ts";
 import { TaskTerminal } from "./taskTerminal.ts";
 
 /** Finds the failed step's position in a task's output (package.json, `problemMatchers`). */
@@ -12,7 +12,6 @@ const problemMatcher = "$pipeline";
 /** In milliseconds: the problem matcher gets a terminal's last output late, and stops 0.1 s after its end. */
 const untilMatched = 500;
 
-/** What a task needs of its window. */
 type TaskDeps = Omit<RunTaskDeps, "isOpen">;
 
 /**
@@ -25,8 +24,8 @@ export function pipelineTasks(
   load: () => Promise<TaskDeps>,
   shutdown: Shutdown,
   ended: AbortSignal,
-): PipelineTaskProvider {
-  return new PipelineTaskProvider({
+): ReturnType<typeof taskProvider> {
+  return taskProvider({
     folders: localFolders,
     makeTask: (definition, folder, name) => {
       const execution = new vscode.CustomExecution(

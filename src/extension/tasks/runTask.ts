@@ -43,8 +43,6 @@ export interface RunTaskDeps extends OwnToolDeps, AskInputsDeps {
   readonly isTrusted: () => boolean;
   /** Whether a file is open, and so marks its failed step itself. */
   readonly isOpen: (path: string) => boolean;
-  /** Aborted when the extension ends. */
-  readonly signal: AbortSignal;
 }
 
 /** The editor's own terminal, whatever environment the editor was started in. */
@@ -202,8 +200,6 @@ function notTrusted(): PipelineError {
   return new PipelineError(
     "usage",
     t("Pipelines of a workspace that isn't trusted are not run: their steps run programs."),
-    {
-      next: t("Trust the workspace first."),
-    },
+    { next: t("Trust the workspace first.") },
   );
 }

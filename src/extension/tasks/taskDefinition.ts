@@ -1,9 +1,8 @@
-import type { Task, TaskDefinition, TaskProvider, WorkspaceFolder } from "vscode";
+import type { Task, TaskDefinition, WorkspaceFolder } from "vscode";
 import { findProject, type LocalProject } from "../../client/project.ts";
 import type { StartRequest } from "../../contract/run.ts";
 import { projectFiles } from "../../project/pipelineFiles.ts";
 
-/** The `type` of a task that runs a pipeline. */
 export const taskType = "pipeline";
 
 export interface TaskProviderDeps {
@@ -14,39 +13,28 @@ export interface TaskProviderDeps {
 }
 
 /** The pipelines of the window's projects as tasks; sends no request. */
-export class PipelineTaskProvider implements TaskProvider {
-  readonly #deps: TaskProviderDeps;
-
-  constructor(deps: TaskProviderDeps) {
-    this.#deps = deps;
-  }
-
-  async provideTasks(): Promise<Task[]> {
-    const seen = new Set<string>();
-    const tasks: Task[] = [];
-    for (const folder of this.#deps.folders()) {
-      const project = await findProject(folder.uri.fsPath);
-      // Two folders may belong to one project.
-      if (project === undefined || seen.has(project.root)) continue;
-      seen.add(project.root);
-      const files = await projectFiles(project.root);
-      for (const name of new Set(files.map((file) => file.name))) {
-        const task = this.#deps.makeTask({ type: taskType, pipeline: name }, folder, name);
-        task.detail = files
-          .filter((file) => file.name === name)
-          .map(({ path }) => path)
-          .join(", ");
-        tasks.push(task);
+export function taskProvider({ folders, makeTask }: TaskProviderDeps) {
+  return {
+    provideTasks: async (): Promise<Task[]> => {
+      const seen = new Set<string>();
+      const tasks: Task[] = [];
+      for (const folder of folders()) {
+        const project = await findProject(folder.uri.fsPath);
+        // Two folders may belong to one project.
+        if (project === undefined || seen.has(project.root)) continue;
+        seen.add(project.root);
+        for (const [name, files] of Map.groupBy(await projectFiles(project.root), (file) => file.name)) {
+          const task = makeTask({ type: taskType, pipeline: name }, folder, name);
+          task.detail = files.map(({ path }) => path).join(", ");
+          tasks.push(task);
+        }
       }
-    }
-    return tasks;
-  }
-
-  /** A task of a `tasks.json`, whose definition stays as it is written. */
-  resolveTask({ definition, scope, name }: Task): Task {
-    const folder = typeof scope === "object" ? scope : undefined;
-    return this.#deps.makeTask(definition, folder, name);
-  }
+      return tasks;
+    },
+    /** A task of a `tasks.json`, whose definition stays as it is written. */
+    resolveTask: ({ definition, scope, name }: Task): Task =>
+      makeTask(definition, typeof scope === "object" ? scope : undefined, name),
+  };
 }
 
 /**

@@ -9,6 +9,7 @@ import type { ObservableValue } from "../window/observable.ts";
 import { appendWords } from "../window/plainWindow.ts";
 import { watchProjectFiles, watchWindowFiles } from "../window/watchFiles.ts";
 import { WindowFiles } from "../window/windowFiles.ts";
+import { localFolders } from "../window/workspace.ts";
 import { loadOnScroll } from "./loadOnScroll.ts";
 import { PipelinesView } from "./pipelinesView.ts";
 import type { ViewFilter } from "./runFilter.ts";
@@ -38,11 +39,7 @@ export function composeViews(deps: ComposeViewsDeps): Trees {
   const contexts = new ContextKeys(commands.executeCommand);
   const files = own(
     new WindowFiles({
-      folders: () => {
-        const folders = workspace.workspaceFolders ?? [];
-        const local = folders.filter(({ uri }) => uri.scheme === "file").map(({ uri }) => uri.fsPath);
-        return { count: folders.length, local };
-      },
+      folders: () => ({ count: workspace.workspaceFolders?.length ?? 0, local: localFolders() }),
       isTrusted: () => workspace.isTrusted,
       watch: watchWindowFiles,
       watchRoot: (root, onChange) => watchProjectFiles(vscode.Uri.file(root), onChange),

@@ -38,19 +38,15 @@ export class PipelineTree {
   update(read: readonly ReadProject[]): void {
     const known = new Set<string>();
     this.#shown = read.map(({ project, files }) => {
-      const node: ProjectNode = this.#projects.get(project.root) ?? {
-        kind: "project",
-        root: project.root,
-        name: project.name,
-        files: [],
-      };
-      this.#projects.set(project.root, node);
-      node.name = project.name;
-      node.files = files.map((file) => {
-        const id = `${project.root}/${file.path}`;
+      const { root, name } = project;
+      const nodes = files.map((file) => {
+        const id = `${root}/${file.path}`;
         known.add(id);
         return this.#take(id, project, file);
       });
+      const now = { kind: "project", root, name, files: nodes } as const;
+      const node: ProjectNode = Object.assign(this.#projects.get(root) ?? {}, now);
+      this.#projects.set(root, node);
       return node;
     });
     for (const id of this.#files.keys()) if (!known.has(id)) this.#files.delete(id);
@@ -64,11 +60,8 @@ export class PipelineTree {
    * @returns the files whose last run changed.
    */
   takeRuns(runs: readonly Run[], names: ReadonlyMap<string, string>): readonly FileNode[] {
-    const latest = new Map<string, Run>();
-    for (const run of runs) {
-      const key = JSON.stringify([run.project, run.pipeline]);
-      if (!latest.has(key)) latest.set(key, run);
-    }
+    const oldestFirst = runs.toReversed();
+    const latest = new Map(oldestFirst.map((run) => [JSON.stringify([run.project, run.pipeline]), run]));
     const changed: FileNode[] = [];
     for (const file of this.#files.values()) {
       const name = names.get(file.root);
@@ -82,27 +75,16 @@ export class PipelineTree {
 
   #take(id: string, project: LocalProject, file: ProjectFile): FileNode {
     const { root } = project;
-    const { path } = file;
-    const node: FileNode = this.#files.get(id) ?? {
-      kind: "file",
-      root,
-      path,
-      pipeline: file.name,
-      project: project.name,
-      hasInputs: false,
-      tags: [],
-      problems: [],
-      last: undefined,
-    };
-    this.#files.set(id, node);
-    node.pipeline = file.name;
-    const { parsed } = file;
-    node.hasInputs = parsed.kind === "valid" && (parsed.pipeline.inputs ?? []).length > 0;
-    node.tags = tagsOf(file);
+    const { path, parsed } = file;
     const problems = parsed.kind === "valid" ? [] : parsed.problems;
-    node.problems = problems.map(
-      (problem, index): ProblemNode => ({ kind: "problem", root, path, index, problem }),
-    );
+    const known = this.#files.get(id) ?? { kind: "file", root, path, project: project.name, last: undefined };
+    const node: FileNode = Object.assign(known, {
+      pipeline: file.name,
+      hasInputs: parsed.kind === "valid" && (parsed.pipeline.inputs ?? []).length > 0,
+      tags: tagsOf(file),
+      problems: problems.map((problem, index) => ({ kind: "problem", root, path, index, problem }) as const),
+    });
+    this.#files.set(id, node);
     return node;
   }
 }
@@ -141,7 +123,6 @@ interface ProblemNode {
   readonly problem: Problem;
 }
 
-/** The row of an element of the Pipelines view. */
 export function pipelineViewRow(node: PipelineNode, seen: RowContext): Row {
   switch (node.kind) {
     case "project":

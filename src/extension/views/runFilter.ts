@@ -57,10 +57,7 @@ export async function filterRuns({ runs, runFilter, window }: FilterRunsDeps): P
   const { statuses, pipelines, isMine } = runFilter.value;
   const listed = runs.state.value.kind === "listed" ? runs.state.value.runs : [];
   const names = [...new Set([...listed.map(nameOf), ...pipelines])].sort();
-  const known: readonly string[] = [
-    activeStatus,
-    ...runStatuses.filter((status) => !isRunningStatus(status)),
-  ];
+  const known = [activeStatus, ...runStatuses.filter((status) => !isActive({ status }))];
   const items: FilterItem[] = [
     { label: t("Started by"), kind: QuickPickItemKind.separator },
     { label: t("Only yours"), picked: isMine, part: { isMine: true } },
@@ -84,8 +81,4 @@ export async function filterRuns({ runs, runFilter, window }: FilterRunsDeps): P
     pipelines: chosen.flatMap(({ part }) => part?.pipelines ?? []),
     isMine: chosen.some(({ part }) => part?.isMine),
   });
-}
-
-function isRunningStatus(status: string): boolean {
-  return status === "running" || status === "cancelling";
 }

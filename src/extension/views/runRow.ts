@@ -32,7 +32,6 @@ export function rowContext(list: RunListState, now: number): RowContext {
 /** The scheme of the row for older runs, see `loadOnScroll`. */
 export const olderScheme = "pipeline-runs-older";
 
-/** The row of an element of the Runs view. */
 export function runViewRow(node: RunNode, seen: RowContext): Row {
   switch (node.kind) {
     case "group":
@@ -256,7 +255,6 @@ export interface Row {
   readonly address?: string;
 }
 
-/** Makes the editor's items of rows and tooltips. */
 export interface RowItems {
   readonly treeItem: (row: Row) => TreeItem;
   readonly markdown: (lines: readonly TooltipLine[]) => MarkdownString;
@@ -273,28 +271,19 @@ type Action =
 
 /** The icon of a status, in the themes' colours for test results. */
 export function statusIcon(of: Pick<Run | RunStep, "status" | "stoppedAt">): NonNullable<Row["icon"]> {
-  switch (of.status) {
-    case "running":
-      return { id: "loading~spin" };
-    case "cancelling":
-      return { id: "stop-circle", color: "testing.iconSkipped" };
-    case "succeeded":
-      return { id: "pass", color: "testing.iconPassed" };
-    case "failed":
-      return { id: "error", color: "testing.iconFailed" };
-    case "timed-out":
-      return { id: "watch", color: "testing.iconFailed" };
-    case "lost":
-      return { id: "debug-disconnect", color: "testing.iconErrored" };
-    case "cancelled":
-    case "stopped":
-      return { id: "circle-slash", color: "testing.iconSkipped" };
-    case "skipped":
-      // As the editor shows a test that was skipped.
-      return { id: "debug-step-over", color: "testing.iconSkipped" };
-    case "not-reached":
-      return { id: "circle-outline", color: "testing.iconUnset" };
-    default:
-      return isActive(of) ? { id: "loading~spin" } : { id: "question", color: "testing.iconUnset" };
-  }
+  const unknown = isActive(of) ? { id: "loading~spin" } : { id: "question", color: "testing.iconUnset" };
+  return icons.get(of.status) ?? unknown;
 }
+
+const icons: ReadonlyMap<string, NonNullable<Row["icon"]>> = new Map([
+  ["cancelling", { id: "stop-circle", color: "testing.iconSkipped" }],
+  ["succeeded", { id: "pass", color: "testing.iconPassed" }],
+  ["failed", { id: "error", color: "testing.iconFailed" }],
+  ["timed-out", { id: "watch", color: "testing.iconFailed" }],
+  ["lost", { id: "debug-disconnect", color: "testing.iconErrored" }],
+  ["cancelled", { id: "circle-slash", color: "testing.iconSkipped" }],
+  ["stopped", { id: "circle-slash", color: "testing.iconSkipped" }],
+  // As the editor shows a test that was skipped.
+  ["skipped", { id: "debug-step-over", color: "testing.iconSkipped" }],
+  ["not-reached", { id: "circle-outline", color: "testing.iconUnset" }],
+]);

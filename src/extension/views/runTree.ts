@@ -14,9 +14,13 @@ const groups: readonly RunGroup[] = ["active", "today", "earlier", "ended"];
 /** The rows of the Runs view: the active runs first, then the day's, then older ones. */
 export class RunTree {
   readonly #runs = new Map<string, RunRowNode>();
-  readonly #groups = new Map(groups.map((group) => [group, groupNode(group)]));
+  readonly #groups: Readonly<Record<RunGroup, GroupNode>> = {
+    active: { kind: "group", group: "active", children: [] },
+    today: { kind: "group", group: "today", children: [] },
+    earlier: { kind: "group", group: "earlier", children: [] },
+    ended: { kind: "group", group: "ended", children: [] },
+  };
   readonly #older: OlderNode = { kind: "older", behind: "", isLoadedWhenDrawn: true };
-  /** The group of each run. */
   #groupOf = new Map<string, RunGroup>();
   #shown: readonly GroupNode[] = [];
   #namesProjects = false;
@@ -28,7 +32,7 @@ export class RunTree {
 
   /** The rows of the active runs, whose times move. */
   get activeRuns(): readonly RunRowNode[] {
-    return this.#group("active").children.filter((child) => child.kind === "run");
+    return this.#groups.active.children.filter((child) => child.kind === "run");
   }
 
   /** Whether the listed runs are of several projects. */
@@ -58,7 +62,7 @@ export class RunTree {
     const changed: RunNode[] = [];
     let hasMoved = false;
     const children = groups.map((group) =>
-      wanted[group].map((run) => {
+      (wanted[group] ?? []).map((run) => {
         const before = this.#groupOf.get(run.runId);
         hasMoved ||= before !== undefined && before !== group;
         places.set(run.runId, group);
@@ -78,12 +82,12 @@ export class RunTree {
     const refilled = groups.filter((group, index) => {
       const rows: (RunRowNode | OlderNode)[] = [...(children[index] ?? [])];
       if (hasMore && group === last) rows.push(this.#older);
-      return this.#fill(this.#group(group), rows, oldest);
+      return this.#fill(this.#groups[group], rows, oldest);
     });
     this.#older.behind = oldest;
     this.#older.isLoadedWhenDrawn = isLoadedWhenDrawn;
     const before = this.#shown;
-    this.#shown = shown.map((group) => this.#group(group));
+    this.#shown = shown.map((group) => this.#groups[group]);
     // The editor refuses a row in a new group before it has left the old one.
     const isRenamed = namedProjects !== this.#namesProjects;
     if (
@@ -96,7 +100,7 @@ export class RunTree {
     }
     const isRedrawn = (node: RunNode) =>
       node.kind === "run" && refilled.includes(places.get(node.runId) ?? "today");
-    return [...refilled.map((group) => this.#group(group)), ...changed.filter((node) => !isRedrawn(node))];
+    return [...refilled.map((group) => this.#groups[group]), ...changed.filter((node) => !isRedrawn(node))];
   }
 
   #take(run: Run, changed: RunNode[]): RunRowNode {
@@ -124,12 +128,6 @@ export class RunTree {
       (older && this.#older.behind !== oldest)
     );
   }
-
-  #group(group: RunGroup): GroupNode {
-    const node = this.#groups.get(group);
-    if (node === undefined) throw new Error(`there is no group ${group}`);
-    return node;
-  }
 }
 
 /**
@@ -141,20 +139,13 @@ function isOnlyMoreDetailed({ steps, artifacts: _, ...run }: Run, before: Run): 
   return steps !== undefined && before.steps === undefined && isDeepStrictEqual(run, known);
 }
 
-function groupNode(group: RunGroup): GroupNode {
-  return { kind: "group", group, children: [] };
-}
-
-function split(runs: readonly Run[], now: number): Record<RunGroup, Run[]> {
+function split(runs: readonly Run[], now: number): Partial<Record<RunGroup, Run[]>> {
   const dayBegan = Date.parse(`${utcDay(now)}T00:00:00Z`);
-  const parts: Record<RunGroup, Run[]> = { active: [], today: [], earlier: [], ended: [] };
-  const groupOf = (run: Run): RunGroup => {
+  return Object.groupBy(runs, (run): RunGroup => {
     if (isActive(run)) return "active";
     if (run.createdAt === undefined) return "ended";
     return Date.parse(run.createdAt) >= dayBegan ? "today" : "earlier";
-  };
-  for (const run of runs) parts[groupOf(run)].push(run);
-  return parts;
+  });
 }
 
 /** Milliseconds until the rows' days change: to the service's midnight or the person's own. */

@@ -77,7 +77,7 @@ export class RunsView implements TreeDataProvider<RunNode>, Disposable {
   readonly #subscriptions: Disposable[];
   #retained: readonly Disposable[] | undefined;
   #progress: (() => void) | undefined;
-  #timer: AbortController | undefined;
+  #cancelTick = () => {};
 
   constructor(deps: RunsViewDeps) {
     this.#deps = deps;
@@ -121,7 +121,7 @@ export class RunsView implements TreeDataProvider<RunNode>, Disposable {
   dispose(): void {
     for (const subscription of this.#subscriptions) subscription.dispose();
     for (const one of this.#retained ?? []) one.dispose();
-    this.#timer?.abort();
+    this.#cancelTick();
     this.#progress?.();
   }
 
@@ -131,7 +131,7 @@ export class RunsView implements TreeDataProvider<RunNode>, Disposable {
     if (!view.visible) {
       for (const one of this.#retained ?? []) one.dispose();
       this.#retained = undefined;
-      this.#timer?.abort();
+      this.#cancelTick();
       this.#progress?.();
       this.#progress = undefined;
       return;
@@ -215,23 +215,18 @@ export class RunsView implements TreeDataProvider<RunNode>, Disposable {
 
   /** Moves the times of active runs, and sorts the rows again when a day begins. */
   #tick(): void {
-    this.#timer?.abort();
+    this.#cancelTick();
     const { view, runs, clock, signal } = this.#deps;
     if (!view.visible || runs.state.value.kind !== "listed" || signal.aborted) return;
-    const timer = new AbortController();
-    this.#timer = timer;
     const { serviceNow, now } = this.#rowContext();
     const nextDay = untilNextDay(serviceNow, now);
     const { activeRuns } = this.#tree;
     const pause = activeRuns.length > 0 ? Math.min(1000, nextDay) : nextDay;
-    clock
-      .sleep(pause, timer.signal)
-      .then(() => {
-        if (pause === nextDay) this.#changed.emit(undefined);
-        else this.#moveSteps();
-        this.#redraw();
-      })
-      .catch(() => {});
+    this.#cancelTick = clock.after(pause, () => {
+      if (pause === nextDay) this.#changed.emit(undefined);
+      else this.#moveSteps();
+      this.#redraw();
+    });
   }
 
   /** Redraws the running steps that are unfolded. */

@@ -2,13 +2,11 @@ import type { Disposable, TreeDataProvider, TreeItem, TreeView, window as vscode
 import type { PipelineNode } from "./pipelineTree.ts";
 import type { RunNode } from "./runTree.ts";
 
-/** The editor's views. */
 export interface TreeViews {
   readonly runs: TreeView<RunNode>;
   readonly pipelines: TreeView<PipelineNode>;
 }
 
-/** The providers of the views' rows. */
 export interface Trees {
   readonly runs: TreeDataProvider<RunNode>;
   readonly pipelines: TreeDataProvider<PipelineNode>;

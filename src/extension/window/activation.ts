@@ -1,7 +1,6 @@
 import * as vscode from "vscode";
 import { chosenServiceKey, hasDeferredStarts } from "./storedState.ts";
 
-/** What a window may turn out to need. */
 export interface WindowNeeds {
   /** The service is to be followed. Resolves once its numbers show, or why there are none. */
   readonly onServiceWanted: () => Promise<void>;

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { open, readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { makeFolder } from "../../machine/dataFolder.ts";
@@ -41,7 +41,7 @@ export class FileClaims implements Claims {
 
   /** The name may come from a service, so it is not used as a file name. */
   #fileOf(name: string): string {
-    return join(this.#folder, createHash("sha256").update(name).digest("hex"));
+    return join(this.#folder, hash("sha256", name));
   }
 
   /** Removes expired claims; runs once a window. */

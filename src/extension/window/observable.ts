@@ -1,6 +1,5 @@
 import type { Disposable } from "vscode";
 
-/** An event that listeners subscribe to. */
 export class Emitter<T> {
   readonly #listeners = new Set<(value: T) => void>();
 
@@ -26,7 +25,6 @@ export class Emitter<T> {
   }
 }
 
-/** A value whose changes can be observed. */
 export class ObservableValue<T> extends Emitter<T> {
   #value: T;
 

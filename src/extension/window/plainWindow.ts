@@ -77,7 +77,8 @@ export function inOneLine(text: string): string {
   const problems = lines.filter((line) => aProblem.test(line));
   const [first] = problems;
   if (first === undefined) return lines.join(" ");
-  const others = problems.length - 1 + sum(lines.map((line) => Number(andMore.exec(line)?.[1] ?? 0)));
+  const leftOut = lines.map((line) => Number(andMore.exec(line)?.[1] ?? 0));
+  const others = leftOut.reduce((one, other) => one + other, problems.length - 1);
   const told = others === 0 ? first : t("{0} (and {1} more)", first, others);
   const before = lines.slice(0, lines.indexOf(first));
   const after = lines
@@ -85,8 +86,4 @@ export function inOneLine(text: string): string {
     .filter((line) => !andMore.test(line));
   const end = after.length === 0 || /[.?!]$/.test(told) ? "" : ".";
   return [...before, `${told}${end}`, ...after].join(" ");
-}
-
-function sum(numbers: readonly number[]): number {
-  return numbers.reduce((one, other) => one + other, 0);
 }

@@ -25,31 +25,20 @@ const dayOfAnyYear = new Intl.DateTimeFormat([], { day: "numeric", month: "short
 
 /** A status for people; an unknown one stays as it is (contract: "Endpoints"). */
 export function statusText(status: string): string {
-  switch (status) {
-    case "running":
-      return t("running");
-    case "cancelling":
-      return t("cancelling");
-    case "succeeded":
-      return t("succeeded");
-    case "failed":
-      return t("failed");
-    case "cancelled":
-      return t("cancelled");
-    case "timed-out":
-      return t("timed out");
-    case "lost":
-      return t("lost");
+  const known = new Map([
+    ["running", t("running")],
+    ["cancelling", t("cancelling")],
+    ["succeeded", t("succeeded")],
+    ["failed", t("failed")],
+    ["cancelled", t("cancelled")],
+    ["timed-out", t("timed out")],
+    ["lost", t("lost")],
+    ["skipped", t("skipped")],
     // Of a step whose run ended during it.
-    case "skipped":
-      return t("skipped");
-    case "stopped":
-      return t("stopped");
-    case "not-reached":
-      return t("not reached");
-    default:
-      return status;
-  }
+    ["stopped", t("stopped")],
+    ["not-reached", t("not reached")],
+  ]);
+  return known.get(status) ?? status;
 }
 
 /** Whether runs are of several projects, so that each one's has to be named. */

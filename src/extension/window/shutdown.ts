@@ -17,10 +17,7 @@ export class Shutdown {
 
   /** Has the window's end wait for this work, which settles soon after the extension's signal aborts. */
   join<T>(work: Promise<T>): Promise<T> {
-    const settled = work.then(
-      () => undefined,
-      () => undefined,
-    );
+    const settled = work.catch(() => undefined);
     this.#pending.add(settled);
     void settled.then(() => this.#pending.delete(settled));
     return work;

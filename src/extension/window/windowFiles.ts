@@ -50,7 +50,6 @@ export class WindowFiles implements Disposable {
     };
   }
 
-  /** Finds the projects now. */
   async refresh(): Promise<void> {
     this.#refreshCount += 1;
     const look = this.#refreshCount;

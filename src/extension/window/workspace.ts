@@ -47,7 +47,6 @@ export async function openExternal(url: string): Promise<boolean> {
   return vscode.env.openExternal(await vscode.env.asExternalUri(vscode.Uri.parse(url, true)));
 }
 
-/** The person's settings of this extension. */
 export function settings(): vscode.WorkspaceConfiguration {
   return vscode.workspace.getConfiguration("pipelineRuns");
 }

@@ -85,7 +85,6 @@ export function caretAt(text: string, offset: number, readPart?: ReadPart): Care
   };
 }
 
-/** The offset within its line. */
 function columnOf(text: string, offset: number): number {
   return offset - startOfLine(text, offset);
 }

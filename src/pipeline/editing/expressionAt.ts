@@ -3,23 +3,20 @@ import { type Position, type Reference, references } from "../expression/express
 import { parseExpression } from "../expression/parseExpression.ts";
 import { scalarOffsets } from "../file/scalarOffsets.ts";
 import { hasExpression, splitText } from "../file/textPieces.ts";
-import type { Path } from "../file/yamlSource.ts";
 import type { Span } from "../mistakes/problem.ts";
 import type { Outline, OutlinedStep } from "./outline.ts";
 import { stepAt } from "./shape.ts";
-import type { Crumb, TextTree, Tree } from "./tree.ts";
+import { type Crumb, pathTo, type TextTree, type Tree } from "./tree.ts";
 
 /** What may be filled in at a position of the file, and the step that it is in. */
 export function placeAt(
   crumbs: readonly Crumb[],
   outline: Outline,
 ): { readonly place: Place; readonly step: OutlinedStep | undefined } {
-  const path: Path = crumbs.map((crumb) => (crumb.kind === "item" ? crumb.index : crumb.entry.name.text));
   const step = stepAt(crumbs, outline);
-  return { place: placeOf(path, step), step };
+  return { place: placeOf(pathTo(crumbs), step), step };
 }
 
-/** An expression of the file. */
 export interface FoundExpression {
   readonly source: string;
   /** Its own text, without the braces around it. */

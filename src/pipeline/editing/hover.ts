@@ -6,10 +6,9 @@ import { expressionsOf } from "./expressionAt.ts";
 import { contextText, membersOf, variableText } from "./members.ts";
 import { namedAt } from "./named.ts";
 import type { Outline } from "./outline.ts";
-import { shapeAt } from "./shape.ts";
-import { type Crumb, type Spot, spotAt, startOfLine, touches } from "./tree.ts";
+import { fieldTextAt } from "./shape.ts";
+import { type Spot, spotAt, startOfLine, touches } from "./tree.ts";
 
-/** What is shown for the word under the pointer. */
 export interface Hover {
   readonly span: Span;
   /** Markdown. */
@@ -30,8 +29,8 @@ export function hoverAt(text: string, outline: Outline, offset: number): Hover |
 }
 
 function fieldHover({ crumbs, text: { start, end } }: Spot, outline: Outline): Hover | undefined {
-  const meaning = fieldText(crumbs, outline);
-  return meaning === undefined ? undefined : { span: { start, end }, meaning };
+  const text = fieldTextAt(crumbs, outline);
+  return text && { span: { start, end }, meaning: describeField(text) };
 }
 
 function valueHover({ crumbs, text: { text, start, end } }: Spot): Hover | undefined {
@@ -39,13 +38,6 @@ function valueHover({ crumbs, text: { text, start, end } }: Spot): Hover | undef
   const type = findResourceType(text);
   const isType = last?.kind === "entry" && last.entry.name.text === "type" && crumbs.length === 3;
   return isType && type !== undefined ? { span: { start, end }, meaning: type.meaning } : undefined;
-}
-
-function fieldText(crumbs: readonly Crumb[], outline: Outline): string | undefined {
-  const last = crumbs.at(-1);
-  if (last?.kind !== "entry") return undefined;
-  const field = shapeAt(crumbs.slice(0, -1), outline).fields.get(last.entry.name.text);
-  return field?.text === undefined ? undefined : describeField(field.text);
 }
 
 /** For a definition, how often it is used; for a use of a resource, its definition. */
@@ -105,13 +97,9 @@ function expressionHover(text: string, outline: Outline, offset: number): Hover 
   return undefined;
 }
 
-/** A piece of the text without its indentation. */
 function unindented(text: string, { start, end }: Span): string {
   const column = start - startOfLine(text, start);
   const piece = text.slice(start, Math.min(end, start + longestCode));
-  const indentation = new RegExp(`^ {1,${Math.max(1, column)}}`);
-  const lines = piece
-    .split(/\r?\n/)
-    .map((line, index) => (index === 0 || column === 0 ? line : line.replace(indentation, "")));
-  return lines.join("\n") + (end - start > longestCode ? "\n…" : "");
+  const code = piece.replaceAll(new RegExp(`\\r?\\n {0,${column}}`, "g"), "\n");
+  return code + (end - start > longestCode ? "\n…" : "");
 }

@@ -31,11 +31,9 @@ export function membersOf(path: readonly (string | number)[], at: Surroundings):
     const steps = stepsBefore(at);
     if (second === undefined) return steps.flatMap(idText);
     const step = steps.find(({ id }) => id?.text === second);
-    const fieldPath = path.slice(
-      step?.isEach === true && (typeof third === "number" || third === "*") ? 3 : 2,
-    );
-    const isList = step?.isEach === true && fieldPath.length === path.length - 2;
-    return step === undefined || isList || fieldPath.length > 0 ? [] : fieldsOf(step, at.outline);
+    const isItem = path.length === 3 && (typeof third === "number" || third === "*");
+    const isResult = step?.isEach === true ? isItem : path.length === 2;
+    return step !== undefined && isResult ? fieldsOf(step, at.outline) : [];
   }
   if (second !== undefined) return [];
   switch (context) {
@@ -79,7 +77,6 @@ function idText({ id, label, type, include, isEach }: OutlinedStep): MemberText[
   ];
 }
 
-/** What the result of a step has. */
 export function fieldsOf(
   { type, include, tree }: OutlinedStep,
   outline: Outline,
@@ -153,7 +150,6 @@ export function variableText(name: string): string {
   return `The variable \`${name}\` of the file's \`env-file\`, or of the environment in which the run is started. Its value shows as \`***\` in everything that the run tells, unless \`unmasked\` names it.`;
 }
 
-/** Every environment variable that the file refers to. */
 function variablesOf(text: string): ReadonlySet<string> {
   const names = text.split("\n").flatMap((line) => {
     const split = splitText(line);

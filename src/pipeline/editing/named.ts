@@ -82,7 +82,6 @@ export function problemOfNewName(
   return `This file has ${kind === "input" ? "an" : "a"} ${kind} “${name}” already.`;
 }
 
-/** Gives another name in all places. */
 export function renameAll({ kind, definitions, uses }: Named, name: string): readonly Edit[] {
   const edit = ({ start, end }: Span, text: string) => ({ span: { start, end }, text });
   return [

@@ -20,7 +20,6 @@ import {
 export interface Outline {
   readonly tree: Tree | undefined;
   readonly name: TextTree | undefined;
-  readonly timeLimit: TextTree | undefined;
   readonly inputs: readonly OutlinedInput[];
   /** In the order of the file; of duplicates both. */
   readonly resources: readonly OutlinedResource[];
@@ -91,7 +90,6 @@ export function outlineOfTree(tree: Tree | undefined, readPart?: ReadPart): Outl
   return {
     tree,
     name: textBehind(tree, "name"),
-    timeLimit: textBehind(tree, "time-limit"),
     inputs: entriesOf(entryOf(tree, "inputs")?.value).map(input),
     resources,
     steps,

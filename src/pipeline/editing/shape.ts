@@ -65,19 +65,14 @@ export const typeShapes: ReadonlyMap<ResourceTypeName, { readonly resource: Shap
     }),
   );
 
-/** The top level of the file. */
 export const topShape: Shape = shapeOf(
   z.strictObject({ ...outlineSchema.shape, inputs: z.optional(inputsFileSchema) }),
   pipelineTexts,
 );
 
-/** A resource without a known type. */
-const resourceWithoutType: Shape = {
-  ...anything,
-  fields: new Map([
-    ["type", field("type", typeText, { ...anything, isText: true, words: [...resourceTypeNames] })],
-  ]),
-};
+const resourceWithoutType: Shape = shapeOf(z.strictObject({ type: z.enum(resourceTypeNames) }), {
+  type: typeText,
+});
 
 const includeShape: Shape = shapeOf(includeFileSchema, includeTexts);
 
@@ -115,7 +110,6 @@ function stepShape(step: OutlinedStep | undefined, outline: Outline): Shape {
   return (step?.type && typeShapes.get(step.type)?.step) ?? stepWithoutResource;
 }
 
-/** A step that is a part, with the inputs that the part declares. */
 function partShape(path: string, outline: Outline): Shape {
   const declared = outline.part(path)?.inputs;
   const inputs = includeShape.fields.get("inputs");
@@ -130,11 +124,17 @@ function partShape(path: string, outline: Outline): Shape {
   return { ...includeShape, fields: new Map([...includeShape.fields, ["inputs", { ...inputs, shape }]]) };
 }
 
+/** The text of the field whose name or value is at a position. */
+export function fieldTextAt(crumbs: readonly Crumb[], outline: Outline): FieldText | undefined {
+  const last = crumbs.at(-1);
+  if (last?.kind !== "entry") return undefined;
+  return shapeAt(crumbs.slice(0, -1), outline).fields.get(last.entry.name.text)?.text;
+}
+
 export function isStepList(name: string): boolean {
   return stepLists.some((list) => list === name);
 }
 
-/** The step that a position is in. */
 export function stepAt([top, item]: readonly Crumb[], { steps }: Outline): OutlinedStep | undefined {
   if (top?.kind !== "entry" || item?.kind !== "item") return undefined;
   return steps.find(({ list, index }) => list === top.entry.name.text && index === item.index);
@@ -147,11 +147,6 @@ function follow(shape: Shape, crumbs: readonly Crumb[]): Shape {
   }, shape);
 }
 
-function field(name: string, text: FieldText | undefined, shape: Shape): Field {
-  return { name, text, isRequired: true, shape };
-}
-
-/** Converts a schema to a shape, with the descriptions of its fields. */
 function shapeOf(schema: z.core.$ZodType, texts: FieldTexts, prefix = ""): Shape {
   const def = definition(schema);
   switch (def.type) {
@@ -179,11 +174,6 @@ function shapeOf(schema: z.core.$ZodType, texts: FieldTexts, prefix = ""): Shape
   }
 }
 
-/** The key of a field in the texts: `outer.inner` for a nested one. */
-function pathOf(prefix: string, name: string): string {
-  return prefix === "" ? name : `${prefix}.${name}`;
-}
-
 function fieldsOf(
   shape: Readonly<Record<string, z.core.$ZodType>>,
   texts: FieldTexts,
@@ -191,7 +181,7 @@ function fieldsOf(
 ): ReadonlyMap<string, Field> {
   return new Map(
     Object.entries(shape).map(([name, schema]) => {
-      const path = pathOf(prefix, name);
+      const path = prefix === "" ? name : `${prefix}.${name}`;
       const isRequired = definition(schema).type !== "optional";
       return [name, { name, text: texts[path], isRequired, shape: shapeOf(schema, texts, path) }];
     }),

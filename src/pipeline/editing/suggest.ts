@@ -70,14 +70,11 @@ function suggestInside(
   shape: Shape,
 ): readonly Suggestion[] {
   const { crumbs, column, isFlow, isFresh } = spot;
-  const last = crumbs.at(-1);
-  if (last?.kind === "item") {
-    if (isFlow) return suggestFields(caret, shape, { others: new Set(), column, isFlow: true, wrap: "{}" });
-    return suggestItem(caret, crumbs.slice(0, -1), shape, column, "");
-  }
-  if (isFlow || !isFresh) {
+  const isItem = crumbs.at(-1)?.kind === "item";
+  if (isFlow || (!isItem && !isFresh)) {
     return suggestFields(caret, shape, { others: new Set(), column, isFlow: true, wrap: "{}" });
   }
+  if (isItem) return suggestItem(caret, crumbs.slice(0, -1), shape, column, "");
   if (isResources(crumbs)) return suggestResources(caret);
   if (shape.item !== undefined) return suggestItem(caret, crumbs, shape.item, column, "- ");
   const fields = suggestFields(caret, shape, { others: new Set(), column, isFlow: false, wrap: "" });
@@ -104,7 +101,6 @@ function isResources([only, other]: readonly Crumb[]): boolean {
 }
 
 interface FieldPlace {
-  /** The map's other names. */
   readonly others: ReadonlySet<string>;
   /** The column of the name. */
   readonly column: number;
@@ -122,7 +118,6 @@ const alternatives: readonly (readonly string[])[] = [
   ["use", "include"],
 ];
 
-/** Pairs that exclude each other. */
 const exclusivePairs: readonly (readonly [string, string])[] = [
   ...["get", "head"].flatMap((method) => bodyFields.map((body) => [method, body] as const)),
   ["statements", "params"],
@@ -131,7 +126,6 @@ const exclusivePairs: readonly (readonly [string, string])[] = [
   ["placeholder", "text"],
 ];
 
-/** The names that the map still lacks. */
 function suggestFields(caret: Caret, shape: Shape, place: FieldPlace): readonly Suggestion[] {
   const { others } = place;
   if (shape.isOneField && others.size > 0) return [];

@@ -1,10 +1,9 @@
-import type { FieldText } from "../file/fieldTexts.ts";
 import { resourceTypeNames, resourceTypes } from "../types/resourceTypes.ts";
 import type { Caret } from "./caret.ts";
 import { fieldsOf } from "./members.ts";
-import { isStepList, type Shape, shapeAt, stepAt } from "./shape.ts";
+import { fieldTextAt, isStepList, type Shape, stepAt } from "./shape.ts";
 import { escapeSnippet, type Suggestion } from "./suggestion.ts";
-import { asYamlText, type Crumb } from "./tree.ts";
+import { asYamlText, pathTo } from "./tree.ts";
 
 type ValueSpot = Extract<Caret["spot"], { kind: "value" }>;
 
@@ -16,12 +15,15 @@ export function suggestValues(
   files: readonly string[],
 ): readonly Suggestion[] {
   const { crumbs } = spot;
-  if (isStepField(crumbs, "include") && files.length > 0)
+  const [top, at, field, within, ...more] = pathTo(crumbs);
+  const isWhole = field !== undefined && within === undefined;
+  const isInStep = isStepList(String(top)) && typeof at === "number" && more.length === 0;
+  if (isInStep && isWhole && field === "include" && files.length > 0)
     return files.map((path) => value(caret, spot, asYamlText(path)));
-  if (isTypeOfResource(crumbs)) {
+  if (top === "resources" && typeof at === "string" && isWhole && field === "type") {
     return resourceTypeNames.map((type) => value(caret, spot, type, resourceTypes[type].meaning));
   }
-  if (isStepField(crumbs, "use")) {
+  if (isInStep && isWhole && field === "use") {
     return caret.outline.resources.map(({ name, type }) => ({
       ...value(caret, spot, asYamlText(name.text), type && resourceTypes[type].meaning),
       kind: "resource",
@@ -30,9 +32,9 @@ export function suggestValues(
     }));
   }
   const step = stepAt(crumbs, caret.outline);
-  if (crumbs.length === 4 && isStepField(crumbs.slice(0, 3), "mask") && step !== undefined)
+  if (isInStep && !isWhole && field === "mask" && step !== undefined)
     return fieldsOf(step, caret.outline, []).map(({ name, meaning }) => value(caret, spot, name, meaning));
-  const words = new Set([...shape.words, ...(textOf(crumbs, caret)?.values ?? [])]);
+  const words = new Set([...shape.words, ...(fieldTextAt(crumbs, caret.outline)?.values ?? [])]);
   return [...words].map((word) => value(caret, spot, word));
 }
 
@@ -52,26 +54,4 @@ function value(
     snippet: escapeSnippet(inserted),
     replaces: caret.word,
   };
-}
-
-/** The description of the value's field. */
-function textOf(crumbs: readonly Crumb[], { outline }: Caret): FieldText | undefined {
-  const last = crumbs.at(-1);
-  if (last?.kind !== "entry") return undefined;
-  return shapeAt(crumbs.slice(0, -1), outline).fields.get(last.entry.name.text)?.text;
-}
-
-function isTypeOfResource([top, resource, field, other]: readonly Crumb[]): boolean {
-  return (
-    other === undefined && isEntry(top, "resources") && resource?.kind === "entry" && isEntry(field, "type")
-  );
-}
-
-function isStepField([top, step, field, other]: readonly Crumb[], name: string): boolean {
-  const isStep = top?.kind === "entry" && isStepList(top.entry.name.text) && step?.kind === "item";
-  return other === undefined && isStep && isEntry(field, name);
-}
-
-function isEntry(crumb: Crumb | undefined, name: string): boolean {
-  return crumb?.kind === "entry" && crumb.entry.name.text === name;
 }

@@ -30,7 +30,6 @@ interface OtherTree extends Span {
   readonly kind: "other";
 }
 
-/** An entry of a map. */
 export interface Entry {
   readonly name: TextTree;
   /** Undefined where the value is missing. */
@@ -103,7 +102,6 @@ export function entriesOf(tree: Tree | undefined): readonly Entry[] {
   return tree?.kind === "map" ? tree.entries : [];
 }
 
-/** The range of an entry's name and value. */
 export function spanOfEntry({ name, value }: Entry): Span {
   return { start: name.start, end: Math.max(name.end, value?.end ?? 0) };
 }
@@ -117,6 +115,11 @@ export function touches({ start, end }: Span, offset: number): boolean {
 export type Crumb =
   | { readonly kind: "entry"; readonly map: MapTree; readonly entry: Entry }
   | { readonly kind: "item"; readonly list: ListTree; readonly index: number };
+
+/** The names and indexes of the path. */
+export function pathTo(crumbs: readonly Crumb[]): readonly (string | number)[] {
+  return crumbs.map((crumb) => (crumb.kind === "item" ? crumb.index : crumb.entry.name.text));
+}
 
 /** A text of the file with its path, and whether it is a name or a value. */
 export interface Spot {
@@ -155,7 +158,6 @@ function seek(tree: Tree, offset: number, crumbs: readonly Crumb[]): Spot | unde
   }
 }
 
-/** The offset at which the line of an offset begins. */
 export function startOfLine(text: string, offset: number): number {
   // With a negative position, `lastIndexOf` would still check the first character.
   return offset === 0 ? 0 : text.lastIndexOf("\n", offset - 1) + 1;

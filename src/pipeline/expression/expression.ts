@@ -1,7 +1,6 @@
 import type { ContextName, FunctionName } from "./names.ts";
 import type { Json } from "./value.ts";
 
-/** An expression that has been parsed. */
 export interface Expression {
   readonly text: string;
   readonly root: Node;

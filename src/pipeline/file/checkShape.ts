@@ -1,5 +1,5 @@
 import type * as z from "zod/mini";
-import { noText } from "../../contract/wire.ts";
+import { noText, valueAt } from "../../contract/wire.ts";
 import { replaceControlCharacters } from "../../text/controlCharacters.ts";
 import { type ForeignWord, foreignType, foreignWord } from "../mistakes/foreignWords.ts";
 import { meantValue } from "../mistakes/meantValue.ts";
@@ -100,7 +100,7 @@ function reportType(
   problems: ProblemList,
 ): void {
   const { value, at } = site;
-  const wanted = message === "" ? `expected ${kindOf(expected)}` : message;
+  const wanted = message === "" ? `expected ${kinds[expected] ?? `a ${expected}`}` : message;
   if (expected === "string" && (typeof value === "number" || typeof value === "boolean")) {
     problems.addNotText(at, `expected text; put this ${typeof value} in quotes`);
   } else if (expected === "array" && isMap(value)) {
@@ -211,17 +211,6 @@ function shapeOf(schema: unknown): Readonly<Record<string, unknown>> | undefined
   return shapeOf(def["innerType"]);
 }
 
-function valueAt(value: unknown, path: Path): unknown {
-  let found = value;
-  for (const part of path) {
-    if (Array.isArray(found)) found = typeof part === "number" ? found[part] : undefined;
-    else
-      found =
-        isMap(found) && typeof part === "string" && Object.hasOwn(found, part) ? found[part] : undefined;
-  }
-  return found;
-}
-
 /** Whether a value is a map of the file: an object and not a list. */
 export function isMap(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
@@ -231,20 +220,12 @@ function tooSmall(issue: z.core.$ZodIssueTooSmall): string {
   return issue.message === "" ? `this is too small: at least ${issue.minimum}` : issue.message;
 }
 
-function kindOf(expected: string): string {
-  switch (expected) {
-    case "string":
-      return "text";
-    case "object":
-    case "record":
-      return "a map of names and values";
-    case "array":
-      return "a list";
-    case "boolean":
-      return "true or false";
-    case "int":
-      return "a whole number";
-    default:
-      return `a ${expected}`;
-  }
-}
+/** What zod expects, in words. */
+const kinds: Readonly<Record<string, string>> = {
+  string: "text",
+  object: "a map of names and values",
+  record: "a map of names and values",
+  array: "a list",
+  boolean: "true or false",
+  int: "a whole number",
+};

@@ -6,19 +6,8 @@ export function parseDuration(written: string | number): number | undefined {
   if (typeof written === "number") {
     return Number.isFinite(written) && written >= 0 ? written * 1000 : undefined;
   }
-  const [, amount, unit] = durationPattern.exec(written) ?? [];
-  return amount === undefined ? undefined : Number(amount) * millisecondsIn(unit);
+  const [, amount, unit = ""] = durationPattern.exec(written) ?? [];
+  return amount === undefined ? undefined : Number(amount) * (milliseconds[unit] ?? 1);
 }
 
-function millisecondsIn(unit: string | undefined): number {
-  switch (unit) {
-    case "ms":
-      return 1;
-    case "m":
-      return 60_000;
-    case "h":
-      return 3_600_000;
-    default:
-      return 1000;
-  }
-}
+const milliseconds: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000 };

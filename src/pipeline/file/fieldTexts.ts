@@ -15,7 +15,6 @@ export interface FieldText {
  */
 export type FieldTexts = Readonly<Record<string, FieldText>>;
 
-/** The field's documentation as one text. */
 export function describeField({ meaning, byDefault, bounds }: FieldText): string {
   const parts = [
     meaning,

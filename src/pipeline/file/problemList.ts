@@ -18,7 +18,6 @@ export class ProblemList {
     this.#problems.push(...source.problems);
   }
 
-  /** Whether the limit of problems is reached. */
   get full(): boolean {
     return this.#problems.length >= mostProblems;
   }

@@ -10,7 +10,6 @@ import { hasExpression } from "./textPieces.ts";
 import type { Address, TextExpectation, WrittenDigits } from "./values.ts";
 import type { Path, YamlSource } from "./yamlSource.ts";
 
-/** What a step is read with. */
 export interface StepReading {
   readonly path: Path;
   readonly problems: ProblemList;
@@ -39,17 +38,21 @@ export function readTexts(
   );
 }
 
-/** Reads an expectation of a text, where there is one. An invalid regular expression is a problem of the file. */
+/**
+ * Reads an expectation of a text, where there is one. An invalid regular expression is a problem of the file.
+ * @param hintOf ends its message.
+ */
 export function readExpected(
   value: Words | undefined,
   path: Path,
   reading: StepReading,
+  hintOf = (_text: string) => "",
 ): TextExpectation | undefined {
   if (value === undefined) return undefined;
   const text = writtenText(value, path, reading.source);
   const read = readTextExpectation(text);
   if (read.kind === "invalid") {
-    reading.problems.add(path, read.problem);
+    reading.problems.add(path, read.problem + hintOf(text));
     return undefined;
   }
   if (read.expectation.kind === "matches" && hasExpression(text)) {
@@ -69,7 +72,6 @@ export function readAllExpected(
     : [readExpected(value, path, reading) ?? []].flat();
 }
 
-/** A part of the file that may have a `timeout`. */
 interface Timed {
   readonly file: { readonly timeout?: string | number | undefined };
   readonly path: Path;
@@ -163,7 +165,6 @@ function isAsWritten(written: string, value: number): boolean {
   return `${sign}${whole === "" ? "0" : whole}${digits === "" ? "" : `.${digits}`}` === String(value);
 }
 
-/** A resource that may have a `base-url`. */
 interface Based {
   readonly file: { readonly "base-url"?: string | undefined };
   readonly path: Path;

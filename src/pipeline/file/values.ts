@@ -5,7 +5,6 @@ import { durationPattern } from "./duration.ts";
 
 export const nonEmpty = z.string().check(z.minLength(1, "this text is empty"));
 
-/** The name of an environment variable. */
 export const variableName = z
   .string()
   .check(z.regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "this can't name an environment variable"));
@@ -71,7 +70,6 @@ export const everyStep = {
 /** The same of a step that is ready to run. Expressions are as they are written, since their values are known only then. */
 export const plannedStep = {
   name: z.string(),
-  /** The resource's name. */
   use: z.string(),
   /** The name by which expressions find its result. */
   id: z.optional(z.string()),

@@ -47,7 +47,11 @@ const mostReadAgain = 128 * 1024;
  */
 export function readYaml(text: string, isField: (name: string) => boolean): ReadYaml {
   const repairs = new Repairs(text);
-  const again = reader(isField);
+  let budget = mostReadAgain;
+  const again: Read = (next) => {
+    budget -= next.length;
+    return budget < 0 ? undefined : read(next, isField);
+  };
   let reading = read(text, isField);
   while (repairs.problems.length < mostProblems) {
     const trouble = firstTrouble(reading, isField);
@@ -64,16 +68,8 @@ export function readYaml(text: string, isField: (name: string) => boolean): Read
   return sourceOf(reading, repairs);
 }
 
+/** Reads a mended text, until too much has been read. */
 type Read = (text: string) => Reading | undefined;
-
-/** Reads mended texts until too much has been read. */
-function reader(isField: (name: string) => boolean): Read {
-  let budget = mostReadAgain;
-  return (text) => {
-    budget -= text.length;
-    return budget < 0 ? undefined : read(text, isField);
-  };
-}
 
 /** The text read with the first slip mended whose fix helps. */
 function mended(

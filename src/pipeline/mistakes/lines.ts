@@ -17,7 +17,6 @@ export function linesOf(text: string): readonly Line[] {
   });
 }
 
-/** The index of the line that holds an offset. */
 export function lineIndex(lines: readonly Line[], offset: number): number {
   return Math.max(
     0,
@@ -56,17 +55,12 @@ export function valueAround(line: Line, offset: number): Span | undefined {
 }
 
 function flowValue({ text, start }: Line, from: number, offset: number): Span | undefined {
-  let found: Span | undefined;
-  const names = /[{,]\s*[\w$.-]+:\s+/g;
-  names.lastIndex = from - start;
-  for (let match = names.exec(text); match !== null; match = names.exec(text)) {
-    const begin = match.index + match[0].length;
-    if (start + begin > offset) break;
-    const length =
-      /^(?:\$?\{\{.*?\}\}|\$?\{[\w.:-]*\}|[^,{}])*/.exec(text.slice(begin))?.[0].trimEnd().length ?? 0;
-    found = { start: start + begin, end: start + begin + length };
-  }
-  return found;
+  const names = text.slice(from - start).matchAll(/[{,]\s*[\w$.-]+:\s+/g);
+  const begins = [...names].map(({ 0: name, index }) => from + index + name.length);
+  const begin = begins.findLast((at) => at <= offset);
+  if (begin === undefined) return undefined;
+  const [value = ""] = /^(?:\$?\{\{.*?\}\}|\$?\{[\w.:-]*\}|[^,{}])*/.exec(text.slice(begin - start)) ?? [];
+  return { start: begin, end: begin + value.trimEnd().length };
 }
 
 /** Without a comment at the end, unless it would tear a quotation apart. */

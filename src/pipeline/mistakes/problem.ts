@@ -12,7 +12,6 @@ export interface Span {
   readonly end: number;
 }
 
-/** A replacement of a piece of the text. */
 export interface Edit {
   readonly span: Span;
   readonly text: string;
@@ -24,7 +23,6 @@ export interface Fix {
   readonly edits: readonly [Edit, ...Edit[]];
 }
 
-/** A problem of a pipeline file with its position. */
 export interface Problem extends Place {
   readonly message: string;
   /** What is wrong, where that is known better than by the position. */
@@ -32,7 +30,6 @@ export interface Problem extends Place {
   readonly fix?: Fix;
 }
 
-/** Problems in the order of the text. */
 export function inOrder(problems: readonly Problem[]): readonly Problem[] {
   return problems.toSorted((one, other) => one.line - other.line || one.column - other.column);
 }

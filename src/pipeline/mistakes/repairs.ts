@@ -29,7 +29,6 @@ export function isMended(edits: Edits, slip: Slip, at: number, { errors, complai
   );
 }
 
-/** Where the errors and the complaints of a text begin. */
 export interface Troubles {
   readonly errors: readonly number[];
   readonly complaints: readonly number[];

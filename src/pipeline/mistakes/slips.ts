@@ -63,7 +63,8 @@ export function slipsBehind(
   const line = lines[index];
   const recovery =
     error.code === "MULTIPLE_DOCS" ? { recovery: [{ span: { start, end: text.length }, text: "" }] } : {};
-  const plain: Slip = { message: describeError(error), start, end: start, ...recovery };
+  const message = messages[error.code] ?? `this is not valid YAML: ${quoted(error.message)}`;
+  const plain: Slip = { message, start, end: start, ...recovery };
   if (line === undefined) return [plain];
   const site: Site = {
     text,
@@ -76,23 +77,12 @@ export function slipsBehind(
   return [...(guesses[error.code] ?? []).flatMap((guess) => guess(site) ?? []), plain];
 }
 
-function describeError(error: YAMLError): string {
-  switch (error.code) {
-    case "MULTIPLE_DOCS":
-      return "a pipeline file holds one YAML document, and here a second one begins";
-    case "RESOURCE_EXHAUSTION":
-      return "this is nested too deep to read";
-    case "BAD_INDENT":
-      return "this line's indentation doesn't fit the lines above";
-    case "TAB_AS_INDENT":
-      return "this line is indented with a tab; YAML is indented with spaces";
-    case "TAG_RESOLVE_FAILED":
-      return "a pipeline file has no YAML tags (words that begin with `!`)";
-    case "BAD_DIRECTIVE":
-      return "a line can't begin with `%` here; put a value that does in quotes";
-    case "NON_STRING_KEY":
-      return "expected a plain name before the colon";
-    default:
-      return `this is not valid YAML: ${quoted(error.message)}`;
-  }
-}
+const messages: Readonly<Partial<Record<YAMLError["code"], string>>> = {
+  MULTIPLE_DOCS: "a pipeline file holds one YAML document, and here a second one begins",
+  RESOURCE_EXHAUSTION: "this is nested too deep to read",
+  BAD_INDENT: "this line's indentation doesn't fit the lines above",
+  TAB_AS_INDENT: "this line is indented with a tab; YAML is indented with spaces",
+  TAG_RESOLVE_FAILED: "a pipeline file has no YAML tags (words that begin with `!`)",
+  BAD_DIRECTIVE: "a line can't begin with `%` here; put a value that does in quotes",
+  NON_STRING_KEY: "expected a plain name before the colon",
+};

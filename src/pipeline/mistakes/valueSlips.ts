@@ -1,6 +1,5 @@
 import { entryOfLine, inQuotes, type Line, lineIndex, linesOf, tearsQuotes, valueAround } from "./lines.ts";
-import type { Span } from "./problem.ts";
-import { quoted } from "./problem.ts";
+import { quoted, type Span } from "./problem.ts";
 import { change, type Site, type Slip } from "./slip.ts";
 
 /** Between brackets, the comma of a function's arguments ends the value. */

@@ -34,7 +34,6 @@ import type { ResourceType } from "./resourceType.ts";
 
 const size: Omit<FieldText, "meaning"> = { bounds: "100 to 4096 pixels" };
 
-/** A resource of type browser. */
 const resourceTexts: FieldTexts = {
   executable: {
     meaning: "The browser's program: a path, against the project's folder, or a program on the PATH.",
@@ -69,7 +68,6 @@ const resourceTexts: FieldTexts = {
   timeout: timeoutText("How long each step may take as a whole, once the browser has started.", "`10s`"),
 };
 
-/** The ways to name an element. */
 const targetTexts: FieldTexts = {
   role: { meaning: "The element has this WAI-ARIA role, such as `button`, `link`, `textbox` or `heading`." },
   name: { meaning: `The name of the element, beside its \`role\`: ${expectedText}.`, byDefault: "any" },
@@ -171,7 +169,6 @@ const actions: FieldTexts = {
   },
 };
 
-/** A step that uses such a resource. */
 const stepTexts: FieldTexts = {
   goto: {
     meaning:
@@ -337,7 +334,6 @@ function readExpect(file: BrowserStepFile, reading: StepReading): Omit<BrowserSt
   };
 }
 
-/** The lists of a browser step. */
 interface StepLists {
   readonly actions: readonly Action[];
   readonly elements: readonly SeenElements[];

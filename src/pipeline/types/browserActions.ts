@@ -1,5 +1,4 @@
 import { checkShape, isMap } from "../file/checkShape.ts";
-import { readTextExpectation } from "../file/expectation.ts";
 import {
   checkNumbers,
   checkReadPath,
@@ -150,13 +149,9 @@ export function readUrlExpectation(
   path: Path,
   reading: StepReading,
 ): TextExpectation | undefined {
-  if (value === undefined) return undefined;
-  const text = writtenText(value, path, reading.source);
-  const read = readTextExpectation(text);
-  if (read.kind === "valid") return readExpected(value, path, reading);
-  const instead = quoted(text.replace(/^\//, ""));
-  reading.problems.add(path, `${read.problem}; to find a path, leave out its first slash: \`${instead}\``);
-  return undefined;
+  const instead = (text: string) => quoted(text.replace(/^\//, ""));
+  const hintOf = (text: string) => `; to find a path, leave out its first slash: \`${instead(text)}\``;
+  return readExpected(value, path, reading, hintOf);
 }
 
 /** Reads what a step's `read` names. @returns undefined when it is invalid. */
@@ -244,7 +239,6 @@ function checkKey(key: string, path: Path, { problems }: StepReading): void {
 
 const ways = ["role", "label", "placeholder", "test-id", "css"] as const;
 
-/** Whether any element is named. */
 function namesTarget(file: TargetFile): boolean {
   const named = ["text", "name", "frame", ...ways] as const;
   return named.some((way) => file[way] !== undefined);
@@ -324,23 +318,10 @@ function readElement(file: TargetFile, path: Path, reading: StepReading): Elemen
 
 const modifiers = ["Shift", "Control", "Alt", "Meta", "ControlOrMeta"];
 
-/** The named keys. */
 export const keyNames: readonly string[] = [
   ...modifiers,
-  ...[
-    "Enter",
-    "Tab",
-    "Escape",
-    "Space",
-    "Backspace",
-    "Delete",
-    "Insert",
-    "Home",
-    "End",
-    "PageUp",
-    "PageDown",
-  ],
-  ...["ArrowLeft", "ArrowUp", "ArrowRight", "ArrowDown", "CapsLock", "ContextMenu"],
+  ..."Enter Tab Escape Space Backspace Delete Insert Home End PageUp PageDown".split(" "),
+  ..."ArrowLeft ArrowUp ArrowRight ArrowDown CapsLock ContextMenu".split(" "),
   ...Array.from({ length: 12 }, (_, index) => `F${index + 1}`),
 ];
 

@@ -111,7 +111,6 @@ const readName = z
     ),
   );
 
-/** The fields of each action. */
 export const actionFileSchemas = {
   click: targetFileSchema,
   fill: z.strictObject({ ...target, with: words }),

@@ -75,7 +75,6 @@ type CliStepFile = z.infer<typeof cliStepFileSchema>;
 const shellByDefault =
   "`sh`, and where a pipe is in the text one that fails with each of its programs; `cmd.exe` on Windows";
 
-/** A resource of type cli. */
 const resourceTexts: FieldTexts = {
   shell: {
     meaning: "The shell of steps whose `run` is a text. A first line `#!` of a step goes before it.",
@@ -98,7 +97,6 @@ const resourceTexts: FieldTexts = {
   ),
 };
 
-/** A step that uses such a resource. */
 const stepTexts: FieldTexts = {
   shell: {
     meaning: "The shell of a `run` that is a text: `bash` runs with `-e -o pipefail`, `sh` with `-e`.",

@@ -168,12 +168,10 @@ function readSqliteUrl(rest: string): ReadUrl {
   if (rest.startsWith("//")) {
     return invalid("write the path right behind `sqlite:`, with no `//`, such as `sqlite:orders.db`");
   }
-  const end = rest.indexOf("?");
-  const path = end === -1 ? rest : rest.slice(0, end);
+  const [path = "", query = ""] = rest.split(/\?(.*)/s, 2);
   if (path === "" || path.startsWith(":")) {
     return invalid("behind `sqlite:` stands the path of a file, or `:memory:`");
   }
-  const query = end === -1 ? "" : rest.slice(end + 1);
   if (query === "") return valid({ kind: "sqlite-file", path, mode: "rw" });
   const [, written] = /^mode=(.*)$/.exec(query) ?? [];
   const mode = sqliteModes.find((known) => known === written);

@@ -78,43 +78,29 @@ function readHttpStep(
   reading: StepReading,
 ): HttpStep | undefined {
   const { path, problems, source } = reading;
-  const [request, ...others] = [
-    ...httpMethods.flatMap((method) => {
-      const target = file[method];
-      return target === undefined ? [] : [{ field: method, method, target, at: [method] }];
-    }),
-    ...(file.request === undefined
-      ? []
-      : [
-          {
-            field: "request",
-            method: file.request.method,
-            target: file.request.path,
-            at: ["request", "path"],
-          },
-        ]),
-  ];
-  if (request === undefined) {
+  const [field, ...others] = ([...httpMethods, "request"] as const).filter(
+    (name) => file[name] !== undefined,
+  );
+  if (field === undefined) {
     problems.add(path, `this step does nothing; an http step has one of ${actions}`);
     return undefined;
   }
-  for (const { field } of others) {
-    problems.addToName(
-      [...path, field],
-      `a step sends one request, and this one already has \`${request.field}\``,
-    );
+  for (const other of others) {
+    problems.addToName([...path, other], `a step sends one request, and this one already has \`${field}\``);
   }
+  const written = file[field] ?? "";
+  const request = typeof written === "string" ? { method: field, path: written } : written;
   const ofMethod = hasExpression(request.method) ? undefined : problemOfMethod(request.method);
   if (ofMethod !== undefined) problems.add([...path, "request", "method"], ofMethod);
   checkHeaders(file, path, problems);
-  const { target } = request;
+  const at = field === "request" ? [...path, field, "path"] : [...path, field];
   const method = hasExpression(request.method) ? request.method : request.method.toUpperCase();
   return {
     type: "http",
-    name: file.name ?? quoted(`${method} ${target}`),
+    name: file.name ?? quoted(`${method} ${request.path}`),
     use: file.use,
     method,
-    address: readAddress(target, [...path, ...request.at], resource, insteadOfPassword, problems),
+    address: readAddress(request.path, at, resource, insteadOfPassword, problems),
     query: readFields(file.query, [...path, "query"], source),
     headers: readHeaders(file, path, source),
     auth: readAuth(file, path, source),
@@ -122,7 +108,7 @@ function readHttpStep(
       headers: readHeaders(resource.file, resource.path, source),
       auth: readAuth(resource.file, resource.path, source),
     },
-    body: readBody(file, request.field, reading),
+    body: readBody(file, field, reading),
     cookies: file.cookies ?? resource.file.cookies ?? true,
     redirects: isRedirect(file) ? 0 : (file.redirects ?? resource.file.redirects ?? redirectsByDefault),
     connection: {
@@ -149,7 +135,6 @@ function isRedirect({ expect }: HttpStepFile): boolean {
 
 type Words = string | number | boolean;
 
-/** A text, or a list of them. */
 function textsOf(value: Words | readonly Words[], path: Path, source: StepReading["source"]) {
   return typeof value === "object"
     ? value.map((item, index) => writtenText(item, [...path, index], source))

@@ -1,7 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: values as pipeline files write them.
 import * as z from "zod/mini";
-import type { FieldTexts } from "../file/fieldTexts.ts";
-import { expectedText, timeoutText } from "../file/fieldTexts.ts";
+import { expectedText, type FieldTexts, timeoutText } from "../file/fieldTexts.ts";
 import {
   duration,
   everyStep,
@@ -131,7 +130,6 @@ const basicTexts: FieldTexts = {
   },
 };
 
-/** A resource of type http. */
 export const httpResourceTexts: FieldTexts = {
   "base-url": {
     meaning: "The address that is put before each step's path.",
@@ -195,7 +193,6 @@ export const httpResourceTexts: FieldTexts = {
   timeout: timeoutText("How long each request, its redirects and its reply may take together.", "`10s`"),
 };
 
-/** A step that uses such a resource. */
 export const httpStepTexts: FieldTexts = {
   get: request("GET"),
   post: request("POST"),

@@ -1,10 +1,8 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: snippets, and references as pipeline files write them.
 import * as z from "zod/mini";
 import { checkShape } from "../file/checkShape.ts";
-import type { FieldTexts } from "../file/fieldTexts.ts";
-import { timeoutText } from "../file/fieldTexts.ts";
-import type { StepReading } from "../file/readValues.ts";
-import { checkNumbers, checkReadPath, readTimeout } from "../file/readValues.ts";
+import { type FieldTexts, timeoutText } from "../file/fieldTexts.ts";
+import { checkNumbers, checkReadPath, readTimeout, type StepReading } from "../file/readValues.ts";
 import { hasExpression } from "../file/textPieces.ts";
 import { type DeepReadonly, duration, everyStep, nonEmpty, plannedStep, that } from "../file/values.ts";
 import type { Path } from "../file/yamlSource.ts";
@@ -54,7 +52,6 @@ const paramsText = {
   byDefault: "none",
 };
 
-/** A resource of type sql. */
 const resourceTexts: FieldTexts = {
   url: {
     meaning:
@@ -74,7 +71,6 @@ const resourceTexts: FieldTexts = {
   timeout: timeoutText("How long each step may take as a whole, connecting included.", "`10s`"),
 };
 
-/** A step that uses such a resource. */
 const stepTexts: FieldTexts = {
   query: { meaning: "One statement. Values belong into `params` and not into the text." },
   params: paramsText,

@@ -8,24 +8,12 @@ export function isBlank(text: string): boolean {
  * it would end that too early. @returns undefined for any other statement.
  */
 export function transactionWord(text: string): string | undefined {
-  const [, word, more] = /^([a-z]+)(?:\s+([a-z]+))?(?:\s+([a-z]+))?/i.exec(text.slice(startOf(text))) ?? [];
-  switch (word?.toLowerCase()) {
-    case "begin":
-    case "start":
-    case "commit":
-    case "end":
-    case "abort":
-      return word;
-    case "rollback":
-      // A rollback to a savepoint ends no transaction.
-      return /^rollback(?:\s+(?:work|transaction))?\s+to\b/i.test(text.slice(startOf(text)))
-        ? undefined
-        : word;
-    case "prepare":
-      return more?.toLowerCase() === "transaction" ? `${word} ${more}` : undefined;
-    default:
-      return undefined;
-  }
+  const statement = text.slice(startOf(text));
+  const [prepare] = /^prepare\s+transaction(?![a-z])/i.exec(statement) ?? [];
+  if (prepare !== undefined) return prepare.replace(/\s+/, " ");
+  // A rollback to a savepoint ends no transaction.
+  if (/^rollback(?:\s+(?:work|transaction))?\s+to\b/i.test(statement)) return undefined;
+  return /^(?:begin|start|commit|end|abort|rollback)(?![a-z])/i.exec(statement)?.[0];
 }
 
 /** Where the first statement begins. */

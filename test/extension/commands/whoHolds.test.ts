@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { setImmediate as turn } from "node:timers/promises";
 import type { Run } from "../../../src/contract/run.ts";
-import { HolderPick, whoHolds } from "../../../src/extension/commands/whoHolds.ts";
+import { pickHolder, whoHolds } from "../../../src/extension/commands/whoHolds.ts";
 import type { SessionState } from "../../../src/extension/session/sessionState.ts";
 import { ObservableValue } from "../../../src/extension/window/observable.ts";
 import { LoopbackService, orgOnWire, sendJson } from "../../client/loopbackService.ts";
@@ -28,13 +28,13 @@ function opened(runs: readonly Run[], others: { wanted?: string; ahead?: number 
   const state = new ObservableValue<SessionState>({ kind: "connecting" });
   const { pick, choose, leave } = fakePick();
   const holding = { runs, me: "key_me" };
-  const answer = new HolderPick(holding, {
+  const answer = pickHolder(holding, {
     window: { createQuickPick: () => pick as never },
     session: { state },
     clock,
     ahead: "ahead" in others ? others.ahead : 0,
     wanted: others.wanted,
-  }).answer();
+  });
   return { clock, state, pick, choose, leave, answer };
 }
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { ApiKeys } from "../../../src/extension/keys/apiKeys.ts";
 import { ServiceChoice } from "../../../src/extension/keys/serviceChoice.ts";
-import { KeyWatcher } from "../../../src/extension/session/keyWatcher.ts";
+import { watchKeys } from "../../../src/extension/session/keyWatcher.ts";
 import { Session } from "../../../src/extension/session/session.ts";
 import { FileClaims } from "../../../src/extension/window/claims.ts";
 import { systemClock } from "../../../src/machine/clock.ts";
@@ -33,7 +33,7 @@ async function windows(count: number) {
       clock: systemClock,
       log: { info: () => {}, warn: () => {} },
     });
-    const keeping = new KeyWatcher({
+    const keeping = watchKeys({
       session,
       keys,
       choice,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { OrgReading, SessionState } from "../../../src/extension/session/sessionState.ts";
 import type { PendingRetry } from "../../../src/extension/start/retryFiles.ts";
 import type { Wait } from "../../../src/extension/start/waits.ts";
-import { QuotaStatus } from "../../../src/extension/status/quotaStatus.ts";
+import { showQuota } from "../../../src/extension/status/quotaStatus.ts";
 import { present } from "../../../src/extension/status/statusFacts.ts";
 import { ObservableValue } from "../../../src/extension/window/observable.ts";
 import type { DayUse } from "../../../src/text/dayUse.ts";
@@ -118,7 +118,7 @@ describe("the status-bar item", () => {
       hide: () => shown.push("(hidden)"),
     };
     const state = new ObservableValue<SessionState>({ kind: "idle" });
-    const status = new QuotaStatus({
+    const status = showQuota({
       item,
       session: {
         state,
@@ -137,6 +137,7 @@ describe("the status-bar item", () => {
     shown.length = 0;
     state.set({ kind: "idle" });
     assert.deepEqual(shown, ["(hidden)"]);
+    await new Promise(setImmediate);
     assert.equal(clock.alarms, 1);
     status.dispose();
     await new Promise(setImmediate);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { mkdir, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import type { Task, WorkspaceFolder } from "vscode";
-import { PipelineTaskProvider } from "../../../src/extension/tasks/taskDefinition.ts";
+import { taskProvider } from "../../../src/extension/tasks/taskDefinition.ts";
 import { programPipeline } from "../../service/startedService.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
 
@@ -11,7 +11,7 @@ const folderOf = (path: string) =>
   ({ uri: { fsPath: path }, name: basename(path), index: 0 }) as WorkspaceFolder;
 
 function providerOf(...folders: string[]) {
-  return new PipelineTaskProvider({
+  return taskProvider({
     folders: () => folders.map(folderOf),
     makeTask: (definition, scope, name) => ({ definition, scope, name }) as unknown as Task,
   });
