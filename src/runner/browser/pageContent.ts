@@ -4,7 +4,7 @@ import type { TextExpectation } from "../../pipeline/file/values.ts";
 import type { ElementTarget } from "../../pipeline/types/browserStep.ts";
 import type { Mask } from "../mask/mask.ts";
 import { invisible, shorten, withoutInvisible } from "../output/readableText.ts";
-import type { StepDeadline } from "./deadline.ts";
+import type { BrowserUse } from "./openBrowser.ts";
 
 /** The visible elements that match a target. */
 interface Located {
@@ -127,8 +127,7 @@ export function asRead(text: string): string {
 /** The beginning of the page's text, masked, for a message. Empty if there is none or the page doesn't respond. */
 export async function excerptOf(
   page: Pick<Frame, "locator">,
-  deadline: StepDeadline,
-  mask: Mask,
+  { deadline, mask }: Pick<BrowserUse, "deadline" | "mask">,
 ): Promise<string> {
   const text = await deadline.askBriefly(({ left }) => textOf(page, left));
   return shorten(mask.hide(text ?? ""), longestExcerpt);
