@@ -1,3 +1,4 @@
+import { addAbortListener } from "node:events";
 import { anySignal } from "../../machine/anySignal.ts";
 import { parseJson } from "../../pipeline/expression/value.ts";
 import {
@@ -88,13 +89,11 @@ export function databaseOf(database: SqlStep["database"]): Database {
 }
 
 /** @returns undefined when the signal is aborted first; the work's result is then ignored. */
-function unlessAborted<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T | undefined> {
-  if (signal.aborted) return Promise.resolve(undefined);
-  const { promise, resolve, reject } = Promise.withResolvers<T | undefined>();
-  const abort = () => resolve(undefined);
-  signal.addEventListener("abort", abort, { once: true });
-  work().then(resolve, reject);
-  return promise.finally(() => signal.removeEventListener("abort", abort));
+async function unlessAborted<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T | undefined> {
+  if (signal.aborted) return undefined;
+  const { promise: aborted, resolve } = Promise.withResolvers<undefined>();
+  using _ = addAbortListener(signal, () => resolve(undefined));
+  return await Promise.race([work(), aborted]);
 }
 
 async function stopped(step: SqlStep, stepContext: StepContext, connection: SqlConnection): Promise<string> {
