@@ -11,7 +11,6 @@ interface Located {
   readonly all: Locator;
   /** Those whose whole name, label or text matches. A single one of these is preferred to several partial matches. */
   readonly exact: Locator | undefined;
-  /** Includes hidden elements. */
   readonly hiddenToo: Locator;
 }
 

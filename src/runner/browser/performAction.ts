@@ -161,7 +161,6 @@ function hasClosedItsPage(page: Page): boolean {
   return page.isClosed() && page.context().pages().length > 0;
 }
 
-/** Why an element that was found couldn't be used, in a sentence. */
 async function describeActionProblem(error: unknown, element: Locator, use: BrowserUse): Promise<string> {
   const { deadline, mask } = use;
   const message = error instanceof Error ? error.message : String(error);

@@ -67,7 +67,6 @@ export function readWork(
   return { kind: "script", name: path, text: read.text };
 }
 
-/** What an sql step gives to expressions. */
 function sqlResult({ rows, returned, count }: ReadRows): StepResult {
   const values = { "row-count": count };
   if (rows.length < returned) return { values, missing: { rows: tooLarge }, size: 0 };
@@ -116,10 +115,8 @@ function firstLine(text: string): string {
   return text.trim().split("\n", 1)[0] ?? text;
 }
 
-/** How many of the returned rows a message shows. */
 const shownRows = 3;
 
-/** The ways in which the rows are not as expected, a line each. */
 function checkRows(expect: SqlStep["expect"], read: ReadRows, mask: Mask): readonly string[] {
   return [...checkCount(expect, read), ...checkValues(expect, read, mask)];
 }
