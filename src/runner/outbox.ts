@@ -38,7 +38,6 @@ export class Outbox {
     this.#write(linesOf([message]));
   }
 
-  /** Sends what waits. */
   flush(): void {
     this.#cancelTimer?.();
     this.#cancelTimer = undefined;

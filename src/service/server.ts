@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { addAbortListener } from "node:events";
 import type { Server } from "node:http";
 import { hostname } from "node:os";
 import { PipelineError } from "../contract/errors.ts";
@@ -16,10 +17,10 @@ import type { ProcessTable } from "../runner/processes/processTable.ts";
 import { processTable } from "../runner/processes/systemProcesses.ts";
 import { createApp } from "./app.ts";
 import { type Core, type CoreDeps, openCore } from "./core.ts";
+import type { MachineDeps } from "./http/appDeps.ts";
 import { createHttpServer } from "./http/httpServer.ts";
 import { OpenReplies, watchRevokedKeys } from "./http/openReplies.ts";
 import { OrgEvents } from "./http/orgEvents.ts";
-import type { MachineDeps } from "./http/serviceRoutes.ts";
 import { type FolderLock, lockFolder, watchFolder } from "./lifecycle/folderLock.ts";
 import { HandOver } from "./lifecycle/handOver.ts";
 import { watchIdle } from "./lifecycle/idle.ts";
@@ -54,7 +55,6 @@ export interface ServeOptions {
   /** The service ends after so many seconds without faces, runs and waiters; undefined for never. */
   readonly idleSeconds?: number | undefined;
   readonly clock?: Clock;
-  /** How long logs and artifacts are kept. */
   readonly retention?: Partial<Retention>;
   /** The time between SIGTERM and SIGKILL for a run's processes, in milliseconds. */
   readonly graceMilliseconds?: number;
@@ -70,7 +70,6 @@ export interface Serving {
   stop(): Promise<void>;
 }
 
-/** The org of this machine's own faces. */
 const machineOrg = "This machine";
 
 /** What is open so far, and is closed in reverse order when the start fails. */
@@ -176,8 +175,7 @@ async function serveLocked(options: ServeOptions, lock: FolderLock, opened: Open
     log("info", "stopped", {});
     resolve();
   };
-  if (stopping.signal.aborted) void end();
-  else stopping.signal.addEventListener("abort", () => void end(), { once: true });
+  addAbortListener(stopping.signal, () => void end());
   return {
     url,
     stopped,
@@ -280,13 +278,9 @@ function runProcesses(
   };
 }
 
-interface JobDeps {
-  readonly clock: Clock;
-  readonly core: Core;
+interface JobDeps extends Omit<MachineParts, "keyId"> {
   readonly server: Server;
-  readonly replies: OpenReplies;
   readonly connection: Connection;
-  readonly stopping: AbortController;
   readonly onLost: () => void;
 }
 

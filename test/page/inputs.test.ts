@@ -1,6 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the placeholders are the pipeline's.
 import assert from "node:assert/strict";
-import { setOutputs } from "../../src/service/store/runInputs.ts";
+import { setValues } from "../../src/service/store/ranPipelines.ts";
 import { putStep } from "../../src/service/store/runs.ts";
 import { onBoth } from "../service/onBoth.ts";
 import { serviceOn } from "../service/serviceOn.ts";
@@ -36,7 +36,8 @@ async function endedRun(service: Service) {
   const { runId, stoppedAt = "" } = await ended(client, attempt.run);
   const at = (seconds: number) => new Date(Date.parse(stoppedAt) + seconds * 1000).toISOString();
   await service.db.transaction().execute(async (tx) => {
-    await setOutputs(tx, runId, { order: 7, lines: [{ lamp: "desk lamp", count: 3 }] });
+    const outputs = { order: 7, lines: [{ lamp: "desk lamp", count: 3 }] };
+    await setValues(tx, runId, { kind: "outputs", outputs });
     const times = (from: number, to: number) => ({ startedAt: at(from), stoppedAt: at(to) });
     await putStep(tx, runId, 1, {
       name: "paid",

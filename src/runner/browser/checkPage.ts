@@ -9,7 +9,7 @@ import { StepFault } from "../step/stepContext.ts";
 import { poll, type StepDeadline } from "./deadline.ts";
 import { describeNone } from "./findElement.ts";
 import { framesOf } from "./frames.ts";
-import type { OpenBrowser } from "./openBrowser.ts";
+import type { BrowserUse, OpenBrowser } from "./openBrowser.ts";
 import { excerptOf, locate, textOf } from "./pageContent.ts";
 
 const longestValue = 200;
@@ -18,43 +18,37 @@ const longestValue = 200;
 interface Expectation {
   holds(page: Page, deadline: StepDeadline): Promise<boolean>;
   /** Says what the page is instead. */
-  describe(page: Page, deadline: StepDeadline, mask: Mask): Promise<string>;
+  describe(page: Page, use: BrowserUse): Promise<string>;
 }
 
 /** Waits until all expectations hold at once. @throws StepFault with those that do not, a line each. */
-export function checkPage(
-  expect: BrowserStep["expect"],
-  browser: OpenBrowser,
-  deadline: StepDeadline,
-  mask: Mask,
-): Promise<void> {
+export function checkPage(expect: BrowserStep["expect"], use: BrowserUse): Promise<void> {
   const { url, title, text, elements } = expect;
+  const { browser } = use;
   const expectations = [
     ...(url === undefined ? [] : [expectUrl(url)]),
     ...(title === undefined ? [] : [expectTitle(title)]),
     ...(text ?? []).map(expectText),
     ...elements.map((expected) => {
       const expectation = seen(expected);
-      const what = `expected ${describeSeen(expected)}`;
       return {
         ...expectation,
-        describe: async (...args: Parameters<Expectation["describe"]>) =>
-          `${what}: ${await expectation.describe(...args)}`,
+        describe: async (page: Page) =>
+          `expected ${describeSeen(expected)}: ${await expectation.describe(page, use)}`,
       };
     }),
     ...(browser.hasAnswered ? [] : [expectAnswered(browser)]),
   ];
-  return awaitExpectations(expectations, browser, deadline, mask);
+  return awaitExpectations(expectations, use);
 }
 
 export async function awaitExpectations(
   expectations: readonly Expectation[],
-  browser: OpenBrowser,
-  deadline: StepDeadline,
-  mask: Mask,
+  use: BrowserUse,
 ): Promise<void> {
+  const { browser } = use;
   let missing = expectations;
-  const found = await poll(deadline, async (now) => {
+  const found = await poll(use.deadline, async (now) => {
     const { page } = browser;
     if (page === undefined) return expectations.length === 0 ? true : undefined;
     const holding = await Promise.all(expectations.map((expectation) => expectation.holds(page, now)));
@@ -64,7 +58,7 @@ export async function awaitExpectations(
   if (found) return;
   const { page } = browser;
   if (page === undefined) throw new StepFault("the page was closed");
-  const lines = missing.map((expectation) => expectation.describe(page, deadline, mask));
+  const lines = missing.map((expectation) => expectation.describe(page, use));
   throw new StepFault((await Promise.all(lines)).join("\n"));
 }
 
@@ -81,10 +75,11 @@ export function seen(expected: SeenElements): Expectation {
       const there = await countOn(page);
       return count === undefined ? there > 0 : there === count;
     },
-    describe: async (page, deadline, mask) => {
+    describe: async (page, use) => {
+      const { deadline } = use;
       const there = await deadline.askBriefly(() => countOn(page));
       if (there === undefined) return `the page didn't respond ${deadline.describe()}`;
-      if (there === 0) return describeNone(page, target, deadline, mask);
+      if (there === 0) return describeNone(page, target, use);
       if (count === 0) return `it was still there ${deadline.describeEnd()}`;
       return `there ${there === 1 ? "was 1" : `were ${there}`} ${deadline.describeEnd()}`;
     },
@@ -95,7 +90,7 @@ export function seen(expected: SeenElements): Expectation {
 function expectAnswered(browser: OpenBrowser): Expectation {
   return {
     holds: async () => browser.hasAnswered,
-    describe: async (_, deadline) =>
+    describe: async (_, { deadline }) =>
       `the page opened no dialog that \`dialog\` could answer ${deadline.describe()}`,
   };
 }
@@ -104,7 +99,7 @@ function expectUrl(expected: TextExpectation): Expectation {
   const isIn = searchFor(expected);
   return {
     holds: async (page) => isIn(page.url()),
-    describe: async (page, deadline, mask) =>
+    describe: async (page, { deadline, mask }) =>
       `url: expected ${describeExpectation(expected)}, got ${show(page.url(), mask)}, ${deadline.describeEnd()}`,
   };
 }
@@ -113,7 +108,7 @@ function expectTitle(expected: TextExpectation): Expectation {
   const isIn = searchFor(expected);
   return {
     holds: async (page) => isIn(await page.title()),
-    describe: async (page, deadline, mask) => {
+    describe: async (page, { deadline, mask }) => {
       const title = (await deadline.askBriefly(() => page.title())) ?? "";
       return `title: expected ${describeExpectation(expected)}, got ${show(title, mask)}, ${deadline.describeEnd()}`;
     },
@@ -127,10 +122,10 @@ function expectText(expected: TextExpectation): Expectation {
     holds: async (page, deadline) =>
       isIn(await textOf(page, deadline.left)) ||
       (await locate(page.mainFrame(), { kind: "text", text: expected }).all.count()) > 0,
-    describe: async (page, deadline, mask) => {
-      const excerpt = await excerptOf(page, deadline, mask);
+    describe: async (page, use) => {
+      const excerpt = await excerptOf(page, use);
       const says = excerpt === "" ? "which shows no text" : `which says: ${excerpt}`;
-      return `expected ${describeExpectation(expected)} on the page ${deadline.describe()}, ${says}`;
+      return `expected ${describeExpectation(expected)} on the page ${use.deadline.describe()}, ${says}`;
     },
   };
 }

@@ -1,3 +1,4 @@
+import { addAbortListener } from "node:events";
 import { setTimeout as pause } from "node:timers/promises";
 import { duration } from "../../text/time.ts";
 import { StepFault } from "../step/stepContext.ts";
@@ -95,13 +96,11 @@ export class StepDeadline {
     const over = Promise.withResolvers<never>();
     const stop = () => over.reject(new DeadlineExceeded(`the page didn't respond ${this.describe()}`));
     const timer = setTimeout(stop, this.left + patience);
-    this.#signal.addEventListener("abort", stop);
-    if (this.#signal.aborted) stop();
+    using _ = addAbortListener(this.#signal, stop);
     try {
       return await Promise.race([work, over.promise]);
     } finally {
       clearTimeout(timer);
-      this.#signal.removeEventListener("abort", stop);
     }
   }
 

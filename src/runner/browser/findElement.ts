@@ -8,7 +8,7 @@ import { searchFor } from "../output/textSearch.ts";
 import { StepFault } from "../step/stepContext.ts";
 import { poll, type StepDeadline } from "./deadline.ts";
 import { frameNames, framesOf } from "./frames.ts";
-import type { OpenBrowser } from "./openBrowser.ts";
+import type { BrowserUse } from "./openBrowser.ts";
 import { excerptOf, locate } from "./pageContent.ts";
 
 /**
@@ -17,13 +17,12 @@ import { excerptOf, locate } from "./pageContent.ts";
  * @throws StepFault at once when there are several, and when there is none.
  */
 export async function findElement(
-  browser: OpenBrowser,
   target: ElementTarget,
-  deadline: StepDeadline,
-  mask: Mask,
+  use: BrowserUse,
   mayBeHidden = false,
 ): Promise<Locator> {
-  const found = await poll(deadline, async () => {
+  const { browser } = use;
+  const found = await poll(use.deadline, async () => {
     const { page } = browser;
     if (page === undefined) return undefined;
     const located = (await framesOf(page, target)).map((frame) => locate(frame, target));
@@ -31,13 +30,13 @@ export async function findElement(
     if (all.first === undefined || all.count === 1) return all.first;
     const exact = await counted(located.flatMap((place) => place.exact ?? []));
     if (exact.first !== undefined && exact.count === 1) return exact.first;
-    const which = await describeAll(all.first, deadline, mask);
+    const which = await describeAll(all.first, use);
     throw new StepFault(
       `it could be any of ${all.count} elements${which}; say which in a way that fits only one`,
     );
   });
   if (found !== undefined) return found;
-  throw new StepFault(await describeNone(browser.page, target, deadline, mask));
+  throw new StepFault(await describeNone(browser.page, target, use));
 }
 
 /** The first of the locators that finds something, and how many elements all of them find. */
@@ -55,9 +54,9 @@ async function counted(
 export async function describeNone(
   page: Page | undefined,
   target: ElementTarget,
-  deadline: StepDeadline,
-  mask: Mask,
+  use: BrowserUse,
 ): Promise<string> {
+  const { deadline, mask } = use;
   if (page === undefined) return "the page was closed";
   const looked = await deadline.askBriefly(async () => {
     const frames = await framesOf(page, target);
@@ -72,7 +71,9 @@ export async function describeNone(
     return `there was no such frame ${deadline.describe()}${others}`;
   }
   if (isHidden) return `it is there, but was still hidden ${deadline.describeEnd()}`;
-  const others = await deadline.askBriefly((short) => listAlternatives(first, target, short, mask));
+  const others = await deadline.askBriefly((short) =>
+    listAlternatives(first, target, { ...use, deadline: short }),
+  );
   return `there was none ${deadline.describe()}${others ?? ""}`;
 }
 
@@ -96,12 +97,8 @@ interface AccessibleElement {
 }
 
 /** What the page has instead of the missing element, as the end of a sentence. */
-async function listAlternatives(
-  page: Frame,
-  target: ElementTarget,
-  deadline: StepDeadline,
-  mask: Mask,
-): Promise<string> {
+async function listAlternatives(page: Frame, target: ElementTarget, use: BrowserUse): Promise<string> {
+  const { deadline, mask } = use;
   switch (target.kind) {
     case "role":
       return describeRole(target.role, target.name, await accessibleElements(page, deadline), mask);
@@ -124,7 +121,7 @@ async function listAlternatives(
       return list("the test ids are", await attributes(page, "data-testid"), "the page has none", mask);
     case "css":
     case "text": {
-      const excerpt = await excerptOf(page, deadline, mask);
+      const excerpt = await excerptOf(page, use);
       return excerpt === "" ? "; the page shows no text" : `; the page says: ${excerpt}`;
     }
   }
@@ -182,13 +179,9 @@ function readSnapshot(snapshot: string): readonly AccessibleElement[] {
     const [, quote, plain] = /^\s*- (?:'((?:[^']|'')*)'|(.*))/.exec(line) ?? [];
     const [, role, name] =
       /^([a-z]+)(?: ("(?:[^"\\]|\\.)*"))?/.exec(quote?.replaceAll("''", "'") ?? plain ?? "") ?? [];
-    if (role === undefined || !isRole(role)) return [];
+    if (role === undefined || !roles.some((known) => known === role)) return [];
     return [{ role, name: name === undefined ? "" : String(JSON.parse(name)) }];
   });
-}
-
-function isRole(word: string): boolean {
-  return roles.some((role) => role === word);
 }
 
 async function attributes(page: Frame, name: string): Promise<string[]> {
@@ -198,7 +191,7 @@ async function attributes(page: Frame, name: string): Promise<string[]> {
 }
 
 /** Lists elements as the accessibility tree does: `button "Go"`. */
-async function describeAll(all: Locator, deadline: StepDeadline, mask: Mask): Promise<string> {
+async function describeAll(all: Locator, { deadline, mask }: BrowserUse): Promise<string> {
   const snapshots = await deadline.askBriefly(async (short) => {
     const elements = (await all.all()).slice(0, mostNames);
     return Promise.all(elements.map((element) => element.ariaSnapshot({ timeout: short.left })));

@@ -3,8 +3,9 @@ import { describeStatus } from "../../pipeline/file/expectation.ts";
 import type { StatusRange } from "../../pipeline/file/values.ts";
 import type { BrowserStep } from "../../pipeline/types/browserStep.ts";
 import { duration } from "../../text/time.ts";
-import { type StepContext, StepFault } from "../step/stepContext.ts";
+import { StepFault } from "../step/stepContext.ts";
 import { DeadlineExceeded, isTimeout, type StepDeadline } from "./deadline.ts";
+import type { BrowserUse } from "./openBrowser.ts";
 import { excerptOf } from "./pageContent.ts";
 
 const anyButErrors: StatusRange = { from: 100, to: 399 };
@@ -17,28 +18,26 @@ export async function goTo(
   page: Page,
   address: string,
   expected: BrowserStep["expect"]["status"],
-  deadline: StepDeadline,
-  stepContext: StepContext,
+  use: BrowserUse,
 ): Promise<void> {
+  const { log } = use.stepContext;
   const url = URL.parse(address);
   if (url === null || !/^https?:$/.test(url.protocol))
     throw new StepFault(`\`${address}\` is no address that begins with http:// or https://`);
   const began = performance.now();
-  const { response, hasPage } = await open(page, url, deadline);
+  const { response, hasPage } = await open(page, url, use.deadline);
   if (response === undefined) {
-    stepContext.log.note(`open ${url.href} → the same page`);
+    log.note(`open ${url.href} → the same page`);
     if (expected === undefined) return;
     throw new StepFault(
       "the address differs only behind its `#`, so the page wasn't asked for again: there is no status",
     );
   }
   const where = response.url() === url.href ? "" : ` at ${response.url()}`;
-  stepContext.log.note(
-    `open ${url.href} → ${response.status()}${where} in ${duration(performance.now() - began)}`,
-  );
+  log.note(`open ${url.href} → ${response.status()}${where} in ${duration(performance.now() - began)}`);
   const problem = checkStatus(response, expected);
-  if (problem === undefined) return loaded(page, deadline, stepContext);
-  const excerpt = hasPage ? await excerptOf(page, deadline, stepContext.mask) : "";
+  if (problem === undefined) return loaded(page, use);
+  const excerpt = hasPage ? await excerptOf(page, use) : "";
   throw new StepFault(excerpt === "" ? problem : `${problem}\nthe page says: ${excerpt}`);
 }
 
@@ -100,12 +99,12 @@ function checkStatus(response: Response, expected: StatusRange | undefined): str
   return `expected status ${wanted}, got ${status} from ${url?.origin}${url?.pathname}`;
 }
 
-async function loaded(page: Page, deadline: StepDeadline, { log }: StepContext): Promise<void> {
+async function loaded(page: Page, { deadline, stepContext }: BrowserUse): Promise<void> {
   const half = deadline.atMost(deadline.left / 2);
   try {
     await half.within(page.waitForLoadState("load", { timeout: half.left }));
   } catch {
-    log.note(`the page is still loading after ${duration(half.milliseconds)}; the step goes on`);
+    stepContext.log.note(`the page is still loading after ${duration(half.milliseconds)}; the step goes on`);
   }
 }
 

@@ -1,10 +1,27 @@
 import type { BrowserContext, ConsoleMessage, Dialog, Download, Page } from "playwright-core";
+import type { Json } from "../../pipeline/expression/value.ts";
 import type { BrowserStep, DialogAnswer } from "../../pipeline/types/browserStep.ts";
 import type { Mask } from "../mask/mask.ts";
 import { shorten } from "../output/readableText.ts";
 import type { StepContext, StepLog } from "../step/stepContext.ts";
+import type { StepDeadline } from "./deadline.ts";
 import { type StartedBrowser, startBrowser } from "./startBrowser.ts";
 import { loadStorage } from "./storage.ts";
+
+/** What a step uses a browser with. */
+export interface BrowserUse {
+  readonly browser: OpenBrowser;
+  readonly deadline: StepDeadline;
+  readonly mask: Mask;
+  readonly stepContext: StepContext;
+  /** What it finds for later. */
+  readonly found: {
+    /** What its `read` names. */
+    readonly values: Record<string, Json>;
+    /** Files that the browser has until it ends. */
+    readonly downloads: { readonly name: string; readonly path: string }[];
+  };
+}
 
 /** The browser that the steps of a resource share until the run ends, with its tabs. */
 export class OpenBrowser implements AsyncDisposable {

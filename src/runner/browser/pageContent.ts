@@ -4,14 +4,13 @@ import type { TextExpectation } from "../../pipeline/file/values.ts";
 import type { ElementTarget } from "../../pipeline/types/browserStep.ts";
 import type { Mask } from "../mask/mask.ts";
 import { invisible, shorten, withoutInvisible } from "../output/readableText.ts";
-import type { StepDeadline } from "./deadline.ts";
+import type { BrowserUse } from "./openBrowser.ts";
 
 /** The visible elements that match a target. */
 interface Located {
   readonly all: Locator;
   /** Those whose whole name, label or text matches. A single one of these is preferred to several partial matches. */
   readonly exact: Locator | undefined;
-  /** Includes hidden elements. */
   readonly hiddenToo: Locator;
 }
 
@@ -127,8 +126,7 @@ export function asRead(text: string): string {
 /** The beginning of the page's text, masked, for a message. Empty if there is none or the page doesn't respond. */
 export async function excerptOf(
   page: Pick<Frame, "locator">,
-  deadline: StepDeadline,
-  mask: Mask,
+  { deadline, mask }: Pick<BrowserUse, "deadline" | "mask">,
 ): Promise<string> {
   const text = await deadline.askBriefly(({ left }) => textOf(page, left));
   return shorten(mask.hide(text ?? ""), longestExcerpt);

@@ -1,5 +1,4 @@
 import type { Download, Locator, Page } from "playwright-core";
-import type { Json } from "../../pipeline/expression/value.ts";
 import {
   type Action,
   describeAction,
@@ -7,48 +6,27 @@ import {
   type TabTarget,
 } from "../../pipeline/types/browserStep.ts";
 import { duration } from "../../text/time.ts";
-import type { Mask } from "../mask/mask.ts";
 import { shorten } from "../output/readableText.ts";
 import { searchFor } from "../output/textSearch.ts";
 import { projectFile } from "../step/projectFile.ts";
-import { about, type StepContext, StepFault } from "../step/stepContext.ts";
+import { about, StepFault } from "../step/stepContext.ts";
 import { awaitExpectations, seen } from "./checkPage.ts";
-import { DeadlineExceeded, isTimeout, poll, type StepDeadline } from "./deadline.ts";
+import { DeadlineExceeded, isTimeout, poll } from "./deadline.ts";
 import { findElement } from "./findElement.ts";
-import type { OpenBrowser } from "./openBrowser.ts";
+import type { BrowserUse } from "./openBrowser.ts";
 import { longestWords, saidOf } from "./pageContent.ts";
 import { evaluateScript } from "./readPage.ts";
 
-/** What a step finds for later. */
-export interface FoundInStep {
-  /** What its `read` names. */
-  readonly values: Record<string, Json>;
-  /** Files that the browser has until it ends. */
-  readonly downloads: { readonly name: string; readonly path: string }[];
-}
-
 /** Performs an action as a person would. @throws StepFault when it can't be done. */
-export async function performAction(
-  action: Action,
-  browser: OpenBrowser,
-  deadline: StepDeadline,
-  stepContext: StepContext,
-  found: FoundInStep,
-): Promise<void> {
+export async function performAction(action: Action, use: BrowserUse): Promise<void> {
   const began = performance.now();
   const what = describeAction(action);
-  await about(what, perform(action, browser, deadline, stepContext, found));
-  stepContext.log.note(`${what} → done in ${duration(performance.now() - began)}`);
+  await about(what, perform(action, use));
+  use.stepContext.log.note(`${what} → done in ${duration(performance.now() - began)}`);
 }
 
-function perform(
-  action: Action,
-  browser: OpenBrowser,
-  deadline: StepDeadline,
-  stepContext: StepContext,
-  found: FoundInStep,
-): Promise<unknown> {
-  const on: ActOn = (...args) => actOn(args, browser, deadline, stepContext.mask);
+function perform(action: Action, use: BrowserUse): Promise<unknown> {
+  const on: ActOn = (...args) => actOn(args, use);
   switch (action.kind) {
     case "click":
       return on(action.target, (element, options) => element.click(options));
@@ -56,7 +34,7 @@ function perform(
       return on(action.target, (element, options) => element.fill(action.with, options));
     case "press":
       return action.target === undefined
-        ? pressOnPage(action.key, browser, deadline)
+        ? pressOnPage(action.key, use)
         : on(action.target, (element, options) => element.press(action.key, options));
     case "select":
       return on(action.target, (element, options) => element.selectOption(action.option, options));
@@ -65,18 +43,18 @@ function perform(
     case "uncheck":
       return on(action.target, (element, options) => element.uncheck(options));
     case "evaluate":
-      return evaluateScript(action, browser, deadline, stepContext.mask);
+      return evaluateScript(action, use);
     case "upload":
-      return upload(action, on, stepContext.root);
+      return upload(action, on, use.stepContext.root);
     case "download":
-      return download(action, on, { browser, deadline, found });
+      return download(action, on, use);
     case "dialog":
-      browser.answerNext(action);
+      use.browser.answerNext(action);
       return Promise.resolve();
     case "tab":
-      return chooseTab(action, browser, deadline, stepContext.mask);
+      return chooseTab(action, use);
     case "wait-for":
-      return awaitExpectations([seen(action)], browser, deadline, stepContext.mask);
+      return awaitExpectations([seen(action)], use);
     default:
       return action satisfies never;
   }
@@ -97,23 +75,19 @@ type ActOn = (
   mayBeHidden?: boolean,
 ) => Promise<void>;
 
-async function actOn(
-  [target, act, mayBeHidden]: Parameters<ActOn>,
-  browser: OpenBrowser,
-  deadline: StepDeadline,
-  mask: Mask,
-): Promise<void> {
-  const element = await findElement(browser, target, deadline, mask, mayBeHidden);
+async function actOn([target, act, mayBeHidden]: Parameters<ActOn>, use: BrowserUse): Promise<void> {
+  const { deadline } = use;
+  const element = await findElement(target, use, mayBeHidden);
   try {
     await deadline.within(act(element, { timeout: deadline.left }), timeoutGraceMilliseconds);
   } catch (error) {
     if (error instanceof DeadlineExceeded) throw error;
     if (hasClosedItsPage(element.page())) return;
-    throw new StepFault(await describeActionProblem(error, element, deadline, mask));
+    throw new StepFault(await describeActionProblem(error, element, use));
   }
 }
 
-async function pressOnPage(key: string, { page }: OpenBrowser, deadline: StepDeadline): Promise<void> {
+async function pressOnPage(key: string, { browser: { page }, deadline }: BrowserUse): Promise<void> {
   if (page === undefined) throw new StepFault("the page was closed");
   try {
     await deadline.within(page.keyboard.press(key), timeoutGraceMilliseconds);
@@ -144,7 +118,7 @@ async function upload(
 async function download(
   { target, as }: Extract<Action, { kind: "download" }>,
   on: ActOn,
-  { browser, deadline, found }: { browser: OpenBrowser; deadline: StepDeadline; found: FoundInStep },
+  { browser, deadline, found }: BrowserUse,
 ): Promise<void> {
   using next = browser.nextDownload();
   await on(target, (element, options) => element.click(options));
@@ -166,12 +140,7 @@ async function download(
 }
 
 /** Waits for a tab that fits; of several it takes the one opened last. */
-async function chooseTab(
-  { title, url }: TabTarget,
-  browser: OpenBrowser,
-  deadline: StepDeadline,
-  mask: Mask,
-): Promise<void> {
+async function chooseTab({ title, url }: TabTarget, { browser, deadline, mask }: BrowserUse): Promise<void> {
   const isTitle = title && searchFor(title);
   const isUrl = url && searchFor(url);
   const found = await poll(deadline, async () => {
@@ -192,18 +161,13 @@ function hasClosedItsPage(page: Page): boolean {
   return page.isClosed() && page.context().pages().length > 0;
 }
 
-/** Why an element that was found couldn't be used, in a sentence. */
-async function describeActionProblem(
-  error: unknown,
-  element: Locator,
-  deadline: StepDeadline,
-  mask: Mask,
-): Promise<string> {
+async function describeActionProblem(error: unknown, element: Locator, use: BrowserUse): Promise<string> {
+  const { deadline, mask } = use;
   const message = error instanceof Error ? error.message : String(error);
   const until = deadline.describe();
   const end = deadline.describeEnd();
-  if (/Unknown key: "(.*)"/.test(message))
-    return `there is no key \`${/Unknown key: "(.*)"/.exec(message)?.[1]}\``;
+  const [, unknownKey] = /Unknown key: "(.*)"/.exec(message) ?? [];
+  if (unknownKey !== undefined) return `there is no key \`${unknownKey}\``;
   if (/Node is not an HTMLInputElement/i.test(message)) return "it is no field for files";
   if (/Non-multiple file input/i.test(message)) return "it takes one file only";
   if (/Element is not a <select>/i.test(message)) return "it is no list to select from";
@@ -215,7 +179,7 @@ async function describeActionProblem(
     return "it is no field that takes such a text";
   }
   if (/did not find some options/.test(message)) {
-    return `it had no such option ${until}${await optionsOf(element, deadline, mask)}`;
+    return `it had no such option ${until}${await optionsOf(element, use)}`;
   }
   const cover = [...message.matchAll(/- (<.*>)(?: from .* subtree)? intercepts pointer events/g)].at(-1)?.[1];
   if (cover !== undefined) return `it was still covered by ${shorten(mask.hide(cover), longestWords)} ${end}`;
@@ -239,7 +203,7 @@ const otherwise: Readonly<Record<string, string>> = {
   visible: "hidden",
 };
 
-async function optionsOf(element: Locator, deadline: StepDeadline, mask: Mask): Promise<string> {
+async function optionsOf(element: Locator, { deadline, mask }: BrowserUse): Promise<string> {
   const options = await deadline.askBriefly(() => element.locator("option").allInnerTexts());
   if (options === undefined) return "";
   const names = options.map((option) => `\`${shorten(mask.hide(option), 60)}\``).join(", ");

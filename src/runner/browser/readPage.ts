@@ -6,38 +6,28 @@ import {
   functionOf,
   type Script,
 } from "../../pipeline/types/browserStep.ts";
-import type { Mask } from "../mask/mask.ts";
 import { shorten } from "../output/readableText.ts";
 import { asJson } from "../step/jsonMismatches.ts";
 import { about, StepFault } from "../step/stepContext.ts";
 import { largestResult, tooLarge } from "../step/stepResult.ts";
-import { DeadlineExceeded, isNavigating, poll, type StepDeadline } from "./deadline.ts";
+import { DeadlineExceeded, isNavigating, poll } from "./deadline.ts";
 import { findElement } from "./findElement.ts";
-import type { OpenBrowser } from "./openBrowser.ts";
+import type { BrowserUse } from "./openBrowser.ts";
 import { asRead, longestWords, saidOf } from "./pageContent.ts";
 
 /** Reads an element or evaluates a script for a step's `read`. @throws StepFault when that can't be done. */
 export function readFromPage(
   { name, target, evaluate }: NonNullable<BrowserStep["read"]>[number],
-  browser: OpenBrowser,
-  deadline: StepDeadline,
-  mask: Mask,
+  use: BrowserUse,
 ): Promise<Json | undefined> {
-  const read =
-    evaluate === undefined
-      ? readElement(target, browser, deadline, mask)
-      : evaluateScript(evaluate, browser, deadline, mask);
+  const read = evaluate === undefined ? readElement(target, use) : evaluateScript(evaluate, use);
   return about(`read \`${name}\``, read);
 }
 
-async function readElement(
-  target: ElementTarget | undefined,
-  browser: OpenBrowser,
-  deadline: StepDeadline,
-  mask: Mask,
-): Promise<Json> {
+async function readElement(target: ElementTarget | undefined, use: BrowserUse): Promise<Json> {
+  const { deadline } = use;
   if (target === undefined) throw new StepFault("it names nothing");
-  const found = await about(describeTarget(target), findElement(browser, target, deadline, mask));
+  const found = await about(describeTarget(target), findElement(target, use));
   const read = await poll(deadline, async ({ left }) => {
     const value: unknown = await found.evaluate(
       // Runs in the page, where nothing else of this program is.
@@ -65,9 +55,7 @@ async function readElement(
  */
 export async function evaluateScript(
   { script, variables }: Script,
-  { page }: OpenBrowser,
-  deadline: StepDeadline,
-  mask: Mask,
+  { browser: { page }, deadline, mask }: BrowserUse,
 ): Promise<Json | undefined> {
   if (page === undefined) throw new StepFault("the page was closed");
   const made = functionOf(script, Object.keys(variables));

@@ -14,9 +14,9 @@ import { largestResult, type StepResult, tooLarge } from "../step/stepResult.ts"
 import { checkPage } from "./checkPage.ts";
 import { isTimeout, StepDeadline } from "./deadline.ts";
 import { goTo } from "./goTo.ts";
-import { OpenBrowser } from "./openBrowser.ts";
+import { type BrowserUse, OpenBrowser } from "./openBrowser.ts";
 import { saidOf, textOf } from "./pageContent.ts";
-import { type FoundInStep, performAction } from "./performAction.ts";
+import { performAction } from "./performAction.ts";
 import { readFromPage } from "./readPage.ts";
 import { saveStorage } from "./storage.ts";
 import { saveTrace } from "./trace.ts";
@@ -38,20 +38,20 @@ export async function runBrowserStep(step: BrowserStep, stepContext: StepContext
     anySignal([stepContext.signal, browser.broken]),
     async () => browser.page && tellBrowser(browser.page, "Runtime.evaluate", { expression: "0" }),
   );
-  const found: FoundInStep = { values: {}, downloads: [] };
-  const problem = await perform(step, browser, deadline, stepContext, found).then(
+  const { mask, results } = stepContext;
+  const found: BrowserUse["found"] = { values: {}, downloads: [] };
+  const use: BrowserUse = { browser, deadline, mask, stepContext, found };
+  const problem = await perform(step, use).then(
     () => undefined,
-    (error: unknown) =>
-      error instanceof StepFault ? error.message : describeUnexpected(error, stepContext.mask),
+    (error: unknown) => (error instanceof StepFault ? error.message : describeUnexpected(error, mask)),
   );
   if (stepContext.signal.aborted) return wasEnded;
   if (browser.broken.aborted) {
     await stepContext.shared.forget(browser);
     return failed(String(browser.broken.reason));
   }
-  const { results } = stepContext;
   if (results.isNeeded) {
-    const ask = () => browserResult(browser, found.values, deadline);
+    const ask = () => browserResult(use);
     const result = await (problem === undefined ? ask() : askFailed(browser, ask));
     results.take(() => result);
   }
@@ -61,17 +61,14 @@ export async function runBrowserStep(step: BrowserStep, stepContext: StepContext
   if (step.storage !== undefined && lines.length === 0)
     lines.push(...(await saveStorage(step.storage, browser.started, deadline, stepContext)));
   if (lines.length === 0) return succeeded;
-  await saveFailure(browser, deadline, stepContext);
-  if (step.browser.isTraced === true) await saveTrace(browser.started, deadline, stepContext);
+  await saveFailure(use);
+  if (step.browser.isTraced === true) await saveTrace(use);
   return failed(lines.join("\n"));
 }
 
 /** What a browser step gives to expressions. A page that doesn't respond has no more than its address. */
-async function browserResult(
-  { page }: OpenBrowser,
-  read: FoundInStep["values"],
-  deadline: StepDeadline,
-): Promise<StepResult> {
+async function browserResult({ browser: { page }, deadline, found }: BrowserUse): Promise<StepResult> {
+  const read = found.values;
   const size = asJson(read).length;
   if (page === undefined) return { values: read, size };
   const url = page.url();
@@ -84,31 +81,26 @@ async function browserResult(
 }
 
 /** @throws StepFault when something isn't as the step says. */
-async function perform(
-  step: BrowserStep,
-  browser: OpenBrowser,
-  deadline: StepDeadline,
-  stepContext: StepContext,
-  found: FoundInStep,
-): Promise<void> {
+async function perform(step: BrowserStep, use: BrowserUse): Promise<void> {
+  const { browser, deadline, found } = use;
   if (step.browser.isTraced === true)
     await deadline.within(browser.started.context.tracing.startChunk({ title: step.name }));
   if (step.goto !== undefined) {
     const page = await browser.pageToGo();
-    await goTo(page, joinAddress(step.goto), step.expect.status, deadline, stepContext);
+    await goTo(page, joinAddress(step.goto), step.expect.status, use);
   } else if (!isOpen(browser)) {
     throw new StepFault("no page is open: a step before this one has to `goto` one");
   }
-  for (const action of step.actions) await performAction(action, browser, deadline, stepContext, found);
-  await checkPage(step.expect, browser, deadline, stepContext.mask);
+  for (const action of step.actions) await performAction(action, use);
+  await checkPage(step.expect, use);
   for (const named of step.read ?? []) {
-    const value = await readFromPage(named, browser, deadline, stepContext.mask);
+    const value = await readFromPage(named, use);
     if (value !== undefined) found.values[named.name] = value;
   }
   if (step.screenshot === undefined) return;
   const { page } = browser;
   if (page === undefined) throw new StepFault("the page was closed before its screenshot could be taken");
-  await saveScreenshot(step.screenshot, page, deadline, stepContext);
+  await saveScreenshot(step.screenshot, page, use);
 }
 
 /** The message of an unexpected error, or of an invalid CSS selector, which only the browser can detect. */
@@ -124,21 +116,18 @@ function isOpen({ page }: OpenBrowser): boolean {
   return page !== undefined && page.url() !== "about:blank";
 }
 
-/** Saves a screenshot of the failure. */
-async function saveFailure(
-  browser: OpenBrowser,
-  deadline: StepDeadline,
-  stepContext: StepContext,
-): Promise<void> {
-  const { page } = browser;
+async function saveFailure(use: BrowserUse): Promise<void> {
+  const { page } = use.browser;
   if (page === undefined) return;
-  const save = () => saveScreenshot("failure.png", page, deadline, stepContext);
-  await askFailed(browser, save).catch((error: unknown) => stepContext.log.note(describeError(error)));
+  const save = () => saveScreenshot("failure.png", page, use);
+  await askFailed(use.browser, save).catch((error: unknown) =>
+    use.stepContext.log.note(describeError(error)),
+  );
 }
 
 /** Saves a download as an artifact, masked if it is a text. */
 async function saveDownload(
-  { name, path }: FoundInStep["downloads"][number],
+  { name, path }: BrowserUse["found"]["downloads"][number],
   { mask, saveArtifact, log }: StepContext,
 ): Promise<void> {
   // The page may have chosen the name.
@@ -162,15 +151,14 @@ const fontMilliseconds = 1000;
 async function saveScreenshot(
   name: string,
   page: Page,
-  deadline: StepDeadline,
-  { saveArtifact, log }: StepContext,
+  { deadline, stepContext }: BrowserUse,
 ): Promise<void> {
   const screenshot = (await deadline.pageAnswers())
     ? await takeScreenshot(page, deadline.forScreenshot())
     : undefined;
   if (screenshot === undefined) throw new StepFault(`the page couldn't be pictured for \`${name}\``);
-  await saveArtifact({ name, mediaType: "image/png", content: screenshot });
-  log.note(`screenshot ${name}`);
+  await stepContext.saveArtifact({ name, mediaType: "image/png", content: screenshot });
+  stepContext.log.note(`screenshot ${name}`);
 }
 
 /** Retries, since the screenshot fails at once while one page replaces another. */

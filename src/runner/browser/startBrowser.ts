@@ -23,7 +23,6 @@ export interface StartedBrowser extends AsyncDisposable {
   readonly folder: string;
 }
 
-/** How long the browser may take to start. */
 const launchMilliseconds = 30_000;
 /** How long it may take to close. Its profile needs no saving. */
 const closeMilliseconds = 1000;
@@ -118,7 +117,6 @@ function loadPlaywright(): Promise<typeof import("playwright-core")> {
 
 const longestWords = 300;
 
-/** Why the browser's program didn't start, in a sentence. */
 function describeLaunchProblem(path: string, error: unknown, mask: Mask): string {
   const message = error instanceof Error ? error.message : String(error);
   if (/No usable sandbox|setuid sandbox|SUID sandbox/i.test(message)) {
@@ -155,7 +153,6 @@ function watchSpawns(onSpawned: (child: ChildProcess, pid: number) => void): Dis
   return { [Symbol.dispose]: () => void unsubscribe("child_process", listen) };
 }
 
-/** Where to search for a browser. */
 interface Place {
   /** From the pipeline file: a path relative to `root`, or a program on the PATH. */
   readonly executable: string | undefined;

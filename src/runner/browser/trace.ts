@@ -8,19 +8,16 @@ import { maskedBytes } from "../mask/maskedBytes.ts";
 import { maskedValue } from "../mask/maskedValue.ts";
 import { asJson } from "../step/jsonMismatches.ts";
 import { problemOfSize } from "../step/runOutput.ts";
-import type { StepContext } from "../step/stepContext.ts";
-import { DeadlineExceeded, type StepDeadline } from "./deadline.ts";
-import type { StartedBrowser } from "./startBrowser.ts";
+import { DeadlineExceeded } from "./deadline.ts";
+import type { BrowserUse } from "./openBrowser.ts";
 
 /** The most that a trace may unpack to, in bytes. */
 const largestUnpacked = 64 * 1024 * 1024;
 
 /** Ends the trace of a step that failed, and saves it with the secrets masked in all that it holds. */
-export async function saveTrace(
-  { context, folder }: StartedBrowser,
-  deadline: StepDeadline,
-  { mask, saveArtifact, log }: StepContext,
-): Promise<void> {
+export async function saveTrace({ browser, deadline, mask, stepContext }: BrowserUse): Promise<void> {
+  const { context, folder } = browser.started;
+  const { saveArtifact, log } = stepContext;
   const name = "trace.zip";
   const path = join(folder, name);
   try {

@@ -31,7 +31,6 @@ interface OutputDeps {
   readonly mask: Mask;
   readonly log: StepLog;
   readonly results: Pick<ResultTaker, "isNeeded" | "isSecret">;
-  /** What the output has to contain. */
   readonly expected: readonly ExpectedOutput[];
 }
 
@@ -139,7 +138,6 @@ export class CommandOutput {
 
 interface PipeDeps {
   readonly masked: ReturnType<Mask["stream"]>;
-  /** Takes the output, masked. */
   readonly write: (masked: string) => void;
   readonly tail: OutputTail;
   readonly expected: readonly ExpectedOutput[];

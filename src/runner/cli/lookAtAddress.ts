@@ -1,3 +1,4 @@
+import { addAbortListener } from "node:events";
 import { Agent, interceptors, request } from "undici";
 import { codeOf } from "../../project/systemErrors.ts";
 import { lookUp } from "../http/lookUp.ts";
@@ -14,8 +15,7 @@ export async function lookAtAddress(address: string, signal: AbortSignal): Promi
   const agent = new Agent({ connect: { rejectUnauthorized: false, lookup: lookUp } });
   const dispatcher = agent.compose(interceptors.redirect({ maxRedirections }));
   // The library heeds the signal only once the connection is there: TLS may never be.
-  const end = () => void agent.destroy();
-  signal.addEventListener("abort", end);
+  using _ = addAbortListener(signal, () => void agent.destroy());
   try {
     const { statusCode } = await request(address, { dispatcher, signal });
     return statusCode >= 200 && statusCode < 300 ? undefined : `${address} answers ${statusCode}`;
@@ -23,7 +23,6 @@ export async function lookAtAddress(address: string, signal: AbortSignal): Promi
     const code = signal.aborted ? undefined : codeOf(error);
     return `${address} doesn't answer${code === undefined ? "" : ` (${code})`}`;
   } finally {
-    signal.removeEventListener("abort", end);
     await agent.destroy();
   }
 }

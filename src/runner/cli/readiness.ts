@@ -24,7 +24,6 @@ interface Sign {
 export class Readiness {
   readonly #background: Background;
   readonly #signs: readonly Sign[];
-  /** What its output has to hold. */
   readonly expected: readonly ExpectedOutput[];
 
   constructor(background: Background) {

@@ -178,7 +178,6 @@ export async function problemOfFolder(path: string, what = "the step's folder"):
   }
 }
 
-/** A step's `run` on one line. */
 function describeRun(run: string | readonly string[]): string {
   if (typeof run !== "string") return `$ ${run.map(asWord).join(" ")}`;
   const [first = "", ...others] = run.trim().split(/\r?\n/);

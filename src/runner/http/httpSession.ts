@@ -19,7 +19,6 @@ export class HttpSession implements AsyncDisposable {
       .join("; ");
   }
 
-  /** The values of all cookies for an address, by their names. */
   cookies(url: URL): Record<string, string> {
     const kept = this.#jar?.getCookiesSync(url.href) ?? [];
     return Object.fromEntries(kept.map(({ key, value }) => [key, value]));

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { addAbortListener } from "node:events";
 import { type Dispatcher, errors, request as send } from "undici";
 import { anySignal } from "../../machine/anySignal.ts";
 import { codeOf } from "../../project/systemErrors.ts";
@@ -123,19 +124,14 @@ async function sendOnce(
       ...unlimited,
     });
   // The library heeds the signal only once the connection is there: TLS, or a proxy's tunnel, may never be.
-  const end = () => connection.end(url);
-  signal.addEventListener("abort", end);
-  try {
-    const used = isRepeatable(method) ? connection.used(url) : undefined;
-    if (used === undefined) return await by(connection.fresh(url));
-    return await by(used).catch((error: unknown) => {
-      if (signal.aborted || !["ECONNRESET", "EPIPE", "UND_ERR_SOCKET"].includes(causeOf(error).code ?? ""))
-        throw error;
-      return by(connection.fresh(url));
-    });
-  } finally {
-    signal.removeEventListener("abort", end);
-  }
+  using _ = addAbortListener(signal, () => connection.end(url));
+  const used = isRepeatable(method) ? connection.used(url) : undefined;
+  if (used === undefined) return await by(connection.fresh(url));
+  return await by(used).catch((error: unknown) => {
+    if (signal.aborted || !["ECONNRESET", "EPIPE", "UND_ERR_SOCKET"].includes(causeOf(error).code ?? ""))
+      throw error;
+    return by(connection.fresh(url));
+  });
 }
 
 /** The headers as they are sent: with the session's cookies, of which one that is written goes first. */

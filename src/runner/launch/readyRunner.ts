@@ -102,7 +102,6 @@ export class ReadyRunner implements Disposable {
     this.#giveUp();
   }
 
-  /** The environment of a runner for a start with this one. */
   #environment(ofStart: readonly string[] | undefined): Environment {
     const { env } = this.#program;
     if (ofStart === undefined) return env;

@@ -10,7 +10,6 @@ const charactersPerStep = 16;
 
 /** The state of a search between two pieces of a stream. */
 export interface Effort {
-  /** The steps left. */
   readonly left: number;
   /** Whether they ran out at a possible secret; the rest of its line is masked unread. */
   readonly hidesLine: boolean;
@@ -27,7 +26,6 @@ interface Found {
   readonly inVain: number;
 }
 
-/** A form with its own repetitions. */
 interface Sought {
   readonly form: SecretForm;
   /** For each position in the form, how many units from there equal the form's beginning. */
@@ -120,7 +118,6 @@ export class SecretSearch {
 /** The search in one text, with its budget. */
 class TextScan {
   readonly escaped: EscapedText;
-  /** All steps so far. */
   steps = 0;
   /** The steps left for the current start; negative when they ran out. */
   left = 0;
@@ -228,7 +225,6 @@ function endOfLine(text: string, from: number): number {
   return end === -1 ? text.length : end;
 }
 
-/** Whether the unit matches literally. */
 function isUnit(wanted: string | undefined, unit: number): boolean {
   if (wanted === undefined || isSpecial(unit)) return false;
   return wanted.length === 1 ? wanted.charCodeAt(0) === unit : wanted.includes(String.fromCharCode(unit));

@@ -1,3 +1,4 @@
+import { addAbortListener } from "node:events";
 import { readFile } from "node:fs/promises";
 import type { Socket } from "node:net";
 import { userInfo } from "node:os";
@@ -131,15 +132,10 @@ export async function whileWanted<T>(
   work: () => Promise<T>,
 ): Promise<T> {
   signal.throwIfAborted();
-  const give = () => socket.destroy();
-  signal.addEventListener("abort", give, { once: true });
-  try {
-    const done = await work();
-    signal.throwIfAborted();
-    return done;
-  } finally {
-    signal.removeEventListener("abort", give);
-  }
+  using _ = addAbortListener(signal, () => void socket.destroy());
+  const done = await work();
+  signal.throwIfAborted();
+  return done;
 }
 
 /** The parts of an error of a server or its library. */

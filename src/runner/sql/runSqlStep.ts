@@ -1,3 +1,4 @@
+import { addAbortListener } from "node:events";
 import { anySignal } from "../../machine/anySignal.ts";
 import { parseJson } from "../../pipeline/expression/value.ts";
 import {
@@ -66,7 +67,6 @@ export function readWork(
   return { kind: "script", name: path, text: read.text };
 }
 
-/** What an sql step gives to expressions. */
 function sqlResult({ rows, returned, count }: ReadRows): StepResult {
   const values = { "row-count": count };
   if (rows.length < returned) return { values, missing: { rows: tooLarge }, size: 0 };
@@ -88,13 +88,11 @@ export function databaseOf(database: SqlStep["database"]): Database {
 }
 
 /** @returns undefined when the signal is aborted first; the work's result is then ignored. */
-function unlessAborted<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T | undefined> {
-  if (signal.aborted) return Promise.resolve(undefined);
-  const { promise, resolve, reject } = Promise.withResolvers<T | undefined>();
-  const abort = () => resolve(undefined);
-  signal.addEventListener("abort", abort, { once: true });
-  work().then(resolve, reject);
-  return promise.finally(() => signal.removeEventListener("abort", abort));
+async function unlessAborted<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T | undefined> {
+  if (signal.aborted) return undefined;
+  const { promise: aborted, resolve } = Promise.withResolvers<undefined>();
+  using _ = addAbortListener(signal, () => resolve(undefined));
+  return await Promise.race([work(), aborted]);
 }
 
 async function stopped(step: SqlStep, stepContext: StepContext, connection: SqlConnection): Promise<string> {
@@ -117,10 +115,8 @@ function firstLine(text: string): string {
   return text.trim().split("\n", 1)[0] ?? text;
 }
 
-/** How many of the returned rows a message shows. */
 const shownRows = 3;
 
-/** The ways in which the rows are not as expected, a line each. */
 function checkRows(expect: SqlStep["expect"], read: ReadRows, mask: Mask): readonly string[] {
   return [...checkCount(expect, read), ...checkValues(expect, read, mask)];
 }

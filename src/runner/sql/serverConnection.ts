@@ -17,9 +17,7 @@ export interface ServerSession extends Session {
   readonly isLost: boolean;
   /** Has the server cancel what runs, over a connection of its own. @throws when it can't be told. */
   cancel(signal: AbortSignal): Promise<void>;
-  /** Takes leave of the server. */
   end(): Promise<void>;
-  /** Closes the connection. */
   destroy(): void;
   /** Why the server can't be told to cancel. */
   describeUnreachable(error: unknown): string;

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
+import { addAbortListener, once } from "node:events";
 import { stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
@@ -37,10 +37,8 @@ export class SqliteConnection implements SqlConnection {
     const place = await locate(database, stepContext.root);
     signal.throwIfAborted();
     const connection = new SqliteConnection(startChild(stepContext));
-    const stop = () => void connection.stop();
-    signal.addEventListener("abort", stop, { once: true });
+    using _ = addAbortListener(signal, () => void connection.stop());
     const opened = await connection.#ask({ kind: "open", ...place });
-    signal.removeEventListener("abort", stop);
     if (opened.kind === "done") return connection;
     await connection.stop();
     throw new StepFault(opened.problem);

@@ -8,7 +8,6 @@ import { unsetText } from "../../text/unsetVariables.ts";
 
 /** What expressions are filled in with. */
 export interface Filling {
-  /** The value of a variable; undefined when it isn't set. */
   readonly variable: (name: string) => string | undefined;
   /** Where variables are set, for a message: "where the run was started". */
   readonly variablesAt: string;

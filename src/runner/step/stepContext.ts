@@ -51,7 +51,6 @@ export interface StepContext {
   /** How to start this program again, for work that needs a process of its own. */
   readonly program: { readonly execPath: string; readonly path: string };
   readonly mask: Mask;
-  /** The step's log. */
   readonly log: StepLog;
   readonly results: ResultTaker;
   /** Saves a file with the run, such as a screenshot. Text is masked. */

@@ -283,7 +283,6 @@ class Outlook {
   }
 }
 
-/** How many items of `each` are shown. */
 const shownItems = 5;
 
 const nothing: Begun = { conditions: [], problems: [] };

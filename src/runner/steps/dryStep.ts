@@ -31,7 +31,6 @@ import { onPath } from "../step/stepEnvironment.ts";
 export interface DryDeps extends Pick<StepContext, "root" | "environment" | "platform" | "mask" | "shared"> {
   /** Whether a value has a part that only the run knows. */
   readonly isOpen: (value: unknown) => boolean;
-  /** Whether it connects to this host. */
   readonly connectsTo: (hostname: string) => boolean;
 }
 

@@ -1,33 +1,54 @@
-import type { ArtifactRouteDeps } from "./artifactRoutes.ts";
+import type { ServiceState } from "../../contract/service.ts";
+import type { Admission } from "../admission/admission.ts";
+import type { HandOver } from "../lifecycle/handOver.ts";
+import type { LogStore } from "../runs/logStore.ts";
+import type { Pipelines } from "../runs/projectPipelines.ts";
+import type { Runs } from "../runs/runs.ts";
+import type { MakeId } from "../store/ids.ts";
+import type { Writer } from "../store/writer.ts";
 import type { Endpoints } from "./endpoints.ts";
 import type { EveryRequestDeps } from "./everyRequest.ts";
-import type { KeyRouteDeps } from "./keyRoutes.ts";
-import type { LogRouteDeps } from "./logRoutes.ts";
-import type { OrgRouteDeps } from "./orgRoutes.ts";
-import type { ProjectRouteDeps } from "./projectRoutes.ts";
+import type { OrgEventStreamDeps } from "./orgEventStream.ts";
 import type { HttpProblem } from "./reply.ts";
-import type { RunRouteDeps } from "./runRoutes.ts";
-import type { ServiceRouteDeps } from "./serviceRoutes.ts";
-import type { StartRouteDeps } from "./startRoute.ts";
 
 /** What all routes need; each takes its part. */
-export type AppDeps = ServiceRouteDeps &
-  OrgRouteDeps &
-  StartRouteDeps &
-  RunRouteDeps &
-  LogRouteDeps &
-  ArtifactRouteDeps &
-  ProjectRouteDeps &
-  KeyRouteDeps &
-  EveryRequestDeps & {
-    /** What a larger service adds to this one. */
-    readonly added?: {
-      readonly addRoutes: (endpoints: Endpoints) => void;
-      /** What is answered for an error of what it adds; undefined for any other. */
-      readonly problemOf: (error: unknown) => HttpProblem | undefined;
-    };
-    /** Names the service's data, as every server and every start of it does: the folder, or the database. */
-    readonly dataName: string;
-    /** The built style and script of the page; undefined for none. */
-    readonly pageFolder: string | undefined;
+export interface AppDeps extends EveryRequestDeps, OrgEventStreamDeps {
+  readonly replies: EveryRequestDeps["replies"];
+  readonly writer: Writer;
+  readonly makeId: MakeId;
+  readonly admission: Admission;
+  readonly runs: Runs;
+  readonly logs: LogStore;
+  readonly pipelines: Pipelines;
+  /** Identifies this start of the service; see the connection file. */
+  readonly instance: string;
+  /** Undefined where the service runs from its sources. */
+  readonly version: string | undefined;
+  /** Aborted when the service shuts down: no face should take it any more. */
+  readonly stopping: AbortSignal;
+  /** Of this machine's own service only, which alone knows folders. */
+  readonly machine: MachineDeps | undefined;
+  /** Makes a process ready for a run that may be granted soon, where runs are processes of this machine. */
+  readonly prepareRunner?: (environment: readonly string[] | undefined) => void;
+  /** Called with a run that is being cancelled. Where it has no holder, only its recovery ends it. */
+  readonly recover: (runId: string) => void;
+  /** What a larger service adds to this one. */
+  readonly added?: {
+    readonly addRoutes: (endpoints: Endpoints) => void;
+    /** What is answered for an error of what it adds; undefined for any other. */
+    readonly problemOf: (error: unknown) => HttpProblem | undefined;
   };
+  /** Names the service's data, as every server and every start of it does: the folder, or the database. */
+  readonly dataName: string;
+  /** The built style and script of the page; undefined for none. */
+  readonly pageFolder: string | undefined;
+}
+
+export interface MachineDeps {
+  readonly handOver: HandOver;
+  readonly state: () => Promise<ServiceState>;
+  /** Ends the service in order. Resolves with the state as it was, once its runs have ended. */
+  readonly stop: () => Promise<ServiceState>;
+  /** The id of the key that this machine's own faces use. */
+  readonly keyId: string;
+}

@@ -1,7 +1,6 @@
 import type { Context } from "hono";
 import { PipelineError } from "../../contract/errors.ts";
-import type { LogStore } from "../runs/logStore.ts";
-import type { Database } from "../store/tables.ts";
+import type { AppDeps } from "./appDeps.ts";
 import type { SignedIn } from "./authenticate.ts";
 import type { Endpoints } from "./endpoints.ts";
 import { refuseRemoved, requestedRun } from "./requestedRun.ts";
@@ -14,12 +13,7 @@ const inlineTypes: Readonly<Record<string, string>> = {
   "text/plain": "text/plain; charset=utf-8",
 };
 
-export interface ArtifactRouteDeps {
-  readonly db: Database;
-  readonly logs: Pick<LogStore, "openArtifact">;
-}
-
-export function artifactRoutes(endpoints: Endpoints, deps: ArtifactRouteDeps): void {
+export function artifactRoutes(endpoints: Endpoints, deps: AppDeps): void {
   endpoints.add(
     {
       method: "get",
@@ -43,7 +37,7 @@ export function artifactRoutes(endpoints: Endpoints, deps: ArtifactRouteDeps): v
 export async function sendArtifact<Env extends SignedIn>(
   context: Context<Env>,
   { id: runId, file }: { readonly id: string; readonly file: string },
-  { db, logs }: ArtifactRouteDeps,
+  { db, logs }: AppDeps,
 ): Promise<Response> {
   const run = await requestedRun(db, context.get("caller"), runId);
   await refuseRemoved(db, runId);

@@ -48,9 +48,7 @@ export interface Endpoint<Path extends string = string, Body extends SchemaName 
   readonly summary: string;
   readonly description?: string;
   readonly access: Access;
-  /** Describes the parts of the path. */
   readonly parts?: Readonly<Record<Parts<Path>, string>>;
-  /** An object schema of the query. */
   readonly query?: z.ZodMiniObject<Record<string, z.ZodMiniType>>;
   readonly headers?: readonly {
     readonly name: string;
@@ -90,7 +88,6 @@ interface GoodReply {
 
 export type ReplyHeader = "Location" | "RateLimit" | "RateLimit-Policy";
 
-/** The checked parts of a request. */
 interface CheckedRequest<Path extends string, Body extends SchemaName> {
   readonly parts: Readonly<Record<Parts<Path>, string>>;
   readonly body: z.infer<(typeof schemas)[Body]>;

@@ -1,16 +1,12 @@
 import type { Key } from "../../contract/keys.ts";
 import { mayManageKeys } from "../../contract/roles.ts";
-import type { Clock } from "../../machine/clock.ts";
-import type { MakeId } from "../store/ids.ts";
 import { createKeyOf, type KeyFacts, listKeys, revokeKey } from "../store/keys.ts";
-import type { Database } from "../store/tables.ts";
-import type { Writer } from "../store/writer.ts";
+import type { AppDeps } from "./appDeps.ts";
 import type { Endpoints } from "./endpoints.ts";
-import type { OpenReplies } from "./openReplies.ts";
 import { reply } from "./reply.ts";
 
 /** Listing, making and revoking an org's keys. */
-export function keyRoutes(endpoints: Endpoints, { db, writer, clock, makeId, replies }: KeyRouteDeps): void {
+export function keyRoutes(endpoints: Endpoints, { db, writer, clock, makeId, replies }: AppDeps): void {
   endpoints.add(
     {
       method: "get",
@@ -77,14 +73,6 @@ export function keyRoutes(endpoints: Endpoints, { db, writer, clock, makeId, rep
       return reply(asKey(key, callers));
     },
   );
-}
-
-export interface KeyRouteDeps {
-  readonly db: Database;
-  readonly writer: Writer;
-  readonly clock: Clock;
-  readonly makeId: MakeId;
-  readonly replies: OpenReplies;
 }
 
 function asKey(key: KeyFacts, callers: string): Key {

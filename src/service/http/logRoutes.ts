@@ -1,26 +1,14 @@
 import * as z from "zod/mini";
 import type { ServedRun } from "../../contract/run.ts";
 import { Bell } from "../../machine/bell.ts";
-import type { Clock } from "../../machine/clock.ts";
-import type { LogStore } from "../runs/logStore.ts";
-import type { Runs } from "../runs/runs.ts";
-import type { EventBus } from "../store/eventBus.ts";
 import type { Caller } from "../store/keys.ts";
 import { readRun } from "../store/runs.ts";
-import type { Database } from "../store/tables.ts";
+import type { AppDeps } from "./appDeps.ts";
 import type { Endpoints } from "./endpoints.ts";
-import { type LiveDeps, liveReply, silenceMilliseconds } from "./liveReply.ts";
+import { liveReply, silenceMilliseconds } from "./liveReply.ts";
 import type { LiveType } from "./openReplies.ts";
 import { refuseRemoved, requestedRun } from "./requestedRun.ts";
 import { requestQuery } from "./requestInput.ts";
-
-export interface LogRouteDeps extends LiveDeps {
-  readonly db: Database;
-  readonly clock: Clock;
-  readonly logs: LogStore;
-  readonly bus: EventBus;
-  readonly runs: Runs;
-}
 
 /** How a reply writes the entries and the run's end. */
 interface Format {
@@ -53,7 +41,7 @@ const logQuerySchema = z.object({
 });
 
 /** A run's log so far, then live until the run has stopped (contract: "Endpoints"). */
-export function logRoutes(endpoints: Endpoints, deps: LogRouteDeps): void {
+export function logRoutes(endpoints: Endpoints, deps: AppDeps): void {
   endpoints.add(
     {
       method: "get",
@@ -112,7 +100,7 @@ interface LogRequest {
 
 async function* logPieces(
   { caller, runId, after, follow, format }: LogRequest,
-  { db, clock, logs, bus, runs }: LogRouteDeps,
+  { db, clock, logs, bus, runs }: AppDeps,
   signal: AbortSignal,
 ): AsyncGenerator<string, void> {
   const bell = new Bell();

@@ -108,9 +108,7 @@ function errors({ access, body, errors: own = [] }: Endpoint): JsonSchema {
 function components(): JsonSchema {
   return {
     schemas: wireSchemas(schemas, schemaReference),
-    headers: Object.fromEntries(
-      Object.entries(headers).map(([name, { description, schema }]) => [name, { description, schema }]),
-    ),
+    headers,
     responses: errorResponses(),
     securitySchemes: {
       key: { type: "apiKey", in: "header", name: "x-api-key" },

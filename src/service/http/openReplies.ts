@@ -1,5 +1,5 @@
 import type { Socket } from "node:net";
-import { setTimeout } from "node:timers/promises";
+import { setTimeout as pause } from "node:timers/promises";
 import type { HttpBindings } from "@hono/node-server";
 import { PipelineError } from "../../contract/errors.ts";
 import { repeat } from "../../machine/bell.ts";
@@ -97,12 +97,10 @@ export class OpenReplies {
     return open;
   }
 
-  /** The number of live replies of a key. */
   countLive(keyId: string | undefined): number {
     return [...this.#open].filter((open) => open.live !== undefined && open.keyId === keyId).length;
   }
 
-  /** The ids of the keys that have an open reply. */
   keysInUse(): string[] {
     return [...new Set([...this.#open].flatMap(({ keyId }) => (keyId === undefined ? [] : [keyId])))];
   }
@@ -141,10 +139,7 @@ export class OpenReplies {
       ({ outgoing }) => new Promise<void>((resolve) => void outgoing.once("close", () => resolve())),
     );
     if (closed.length === 0) return;
-    const done = new AbortController();
-    const timeout = setTimeout(milliseconds, undefined, { signal: done.signal }).catch(() => {});
-    await Promise.race([Promise.all(closed), timeout]);
-    done.abort();
+    await Promise.race([Promise.all(closed), pause(milliseconds, undefined, { ref: false })]);
   }
 }
 

@@ -1,24 +1,17 @@
 import { idempotencyKeySchema } from "../../contract/run.ts";
 import { toWire } from "../../contract/wire.ts";
 import { Bell } from "../../machine/bell.ts";
-import type { Clock } from "../../machine/clock.ts";
 import type { Admission } from "../admission/admission.ts";
 import { readOrg } from "../store/orgs.ts";
-import type { Database } from "../store/tables.ts";
+import type { AppDeps } from "./appDeps.ts";
 import type { Endpoints } from "./endpoints.ts";
 import { liveReply, silenceMilliseconds } from "./liveReply.ts";
-import { type OrgEventStreamDeps, orgEventStream } from "./orgEventStream.ts";
+import { orgEventStream } from "./orgEventStream.ts";
 import { rateLimitHeaders, reply } from "./reply.ts";
 import { readIdempotencyKey } from "./requestInput.ts";
 
-export type OrgRouteDeps = OrgEventStreamDeps & {
-  readonly db: Database;
-  readonly clock: Clock;
-  readonly admission: Pick<Admission, "queue">;
-};
-
 /** The caller's org, and its events. */
-export function orgRoutes(endpoints: Endpoints, deps: OrgRouteDeps): void {
+export function orgRoutes(endpoints: Endpoints, deps: AppDeps): void {
   endpoints.add(
     {
       method: "get",
@@ -85,7 +78,7 @@ export function orgRoutes(endpoints: Endpoints, deps: OrgRouteDeps): void {
 /** The queue as it is, then each time that differs. */
 async function* queuePieces(
   request: Parameters<Admission["queue"]>[0],
-  { admission, bus, clock }: OrgRouteDeps,
+  { admission, bus, clock }: AppDeps,
   signal: AbortSignal,
 ): AsyncGenerator<string, void> {
   const bell = new Bell();

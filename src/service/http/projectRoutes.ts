@@ -4,26 +4,13 @@ import * as z from "zod/mini";
 import { PipelineError } from "../../contract/errors.ts";
 import { projectNameSchema } from "../../contract/pipelines.ts";
 import { holdsSecret } from "../../machine/apiSecret.ts";
-import type { Pipelines } from "../runs/projectPipelines.ts";
 import { forgetProject, listProjects, putProject } from "../store/projects.ts";
-import type { Database } from "../store/tables.ts";
-import type { Writer } from "../store/writer.ts";
+import type { AppDeps } from "./appDeps.ts";
 import type { Endpoints } from "./endpoints.ts";
 import { reply } from "./reply.ts";
 
-export interface ProjectRouteDeps {
-  readonly db: Database;
-  readonly writer: Writer;
-  readonly pipelines: Pipelines;
-  /** Folders are known to this machine's own service only. */
-  readonly machine: object | undefined;
-}
-
 /** The org's projects, and the pipelines in their folders. */
-export function projectRoutes(
-  endpoints: Endpoints,
-  { db, writer, pipelines, machine }: ProjectRouteDeps,
-): void {
+export function projectRoutes(endpoints: Endpoints, { db, writer, pipelines, machine }: AppDeps): void {
   endpoints.add(
     {
       method: "get",

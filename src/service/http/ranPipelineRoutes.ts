@@ -3,12 +3,13 @@ import { PipelineError } from "../../contract/errors.ts";
 import type { ServedRun } from "../../contract/run.ts";
 import { readChanges, readPipeline } from "../store/ranPipelines.ts";
 import type { Database } from "../store/tables.ts";
+import type { AppDeps } from "./appDeps.ts";
 import type { Endpoints } from "./endpoints.ts";
 import { reply } from "./reply.ts";
 import { refuseRemoved, requestedRun } from "./requestedRun.ts";
 
 /** The pipeline files of runs as they ran, and what changed in them. */
-export function ranPipelineRoutes(endpoints: Endpoints, { db }: { readonly db: Database }): void {
+export function ranPipelineRoutes(endpoints: Endpoints, { db }: AppDeps): void {
   const parts = { id: "The run's id." };
 
   endpoints.add(

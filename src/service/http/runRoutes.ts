@@ -1,25 +1,17 @@
 import { runQuerySchema } from "../../contract/run.ts";
 import { isActive, runStatuses } from "../../contract/runStatus.ts";
-import type { Runs } from "../runs/runs.ts";
 import { listRuns } from "../store/runs.ts";
-import type { Database } from "../store/tables.ts";
+import type { AppDeps } from "./appDeps.ts";
 import type { Endpoints } from "./endpoints.ts";
 import { reply } from "./reply.ts";
 import { requestedRun } from "./requestedRun.ts";
 import { requestQuery } from "./requestInput.ts";
 
-export interface RunRouteDeps {
-  readonly db: Database;
-  readonly runs: Runs;
-  /** Called with a run that is being cancelled. Where it has no holder, only its recovery ends it. */
-  readonly recover: (runId: string) => void;
-}
-
 const unwritten =
   "The run is being ended, but that can't be written now: should the service die before it is, the run is `lost` later.";
 
 /** Listing, reading and cancelling runs. */
-export function runRoutes(endpoints: Endpoints, { db, runs, recover }: RunRouteDeps): void {
+export function runRoutes(endpoints: Endpoints, { db, runs, recover }: AppDeps): void {
   const parts = { id: "The run's id." };
 
   endpoints.add(

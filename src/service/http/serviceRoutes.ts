@@ -1,30 +1,9 @@
-import type { ServiceState } from "../../contract/service.ts";
-import type { HandOver } from "../lifecycle/handOver.ts";
+import type { AppDeps } from "./appDeps.ts";
 import type { Endpoints } from "./endpoints.ts";
 import { HttpProblem, reply } from "./reply.ts";
 
-export interface ServiceRouteDeps {
-  /** Identifies this start of the service; see the connection file. */
-  readonly instance: string;
-  /** Undefined where the service runs from its sources. */
-  readonly version: string | undefined;
-  /** Aborted when the service shuts down: no face should take it any more. */
-  readonly stopping: AbortSignal;
-  /** This machine's own service only. */
-  readonly machine: MachineDeps | undefined;
-}
-
-export interface MachineDeps {
-  readonly handOver: HandOver;
-  readonly state: () => Promise<ServiceState>;
-  /** Ends the service in order. Resolves with the state as it was, once its runs have ended. */
-  readonly stop: () => Promise<ServiceState>;
-  /** The id of the key that this machine's own faces use. */
-  readonly keyId: string;
-}
-
 /** Whether the service lives, what it can do, and how it ends. */
-export function serviceRoutes(endpoints: Endpoints, deps: ServiceRouteDeps): void {
+export function serviceRoutes(endpoints: Endpoints, deps: AppDeps): void {
   endpoints.add(
     {
       method: "get",

@@ -5,33 +5,19 @@ import { PipelineError } from "../../contract/errors.ts";
 import { waitSeconds } from "../../contract/limits.ts";
 import { agentHeader, agentSchema, idempotencyKeySchema, type StartRequest } from "../../contract/run.ts";
 import { holdsSecret } from "../../machine/apiSecret.ts";
-import type { Clock } from "../../machine/clock.ts";
-import type { Admission } from "../admission/admission.ts";
 import type { EnterOutcome } from "../admission/waiter.ts";
-import type { Pipelines } from "../runs/projectPipelines.ts";
-import type { Runs } from "../runs/runs.ts";
 import { storedInputs } from "../store/runInputs.ts";
+import type { AppDeps } from "./appDeps.ts";
 import type { SignedIn } from "./authenticate.ts";
 import { type Endpoints, longBody } from "./endpoints.ts";
 import { HttpProblem, rateLimitHeaders, refusalReply, reply } from "./reply.ts";
 import { readAgent, readIdempotencyKey, readWait } from "./requestInput.ts";
-import type { MachineDeps } from "./serviceRoutes.ts";
 
 /** In bytes. The kernel gives a program no more than 2 MiB of arguments and environment as a rule; JSON makes it longer. */
 const largestStart = 4 * 1024 * 1024;
 
-export interface StartRouteDeps {
-  readonly admission: Admission;
-  readonly runs: Runs;
-  readonly clock: Clock;
-  readonly pipelines: Pipelines;
-  readonly machine: Pick<MachineDeps, "keyId"> | undefined;
-  /** Makes a process ready for a run that may be granted soon, where runs are processes of this machine. */
-  readonly prepareRunner?: (environment: readonly string[] | undefined) => void;
-}
-
 /** Starting a run. */
-export function startRoute(endpoints: Endpoints, deps: StartRouteDeps): void {
+export function startRoute(endpoints: Endpoints, deps: AppDeps): void {
   endpoints.add(
     {
       method: "post",
@@ -77,11 +63,7 @@ export function startRoute(endpoints: Endpoints, deps: StartRouteDeps): void {
 }
 
 /** Starts a run. While the org's slot is taken, the request is held for as long as `Prefer: wait` says. */
-async function startRun(
-  context: Context<SignedIn>,
-  body: StartRequest,
-  deps: StartRouteDeps,
-): Promise<Response> {
+async function startRun(context: Context<SignedIn>, body: StartRequest, deps: AppDeps): Promise<Response> {
   const { runs, clock } = deps;
   const began = clock.now();
   const how = {
@@ -133,7 +115,7 @@ export async function requestRun<Env extends SignedIn>(
   context: Context<Env>,
   body: StartRequest,
   { idempotencyKey, waitSeconds: patience, agent }: HowToStart,
-  deps: Pick<StartRouteDeps, "admission" | "runs" | "pipelines" | "prepareRunner">,
+  deps: AppDeps,
 ): Promise<EnterOutcome> {
   const { admission, runs } = deps;
   if (Object.values(body.inputs ?? {}).some((value) => typeof value === "string" && holdsSecret(value))) {

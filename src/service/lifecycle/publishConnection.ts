@@ -1,16 +1,17 @@
-import { readFile, rename, rm, writeFile } from "node:fs/promises";
+import { readFile, rm } from "node:fs/promises";
 import { toWire } from "../../contract/wire.ts";
-import type { Connection } from "../../machine/connectionFile.ts";
-import { connectionFile, parseConnection, readConnection } from "../../machine/connectionFile.ts";
+import {
+  type Connection,
+  connectionFile,
+  parseConnection,
+  readConnection,
+} from "../../machine/connectionFile.ts";
+import { replaceFile } from "../../machine/privateFile.ts";
 import { ifThere } from "../../project/systemErrors.ts";
 
 /** Writes the connection file, by which this machine's faces find the service: atomically, readable by this user only. */
-export async function publishConnection(folder: string, connection: Connection): Promise<void> {
-  const file = connectionFile(folder);
-  const fresh = `${file}.${connection.pid}`;
-  await rm(fresh, { force: true });
-  await writeFile(fresh, `${JSON.stringify(toWire(connection))}\n`, { mode: 0o600, flag: "wx" });
-  await rename(fresh, file);
+export function publishConnection(folder: string, connection: Connection): Promise<void> {
+  return replaceFile(connectionFile(folder), `${JSON.stringify(toWire(connection))}\n`, 0o600);
 }
 
 /** Writes the connection file again where it is gone or of another service. @throws the file system's error. */

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Hono } from "hono";
@@ -49,7 +49,7 @@ export function openAssets(folder: string): Assets {
 
 function readAsset(file: string): Asset {
   const body = readFileSync(file, "utf8");
-  return { body, version: createHash("sha256").update(body).digest("hex").slice(0, 16) };
+  return { body, version: hash("sha256", body).slice(0, 16) };
 }
 
 function isAssetName(name: string): name is AssetName {

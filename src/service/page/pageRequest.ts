@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { Context } from "hono";
 import { deleteCookie, getCookie, setCookie } from "hono/cookie";
 import { createMiddleware } from "hono/factory";
@@ -99,7 +99,7 @@ const path = "/app";
  * `Secure` only behind TLS: on loopback, over plain HTTP, not every browser stores a secure cookie.
  */
 export function sessionCookie(dataName: string): SessionCookie {
-  const name = `pipeline-runs-${createHash("sha256").update(dataName).digest("hex").slice(0, 16)}`;
+  const name = `pipeline-runs-${hash("sha256", dataName).slice(0, 16)}`;
   return {
     read: (context) => getCookie(context, name),
     keep: (context, id) =>

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { type Context, Hono } from "hono";
 import { PipelineError } from "../../contract/errors.ts";
 import {
@@ -62,13 +62,19 @@ export function runChangeRoutes(deps: PageDeps): Hono<PageEnv> {
 }
 
 /** The form of a start's inputs. */
-export function askForInputs(
+export async function askForInputs(
   context: Context<PageEnv>,
   target: StartTarget,
   deps: PageDeps,
 ): Promise<Response> {
-  requireChange(context.get("caller"));
-  return showForm(context, { target, problem: undefined }, deps);
+  const caller = context.get("caller");
+  requireChange(caller);
+  const declared = await declaredBy(target, caller, deps);
+  return showForm(
+    context,
+    { target, declared, values: inputsOf(target, declared), problem: undefined },
+    deps,
+  );
 }
 
 /**
@@ -85,7 +91,8 @@ export async function startByForm(
   const { request, from: fromStep, with: what, ...fields } = await formTexts(context, longBody);
   const { pipeline, project, run } = target;
   const isForm = what === "inputs";
-  const inputs = isForm ? await givenInputs(target, fields, caller, deps) : run && inputsAgain(run);
+  const declared = await declaredBy(target, caller, deps);
+  const inputs = isForm ? givenInputs(declared, fields) : run && inputsAgain(run);
   // The form that is sent again with other values asks for another run.
   const key = isForm && request !== undefined ? `${request}-${digestOf(inputs)}` : request;
   // A browser that waits shows nothing of the queue, so a taken slot refuses at once.
@@ -96,22 +103,19 @@ export async function startByForm(
     throw error;
   });
   if (outcome instanceof PipelineError) {
-    const declared = await declaredBy(target, caller, deps);
     if (declared.length === 0) throw outcome;
-    return showForm(context, { target, values: inputs, problem: outcome }, deps);
+    const values = inputs ?? inputsOf(target, declared);
+    return showForm(context, { target, declared, values, problem: outcome }, deps);
   }
   if (outcome.kind === "refused") throw notStarted(pipeline, outcome.refusal, outcome.quota);
   return context.redirect(`/app/runs/${outcome.run.runId}`, 303);
 }
 
 /** The values of a form's fields. One that is left empty counts where it is a text that a run doesn't find out by itself. */
-async function givenInputs(
-  target: StartTarget,
+function givenInputs(
+  declared: readonly DeclaredInput[],
   fields: Readonly<Record<string, string | undefined>>,
-  caller: Caller,
-  deps: PageDeps,
-): Promise<InputValues> {
-  const declared = await declaredBy(target, caller, deps);
+): InputValues {
   const given = Object.entries(fields).flatMap(([field, text = ""]) => {
     if (!field.startsWith(fieldPrefix)) return [];
     const name = field.slice(fieldPrefix.length);
@@ -134,35 +138,23 @@ async function declaredBy(
   return listed.find(({ name }) => name === pipeline)?.inputs ?? [];
 }
 
-async function showForm(
-  context: Context<PageEnv>,
-  {
-    target,
-    values,
-    problem,
-  }: Pick<StartFormFacts, "target" | "problem"> & { readonly values?: InputValues | undefined },
-  deps: PageDeps,
-): Promise<Response> {
-  const caller = context.get("caller");
-  const declared = await declaredBy(target, caller, deps);
-  const { run, pipeline } = target;
-  const byDefault = run === undefined ? defaultsOf(declared) : inputsAgain(run);
-  const main = startFormView({ target, declared, values: values ?? byDefault, problem });
+function showForm(context: Context<PageEnv>, facts: StartFormFacts, deps: PageDeps): Promise<Response> {
+  const { run, pipeline } = facts.target;
   const title = `Run ${pipeline}${run === undefined ? "" : " again"}`;
-  const parts = { title, main, now: deps.clock.now() };
-  return showPage(context, parts, deps, problem === undefined ? 200 : 400);
+  const parts = { title, main: startFormView(facts), now: deps.clock.now() };
+  return showPage(context, parts, deps, facts.problem === undefined ? 200 : 400);
 }
 
-function defaultsOf(declared: readonly DeclaredInput[]): InputValues {
+/** Those of the run that is repeated, else the defaults. */
+function inputsOf({ run }: StartTarget, declared: readonly DeclaredInput[]): InputValues {
+  if (run !== undefined) return inputsAgain(run);
   return Object.fromEntries(
     declared.flatMap(({ name, default: value }) => (value === undefined ? [] : [[name, value]])),
   );
 }
 
 function digestOf(inputs: InputValues | undefined): string {
-  return createHash("sha256")
-    .update(JSON.stringify(inputs ?? {}))
-    .digest("hex");
+  return hash("sha256", JSON.stringify(inputs ?? {}));
 }
 
 /** The reset is told in UTC: the reader's clock may be in another zone than the service's. */

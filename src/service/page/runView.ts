@@ -34,7 +34,6 @@ export interface RunFacts {
   readonly removedAt: number | undefined;
   /** See `stepToGoOnAt`. */
   readonly goOnAt: ReturnType<typeof stepToGoOnAt>;
-  /** Whether its pipeline file is kept. */
   readonly hasPipeline: boolean;
   /** Undefined for a run that goes on or has succeeded. */
   readonly changes: Changes | undefined;
@@ -69,7 +68,6 @@ ${changesView(facts)}
 ${stepsView(facts)}`;
 }
 
-/** What changed since the pipeline last succeeded. */
 function changesView({ run, changes }: RunFacts): Html {
   if (changes === undefined) return html``;
   const { lastPassed, diffs = {} } = changes;
@@ -165,7 +163,6 @@ interface StepFacts {
   readonly isTold: boolean;
 }
 
-/** One step of a run: its status, its log, its artifacts. */
 function stepView({ run, caller, goOnAt, step, index, lines, artifacts, now, isTold }: StepFacts): Html {
   const { message } = step;
   // The log of a step that succeeded is seldom wanted, and the end of one may stand at the top already.

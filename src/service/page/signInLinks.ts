@@ -1,15 +1,11 @@
-import type { Clock } from "../../machine/clock.ts";
+import type { AppDeps } from "../http/appDeps.ts";
 import type { Endpoints } from "../http/endpoints.ts";
 import { ownOrigin } from "../http/ownOrigin.ts";
 import { reply } from "../http/reply.ts";
 import { createSignInCode } from "../store/sessions.ts";
-import type { Writer } from "../store/writer.ts";
 
 /** `POST /api/sign-in-links`: a link that signs a browser in with the caller's key, once and within a minute. */
-export function signInLinkRoute(
-  endpoints: Endpoints,
-  { writer, clock }: { readonly writer: Writer; readonly clock: Clock },
-): void {
+export function signInLinkRoute(endpoints: Endpoints, { writer, clock }: AppDeps): void {
   endpoints.add(
     {
       method: "post",

@@ -30,7 +30,6 @@ export interface ActiveRunsDeps {
   ) => RunningJob;
   /** Called when a run may be launched soon. */
   readonly prepareRunner: (environment: readonly string[] | undefined) => void;
-  /** Opens the record of a run. */
   readonly record: (orgId: string, runId: string) => RunRecord;
 }
 
@@ -80,7 +79,6 @@ export class ActiveRuns implements Runs {
     return this.#runs.size;
   }
 
-  /** The ids of the active runs. */
   ids(): ReadonlySet<string> {
     return new Set(this.#runs.keys());
   }
@@ -109,7 +107,6 @@ export class ActiveRuns implements Runs {
     });
   }
 
-  /** Prepares for a run that may be granted soon. */
   prepare(environment: readonly string[] | undefined): void {
     if (!this.#stopping.signal.aborted) this.#deps.prepareRunner(environment);
   }

@@ -2,9 +2,10 @@ import { constants } from "node:fs";
 import { type FileHandle, mkdir, open } from "node:fs/promises";
 import { dirname } from "node:path";
 import { describeError } from "../../contract/errors.ts";
-import { type LogEntry, logEntrySchema } from "../../contract/log.ts";
-import { fromWire, toWire } from "../../contract/wire.ts";
+import type { LogEntry } from "../../contract/log.ts";
+import { toWire } from "../../contract/wire.ts";
 import { codeOf, ifThere } from "../../project/systemErrors.ts";
+import { readLogLine } from "./logStore.ts";
 
 export type NewEntry = Omit<LogEntry, "sequence">;
 
@@ -142,33 +143,24 @@ function missingNote(count: number, { entry, why }: { entry: NewEntry; why: stri
   return { ...entry, stream: "note", text };
 }
 
-/** A log's file after mending, and its last entry. */
-interface MendedLog {
-  readonly extent: LogExtent;
-  readonly last: LogEntry | undefined;
-}
-
 const pieceSize = 256 * 1024;
 const lineEnd = 10;
 
 /**
  * Cuts off the incomplete end of a log whose service has died, so that its sequence numbers have no gap.
+ * @returns what the file has then, and its last entry.
  * @throws the file system's error, except for a missing file: that log is empty.
  */
-export async function mendLog(file: string): Promise<MendedLog> {
-  const handle = await ifThere(open(file, "r+"));
+export async function mendLog(file: string) {
+  await using handle = await ifThere(open(file, "r+"));
   if (handle === undefined) return { extent: emptyLog, last: undefined };
-  try {
-    for (const ends = await lineEnds(handle); ; ends.pop()) {
-      const [start = 0, bytes = 0] = [ends.at(-2), ends.at(-1)];
-      const last = bytes === 0 ? undefined : await entryAt(handle, start, bytes);
-      // After a power cut the last lines may be there without their content.
-      if (bytes > 0 && last?.sequence !== ends.length) continue;
-      await handle.truncate(bytes);
-      return { extent: { bytes, entries: ends.length }, last };
-    }
-  } finally {
-    await handle.close();
+  for (const ends = await lineEnds(handle); ; ends.pop()) {
+    const [start = 0, bytes = 0] = [ends.at(-2), ends.at(-1)];
+    const last = bytes === 0 ? undefined : await entryAt(handle, start, bytes);
+    // After a power cut the last lines may be there without their content.
+    if (bytes > 0 && last?.sequence !== ends.length) continue;
+    await handle.truncate(bytes);
+    return { extent: { bytes, entries: ends.length }, last };
   }
 }
 
@@ -190,10 +182,5 @@ async function lineEnds(handle: FileHandle): Promise<number[]> {
 async function entryAt(handle: FileHandle, from: number, to: number): Promise<LogEntry | undefined> {
   const bytes = Buffer.alloc(to - from);
   await handle.read(bytes, 0, bytes.length, from);
-  try {
-    const parsed = fromWire(logEntrySchema, JSON.parse(bytes.toString("utf8")));
-    return parsed.kind === "valid" ? parsed.value : undefined;
-  } catch {
-    return undefined;
-  }
+  return readLogLine(bytes.toString("utf8"))[0];
 }

@@ -145,8 +145,7 @@ export class ProjectPipelines {
 
   /**
    * The pipeline of a name, ready to run, its file and the project it was found in.
-   * @throws PipelineError `not-found` naming the nearest; `invalid-request` with file, line and column of every problem;
-   *   `conflict` when several files have the name.
+   * @throws PipelineError as {@link Pipelines}.
    */
   async find(
     projects: readonly Project[],

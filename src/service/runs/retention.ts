@@ -1,4 +1,4 @@
-import { readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { readdir, readFile, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import * as z from "zod/mini";
@@ -8,6 +8,7 @@ import { retentionDays } from "../../contract/limits.ts";
 import { repeat } from "../../machine/bell.ts";
 import type { Clock } from "../../machine/clock.ts";
 import type { Log } from "../../machine/log.ts";
+import { replaceFile } from "../../machine/privateFile.ts";
 import { ifThere } from "../../project/systemErrors.ts";
 import { newestIdTime } from "../store/ids.ts";
 import { type EndedRun, endedRunsWithFiles, keepsFiles, markFilesRemoved } from "../store/runFiles.ts";
@@ -165,13 +166,10 @@ export class TrustedTime {
       (await this.#read()) ?? { believed: (await this.#deps.newestRun()) || now };
     const after = judge(before, now, this.#lastTime);
     if (after.leaptTo !== undefined && before.leaptTo === undefined) {
-      this.#deps.log(
-        "warn",
-        "the clock has leapt ahead: until it has said so for a day, no files of runs are removed for it",
-        {
-          from: new Date(after.believed).toISOString(),
-        },
-      );
+      const from = new Date(after.believed).toISOString();
+      const what =
+        "the clock has leapt ahead: until it has said so for a day, no files of runs are removed for it";
+      this.#deps.log("warn", what, { from });
     }
     this.#lastTime = now;
     this.#stored = after;
@@ -190,13 +188,9 @@ export class TrustedTime {
 
   /** Where it can't be written, as on a full disk, this start of the service goes by its memory. */
   async #write(stored: Stored): Promise<void> {
-    const file = clockFile(this.#deps.folder);
-    const fresh = `${file}.new`;
     try {
-      await writeFile(fresh, `${JSON.stringify(stored)}\n`, { mode: 0o600 });
-      await rename(fresh, file);
+      await replaceFile(clockFile(this.#deps.folder), `${JSON.stringify(stored)}\n`, 0o600);
     } catch (error) {
-      await rm(fresh, { force: true }).catch(() => undefined);
       this.#deps.log("error", "the time could not be stored", { error });
     }
   }

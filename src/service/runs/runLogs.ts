@@ -1,3 +1,4 @@
+import { EventEmitter } from "node:events";
 import { type FileHandle, open } from "node:fs/promises";
 import { join } from "node:path";
 import type { Log } from "../../machine/log.ts";
@@ -35,23 +36,23 @@ export interface OpenLog {
 export class RunLogs implements LogStore {
   readonly #deps: RunLogsDeps;
   readonly #open = new Map<string, LogWriter>();
-  readonly #listeners = new Map<string, Set<() => void>>();
+  /** Tells of a run's log by the run's id. */
+  readonly #changes = new EventEmitter().setMaxListeners(0);
 
   constructor(deps: RunLogsDeps) {
     this.#deps = deps;
   }
 
-  /** Opens the log of a run that is about to start. */
   begin(runId: string): OpenLog {
     const writer = new LogWriter(this.#file(runId), emptyLog, this.#writing(runId));
     this.#open.set(runId, writer);
-    this.#emit(runId);
+    this.#changes.emit(runId);
     return {
       append: (entry) => writer.append(entry),
       complete: () => writer.complete(),
       end: () => {
         this.#open.delete(runId);
-        this.#emit(runId);
+        this.#changes.emit(runId);
       },
     };
   }
@@ -87,12 +88,8 @@ export class RunLogs implements LogStore {
   }
 
   subscribe(runId: string, listener: () => void): () => void {
-    const listeners = this.#listeners.get(runId) ?? new Set();
-    this.#listeners.set(runId, listeners.add(listener));
-    return () => {
-      listeners.delete(listener);
-      if (listeners.size === 0 && this.#listeners.get(runId) === listeners) this.#listeners.delete(runId);
-    };
+    this.#changes.on(runId, listener);
+    return () => void this.#changes.off(runId, listener);
   }
 
   /** The bytes of the log's file that may be read; undefined for all, once the log is complete. */
@@ -102,13 +99,9 @@ export class RunLogs implements LogStore {
 
   #writing(runId: string) {
     return {
-      onGrown: () => this.#emit(runId),
+      onGrown: () => void this.#changes.emit(runId),
       onError: (error: unknown) => this.#deps.log("error", "log not written", { runId, error }),
     };
-  }
-
-  #emit(runId: string): void {
-    for (const listener of [...(this.#listeners.get(runId) ?? [])]) listener();
   }
 
   #file(runId: string): string {
@@ -190,10 +183,7 @@ export class FileReader implements LogReader {
   }
 }
 
-/**
- * Reads the last entries of a run's log. The cost doesn't grow with the log.
- * @param until where the readable part of the file ends, in bytes; undefined for all of it.
- */
+/** @param until where the readable part of the file ends, in bytes; undefined for all of it. */
 async function readTail(file: string, until: number | undefined): Promise<LogTail> {
   await using handle = await ifThere(open(file));
   if (handle === undefined) return { entries: [], isWhole: true };

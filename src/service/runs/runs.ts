@@ -1,24 +1,14 @@
-import type { Commit, RanPipeline } from "../../contract/changes.ts";
-import type { InputValues } from "../../contract/inputs.ts";
+import type { Commit } from "../../contract/changes.ts";
 import type { ServedRun } from "../../contract/run.ts";
-import type { Pipeline } from "../../pipeline/pipeline.ts";
+import type { RunnerJob } from "../../runner/launch/protocol.ts";
 
 /** What a run does: by processes of this machine, or by a runner on another one. */
 export type Work = LocalWork | RemoteWork;
 
 /** What a run's processes on this machine do, and in which folder. Not in the database. */
-export interface LocalWork {
-  readonly root: string;
+export interface LocalWork
+  extends Pick<RunnerJob, "root" | "pipeline" | "source" | "inputs" | "environment" | "fromStep"> {
   readonly project: string;
-  /** As its file was when the start was asked for. */
-  readonly pipeline: Pipeline;
-  readonly source?: RanPipeline;
-  /** Complete but for those that the run finds out. */
-  readonly inputs?: InputValues;
-  /** See `RunnerJob.environment`. */
-  readonly environment?: readonly string[];
-  /** See `StartRequest.fromStep`. */
-  readonly fromStep?: string | undefined;
 }
 
 /** What a runner on another machine does. */

@@ -63,12 +63,8 @@ function isSourceFault(error: unknown): boolean {
 }
 
 async function sync(path: string, flags: "r" | "r+"): Promise<void> {
-  const handle = await open(path, flags);
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
+  await using handle = await open(path, flags);
+  await handle.sync();
 }
 
 /** Gives the copy its name, unless something has got it meanwhile. */

@@ -1,4 +1,5 @@
 import type { RunnerIdentity } from "../../runner/processes/runCgroups.ts";
+import { setRun } from "./runChanges.ts";
 import type { Database, Write } from "./tables.ts";
 
 /** How long a lease lasts, in milliseconds. */
@@ -26,12 +27,8 @@ export async function renewLeases(tx: Write, holder: string, until: number): Pro
 }
 
 /** Stores which process runs a run, for the service that recovers it. */
-export async function setRunner(tx: Write, runId: string, runner: RunnerIdentity): Promise<void> {
-  await tx
-    .updateTable("runs")
-    .set({ runner_pid: runner.pid, runner_birth: runner.birth })
-    .where("id", "=", runId)
-    .execute();
+export function setRunner(tx: Write, runId: string, { pid, birth }: RunnerIdentity): Promise<void> {
+  return setRun(tx, runId, { runner_pid: pid, runner_birth: birth });
 }
 
 /** The active runs of every org. */

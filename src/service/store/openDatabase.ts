@@ -121,14 +121,10 @@ export function damageIn(file: string): string | undefined {
 
 /** Opens a database read-only for a moment. It is neither made nor brought up to date by this. */
 export function lookInto<T>(file: string, look: (sqlite: DatabaseSync) => T): T {
-  const sqlite = new DatabaseSync(file, { readOnly: true });
-  try {
-    // A process that is closing the database locks it for a moment.
-    sqlite.exec(`pragma busy_timeout = ${busyMilliseconds}`);
-    return look(sqlite);
-  } finally {
-    sqlite.close();
-  }
+  using sqlite = new DatabaseSync(file, { readOnly: true });
+  // A process that is closing the database locks it for a moment.
+  sqlite.exec(`pragma busy_timeout = ${busyMilliseconds}`);
+  return look(sqlite);
 }
 
 /** Takes the write lock when a transaction begins, so that one that reads first never fails to write. */

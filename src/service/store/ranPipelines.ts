@@ -1,36 +1,22 @@
-import type { Changes, Commit, RanPipeline } from "../../contract/changes.ts";
+import type { Updateable } from "kysely";
+import type { Changes, RanPipeline } from "../../contract/changes.ts";
 import { inputsAgain } from "../../contract/inputs.ts";
 import type { ServedRun } from "../../contract/run.ts";
 import type { RunValues } from "../../runner/launch/messages.ts";
-import { touchRun } from "./runChanges.ts";
-import { setInputs, setOutputs } from "./runInputs.ts";
+import { runRow, setRun, touchRun } from "./runChanges.ts";
+import { withFound } from "./runInputs.ts";
 import { listRuns } from "./runs.ts";
-import type { Database, Write } from "./tables.ts";
-
-/** Keeps a run's pipeline file, masked, and the commit that it is at. */
-async function setPipeline(
-  tx: Write,
-  runId: string,
-  { path, texts, commit }: RanPipeline & { readonly commit?: Commit | undefined },
-): Promise<void> {
-  const source = Object.keys(texts).length === 0 ? null : JSON.stringify({ path, texts });
-  await tx
-    .updateTable("runs")
-    .set({ source, ...(commit && { git_commit: JSON.stringify(commit) }) })
-    .where("id", "=", runId)
-    .execute();
-  await touchRun(tx, runId);
-}
+import type { Database, Tables, Write } from "./tables.ts";
 
 /** A run's pipeline file; undefined where it isn't kept. @param runId of the caller's org. */
 export async function readPipeline(db: Database, runId: string): Promise<RanPipeline | undefined> {
-  const row = await db.selectFrom("runs").select("source").where("id", "=", runId).executeTakeFirst();
+  const row = await runRow(db, runId).select("source").executeTakeFirst();
   return row?.source == null ? undefined : JSON.parse(row.source);
 }
 
 /** Whether a run's pipeline file is kept, without reading it: it may have 1 MiB. */
 export async function keepsPipeline(db: Database, runId: string): Promise<boolean> {
-  const kept = db.selectFrom("runs").select("id").where("id", "=", runId).where("source", "is not", null);
+  const kept = runRow(db, runId).select("id").where("source", "is not", null);
   return (await kept.executeTakeFirst()) !== undefined;
 }
 
@@ -53,15 +39,25 @@ export async function readChanges(
   return { lastPassed, diffs: fileChanges(before.texts, after.texts) };
 }
 
-/** Writes what a run says of itself: its pipeline file, its inputs, its outputs. */
-export function setValues(tx: Write, runId: string, values: RunValues): Promise<void> {
+/** Writes what a run says of itself, masked: its pipeline file and commit, its inputs, its outputs. */
+export async function setValues(tx: Write, runId: string, values: RunValues): Promise<void> {
+  await setRun(tx, runId, await columnsOf(tx, runId, values));
+  await touchRun(tx, runId);
+}
+
+async function columnsOf(tx: Write, runId: string, values: RunValues): Promise<Updateable<Tables["runs"]>> {
   switch (values.kind) {
-    case "pipeline":
-      return setPipeline(tx, runId, values);
-    case "inputs":
-      return setInputs(tx, runId, values.inputs);
+    case "pipeline": {
+      const { path, texts, commit } = values;
+      const source = Object.keys(texts).length === 0 ? null : JSON.stringify({ path, texts });
+      return { source, ...(commit && { git_commit: JSON.stringify(commit) }) };
+    }
+    case "inputs": {
+      const row = await runRow(tx, runId).select("inputs").executeTakeFirst();
+      return { inputs: withFound(row?.inputs ?? null, values.inputs) };
+    }
     case "outputs":
-      return setOutputs(tx, runId, values.outputs);
+      return { outputs: JSON.stringify(values.outputs) };
     default:
       return values satisfies never;
   }

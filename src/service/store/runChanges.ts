@@ -1,5 +1,14 @@
-import { sql } from "kysely";
-import type { Database, Write } from "./tables.ts";
+import { sql, type Updateable } from "kysely";
+import type { Database, Tables, Write } from "./tables.ts";
+
+export function runRow(db: Database, runId: string) {
+  return db.selectFrom("runs").where("id", "=", runId);
+}
+
+/** Sets columns of a run's row. */
+export async function setRun(tx: Write, runId: string, columns: Updateable<Tables["runs"]>): Promise<void> {
+  await tx.updateTable("runs").set(columns).where("id", "=", runId).execute();
+}
 
 /**
  * Gives a run's change the next sequence number of its org, by which a reader of the events goes on. Called in the

@@ -1,26 +1,17 @@
 import type { Artifact } from "../../contract/run.ts";
-import { touchRun } from "./runChanges.ts";
+import { runRow, touchRun } from "./runChanges.ts";
 import type { Database, Write } from "./tables.ts";
 
 /** When a run's log and artifacts were removed, in milliseconds since 1970; undefined while they are there. */
 export async function filesRemovedAt(db: Database, runId: string): Promise<number | undefined> {
-  const row = await db
-    .selectFrom("runs")
-    .select("files_removed_at")
-    .where("id", "=", runId)
-    .executeTakeFirst();
+  const row = await runRow(db, runId).select("files_removed_at").executeTakeFirst();
   return row?.files_removed_at ?? undefined;
 }
 
 /** Whether there is such a run with files to keep. */
 export async function keepsFiles(db: Database, runId: string): Promise<boolean> {
-  const row = await db
-    .selectFrom("runs")
-    .select("id")
-    .where("id", "=", runId)
-    .where("files_removed_at", "is", null)
-    .executeTakeFirst();
-  return row !== undefined;
+  const kept = runRow(db, runId).select("id").where("files_removed_at", "is", null);
+  return (await kept.executeTakeFirst()) !== undefined;
 }
 
 export interface EndedRun {

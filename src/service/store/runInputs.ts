@@ -1,8 +1,6 @@
 import { type RawBuilder, sql } from "kysely";
 import { type InputValue, type InputValues, inputText } from "../../contract/inputs.ts";
 import type { ServedRun } from "../../contract/run.ts";
-import { touchRun } from "./runChanges.ts";
-import type { Write } from "./tables.ts";
 
 /** Where a value is from: the start, the file, or the run, which has found it out when it began. */
 type Origin = "given" | "default" | "evaluated";
@@ -75,30 +73,8 @@ export function hasInput(wanted: string): RawBuilder<boolean> {
   return sql<boolean>`(${sql.join(tests, sql` or `)})`;
 }
 
-/** Adds the inputs that a run has found out, masked, to those that were fixed at its start. */
-export async function setInputs(tx: Write, runId: string, values: InputValues): Promise<void> {
-  const row = await tx.selectFrom("runs").select("inputs").where("id", "=", runId).executeTakeFirst();
-  if (row === undefined) return;
+/** A row's inputs with those that its run has found out, masked; what was fixed at its start stays. */
+export function withFound(column: string | null, values: InputValues): string | null {
   const found = Object.entries(values).map(([name, value]) => [name, [value, "evaluated"]] as const);
-  const inputs: StoredInputs = { ...Object.fromEntries(found), ...readInputsColumn(row.inputs) };
-  await tx
-    .updateTable("runs")
-    .set({ inputs: inputsColumn(inputs) })
-    .where("id", "=", runId)
-    .execute();
-  await touchRun(tx, runId);
-}
-
-/** Sets what a pipeline keeps of its run, masked. */
-export async function setOutputs(
-  tx: Write,
-  runId: string,
-  values: Readonly<Record<string, unknown>>,
-): Promise<void> {
-  await tx
-    .updateTable("runs")
-    .set({ outputs: JSON.stringify(values) })
-    .where("id", "=", runId)
-    .execute();
-  await touchRun(tx, runId);
+  return inputsColumn({ ...Object.fromEntries(found), ...readInputsColumn(column) });
 }

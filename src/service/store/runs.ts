@@ -49,7 +49,6 @@ interface RunQuery extends RunFilter {
   readonly after?: string | undefined;
   /** The run behind the last of the page. */
   readonly before?: string | undefined;
-  /** How many runs a page has. */
   readonly limit: number;
 }
 

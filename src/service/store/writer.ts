@@ -24,7 +24,6 @@ export interface WriterDeps {
   readonly clock?: Pick<Clock, "after">;
 }
 
-/** A write in the queue. */
 interface QueuedWrite {
   /** @returns a function that settles the caller's promise, called after the commit. */
   readonly act: (tx: Write) => Promise<() => void>;

@@ -8,7 +8,6 @@ export interface OperationRouteDeps {
   readonly clock: Clock;
   /** Rejects while the database is away, or this server doesn't hear the others. */
   readonly checkDatabase: () => Promise<void>;
-  /** The metrics as Prometheus reads them. */
   readonly metrics: () => Promise<string>;
   readonly stopping: AbortSignal;
 }

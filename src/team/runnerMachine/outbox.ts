@@ -12,7 +12,6 @@ type Content = Uint8Array<ArrayBuffer>;
 interface OutboxDeps {
   /** @param first the number of the first message. */
   readonly send: (first: number, messages: readonly RunnerMessage[], signal: AbortSignal) => Promise<void>;
-  /** Reads what is in an artifact. */
   readonly read: (artifact: ArtifactMessage) => Promise<Content>;
   readonly upload: (artifact: ArtifactMessage, content: Content, signal: AbortSignal) => Promise<void>;
   /** Whether another attempt is futile, after one that has failed for now. */

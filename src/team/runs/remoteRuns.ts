@@ -12,7 +12,7 @@ import type { Log } from "../../machine/log.ts";
 import { endOf, stoppedEnd } from "../../service/runs/runEnd.ts";
 import { type Runs, sameCancel } from "../../service/runs/runs.ts";
 import { setValues } from "../../service/store/ranPipelines.ts";
-import { touchRun } from "../../service/store/runChanges.ts";
+import { runRow, setRun, touchRun } from "../../service/store/runChanges.ts";
 import { addArtifact } from "../../service/store/runFiles.ts";
 import { markCancelling, putStep, stopRun } from "../../service/store/runs.ts";
 import type { Database, Write } from "../../service/store/tables.ts";
@@ -90,7 +90,7 @@ export class RemoteRuns implements Runs {
   withdraw(runId: string): void {
     const { db, release, bus, log } = this.#deps;
     const withdrawing = (async () => {
-      const row = await db.selectFrom("runs").select("org_id").where("id", "=", runId).executeTakeFirst();
+      const row = await runRow(db, runId).select("org_id").executeTakeFirst();
       if (row === undefined) return;
       await release(row.org_id, (tx) => withdrawRun(tx, runId));
       bus.emit(row.org_id, { kind: "org" });
@@ -106,11 +106,7 @@ export class RemoteRuns implements Runs {
     const { release, bus } = this.#deps;
     await release(orgId, async (tx, now) => {
       const reason: StopReason = { kind: "cancelled", by, at: now };
-      const before = await tx
-        .selectFrom("runs")
-        .select("stop_reason")
-        .where("id", "=", runId)
-        .executeTakeFirst();
+      const before = await runRow(tx, runId).select("stop_reason").executeTakeFirst();
       const row = await tx
         .updateTable("runs")
         .set({ stop_reason: JSON.stringify(reasonAfter(before?.stop_reason ?? null, reason, now)) })
@@ -183,7 +179,7 @@ export class RemoteRuns implements Runs {
     messages: readonly RunnerMessage[],
   ): Promise<void> {
     const { db, writer, release, bus, clock } = this.#deps;
-    const held = await db.selectFrom("runs").select("org_id").where("id", "=", runId).executeTakeFirst();
+    const held = await runRow(db, runId).select("org_id").executeTakeFirst();
     if (held === undefined) throw notHeld();
     const take = async (tx: Write, now: number): Promise<void> => {
       const run = await lockHeldRun(tx, runId, holderOf(runner));
@@ -250,11 +246,8 @@ export class RemoteRuns implements Runs {
         .values({ run_id: runId, first: run.logEntries + 1, lines: lines.join("\n") })
         .execute();
     }
-    await tx
-      .updateTable("runs")
-      .set({ messages: run.messages + messages.length, log_entries: run.logEntries + lines.length })
-      .where("id", "=", runId)
-      .execute();
+    const counts = { messages: run.messages + messages.length, log_entries: run.logEntries + lines.length };
+    await setRun(tx, runId, counts);
   }
 
   #emitChange(orgId: string, runId: string): void {

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { PostgresCursor, PostgresPool, PostgresPoolClient, PostgresQueryResult } from "kysely";
 import type pg from "pg";
 
@@ -31,7 +31,7 @@ class PreparingClient implements PostgresPoolClient {
     // A text without values may hold several statements, and those can't be prepared.
     if (values.length === 0) return this.#client.query(text);
     if (everyColumn.test(text)) throw new Error(`the columns are not named: ${text}`);
-    const name = createHash("sha256").update(text).digest("base64url");
+    const name = hash("sha256", text, "base64url");
     return this.#client.query({ name, text, values: [...values] });
   }
 

@@ -2,7 +2,7 @@ import { type Selectable, sql } from "kysely";
 import * as z from "zod/mini";
 import { runWorkSchema } from "../../contract/run.ts";
 import { leaseSeconds, type Work } from "../../contract/runners.ts";
-import { touchRun } from "../../service/store/runChanges.ts";
+import { runRow, touchRun } from "../../service/store/runChanges.ts";
 import { removeRun, stopRun } from "../../service/store/runs.ts";
 import type { Database, Tables, Write } from "../../service/store/tables.ts";
 import { databaseNow, restartedAt } from "./databaseClock.ts";
@@ -38,6 +38,8 @@ export async function withdrawRun(tx: Write, runId: string): Promise<void> {
     .execute();
 }
 
+type RunColumns<Name extends keyof Tables["runs"]> = Pick<Selectable<Tables["runs"]>, Name>;
+
 /** A run that a runner has taken. */
 export type TakenRun = Work & { readonly orgId: string };
 
@@ -62,15 +64,9 @@ export async function takeRun(
   },
 ): Promise<TakenRun | undefined> {
   const { holder, name, orgId, known } = runner;
-  const { rows } = await sql<{
-    id: string;
-    org_id: string;
-    work: string;
-    time_limit_seconds: number;
-    agent: string | null;
-    project: string;
-    created_at: number;
-  }>`
+  const { rows } = await sql<
+    RunColumns<"id" | "org_id" | "work" | "agent" | "project" | "created_at" | "time_limit_seconds">
+  >`
     update runs set holder = ${holder}, runner = ${name}, lease_until = ${databaseNow} + ${leaseMilliseconds}
     where id = (
       select id from runs
@@ -146,7 +142,7 @@ export async function overdueRuns(
  * @returns whether it was still overdue.
  */
 export async function endOverdue(tx: Write, runId: string, now: number): Promise<boolean> {
-  const { rows } = await sql<Pick<Selectable<Tables["runs"]>, "ticket" | "holder" | "launched_at">>`
+  const { rows } = await sql<RunColumns<"ticket" | "holder" | "launched_at">>`
     select ticket, holder, launched_at from runs
     where id = ${runId} and stopped_at is null and ${isOverdue} for update`.execute(tx);
   const [row] = rows;
@@ -156,10 +152,7 @@ export async function endOverdue(tx: Write, runId: string, now: number): Promise
   return true;
 }
 
-function whyOverdue({
-  holder,
-  launched_at,
-}: Pick<Selectable<Tables["runs"]>, "holder" | "launched_at">): string {
+function whyOverdue({ holder, launched_at }: RunColumns<"holder" | "launched_at">): string {
   if (launched_at === null) return "its server died before it began";
   return holder === null ? "no runner took it" : "its runner is gone";
 }
@@ -181,12 +174,8 @@ export async function lockHeldRun(tx: Write, runId: string, holder: string): Pro
     .forUpdate()
     .executeTakeFirst();
   if (row === undefined) return undefined;
-  return {
-    messages: row.messages,
-    logEntries: row.log_entries,
-    stopReason: row.stop_reason,
-    isOver: row.stopped_at !== null,
-  };
+  const { messages, log_entries: logEntries, stop_reason: stopReason } = row;
+  return { messages, logEntries, stopReason, isOver: row.stopped_at !== null };
 }
 
 /** Whether a run is this runner's. It can't be removed until the transaction's end, but its lease can be renewed. */
@@ -209,11 +198,7 @@ function heldRun(tx: Write, runId: string, holder: string) {
 
 /** The files of a run's project as it was at its start; undefined where it has none. */
 export async function snapshotOf(tx: Write, runId: string): Promise<SnapshotName | undefined> {
-  const row = await tx
-    .selectFrom("runs")
-    .select(["org_id", "work"])
-    .where("id", "=", runId)
-    .executeTakeFirst();
+  const row = await runRow(tx, runId).select(["org_id", "work"]).executeTakeFirst();
   const digest = row && workSchema.parse(row.work).snapshot;
   return row === undefined || digest === undefined ? undefined : { orgId: row.org_id, digest };
 }

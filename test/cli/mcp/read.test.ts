@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readdir } from "node:fs/promises";
 import { readConnection } from "../../../src/machine/connectionFile.ts";
-import { setOutputs } from "../../../src/service/store/runInputs.ts";
+import { setValues } from "../../../src/service/store/ranPipelines.ts";
 import { programPipeline } from "../../service/startedService.ts";
 import { servedToolbox, toolbox } from "../toolbox.ts";
 import { Agent, revisions } from "./agent.ts";
@@ -65,7 +65,8 @@ describe("what an agent reads by `pipeline mcp`", () => {
     const { value, text } = await agent.call("start_run", given);
     const runId = value.run?.["run-id"] ?? assert.fail(text);
     await agent.call("wait_for_run", { "run-id": runId });
-    await box.service.db.transaction().execute((tx) => setOutputs(tx, runId, { "order-id": 7 }));
+    const values = { kind: "outputs", outputs: { "order-id": 7 } } as const;
+    await box.service.db.transaction().execute((tx) => setValues(tx, runId, values));
     const run = await agent.call("get_run", { "run-id": runId });
     assert.match(run.text, /^Input region: "us"\nInput lamps: 3\nOutput order-id: 7$/m);
     assert.deepEqual(run.value.run?.["outputs"], { "order-id": 7 });

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { setOutputs } from "../../../src/service/store/runInputs.ts";
+import { setValues } from "../../../src/service/store/ranPipelines.ts";
 import { putStep } from "../../../src/service/store/runs.ts";
 import { itOn } from "../../itOn.ts";
 import { fillDay } from "../../service/fillDay.ts";
@@ -215,7 +215,8 @@ describe("pipeline runs show", () => {
     const started = await tool.call(["run", "checkout", "--input", "region=eu"]);
     const runId = started.stdout.split(" ")[0] ?? "";
     await tool.service.db.transaction().execute(async (tx) => {
-      await setOutputs(tx, runId, { order: 7, "the-lines": [{ lamp: "desk" }] });
+      const outputs = { order: 7, "the-lines": [{ lamp: "desk" }] };
+      await setValues(tx, runId, { kind: "outputs", outputs });
       await putStep(tx, runId, 1, { name: "two", type: "http", status: "failed", attempts: 3 });
       await putStep(tx, runId, 2, { name: "three", type: "sql", status: "not-reached" });
       await putStep(tx, runId, 3, { name: "four", type: "cli", status: "succeeded", cleanup: true });

@@ -1,7 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the placeholders are the pipeline's.
 import assert from "node:assert/strict";
 import type { InputValues } from "../../../src/contract/inputs.ts";
-import { setInputs, setOutputs } from "../../../src/service/store/runInputs.ts";
+import { setValues } from "../../../src/service/store/ranPipelines.ts";
 import { putStep } from "../../../src/service/store/runs.ts";
 import { until } from "../../until.ts";
 import { onBoth } from "../onBoth.ts";
@@ -179,8 +179,8 @@ onBoth("the inputs of a run", (store) => {
     await ended(client, { runId });
     const found: InputValues = { region: "***", note: "***" };
     await service.db.transaction().execute(async (tx) => {
-      await setInputs(tx, runId, found);
-      await setOutputs(tx, runId, { order: { "some-Id": [1, null, "x"] } });
+      await setValues(tx, runId, { kind: "inputs", inputs: found });
+      await setValues(tx, runId, { kind: "outputs", outputs: { order: { "some-Id": [1, null, "x"] } } });
       await putStep(tx, runId, 1, { name: "two", type: "http", status: "failed", attempts: 3 });
       await putStep(tx, runId, 2, { name: "three", type: "sql", status: "not-reached" });
       await putStep(tx, runId, 3, { name: "four", type: "cli", status: "succeeded", cleanup: true });

@@ -133,15 +133,15 @@ describe("a service's data folder", function () {
     const clock = new FakeClock("2026-03-03T10:00:00Z");
     const logged: string[] = [];
     const service = await serving(folder.path, { clock, log: (_, message) => logged.push(message) });
-    await rm(connectionFile(folder.path));
-    // What stands in the way of the fresh file, as a full disk would.
-    const obstacle = `${connectionFile(folder.path)}.${process.pid}`;
-    await mkdir(obstacle);
+    const file = connectionFile(folder.path);
+    await rm(file);
+    // Stands in the way of the file, as a full disk would.
+    await mkdir(file);
     while (!logged.includes("the connection file could not be restored")) {
       clock.advance(1_000);
       await turn();
     }
-    await rm(obstacle, { recursive: true });
+    await rm(file, { recursive: true });
     while ((await readConnection(folder.path)) === undefined) {
       clock.advance(1_000);
       await turn();

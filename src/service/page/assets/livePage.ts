@@ -39,7 +39,6 @@ export class LivePage {
     this.#isLeft = true;
   }
 
-  /** Shows a newer page. */
   replaceBy(text: string): void {
     const next = new DOMParser().parseFromString(text, "text/html");
     const main = this.page.querySelector("main");
