@@ -5,7 +5,7 @@ import { findProcesses } from "../scripts/process/findProcesses.ts";
 import { vsixFile } from "../scripts/projectRoot.ts";
 import { followRun } from "../src/client/follow/followRun.ts";
 import { ServiceClient } from "../src/client/service/client.ts";
-import { ServedEditor } from "../test/editor/served/servedEditor.ts";
+import { servedEditor } from "../test/editor/served/servedEditor.ts";
 import { endProcessesOf } from "../test/endProcessesOf.ts";
 import { TemporaryFolder } from "../test/temporaryFolder.ts";
 import type { Benchmark, Measured, NotMeasured, Row, Setting } from "./benchmark.ts";
@@ -136,7 +136,7 @@ async function openEditor(
   options: { readonly folder: string; readonly vsix?: string; readonly env: NodeJS.ProcessEnv },
   signal: AbortSignal,
 ): Promise<void> {
-  const editor = held.use(await ServedEditor.start({ smoke: false, ...options }, signal));
+  const editor = held.use(await servedEditor({ smoke: false, ...options }, signal));
   await editor.page.goto(editor.server.address(options.folder), { waitUntil: "domcontentloaded" });
 }
 

@@ -6,7 +6,7 @@ import { loopbackFetch } from "../src/client/service/loopbackFetch.ts";
 import { systemClock } from "../src/machine/clock.ts";
 import { RunnerApi } from "../src/team/runnerMachine/runnerApi.ts";
 import { postgresFolder } from "../test/postgres/installPostgres.ts";
-import { StartedPostgres } from "../test/postgres/startedPostgres.ts";
+import { startedPostgres } from "../test/postgres/startedPostgres.ts";
 import { startedRunner } from "../test/service/startedProgram.ts";
 import type { Benchmark, Measured, NotMeasured, Row, Setting } from "./benchmark.ts";
 import { measureGrowth } from "./manyServers/growth.ts";
@@ -27,7 +27,7 @@ export const manyServers: Benchmark = {
 async function measure({ signal, say }: Setting): Promise<Measured | NotMeasured> {
   const native = postgresFolder();
   if (native === undefined) return { kind: "not-measured", why: "there is no PostgreSQL from npm here" };
-  await using postgres = await StartedPostgres.start(native, signal);
+  await using postgres = await startedPostgres(native, signal);
   const url = postgres.url({ user: `app:${encodeURIComponent(postgres.password)}` });
   const floor = await measureFloor(url, signal);
   say("handing over…");

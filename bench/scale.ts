@@ -8,7 +8,7 @@ import { everyOrg } from "../src/contract/roles.ts";
 import { systemClock } from "../src/machine/clock.ts";
 import { RunnerApi } from "../src/team/runnerMachine/runnerApi.ts";
 import { postgresFolder } from "../test/postgres/installPostgres.ts";
-import { StartedPostgres } from "../test/postgres/startedPostgres.ts";
+import { type StartedPostgres, startedPostgres } from "../test/postgres/startedPostgres.ts";
 import type { Benchmark, Figure, Measured, NotMeasured, Row, Setting, Table, Unit } from "./benchmark.ts";
 import { cancel, start, Team } from "./manyServers/team.ts";
 import { checkModel } from "./scale/check.ts";
@@ -35,7 +35,7 @@ async function measure({ signal, say }: Setting): Promise<Measured | NotMeasured
   if (native === undefined || process.platform !== "linux") {
     return { kind: "not-measured", why: "it takes PostgreSQL from npm, and what Linux tells of processes" };
   }
-  await using postgres = await StartedPostgres.start(native, signal);
+  await using postgres = await startedPostgres(native, signal);
   const url = postgres.url({ user: `app:${encodeURIComponent(postgres.password)}` });
   await countStatements(postgres, url);
   const notifyCommits = await measureNotify(url, signal);

@@ -4,7 +4,7 @@ import { idMaker } from "../src/service/store/ids.ts";
 import { createKey } from "../src/service/store/keys.ts";
 import { openPostgres } from "../src/team/store/openPostgres.ts";
 import { postgresFolder } from "../test/postgres/installPostgres.ts";
-import { StartedPostgres } from "../test/postgres/startedPostgres.ts";
+import { startedPostgres } from "../test/postgres/startedPostgres.ts";
 import { Program } from "./process/program.ts";
 import { projectRoot } from "./projectRoot.ts";
 import { sayToStandardError } from "./say.ts";
@@ -17,7 +17,7 @@ const interrupted = new AbortController();
 // Not once: the programs' own listener ends this process where it is the only one.
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => interrupted.abort());
 
-await using postgres = await StartedPostgres.start(native, interrupted.signal);
+await using postgres = await startedPostgres(native, interrupted.signal);
 const url = postgres.url({ user: `app:${encodeURIComponent(postgres.password)}` });
 const tool = join(projectRoot, "dist/cli.js");
 await using programs = new AsyncDisposableStack();

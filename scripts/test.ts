@@ -7,10 +7,10 @@ import { availableParallelism } from "node:os";
 import { execa } from "execa";
 import { secondsToReset } from "../src/contract/day.ts";
 import { clockOff } from "../test/clock/preload.ts";
-import { browserVariable, SharedBrowser } from "../test/editor/served/launchBrowser.ts";
+import { browserVariable, sharedBrowser } from "../test/editor/served/launchBrowser.ts";
 import { postgresFolder } from "../test/postgres/installPostgres.ts";
 import { postgresVariable } from "../test/postgres/lentDatabases.ts";
-import { StartedPostgres } from "../test/postgres/startedPostgres.ts";
+import { startedPostgres } from "../test/postgres/startedPostgres.ts";
 import { builtVariable } from "../test/service/programs.ts";
 import { TemporaryFolder } from "../test/temporaryFolder.ts";
 import { endMarked } from "./process/findProcesses.ts";
@@ -49,15 +49,15 @@ if (needsPackages) outcomes.push(await run("package of the tool", ["node", "scri
   const signal = AbortSignal.timeout(300_000);
   // One PostgreSQL and one browser for the tests of all processes, and a folder in which only they leave something.
   const native = postgresFolder();
-  const postgres = native === undefined ? undefined : held.use(await StartedPostgres.start(native, signal));
-  const browser = files.some(isOnScreen) ? held.use(await SharedBrowser.start(signal)) : undefined;
+  const postgres = native === undefined ? undefined : held.use(await startedPostgres(native, signal));
+  const browser = files.some(isOnScreen) ? held.use(await sharedBrowser(signal)) : undefined;
   const temporary = held.use(await TemporaryFolder.make("pipeline-runs-tests"));
   // As the system's own: some tests run programs as another user.
   await chmod(temporary.path, 0o1777);
   const env = {
     ...dayLongEnough(),
     [postgresVariable]: postgres?.server,
-    [browserVariable]: browser?.endpoint,
+    [browserVariable]: browser?.wsEndpoint(),
     [builtVariable]: outcomes.every(({ ok }) => ok) ? "1" : undefined,
     TMPDIR: temporary.path,
   };

@@ -6,7 +6,7 @@ import type { Page } from "playwright-core";
 import { installHost, installVsix } from "../../scripts/editor/installHost.ts";
 import { projectRoot } from "../../scripts/projectRoot.ts";
 import { sayToStandardError } from "../../scripts/say.ts";
-import { ServedEditor } from "../../test/editor/served/servedEditor.ts";
+import { type ServedEditor, servedEditor } from "../../test/editor/served/servedEditor.ts";
 import { endProcessesOf } from "../../test/endProcessesOf.ts";
 import { TemporaryFolder } from "../../test/temporaryFolder.ts";
 
@@ -79,10 +79,7 @@ export class BenchEditor implements AsyncDisposable {
     await mkdir(join(work, "empty-folder"));
     const env = { PIPELINE_DATA_DIR: data, PIPELINE_RUNS_BENCH: join(work, "plan.json") };
     const editor = held.use(
-      await ServedEditor.start(
-        { smoke: false, extension: "package", folder: join(work, "project"), env },
-        signal,
-      ),
+      await servedEditor({ smoke: false, extension: "package", folder: join(work, "project"), env }, signal),
     );
     const host = await installHost(sayToStandardError, signal);
     for (const vsix of await packageAll(work)) await installVsix(host, editor.dataFolder, vsix, signal);

@@ -11,7 +11,7 @@ import { createKey } from "../../src/service/store/keys.ts";
 import type { Database } from "../../src/service/store/tables.ts";
 import { type OpenPostgres, openPostgres } from "../../src/team/store/openPostgres.ts";
 import { clockIn } from "../clock/preload.ts";
-import { freePort, StartedPostgres } from "../postgres/startedPostgres.ts";
+import { freePort, type StartedPostgres, startedPostgres } from "../postgres/startedPostgres.ts";
 import { CutLine } from "../service/cutLine.ts";
 import { toolPath } from "../service/programs.ts";
 import { pick, type Round } from "./round.ts";
@@ -59,7 +59,7 @@ export class MachineTeam implements AsyncDisposable {
   #balanced = 0;
 
   static async begin(native: string, round: Round): Promise<MachineTeam> {
-    const postgres = await StartedPostgres.start(native, round.signal);
+    const postgres = await startedPostgres(native, round.signal);
     const url = postgres.url({ user: `app:${encodeURIComponent(postgres.password)}` });
     const team = new MachineTeam(round, postgres, await openPostgres(url, () => {}));
     await team.#makeOrgs();

@@ -4,15 +4,7 @@ import { fileURLToPath } from "node:url";
 import { Ajv } from "ajv";
 import addFormats from "ajv-formats";
 import manifest from "../../package.json" with { type: "json" };
-import {
-  extensionSources,
-  filesLike,
-  inSources,
-  placeholdersOf,
-  stringsOf,
-  textsOf,
-  valuesOf,
-} from "./projectTexts.ts";
+import { extensionSources, filesLike, stringsOf, textsOf, valuesOf } from "./projectTexts.ts";
 
 const texts = textsOf("package.nls.json");
 const { contributes } = manifest;
@@ -22,6 +14,18 @@ const allSource = [...extensionSources.values()].join("\n");
 /** The value of a string literal, of which the inside is given. */
 function literalValue(literal: string): string {
   return String(JSON.parse(`"${literal.replaceAll(/\\'/g, "'").replaceAll(/(?<!\\)"/g, '\\"')}"`));
+}
+
+/** All that a pattern with one group finds in the extension's sources. */
+function inSources(pattern: RegExp): string[] {
+  return [...extensionSources.values()].flatMap((text) =>
+    [...text.matchAll(pattern)].map(([, found = ""]) => found),
+  );
+}
+
+/** The `{0}`, `{1}`… of a text, sorted, each once. */
+function placeholdersOf(text: string): string[] {
+  return [...new Set([...text.matchAll(/\{(\d+)\}/g)].map(([found]) => found))].sort();
 }
 
 describe("manifest and code", () => {

@@ -32,18 +32,6 @@ export const extensionSources: ReadonlyMap<string, string> = new Map(
   ].map((file) => [file, textOf(file).replaceAll(/\/\*\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, "")]),
 );
 
-/** All that a pattern with one group finds in the extension's sources. */
-export function inSources(pattern: RegExp): string[] {
-  return [...extensionSources.values()].flatMap((text) =>
-    [...text.matchAll(pattern)].map(([, found = ""]) => found),
-  );
-}
-
-/** The `{0}`, `{1}`… of a text, sorted, each once. */
-export function placeholdersOf(text: string): string[] {
-  return [...new Set([...text.matchAll(/\{(\d+)\}/g)].map(([found]) => found))].sort();
-}
-
 /** Every value that stands under a name, wherever it is in the manifest. */
 export function valuesOf(name: string, value: unknown = manifest.contributes): unknown[] {
   if (typeof value !== "object" || value === null) return [];

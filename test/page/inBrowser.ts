@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import type { Browser } from "playwright-core";
 import { launchBrowser } from "../editor/served/launchBrowser.ts";
+import { forSuite } from "../forSuite.ts";
 import { Screen, type ScreenOptions } from "./screen.ts";
 
 /**
@@ -8,13 +8,9 @@ import { Screen, type ScreenOptions } from "./screen.ts";
  * error in the console, no violation of the page's policy. A test disposes its screens itself, before its service goes.
  */
 export function inBrowser(): (options?: ScreenOptions) => Promise<Screen> {
-  let browser: Browser | undefined;
+  const browser = forSuite(launchBrowser);
   const screens: Screen[] = [];
 
-  before(async function () {
-    this.timeout(180_000);
-    browser = await launchBrowser(AbortSignal.timeout(170_000));
-  });
   afterEach(async () => {
     const used = screens.splice(0);
     assert.deepEqual(
@@ -22,11 +18,9 @@ export function inBrowser(): (options?: ScreenOptions) => Promise<Screen> {
       [],
     );
   });
-  after(() => browser?.close());
 
   return async (options = {}) => {
-    if (browser === undefined) throw new Error("the browser is not there yet");
-    const screen = await Screen.open(browser, options);
+    const screen = await Screen.open(browser(), options);
     screens.push(screen);
     return screen;
   };

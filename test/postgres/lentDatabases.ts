@@ -4,7 +4,7 @@ import pg from "pg";
 import type { Database } from "../../src/service/store/tables.ts";
 import { openPostgres } from "../../src/team/store/openPostgres.ts";
 import { clockOffVariable } from "../clock/preload.ts";
-import { StartedPostgres } from "./startedPostgres.ts";
+import { startedPostgres } from "./startedPostgres.ts";
 
 /** A migrated database without rows, for one test. */
 export interface LentDatabase extends AsyncDisposable {
@@ -71,7 +71,7 @@ export function databasesForSuite(
     // The first time it comes from npm.
     this.timeout(300_000);
     if (server !== "") return;
-    server = cleanUp.use(await StartedPostgres.start(native, AbortSignal.timeout(290_000))).server;
+    server = cleanUp.use(await startedPostgres(native, AbortSignal.timeout(290_000))).server;
   });
   after(() => cleanUp.disposeAsync());
   const make = async () => {

@@ -1,6 +1,4 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the references that pipeline files are written with.
-
-import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { chown, cp, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -17,89 +15,64 @@ interface PostgresOptions {
 
 const password = "p@ss/w:rd? #1";
 
-/** A PostgreSQL server on the loopback interface, with a database `postgres` and a user `app` that has a password. */
-export class StartedPostgres implements AsyncDisposable {
-  readonly port: number;
-  readonly host = "127.0.0.1";
-  readonly password = password;
-  /** The folder of its socket. */
-  readonly folder: string;
-  #program: Program;
-  readonly #run: () => Promise<Program>;
-  readonly #cleanUp: AsyncDisposableStack;
+export type StartedPostgres = Awaited<ReturnType<typeof startedPostgres>>;
 
-  private constructor(
-    port: number,
-    folder: string,
-    { program, run }: { readonly program: Program; readonly run: () => Promise<Program> },
-    cleanUp: AsyncDisposableStack,
-  ) {
-    this.port = port;
-    this.folder = folder;
-    this.#program = program;
-    this.#run = run;
-    this.#cleanUp = cleanUp;
-  }
-
-  /** Installs it where it isn't yet, makes a database and starts the server; `native` is `postgresFolder()`. */
-  static async start(
-    native: string,
-    signal: AbortSignal,
-    options: PostgresOptions = {},
-  ): Promise<StartedPostgres> {
-    await installPostgres(native, signal);
-    await using cleanUp = new AsyncDisposableStack();
-    const { path } = cleanUp.use(await TemporaryFolder.make("pipeline-runs-postgres"));
-    const user = unprivilegedUser();
-    const programs = await reachable(native, path, user);
-    const words = await serverArguments(path, options, user);
-    await initialise(programs, path, user);
-    const port = await freePort();
-    const run = async (): Promise<Program> => {
-      const setting = { cwd: path, ...user };
-      const program = new Program(join(programs, "bin/postgres"), [...words, "-p", String(port)], setting);
-      if ((await program.outputMatching(/ready to accept connections/, signal)) === undefined) {
-        throw new Error(`PostgreSQL didn't start:\n${program.output}`);
-      }
-      return program;
-    };
-    return new StartedPostgres(port, path, { program: await run(), run }, cleanUp.move());
-  }
-
+/**
+ * A PostgreSQL server on the loopback interface, with a database `postgres` and a user `app` that has a password. It is
+ * installed where it isn't yet. @param native is `postgresFolder()`.
+ */
+export async function startedPostgres(native: string, signal: AbortSignal, options: PostgresOptions = {}) {
+  await installPostgres(native, signal);
+  await using cleanUp = new AsyncDisposableStack();
+  const { path } = cleanUp.use(await TemporaryFolder.make("pipeline-runs-postgres"));
+  const user = unprivilegedUser();
+  const programs = await reachable(native, path, user);
+  const words = await serverArguments(path, options, user);
+  await initialise(programs, path, user);
+  const port = await freePort();
+  const run = async (): Promise<Program> => {
+    const setting = { cwd: path, ...user };
+    const started = new Program(join(programs, "bin/postgres"), [...words, "-p", String(port)], setting);
+    if ((await started.outputMatching(/ready to accept connections/, signal)) === undefined) {
+      throw new Error(`PostgreSQL didn't start:\n${started.output}`);
+    }
+    return started;
+  };
+  let program = await run();
+  const all = cleanUp.move();
   /** Its address as a pipeline file writes it; the password is the variable PASSWORD's. */
-  url({ user = "app:${{ env.PASSWORD }}", query = "", database = "postgres" } = {}): string {
-    return `postgres://${user}@${this.host}:${this.port}/${database}${query}`;
-  }
-
-  /** Its address for a program, to which a database's name is to be added. */
-  get server(): string {
-    return this.url({ user: `app:${encodeURIComponent(this.password)}`, database: "" });
-  }
-
-  /** Resolves once its log matches. */
-  async logged(pattern: RegExp): Promise<void> {
-    await this.#program.outputMatching(pattern, new AbortController().signal);
-  }
-
+  const url = ({ user = "app:${{ env.PASSWORD }}", query = "", database = "postgres" } = {}) =>
+    `postgres://${user}@127.0.0.1:${port}/${database}${query}`;
   /** Ends it at once, and its clients are cut off: by SIGINT in an orderly way, by SIGQUIT as in a crash. */
-  async stop(signal: "SIGINT" | "SIGQUIT" = "SIGINT"): Promise<void> {
-    const [pid] = (await readFile(join(this.folder, "data/postmaster.pid"), "utf8").catch(() => "")).split(
-      "\n",
-    );
-    if (pid) process.kill(Number(pid), signal);
-    await this.#program.exited;
-  }
-
-  /** Starts it again on its port, with what it has on the disk. */
-  async restart(): Promise<void> {
-    this.#program = await this.#run();
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.stop();
-    await this.#program[Symbol.asyncDispose]();
-    await this.#cleanUp.disposeAsync();
-  }
+  const stop = async (how: "SIGINT" | "SIGQUIT" = "SIGINT") => {
+    const written = await readFile(join(path, "data/postmaster.pid"), "utf8").catch(() => "");
+    const pid = Number.parseInt(written, 10);
+    if (pid > 0) process.kill(pid, how);
+    await program.exited;
+  };
+  return {
+    port,
+    password,
+    /** The folder of its socket. */
+    folder: path,
+    url,
+    /** Its address for a program, to which a database's name is to be added. */
+    server: url({ user: `app:${encodeURIComponent(password)}`, database: "" }),
+    /** Resolves once its log matches. */
+    async logged(pattern: RegExp) {
+      await program.outputMatching(pattern, new AbortController().signal);
+    },
+    stop,
+    /** Starts it again on its port, with what it has on the disk. */
+    async restart() {
+      program = await run();
+    },
+    async [Symbol.asyncDispose]() {
+      await stop();
+      await program[Symbol.asyncDispose]();
+      await all.disposeAsync();
+    },
+  };
 }
 
 /** The user may not be allowed into the folders above the programs; then it gets a copy. */
@@ -169,16 +142,4 @@ export async function freePort(): Promise<number> {
   const server = await Listening.of(() => {});
   await server[Symbol.asyncDispose]();
   return server.port;
-}
-
-/** A server that is there for all the tests of a suite. */
-export function postgresForSuite(native: string, options: PostgresOptions = {}): () => StartedPostgres {
-  let server: StartedPostgres | undefined;
-  before(async function () {
-    // The first time it comes from npm.
-    this.timeout(300_000);
-    server = await StartedPostgres.start(native, AbortSignal.timeout(290_000), options);
-  });
-  after(() => server?.[Symbol.asyncDispose]());
-  return () => server ?? assert.fail("PostgreSQL wasn't started");
 }

@@ -2,15 +2,20 @@
 //   node test/editor/inHost/run.ts [--desktop <version>]
 import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
+import { pathToFileURL } from "node:url";
+import { aborted, format, parseArgs } from "node:util";
 import { build } from "esbuild";
+import { quietSettings, writeFirstSettings } from "../../../scripts/editor/serverFolders.ts";
 import { Problem } from "../../../scripts/problem.ts";
 import { stopSignal } from "../../../scripts/process/stopSignal.ts";
 import { projectRoot } from "../../../scripts/projectRoot.ts";
+import { anySignal } from "../../../src/machine/anySignal.ts";
 import { endProcessesOf } from "../../endProcessesOf.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
-import { runDesktop, runServed } from "./hosts.ts";
+import { servedEditor } from "../served/servedEditor.ts";
 import { reportVariable } from "./report.ts";
+
+const patienceMilliseconds = 300_000;
 
 const { values } = parseArgs({ options: { desktop: { type: "string" } } });
 const signal = stopSignal();
@@ -58,4 +63,76 @@ async function buildSuite(): Promise<string> {
     logLevel: "warning",
   });
   return join(outdir, "suite.mjs");
+}
+
+/** What a run of tests inside an extension host needs, whichever VS Code it is. */
+interface Suite {
+  /** For `--extensionTestsPath`. */
+  readonly module: string;
+  /** The workspace. */
+  readonly folder: string;
+  /** Changes to the environment of the extension host. */
+  readonly env: Readonly<Record<string, string>>;
+}
+
+interface Outcome {
+  /** 0 when every test passed. */
+  readonly exitCode: number;
+  /** What VS Code wrote, as far as it is known here. */
+  readonly output: string;
+}
+
+/** Runs a suite inside the extension host of the VS Code from npm, with the extension as it lies built in the checkout. */
+async function runServed({ module, folder, env }: Suite, signal: AbortSignal): Promise<Outcome> {
+  await using editor = await servedEditor({ folder, env, smoke: true }, signal);
+  const { page, server } = editor;
+  const { promise: ended, resolve: end } = Promise.withResolvers<number>();
+  const written: string[] = [];
+  // VS Code in a browser calls these two where a desktop one would exit and write to its output.
+  await page.exposeFunction("codeAutomationExit", (exitCode: number) => end(exitCode));
+  await page.exposeFunction("codeAutomationLog", (kind: string, line: unknown[] = []) => {
+    written.push(`${kind}: ${format(...line)}`);
+  });
+  // What a desktop VS Code reads from its command line.
+  const remote = (path: string) => `vscode-remote://127.0.0.1:${server.port}${pathToFileURL(path).pathname}`;
+  const payload = JSON.stringify([
+    ["extensionDevelopmentPath", remote(projectRoot)],
+    ["extensionTestsPath", remote(module)],
+    ["skipWelcome", "true"],
+    ["skipReleaseNotes", "true"],
+  ]);
+  await page.goto(server.address(folder, { payload }));
+  const patience = anySignal([signal, AbortSignal.timeout(patienceMilliseconds)]);
+  const exitCode = await Promise.race([
+    ended,
+    server.exited.then(() => 1),
+    aborted(patience, patience).then(() => 1),
+  ]);
+  signal.throwIfAborted();
+  return { exitCode, output: `VS Code wrote:\n${written.join("\n")}\n${server.output}` };
+}
+
+/**
+ * Runs the same suite inside a desktop VS Code, which is downloaded into `.vscode-test/`. It needs a network and a
+ * screen (a virtual one does on Linux), so it is for a contributor's machine and for public CI.
+ * @param version a version, or "stable".
+ */
+async function runDesktop({ module, folder, env }: Suite, version: string): Promise<Outcome> {
+  const { runTests } = await import("@vscode/test-electron");
+  await using userData = await TemporaryFolder.make("pipeline-runs-desktop");
+  await writeFirstSettings(userData.path, quietSettings);
+  const exitCode = await runTests({
+    version,
+    extensionDevelopmentPath: projectRoot,
+    extensionTestsPath: module,
+    extensionTestsEnv: env,
+    launchArgs: [
+      folder,
+      `--user-data-dir=${userData.path}`,
+      "--disable-extensions",
+      "--disable-workspace-trust",
+      "--skip-welcome",
+    ],
+  });
+  return { exitCode, output: "" };
 }

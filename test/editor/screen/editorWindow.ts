@@ -5,7 +5,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { Page } from "playwright-core";
 import { settingsFile } from "../../../scripts/editor/serverFolders.ts";
 import { projectRoot } from "../../../scripts/projectRoot.ts";
-import { ServedEditor, type ServedEditorOptions } from "../served/servedEditor.ts";
+import { type ServedEditor, type ServedEditorOptions, servedEditor } from "../served/servedEditor.ts";
 import { Notifications } from "./notifications.ts";
 import { QuickInput } from "./quickInput.ts";
 import { StatusBar } from "./statusBar.ts";
@@ -56,7 +56,7 @@ export class EditorWindow implements AsyncDisposable {
   ): Promise<EditorWindow> {
     // The test driver would switch the toasts off.
     const window = new EditorWindow(
-      await ServedEditor.start({ extension: "package", ...options, smoke: false }, signal),
+      await servedEditor({ extension: "package", ...options, smoke: false }, signal),
     );
     try {
       await window.#open(logsAll ? { payload: JSON.stringify([["logLevel", "trace"]]) } : {});

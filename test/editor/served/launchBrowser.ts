@@ -29,22 +29,8 @@ const unwanted = [
 export const browserVariable = "PIPELINE_RUNS_TEST_BROWSER";
 
 /** The machine's own browser without a window, silent towards the network, for the tests of several processes. */
-export class SharedBrowser implements AsyncDisposable {
-  readonly endpoint: string;
-  readonly #server: BrowserServer;
-
-  private constructor(server: BrowserServer) {
-    this.endpoint = server.wsEndpoint();
-    this.#server = server;
-  }
-
-  static async start(signal: AbortSignal): Promise<SharedBrowser> {
-    return new SharedBrowser(await chromium.launchServer({ ...(await options(signal)), host: "127.0.0.1" }));
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.#server.close();
-  }
+export async function sharedBrowser(signal: AbortSignal): Promise<BrowserServer> {
+  return chromium.launchServer({ ...(await options(signal)), host: "127.0.0.1" });
 }
 
 /** The browser that is there for all tests, as one that nobody else uses; or one that ends with this process. */

@@ -1,5 +1,4 @@
 import { randomBytes } from "node:crypto";
-import type { Page } from "playwright-core";
 import { EditorServer } from "../../../scripts/editor/editorServer.ts";
 import { installHost, installVsix } from "../../../scripts/editor/installHost.ts";
 import {
@@ -29,59 +28,46 @@ export interface ServedEditorOptions {
   readonly trustsAll?: boolean;
 }
 
-type Opened = Pick<ServedEditor, "page" | "server" | "folder" | "dataFolder" | "settings">;
+export type ServedEditor = Awaited<ReturnType<typeof servedEditor>>;
 
-/** A VS Code with no memory of an earlier one, and an empty page of a browser to open it in. */
-export class ServedEditor implements AsyncDisposable {
-  readonly page: Page;
-  readonly server: EditorServer;
-  readonly folder: string;
-  /** Where this VS Code keeps its settings, its installed extensions and its logs. */
-  readonly dataFolder: string;
-  /** The user's settings as they were first. */
-  readonly settings: Readonly<Record<string, unknown>>;
-  readonly #held: AsyncDisposableStack;
-
-  private constructor({ page, server, folder, dataFolder, settings }: Opened, held: AsyncDisposableStack) {
-    this.page = page;
-    this.server = server;
-    this.folder = folder;
-    this.dataFolder = dataFolder;
-    this.settings = settings;
-    this.#held = held;
-  }
-
-  /** Installs VS Code and the browser first where they are missing, which takes a minute or two. */
-  static async start(options: ServedEditorOptions, signal: AbortSignal): Promise<ServedEditor> {
-    await using held = new AsyncDisposableStack();
-    const { path: dataFolder } = held.use(await TemporaryFolder.make("pipeline-runs-editor"));
-    const folder = options.folder ?? held.use(await TemporaryFolder.make("pipeline-runs-workspace")).path;
-    const host = await installHost(sayToStandardError, signal);
-    const settings = { ...quietSettings, ...options.settings };
-    await writeFirstSettings(dataFolder, settings);
-    if (options.extension === "package") await installVsix(host, dataFolder, vsixFile, signal);
-    if (options.extension === "checkout") await listExtension(dataFolder, projectRoot);
-    const { smoke, builtinExtensions = false, env = {}, trustsAll = true } = options;
-    const server = held.use(
-      await EditorServer.start({ host, dataFolder, smoke, builtinExtensions, env, trustsAll }, signal),
-    );
-    const browser = await launchBrowser(signal);
-    held.defer(() => browser.close());
-    // What moves on the screen is drawn anew many times a second, and nothing waits for it.
-    const context = await browser.newContext({
-      viewport: { width: 1280, height: 800 },
-      reducedMotion: "reduce",
-    });
-    // VS Code asks for the key of its secrets, which `npm start`'s front door gives.
-    const body = randomBytes(32);
-    await context.route("**/mint-key", (route) =>
-      route.fulfill({ status: 200, contentType: "application/octet-stream", body }),
-    );
-    const page = await context.newPage();
-    return new ServedEditor({ page, server, folder, dataFolder, settings }, held.move());
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.#held.disposeAsync();
-  }
+/**
+ * A VS Code with no memory of an earlier one, and an empty page of a browser to open it in. Both are installed first where they
+ * are missing, which takes a minute or two.
+ */
+export async function servedEditor(options: ServedEditorOptions, signal: AbortSignal) {
+  await using held = new AsyncDisposableStack();
+  const { path: dataFolder } = held.use(await TemporaryFolder.make("pipeline-runs-editor"));
+  const folder = options.folder ?? held.use(await TemporaryFolder.make("pipeline-runs-workspace")).path;
+  const host = await installHost(sayToStandardError, signal);
+  const settings: Readonly<Record<string, unknown>> = { ...quietSettings, ...options.settings };
+  await writeFirstSettings(dataFolder, settings);
+  if (options.extension === "package") await installVsix(host, dataFolder, vsixFile, signal);
+  if (options.extension === "checkout") await listExtension(dataFolder, projectRoot);
+  const { smoke, builtinExtensions = false, env = {}, trustsAll = true } = options;
+  const server = held.use(
+    await EditorServer.start({ host, dataFolder, smoke, builtinExtensions, env, trustsAll }, signal),
+  );
+  const browser = held.use(await launchBrowser(signal));
+  // What moves on the screen is drawn anew many times a second, and nothing waits for it.
+  const context = await browser.newContext({
+    viewport: { width: 1280, height: 800 },
+    reducedMotion: "reduce",
+  });
+  // VS Code asks for the key of its secrets, which `npm start`'s front door gives.
+  const body = randomBytes(32);
+  await context.route("**/mint-key", (route) =>
+    route.fulfill({ status: 200, contentType: "application/octet-stream", body }),
+  );
+  const page = await context.newPage();
+  const all = held.move();
+  return {
+    page,
+    server,
+    folder,
+    /** Where this VS Code keeps its settings, its installed extensions and its logs. */
+    dataFolder,
+    /** The user's settings as they were first. */
+    settings,
+    [Symbol.asyncDispose]: () => all.disposeAsync(),
+  };
 }

@@ -3,10 +3,11 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { connect, createServer } from "node:net";
 import { join } from "node:path";
+import { forSuite } from "../../forSuite.ts";
 import { isAlive } from "../../isAlive.ts";
 import { handOn, Listening } from "../../listening.ts";
 import { mysqlPrograms } from "../../mysql/mysqlPrograms.ts";
-import { mysqlForSuite, startedMysql } from "../../mysql/startedMysql.ts";
+import { startedMysql } from "../../mysql/startedMysql.ts";
 import { temporaryFolder } from "../../temporaryFolder.ts";
 import { launchTestRun, pipelineOf } from "../launch/launchTestRun.ts";
 import { type TestSteps, testSteps } from "./runTestSteps.ts";
@@ -19,7 +20,7 @@ for (const programs of mysqlPrograms().filter(({ name }) => name === (isMariadb 
   describe(`an sql step on ${programs.name}`, function () {
     this.timeout(60_000);
     const folder = temporaryFolder();
-    const mysql = mysqlForSuite(programs);
+    const mysql = forSuite((signal) => startedMysql(programs, signal));
 
     it("runs a statement, and compares rows and their count", async () => {
       await using steps = stepsOn();

@@ -3,8 +3,9 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { certificate } from "../../certificate.ts";
+import { forSuite } from "../../forSuite.ts";
 import { mysqlPrograms } from "../../mysql/mysqlPrograms.ts";
-import { mysqlForSuite } from "../../mysql/startedMysql.ts";
+import { startedMysql } from "../../mysql/startedMysql.ts";
 import { temporaryFolder } from "../../temporaryFolder.ts";
 import { type TestSteps, testSteps } from "./runTestSteps.ts";
 
@@ -14,7 +15,7 @@ for (const programs of mysqlPrograms().filter(({ name }) => name === "MariaDB"))
     this.timeout(60_000);
     const folder = temporaryFolder();
     const tls = certificate({ host: "localhost" });
-    const mysql = mysqlForSuite(programs, { tls });
+    const mysql = forSuite((signal) => startedMysql(programs, signal, { tls }));
     beforeEach(() => writeFile(join(folder.path, "ca.pem"), tls.cert));
     const isSecure = {
       query:

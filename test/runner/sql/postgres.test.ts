@@ -3,10 +3,11 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
+import { forSuite } from "../../forSuite.ts";
 import { isAlive } from "../../isAlive.ts";
 import { handOn, Listening } from "../../listening.ts";
 import { postgresFolder } from "../../postgres/installPostgres.ts";
-import { postgresForSuite } from "../../postgres/startedPostgres.ts";
+import { startedPostgres } from "../../postgres/startedPostgres.ts";
 import { temporaryFolder } from "../../temporaryFolder.ts";
 import { launchTestRun, pipelineOf } from "../launch/launchTestRun.ts";
 import { type TestSteps, testSteps } from "./runTestSteps.ts";
@@ -17,7 +18,7 @@ describe("an sql step on PostgreSQL", function () {
   // Where there is no PostgreSQL for the tests, there are no tests of it.
   if (native === undefined) return;
   const folder = temporaryFolder();
-  const postgres = postgresForSuite(native);
+  const postgres = forSuite((signal) => startedPostgres(native, signal));
 
   it("runs a statement, and compares rows and their count", async () => {
     await using steps = stepsOn();

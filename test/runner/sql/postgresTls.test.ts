@@ -3,8 +3,9 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { certificate } from "../../certificate.ts";
+import { forSuite } from "../../forSuite.ts";
 import { postgresFolder } from "../../postgres/installPostgres.ts";
-import { postgresForSuite } from "../../postgres/startedPostgres.ts";
+import { startedPostgres } from "../../postgres/startedPostgres.ts";
 import { temporaryFolder } from "../../temporaryFolder.ts";
 import { type TestSteps, testSteps } from "./runTestSteps.ts";
 
@@ -14,7 +15,7 @@ describe("an sql step on PostgreSQL with TLS", function () {
   if (native === undefined) return;
   const folder = temporaryFolder();
   const tls = certificate({ host: "localhost" });
-  const postgres = postgresForSuite(native, { tls });
+  const postgres = forSuite((signal) => startedPostgres(native, signal, { tls }));
   beforeEach(() => writeFile(join(folder.path, "ca.pem"), tls.cert));
   const isSecure = {
     query: "select ssl from pg_stat_ssl where pid = pg_backend_pid()",

@@ -56,8 +56,3 @@ function literal(value: SQLOutputValue): string {
   if (value === null || typeof value === "number" || typeof value === "bigint") return String(value);
   throw new TypeError("the database holds bytes, which this doesn't write yet");
 }
-
-/** The secret of one of the versions' keys: made up here, so that no file holds anything that looks like one. */
-export function versionSecret(keyId: string): string {
-  return `plr_${keyId.slice("key_".length)}_${"A".repeat(43)}`;
-}

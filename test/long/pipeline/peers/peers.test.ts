@@ -16,7 +16,7 @@ import { type MysqlPrograms, mysqlPrograms } from "../../../mysql/mysqlPrograms.
 import { startedMysql } from "../../../mysql/startedMysql.ts";
 import { postgresFolder } from "../../../postgres/installPostgres.ts";
 import { postgresVariable } from "../../../postgres/lentDatabases.ts";
-import { StartedPostgres } from "../../../postgres/startedPostgres.ts";
+import { startedPostgres } from "../../../postgres/startedPostgres.ts";
 import { launchTestRun } from "../../../runner/launch/launchTestRun.ts";
 import { TemporaryFolder } from "../../../temporaryFolder.ts";
 
@@ -74,7 +74,7 @@ async function startMysql(programs: MysqlPrograms): Promise<string> {
 }
 
 async function startPostgres(native: string): Promise<string> {
-  const start = () => StartedPostgres.start(native, AbortSignal.timeout(290_000));
+  const start = () => startedPostgres(native, AbortSignal.timeout(290_000));
   return `${process.env[postgresVariable] ?? held.use(await start()).server}postgres`;
 }
 

@@ -3,7 +3,7 @@ import { PipelineError } from "../../../../src/contract/errors.ts";
 import type { RunnerMessage } from "../../../../src/contract/runners.ts";
 import { postgresFolder } from "../../../postgres/installPostgres.ts";
 import { databasesForSuite } from "../../../postgres/lentDatabases.ts";
-import { StartedPostgres } from "../../../postgres/startedPostgres.ts";
+import { startedPostgres } from "../../../postgres/startedPostgres.ts";
 import { Team } from "../../../team/team.ts";
 import { until } from "../../../until.ts";
 
@@ -120,7 +120,7 @@ describe("a service on many machines", function () {
   });
 
   it("answers 503 while its database is away, and then goes on", async () => {
-    await using postgres = await StartedPostgres.start(native, AbortSignal.timeout(50_000));
+    await using postgres = await startedPostgres(native, AbortSignal.timeout(50_000));
     await using team = await Team.make(`${postgres.server}postgres`);
     const { url } = team.servers[0] ?? assert.fail();
     assert.equal((await fetch(`${url}/readyz`)).status, 200);
