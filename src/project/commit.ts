@@ -13,14 +13,8 @@ export async function readCommit(
   environment: Environment,
   signal: AbortSignal,
 ): Promise<Commit | undefined> {
-  const git = (words: readonly string[]) =>
-    promisify(execFile)("git", ["--no-optional-locks", "-C", folder, ...words], {
-      env: gitEnvironment(environment),
-      signal,
-      timeout: patienceMilliseconds,
-      maxBuffer: 64 * 1024 * 1024,
-      windowsHide: true,
-    });
+  const limits = { signal, timeout: patienceMilliseconds };
+  const git: Git = (words) => runGit(folder, words, environment, limits);
   try {
     const look = ["status", "--porcelain=v2", "--branch", "--no-renames", "--ignore-submodules=dirty"];
     const { stdout } = await git([...withoutPrograms(await filtersOf(git)), ...look]);
@@ -31,6 +25,25 @@ export async function readCommit(
   } catch {
     return undefined;
   }
+}
+
+/**
+ * What git prints in a folder, which is named by -C: where the PATH names the working folder, as Windows does by itself, a program of
+ * the repository would be git.
+ * @throws the program's error.
+ */
+export async function runGit(
+  folder: string,
+  words: readonly string[],
+  environment: Environment,
+  limits: { readonly signal: AbortSignal; readonly timeout?: number },
+): Promise<{ readonly stdout: string }> {
+  return promisify(execFile)("git", ["--no-optional-locks", "-C", folder, ...words], {
+    ...limits,
+    env: gitEnvironment(environment),
+    maxBuffer: 64 * 1024 * 1024,
+    windowsHide: true,
+  });
 }
 
 type Git = (words: readonly string[]) => Promise<{ readonly stdout: string }>;
