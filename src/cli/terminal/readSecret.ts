@@ -7,7 +7,7 @@ import { Interrupted } from "./interrupts.ts";
 import type { Stream } from "./terminal.ts";
 
 /** Standard input. */
-export type Input = Readable & { readonly isTTY?: boolean };
+type Input = Readable & { readonly isTTY?: boolean };
 
 /** A terminal that something is asked for at, or what stands for one. */
 export interface Asking {
