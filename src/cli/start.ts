@@ -33,8 +33,7 @@ export async function start(version: string, programs: string): Promise<void> {
   // Only for this process: a browser that the tool opens may be Electron too.
   delete process.env["ELECTRON_RUN_AS_NODE"];
   // Before anything is written.
-  const { out, err, unread, exitCode } = new StandardStreams();
-  const host = { version, programs, env: process.env, folder: workingFolder(), out, err, unread, exitCode };
+  const host = { version, programs, env: process.env, folder: workingFolder(), ...standardStreams() };
   const code = await runLine(process.argv.slice(2), host);
   if (code !== undefined) process.exitCode = code;
 }
@@ -132,35 +131,24 @@ export async function runLine(line: readonly string[], host: ToolHost): Promise<
 }
 
 /** The process's standard output and error, with their errors handled until it ends. */
-class StandardStreams {
-  readonly out = process.stdout;
-  readonly err = process.stderr;
-  readonly #unread = new AbortController();
-  #isBroken = false;
-
-  constructor() {
-    this.out.on("error", this.#onOutError);
-    // Ignored: a lost message must not end the run that it is about.
-    this.err.on("error", () => {});
-  }
-
-  /** Aborted once the reader of standard output is gone. */
-  get unread(): AbortSignal {
-    return this.#unread.signal;
-  }
-
-  /** The command's code, or `internal` if its result couldn't be written: the caller must not miss that. */
-  readonly exitCode = (code: number): number => (this.#isBroken ? errorTypes.internal.exitCode : code);
-
-  /** Warns once and ends nothing: a run is still followed to its end. */
-  readonly #onOutError = ({ code, message }: NodeJS.ErrnoException): void => {
+function standardStreams(): Pick<ToolHost, "out" | "err" | "unread" | "exitCode"> {
+  const { stdout: out, stderr: err } = process;
+  const unread = new AbortController();
+  let isBroken = false;
+  // `internal` if the result couldn't be written: the caller must not miss that.
+  const exitCode = (code: number): number => (isBroken ? errorTypes.internal.exitCode : code);
+  // It warns once and ends nothing: a run is still followed to its end.
+  out.on("error", ({ code, message }: NodeJS.ErrnoException) => {
     // A reader that stops early (`| head`) is no error, and neither is a closed terminal.
-    if (code === "EPIPE" || code === "EOF" || (code === "EIO" && this.out.isTTY)) {
-      this.#unread.abort();
+    if (code === "EPIPE" || code === "EOF" || (code === "EIO" && out.isTTY)) {
+      unread.abort();
       return;
     }
-    if (!this.#isBroken) this.err.write(`pipeline: the output can't be written: ${message}\n`);
-    this.#isBroken = true;
-    process.exitCode = this.exitCode(0);
-  };
+    if (!isBroken) err.write(`pipeline: the output can't be written: ${message}\n`);
+    isBroken = true;
+    process.exitCode = exitCode(0);
+  });
+  // Ignored: a lost message must not end the run that it is about.
+  err.on("error", () => {});
+  return { out, err, unread: unread.signal, exitCode };
 }

@@ -21,6 +21,16 @@ export function fromWire<T>(schema: z.ZodMiniType<T>, body: unknown): Parsed<T> 
   };
 }
 
+/** The value of a JSON text, read as {@link fromWire}. @returns undefined for an invalid one. */
+export function readJson<T>(schema: z.ZodMiniType<T>, text: string): T | undefined {
+  try {
+    const read = fromWire(schema, JSON.parse(text));
+    return read.kind === "valid" ? read.value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 /** The same value with kebab-case names. */
 export function toWire(value: unknown): unknown {
   return renameKeys(value, kebabCase);

@@ -30,20 +30,8 @@ export class Bell {
   }
 }
 
-/** Something that is done again and again. */
-interface Repetition {
-  /** Does it again without the pause. */
-  readonly soon: () => void;
-  /** Resolves once it is done for the last time. */
-  readonly stop: () => Promise<void>;
-}
-
 /** Does something again and again, with a pause in between. @param act never rejects. */
-export function repeat(
-  clock: Pick<Clock, "after">,
-  milliseconds: number,
-  act: () => Promise<unknown>,
-): Repetition {
+export function repeat(clock: Pick<Clock, "after">, milliseconds: number, act: () => Promise<unknown>) {
   const stopping = new AbortController();
   const bell = new Bell();
   const repeating = (async () => {
@@ -53,7 +41,9 @@ export function repeat(
     }
   })();
   return {
+    /** Does it again without the pause. */
     soon: bell.ring,
+    /** Resolves once it is done for the last time. */
     async stop() {
       stopping.abort();
       await repeating;

@@ -1,7 +1,7 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync, type Stats } from "node:fs";
 import { join } from "node:path";
 import * as z from "zod/mini";
-import { fromWire } from "../contract/wire.ts";
+import { readJson } from "../contract/wire.ts";
 
 const connectionSchema = z.object({
   url: z.string().check(z.regex(/^http:\/\/127\.0\.0\.1:[1-9]\d*$/)),
@@ -38,12 +38,8 @@ export async function readConnection(folder: string): Promise<Connection | undef
 
 /** @returns undefined for an invalid file. */
 export function parseConnection(text: string): Connection | undefined {
-  try {
-    const read = fromWire(connectionSchema, JSON.parse(text));
-    return read.kind === "valid" && URL.canParse(read.value.url) ? read.value : undefined;
-  } catch {
-    return undefined;
-  }
+  const read = readJson(connectionSchema, text);
+  return read && URL.canParse(read.url) ? read : undefined;
 }
 
 /** Non-blocking, in case of a pipe without a writer. */

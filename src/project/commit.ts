@@ -16,14 +16,8 @@ export async function readCommit(
   environment: Environment,
   signal: AbortSignal,
 ): Promise<Commit | undefined> {
-  const git = (words: readonly string[]) =>
-    promisify(execFile)("git", ["--no-optional-locks", "-C", folder, ...words], {
-      env: gitEnvironment(environment),
-      signal,
-      timeout: patienceMilliseconds,
-      maxBuffer: 64 * 1024 * 1024,
-      windowsHide: true,
-    });
+  const limits = { signal, timeout: patienceMilliseconds };
+  const git: Git = (words) => runGit(folder, words, environment, limits);
   try {
     // A run's first line waits for git, which would say the same.
     if (!isInRepository(await realpath(folder))) return undefined;
@@ -42,6 +36,25 @@ export async function readCommit(
 function isInRepository(folder: string): boolean {
   const above = dirname(folder);
   return existsSync(join(folder, ".git")) || (above !== folder && isInRepository(above));
+}
+
+/**
+ * What git prints in a folder, which is named by -C: where the PATH names the working folder, as Windows does by itself, a program of
+ * the repository would be git.
+ * @throws the program's error.
+ */
+export async function runGit(
+  folder: string,
+  words: readonly string[],
+  environment: Environment,
+  limits: { readonly signal: AbortSignal; readonly timeout?: number },
+): Promise<{ readonly stdout: string }> {
+  return promisify(execFile)("git", ["--no-optional-locks", "-C", folder, ...words], {
+    ...limits,
+    env: gitEnvironment(environment),
+    maxBuffer: 64 * 1024 * 1024,
+    windowsHide: true,
+  });
 }
 
 type Git = (words: readonly string[]) => Promise<{ readonly stdout: string }>;

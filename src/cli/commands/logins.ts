@@ -6,8 +6,8 @@ import type { Org } from "../../contract/org.ts";
 import { failureOf } from "../output/output.ts";
 import type { Facts } from "../output/outputs.ts";
 import { rowsFor } from "../output/table.ts";
-import { type Input, readLine, readSecret } from "../terminal/readSecret.ts";
-import { isSet, type Stream } from "../terminal/terminal.ts";
+import { type Asking, readLine, readSecret } from "../terminal/readSecret.ts";
+import { isSet } from "../terminal/terminal.ts";
 import type { Tool } from "../tool.ts";
 
 /**
@@ -16,10 +16,10 @@ import type { Tool } from "../tool.ts";
  */
 export async function login(tool: Tool, _: object, named?: string): Promise<number> {
   const { output, env, interrupted } = tool;
-  const { stdin: input, stderr: prompt } = process;
-  const baseUrl = parseBaseUrl(named ?? (await namedService(tool, input, prompt)));
+  const asking = { input: process.stdin, prompt: process.stderr };
+  const baseUrl = parseBaseUrl(named ?? (await namedService(tool, asking)));
   const { origin } = baseUrl;
-  const apiKey = await readSecret(input, prompt, `API key for ${origin} (it is not shown): `, interrupted);
+  const apiKey = await readSecret(asking, `API key for ${origin} (it is not shown): `, interrupted);
   const { orgId, orgName, tier, actor: keyId } = await tested(tool, baseUrl, apiKey);
 
   const file = await new Logins(env).save({ baseUrl: baseUrl.href, apiKey, keyId, orgName });
@@ -39,13 +39,11 @@ export async function login(tool: Tool, _: object, named?: string): Promise<numb
   return exitCodes.done;
 }
 
-async function namedService({ env, interrupted }: Tool, input: Input, prompt: Stream): Promise<string> {
+async function namedService({ env, interrupted }: Tool, asking: Asking): Promise<string> {
   const named = env["PIPELINE_BASE_URL"] ?? "";
   if (named !== "") return named;
-  const typed = input.isTTY
-    ? await readLine(input, prompt, "Base URL of the service: ", interrupted)
-    : undefined;
-  if (typed !== undefined && typed !== "") return typed;
+  const typed = asking.input.isTTY && (await readLine(asking, "Base URL of the service: ", interrupted));
+  if (typed) return typed;
   throw new PipelineError("usage", "There is no service to log in to.", {
     next: "Name it: `pipeline login https://…`. This machine's own service needs no login.",
   });

@@ -91,27 +91,20 @@ async function candidates(
 }
 
 function fileKind(wanted: Wanted): string {
-  if (wanted.kind === "words") return "words";
-  switch (wanted.value) {
-    case "file":
-      return "files";
-    case "folder":
-      return "folders";
-    case "pipeline-or-file":
-      return "words-or-files";
-    default:
-      return "words";
-  }
+  return (wanted.kind === "value" && fileKinds[wanted.value]) || "words";
 }
+
+const fileKinds: Partial<Record<ValueKind, string>> = {
+  file: "files",
+  folder: "folders",
+  "pipeline-or-file": "words-or-files",
+};
 
 function lines(of: readonly string[]): string {
   return of.map((line) => `${line}\n`).join("");
 }
 
-interface LiveValuesDeps {
-  readonly env: Environment;
-  /** The working directory. */
-  readonly folder: string;
+interface LiveValuesDeps extends Pick<TabDeps, "env" | "folder"> {
   /** The service in use, if it is running; a completion doesn't start it. */
   readonly service: () => Promise<ServiceClient | undefined>;
   readonly signal: AbortSignal;

@@ -114,14 +114,10 @@ export class AgentSession {
       runsToday: org.usage.runsToday,
       runsPerDay: org.limits.runsPerDay,
       startsLeft,
-      ...(servedAt === undefined
-        ? {}
-        : {
-            resetsAt: new Date(nextReset(servedAt)).toISOString(),
-            asOf: new Date(servedAt).toISOString(),
-          }),
+      resetsAt: servedAt === undefined ? undefined : new Date(nextReset(servedAt)).toISOString(),
+      asOf: servedAt === undefined ? undefined : new Date(servedAt).toISOString(),
       slots: org.limits.parallelRuns,
-      ...(holders && { holders }),
+      holders,
       next: this.#nextOf(seen, startsLeft, holders?.[0]),
     };
   }
@@ -141,12 +137,6 @@ const unlimited = Number.MAX_SAFE_INTEGER;
 
 /** @param me the id of the key in use. @param servedAt the service's clock, in milliseconds since 1970. */
 function holderOf(run: Run, me: string, servedAt: number | undefined): Holder {
-  const secondsLeft = secondsToLimit(run, servedAt);
-  return {
-    runId: run.runId,
-    ...(run.pipeline === undefined ? {} : { pipeline: run.pipeline }),
-    isYours: run.actor === me,
-    ...(run.createdAt === undefined ? {} : { createdAt: run.createdAt }),
-    ...(secondsLeft === undefined ? {} : { secondsLeft }),
-  };
+  const { runId, pipeline, actor, createdAt } = run;
+  return { runId, pipeline, isYours: actor === me, createdAt, secondsLeft: secondsToLimit(run, servedAt) };
 }

@@ -1,11 +1,12 @@
 import type { CallToolResult, StandardSchemaWithJSON } from "@modelcontextprotocol/server";
 import * as z from "zod/mini";
-import { PipelineError, withNext } from "../../contract/errors.ts";
+import { withNext } from "../../contract/errors.ts";
 import { instant, lenient } from "../../contract/fields.ts";
 import { runSchema } from "../../contract/run.ts";
 import { fromWire, toWire } from "../../contract/wire.ts";
 import { wireSchema } from "../../contract/wireSchema.ts";
 import { replaceControlCharacters } from "../../text/controlCharacters.ts";
+import { failureOf } from "../output/output.ts";
 
 /** What a field means, for the agent. */
 export function described<T extends z.ZodMiniType>(meaning: string, schema: T): T {
@@ -132,11 +133,7 @@ function said(outcome: ToolOutcome<object>): { readonly text: string; readonly v
     case "refused":
       return { text: `${outcome.text} ${outcome.refusal.next}`, value: { refusal: outcome.refusal } };
     case "failed": {
-      const { error } = outcome;
-      const { type, message, next } =
-        error instanceof PipelineError
-          ? error
-          : { type: "internal", message: error instanceof Error ? error.message : String(error), next: "" };
+      const { type, message, next } = failureOf(outcome.error).failure;
       return { text: withNext(message, next), value: { error: { type, message, next } } };
     }
   }

@@ -1,4 +1,4 @@
-import { errorTypes, exitCodes, PipelineError, withNext } from "../../contract/errors.ts";
+import { describeError, errorTypes, exitCodes, PipelineError, withNext } from "../../contract/errors.ts";
 import type { Hint, RefusalReport } from "../../contract/refusal.ts";
 import { toWire } from "../../contract/wire.ts";
 import type { Environment } from "../../project/environment.ts";
@@ -174,8 +174,8 @@ export function failureOf(error: unknown): { readonly failure: Failure; readonly
     const { type, message, next } = error;
     return { failure: { type, message, next }, exitCode: errorTypes[type].exitCode };
   }
-  const message = error instanceof Error ? error.message : String(error);
-  return { failure: { type: "internal", message, next: "" }, exitCode: errorTypes.internal.exitCode };
+  const failure = { type: "internal", message: describeError(error), next: "" };
+  return { failure, exitCode: errorTypes.internal.exitCode };
 }
 
 /** Prints the error or the interrupt that ended a command. @returns the exit code. */

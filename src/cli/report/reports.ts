@@ -20,72 +20,69 @@ interface Report {
 }
 
 /** The reports of one command, to files that were found writable. */
-export class Reports {
-  readonly #tool: Tool;
-  readonly #reports: readonly Report[];
-
-  private constructor(tool: Tool, reports: readonly Report[]) {
-    this.#tool = tool;
-    this.#reports = reports;
-  }
-
-  /**
-   * @param canPrint whether standard output is free for a report.
-   * @returns undefined when none is wanted.
-   * @throws PipelineError `usage` for a report that can't be written.
-   */
-  static async open(tool: Tool, wanted: WantedReports, canPrint: boolean): Promise<Reports | undefined> {
-    const reports: Report[] = [];
-    for (const kind of ["junit", "html"] as const) {
-      const named = wanted[kind];
-      if (named === undefined) continue;
-      if (named === "-" && (!canPrint || tool.output.json)) {
-        throw new PipelineError("usage", `--${kind} - would mix with the result on standard output.`, {
-          next: `Name a file, as in --${kind} report.${kind === "junit" ? "xml" : "html"}.`,
-        });
-      }
-      const path = named === "-" ? undefined : await writablePath(resolve(tool.folder, named), kind);
-      if (reports.some((other) => other.path === path)) {
-        throw new PipelineError("usage", "--junit and --html can't be written to the same place.", {
-          next: "Name a file for each.",
-        });
-      }
-      reports.push({ kind, path });
-    }
-    return reports.length === 0 ? undefined : new Reports(tool, reports);
-  }
-
+export interface Reports {
   /** Whether a report takes the place of the result on standard output. */
-  get isPrinted(): boolean {
-    return this.#reports.some(({ path }) => path === undefined);
-  }
-
+  readonly isPrinted: boolean;
   /** Writes each report. @returns whether all are written; a warning says why one isn't. */
-  async write(runs: readonly ReportedRun[]): Promise<boolean> {
-    const { output } = this.#tool;
-    let isDone = true;
-    for (const { kind, path } of this.#reports) {
-      try {
-        const text = await this.#text(kind, runs);
-        if (path === undefined) output.line(text);
-        else await replaceFile(path, `${text}\n`);
-      } catch (error) {
-        isDone = false;
-        output.warn(`the report ${path ?? "on standard output"} can't be written: ${describeError(error)}`);
-      }
-    }
-    return isDone;
-  }
+  write(runs: readonly ReportedRun[]): Promise<boolean>;
+}
 
-  async #text(kind: Report["kind"], runs: readonly ReportedRun[]): Promise<string> {
-    if (kind === "junit") {
-      const { junitReport } = await import("./junit.ts");
-      return junitReport(runs);
+/**
+ * @param canPrint whether standard output is free for a report.
+ * @returns undefined when none is wanted.
+ * @throws PipelineError `usage` for a report that can't be written.
+ */
+export async function openReports(
+  { output, folder, pageFolder }: Tool,
+  wanted: WantedReports,
+  canPrint: boolean,
+): Promise<Reports | undefined> {
+  const reports: Report[] = [];
+  for (const kind of ["junit", "html"] as const) {
+    const named = wanted[kind];
+    if (named === undefined) continue;
+    if (named === "-" && (!canPrint || output.json)) {
+      throw new PipelineError("usage", `--${kind} - would mix with the result on standard output.`, {
+        next: `Name a file, as in --${kind} report.${kind === "junit" ? "xml" : "html"}.`,
+      });
     }
-    const { htmlReport } = await import("./html.ts");
-    const style = await readFile(join(this.#tool.pageFolder, "page.css"), "utf8");
-    return htmlReport(runs, { style, now: systemClock.now() });
+    const path = named === "-" ? undefined : await writablePath(resolve(folder, named), kind);
+    if (reports.some((other) => other.path === path)) {
+      throw new PipelineError("usage", "--junit and --html can't be written to the same place.", {
+        next: "Name a file for each.",
+      });
+    }
+    reports.push({ kind, path });
   }
+  if (reports.length === 0) return undefined;
+  return {
+    isPrinted: reports.some(({ path }) => path === undefined),
+    async write(runs) {
+      let isDone = true;
+      for (const { kind, path } of reports) {
+        try {
+          const text = await textOf(kind, runs, pageFolder);
+          if (path === undefined) output.line(text);
+          else await replaceFile(path, `${text}\n`);
+        } catch (error) {
+          isDone = false;
+          output.warn(`the report ${path ?? "on standard output"} can't be written: ${describeError(error)}`);
+        }
+      }
+      return isDone;
+    },
+  };
+}
+
+async function textOf(
+  kind: Report["kind"],
+  runs: readonly ReportedRun[],
+  pageFolder: string,
+): Promise<string> {
+  if (kind === "junit") return (await import("./junit.ts")).junitReport(runs);
+  const { htmlReport } = await import("./html.ts");
+  const style = await readFile(join(pageFolder, "page.css"), "utf8");
+  return htmlReport(runs, { style, now: systemClock.now() });
 }
 
 /**

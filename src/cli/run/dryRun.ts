@@ -12,6 +12,7 @@ import { replaceControlCharacters } from "../../text/controlCharacters.ts";
 import { counted } from "../../text/counted.ts";
 import { duration } from "../../text/time.ts";
 import type { Facts } from "../output/outputs.ts";
+import type { Asking } from "../terminal/readSecret.ts";
 import { loadService, type Tool } from "../tool.ts";
 import {
   checkPipelines,
@@ -20,7 +21,7 @@ import {
   pipelineNames,
   taggedPipelines,
 } from "./namedPipelines.ts";
-import { type Asking, inputsOfRuns, inputValuesOf } from "./runInputs.ts";
+import { inputsOfRuns, inputValuesOf } from "./runInputs.ts";
 import type { RunOptions } from "./runPipelines.ts";
 
 /**

@@ -4,16 +4,9 @@ import { PipelineError } from "../../contract/errors.ts";
 import type { DeclaredInput, InputValue, InputValues } from "../../contract/inputs.ts";
 import { inputMeaning, readInput, readInputs, requireInputs } from "../../pipeline/inputs.ts";
 import { replaceControlCharacters } from "../../text/controlCharacters.ts";
-import { type Input, readLine } from "../terminal/readSecret.ts";
-import type { Stream } from "../terminal/terminal.ts";
+import { type Asking, readLine } from "../terminal/readSecret.ts";
 import type { Tool } from "../tool.ts";
 import { listedPipelines, localPipelines } from "./namedPipelines.ts";
-
-/** The terminal that missing inputs are asked for at. */
-export interface Asking {
-  readonly input: Input;
-  readonly prompt: Stream;
-}
 
 /** Where the pipelines are that are to be run. */
 interface Where {
@@ -89,17 +82,17 @@ async function askedFor(
 
 async function ask(
   declared: DeclaredInput,
-  { input, prompt }: Asking,
+  asking: Asking,
   signal: AbortSignal,
 ): Promise<InputValue | undefined> {
   const { name, type, options, description } = declared;
-  const say = (text: string) => prompt.write(`${replaceControlCharacters(text)}\n`);
+  const say = (text: string) => asking.prompt.write(`${replaceControlCharacters(text)}\n`);
   const meaning = options === undefined ? inputMeaning(declared) : (description ?? "one of these");
   say(`${name}: ${meaning}`);
   for (const [index, option] of options?.entries() ?? []) say(`  ${index + 1}) ${option}`);
   const how = options !== undefined ? ` (1-${options.length})` : type === "boolean" ? " (y/n)" : "";
   for (;;) {
-    const line = await readLine(input, prompt, `${name}${how}: `, signal);
+    const line = await readLine(asking, `${name}${how}: `, signal);
     if (line === undefined) return undefined;
     if (line === "") continue;
     const read = readInput(declared, meant(line, declared));

@@ -5,15 +5,16 @@ import { runCommand, startOptions } from "../../contract/refusal.ts";
 import { nameOf, type StartRequest } from "../../contract/run.ts";
 import { systemClock } from "../../machine/clock.ts";
 import { failureOf } from "../output/output.ts";
-import { Reports, type WantedReports } from "../report/reports.ts";
+import { openReports, type WantedReports } from "../report/reports.ts";
 import { LiveLines } from "../terminal/liveLines.ts";
+import type { Asking } from "../terminal/readSecret.ts";
 import type { Tool } from "../tool.ts";
 import { Batch, type Outcome } from "./batch.ts";
 import { conclude, doubtOf, lookAtRuns, orgNumbers } from "./conclude.ts";
 import { checkPipelines, localPipelines, pipelineNames, taggedPipelines } from "./namedPipelines.ts";
 import { OutcomeReport } from "./outcomeReport.ts";
 import type { LogDestination } from "./printLog.ts";
-import { type Asking, inputsOfRuns, inputValuesOf } from "./runInputs.ts";
+import { inputsOfRuns, inputValuesOf } from "./runInputs.ts";
 
 export interface RunOptions {
   /** Instead of names: all pipelines that have one of them. */
@@ -37,7 +38,7 @@ export async function runPipelines(
   options: RunOptions,
   asking: Asking,
 ): Promise<number> {
-  const reports = await Reports.open(tool, options.reports, false);
+  const reports = await openReports(tool, options.reports, false);
   const report = new OutcomeReport(tool, reports);
   try {
     const exitCode = await runEach(tool, named, options, asking, report);

@@ -86,14 +86,8 @@ function wanted(
   });
 }
 
-interface Placed {
-  readonly artifact: Artifact;
-  /** Within the folder. */
-  readonly path: string;
-}
-
-/** Where each file goes: its name may have folders, and comes from elsewhere. Of several with one name each has its own. */
-function placed(artifacts: readonly Artifact[]): readonly Placed[] {
+/** Where each file goes within the folder: its name may have folders, and comes from elsewhere. Of several with one name each has its own. */
+function placed(artifacts: readonly Artifact[]) {
   const taken: (readonly string[])[] = [];
   return artifacts.map((artifact) => {
     const path = safePath(artifact.name);

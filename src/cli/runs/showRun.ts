@@ -11,7 +11,7 @@ import { duration, tookText } from "../../text/time.ts";
 import { stepNotes } from "../../text/timeline.ts";
 import { table } from "../output/table.ts";
 import { reportedRun } from "../report/reportedRuns.ts";
-import { Reports, type WantedReports } from "../report/reports.ts";
+import { openReports, type WantedReports } from "../report/reports.ts";
 import { statusLook, stepLook } from "../terminal/marks.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import type { Tool } from "../tool.ts";
@@ -25,7 +25,7 @@ interface ShowOptions extends WantedReports {
 /** `pipeline runs show [id]`: shows a run, by default the caller's newest. */
 export async function showRun(tool: Tool, options: ShowOptions, named?: string): Promise<number> {
   const { output, interrupted } = tool;
-  const reports = await Reports.open(tool, options, true);
+  const reports = await openReports(tool, options, true);
   const client = await tool.connect();
   const isForPeople = output.out.isTerminal && !output.json;
   const [run, me] = await Promise.all([

@@ -1,27 +1,21 @@
 import type { Terminal } from "./terminal.ts";
 
 /** The symbols in the tool's lines. */
-export interface Marks {
+const unicodeMarks = {
   /** Separates two facts on a line. */
-  readonly between: string;
-  readonly ellipsis: string;
-  /** The frames. */
-  readonly spinner: readonly string[];
-}
-
-const unicodeMarks: Marks = {
   between: "·",
   ellipsis: "…",
+  /** The frames. */
   spinner: ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"],
 };
 
-const asciiMarks: Marks = {
+const asciiMarks: typeof unicodeMarks = {
   between: "-",
   ellipsis: "...",
   spinner: ["|", "/", "-", "\\"],
 };
 
-export function marksOf({ hasUnicode }: Pick<Terminal, "hasUnicode">): Marks {
+export function marksOf({ hasUnicode }: Pick<Terminal, "hasUnicode">) {
   return hasUnicode ? unicodeMarks : asciiMarks;
 }
 

@@ -7,7 +7,13 @@ import { Interrupted } from "./interrupts.ts";
 import type { Stream } from "./terminal.ts";
 
 /** Standard input. */
-export type Input = Readable & { readonly isTTY?: boolean };
+type Input = Readable & { readonly isTTY?: boolean };
+
+/** A terminal that something is asked for at, or what stands for one. */
+export interface Asking {
+  readonly input: Input;
+  readonly prompt: Stream;
+}
 
 /** Longer than the key of any service. */
 const longestSecret = 8 * 1024;
@@ -17,15 +23,9 @@ const longestSecret = 8 * 1024;
  *
  * @throws PipelineError `usage` if it is empty or too long; Interrupted for Ctrl-C; the signal's reason.
  */
-export async function readSecret(
-  input: Input,
-  prompt: Stream,
-  question: string,
-  signal: AbortSignal,
-): Promise<string> {
-  const text = input.isTTY
-    ? await readTyped(input, prompt, question, signal)
-    : await readPiped(input, signal);
+export async function readSecret(asking: Asking, question: string, signal: AbortSignal): Promise<string> {
+  const { input } = asking;
+  const text = input.isTTY ? await readTyped(asking, question, signal) : await readPiped(input, signal);
   const secret = text.trim();
   if (secret === "") {
     throw new PipelineError("usage", "No API key was entered.", {
@@ -37,8 +37,7 @@ export async function readSecret(
 
 /** Asks for a line, with echo. @returns undefined if the input ends. @throws the signal's reason. */
 export async function readLine(
-  input: Input,
-  prompt: Stream,
+  { input, prompt }: Asking,
   question: string,
   signal: AbortSignal,
 ): Promise<string | undefined> {
@@ -47,12 +46,7 @@ export async function readLine(
 }
 
 /** What `readline` echoes goes nowhere. It edits the line, and its raw mode has ended before this returns or throws. */
-async function readTyped(
-  input: Input,
-  prompt: Stream,
-  question: string,
-  signal: AbortSignal,
-): Promise<string> {
+async function readTyped({ input, prompt }: Asking, question: string, signal: AbortSignal): Promise<string> {
   const output = new Writable({ write: (_chunk, _encoding, done) => done() });
   const ask = () => prompt.write(question);
   try {

@@ -21,7 +21,7 @@ export interface TerminalFlags {
 
 /** What an output stream supports. */
 export interface Terminal {
-  readonly style: Style;
+  readonly style: ReturnType<typeof styleOf>;
   /** Whether colours may be written, including those in a log. */
   readonly hasColor: boolean;
   /** False for a file or a pipe. */
@@ -78,17 +78,8 @@ function hasUnicode(env: Environment, platform: NodeJS.Platform): boolean {
 
 type Paint = (text: string) => string;
 
-/** Styles by meaning. */
-export interface Style {
-  readonly bold: Paint;
-  readonly dim: Paint;
-  readonly good: Paint;
-  readonly bad: Paint;
-  readonly caution: Paint;
-}
-
-/** Uses the terminal's 16 colours, whose values people configure. */
-export function styleOf(hasColor: boolean): Style {
+/** Styles by meaning, in the terminal's 16 colours, whose values people configure. */
+export function styleOf(hasColor: boolean) {
   const paint =
     (format: Parameters<typeof styleText>[0]): Paint =>
     (text) =>
@@ -99,7 +90,7 @@ export function styleOf(hasColor: boolean): Style {
     good: paint("green"),
     bad: paint("red"),
     caution: paint("yellow"),
-  };
+  } as const;
 }
 
 /** The columns that a text takes: SGR sequences none, wide characters two. */

@@ -28,11 +28,6 @@ export interface ConnectDeps extends Omit<FindDeps, "env">, Omit<ServiceProgram,
   readonly start?: StartWhen;
 }
 
-export interface SpawnOptions {
-  /** Whether it replaces a service that is leaving, and waits some seconds for it. */
-  readonly takesOver: boolean;
-}
-
 /** The state of a spawned service. */
 export type ServiceProcess =
   | { readonly kind: "running" }
@@ -48,11 +43,12 @@ export type ServiceProcess =
  * connection file once it answers. Without the lock it exits with code 0, at once or, with `--take-over`, after some seconds.
  * Any other exit is a failure, whose reason is in the log.
  *
+ * @param takesOver whether it replaces a service that is leaving, and waits some seconds for it.
  * @returns a function that reads the process's state.
  */
 export async function spawnService(
   program: ServiceProgram,
-  { takesOver }: SpawnOptions,
+  takesOver: boolean,
 ): Promise<() => Promise<ServiceProcess>> {
   const { folder, execPath, servicePath } = program;
   await using log = await openServiceLog(folder);
@@ -60,7 +56,7 @@ export async function spawnService(
   const words = [servicePath, "--idle-exit", ...(takesOver ? ["--take-over"] : [])];
   const child = program.spawn(execPath, words, {
     cwd: folder,
-    env: serviceEnvironment(program.env, folder),
+    env: { ...lastingEnvironment(program.env), ELECTRON_RUN_AS_NODE: "1", PIPELINE_DATA_DIR: folder },
     detached: true,
     windowsHide: true,
     stdio: ["ignore", log.fd, log.fd],
@@ -98,8 +94,4 @@ async function failure(folder: string, logStart: number, end: number | string): 
 function lastWords(lines: readonly string[]): string {
   const words = lines.findLast((line) => /^\w*Error\b/.test(line)) ?? lines.slice(-3).join(" / ");
   return words === "" || /[.!?]$/.test(words) ? words : `${words}.`;
-}
-
-function serviceEnvironment(env: Environment, folder: string): Record<string, string> {
-  return { ...lastingEnvironment(env), ELECTRON_RUN_AS_NODE: "1", PIPELINE_DATA_DIR: folder };
 }

@@ -32,7 +32,7 @@ export async function startEmbedded(
   const deadline = clock.monotonic() + answerWithinSeconds * 1000;
   let isHeld = false;
   for (let patience = retryMilliseconds; ; patience *= 2) {
-    const stateOf = await spawnService(program, { takesOver: leaving !== undefined });
+    const stateOf = await spawnService(program, leaving !== undefined);
     let yieldedAt: number | undefined;
     for (;;) {
       const state = await stateOf();

@@ -79,11 +79,9 @@ export async function followRun(
 }
 
 /** Whether opening the stream again would most likely fail again. */
-function isOfNoUse(error: unknown): boolean {
+function isOfNoUse(error: PipelineError): boolean {
   if (error instanceof OutOfReach) return error.fault === "timed-out";
-  return (
-    error instanceof PipelineError && (error.type === "not-supported" || error.type === "breaks-contract")
-  );
+  return error.type === "not-supported" || error.type === "breaks-contract";
 }
 
 /** Whether the first read may succeed next time: a proxy may have replied. */

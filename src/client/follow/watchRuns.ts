@@ -82,8 +82,11 @@ class LiveList {
       this.read(client, ends).then(onGood, (error: unknown) => unread.abort(error));
     };
     const ends = anySignal([signal, unread.signal]);
+    const onEvent = (event: ServiceEvent): void => {
+      if (event.kind === "run") this.#change(event.run);
+    };
     try {
-      return await watchEvents(client, onOpened, (event) => this.#hear(event), ends);
+      return await watchEvents(client, onOpened, onEvent, ends);
     } catch (error) {
       signal.throwIfAborted();
       // An absent list has its own message.
@@ -112,10 +115,6 @@ class LiveList {
     for (const run of changed.values()) this.#put(run);
     await this.#tellGone(client, before, signal);
     this.#tell();
-  }
-
-  #hear(event: ServiceEvent): void {
-    if (event.kind === "run") this.#change(event.run);
   }
 
   #change(run: Run): void {

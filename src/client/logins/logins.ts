@@ -2,7 +2,7 @@ import { link, readdir, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import * as z from "zod/mini";
 import { PipelineError } from "../../contract/errors.ts";
-import { fromWire, toWire } from "../../contract/wire.ts";
+import { readJson, toWire } from "../../contract/wire.ts";
 import { userFolder } from "../../machine/dataFolder.ts";
 import { freshName, notUsed, readPrivate, writePrivate } from "../../machine/privateFile.ts";
 import type { Environment } from "../../project/environment.ts";
@@ -56,7 +56,7 @@ export class Logins {
     const path = this.#fileOf(origin);
     const text = await readPrivate(path);
     if (text === undefined) return undefined;
-    const read = parsed(loginSchema, text);
+    const read = readJson(loginSchema, text);
     if (read === undefined || !isOf(origin, read.baseUrl)) throw notUsed(path, `is no login to ${origin}`);
     const { kept, ...login } = read;
     return { ...login, apiKey: kept.apiKey };
@@ -166,16 +166,7 @@ function originOf(name: string): string | undefined {
 }
 
 function originIn(current: string): string | undefined {
-  return parsed(currentSchema, current)?.origin;
-}
-
-function parsed<T>(schema: z.ZodMiniType<T>, text: string): T | undefined {
-  try {
-    const read = fromWire(schema, JSON.parse(text));
-    return read.kind === "valid" ? read.value : undefined;
-  } catch {
-    return undefined;
-  }
+  return readJson(currentSchema, current)?.origin;
 }
 
 function isOf(origin: string, baseUrl: string): boolean {

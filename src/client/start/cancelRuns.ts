@@ -91,11 +91,13 @@ async function cancelOne(client: ServiceClient, runId: string, signal: AbortSign
     return { runId, kind: "cancelled", status };
   } catch (error) {
     signal.throwIfAborted();
-    const mayHaveStopped =
-      error instanceof PipelineError && (error.type === "conflict" || error.type === "not-found");
-    const status = mayHaveStopped ? await statusIfStopped(client, runId, signal) : undefined;
+    const status = mayHaveStopped(error) ? await statusIfStopped(client, runId, signal) : undefined;
     return status === undefined ? { runId, kind: "failed", error } : { runId, kind: "cancelled", status };
   }
+}
+
+function mayHaveStopped(error: unknown): boolean {
+  return error instanceof PipelineError && (error.type === "conflict" || error.type === "not-found");
 }
 
 async function statusIfStopped(
@@ -133,9 +135,7 @@ export async function cancelWithRetries(
     try {
       return await service().withoutRetries().cancel(runId, signal);
     } catch (error) {
-      const hasStopped =
-        error instanceof PipelineError && (error.type === "conflict" || error.type === "not-found");
-      if (hasStopped) return undefined;
+      if (mayHaveStopped(error)) return undefined;
       if (!mayHaveRestarted(error) || attempt >= cancelAttempts) throw error;
       await clock.sleep(pauses.next().value, signal);
       await findAgain(service(), reconnect, signal);

@@ -1,14 +1,11 @@
-import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { lstat } from "node:fs/promises";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import { create } from "tar";
 import { PipelineError } from "../../contract/errors.ts";
 import type { RunDefinition, StartRequest } from "../../contract/run.ts";
 import { largestSnapshot } from "../../contract/service.ts";
-import { readCommit } from "../../project/commit.ts";
-import { gitEnvironment } from "../../project/environment.ts";
+import { readCommit, runGit } from "../../project/commit.ts";
 import { projectFiles } from "../../project/pipelineFiles.ts";
 import type { ServiceClient } from "../service/client.ts";
 
@@ -61,29 +58,10 @@ async function sendSnapshot(
 
 /** What git knows of the folder: tracked files, and new ones that it doesn't ignore. Links are left out. */
 async function filesOf(root: string, signal: AbortSignal): Promise<string[]> {
-  const { stdout } = await promisify(execFile)(
-    "git",
-    // By -C: where the PATH names the working folder, as Windows does by itself, a program of the repository would be git. And no
-    // program that the repository's settings name watches its files.
-    [
-      "-C",
-      root,
-      "-c",
-      "core.fsmonitor=false",
-      "ls-files",
-      "-z",
-      "--cached",
-      "--others",
-      "--exclude-standard",
-      "--deduplicate",
-    ],
-    {
-      env: gitEnvironment(process.env),
-      signal,
-      maxBuffer: 64 * 1024 * 1024,
-      windowsHide: true,
-    },
-  ).catch((cause: unknown) => {
+  // No program that the repository's settings name watches its files.
+  const quiet = ["-c", "core.fsmonitor=false"];
+  const list = ["ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate"];
+  const { stdout } = await runGit(root, [...quiet, ...list], process.env, { signal }).catch((cause) => {
     signal.throwIfAborted();
     throw new PipelineError("invalid-request", `The files of ${root} can't be listed by git.`, {
       cause,

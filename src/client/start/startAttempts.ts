@@ -36,7 +36,8 @@ export class StartAttempts {
   /** What every attempt carries. */
   readonly #named: Pick<StartOptions, "idempotencyKey" | "agent">;
   #client: ServiceClient;
-  #isInDoubt = false;
+  /** Whether an attempt may have started a run whose reply was lost. */
+  isInDoubt = false;
   #runId: string | undefined;
   /** This machine's clocks before the first attempt, in milliseconds. */
   readonly #began: { readonly now: number; readonly monotonic: number };
@@ -66,11 +67,6 @@ export class StartAttempts {
     return this.#client;
   }
 
-  /** Whether an attempt may have started a run whose reply was lost. */
-  get isInDoubt(): boolean {
-    return this.#isInDoubt;
-  }
-
   /**
    * Sends the request once. @param waitSeconds how long the service may hold it; 0 asks for a reply at once.
    * @throws as {@link sendStart}.
@@ -80,11 +76,11 @@ export class StartAttempts {
     const options = { waitSeconds, ...this.#named };
     try {
       const reply = await sendStart(this.#client, this.#request, options, signal);
-      this.#isInDoubt = false;
+      this.isInDoubt = false;
       return reply;
     } catch (error) {
       if (error instanceof LostStart) this.#runId ??= error.runId;
-      if (mayHaveArrived(error) || (signal.aborted && error === signal.reason)) this.#isInDoubt = true;
+      if (mayHaveArrived(error) || (signal.aborted && error === signal.reason)) this.isInDoubt = true;
       throw error;
     }
   }

@@ -113,7 +113,7 @@ async function askAndWait(
   listenerFailed: AbortController,
   signal: AbortSignal,
 ): Promise<StartOutcome> {
-  const first = await ask(attempts, { kind: "first" }, signal);
+  const first = await ask(attempts, undefined, signal);
   if (first.kind === "started") return first;
   const patience = deps.patienceSeconds ?? waitSeconds;
   if (first.refusal.scope === "free-day" || patience <= 0) return refused(first, 0);
@@ -124,8 +124,8 @@ async function askAndWait(
   deps.onWaitStart?.(first.servedAt);
 
   const over = new AbortController();
-  const wait: Wait = { kind: "waiting", deadline: attempts.client.clock.monotonic() + patience * 1000 };
-  const countingDown = countDown(wait, deps, over.signal).catch((error: unknown) => {
+  const deadline = attempts.client.clock.monotonic() + patience * 1000;
+  const countingDown = countDown(deadline, deps, over.signal).catch((error: unknown) => {
     if (!over.signal.aborted) listenerFailed.abort(error);
   });
   const { onPlace } = deps;
@@ -134,22 +134,17 @@ async function askAndWait(
     // A service that says when to come back isn't asked to hold the start before.
     if (first.retryAfterSeconds !== undefined)
       await attempts.client.clock.sleep(pauseOf(first.retryAfterSeconds, patience), signal);
-    return await keepAsking(attempts, wait, patience, signal);
+    return await keepAsking(attempts, deadline, patience, signal);
   } finally {
     over.abort();
     await Promise.all([countingDown, watching]);
   }
 }
 
-/** The wait for a slot; `deadline` is an instant of the monotonic clock. */
-interface Wait {
-  readonly kind: "waiting";
-  readonly deadline: number;
-}
-
+/** @param deadline of the wait for a slot, on the monotonic clock. */
 async function keepAsking(
   attempts: StartAttempts,
-  wait: Wait,
+  deadline: number,
   patience: number,
   signal: AbortSignal,
 ): Promise<StartOutcome> {
@@ -157,9 +152,9 @@ async function keepAsking(
   const pauses = growingPauses(random);
   for (;;) {
     const asked = clock.monotonic();
-    const attempt = await ask(attempts, wait, signal);
+    const attempt = await ask(attempts, deadline, signal);
     if (attempt.kind === "started") return attempt;
-    const left = wait.deadline - clock.monotonic();
+    const left = deadline - clock.monotonic();
     if (attempt.refusal.scope === "free-day" || left <= 0) {
       return refused(attempt, Math.round(patience - left / 1000));
     }
@@ -168,7 +163,7 @@ async function keepAsking(
         ? pauses.next().value
         : pauseOf(attempt.retryAfterSeconds, patience);
     // A service that held the request has made the pause already.
-    const pause = Math.min(asked + wanted, wait.deadline) - clock.monotonic();
+    const pause = Math.min(asked + wanted, deadline) - clock.monotonic();
     if (pause > 0) await clock.sleep(pause, signal);
   }
 }
@@ -178,32 +173,35 @@ function pauseOf(retryAfterSeconds: number, patienceSeconds: number): number {
   return Math.min(Math.max(pauseBounds.shortest, retryAfterSeconds * 1000), patienceSeconds * 1000);
 }
 
-/** Sends one attempt, and again while its reply is lost, also to a service that has moved. */
+/**
+ * Sends one attempt, and again while its reply is lost, also to a service that has moved.
+ * @param deadline of the wait; undefined before the first reply.
+ */
 async function ask(
   attempts: StartAttempts,
-  stage: Wait | { kind: "first" },
+  deadline: number | undefined,
   signal: AbortSignal,
 ): Promise<StartAttempt> {
   const { clock, random } = attempts.client;
   const pauses = growingPauses(random);
-  const timeLeft = () => (stage.kind === "waiting" ? stage.deadline - clock.monotonic() : 0);
+  const isFirst = deadline === undefined;
+  const timeLeft = () => (isFirst ? 0 : deadline - clock.monotonic());
   for (let count = 1; ; count++) {
     try {
       return await attempts.attempt(Math.max(0, Math.round(timeLeft() / 1000)), signal);
     } catch (error) {
       signal.throwIfAborted();
       if (!mayHaveRestarted(error) || error instanceof LostStart) throw error;
-      if (error instanceof OutOfReach && count <= failuresAllowed(error, stage.kind)) {
+      if (error instanceof OutOfReach && count <= failuresAllowed(error, isFirst)) {
         const requested = (error.retryAfterSeconds ?? 0) * 1000;
         const pause = Math.max(pauses.next().value, requested);
-        if (stage.kind === "first" && pause > longestPauseAtFirst) throw error;
+        if (isFirst && pause > longestPauseAtFirst) throw error;
         // A wait ends with one more attempt.
-        const sleep =
-          stage.kind === "first" ? pause : Math.min(pause, Math.max(timeLeft(), pauseBounds.shortest));
+        const sleep = isFirst ? pause : Math.min(pause, Math.max(timeLeft(), pauseBounds.shortest));
         await clock.sleep(sleep, signal);
         await attempts.reconnect(signal);
       } else {
-        const mayBeAnother = error.type === "out-of-reach" || stage.kind === "waiting" || count > 1;
+        const mayBeAnother = error.type === "out-of-reach" || !isFirst || count > 1;
         if (!mayBeAnother || count > mostMoves || !(await attempts.reconnect(signal))) throw error;
       }
     }
@@ -219,8 +217,8 @@ const mostMoves = 4;
  * How many attempts in a row may fail before the service counts as out of reach. Before its first reply, only a dropped
  * connection, a proxy's error or, once, a timeout of 10 s is retried. Once it has replied, it may be restarting.
  */
-function failuresAllowed({ fault }: OutOfReach, stage: "first" | "waiting"): number {
-  if (stage === "waiting") return fault === "tls" || fault === "proxy" ? 0 : 4;
+function failuresAllowed({ fault }: OutOfReach, isFirst: boolean): number {
+  if (!isFirst) return fault === "tls" || fault === "proxy" ? 0 : 4;
   return fault === "dropped" || fault === "unavailable" ? 4 : fault === "timed-out" ? 1 : 0;
 }
 
@@ -246,9 +244,9 @@ async function cancelIgnoringErrors(client: ServiceClient, runId: string): Promi
   }
 }
 
-async function countDown(wait: Wait, deps: StartDeps, signal: AbortSignal): Promise<void> {
+async function countDown(deadline: number, deps: StartDeps, signal: AbortSignal): Promise<void> {
   const { clock } = deps.client;
-  const left = () => wait.deadline - clock.monotonic();
+  const left = () => deadline - clock.monotonic();
   let seconds = Math.ceil(left() / 1000);
   while (seconds > 0) {
     deps.onWaiting(seconds);

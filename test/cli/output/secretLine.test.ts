@@ -16,7 +16,7 @@ function terminal() {
   return {
     input,
     seen,
-    read: (signal = new AbortController().signal) => readSecret(input, prompt, "Key: ", signal),
+    read: (signal = new AbortController().signal) => readSecret({ input, prompt }, "Key: ", signal),
   };
 }
 
