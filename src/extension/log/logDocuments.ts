@@ -9,11 +9,12 @@ import { recentRun } from "../commands/pickRun.ts";
 import type { ProjectNames } from "../session/projectNames.ts";
 import type { RunList } from "../session/runList.ts";
 import type { Session } from "../session/session.ts";
+import { localFolders } from "../window/workspace.ts";
 import { openArtifact } from "./artifacts.ts";
 import { ProjectFiles } from "./fileLinks.ts";
 import type { LogSnapshot, Part } from "./logText.ts";
 import { OpenLogs } from "./openLogs.ts";
-import { Painter } from "./painter.ts";
+import { linePainter } from "./painter.ts";
 import type { ReadableFile } from "./runFiles.ts";
 import { artifactScheme, logScheme, logUri, runIdOf } from "./runUri.ts";
 import { StickToEnd } from "./stickToEnd.ts";
@@ -27,8 +28,6 @@ export interface LogDocumentsDeps {
   readonly window: typeof vscode.window;
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  readonly folders: () => readonly string[];
-  readonly isTrusted: () => boolean;
   /** See `stepToGoOnAt`. */
   readonly goOnAt: (run: Run) => Promise<ReturnType<typeof fromFailedStep>>;
 }
@@ -37,7 +36,7 @@ export interface LogDocumentsDeps {
 export class LogDocuments implements vscode.Disposable {
   readonly #deps: LogDocumentsDeps;
   readonly #logs: OpenLogs;
-  readonly #painter: Painter;
+  readonly #painter: ReturnType<typeof linePainter>;
   readonly #held: vscode.Disposable[] = [];
   readonly #changed = new vscode.EventEmitter<string>();
   readonly #readers = new StickToEnd();
@@ -56,7 +55,7 @@ export class LogDocuments implements vscode.Disposable {
       onChange: (runId) => this.#changed.fire(runId),
       isShown: (runId) => vscode.workspace.textDocuments.some(({ uri }) => runIdOf(uri) === runId),
     });
-    this.#painter = new Painter({
+    this.#painter = linePainter({
       decorationType: (options) => vscode.window.createTextEditorDecorationType(options),
       color: (id) => new vscode.ThemeColor(id),
       range: (startLine, start, endLine, end) => new vscode.Range(startLine, start, endLine, end),
@@ -213,9 +212,9 @@ export class LogDocuments implements vscode.Disposable {
 
   /** The window's folder that the service knows by this name. */
   async #findProject(name: string): Promise<ProjectFiles | undefined> {
-    const { folders, isTrusted, session, projectNames, signal, clock } = this.#deps;
-    const client = isTrusted() ? await session.connect(signal) : undefined;
-    for (const folder of folders()) {
+    const { session, projectNames, signal, clock } = this.#deps;
+    const client = vscode.workspace.isTrusted ? await session.connect(signal) : undefined;
+    for (const folder of localFolders()) {
       const local = await findProject(folder);
       if (local === undefined) continue;
       // Another folder may have the name at the service.
