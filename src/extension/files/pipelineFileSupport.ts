@@ -14,7 +14,7 @@ import type { Waits } from "../start/waits.ts";
 import { watchProjectFiles } from "../window/watchFiles.ts";
 import { Analyses, type Analysis } from "./analyses.ts";
 import { failedSteps } from "./failedSteps.ts";
-import { analysisOf, FileProblems } from "./fileProblems.ts";
+import { analysisOf, fileProblems } from "./fileProblems.ts";
 import { type FileProject, FileProjects, pathIn } from "./fileProjects.ts";
 import { offerLanguage, showFailedStep, showProblems } from "./language.ts";
 import { type NamedFile, runLenses } from "./runLenses.ts";
@@ -38,7 +38,7 @@ export class PipelineFileSupport implements vscode.Disposable {
     partOf: (uri, path) => this.#partOf(uri, path),
   });
   readonly #projects: FileProjects;
-  readonly #problems: FileProblems;
+  readonly #problems: ReturnType<typeof fileProblems>;
   readonly #failed: ReturnType<typeof failedSteps>;
   readonly #lenses: ReturnType<typeof runLenses>;
   /** The current projects' watchers and language features. */
@@ -62,7 +62,7 @@ export class PipelineFileSupport implements vscode.Disposable {
     const problems = this.#own(vscode.languages.createDiagnosticCollection("pipeline-runs.problems"));
     const failures = this.#own(vscode.languages.createDiagnosticCollection("pipeline-runs.failures"));
     this.#problems = this.#own(
-      new FileProblems({
+      fileProblems({
         show: (uri, shown) => showProblems(problems, vscode.Uri.parse(uri), shown),
         clock: systemClock,
         onChange: () => {
