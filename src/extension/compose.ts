@@ -116,7 +116,7 @@ export function composeWindow(
     loadTrees,
     perform: (command: string, act: () => Promise<void>) => perform(command, act, scope, notice),
     taskDeps: starting,
-    pipelineFileDeps: { runs, waits, projectNames, log, isTrusted },
+    pipelineFileDeps: { runs, waits, projectNames, log },
     commandDeps: {
       ...starting,
       shutdown,

@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import type { Disposable, LogOutputChannel, Memento } from "vscode";
+import type { LogOutputChannel, Memento } from "vscode";
 import * as z from "zod/mini";
 import { describeError } from "../../contract/errors.ts";
 import type { Run } from "../../contract/run.ts";
@@ -39,81 +39,75 @@ const longestMessage = 300;
 /**
  * Marks in each pipeline file the step at which its last run failed, until a later run succeeds or the step is edited.
  */
-export class FailedSteps implements Disposable {
-  readonly #deps: FailedStepsDeps;
-  readonly #ended = new AbortController();
+export function failedSteps({ readSteps, memento, show, log }: FailedStepsDeps) {
+  const ended = new AbortController();
+  const { signal } = ended;
   /** The runs whose steps were requested, so that each is read once. */
-  readonly #requested = new WeakSet<Run>();
-  #reading = Promise.resolve();
-  readonly #shown = new Map<string, string>();
-
-  constructor(deps: FailedStepsDeps) {
-    this.#deps = deps;
-  }
-
-  /** Takes the current runs and files; files by their address. */
-  update(list: RunListState, files: ReadonlyMap<string, WatchedFile>): void {
-    for (const [uri, file] of files) {
-      const run = runsOf(list, file.pipeline, file.project).judged;
-      const isFailed = run !== undefined && run.status !== "succeeded";
-      if (isFailed) this.#wantSteps(run);
-      this.#show(uri, isFailed ? this.#failedOf(file, run) : undefined);
-    }
-    for (const uri of [...this.#shown.keys()]) if (!files.has(uri)) this.#show(uri, undefined);
-  }
-
-  dispose(): void {
-    this.#ended.abort();
-  }
-
-  #failedOf({ pipeline, analysis }: WatchedFile, run: Run): FailedStep | undefined {
-    const failed = failedStep(run);
-    if (failed === undefined) return undefined;
-    const { outline, parsed, text } = analysis;
-    const { step, index } = failed;
-    const there = findStep(outline, parsed, { name: step.name, index });
-    if (there === undefined) return undefined;
-    const { start, end } = there.span;
-    if (!isUnchanged(this.#deps.memento, run.runId, text.slice(start, end))) return undefined;
-    const lineEnd = text.indexOf("\n", start);
-    const line = there.name ?? { start, end: lineEnd === -1 ? end : Math.min(end, lineEnd) };
-    const why = step.message ?? run.reason ?? run.status;
-    return {
-      runId: run.runId,
-      pipeline,
-      message: shortText(`${step.name}: ${why}`, longestMessage),
-      from: positionAt(text, line.start),
-      to: positionAt(text, line.end),
-    };
-  }
-
-  /** Reads them one run after the other, so that many failures don't crowd the service. */
-  #wantSteps(run: Run): void {
-    if (run.steps !== undefined || this.#requested.has(run)) return;
-    this.#requested.add(run);
-    this.#reading = this.#reading.then(() => this.#read(run));
-  }
-
-  async #read(run: Run): Promise<void> {
-    const { signal } = this.#ended;
+  const requested = new WeakSet<Run>();
+  let reading = Promise.resolve();
+  const shown = new Map<string, string>();
+  const read = async (run: Run) => {
     if (signal.aborted) return;
     try {
-      await this.#deps.readSteps(run.runId, signal);
+      await readSteps(run.runId, signal);
     } catch (error) {
       if (signal.aborted) return;
       // Read again at the list's next change.
-      this.#requested.delete(run);
-      this.#deps.log.warn(`The steps of ${run.runId} could not be read: ${describeError(error)}`);
+      requested.delete(run);
+      log.warn(`The steps of ${run.runId} could not be read: ${describeError(error)}`);
     }
-  }
-
-  #show(uri: string, failed: FailedStep | undefined): void {
+  };
+  /** Reads them one run after the other, so that many failures don't crowd the service. */
+  const wantSteps = (run: Run) => {
+    if (run.steps !== undefined || requested.has(run)) return;
+    requested.add(run);
+    reading = reading.then(() => read(run));
+  };
+  const showOnce = (uri: string, failed: FailedStep | undefined) => {
     const told = JSON.stringify(failed);
-    if (this.#shown.get(uri) === told) return;
-    if (failed === undefined) this.#shown.delete(uri);
-    else this.#shown.set(uri, told);
-    this.#deps.show(uri, failed);
-  }
+    if (shown.get(uri) === told) return;
+    if (failed === undefined) shown.delete(uri);
+    else shown.set(uri, told);
+    show(uri, failed);
+  };
+  return {
+    /** Takes the current runs and files; files by their address. */
+    update: (list: RunListState, files: ReadonlyMap<string, WatchedFile>): void => {
+      for (const [uri, file] of files) {
+        const run = runsOf(list, file.pipeline, file.project).judged;
+        const isFailed = run !== undefined && run.status !== "succeeded";
+        if (isFailed) wantSteps(run);
+        showOnce(uri, isFailed ? failedOf(file, run, memento) : undefined);
+      }
+      for (const uri of [...shown.keys()]) if (!files.has(uri)) showOnce(uri, undefined);
+    },
+    dispose: () => ended.abort(),
+  };
+}
+
+function failedOf(
+  { pipeline, analysis }: WatchedFile,
+  run: Run,
+  memento: FailedStepsDeps["memento"],
+): FailedStep | undefined {
+  const failed = failedStep(run);
+  if (failed === undefined) return undefined;
+  const { outline, parsed, text } = analysis;
+  const { step, index } = failed;
+  const there = findStep(outline, parsed, { name: step.name, index });
+  if (there === undefined) return undefined;
+  const { start, end } = there.span;
+  if (!isUnchanged(memento, run.runId, text.slice(start, end))) return undefined;
+  const lineEnd = text.indexOf("\n", start);
+  const line = there.name ?? { start, end: lineEnd === -1 ? end : Math.min(end, lineEnd) };
+  const why = step.message ?? run.reason ?? run.status;
+  return {
+    runId: run.runId,
+    pipeline,
+    message: shortText(`${step.name}: ${why}`, longestMessage),
+    from: positionAt(text, line.start),
+    to: positionAt(text, line.end),
+  };
 }
 
 const key = "failedSteps";

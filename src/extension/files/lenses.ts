@@ -39,15 +39,8 @@ export function lensesOf(state: LensState): readonly Lens[] {
   return [...workLenses(state), ...last, ...from, ...problems];
 }
 
-function workLenses({
-  pipeline,
-  project,
-  problems,
-  file,
-  runs,
-  wait,
-  pipelineNow,
-}: LensState): readonly Lens[] {
+function workLenses(state: LensState): readonly Lens[] {
+  const { pipeline, project, problems, file, runs, wait, pipelineNow } = state;
   if (runs.active !== undefined) {
     const { runId, status } = runs.active;
     const log = {

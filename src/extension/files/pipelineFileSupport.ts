@@ -13,18 +13,17 @@ import type { RunList } from "../session/runList.ts";
 import type { Waits } from "../start/waits.ts";
 import { watchProjectFiles } from "../window/watchFiles.ts";
 import { Analyses, type Analysis } from "./analyses.ts";
-import { FailedSteps } from "./failedSteps.ts";
-import { analysisOf, FileProblems } from "./fileProblems.ts";
+import { failedSteps } from "./failedSteps.ts";
+import { analysisOf, fileProblems } from "./fileProblems.ts";
 import { type FileProject, FileProjects, pathIn } from "./fileProjects.ts";
 import { offerLanguage, showFailedStep, showProblems } from "./language.ts";
-import { type NamedFile, RunLenses } from "./runLenses.ts";
+import { type NamedFile, runLenses } from "./runLenses.ts";
 
 export interface PipelineFileDeps {
   readonly runs: Pick<RunList, "state" | "retain" | "readSteps">;
   readonly waits: Pick<Waits, "current">;
   readonly projectNames: ProjectNames;
   readonly log: Pick<vscode.LogOutputChannel, "warn">;
-  readonly isTrusted: () => boolean;
 }
 
 /** The number of a project's files that are read without being open. */
@@ -39,9 +38,9 @@ export class PipelineFileSupport implements vscode.Disposable {
     partOf: (uri, path) => this.#partOf(uri, path),
   });
   readonly #projects: FileProjects;
-  readonly #problems: FileProblems;
-  readonly #failed: FailedSteps;
-  readonly #lenses: RunLenses;
+  readonly #problems: ReturnType<typeof fileProblems>;
+  readonly #failed: ReturnType<typeof failedSteps>;
+  readonly #lenses: ReturnType<typeof runLenses>;
   /** The current projects' watchers and language features. */
   #ofProjects: readonly vscode.Disposable[] = [];
   /** The language features of parts that aren't in `pipelines/`, for these addresses. */
@@ -63,7 +62,7 @@ export class PipelineFileSupport implements vscode.Disposable {
     const problems = this.#own(vscode.languages.createDiagnosticCollection("pipeline-runs.problems"));
     const failures = this.#own(vscode.languages.createDiagnosticCollection("pipeline-runs.failures"));
     this.#problems = this.#own(
-      new FileProblems({
+      fileProblems({
         show: (uri, shown) => showProblems(problems, vscode.Uri.parse(uri), shown),
         clock: systemClock,
         onChange: () => {
@@ -73,7 +72,7 @@ export class PipelineFileSupport implements vscode.Disposable {
       }),
     );
     this.#failed = this.#own(
-      new FailedSteps({
+      failedSteps({
         readSteps: (runId, signal) => deps.runs.readSteps(runId, signal),
         memento,
         show: (uri, failed) => showFailedStep(failures, vscode.Uri.parse(uri), failed),
@@ -81,11 +80,10 @@ export class PipelineFileSupport implements vscode.Disposable {
       }),
     );
     this.#lenses = this.#own(
-      new RunLenses({
+      runLenses({
         analyses: this.#analyses,
         runs: deps.runs.state,
         waits: deps.waits.current,
-        isTrusted: deps.isTrusted,
         nameOf: (document) => this.#nameOf(document.uri),
       }),
     );
@@ -168,7 +166,7 @@ export class PipelineFileSupport implements vscode.Disposable {
     this.#named.delete(root.toString());
     const known = [...this.#problems.files].filter(([, { project }]) => project === root.toString());
     const uris = new Set(known.map(([uri]) => uri));
-    if (root.scheme === "file" && this.#deps.isTrusted()) {
+    if (root.scheme === "file" && vscode.workspace.isTrusted) {
       const all = new vscode.RelativePattern(root, "{pipelines,parts}/**/*.yaml");
       const includable = await vscode.workspace.findFiles(all, null, mostFiles);
       this.#includable.set(root.toString(), new Set(includable.flatMap((uri) => pathIn(root, uri) ?? [])));
@@ -186,7 +184,7 @@ export class PipelineFileSupport implements vscode.Disposable {
       return;
     }
     // Unopened files are read only in a trusted workspace, as in the Pipelines view.
-    if (project === undefined || uri.scheme !== "file" || !this.#deps.isTrusted()) {
+    if (project === undefined || uri.scheme !== "file" || !vscode.workspace.isTrusted) {
       this.#problems.remove(uri.toString());
       return;
     }
@@ -281,10 +279,10 @@ export class PipelineFileSupport implements vscode.Disposable {
       readPart: (path) => {
         const open = openDocument(vscode.Uri.joinPath(root, path));
         if (open !== undefined) return { kind: "read", text: open.getText() };
-        return root.scheme === "file" && this.#deps.isTrusted() ? readPart(root.fsPath, path) : undefined;
+        return root.scheme === "file" && vscode.workspace.isTrusted ? readPart(root.fsPath, path) : undefined;
       },
       isThere: (path) => {
-        if (root.scheme !== "file" || !this.#deps.isTrusted()) return true;
+        if (root.scheme !== "file" || !vscode.workspace.isTrusted) return true;
         const named = this.#named.get(root.toString()) ?? new Set();
         this.#named.set(root.toString(), named.add(vscode.Uri.joinPath(root, path).toString()));
         return existsSync(join(root.fsPath, path));

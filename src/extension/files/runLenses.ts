@@ -18,60 +18,48 @@ interface LensDeps {
   readonly waits: ObservableValue<readonly Wait[]>;
   /** The pipeline and project of a file; undefined for any other file. */
   readonly nameOf: (document: vscode.TextDocument) => NamedFile | undefined;
-  readonly isTrusted: () => boolean;
 }
 
 /** In milliseconds: how often “2 min ago” is updated. */
 const everyMinute = 60_000;
 
 /** The code lenses of pipeline files, kept up to date by the list of runs. */
-export class RunLenses implements vscode.CodeLensProvider, vscode.Disposable {
-  readonly #deps: LensDeps;
-  readonly #changed = new vscode.EventEmitter<void>();
-  readonly #subscriptions: readonly vscode.Disposable[];
-  readonly onDidChangeCodeLenses = this.#changed.event;
-
-  constructor(deps: LensDeps) {
-    this.#deps = deps;
-    const tick = setInterval(() => this.draw(), everyMinute);
-    const redraw = () => this.draw();
-    this.#subscriptions = [
-      deps.runs.observe(redraw),
-      deps.waits.observe(redraw),
-      vscode.workspace.onDidGrantWorkspaceTrust(redraw),
-      vscode.workspace.onDidChangeConfiguration((change) => {
-        if (change.affectsConfiguration("pipelineRuns.codeLens")) redraw();
-      }),
-      { dispose: () => clearInterval(tick) },
-    ];
-  }
-
-  draw(): void {
-    this.#changed.fire();
-  }
-
-  provideCodeLenses(document: vscode.TextDocument): vscode.CodeLens[] {
-    const { analyses, runs, waits, nameOf, isTrusted } = this.#deps;
-    const isOn = vscode.workspace.getConfiguration("pipelineRuns", document).get<boolean>("codeLens", true);
-    const named = nameOf(document);
-    if (!isOn || !isTrusted() || named === undefined) return [];
-    const { parsed } = analyses.of(document);
-    const lenses = lensesOf({
-      ...named,
-      problems: parsed.kind === "valid" ? 0 : parsed.problems.length,
-      pipelineNow: parsed.kind === "valid" ? parsed.pipeline : undefined,
-      runs: runsOf(runs.value, named.pipeline, named.project),
-      wait: waitOf(waits.value, named.pipeline, named.project),
-      now: Date.now() + (runs.value.kind === "listed" ? runs.value.clockAhead : 0),
-    });
-    const line = new vscode.Range(0, 0, 0, 0);
-    return lenses.map((lens) => new vscode.CodeLens(line, { ...lens, title: apart(lens.title) }));
-  }
-
-  dispose(): void {
-    for (const subscription of this.#subscriptions) subscription.dispose();
-    this.#changed.dispose();
-  }
+export function runLenses({ analyses, runs, waits, nameOf }: LensDeps) {
+  const { workspace } = vscode;
+  const changed = new vscode.EventEmitter<void>();
+  const draw = () => changed.fire();
+  const tick = setInterval(draw, everyMinute);
+  const owned = vscode.Disposable.from(
+    runs.observe(draw),
+    waits.observe(draw),
+    workspace.onDidGrantWorkspaceTrust(draw),
+    workspace.onDidChangeConfiguration((change) => {
+      if (change.affectsConfiguration("pipelineRuns.codeLens")) draw();
+    }),
+    { dispose: () => clearInterval(tick) },
+    changed,
+  );
+  return {
+    draw,
+    onDidChangeCodeLenses: changed.event,
+    provideCodeLenses: (document: vscode.TextDocument): vscode.CodeLens[] => {
+      const isOn = workspace.getConfiguration("pipelineRuns", document).get<boolean>("codeLens", true);
+      const named = nameOf(document);
+      if (!isOn || !workspace.isTrusted || named === undefined) return [];
+      const { parsed } = analyses.of(document);
+      const lenses = lensesOf({
+        ...named,
+        problems: parsed.kind === "valid" ? 0 : parsed.problems.length,
+        pipelineNow: parsed.kind === "valid" ? parsed.pipeline : undefined,
+        runs: runsOf(runs.value, named.pipeline, named.project),
+        wait: waitOf(waits.value, named.pipeline, named.project),
+        now: Date.now() + (runs.value.kind === "listed" ? runs.value.clockAhead : 0),
+      });
+      const line = new vscode.Range(0, 0, 0, 0);
+      return lenses.map((lens) => new vscode.CodeLens(line, { ...lens, title: apart(lens.title) }));
+    },
+    dispose: () => owned.dispose(),
+  };
 }
 
 /** The editor drops a plain space behind an icon. */

@@ -76,45 +76,34 @@ function pathStart(text: string, from: number, end: number): number {
 const cacheTime = 10_000;
 const mostKnown = 1_000;
 
-/** Finds the files of a run's project that its log names. */
-export class ProjectFiles {
-  readonly #root: string;
-  readonly #clock: Clock;
-  readonly #known = new Map<string, Promise<string | undefined>>();
-  #since: number;
-
-  /** @param root the project's folder, absolute. */
-  constructor(root: string, clock: Clock) {
-    this.#root = root;
-    this.#clock = clock;
-    this.#since = clock.monotonic();
-  }
-
+/** Finds the files of a run's project that its log names. @param root the project's folder, absolute. */
+export function projectFilesIn(root: string, clock: Clock) {
+  const known = new Map<string, Promise<string | undefined>>();
+  let since = clock.monotonic();
+  const find = async (named: string): Promise<string | undefined> => {
+    // It would access a network share, which no log may cause.
+    if (/^[\\/]{2}/.test(named) || named.includes("\0")) return undefined;
+    const path = resolve(root, sep === "/" ? named.replaceAll("\\", "/") : named);
+    if (!isInside(root, path)) return undefined;
+    try {
+      const [real, realRoot] = await Promise.all([realpath(path), realpath(root)]);
+      return isInside(realRoot, real) && (await stat(real)).isFile() ? path : undefined;
+    } catch {
+      return undefined;
+    }
+  };
   /**
    * The absolute path of a file that a log names.
    * @param named absolute, or relative to the project's folder, unchecked.
    * @returns undefined if it is no file, or is outside the folder, also by a link.
    */
-  find(named: string): Promise<string | undefined> {
-    if (this.#clock.monotonic() - this.#since > cacheTime || this.#known.size >= mostKnown) {
-      this.#known.clear();
-      this.#since = this.#clock.monotonic();
+  return (named: string): Promise<string | undefined> => {
+    if (clock.monotonic() - since > cacheTime || known.size >= mostKnown) {
+      known.clear();
+      since = clock.monotonic();
     }
-    const found = this.#known.get(named) ?? this.#resolve(named);
-    this.#known.set(named, found);
+    const found = known.get(named) ?? find(named);
+    known.set(named, found);
     return found;
-  }
-
-  async #resolve(named: string): Promise<string | undefined> {
-    // It would access a network share, which no log may cause.
-    if (/^[\\/]{2}/.test(named) || named.includes("\0")) return undefined;
-    const path = resolve(this.#root, sep === "/" ? named.replaceAll("\\", "/") : named);
-    if (!isInside(this.#root, path)) return undefined;
-    try {
-      const [root, real] = await Promise.all([realpath(this.#root), realpath(path)]);
-      return isInside(root, real) && (await stat(real)).isFile() ? path : undefined;
-    } catch {
-      return undefined;
-    }
-  }
+  };
 }

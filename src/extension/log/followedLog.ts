@@ -14,7 +14,7 @@ import type { Clock } from "../../machine/clock.ts";
 import { toOneLine } from "../window/runText.ts";
 import { LogSnapshot, LogText } from "./logText.ts";
 import { ownLine, textStyles } from "./textLine.ts";
-import { ThrottledChanges } from "./throttledChanges.ts";
+import { throttledChanges } from "./throttledChanges.ts";
 
 export interface FollowedLogDeps {
   /** A client of the service as it is now. */
@@ -40,7 +40,7 @@ export class FollowedLog implements Disposable {
   readonly runId: string;
   readonly #deps: FollowedLogDeps;
   readonly #ended = new AbortController();
-  readonly #changes: ThrottledChanges;
+  readonly #changes: ReturnType<typeof throttledChanges>;
   readonly #apiKeys = new Set<string>();
   readonly #ready = Promise.withResolvers<void>();
   #text: LogText | undefined;
@@ -58,7 +58,7 @@ export class FollowedLog implements Disposable {
   constructor(runId: string, deps: FollowedLogDeps) {
     this.runId = runId;
     this.#deps = deps;
-    this.#changes = new ThrottledChanges(deps.clock, deps.onChange, this.#ended.signal);
+    this.#changes = throttledChanges(deps.clock, deps.onChange, this.#ended.signal);
     void this.#keepReading();
   }
 
@@ -74,7 +74,7 @@ export class FollowedLog implements Disposable {
 
   /** Counts the changes, for the document's modification time. */
   get revision(): number {
-    return this.#changes.revision;
+    return this.#changes.revision();
   }
 
   /** The snapshot that the editor read last; it may not show it yet. */

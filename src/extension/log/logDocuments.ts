@@ -9,11 +9,12 @@ import { recentRun } from "../commands/pickRun.ts";
 import type { ProjectNames } from "../session/projectNames.ts";
 import type { RunList } from "../session/runList.ts";
 import type { Session } from "../session/session.ts";
+import { localFolders } from "../window/workspace.ts";
 import { openArtifact } from "./artifacts.ts";
-import { ProjectFiles } from "./fileLinks.ts";
+import { projectFilesIn } from "./fileLinks.ts";
 import type { LogSnapshot, Part } from "./logText.ts";
-import { OpenLogs } from "./openLogs.ts";
-import { Painter } from "./painter.ts";
+import { openLogs } from "./openLogs.ts";
+import { linePainter } from "./painter.ts";
 import type { ReadableFile } from "./runFiles.ts";
 import { artifactScheme, logScheme, logUri, runIdOf } from "./runUri.ts";
 import { StickToEnd } from "./stickToEnd.ts";
@@ -27,27 +28,27 @@ export interface LogDocumentsDeps {
   readonly window: typeof vscode.window;
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  readonly folders: () => readonly string[];
-  readonly isTrusted: () => boolean;
   /** See `stepToGoOnAt`. */
   readonly goOnAt: (run: Run) => Promise<ReturnType<typeof fromFailedStep>>;
 }
 
+type FindFile = ReturnType<typeof projectFilesIn>;
+
 /** The documents of runs' logs in this window: their text, colours, folding and links. */
 export class LogDocuments implements vscode.Disposable {
   readonly #deps: LogDocumentsDeps;
-  readonly #logs: OpenLogs;
-  readonly #painter: Painter;
+  readonly #logs: ReturnType<typeof openLogs>;
+  readonly #painter: ReturnType<typeof linePainter>;
   readonly #held: vscode.Disposable[] = [];
   readonly #changed = new vscode.EventEmitter<string>();
   readonly #readers = new StickToEnd();
-  readonly #projects = new Map<string, Promise<ProjectFiles | undefined>>();
+  readonly #projects = new Map<string, Promise<FindFile | undefined>>();
   readonly #openedAt = Date.now();
 
   constructor(deps: LogDocumentsDeps) {
     this.#deps = deps;
     const { session, clock, goOnAt } = deps;
-    this.#logs = new OpenLogs({
+    this.#logs = openLogs({
       connect: (signal) => session.connectAnew(signal),
       origin: () => session.origin,
       clock,
@@ -56,7 +57,7 @@ export class LogDocuments implements vscode.Disposable {
       onChange: (runId) => this.#changed.fire(runId),
       isShown: (runId) => vscode.workspace.textDocuments.some(({ uri }) => runIdOf(uri) === runId),
     });
-    this.#painter = new Painter({
+    this.#painter = linePainter({
       decorationType: (options) => vscode.window.createTextEditorDecorationType(options),
       color: (id) => new vscode.ThemeColor(id),
       range: (startLine, start, endLine, end) => new vscode.Range(startLine, start, endLine, end),
@@ -190,7 +191,7 @@ export class LogDocuments implements vscode.Disposable {
           const uri = vscode.Uri.parse(`command:pipelineRuns.runFromStep?${argument}`);
           return Object.assign(new vscode.DocumentLink(range, uri), { tooltip: t("Run From Failed Step") });
         }
-        const path = await files?.find(link.path);
+        const path = await files?.(link.path);
         if (path === undefined) return [];
         const uri = vscode.Uri.file(path).with({ fragment: `L${link.line},${link.column}` });
         return Object.assign(new vscode.DocumentLink(range, uri), { tooltip: t("Go to this line") });
@@ -199,7 +200,7 @@ export class LogDocuments implements vscode.Disposable {
     return (await Promise.all(found)).flat();
   }
 
-  #projectFiles(project: string): Promise<ProjectFiles | undefined> {
+  #projectFiles(project: string): Promise<FindFile | undefined> {
     const known = this.#projects.get(project);
     if (known !== undefined) return known;
     const found = this.#findProject(project).catch(() => {
@@ -212,15 +213,15 @@ export class LogDocuments implements vscode.Disposable {
   }
 
   /** The window's folder that the service knows by this name. */
-  async #findProject(name: string): Promise<ProjectFiles | undefined> {
-    const { folders, isTrusted, session, projectNames, signal, clock } = this.#deps;
-    const client = isTrusted() ? await session.connect(signal) : undefined;
-    for (const folder of folders()) {
+  async #findProject(name: string): Promise<FindFile | undefined> {
+    const { session, projectNames, signal, clock } = this.#deps;
+    const client = vscode.workspace.isTrusted ? await session.connect(signal) : undefined;
+    for (const folder of localFolders()) {
       const local = await findProject(folder);
       if (local === undefined) continue;
       // Another folder may have the name at the service.
       const known = client === undefined ? local : await projectNames.register(client, local);
-      if (known.name === name) return new ProjectFiles(known.root, clock);
+      if (known.name === name) return projectFilesIn(known.root, clock);
     }
     return undefined;
   }

@@ -1,6 +1,5 @@
 import type {
   DecorationRenderOptions,
-  Disposable,
   Range,
   TextDocument,
   TextEditor,
@@ -28,51 +27,43 @@ type Decorations = Record<string, DecorationRenderOptions>;
 const margin = 80;
 
 /** Paints the visible lines, at a cost that does not grow with the log. */
-export class Painter implements Disposable {
-  readonly #deps: PainterDeps;
-  readonly #types = new Map<string, TextEditorDecorationType>();
-  readonly #painted = new WeakMap<TextEditor, ReadonlySet<TextEditorDecorationType>>();
-
-  constructor(deps: PainterDeps) {
-    this.#deps = deps;
-  }
-
-  paint(editor: TextEditor): void {
-    const { color, range, snapshotOf } = this.#deps;
-    const snapshot = snapshotOf(editor.document);
-    if (snapshot === undefined) return;
-    const ranges = new Map<TextEditorDecorationType, Range[]>();
-    const put = (decorations: Decorations, line: number, start: number, end: number) => {
-      for (const [name, options] of Object.entries(decorations)) {
-        const type = this.#type(name, options);
-        const found = ranges.get(type) ?? [];
-        found.push(range(line, start, line, end));
-        ranges.set(type, found);
-      }
-    };
-    for (const { start, end } of inView(editor, snapshot)) {
-      for (const [number, line] of snapshot.lines(start, end)) {
-        put(lineDecorations(line, color), number, 0, line.text.length);
-        for (const look of line.styles)
-          put(styleDecorations(look.style, color), number, look.start, look.end);
-      }
-    }
-    for (const type of this.#painted.get(editor) ?? [])
-      if (!ranges.has(type)) editor.setDecorations(type, []);
-    for (const [type, found] of ranges) editor.setDecorations(type, found);
-    this.#painted.set(editor, new Set(ranges.keys()));
-  }
-
-  dispose(): void {
-    for (const type of this.#types.values()) type.dispose();
-    this.#types.clear();
-  }
-
-  #type(name: string, options: DecorationRenderOptions): TextEditorDecorationType {
-    const found = this.#types.get(name) ?? this.#deps.decorationType(options);
-    this.#types.set(name, found);
+export function linePainter({ decorationType, color, range, snapshotOf }: PainterDeps) {
+  const types = new Map<string, TextEditorDecorationType>();
+  const painted = new WeakMap<TextEditor, ReadonlySet<TextEditorDecorationType>>();
+  const typeOf = (name: string, options: DecorationRenderOptions): TextEditorDecorationType => {
+    const found = types.get(name) ?? decorationType(options);
+    types.set(name, found);
     return found;
-  }
+  };
+  return {
+    paint: (editor: TextEditor): void => {
+      const snapshot = snapshotOf(editor.document);
+      if (snapshot === undefined) return;
+      const ranges = new Map<TextEditorDecorationType, Range[]>();
+      const put = (decorations: Decorations, line: number, start: number, end: number) => {
+        for (const [name, options] of Object.entries(decorations)) {
+          const type = typeOf(name, options);
+          const found = ranges.get(type) ?? [];
+          found.push(range(line, start, line, end));
+          ranges.set(type, found);
+        }
+      };
+      for (const { start, end } of inView(editor, snapshot)) {
+        for (const [number, line] of snapshot.lines(start, end)) {
+          put(lineDecorations(line, color), number, 0, line.text.length);
+          for (const look of line.styles)
+            put(styleDecorations(look.style, color), number, look.start, look.end);
+        }
+      }
+      for (const type of painted.get(editor) ?? []) if (!ranges.has(type)) editor.setDecorations(type, []);
+      for (const [type, found] of ranges) editor.setDecorations(type, found);
+      painted.set(editor, new Set(ranges.keys()));
+    },
+    dispose: () => {
+      for (const type of types.values()) type.dispose();
+      types.clear();
+    },
+  };
 }
 
 /** The visible lines and those around them, each once, also around folded lines, and the step's line that the editor pins above them. */

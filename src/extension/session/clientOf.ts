@@ -60,16 +60,12 @@ export interface ServiceInUseDeps {
   readonly keys: { get(origin: string): Thenable<string | undefined> };
 }
 
-export interface ServiceInUse {
-  readonly where: Target;
-  /** Equal for the same service. */
-  readonly address: string;
-  /** The entered key, if there is one. */
-  readonly key: string | undefined;
-}
+export type ServiceInUse = Awaited<ReturnType<typeof findServiceInUse>>;
 
-export async function findServiceInUse({ target, keys }: ServiceInUseDeps): Promise<ServiceInUse> {
+/** The service to use now, and the entered key, if there is one. */
+export async function findServiceInUse({ target, keys }: ServiceInUseDeps) {
   const where = target();
+  // Equal for the same service.
   const address = where.kind === "remote" ? where.baseUrl.href : where.kind;
   const key = where.kind === "invalid" ? undefined : await keys.get(originOf(where));
   return { where, address, key };

@@ -14,13 +14,6 @@ export interface Wait {
 /** What tells a start from others. */
 export type AskedStart = Pick<Wait, "pipeline" | "project" | "inputs">;
 
-/** A start that may have to wait. */
-interface WaitHandle {
-  /** Lists the wait, with the seconds left and the place in the queue where it is known, until `end`. */
-  update(secondsLeft: number, place?: QueuePlace): void;
-  end(): void;
-}
-
 /** The waits of this window, the oldest first. */
 export class Waits {
   readonly current = new ObservableValue<readonly Wait[]>([]);
@@ -42,18 +35,19 @@ export class Waits {
   }
 
   /** @param stop leaves the queue. */
-  begin(request: AskedStart, stop: () => void): WaitHandle {
+  begin(request: AskedStart, stop: () => void) {
     const id = Symbol(request.pipeline);
     const { pipeline, project, inputs } = request;
     const name = nameOf(request);
     const asked = this.#starting.get(name);
     return {
-      update: (secondsLeft, place) => {
+      /** Lists the wait, with the seconds left and the place in the queue where it is known, until `end`. */
+      update: (secondsLeft: number, place?: QueuePlace): void => {
         this.#started(name, asked);
         this.#waits.set(id, { wait: { pipeline, project, inputs, secondsLeft, place }, stop });
         this.#publish();
       },
-      end: () => {
+      end: (): void => {
         this.#started(name, asked);
         if (this.#waits.delete(id)) this.#publish();
       },

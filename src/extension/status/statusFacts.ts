@@ -53,10 +53,10 @@ export interface Presentation {
   readonly background: "warning" | "error" | undefined;
 }
 
+type PresentedFacts = Pick<StatusFacts, "state" | "reading" | "waits" | "deferred" | "now">;
+
 /** The status bar's content, undefined for none. Deferred starts show in any state. */
-export function present(
-  facts: Pick<StatusFacts, "state" | "reading" | "waits" | "deferred" | "now">,
-): Presentation | undefined {
+export function present(facts: PresentedFacts): Presentation | undefined {
   const { deferred } = facts;
   const shown = presentNow(facts);
   if (deferred === "") return shown;
@@ -64,12 +64,7 @@ export function present(
   return { ...shown, text: `${shown.text} · ${deferred}` };
 }
 
-function presentNow({
-  state,
-  reading,
-  waits,
-  now,
-}: Pick<StatusFacts, "state" | "reading" | "waits" | "now">): Presentation | undefined {
+function presentNow({ state, reading, waits, now }: PresentedFacts): Presentation | undefined {
   switch (state.kind) {
     case "idle":
       return undefined;

@@ -2,10 +2,7 @@ import type { Disposable, TreeDataProvider, TreeItem, TreeView, window as vscode
 import type { PipelineNode } from "./pipelineTree.ts";
 import type { RunNode } from "./runTree.ts";
 
-export interface TreeViews {
-  readonly runs: TreeView<RunNode>;
-  readonly pipelines: TreeView<PipelineNode>;
-}
+export type TreeViews = ReturnType<typeof registerTreeViews>;
 
 export interface Trees {
   readonly runs: TreeDataProvider<RunNode>;
@@ -20,14 +17,14 @@ export function registerTreeViews(
   window: Pick<typeof vscodeWindow, "createTreeView">,
   load: () => Promise<Trees | undefined>,
   own: <T extends Disposable>(part: T) => T,
-): TreeViews {
-  const runs = own(new LazyTree<RunNode>(async () => (await load())?.runs));
-  const pipelines = own(new LazyTree<PipelineNode>(async () => (await load())?.pipelines));
+) {
+  const view = <T>(id: string, provider: () => Promise<TreeDataProvider<T> | undefined>): TreeView<T> => {
+    const treeDataProvider = own(new LazyTree(provider));
+    return own(window.createTreeView(id, { treeDataProvider, showCollapseAll: true }));
+  };
   return {
-    runs: own(window.createTreeView("pipelineRuns.runs", { treeDataProvider: runs, showCollapseAll: true })),
-    pipelines: own(
-      window.createTreeView("pipelineRuns.pipelines", { treeDataProvider: pipelines, showCollapseAll: true }),
-    ),
+    runs: view<RunNode>("pipelineRuns.runs", async () => (await load())?.runs),
+    pipelines: view<PipelineNode>("pipelineRuns.pipelines", async () => (await load())?.pipelines),
   };
 }
 

@@ -130,13 +130,8 @@ export const fieldTexts: Readonly<Record<string, string>> = {
 };
 
 /** Of an input of this file, or of a part. */
-export function inputText({
-  name,
-  type,
-  default: byDefault,
-  options,
-  description,
-}: OutlinedInput): MemberText {
+export function inputText(input: OutlinedInput): MemberText {
+  const { name, type, default: byDefault, options, description } = input;
   const parts = [
     ...(description === undefined ? [] : [asMarkdown(description.replace(/[^.!?]$/, "$&."))]),
     `An input: ${type === "boolean" ? "true or false" : `a ${type}`}.`,

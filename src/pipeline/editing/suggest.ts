@@ -35,17 +35,11 @@ function suggestAt(caret: Caret, project: ProjectAround): readonly Suggestion[] 
   const { spot, outline } = caret;
   switch (spot.kind) {
     case "name": {
-      const holder = shapeAt(spot.crumbs.slice(0, -1), outline);
-      const fields = suggestFields(caret, holder, {
-        others: spot.others,
-        column: spot.column,
-        isFlow: spot.isFlow,
-        wrap: "",
-      });
-      if (isResources(spot.crumbs.slice(0, -1))) return suggestResources(caret);
-      return spot.crumbs.length === 1 && spot.others.size === 0
-        ? [...fields, ...suggestFiles(caret)]
-        : fields;
+      const { crumbs, others, column, isFlow } = spot;
+      const holder = crumbs.slice(0, -1);
+      if (isResources(holder)) return suggestResources(caret);
+      const fields = suggestFields(caret, shapeAt(holder, outline), { others, column, isFlow, wrap: "" });
+      return crumbs.length === 1 && others.size === 0 ? [...fields, ...suggestFiles(caret)] : fields;
     }
     case "value": {
       const shape = shapeAt(spot.crumbs, outline);

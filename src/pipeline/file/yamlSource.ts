@@ -1,5 +1,5 @@
 import { type Alias, isAlias, isMap, isScalar, isSeq, type Node, parseDocument } from "yaml";
-import type { Fix, Place, Problem, Span } from "../mistakes/problem.ts";
+import type { Fix, Place, Problem } from "../mistakes/problem.ts";
 import { edited, isMended, mostProblems, Repairs, type Troubles } from "../mistakes/repairs.ts";
 import { change, type Slip } from "../mistakes/slip.ts";
 import { slipsBehind } from "../mistakes/slips.ts";
@@ -11,28 +11,7 @@ import { scalarOffsets } from "./scalarOffsets.ts";
 export type Path = readonly PropertyKey[];
 
 /** A parsed YAML text: plain data with the position of each part. */
-export interface YamlSource {
-  readonly kind: "valid";
-  readonly value: unknown;
-  /** The mistakes in the YAML itself; the value is read as if they were mended. */
-  readonly problems: readonly Problem[];
-  /** The position of the value at a path, or of its name when the value is empty. */
-  place(path: Path): Place;
-  /** The position of the name of the entry at a path. */
-  placeOfName(path: Path): Place;
-  /** The offset in the file of a character of the text at a path; of the text's beginning where it can't be told. */
-  offsetIn(path: Path, at: number): number;
-  /** The position of such an offset. */
-  placeAt(offset: number): Place;
-  /** A number or boolean as it was written: `1.10` stays `1.10`. */
-  written(path: Path): string | undefined;
-  /** What makes a text of the number or boolean at a path. */
-  quotesFor(path: Path): Fix | undefined;
-  /** What puts a text in the place of the scalar at a path, or of its name and itself; undefined for lists and maps. */
-  replacing(path: Path, what: "value" | "entry", text: string): Fix | undefined;
-  /** Whether a problem at this place would only follow from one of those in the YAML itself. */
-  isConsequence(place: Place): boolean;
-}
+export type YamlSource = ReturnType<typeof sourceOf>;
 
 type ReadYaml = YamlSource | { readonly kind: "invalid"; readonly problems: readonly Problem[] };
 
@@ -111,17 +90,9 @@ function shortened(
 }
 
 /** A text as the library reads it. */
-interface Reading {
-  readonly text: string;
-  /** In the order of the text. */
-  readonly errors: ReturnType<typeof parseDocument>["errors"];
-  readonly contents: Node | null;
-  readonly converter: Converter;
-  readonly value: unknown;
-  readonly troubles: Troubles;
-}
+type Reading = ReturnType<typeof read>;
 
-function read(text: string, isField: (name: string) => boolean): Reading {
+function read(text: string, isField: (name: string) => boolean) {
   const document = parseDocument(text, {
     prettyErrors: false,
     // The library's check is quadratic, which takes minutes for a hostile file.
@@ -131,11 +102,11 @@ function read(text: string, isField: (name: string) => boolean): Reading {
   });
   const found = [...document.errors, ...document.warnings];
   const tooDeep = found.find(({ code }) => code === "RESOURCE_EXHAUSTION");
-  // Where the stack ends differs from one reading to the next, and so does what is wrong behind it.
+  // In the order of the text. Where the stack ends differs from one reading to the next, and so does what is wrong behind it.
   const errors = tooDeep ? [tooDeep] : found.toSorted((one, other) => one.pos[0] - other.pos[0]);
   const converter = new Converter(text, isField);
   const value = errors.length > 0 ? null : converter.convert(document.contents, 0);
-  const troubles = {
+  const troubles: Troubles = {
     errors: errors.map(({ pos }) => pos[0]),
     complaints: converter.complaints.map(({ start }) => start),
   };
@@ -160,39 +131,47 @@ function firstTrouble(
   return slips.length === 0 ? undefined : { slips, at: 0 };
 }
 
-function sourceOf({ text, contents, converter, value }: Reading, repairs: Repairs): YamlSource {
+function sourceOf({ text, contents, converter, value }: Reading, repairs: Repairs) {
   const find = (path: Path) => findNode(contents, path, converter.targets);
   return {
-    kind: "valid",
+    kind: "valid" as const,
     value,
+    /** The mistakes in the YAML itself; the value is read as if they were mended. */
     problems: repairs.problems,
-    isConsequence: (place) => repairs.isConsequence(place),
-    place: (path) => {
+    /** Whether a problem at this place would only follow from one of those in the YAML itself. */
+    isConsequence: (place: Place): boolean => repairs.isConsequence(place),
+    /** The position of the value at a path, or of its name when the value is empty. */
+    place: (path: Path): Place => {
       const { name, node } = find(path);
       const empty = node === null || (isScalar(node) && node.range?.[0] === node.range?.[1]);
       return repairs.place(startOf(empty ? (name ?? node) : node));
     },
-    placeOfName: (path) => {
+    /** The position of the name of the entry at a path. */
+    placeOfName: (path: Path): Place => {
       const { name, node } = find(path);
       return repairs.place(startOf(name ?? node));
     },
-    offsetIn: (path, at) => {
+    /** The offset in the file of a character of the text at a path; of the text's beginning where it can't be told. */
+    offsetIn: (path: Path, at: number): number => {
       const { node } = find(path);
       const [start = 0, end = start] = (isScalar(node) ? node.range : undefined) ?? [startOf(node)];
       return start + (scalarOffsets(text.slice(start, end))[at] ?? 0);
     },
-    placeAt: (offset) => repairs.place(offset),
-    written: (path) => {
+    placeAt: (offset: number): Place => repairs.place(offset),
+    /** A number or boolean as it was written: `1.10` stays `1.10`. */
+    written: (path: Path): string | undefined => {
       const { node } = find(path);
       return isScalar(node) ? node.source : undefined;
     },
-    quotesFor: (path) => {
+    /** What makes a text of the number or boolean at a path. */
+    quotesFor: (path: Path): Fix | undefined => {
       const { node } = find(path);
       const [start, end] = (isScalar(node) ? node.range : undefined) ?? [];
       if (start === undefined || end === undefined || start === end) return undefined;
-      return repairs.fixOf(quoteSlip(text, { start, end } satisfies Span), text);
+      return repairs.fixOf(quoteSlip(text, { start, end }), text);
     },
-    replacing: (path, what, put) => {
+    /** What puts a text in the place of the scalar at a path, or of its name and itself; undefined for lists and maps. */
+    replacing: (path: Path, what: "value" | "entry", put: string): Fix | undefined => {
       const { name, node } = find(path);
       const [, end] = (isScalar(node) ? node.range : undefined) ?? [];
       const [start] = (what === "entry" ? name : node)?.range ?? [];

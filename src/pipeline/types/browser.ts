@@ -29,7 +29,7 @@ import {
   browserStepOutlineSchema,
   dialogAnswers,
 } from "./browserFile.ts";
-import { type Action, type BrowserStep, describeAction, type SeenElements } from "./browserStep.ts";
+import { type Action, type BrowserStep, describeAction } from "./browserStep.ts";
 import type { ResourceType } from "./resourceType.ts";
 
 const size: Omit<FieldText, "meaning"> = { bounds: "100 to 4096 pixels" };
@@ -268,7 +268,7 @@ const insteadOfPassword = "fill them in where the page asks for them";
 /** Resolves a step against its resource. @returns undefined when it does nothing. */
 function readBrowserStep(
   file: BrowserStepFile,
-  { actions, elements, read }: StepLists,
+  { actions, elements, read }: ReturnType<typeof readLists>,
   resource: BrowserResource,
   reading: StepReading,
 ): BrowserStep | undefined {
@@ -334,14 +334,8 @@ function readExpect(file: BrowserStepFile, reading: StepReading): Omit<BrowserSt
   };
 }
 
-interface StepLists {
-  readonly actions: readonly Action[];
-  readonly elements: readonly SeenElements[];
-  readonly read: BrowserStep["read"];
-}
-
 /** Reads the valid entries of a step's lists, also of a step that is invalid elsewhere. */
-function readLists(step: unknown, reading: StepReading): StepLists {
+function readLists(step: unknown, reading: StepReading) {
   const { path } = reading;
   const expect = part(step, "expect");
   const read = part(step, "read");

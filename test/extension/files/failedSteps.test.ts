@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { PipelineError } from "../../../src/contract/errors.ts";
 import type { Run } from "../../../src/contract/run.ts";
 import { analyse } from "../../../src/extension/files/analyses.ts";
-import { type FailedStep, FailedSteps } from "../../../src/extension/files/failedSteps.ts";
+import { type FailedStep, failedSteps } from "../../../src/extension/files/failedSteps.ts";
 import type { RunListState } from "../../../src/extension/session/runList.ts";
 import { memoryMemento } from "../memoryMemento.ts";
 
@@ -111,7 +111,7 @@ describe("the failed step of a pipeline's last run", () => {
     const files = new Map(names.map((pipeline) => [pipeline, { pipeline, project: "work", analysis }]));
     const update = () =>
       failed.update({ kind: "listed", runs, hasMore: false, me: "key_1", clockAhead: 0 }, files);
-    const failed = new FailedSteps({
+    const failed = failedSteps({
       readSteps: async (runId) => {
         asked.push(runId);
         atOnce += 1;
@@ -176,7 +176,7 @@ function watch(given: readonly Run[], memento = memoryMemento(), told = toldStep
   const read = new Map<Run, Run>();
   let [runs, written] = [given, text];
   let fault: Error | undefined;
-  const failed = new FailedSteps({
+  const failed = failedSteps({
     readSteps: async (runId) => {
       asked.push(runId);
       if (fault !== undefined) throw fault;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { analyse, type ShownProblem } from "../../../src/extension/files/analyses.ts";
-import { analysisOf, FileProblems } from "../../../src/extension/files/fileProblems.ts";
+import { analysisOf, fileProblems } from "../../../src/extension/files/fileProblems.ts";
 import { FakeClock } from "../../clock/fakeClock.ts";
 
 const good = "resources: { a: { type: cli } }\nsteps: [{ use: a, run: x }]\n";
@@ -112,7 +112,7 @@ function look() {
   const told: string[][] = [];
   const shown = new Map<string, readonly string[]>();
   const clock = new FakeClock();
-  const problems = new FileProblems({
+  const problems = fileProblems({
     show: (address, found) => {
       const lines = found.map(line);
       told.push([address.split("/").at(-1) ?? "", ...lines]);

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { OpenLogs } from "../../../src/extension/log/openLogs.ts";
+import { openLogs } from "../../../src/extension/log/openLogs.ts";
 import { systemClock } from "../../../src/machine/clock.ts";
 import { LoopbackService, orgOnWire, runOnWire, sendJson } from "../../client/loopbackService.ts";
 import { FakeClock } from "../../clock/fakeClock.ts";
@@ -19,7 +19,7 @@ function withLogs(): Promise<LoopbackService> {
 function opened(service: LoopbackService) {
   const clock = new FakeClock();
   const shown = new Set<string>();
-  const logs = new OpenLogs({
+  const logs = openLogs({
     connect: async () => service.client(systemClock),
     origin: () => "http://service.test",
     clock,

@@ -7,7 +7,7 @@ import type {
   TextEditorDecorationType,
 } from "vscode";
 import { LogText } from "../../../src/extension/log/logText.ts";
-import { Painter } from "../../../src/extension/log/painter.ts";
+import { linePainter } from "../../../src/extension/log/painter.ts";
 
 const at = "2026-03-03T10:00:00Z";
 const run = {
@@ -48,7 +48,7 @@ function studio(lines: number) {
     },
     setDecorations: (type: { key: string }, ranges: readonly Range[]) => painted.set(type.key, ranges),
   } as unknown as TextEditor;
-  const painter = new Painter({
+  const painter = linePainter({
     decorationType: (options) => {
       const key = nameOf(options);
       return { key, dispose: () => disposed.push(key) } as unknown as TextEditorDecorationType;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { ProjectFiles } from "../../../src/extension/log/fileLinks.ts";
+import { projectFilesIn } from "../../../src/extension/log/fileLinks.ts";
 import { systemClock } from "../../../src/machine/clock.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
 
@@ -19,7 +19,7 @@ describe("the files of a run's project", () => {
   });
   after(() => folder[Symbol.asyncDispose]());
 
-  const find = (named: string) => new ProjectFiles(root, systemClock).find(named);
+  const find = (named: string) => projectFilesIn(root, systemClock)(named);
 
   it("are those that are there, by a relative or an absolute path", async () => {
     assert.equal(await find("src/a.ts"), join(root, "src/a.ts"));
@@ -44,11 +44,11 @@ describe("the files of a run's project", () => {
 
   it("are looked for once in a while only, also the ones that aren't there", async () => {
     let now = 0;
-    const files = new ProjectFiles(root, { ...systemClock, monotonic: () => now });
-    assert.equal(await files.find("src/later.ts"), undefined);
+    const files = projectFilesIn(root, { ...systemClock, monotonic: () => now });
+    assert.equal(await files("src/later.ts"), undefined);
     await writeFile(join(root, "src/later.ts"), "");
-    assert.equal(await files.find("src/later.ts"), undefined);
+    assert.equal(await files("src/later.ts"), undefined);
     now = 60_000;
-    assert.equal(await files.find("src/later.ts"), join(root, "src/later.ts"));
+    assert.equal(await files("src/later.ts"), join(root, "src/later.ts"));
   });
 });
