@@ -137,24 +137,13 @@ export async function locate(database: SqliteDatabase, root: string): Promise<Sq
   const { mode, path } = database;
   const location = resolve(root, path);
   const found = await kindOf(location);
-  switch (found) {
-    case "file":
-      break;
-    case "folder":
-      throw new StepFault(`${path} is a folder and no database`);
-    case "none":
-      if (mode !== "rwc") {
-        throw new StepFault(
-          `there is no database ${path} (${location}); to have it made, write \`sqlite:${path}?mode=rwc\``,
-        );
-      }
-      if ((await kindOf(dirname(location))) !== "folder") {
-        throw new StepFault(`${path} can't be made: there is no folder ${dirname(location)}`);
-      }
-      break;
-    default:
-      found satisfies never;
-  }
+  if (found === "folder") throw new StepFault(`${path} is a folder and no database`);
+  if (found === "none" && mode !== "rwc")
+    throw new StepFault(
+      `there is no database ${path} (${location}); to have it made, write \`sqlite:${path}?mode=rwc\``,
+    );
+  if (found === "none" && (await kindOf(dirname(location))) !== "folder")
+    throw new StepFault(`${path} can't be made: there is no folder ${dirname(location)}`);
   return { location, name: path, isReadOnly: mode === "ro" };
 }
 
