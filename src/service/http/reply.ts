@@ -64,20 +64,16 @@ const challenge = 'ApiKey realm="pipeline-runs", header="x-api-key"';
 /** A fault of the HTTP itself, whose status says more than the one of its type in the contract would. */
 export class HttpProblem extends PipelineError {
   readonly status: ContentfulStatusCode;
-  readonly headers: Readonly<Record<string, string>>;
+  readonly headers: Headers;
 
   constructor(
     status: ContentfulStatusCode,
     type: ErrorType,
-    problem: {
-      readonly message: string;
-      readonly next: string;
-      readonly headers?: Readonly<Record<string, string>>;
-    },
+    { message, next, headers = {} }: Pick<PipelineError, "message" | "next"> & { readonly headers?: Headers },
   ) {
-    super(type, problem.message, { next: problem.next });
+    super(type, message, { next });
     this.status = status;
-    this.headers = problem.headers ?? {};
+    this.headers = headers;
   }
 }
 

@@ -1,15 +1,13 @@
 import type { Server } from "node:http";
 import type { Log } from "../../machine/log.ts";
+import type { Core } from "../core.ts";
+import type { OpenReplies } from "../http/openReplies.ts";
 import { withdrawConnection } from "./publishConnection.ts";
 
 export interface ShutdownDeps {
-  readonly core: {
-    readonly admission: { close(): Promise<void> };
-    readonly runs: { stopAll(why: string | undefined): Promise<void> };
-    close(): Promise<void>;
-  };
+  readonly core: Core;
   readonly server: Server;
-  readonly replies: { stop(): void; finish(): Promise<void> };
+  readonly replies: OpenReplies;
   /** Stops what the service does by itself. */
   readonly stopJobs: () => Promise<void>;
   readonly folder: string;
