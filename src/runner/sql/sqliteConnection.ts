@@ -23,7 +23,8 @@ export class SqliteConnection implements SqlConnection {
   /** @param child runs `serveSqlite`. */
   constructor(child: ChildProcess) {
     this.#child = child;
-    this.#exited = exitOf(child);
+    // Rejects where it could not be started.
+    this.#exited = once(child, "exit").catch(() => {});
     // Ignored: sending fails when the process has ended, which its exit reports.
     child.on("error", () => {});
   }
@@ -100,13 +101,6 @@ function startChild({ environment, program, root }: StepContext): ChildProcess {
   } catch (error) {
     throw new StepFault(`the process for SQLite can't be started: ${describeError(error)}`);
   }
-}
-
-/** Resolves when the process has exited, or could not be started. */
-async function exitOf(child: ChildProcess): Promise<void> {
-  try {
-    await once(child, "exit");
-  } catch {}
 }
 
 function describeEnd({ exitCode, pid, signalCode }: ChildProcess): string {
