@@ -1,13 +1,15 @@
 import type { Server } from "node:http";
 import type { Log } from "../../machine/log.ts";
-import type { Core } from "../core.ts";
-import type { OpenReplies } from "../http/openReplies.ts";
 import { withdrawConnection } from "./publishConnection.ts";
 
 export interface ShutdownDeps {
-  readonly core: Core;
+  readonly core: {
+    readonly admission: { close(): Promise<void> };
+    readonly runs: { stopAll(why: string | undefined): Promise<void> };
+    close(): Promise<void>;
+  };
   readonly server: Server;
-  readonly replies: OpenReplies;
+  readonly replies: { stop(): void; finish(): Promise<void> };
   /** Stops what the service does by itself. */
   readonly stopJobs: () => Promise<void>;
   readonly folder: string;

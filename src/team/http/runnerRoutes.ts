@@ -7,20 +7,27 @@ import { everyOrg } from "../../contract/roles.ts";
 import { type HeartbeatReply, longestHold, runnerIdSchema } from "../../contract/runners.ts";
 import { anySignal } from "../../machine/anySignal.ts";
 import { Bell } from "../../machine/bell.ts";
+import type { Clock } from "../../machine/clock.ts";
 import type { SignedIn } from "../../service/http/authenticate.ts";
 import { bodyBytes } from "../../service/http/bodyBytes.ts";
 import { type Endpoints, longBody } from "../../service/http/endpoints.ts";
 import { reply } from "../../service/http/reply.ts";
 import { readWait, requestQuery } from "../../service/http/requestInput.ts";
 import type { Database } from "../../service/store/tables.ts";
-import type { RunnerName } from "../runs/remoteRuns.ts";
-import type { SharedCore } from "../sharedCore.ts";
+import type { Writer } from "../../service/store/writer.ts";
+import type { RemoteRuns, RunnerName } from "../runs/remoteRuns.ts";
+import type { PostgresBus } from "../store/postgresBus.ts";
 import { putArtifactContent } from "../store/storedLogs.ts";
 import { keepSnapshot, readSnapshot } from "../store/storedSnapshots.ts";
 import { snapshotOf } from "../store/work.ts";
 import { WorkQueues } from "./workQueues.ts";
 
-export interface RunnerRouteDeps extends Pick<SharedCore, "db" | "writer" | "clock" | "bus" | "runs"> {
+export interface RunnerRouteDeps {
+  readonly db: Database;
+  readonly writer: Writer;
+  readonly clock: Clock;
+  readonly bus: PostgresBus;
+  readonly runs: RemoteRuns;
   readonly stopping: AbortSignal;
 }
 

@@ -1,15 +1,17 @@
 import { PipelineError } from "../../contract/errors.ts";
 import { largestSnapshot } from "../../contract/service.ts";
+import type { Clock } from "../../machine/clock.ts";
 import { bodyStream } from "../../service/http/bodyBytes.ts";
 import type { Endpoints } from "../../service/http/endpoints.ts";
 import { reply } from "../../service/http/reply.ts";
-import type { SharedCore } from "../sharedCore.ts";
+import type { Database } from "../../service/store/tables.ts";
+import type { Writer } from "../../service/store/writer.ts";
 import { countSent, keepSnapshot, putSnapshot } from "../store/storedSnapshots.ts";
 
 /** The files of projects, which a start's `definition` names by their digest. Each is sent once. */
 export function snapshotRoutes(
   endpoints: Endpoints,
-  { db, writer, clock }: Pick<SharedCore, "db" | "writer" | "clock">,
+  { db, writer, clock }: { readonly db: Database; readonly writer: Writer; readonly clock: Clock },
 ): void {
   const parts = { digest: "The SHA-256 of the snapshot, in hex." };
   endpoints.add(
