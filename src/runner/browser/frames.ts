@@ -15,11 +15,14 @@ export async function frameNames(page: Page): Promise<readonly string[]> {
   const elements = await Promise.all(
     page.frames().map((parent) => parent.locator("css=iframe, frame").elementHandles()),
   );
-  return Promise.all(elements.flat().map(async (element) => (await nameOf(element)) ?? ""));
-}
-
-async function nameOf(element: ElementHandle): Promise<string | null> {
-  return (await element.getAttribute("title")) ?? (await element.getAttribute("name"));
+  return Promise.all(
+    elements
+      .flat()
+      .map(
+        async (element) =>
+          (await element.getAttribute("title")) ?? (await element.getAttribute("name")) ?? "",
+      ),
+  );
 }
 
 async function framesIn(parent: Frame, wanted: FrameTarget): Promise<readonly Frame[]> {

@@ -41,13 +41,8 @@ export async function goTo(
   throw new StepFault(excerpt === "" ? problem : `${problem}\nthe page says: ${excerpt}`);
 }
 
-interface Opened {
-  /** Undefined for another place of the same page. */
-  readonly response: Response | undefined;
-  readonly hasPage: boolean;
-}
-
-async function open(page: Page, url: URL, deadline: StepDeadline): Promise<Opened> {
+/** @returns no response for another place of the same page. */
+async function open(page: Page, url: URL, deadline: StepDeadline) {
   let answer: Response | undefined;
   const listen = (response: Response) => {
     if (response.request().isNavigationRequest() && response.frame() === page.mainFrame()) answer = response;

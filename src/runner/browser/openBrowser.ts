@@ -1,9 +1,9 @@
-import type { BrowserContext, ConsoleMessage, Dialog, Download, Page } from "playwright-core";
+import type { ConsoleMessage, Dialog, Download, Page } from "playwright-core";
 import type { Json } from "../../pipeline/expression/value.ts";
 import type { BrowserStep, DialogAnswer } from "../../pipeline/types/browserStep.ts";
 import type { Mask } from "../mask/mask.ts";
 import { shorten } from "../output/readableText.ts";
-import type { StepContext, StepLog } from "../step/stepContext.ts";
+import type { StepContext } from "../step/stepContext.ts";
 import type { StepDeadline } from "./deadline.ts";
 import { type StartedBrowser, startBrowser } from "./startBrowser.ts";
 import { loadStorage } from "./storage.ts";
@@ -29,7 +29,7 @@ export class OpenBrowser implements AsyncDisposable {
   /** In opening order. */
   readonly #tabs: Page[] = [];
   readonly #broken = new AbortController();
-  #notes: StepNotes | undefined;
+  #note: ReturnType<typeof notesFor> | undefined;
   #chosen: Page | undefined;
   #wantsDownload: ((download: Download) => void) | undefined;
   #answers: DialogAnswer[] = [];
@@ -39,7 +39,14 @@ export class OpenBrowser implements AsyncDisposable {
     this.started = started;
     const { context } = started;
     for (const page of context.pages()) this.#add(page);
-    this.#listen(context);
+    context.on("page", (page) => {
+      this.#add(page);
+      this.#note?.(`a new tab was opened${this.page === page ? "; the step goes on in it" : ""}`);
+    });
+    context.on("dialog", (dialog) => void this.#answer(dialog));
+    context.on("console", (message) => this.#noteConsole(message));
+    context.on("weberror", (error) => this.#note?.("error in the page:", error.error().message));
+    context.on("close", () => this.#break("the browser ended while the step used it"));
   }
 
   /** @throws StepFault when there is no browser. */
@@ -91,11 +98,11 @@ export class OpenBrowser implements AsyncDisposable {
   }
 
   /** Logs the page's own events to this step's log until disposed. */
-  noteFor({ log, mask }: StepContext): Disposable {
-    this.#notes = new StepNotes(log, mask);
+  noteFor(stepContext: StepContext): Disposable {
+    this.#note = notesFor(stepContext);
     return {
       [Symbol.dispose]: () => {
-        this.#notes = undefined;
+        this.#note = undefined;
         this.#answers = [];
       },
     };
@@ -109,17 +116,6 @@ export class OpenBrowser implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isEnding = true;
     await this.started[Symbol.asyncDispose]();
-  }
-
-  #listen(context: BrowserContext): void {
-    context.on("page", (page) => {
-      this.#add(page);
-      this.#notes?.add(`a new tab was opened${this.page === page ? "; the step goes on in it" : ""}`);
-    });
-    context.on("dialog", (dialog) => void this.#answer(dialog));
-    context.on("console", (message) => this.#noteConsole(message));
-    context.on("weberror", (error) => this.#notes?.add("error in the page:", error.error().message));
-    context.on("close", () => this.#break("the browser ended while the step used it"));
   }
 
   #add(page: Page): void {
@@ -143,7 +139,7 @@ export class OpenBrowser implements AsyncDisposable {
     const isLeaving = dialog.type() === "beforeunload";
     const { answer, text } = (isLeaving ? undefined : this.#answers.shift()) ?? { answer: "dismiss" };
     const how = answer === "accept" ? "accepted" : "dismissed";
-    if (!isLeaving) this.#notes?.add(`the page's ${dialog.type()} was ${how}:`, dialog.message());
+    if (!isLeaving) this.#note?.(`the page's ${dialog.type()} was ${how}:`, dialog.message());
     try {
       await (isLeaving || answer === "accept" ? dialog.accept(text) : dialog.dismiss());
     } catch {
@@ -156,7 +152,7 @@ export class OpenBrowser implements AsyncDisposable {
     const { url } = message.location();
     // Browsers request it unasked, and most test servers have none.
     if (url.endsWith("/favicon.ico")) return;
-    this.#notes?.add("console error:", url === "" ? message.text() : `${message.text()} (${url})`);
+    this.#note?.("console error:", url === "" ? message.text() : `${message.text()} (${url})`);
   }
 
   /** The next download, whichever tab it comes from, until disposed; another one isn't taken. */
@@ -178,7 +174,7 @@ export class OpenBrowser implements AsyncDisposable {
       take(download);
       return;
     }
-    this.#notes?.add("a download was not taken:", download.suggestedFilename());
+    this.#note?.("a download was not taken:", download.suggestedFilename());
     void download.cancel().catch(() => {
       // Ignored: it is over already, or the browser is.
     });
@@ -188,23 +184,15 @@ export class OpenBrowser implements AsyncDisposable {
 const mostNotes = 50;
 const longestWords = 500;
 
-/** A page's own events in a step's log, limited in number and length. */
-class StepNotes {
-  readonly #log: StepLog;
-  readonly #mask: Mask;
-  #count = 0;
-
-  constructor(log: StepLog, mask: Mask) {
-    this.#log = log;
-    this.#mask = mask;
-  }
-
-  /** @param words from the page. */
-  add(what: string, words = ""): void {
-    this.#count += 1;
-    if (this.#count > mostNotes) return;
-    const said = shorten(this.#mask.hide(words), longestWords);
-    this.#log.note(said === "" ? what : `${what} ${said}`);
-    if (this.#count === mostNotes) this.#log.note("what else the page says in this step is left out");
-  }
+/** Notes a page's own events in a step's log, limited in number and length. */
+function notesFor({ log, mask }: StepContext) {
+  let count = 0;
+  // `words` are from the page.
+  return (what: string, words = ""): void => {
+    count += 1;
+    if (count > mostNotes) return;
+    const said = shorten(mask.hide(words), longestWords);
+    log.note(said === "" ? what : `${what} ${said}`);
+    if (count === mostNotes) log.note("what else the page says in this step is left out");
+  };
 }

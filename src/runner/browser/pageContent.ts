@@ -16,7 +16,8 @@ interface Located {
 
 export function locate(page: Frame, target: ElementTarget): Located {
   const hiddenToo = find(page, target);
-  const whole = wholeOf(target);
+  const expected = expectedOf(target);
+  const whole = expected?.kind === "contains" ? expected.text : undefined;
   return {
     all: hiddenToo.filter({ visible: true }),
     exact: whole === undefined ? undefined : find(page, target, whole).filter({ visible: true }),
@@ -44,11 +45,6 @@ function find(page: Frame, target: ElementTarget, whole?: string): Locator {
     case "text":
       return page.getByText(by(target.text), { exact });
   }
-}
-
-function wholeOf(target: ElementTarget): string | undefined {
-  const expected = expectedOf(target);
-  return expected?.kind === "contains" ? expected.text : undefined;
 }
 
 function expectedOf(target: ElementTarget): TextExpectation | undefined {

@@ -88,7 +88,7 @@ async function perform(step: BrowserStep, use: BrowserUse): Promise<void> {
   if (step.goto !== undefined) {
     const page = await browser.pageToGo();
     await goTo(page, joinAddress(step.goto), step.expect.status, use);
-  } else if (!isOpen(browser)) {
+  } else if (browser.page === undefined || browser.page.url() === "about:blank") {
     throw new StepFault("no page is open: a step before this one has to `goto` one");
   }
   for (const action of step.actions) await performAction(action, use);
@@ -110,10 +110,6 @@ function describeUnexpected(error: unknown, mask: Mask): string {
   );
   const message = saidOf(error, mask);
   return selector ? `a \`css\` of this step is no CSS selector: ${message}` : message;
-}
-
-function isOpen({ page }: OpenBrowser): boolean {
-  return page !== undefined && page.url() !== "about:blank";
 }
 
 async function saveFailure(use: BrowserUse): Promise<void> {

@@ -33,7 +33,8 @@ export async function startBrowser(
   stepContext: StepContext,
 ): Promise<StartedBrowser> {
   const program = findBrowser({ ...stepContext, executable });
-  const { chromium, devices } = await loadPlaywright();
+  // On demand: it has several megabytes. The build puts it beside the runner's program (esbuild.mjs).
+  const { chromium, devices } = await import("playwright-core");
   const scratch = scratchFolder(stepContext.environment[runMarker] ?? "");
   await makeScratch(scratch);
   const folder = await mkdtemp(join(scratch, "b-"));
@@ -53,7 +54,8 @@ export async function startBrowser(
       viewport: viewport ?? emulated?.viewport ?? null,
       timeout: launchMilliseconds,
       acceptDownloads: true,
-      chromiumSandbox: !isRoot(stepContext.platform),
+      // On Linux the browser's sandbox doesn't work for root.
+      chromiumSandbox: stepContext.platform !== "linux" || process.getuid?.() !== 0,
       // The runner handles signals itself.
       handleSIGINT: false,
       handleSIGTERM: false,
@@ -84,11 +86,6 @@ function environmentIn(scratch: string, { environment, platform }: StepContext):
   return { ...environment, ...(isUseful ? { TMPDIR: scratch } : {}) };
 }
 
-/** On Linux the browser's sandbox doesn't work for root. */
-function isRoot(platform: NodeJS.Platform): boolean {
-  return platform === "linux" && process.getuid?.() === 0;
-}
-
 async function endBrowser(context: BrowserContext, browser: ChildProcess | undefined): Promise<void> {
   const closed = context.close().catch(() => {
     // Ignored: it has exited, or is killed below.
@@ -105,14 +102,6 @@ async function removeFolder(folder: string): Promise<void> {
   await rm(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 });
   // Ignored: the folder isn't empty while another browser of the run is open.
   await rmdir(dirname(folder)).catch(() => {});
-}
-
-/**
- * Loads the browser's driver on demand: it has several megabytes. The build puts it beside the runner's program
- * (esbuild.mjs).
- */
-function loadPlaywright(): Promise<typeof import("playwright-core")> {
-  return import("playwright-core");
 }
 
 const longestWords = 300;

@@ -31,17 +31,10 @@ export interface HttpReply {
   readonly broken: "in time" | string | undefined;
 }
 
-interface Redirect {
-  readonly status: number;
-  /** The request that follows it. */
-  readonly next: HttpRequest;
-}
-
 export interface SendDeps {
   readonly connection: Connection;
   readonly session: Pick<HttpSession, "cookiesFor" | "keep">;
-  /** Called for each redirect that is followed. */
-  readonly onRedirect: (redirect: Redirect) => void;
+  readonly onRedirect: (redirect: { readonly status: number; readonly next: HttpRequest }) => void;
   /**
    * Whether enough has come of a reply that may never end. Called for its head with an empty text, then with each piece.
    * @param soFar all that has come; making it takes the longer, the more that is.
@@ -285,7 +278,6 @@ function describeFault({ host }: URL, message: string): string {
   return `the reply of ${host} breaks HTTP: ${isLine ? `a wrong line end in its head, which has to be CR LF (${fault})` : fault}`;
 }
 
-/** The innermost cause. */
 function causeOf(error: unknown): { readonly code: string | undefined; readonly message: string } {
   let cause = error;
   for (let depth = 0; depth < 5 && cause instanceof Error && cause.cause instanceof Error; depth += 1) {

@@ -80,14 +80,11 @@ const finalOutputMilliseconds = 1000;
  */
 export function launchRunner(job: RunnerJob, deps: LaunchDeps): LaunchedRun {
   const start = deps.runners.take(job.environment);
-  return start.kind === "started" ? new Launch(job, deps, start.runner) : deadJob(start.message);
-}
-
-function deadJob(message: string): LaunchedRun {
+  if (start.kind === "started") return new Launch(job, deps, start.runner);
   return {
     pid: undefined,
     identity: Promise.resolve(undefined),
-    ended: Promise.resolve({ kind: "died", message }),
+    ended: Promise.resolve({ kind: "died", message: start.message }),
     stop: () => {},
     live: () => {},
   };

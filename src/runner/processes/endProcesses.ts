@@ -1,11 +1,8 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { codeOf } from "../../project/systemErrors.ts";
-import type { ProcessTable } from "./processTable.ts";
-import { newTraces, type RunTraces } from "./processTable.ts";
+import { isSignalled, newTraces, type ProcessTable, type RunTraces } from "./processTable.ts";
 import type { RunnerIdentity } from "./runCgroups.ts";
 import { removeScratch } from "./scratchFolder.ts";
 
-/** Which processes to end, and how. */
 interface Ending {
   readonly processes: ProcessTable;
   readonly run: RunTraces;
@@ -99,16 +96,6 @@ function terminate(pid: number): void {
   isSignalled(pid, "SIGCONT");
 }
 
-/** @returns false when the process may not be signalled; true also when it is gone. */
-function isSignalled(pid: number, name: NodeJS.Signals): boolean {
-  try {
-    process.kill(pid, name);
-    return true;
-  } catch (error) {
-    return codeOf(error) !== "EPERM";
-  }
-}
-
 /** The pauses between two attempts to list, in milliseconds. */
 const listingPauses = { shortest: 50, longest: 2000 } as const;
 
@@ -136,22 +123,16 @@ async function listPatiently(
   }
 }
 
-/** A run that was active when its service was killed. */
-interface LeftRun {
-  readonly runId: string;
-  /** The stored `RunningJob.identity`; undefined when it isn't known. */
-  readonly runner: RunnerIdentity | undefined;
-}
-
 /**
  * Ends the processes of a run whose service is gone, and resolves when none is left. Runs at a service's start, before
  * the run's slot is released. Usually none is left, since a runner ends its run when its service goes.
  *
  * Process ids may have been reused: the runner is recognised by its id and start time, other processes by the run's
  * cgroup and marker.
+ * @param run its runner is the stored `RunningJob.identity`; undefined when it isn't known.
  */
 export async function endLeftovers(
-  { runId, runner }: LeftRun,
+  { runId, runner }: { readonly runId: string; readonly runner: RunnerIdentity | undefined },
   deps: { readonly processes: ProcessTable; readonly graceMilliseconds: number },
 ): Promise<void> {
   const { processes, graceMilliseconds } = deps;

@@ -83,8 +83,12 @@ export class LinuxProcesses implements ProcessTable {
   /** The living processes of the run. Removes groups without a member from its own; zombies are members. */
   #scan(run: RunTraces, isOurs: IsOurs): readonly LinuxEntry[] {
     const entries = this.#entries(isOurs);
-    for (const id of run.groups) if (!entries.some((entry) => isMember(entry, id))) run.groups.delete(id);
-    return select(run, entries.filter(isLiving));
+    for (const id of run.groups)
+      if (!entries.some(({ group, session }) => group === id || session === id)) run.groups.delete(id);
+    return select(
+      run,
+      entries.filter(({ state }) => state !== "Z" && state !== "X"),
+    );
   }
 
   /**
@@ -136,14 +140,6 @@ function select(run: RunTraces, entries: readonly LinuxEntry[]): readonly LinuxE
   );
   const pids = new Set(found);
   return entries.filter(({ pid }) => pids.has(pid));
-}
-
-function isMember({ group, session }: LinuxEntry, id: number): boolean {
-  return group === id || session === id;
-}
-
-function isLiving({ state }: LinuxEntry): boolean {
-  return state !== "Z" && state !== "X";
 }
 
 interface Stat {

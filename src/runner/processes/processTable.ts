@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { text as readText } from "node:stream/consumers";
+import { codeOf } from "../../project/systemErrors.ts";
 import type { RunCgroups } from "./runCgroups.ts";
 
 /** The environment variable of every process of a run, by which Linux finds it. */
@@ -63,27 +64,28 @@ export function newTraces(
 
 /** Kills each process group atomically, so that no member can start another process meanwhile. */
 export function killGroups(groups: Iterable<number>): void {
-  for (const group of groups) {
-    try {
-      process.kill(-group, "SIGKILL");
-    } catch {
-      // Ignored: the group is empty, or another user's.
-    }
+  for (const group of groups) isSignalled(-group, "SIGKILL");
+}
+
+/** @returns false when the process may not be signalled; true also when it is gone. */
+export function isSignalled(pid: number, name: NodeJS.Signals): boolean {
+  try {
+    process.kill(pid, name);
+    return true;
+  } catch (error) {
+    return codeOf(error) !== "EPERM";
   }
 }
 
-/** The output of a program that lists processes, and its own id, since it lists itself. */
-interface Listing {
-  readonly text: string;
-  readonly pid: number | undefined;
-}
-
-/** @throws when the program can't be started or fails, since its output must not pass for an empty list. */
+/**
+ * The output of a program that lists processes, and its own id, since it lists itself.
+ * @throws when the program can't be started or fails, since its output must not pass for an empty list.
+ */
 export async function listing(
   program: string,
   words: readonly string[],
   env: NodeJS.ProcessEnv = process.env,
-): Promise<Listing> {
+) {
   const child = spawn(program, words, { stdio: ["ignore", "pipe", "ignore"], windowsHide: true, env });
   const closed = once(child, "close");
   const [text, [code]] = await Promise.all([readText(child.stdout), closed]);

@@ -59,7 +59,7 @@ export function selectFromWindows(
   run: RunTraces,
   lister: number | undefined,
 ): readonly number[] {
-  const entries = parseList(text).toSorted((one, other) => compare(one.birth, other.birth));
+  const entries = parseList(text).toSorted((one, other) => Number(one.birth - other.birth));
   const known = knownBirths(entries, run);
   const found: number[] = [];
   const isOurs = (pid: number, birth: bigint): boolean => run.seen.get(pid) === birth.toString();
@@ -96,8 +96,4 @@ function parseList(text: string): readonly WindowsEntry[] {
     if (birth === undefined || name === undefined) return [];
     return [{ pid: Number(pid), parent: Number(parent), birth: BigInt(birth), name }];
   });
-}
-
-function compare(one: bigint, other: bigint): number {
-  return one < other ? -1 : one > other ? 1 : 0;
 }

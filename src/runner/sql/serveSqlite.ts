@@ -123,8 +123,8 @@ class SqliteSession implements Session {
   }
 }
 
-/** Prepares the first statement of a text. */
-function prepare(database: DatabaseSync, text: string): Prepared {
+/** Prepares the first statement of a text. @returns how to run it, and what stands behind it. */
+function prepare(database: DatabaseSync, text: string) {
   // Node's own error for an empty text depends on its version.
   if (isBlank(text)) throw new StepFault("there is no statement in this text");
   const statement = database.prepare(text);
@@ -138,12 +138,6 @@ function prepare(database: DatabaseSync, text: string): Prepared {
     return reader.end(hasChanged ? numberOf(database, "select changes() as n") : 0);
   };
   return { rest: text.slice(statement.sourceSQL.length), run };
-}
-
-interface Prepared {
-  /** What stands behind it. */
-  readonly rest: string;
-  readonly run: (params: readonly unknown[]) => ReadRows;
 }
 
 /** Runs the statement row by row. Its parameters were checked before, since Node ignores missing ones. */

@@ -23,7 +23,8 @@ export class SqliteConnection implements SqlConnection {
   /** @param child runs `serveSqlite`. */
   constructor(child: ChildProcess) {
     this.#child = child;
-    this.#exited = exitOf(child);
+    // Rejects where it could not be started.
+    this.#exited = once(child, "exit").catch(() => {});
     // Ignored: sending fails when the process has ended, which its exit reports.
     child.on("error", () => {});
   }
@@ -102,13 +103,6 @@ function startChild({ environment, program, root }: StepContext): ChildProcess {
   }
 }
 
-/** Resolves when the process has exited, or could not be started. */
-async function exitOf(child: ChildProcess): Promise<void> {
-  try {
-    await once(child, "exit");
-  } catch {}
-}
-
 function describeEnd({ exitCode, pid, signalCode }: ChildProcess): string {
   if (pid === undefined) return "the process for SQLite can't be started";
   return `the process for SQLite has ended (${signalCode ?? `with ${exitCode}`})`;
@@ -137,24 +131,13 @@ export async function locate(database: SqliteDatabase, root: string): Promise<Sq
   const { mode, path } = database;
   const location = resolve(root, path);
   const found = await kindOf(location);
-  switch (found) {
-    case "file":
-      break;
-    case "folder":
-      throw new StepFault(`${path} is a folder and no database`);
-    case "none":
-      if (mode !== "rwc") {
-        throw new StepFault(
-          `there is no database ${path} (${location}); to have it made, write \`sqlite:${path}?mode=rwc\``,
-        );
-      }
-      if ((await kindOf(dirname(location))) !== "folder") {
-        throw new StepFault(`${path} can't be made: there is no folder ${dirname(location)}`);
-      }
-      break;
-    default:
-      found satisfies never;
-  }
+  if (found === "folder") throw new StepFault(`${path} is a folder and no database`);
+  if (found === "none" && mode !== "rwc")
+    throw new StepFault(
+      `there is no database ${path} (${location}); to have it made, write \`sqlite:${path}?mode=rwc\``,
+    );
+  if (found === "none" && (await kindOf(dirname(location))) !== "folder")
+    throw new StepFault(`${path} can't be made: there is no folder ${dirname(location)}`);
   return { location, name: path, isReadOnly: mode === "ro" };
 }
 

@@ -57,7 +57,10 @@ export class RunOutput {
         const { content, mediaType } = artifact;
         const name = this.#deps.mask.hide(artifact.name);
         const bytes = typeof content === "string" ? Buffer.from(this.#deps.mask.hide(content)) : content;
-        const problem = this.#problemOf(bytes.length);
+        const isFull = this.#artifactBytes + bytes.length > mostArtifactBytes;
+        const problem =
+          problemOfSize(bytes.length) ??
+          (isFull ? `a run's artifacts have at most ${mostArtifactBytes} bytes` : undefined);
         if (problem !== undefined) {
           log.note(`${name} isn't kept: ${problem}`);
           return;
@@ -90,14 +93,6 @@ export class RunOutput {
     ]);
     await this.#saving;
     for (const log of this.#logs) log.flush();
-  }
-
-  #problemOf(bytes: number): string | undefined {
-    const problem = problemOfSize(bytes);
-    if (problem !== undefined) return problem;
-    if (this.#artifactBytes + bytes > mostArtifactBytes)
-      return `a run's artifacts have at most ${mostArtifactBytes} bytes`;
-    return undefined;
   }
 
   async #write(file: string, bytes: Uint8Array): Promise<void> {

@@ -57,29 +57,23 @@ function withoutPath(platform: NodeJS.Platform): string {
   return platform === "win32" ? "" : "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 }
 
-/** An environment with `node` on its PATH. */
-interface WithNode {
-  readonly environment: Readonly<Record<string, string>>;
-  /** The file that a step's `node` is. */
-  readonly node: string;
-}
-
 /**
  * Provides `node` to steps on a machine without it: this process runs in Node, or in an editor that can act as Node. It
  * comes last on the PATH, so that a `node` of the machine is preferred. What it takes for that is in the run's scratch folder.
  *
  * @param environment a run's, with its marker.
  * @param execPath the executable of this process.
+ * @returns the environment, and the file that a step's `node` is.
  */
 export async function nodeOnPath(
   environment: Readonly<Record<string, string>>,
   execPath: string,
   platform: NodeJS.Platform,
-): Promise<WithNode> {
+) {
   const pathName = Object.keys(environment).find((name) => name.toUpperCase() === "PATH") ?? "PATH";
   const found = onPath("node", environment, platform);
   if (found !== undefined) return { environment, node: found };
-  const withFolder = (folder: string) => ({
+  const withFolder = (folder: string): Readonly<Record<string, string>> => ({
     ...environment,
     [pathName]: [environment[pathName] ?? withoutPath(platform), folder].filter(Boolean).join(delimiter),
   });

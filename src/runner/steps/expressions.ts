@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { Tools } from "../../pipeline/expression/callFunction.ts";
 import { type Contexts, evaluate } from "../../pipeline/expression/evaluate.ts";
 import { explain } from "../../pipeline/expression/explain.ts";
@@ -12,7 +12,6 @@ const everywhere = ["env", "inputs", "steps", "run", "each", "this"] as const;
 /** What is another value at each call. */
 export type Fresh = Pick<Tools, "now" | "uuid">;
 
-/** What a pipeline's expressions refer to. */
 interface Referred {
   readonly variables: ReadonlySet<string>;
   /** The ids of steps and parts; `all` where an expression finds one only in the run. */
@@ -79,7 +78,7 @@ export class Expressions {
   #tools(hide: Tools["hide"]): Tools {
     return {
       ...this.#fresh,
-      sha256: (text) => createHash("sha256").update(text).digest("hex"),
+      sha256: (text) => hash("sha256", text),
       match: (pattern, text) => {
         try {
           return firstMatch(pattern, text);

@@ -122,19 +122,12 @@ async function tryRepeatedly(step: Step, each: JsonMap | undefined, deps: Perfor
   }
 }
 
-interface Attempt {
-  readonly outcome: StepOutcome;
-  readonly taker: StepTaker;
-  /** In seconds. */
-  readonly time: number;
-}
-
-/** @param which its item, and how many attempts there were with this one. */
+/** @param which its item, and how many attempts there were with this one. @returns also its time, in seconds. */
 async function attemptOnce(
   step: Step,
   { each, attempts }: { readonly each: JsonMap | undefined; readonly attempts: number },
   { scopes, stepContext, outputs, isNeeded }: PerformDeps,
-): Promise<Attempt> {
+) {
   const began = performance.now();
   const time = () => Math.round(performance.now() - began) / 1000;
   const mask = stepContext.mask.ofStep();

@@ -36,7 +36,10 @@ const nextAfter = {
 
 /** Any other error. One that is not a PipelineError says nothing of the inside. */
 export function errorReply(thrown: unknown): Response {
-  const error = asPipelineError(thrown);
+  const error =
+    thrown instanceof PipelineError
+      ? thrown
+      : new PipelineError("internal", "The service failed at this request.");
   return jsonResponse(errorText(error), statusOf(error), {
     ...(error.type === "unauthorized" ? { "www-authenticate": challenge } : {}),
     ...(error instanceof HttpProblem ? error.headers : {}),
@@ -46,12 +49,6 @@ export function errorReply(thrown: unknown): Response {
 /** The JSON text of an error. A key that a caller put into the wrong place is not repeated. */
 export function errorText({ type, message, next }: PipelineError): string {
   return hideSecrets(JSON.stringify(toWire({ error: { type, message, next } })));
-}
-
-function asPipelineError(thrown: unknown): PipelineError {
-  return thrown instanceof PipelineError
-    ? thrown
-    : new PipelineError("internal", "The service failed at this request.");
 }
 
 export function statusOf(error: PipelineError): ContentfulStatusCode {
@@ -64,20 +61,16 @@ const challenge = 'ApiKey realm="pipeline-runs", header="x-api-key"';
 /** A fault of the HTTP itself, whose status says more than the one of its type in the contract would. */
 export class HttpProblem extends PipelineError {
   readonly status: ContentfulStatusCode;
-  readonly headers: Readonly<Record<string, string>>;
+  readonly headers: Headers;
 
   constructor(
     status: ContentfulStatusCode,
     type: ErrorType,
-    problem: {
-      readonly message: string;
-      readonly next: string;
-      readonly headers?: Readonly<Record<string, string>>;
-    },
+    { message, next, headers = {} }: Pick<PipelineError, "message" | "next"> & { readonly headers?: Headers },
   ) {
-    super(type, problem.message, { next: problem.next });
+    super(type, message, { next });
     this.status = status;
-    this.headers = problem.headers ?? {};
+    this.headers = headers;
   }
 }
 

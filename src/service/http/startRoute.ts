@@ -71,9 +71,18 @@ async function startRun(context: Context<SignedIn>, body: StartRequest, deps: Ap
     waitSeconds: Math.min(readWait(context.req.header("prefer")), waitSeconds),
     agent: readAgent(context.req.header(agentHeader)),
   };
-  if (deps.machine === undefined && body.definition === undefined) throw definitionWanted();
+  if (deps.machine === undefined && body.definition === undefined)
+    throw new HttpProblem(428, "invalid-request", {
+      message: "This service runs pipelines on other machines, so a start brings its `definition`.",
+      next: "Start the run in the project's folder, or from the page.",
+    });
   const isOwn = context.get("caller").keyId === deps.machine?.keyId;
-  if (body.environment !== undefined && !isOwn) throw environmentUnwanted();
+  if (body.environment !== undefined && !isOwn)
+    throw new HttpProblem(400, "invalid-request", {
+      message:
+        "Only a start with this machine's own key brings its `environment`: with it, any program can be run.",
+      next: "Leave it out.",
+    });
   const outcome = await requestRun(context, body, how, deps);
   const now = clock.now();
   const limits = rateLimitHeaders(outcome.quota, now);
@@ -83,21 +92,6 @@ async function startRun(context: Context<SignedIn>, body: StartRequest, deps: Ap
   }
   const { run } = outcome;
   return reply(runs.upToDate(run), 201, { ...limits, location: `/api/runs/${run.runId}` });
-}
-
-function definitionWanted(): HttpProblem {
-  return new HttpProblem(428, "invalid-request", {
-    message: "This service runs pipelines on other machines, so a start brings its `definition`.",
-    next: "Start the run in the project's folder, or from the page.",
-  });
-}
-
-function environmentUnwanted(): HttpProblem {
-  return new HttpProblem(400, "invalid-request", {
-    message:
-      "Only a start with this machine's own key brings its `environment`: with it, any program can be run.",
-    next: "Leave it out.",
-  });
 }
 
 interface HowToStart {

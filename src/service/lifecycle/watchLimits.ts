@@ -32,7 +32,7 @@ export function watchLimits({ db, clock, bus, admission, log }: WatchLimitsDeps)
       const { rows } = await sql<{ data_version: number }>`pragma data_version`.execute(db);
       const now = rows[0]?.data_version;
       if (now === version) return;
-      const orgs = await limitsOf(db);
+      const orgs = new Map((await listOrgs(db)).map((org) => [org.orgId, org]));
       const before = known ?? orgs;
       const changed = [...orgs].filter(([orgId, org]) => !isDeepStrictEqual(before.get(orgId), org));
       // Who sees a new org was sent it as it is.
@@ -45,8 +45,4 @@ export function watchLimits({ db, clock, bus, admission, log }: WatchLimitsDeps)
     }
   });
   return stop;
-}
-
-async function limitsOf(db: Database): Promise<ReadonlyMap<string, OrgLimits>> {
-  return new Map((await listOrgs(db)).map((org) => [org.orgId, org]));
 }

@@ -114,13 +114,7 @@ export function sessionCookie(dataName: string): SessionCookie {
 }
 
 /** Requires a session. A browser without one is redirected to sign in, and returns afterwards. */
-export function requireSession({
-  db,
-  writer,
-  clock,
-  cookie,
-  log,
-}: Pick<PageDeps, "db" | "writer" | "clock" | "cookie" | "log">) {
+export function requireSession({ db, writer, clock, cookie, log }: PageDeps) {
   return createMiddleware<PageEnv>(async (context, next) => {
     const id = cookie.read(context);
     const session = id === undefined ? undefined : await findSession(db, id, clock.now());

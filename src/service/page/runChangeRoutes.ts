@@ -94,7 +94,8 @@ export async function startByForm(
   const declared = await declaredBy(target, caller, deps);
   const inputs = isForm ? givenInputs(declared, fields) : run && inputsAgain(run);
   // The form that is sent again with other values asks for another run.
-  const key = isForm && request !== undefined ? `${request}-${digestOf(inputs)}` : request;
+  const key =
+    isForm && request !== undefined ? `${request}-${hash("sha256", JSON.stringify(inputs))}` : request;
   // A browser that waits shows nothing of the queue, so a taken slot refuses at once.
   const how = { idempotencyKey: readIdempotencyKey(key), waitSeconds: 0 };
   const body = { pipeline, project, fromStep, inputs };
@@ -151,10 +152,6 @@ function inputsOf({ run }: StartTarget, declared: readonly DeclaredInput[]): Inp
   return Object.fromEntries(
     declared.flatMap(({ name, default: value }) => (value === undefined ? [] : [[name, value]])),
   );
-}
-
-function digestOf(inputs: InputValues | undefined): string {
-  return hash("sha256", JSON.stringify(inputs ?? {}));
 }
 
 /** The reset is told in UTC: the reader's clock may be in another zone than the service's. */

@@ -128,10 +128,7 @@ export class ActiveRuns implements Runs {
     return this.#runs.get(runId)?.isWithdrawn ?? false;
   }
 
-  /**
-   * Starts the processes of a granted run, once the first of its callers has its reply. Does nothing for a run that was
-   * cancelled meanwhile. Never throws.
-   */
+  /** Does nothing for a run that was cancelled meanwhile. */
   launch(run: ServedRun): void {
     const { runId } = run;
     const active = this.#runs.get(runId);
@@ -212,10 +209,7 @@ export class ActiveRuns implements Runs {
     this.#deps.log("info", "run started", { runId, pipeline: run.pipeline, pid });
   }
 
-  /**
-   * Removes a granted run whose caller has left before its reply, unless another caller gets it too. A run that was
-   * cancelled meanwhile has been seen by somebody: it stays, with its end.
-   */
+  /** A run that was cancelled meanwhile has been seen by somebody: it stays, with its end. */
   withdraw(runId: string): void {
     const active = this.#runs.get(runId);
     if (active === undefined || active.job !== undefined || active.ended !== undefined) return;
@@ -227,8 +221,7 @@ export class ActiveRuns implements Runs {
   }
 
   /**
-   * Begins to end a run, which keeps its slot until its processes are gone. The first reason to stop stays, and a cancel behind
-   * another ends what cleans up; an ended run is left as it is. Where `cancelling` can't be written, `upToDate` says it until the end is written.
+   * Leaves an ended run as it is. Where `cancelling` can't be written, `upToDate` says it until the end is written.
    * @throws PipelineError when it can't be written for a run that isn't active: then nothing has begun.
    */
   async cancel(orgId: string, runId: string, by: string): Promise<void> {

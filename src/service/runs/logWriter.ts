@@ -97,7 +97,10 @@ export class LogWriter {
     const entries =
       this.#lastLost === undefined ? batch : [missingNote(this.#lost, this.#lastLost), ...batch];
     const first = this.#extent.entries + 1;
-    const bytes = Buffer.from(entries.map((entry, index) => lineOf(entry, first + index)).join(""));
+    const lines = entries.map((entry, index) =>
+      JSON.stringify(toWire({ sequence: first + index, ...entry })),
+    );
+    const bytes = Buffer.from(lines.map((line) => `${line}\n`).join(""));
     try {
       await this.#writeBytes(bytes);
     } catch (error) {
@@ -131,10 +134,6 @@ export class LogWriter {
     await mkdir(dirname(this.#file), { recursive: true, mode: 0o700 });
     return (this.#deps.open ?? open)(this.#file, constants.O_RDWR | constants.O_CREAT, 0o600);
   }
-}
-
-function lineOf(entry: NewEntry, sequence: number): string {
-  return `${JSON.stringify(toWire({ sequence, ...entry }))}\n`;
 }
 
 function missingNote(count: number, { entry, why }: { entry: NewEntry; why: string }): NewEntry {

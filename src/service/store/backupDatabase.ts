@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
-import { access, link, open, rename, rm } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { link, open, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import { PipelineError } from "../../contract/errors.ts";
 import { codeOf } from "../../project/systemErrors.ts";
@@ -16,12 +17,12 @@ import { storageFault } from "./storageFault.ts";
  */
 export async function backupDatabase(folder: string, target: string): Promise<void> {
   const source = databaseFile(folder);
-  if (!(await isThere(source))) {
+  if (!existsSync(source)) {
     throw new PipelineError("not-found", `There is no database in ${folder} yet.`, {
       next: "Name the service's data folder with --data-dir or PIPELINE_DATA_DIR.",
     });
   }
-  if (await isThere(target)) throw taken(target);
+  if (existsSync(target)) throw taken(target);
   const unfinished = `${target}.${randomBytes(6).toString("hex")}.unfinished`;
   try {
     // For this user's eyes only, as the database itself; SQLite fills the empty file.
@@ -74,16 +75,9 @@ async function putInPlace(file: string, target: string): Promise<void> {
   } catch (error) {
     if (codeOf(error) === "EEXIST") throw taken(target);
     // A file system without links, as on many a stick.
-    if (await isThere(target)) throw taken(target);
+    if (existsSync(target)) throw taken(target);
     await rename(file, target);
   }
-}
-
-async function isThere(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  );
 }
 
 function taken(target: string): PipelineError {

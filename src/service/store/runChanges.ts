@@ -42,26 +42,12 @@ export async function lastChange(db: Database, orgId: string): Promise<number> {
 }
 
 /** The same of several orgs. */
-export async function lastChanges(
-  db: Database,
-  orgIds: readonly string[],
-): Promise<{ readonly id: string; readonly sequence: number }[]> {
+export async function lastChanges(db: Database, orgIds: readonly string[]) {
   return db.selectFrom("orgs").select(["id", "sequence"]).where("id", "in", orgIds).execute();
 }
 
-export interface ChangedRun {
-  readonly runId: string;
-  /** The sequence number of its last change. */
-  readonly changed: number;
-}
-
-/** The org's runs that have changed after a sequence number, the oldest change first. */
-export async function changedRuns(
-  db: Database,
-  orgId: string,
-  after: number,
-  limit: number,
-): Promise<ChangedRun[]> {
+/** The org's runs that have changed after a sequence number, each with that of its last change, the oldest change first. */
+export async function changedRuns(db: Database, orgId: string, after: number, limit: number) {
   return db
     .selectFrom("runs")
     .select(["id as runId", "changed"])

@@ -29,18 +29,13 @@ export function readInputsColumn(column: string | null): StoredInputs {
   return inputs;
 }
 
-/** The values of a row's inputs. */
-function inputValues(column: string | null): InputValues {
-  return Object.fromEntries(Object.entries(readInputsColumn(column)).map(([name, [value]]) => [name, value]));
-}
-
 /** The part of a run that the contract shows. */
 export function runInputs(column: string | null): Pick<ServedRun, "inputs" | "evaluatedInputs"> {
   if (column === null) return {};
-  const evaluated = Object.entries(readInputsColumn(column)).flatMap(([name, [, origin]]) =>
-    origin === "evaluated" ? [name] : [],
-  );
-  return { inputs: inputValues(column), ...(evaluated.length === 0 ? {} : { evaluatedInputs: evaluated }) };
+  const all = Object.entries(readInputsColumn(column));
+  const inputs = Object.fromEntries(all.map(([name, [value]]) => [name, value]));
+  const evaluated = all.flatMap(([name, [, origin]]) => (origin === "evaluated" ? [name] : []));
+  return { inputs, ...(evaluated.length === 0 ? {} : { evaluatedInputs: evaluated }) };
 }
 
 /** Whether a start gives what the one of a row has given. A text counts as the number or the boolean that it was read as. */

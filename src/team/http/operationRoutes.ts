@@ -1,11 +1,9 @@
 import { PipelineError } from "../../contract/errors.ts";
-import type { Clock } from "../../machine/clock.ts";
 import type { Endpoints } from "../../service/http/endpoints.ts";
 import { reply } from "../../service/http/reply.ts";
 import { unavailable } from "./unavailable.ts";
 
 export interface OperationRouteDeps {
-  readonly clock: Clock;
   /** Rejects while the database is away, or this server doesn't hear the others. */
   readonly checkDatabase: () => Promise<void>;
   readonly metrics: () => Promise<string>;

@@ -122,7 +122,9 @@ class RunnerMachine {
           else await clock.sleep(Math.max(0, askedAt + paces.work - machineMilliseconds()), draining);
         } catch (error) {
           if (draining.aborted) break;
-          if (error instanceof PipelineError && isFinal(error)) throw error;
+          // What refuses this runner's key won't accept it later.
+          if (error instanceof PipelineError && ["unauthorized", "forbidden"].includes(error.type))
+            throw error;
           log("warn", "the service gives no work", { error });
           await clock.sleep(pauses.next().value, draining).catch(() => {});
         }
@@ -192,9 +194,4 @@ class RunnerMachine {
     for (const { runId, reason } of reply.stop) this.#runs.get(runId)?.stop(reason);
     return true;
   }
-}
-
-/** Whether the service refuses this runner's key, which it won't accept later. */
-function isFinal({ type }: PipelineError): boolean {
-  return type === "unauthorized" || type === "forbidden";
 }

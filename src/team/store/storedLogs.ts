@@ -6,7 +6,7 @@ import type { PostgresBus } from "./postgresBus.ts";
 export function storedLogs({ db, bus }: { readonly db: Database; readonly bus: PostgresBus }): LogStore {
   return {
     isOpen: () => false,
-    reader: (runId) => new StoredLogReader(db, runId),
+    reader: (runId) => logReader(db, runId),
     async tail(runId) {
       const chunks: string[] = [];
       let bytes = 0;
@@ -51,37 +51,30 @@ export function storedLogs({ db, bus }: { readonly db: Database; readonly bus: P
 /** How many chunks of up to 64 KB are read at once. */
 const mostChunks = 32;
 
-class StoredLogReader implements LogReader {
-  readonly #db: Database;
-  readonly #runId: string;
-  /** The last sequence number that was read. */
-  #read = 0;
-
-  constructor(db: Database, runId: string) {
-    this.#db = db;
-    this.#runId = runId;
-  }
-
-  async next(after: number) {
-    const from = Math.max(after, this.#read);
-    // The chunks of a run have no gaps: the one that the next line is in, and those behind it.
-    const ofRun = this.#db.selectFrom("log_chunks").where("run_id", "=", this.#runId);
-    const begin = ofRun.where("first", "<=", from + 1).select(({ fn }) => fn.max("first").as("first"));
-    const chunks = await ofRun
-      .select(["first", "lines"])
-      .where("first", ">=", begin)
-      .orderBy("first")
-      .limit(mostChunks)
-      .execute();
-    const [chunk] = chunks;
-    if (chunk === undefined) return undefined;
-    const lines = chunks.flatMap((one) => one.lines.split("\n"));
-    this.#read = chunk.first + lines.length - 1;
-    if (this.#read <= from) return undefined;
-    return { first: from + 1, lines: lines.slice(from + 1 - chunk.first) };
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {}
+function logReader(db: Database, runId: string): LogReader {
+  // The last sequence number that was read.
+  let read = 0;
+  return {
+    async next(after) {
+      const from = Math.max(after, read);
+      // The chunks of a run have no gaps: the one that the next line is in, and those behind it.
+      const ofRun = db.selectFrom("log_chunks").where("run_id", "=", runId);
+      const begin = ofRun.where("first", "<=", from + 1).select(({ fn }) => fn.max("first").as("first"));
+      const chunks = await ofRun
+        .select(["first", "lines"])
+        .where("first", ">=", begin)
+        .orderBy("first")
+        .limit(mostChunks)
+        .execute();
+      const [chunk] = chunks;
+      if (chunk === undefined) return undefined;
+      const lines = chunks.flatMap((one) => one.lines.split("\n"));
+      read = chunk.first + lines.length - 1;
+      if (read <= from) return undefined;
+      return { first: from + 1, lines: lines.slice(from + 1 - chunk.first) };
+    },
+    async [Symbol.asyncDispose]() {},
+  };
 }
 
 /** Stores the content of an artifact, before the run lists it. Sent again, it is replaced. */
