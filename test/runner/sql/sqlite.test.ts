@@ -65,7 +65,7 @@ describe("an sql step on SQLite", function () {
         "row-count: expected 2, got 1",
         "$[0].n: expected 3, got 2",
         '$[0].name: expected "b", got "a"',
-        "$[0].gone: expected null, got nothing",
+        "$[0].gone: expected null, got nothing; $[0] has n, name",
       ].join("\n"),
     );
     const query = "select value as n from json_each('[1, 2, 3, 4, 5]')";
