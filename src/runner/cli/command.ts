@@ -41,8 +41,9 @@ export async function commandOf({ run, shell }: CliStep, stepContext: StepContex
     : beyondShCommand(run, stepContext);
 }
 
-/** A pipe, and what people write for bash: `[[ … ]]`, `[ a == b ]`, `source`, `&>`, `<<<`, `<(…)`. */
-const beyondSh = /[^|]\|[^|]|(?:^|[\s;&|!(])(?:\[\[\s|\[\s[^\]\n]*\s==\s|source\s)|&>|<<<|<\(/;
+/** A pipe, and what people write for bash: `[[ … ]]`, `[ a == b ]`, `source`, `&>`, `<<<`, `<(…)`, `a=(…)`, `{1..3}`. */
+const beyondSh =
+  /[^|]\|[^|]|(?:^|[\s;&|!(])(?:\[\[\s|\[\s[^\]\n]*\s==\s|source\s)|&>|<<<|<\(|\w=\(|\{\d+\.\.\d+\}/;
 
 /** The program that a first line `#!` names, and the rest of the line as its one argument; nothing of other texts. */
 export function interpreterOf(lines: string): string[] {

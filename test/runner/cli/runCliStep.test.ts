@@ -133,6 +133,8 @@ describe("a cli step", function () {
       ["source ./settings; echo $LAMP", "desk"],
       ["read lamp <<< floor; echo $lamp", "floor"],
       ["cat <(echo wall)", "wall"],
+      ["lamps=(desk floor); echo $lamps", "desk"],
+      ["for number in {1..3}; do echo $number; done", "/^3$/"],
       ["echo quiet &> /dev/null; echo said", "/^said$/"],
     ])
       assert.deepEqual(await run({ run: line, expect: { output } }), { kind: "succeeded" }, line);
