@@ -105,7 +105,9 @@ async function stopped(step: SqlStep, stepContext: StepContext, connection: SqlC
     problem === undefined
       ? "it was cancelled"
       : `it may still run on the server, which couldn't be told to cancel it: ${problem}`;
-  return `${describeEnd(step, stepContext, "the statement wasn't over")}; ${stop}`;
+  const isLost = step.database.kind === "sqlite-memory" && !stepContext.signal.aborted;
+  const lost = isLost ? ", and what was in the memory is gone with it" : "";
+  return `${describeEnd(step, stepContext, "the statement wasn't over")}; ${stop}${lost}`;
 }
 
 function describeEnd(step: SqlStep, stepContext: StepContext, what: string): string {
