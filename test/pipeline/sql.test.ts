@@ -213,6 +213,24 @@ describe("the address of a database", () => {
           parameters: { sslmode: "disable", sslrootcert: "${{ env.CA }}" },
         }),
       ],
+      ...[
+        "postgres://h/d?user=ada&password=${{ env.P }}&port=5433",
+        "postgresql:///?host=h&port=5433&dbname=d&user=ada&password=${{ env.P }}",
+        "jdbc:postgresql://h:5433/d?user=ada&password=${{ env.P }}\n",
+      ].map(
+        (url) =>
+          [
+            url,
+            postgres({ host: "h", port: "5433", database: "d", user: "ada", password: "${{ env.P }}" }),
+          ] as const,
+      ),
+      ...["schema", "search_path", "currentSchema"].map(
+        (name) =>
+          [
+            `postgres://h/d?${name}=shop&statement_timeout=5`,
+            postgres({ host: "h", database: "d", parameters: { schema: "shop" } }),
+          ] as const,
+      ),
     ] as const) {
       assert.deepEqual(readDatabaseUrl(url), { kind: "valid", database }, url);
     }
@@ -250,10 +268,8 @@ describe("the address of a database", () => {
       ["postgres://h1,h2/d", /an address names one host/],
       ["postgres://h/d%", /a % in an address begins a character's code/],
       ["postgres://h/d?sslmod=require", /an address has no `sslmod`; did you mean `sslmode`\?$/],
-      [
-        "postgres://h/d?password=secret",
-        /an address has no `password`; it can have application_name, channel_binding, host, /,
-      ],
+      ["postgres://h/d?password=secret", /a password doesn't belong into the file; take it from/],
+      ["postgres://h1:1,h2:2/d", /an address names one host/],
       [
         "postgres://h/d?sslmode=prefr",
         /`sslmode` is one of disable, allow, prefer, .*, not `prefr`; did you mean `prefer`\?/,

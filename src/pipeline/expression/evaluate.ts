@@ -252,11 +252,14 @@ function unreadable({ of, key }: Member, owner: Json): string | undefined {
   return source && `.${source} isn't JSON`;
 }
 
-/** What an owner has that lacks a member. Long names are left out rather than cut, since they may be secrets. */
+/** What an owner has that lacks a member. */
 function describeMembers(owner: Json): string {
   if (isList(owner)) return `has ${owner.length} item${owner.length === 1 ? "" : "s"}, counted from 0`;
-  if (!isMap(owner)) return `is ${kindOf(owner)}`;
-  const names = Object.keys(owner);
+  return isMap(owner) ? describeNames(Object.keys(owner)) : `is ${kindOf(owner)}`;
+}
+
+/** The members of a map in a sentence. Long names are left out rather than cut, since they may be secrets. */
+export function describeNames(names: readonly string[]): string {
   const shown = names.filter((name) => name.length <= most.letters).slice(0, most.names);
   if (names.length === 0) return "is empty";
   return `has ${[...shown, ...(shown.length < names.length ? ["…"] : [])].join(", ")}`;

@@ -16,8 +16,15 @@ const postgresParameters = [
 ] as const;
 type Parameter = (typeof postgresParameters)[number];
 
-/** Other names of these, in lower case and without `-` and `_`: MySQL's own, and those of Prisma and of other libraries. */
-const otherNames: ReadonlyMap<string, Parameter | "host"> = new Map([
+/** Parts of an address that can stand in its query, as libpq and JDBC have them. */
+const parts = ["host", "port", "user", "password", "database"] as const;
+type Part = (typeof parts)[number];
+
+/** Other names of all these, in lower case and without `-` and `_`: MySQL's own, and those of libpq, Prisma and other libraries. */
+const otherNames: ReadonlyMap<string, Parameter | Part> = new Map([
+  ["currentschema", "schema"],
+  ["dbname", "database"],
+  ["searchpath", "schema"],
   ["ssl", "sslmode"],
   ["sslaccept", "sslmode"],
   ["tls", "sslmode"],
@@ -36,30 +43,44 @@ const withoutEffect = new Set([
   "autoreconnect",
   "characterencoding",
   "charset",
+  "clientencoding",
   "collation",
-  "connecttimeout",
   "connectionlimit",
+  "connecttimeout",
+  "datestrings",
+  "decimalnumbers",
+  "encoding",
+  "fallbackapplicationname",
   "getserverpublickey",
   "gssencmode",
+  "interpolateparams",
   "keepalives",
   "keepalivescount",
   "keepalivesidle",
   "keepalivesinterval",
+  "krbsrvname",
   "loc",
   "multistatements",
   "parsetime",
   "pgbouncer",
+  "pool",
   "pooltimeout",
+  "preparethreshold",
+  "readtimeout",
   "reconnect",
   "servertimezone",
   "sockettimeout",
+  "sslcompression",
   "sslsni",
   "statementcachesize",
+  "statementtimeout",
   "supa",
+  "supportbignumbers",
   "tcpusertimeout",
   "timezone",
   "uselibpqcompat",
   "useunicode",
+  "writetimeout",
 ]);
 
 /** From the weakest to the strictest. */
@@ -143,11 +164,12 @@ const wellFormed =
  */
 export function readDatabaseUrl(written: string): ReadUrl {
   // A file of variables that is read by a program which knows no quotes has them in its values.
-  const url = /^(["'])(.*)\1$/s.exec(written.trim())?.[2] ?? written;
+  const whole = written.trim();
+  const url = (/^(["'])(.*)\1$/s.exec(whole)?.[2] ?? whole).replace(/^jdbc:/, "");
   if (url.startsWith("sqlite:")) return readSqliteUrl(url.slice("sqlite:".length));
   const kind = kindOfServer(url);
   if (kind !== undefined) return readServerUrl(kind, url);
-  if (url.trimStart().startsWith("${{")) return valid({ kind: "environment", url: url.trim() });
+  if (url.startsWith("${{")) return valid({ kind: "environment", url });
   const scheme = /^[A-Za-z][A-Za-z0-9+.-]*(?=:)/.exec(url)?.[0];
   if (scheme === undefined) return invalid(`this is no address of a database: ${wellFormed}`);
   const near = suggestion(`${scheme}:`, ["sqlite:", "postgres:", "postgresql:", "mysql:", "mariadb:"]);
@@ -183,15 +205,15 @@ function readSqliteUrl(rest: string): ReadUrl {
 
 function readServerUrl(kind: ServerAddress["kind"], url: string): ReadUrl {
   const { text, restored } = withoutReferences(url);
-  const parts = /^[a-z0-9+_]+:\/\/(?:([^/?#]*)@)?([^/?#]*)(?:\/([^?#]*))?(?:\?([^#]*))?$/.exec(text);
-  const [, who = "", where = "", database = "", query = ""] = parts ?? [];
-  if (parts === null || /@/.test(where + database + query)) {
+  const split = /^[a-z0-9+_]+:\/\/(?:([^/?#]*)@)?([^/?#]*)(?:\/([^?#]*))?(?:\?([^#]*))?$/.exec(text);
+  const [, who = "", where = "", database = "", query = ""] = split ?? [];
+  if (split === null || /@/.test(where + database + query)) {
     return invalid(
       "this address can't be read; in its user and password the characters @ : / ? # % are written %40 %3A %2F %3F %23 %25",
     );
   }
   const [, host, port] = /^(\[[^\]]*\]|[^:]*)(?::(.*))?$/.exec(where) ?? [];
-  if (host === undefined || host.includes(",")) {
+  if (host === undefined || where.includes(",")) {
     return invalid("an address names one host, such as `db.example:5432`");
   }
   const parameters = readParameters(kind, query, restored);
@@ -199,13 +221,14 @@ function readServerUrl(kind: ServerAddress["kind"], url: string): ReadUrl {
   const colon = who.indexOf(":");
   try {
     const read = (part: string) => restored(decodeURIComponent(part));
-    const { values, socket } = parameters;
+    const { values, given } = parameters;
     const address = {
-      host: socket ?? (read(host.replace(/^\[(.*)\]$/, "$1")) || "localhost"),
+      host: read(host.replace(/^\[(.*)\]$/, "$1")) || "localhost",
       port: read(port ?? "") || (kind === "postgres" ? "5432" : "3306"),
       user: read(colon === -1 ? who : who.slice(0, colon)),
       password: colon === -1 ? "" : read(who.slice(colon + 1)),
       database: read(database),
+      ...given,
     };
     return valid({ kind, ...address, parameters: values });
   } catch {
@@ -217,7 +240,7 @@ type Parameters =
   | {
       readonly kind: "valid";
       readonly values: Partial<Record<Parameter, string>>;
-      readonly socket: string | undefined;
+      readonly given: Partial<Record<Part, string>>;
     }
   | { readonly kind: "invalid"; readonly problem: string };
 
@@ -228,14 +251,15 @@ function readParameters(
 ): Parameters {
   const names = kind === "postgres" ? postgresParameters : tlsParameters;
   const values: Partial<Record<Parameter, string>> = {};
-  let socket: string | undefined;
+  const given: Partial<Record<Part, string>> = {};
   for (const [written, value] of new URLSearchParams(query)) {
     const plain = written.toLowerCase().replace(/[-_]/g, "");
     if (withoutEffect.has(plain)) continue;
     const chosen = restored(value);
     const meant = otherNames.get(plain) ?? plain;
-    if (meant === "host") {
-      socket = chosen;
+    const part = parts.find((known) => known === meant);
+    if (part !== undefined) {
+      given[part] = chosen;
       continue;
     }
     const name = names.find((known) => known.replaceAll("_", "") === meant);
@@ -256,7 +280,7 @@ function readParameters(
     const isStricter = tlsModes.indexOf(put) > tlsModes.indexOf(values[name] ?? "");
     if (name !== "sslmode" || isStricter || hasExpression(put)) values[name] = put;
   }
-  return { kind: "valid", values, socket };
+  return { kind: "valid", values, given };
 }
 
 /** The text with a placeholder for each reference, and a function that restores the references in a part of it. */

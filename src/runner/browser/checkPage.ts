@@ -7,7 +7,7 @@ import { shorten } from "../output/readableText.ts";
 import { searchFor } from "../output/textSearch.ts";
 import { StepFault } from "../step/stepContext.ts";
 import { poll, type StepDeadline } from "./deadline.ts";
-import { describeNone } from "./findElement.ts";
+import { describeNone, isInFrame } from "./findElement.ts";
 import { framesOf } from "./frames.ts";
 import type { BrowserUse, OpenBrowser } from "./openBrowser.ts";
 import { excerptOf, locate, textOf } from "./pageContent.ts";
@@ -91,7 +91,7 @@ function expectAnswered(browser: OpenBrowser): Expectation {
   return {
     holds: async () => browser.hasAnswered,
     describe: async (_, { deadline }) =>
-      `the page opened no dialog that \`dialog\` could answer ${deadline.describe()}`,
+      `the page opened no dialog that \`dialog\` could answer ${deadline.describe()}; it stands before the action that opens it`,
   };
 }
 
@@ -125,7 +125,9 @@ function expectText(expected: TextExpectation): Expectation {
     describe: async (page, use) => {
       const excerpt = await excerptOf(page, use);
       const says = excerpt === "" ? "which shows no text" : `which says: ${excerpt}`;
-      return `expected ${describeExpectation(expected)} on the page ${use.deadline.describe()}, ${says}`;
+      const isFramed = await isInFrame(page, { kind: "text", text: expected }, use.deadline);
+      const hint = isFramed ? "; a frame of the page has it, where `elements` finds it with `frame`" : "";
+      return `expected ${describeExpectation(expected)} on the page ${use.deadline.describe()}, ${says}${hint}`;
     },
   };
 }

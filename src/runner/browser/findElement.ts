@@ -74,7 +74,18 @@ export async function describeNone(
   const others = await deadline.askBriefly((short) =>
     listAlternatives(first, target, { ...use, deadline: short }),
   );
-  return `there was none ${deadline.describe()}${others ?? ""}`;
+  const hint = (await isInFrame(page, target, deadline))
+    ? "; a frame of the page has it, which `frame` has to name"
+    : "";
+  return `there was none ${deadline.describe()}${others ?? ""}${hint}`;
+}
+
+/** Whether a frame of the page has the element, where none was named. */
+export async function isInFrame(page: Page, target: ElementTarget, deadline: StepDeadline): Promise<boolean> {
+  if (target.frame !== undefined) return false;
+  const inner = page.frames().filter((frame) => frame !== page.mainFrame());
+  const found = await deadline.askBriefly(() => counted(inner.map((frame) => locate(frame, target).all)));
+  return found?.first !== undefined;
 }
 
 const mostNames = 10;

@@ -31,7 +31,7 @@ function perform(action: Action, use: BrowserUse): Promise<unknown> {
     case "click":
       return on(action.target, (element, options) => element.click(options));
     case "fill":
-      return on(action.target, (element, options) => element.fill(action.with, options));
+      return on(action.target, (element, options) => fill(element, action.with, options));
     case "press":
       return action.target === undefined
         ? pressOnPage(action.key, use)
@@ -81,10 +81,33 @@ async function actOn([target, act, mayBeHidden]: Parameters<ActOn>, use: Browser
   try {
     await deadline.within(act(element, { timeout: deadline.left }), timeoutGraceMilliseconds);
   } catch (error) {
-    if (error instanceof DeadlineExceeded) throw error;
+    if (error instanceof DeadlineExceeded || error instanceof StepFault) throw error;
     if (hasClosedItsPage(element.page())) return;
     throw new StepFault(await describeActionProblem(error, element, use));
   }
+}
+
+/** What a field for a time takes: any other text empties it, of which the library says nothing. */
+const timesTaken: Readonly<Record<string, string>> = {
+  date: "2026-02-28",
+  "datetime-local": "2026-02-28T14:30",
+  month: "2026-02",
+  time: "14:30",
+  week: "2026-W09",
+};
+
+async function fill(element: Locator, text: string, options: Options): Promise<void> {
+  const taken = timesTaken[(await element.getAttribute("type", options))?.toLowerCase() ?? ""];
+  // A copy is asked, since the page may go on once the field itself is filled.
+  const empties =
+    taken !== undefined &&
+    (await element.evaluate(
+      (field, value) => value !== "" && Object.assign(field.cloneNode(), { value }).value === "",
+      text.trim(),
+      options,
+    ));
+  if (empties) throw new StepFault(`it takes no such text, but one as \`${taken}\``);
+  await element.fill(text, options);
 }
 
 async function pressOnPage(key: string, { browser: { page }, deadline }: BrowserUse): Promise<void> {
@@ -109,7 +132,7 @@ async function upload(
   const put = async (element: Locator, options: Options) => {
     // The library would try again and again.
     if ((await element.getAttribute("type", options))?.toLowerCase() !== "file")
-      throw new Error("Node is not an HTMLInputElement");
+      throw new StepFault("it is no field for files");
     await element.setInputFiles(places, options);
   };
   return on(target, put, true);
@@ -168,7 +191,6 @@ async function describeActionProblem(error: unknown, element: Locator, use: Brow
   const end = deadline.describeEnd();
   const [, unknownKey] = /Unknown key: "(.*)"/.exec(message) ?? [];
   if (unknownKey !== undefined) return `there is no key \`${unknownKey}\``;
-  if (/Node is not an HTMLInputElement/i.test(message)) return "it is no field for files";
   if (/Non-multiple file input/i.test(message)) return "it takes one file only";
   if (/Element is not a <select>/i.test(message)) return "it is no list to select from";
   if (/Not a checkbox or radio button/i.test(message)) return "it is no checkbox, radio button or switch";
@@ -181,6 +203,7 @@ async function describeActionProblem(error: unknown, element: Locator, use: Brow
   if (/did not find some options/.test(message)) {
     return `it had no such option ${until}${await optionsOf(element, use)}`;
   }
+  if (/option being selected is not enabled/.test(message)) return `that option was still disabled ${end}`;
   const cover = [...message.matchAll(/- (<.*>)(?: from .* subtree)? intercepts pointer events/g)].at(-1)?.[1];
   if (cover !== undefined) return `it was still covered by ${shorten(mask.hide(cover), longestWords)} ${end}`;
   const state = [...message.matchAll(/element is not (enabled|stable|editable|visible)/g)].at(-1)?.[1];

@@ -1,6 +1,7 @@
 import { spawnSync } from "node:child_process";
-import { open, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { existsSync } from "node:fs";
+import { open, stat, writeFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
 import type { CliStep } from "../../pipeline/types/cli.ts";
 import { runMarker } from "../processes/processTable.ts";
 import { makeScratch, scratchFolder } from "../processes/scratchFolder.ts";
@@ -35,11 +36,14 @@ export async function commandOf({ run, shell }: CliStep, stepContext: StepContex
   if (shell === "bash") return { file: "bash", words: [...strict, run], isLine: false };
   if (stepContext.platform === "win32")
     return shell === "sh" ? { file: "sh", words: ["-e", "-c", run], isLine: false } : windowsLine(run);
-  const hasPipe = /[^|]\|[^|]/.test(run);
-  return shell === "sh" || !hasPipe
+  return shell === "sh" || !beyondSh.test(run)
     ? { file: "/bin/sh", words: ["-e", "-c", run], isLine: false }
-    : pipeCommand(run, stepContext);
+    : beyondShCommand(run, stepContext);
 }
+
+/** A pipe, and what people write for bash: `[[ … ]]`, `[ a == b ]`, `source`, `&>`, `<<<`, `<(…)`, `a=(…)`, `{1..3}`. */
+const beyondSh =
+  /[^|]\|[^|]|(?:^|[\s;&|!(])(?:\[\[\s|\[\s[^\]\n]*\s==\s|source\s)|&>|<<<|<\(|\w=\(|\{\d+\.\.\d+\}/;
 
 /** The program that a first line `#!` names, and the rest of the line as its one argument; nothing of other texts. */
 export function interpreterOf(lines: string): string[] {
@@ -68,12 +72,13 @@ async function scriptCommand(
 }
 
 /**
- * Lines with a pipe. Debian's `sh` can't tell that a program before the last one failed; there `bash` runs them as `sh` does, and
- * where it isn't either the system's `sh` as it is.
+ * Lines for more than Debian's `sh`, which can't tell that a program before the last one of a pipe failed, and takes a guard such as
+ * `if [[ … ]]` for one that doesn't hold. There `bash` runs them as `sh` does, and where it isn't either the system's `sh` as it is.
  */
-function pipeCommand(lines: string, { environment, platform }: StepContext): Command {
+function beyondShCommand(lines: string, { environment, platform }: StepContext): Command {
   const system = { file: "/bin/sh", isLine: false };
-  const test = spawnSync(system.file, ["-o", "pipefail", "-c", ":"], { stdio: "ignore", env: environment });
+  const options = { stdio: "ignore", env: environment } as const;
+  const test = spawnSync(system.file, ["-o", "pipefail", "-c", "[[ a == a ]]"], options);
   if (test.status === 0) return { ...system, words: [...strict, lines] };
   const bash = onPath("bash", environment, platform);
   return bash === undefined
@@ -96,15 +101,28 @@ const longestFirstLine = 256;
  */
 export async function problemOfScript(path: string): Promise<string | undefined> {
   try {
+    // A named pipe would block.
+    if (!(await stat(path)).isFile()) return undefined;
     await using file = await open(path);
     const { buffer, bytesRead } = await file.read(Buffer.alloc(longestFirstLine), 0, longestFirstLine, 0);
     const [first = ""] = buffer.toString("utf8", 0, bytesRead).split("\n", 1);
     const interpreter = /^#![ \t]*([^ \t\r]+)/.exec(first)?.[1];
     if (interpreter === undefined) return undefined;
-    return first.endsWith("\r")
-      ? `\`${path}\` has Windows line ends (CRLF), so its interpreter \`${interpreter}\` isn't found: save it with LF`
+    if (first.endsWith("\r"))
+      return `\`${path}\` has Windows line ends (CRLF), so what its first line names isn't found: save it with LF`;
+    return existsSync(interpreter)
+      ? undefined
       : `the interpreter \`${interpreter}\` that \`${path}\` names in its first line isn't there`;
   } catch {
     return undefined;
   }
+}
+
+/** The same of the first such script that a text for the shell names by a path. */
+export async function problemOfScripts(lines: string, folder: string): Promise<string | undefined> {
+  for (const path of lines.match(/[\w./-]*\/[\w./-]+/g) ?? []) {
+    const problem = await problemOfScript(resolve(folder, path));
+    if (problem !== undefined) return problem;
+  }
+  return undefined;
 }

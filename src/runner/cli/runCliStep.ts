@@ -11,7 +11,7 @@ import { PatternFault } from "../output/textSearch.ts";
 import { runMarker } from "../processes/processTable.ts";
 import { failed, type StepContext, type StepOutcome, succeeded } from "../step/stepContext.ts";
 import { onPath } from "../step/stepEnvironment.ts";
-import { type Command, commandOf, problemOfScript } from "./command.ts";
+import { type Command, commandOf, problemOfScript, problemOfScripts } from "./command.ts";
 import { CommandOutput, type ExpectedOutput } from "./commandOutput.ts";
 import { keepFiles } from "./keepFiles.ts";
 import { type Outputs, openOutputs } from "./openOutputs.ts";
@@ -99,7 +99,7 @@ export async function runCliStep(step: CliStep, stepContext: StepContext): Promi
   log.note(isOver ? `${howItEnded(child)} after ${time}` : `ready after ${time}`);
   const lines = [
     (problem === undefined ? undefined : withTail(problem, output)) ??
-      (readiness === undefined ? judge(step, child, { output, expected }) : undefined) ??
+      (readiness === undefined ? await judge(step, child, { output, expected, folder }) : undefined) ??
       [],
     results.problems(),
   ].flat();
@@ -119,19 +119,31 @@ const exitOfClosedPipe = 141;
 const closedPipe =
   "a program before a pipe was ended, since the next one read no further, as `head` does; with `shell: sh` only the last one counts";
 
+/** What a shell says of a program that can't be executed or isn't there; of a script also where its interpreter isn't. */
+const cannotRun: readonly unknown[] = [126, 127];
+
+interface Judged {
+  readonly output: CommandOutput;
+  readonly expected: readonly ExpectedOutput[];
+  /** In which the program ran. */
+  readonly folder: string;
+}
+
 /** @returns what is wrong with how the program ended and what it printed. */
-function judge(
+async function judge(
   step: CliStep,
   end: ChildProcess,
-  { output, expected }: { readonly output: CommandOutput; readonly expected: readonly ExpectedOutput[] },
-): string | undefined {
+  { output, expected, folder }: Judged,
+): Promise<string | undefined> {
   const { exitCode } = step.expect;
   const how = howItEnded(end);
   if (end.signalCode !== null) return withTail(how, output);
   if (end.exitCode !== exitCode) {
     const mayBePipe = typeof step.run === "string" && step.shell !== "sh" && step.run.includes("|");
-    const inPipe = mayBePipe && end.exitCode === exitOfClosedPipe ? ` (${closedPipe})` : "";
-    return withTail(`${how}, expected ${exitCode}${inPipe}`, output);
+    const mayBeScript = typeof step.run === "string" && cannotRun.includes(end.exitCode);
+    const script = mayBeScript ? await problemOfScripts(step.run, folder) : undefined;
+    const why = script ?? (mayBePipe && end.exitCode === exitOfClosedPipe ? closedPipe : undefined);
+    return withTail(`${how}, expected ${exitCode}${why === undefined ? "" : ` (${why})`}`, output);
   }
   const missing = expected.filter((one) => !output.isAsExpected(one));
   if (missing.length === 0) return undefined;

@@ -87,7 +87,9 @@ export async function sendRequest(
       throw new StepFault(`${first.url.host} redirects without end (${request.redirects} times followed)`);
     const next = URL.parse(location, url.href);
     if (next === null || !/^https?:$/.test(next.protocol))
-      throw new StepFault(`${url.host} redirects to \`${location}\`, which is no address`);
+      throw new StepFault(
+        `${url.host} redirects to \`${location}\`, which is no address of the web; with \`redirects: 0\` the redirect itself is the reply`,
+      );
     request = redirected(request, status, next);
     deps.onRedirect({ status, next: request });
   }

@@ -60,10 +60,13 @@ function asAddress(value: string): string[] {
 }
 
 function passwordsIn(value: string): string[] {
-  const written = /^[a-z][a-z0-9+.-]*:\/\/[^/?#@:]*:([^/?#]*)@/i.exec(value.trim())?.[1];
+  const found = /^[a-z][a-z0-9+.:-]*:\/\/(?:[^/?#@:]*:([^/?#]*)@|.*[?&]password=([^&#]*))/is.exec(
+    value.trim(),
+  );
+  const written = found?.[1] ?? found?.[2];
   if (written === undefined) return [];
   try {
-    return [written, decodeURIComponent(written)];
+    return [written, decodeURIComponent(written.replaceAll("+", " ")), decodeURIComponent(written)];
   } catch {
     return [written];
   }

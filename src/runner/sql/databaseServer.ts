@@ -71,10 +71,12 @@ async function tlsOf(
   { sslcert, sslkey, sslmode, sslrootcert }: ServerAddress["parameters"],
   root: string,
 ): Promise<false | ConnectionOptions> {
+  // libpq's word for the authorities that the machine trusts.
+  const authorities = sslrootcert === "system" ? undefined : sslrootcert;
   const mode = sslmode ?? (sslrootcert || sslcert || sslkey ? "verify-full" : "disable");
   const read = (path: string) => readCertificate(path, root);
   const files = {
-    ...(sslrootcert ? { ca: await read(sslrootcert) } : {}),
+    ...(authorities ? { ca: await read(authorities) } : {}),
     ...(sslcert ? { cert: await read(sslcert) } : {}),
     ...(sslkey ? { key: await read(sslkey) } : {}),
   };

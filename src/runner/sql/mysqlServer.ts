@@ -85,9 +85,17 @@ export function describeStatementError(
   const errno = errnoOf(error);
   if (isLoss(details)) return `${host} closed the connection before the statement was over`;
   if (errno === errors.shutdown || errno === errors.killed) return `${host} ended the connection: ${message}`;
-  if (done !== undefined) return `statement ${done + 1}: ${message}`;
-  return errno === errors.syntax && goesOn(text, message) ? severalStatements : message;
+  if (done !== undefined) {
+    const isOfMysql = errno === errors.syntax && /near 'DELIMITER\b/i.test(message);
+    return `statement ${done + 1}: ${message}${isOfMysql ? `\nhint: ${onlyMysql}` : ""}`;
+  }
+  if (errno === errors.syntax && goesOn(text, message)) return severalStatements;
+  return /^Unknown column '\$\d|near ':[a-z_]/i.test(message)
+    ? `${message}\nhint: a parameter is \`?\` in MySQL`
+    : message;
 }
+
+const onlyMysql = "`DELIMITER` is for the program mysql alone; leave it out, a procedure needs none here";
 
 /** Whether what the server can't read stands behind the end of a statement. */
 function goesOn(text: string, message: string): boolean {

@@ -19,7 +19,7 @@ import {
 } from "./mysqlServer.ts";
 import { jsonToMysql, mysqlToJson } from "./mysqlValue.ts";
 import type { ServerSession } from "./serverConnection.ts";
-import { type ReadRows, RowReader, type Statement } from "./sqlConnection.ts";
+import { describeCount, type ReadRows, RowReader, type Statement } from "./sqlConnection.ts";
 
 /** A session on a MySQL or MariaDB server. */
 export class MysqlSession implements ServerSession {
@@ -83,10 +83,7 @@ export class MysqlSession implements ServerSession {
     if (prepared === undefined) return this.#noted(await this.#query(text), note);
     try {
       const wanted = parametersOf(prepared);
-      if (wanted !== params.length) {
-        const values = wanted === 1 ? "1 value" : `${wanted} values`;
-        throw new Error(`the statement takes ${values}, and \`params\` holds ${params.length}`);
-      }
+      if (wanted !== params.length) throw new Error(describeCount(wanted, params.length));
       const values = params.map(jsonToMysql);
       return await this.#noted(await this.#read(() => prepared.execute(values)), note);
     } finally {

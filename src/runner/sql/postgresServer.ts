@@ -5,7 +5,7 @@ import {
   isLoss,
   isWithoutTls,
 } from "./databaseServer.ts";
-import { severalStatements } from "./sqlConnection.ts";
+import { describeCount, severalStatements } from "./sqlConnection.ts";
 
 /** Why there is no connection, in a sentence. */
 export function describeConnectionProblem(server: DatabaseServer, error: unknown): string {
@@ -35,13 +35,20 @@ export function describeConnectionProblem(server: DatabaseServer, error: unknown
   if (isLoss(details) || /establishing an SSL connection/.test(message)) {
     return `${host} closed the connection; is it a PostgreSQL server?`;
   }
+  if (/^received (?:unexpected|invalid)/i.test(message)) return `${host} doesn't answer as PostgreSQL does`;
   return `${host} can't be used: ${message}${code === undefined ? "" : ` (${code})`}`;
 }
+
+/** What the server says where `params` has more or fewer values than the statement has parameters. */
+const wrongCount = /^bind message supplies (\d+) parameters, but prepared statement .* requires (\d+)$/;
 
 /** What of a file is no statement, as `pg_dump` writes it. */
 const ofPsql = /^(?:\\\w|copy\b[^;]*\bfrom\s+stdin\b)/im;
 const onlyPsql =
   "lines that begin with `\\`, and data behind `copy … from stdin`, are for psql alone; `pg_dump --inserts` writes statements";
+
+/** A parameter as other databases and tools write it. */
+const ofOthers = /(?<![\w:])(?:\?|:[a-z_])/i;
 
 /**
  * The server's error about a statement, with detail, hint and position.
@@ -61,19 +68,28 @@ export function describeStatementError(
   if (message.endsWith("No source stream defined"))
     return "a step has no data for `copy … from stdin`: insert the rows, or let a program such as `psql` copy them";
   if (code === "42601" && part("routine") === "exec_parse_message") return severalStatements;
+  const [, given, wanted] = wrongCount.exec(message) ?? [];
+  if (given !== undefined && wanted !== undefined) return describeCount(Number(wanted), Number(given));
   const detail = part("detail");
   // A list where the statement wants no array was sent as JSON.
   const isList = code === "22P02" && /"\[.*\]"$/s.test(message);
   const isOfPsql = done !== undefined && code === "42601" && ofPsql.test(text);
+  const isOtherParameter =
+    code === "42601" && done === undefined && ofOthers.test(text) && !/\$\d/.test(text);
   const hint =
     part("hint") ??
     (isList ? "`= any($1)` takes a list, `in ($1)` one value" : undefined) ??
-    (isOfPsql ? onlyPsql : undefined);
+    (isOfPsql ? onlyPsql : undefined) ??
+    (isOtherParameter ? "parameters are `$1`, `$2` and so on in PostgreSQL" : undefined) ??
+    (code === "25001" ? "such a statement is a `query` by itself, while no transaction is open" : undefined);
+  // Within a function or a block of code there is no position.
+  const within = /^.*\bfunction\b.*/m.exec(part("where") ?? "")?.[0];
   const place = placeIn(text, Number(part("position")));
   const where = place && ` (${place} of the ${done === undefined ? "statement" : "file"})`;
   return [
     `${place || done === undefined ? "" : `statement ${done + 1}: `}${message}${where}`,
     ...(detail === undefined ? [] : [detail]),
+    ...(within === undefined ? [] : [`in ${within}`]),
     ...(hint === undefined ? [] : [`hint: ${hint}`]),
   ].join("\n");
 }

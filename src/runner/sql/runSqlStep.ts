@@ -68,7 +68,8 @@ export function readWork(
   if (read.kind === "unreadable") throw new StepFault(`\`${path}\` can't be read: ${read.problem}`);
   if (!read.isWhole) throw new StepFault(`\`${path}\` is larger than 1 MiB, the most that is run`);
   if (isBlank(read.text)) throw new StepFault(`\`${path}\` holds no statement`);
-  return { kind: "script", name: path, text: read.text };
+  // Only SQLite passes over a byte-order mark.
+  return { kind: "script", name: path, text: read.text.replace(/^\uFEFF/, "") };
 }
 
 function sqlResult({ rows, returned, count }: ReadRows): StepResult {
@@ -106,7 +107,9 @@ async function stopped(step: SqlStep, stepContext: StepContext, connection: SqlC
     problem === undefined
       ? "it was cancelled"
       : `it may still run on the server, which couldn't be told to cancel it: ${problem}`;
-  return `${describeEnd(step, stepContext, "the statement wasn't over")}; ${stop}`;
+  const isLost = step.database.kind === "sqlite-memory" && !stepContext.signal.aborted;
+  const lost = isLost ? ", and what was in the memory is gone with it" : "";
+  return `${describeEnd(step, stepContext, "the statement wasn't over")}; ${stop}${lost}`;
 }
 
 function describeEnd(step: SqlStep, stepContext: StepContext, what: string): string {

@@ -1,4 +1,5 @@
 import type { SqlStep } from "../../pipeline/types/sql.ts";
+import { counted } from "../../text/counted.ts";
 
 /** A connection to a database, which the steps of a resource share until the run ends. */
 export interface SqlConnection extends AsyncDisposable {
@@ -58,6 +59,11 @@ export function describeStatementProblem(
 
 export const severalStatements =
   "a `query` is one statement, and this one goes on with another; put them into a list, as `statements`";
+
+/** @param wanted how many parameters the statement has. */
+export function describeCount(wanted: number, given: number): string {
+  return `the statement takes ${counted(wanted, "value")}, and \`params\` holds ${given}`;
+}
 
 /** The rows of a statement, up to the limits. */
 export interface ReadRows {

@@ -1,3 +1,4 @@
+import { describeNames } from "../../pipeline/expression/evaluate.ts";
 import type { Mask } from "../mask/mask.ts";
 
 declare global {
@@ -32,10 +33,14 @@ function* mismatches(expected: unknown, got: unknown, mask: Mask, path: string):
         yield* mismatches(item, got[index], mask, `${path}[${index}]`);
     else yield differs(`${path}.length`, expected.length, showValue(got.length, mask));
   } else if (isObject(expected) && isObject(got)) {
+    let instead = `nothing; ${path} ${mask.hide(describeNames(Object.keys(got)))}`;
     for (const [name, value] of Object.entries(expected)) {
       const inner = path + member(name);
       if (Object.hasOwn(got, name)) yield* mismatches(value, got[name], mask, inner);
-      else yield differs(inner, value, "nothing");
+      else {
+        yield differs(inner, value, instead);
+        instead = "nothing";
+      }
     }
   } else if (expected !== got) yield differs(path, expected, showValue(got, mask));
 }

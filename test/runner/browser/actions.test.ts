@@ -10,6 +10,8 @@ const shop = `<title>The shop</title><button>Pay</button>
 <iframe title="Advertisement" src="/ads"></iframe><iframe title="Payment" name="pay-1" data-testid="pay" src="/pay"></iframe>`;
 const pay = `<button onclick="document.body.append('in the frame')">Pay</button><iframe name="challenge" src="/code"></iframe>`;
 const code = `<label>Code <input oninput="said.textContent = this.value"></label><p id=said></p>`;
+const times = `<label>Day <input type=date></label><label>Hour <input type=time></label>
+<label>Zone <select><option>UTC<option disabled>Local</select></label>`;
 const asks = `<title>Asks</title><p id=said></p>
 <button onclick="said.textContent = prompt('Your name?') + ', ' + confirm('Sure?') + ', ' + confirm('Again?')">Ask</button>
 <button onclick="setTimeout(() => { said.textContent = confirm('Late?'); }, 300)">Ask later</button>
@@ -42,6 +44,8 @@ describe("the actions of a browser step", function () {
         "/ads": "<button>Buy</button>",
         "/pay": pay,
         "/code": code,
+        "/framed": `<iframe srcdoc="In the frame"></iframe>`,
+        "/times": times,
         "/asks": asks,
         "/files": files,
         "/strict": (_request, response) =>
@@ -103,6 +107,55 @@ describe("the actions of a browser step", function () {
     assert.match(log, /^# click the button `Pay` in the frame with the title `Payment` → done in /m);
   });
 
+  it("say that what isn't on the page itself is in a frame of it", async () => {
+    assert.match(
+      await steps.fail(base, {
+        goto: "/",
+        timeout: "1s",
+        actions: [{ click: { role: "button", name: "Buy" } }],
+      }),
+      /; the buttons are: `Pay`; a frame of the page has it, which `frame` has to name$/,
+    );
+    assert.match(
+      await steps.fail(base, { goto: "/framed", timeout: "1s", expect: { text: "In the frame" } }),
+      /, which shows no text; a frame of the page has it, where `elements` finds it with `frame`$/,
+    );
+  });
+
+  it("fill a time as its field takes it, and say how that is, where the field would be emptied", async () => {
+    const filling = (label: string, text: string) => ({
+      goto: "/times",
+      actions: [{ fill: { label, with: text } }],
+      read: { value: { label } },
+    });
+    for (const [label, text] of [
+      ["Day", "2026-02-28"],
+      ["Hour", "14:30"],
+      ["Day", ""],
+    ] as const) {
+      const { result } = await steps.succeed(base, filling(label, text));
+      assert.equal(result?.values["value"], text);
+    }
+    const takes = "it takes no such text, but one as";
+    assert.equal(
+      await steps.fail(base, filling("Day", "28.02.2026")),
+      `fill the field labelled \`Day\`: ${takes} \`2026-02-28\``,
+    );
+    assert.match(await steps.fail(base, filling("Day", "2026-02-30")), /`2026-02-28`$/);
+    assert.match(await steps.fail(base, filling("Hour", "2:30 pm")), /`14:30`$/);
+  });
+
+  it("say that an option can't be chosen", async () => {
+    assert.equal(
+      await steps.fail(base, {
+        goto: "/times",
+        timeout: "1s",
+        actions: [{ select: { label: "Zone", option: "Local" } }],
+      }),
+      "select `Local` in the field labelled `Zone`: that option was still disabled when 1 s, the step's `timeout`, were over",
+    );
+  });
+
   it("say which frames there are, and what else is in the frame", async () => {
     const clicking = (element: object) => ({ goto: "/", timeout: "1s", actions: [{ click: element }] });
     assert.equal(
@@ -147,7 +200,7 @@ describe("the actions of a browser step", function () {
   it("fail for a dialog that doesn't come, whose answer the next step doesn't give", async () => {
     assert.equal(
       await steps.fail(base, { goto: "/asks", timeout: "1s", actions: [{ dialog: "accept" }] }),
-      "the page opened no dialog that `dialog` could answer within 1 s, the step's `timeout`",
+      "the page opened no dialog that `dialog` could answer within 1 s, the step's `timeout`; it stands before the action that opens it",
     );
     const { log } = await steps.succeed(base, {
       actions: [{ click: { role: "button", name: "Ask later" } }],

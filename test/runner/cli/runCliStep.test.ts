@@ -97,7 +97,7 @@ describe("a cli step", function () {
     assert.equal(message(await run({ run: ["closed.sh"] })), "there is no program `closed.sh` on the PATH");
     assert.equal(
       message(await run({ run: ["./windows.sh"] })),
-      `\`${path("windows.sh")}\` has Windows line ends (CRLF), so its interpreter \`/bin/sh\` isn't found: save it with LF`,
+      `\`${path("windows.sh")}\` has Windows line ends (CRLF), so what its first line names isn't found: save it with LF`,
     );
     assert.equal(
       message(await run({ run: ["./report.py"] })),
@@ -105,8 +105,43 @@ describe("a cli step", function () {
     );
   });
 
+  it("says the same of a script that a shell can't run, which says that it isn't there", async () => {
+    const write = (name: string, text: string) =>
+      writeFileSync(join(folder.path, name), text, { mode: 0o755 });
+    write("windows.sh", "#!/bin/sh\r\necho hi\r\n");
+    write("env.sh", "#!/usr/bin/env bash\r\necho hi\r\n");
+    write("lost.py", "#!/nowhere/python9\n");
+    write("fine.sh", "#!/bin/sh\necho hi\n");
+    for (const [line, says] of [
+      ["./fine.sh && ./windows.sh", /^exited with 127, expected 0 \(`.*windows\.sh` has Windows line ends/],
+      ["echo hi | cat; ./windows.sh", /\(`.*windows\.sh` has Windows line ends/],
+      ["./env.sh", /\(`.*env\.sh` has Windows line ends/],
+      ["./lost.py", /\(the interpreter `\/nowhere\/python9` that `.*lost\.py` names/],
+      ["./fine.sh; nowhere/nothing", /^exited with 127, expected 0:\n/],
+    ] as const)
+      assert.match(message(await run({ run: line })), says);
+  });
+
+  it("passes over no guard that is written for bash", async () => {
+    for (const guard of ['[[ "$STAGE" == prod* ]]', '[ "$STAGE" == production ]'])
+      assert.match(
+        message(await run({ run: `if ${guard}; then exit 3; fi`, env: { STAGE: "production" } })),
+        /^exited with 3,/,
+      );
+    writeFileSync(join(folder.path, "settings"), "LAMP=desk\n");
+    for (const [line, output] of [
+      ["source ./settings; echo $LAMP", "desk"],
+      ["read lamp <<< floor; echo $lamp", "floor"],
+      ["cat <(echo wall)", "wall"],
+      ["lamps=(desk floor); echo $lamps", "desk"],
+      ["for number in {1..3}; do echo $number; done", "/^3$/"],
+      ["echo quiet &> /dev/null; echo said", "/^said$/"],
+    ])
+      assert.deepEqual(await run({ run: line, expect: { output } }), { kind: "succeeded" }, line);
+  });
+
   it("looks for the shell of a pipe on the step's own PATH", async () => {
-    const hasPipefail = spawnSync("/bin/sh", ["-o", "pipefail", "-c", ":"]).status === 0;
+    const hasPipefail = spawnSync("/bin/sh", ["-o", "pipefail", "-c", "[[ a == a ]]"]).status === 0;
     writeFileSync(join(folder.path, "bash"), "#!/bin/sh\necho own bash\n", { mode: 0o755 });
     const outcome = await run({
       run: "echo the system | cat",

@@ -97,14 +97,22 @@ describe("an http step", function () {
     assert.deepEqual(await run(base, { get: "/", expect: { json: { ok: true, items: [{ price: 4 }] } } }), {
       kind: "succeeded",
     });
-    const wrong = { ok: false, items: [{ name: "lamp", price: 3 }], "odd name": null, gone: [] };
+    const wrong = {
+      ok: false,
+      items: [{ name: "lamp", price: 3, Name: 1 }],
+      "odd name": null,
+      gone: [],
+      old: 1,
+    };
     assert.equal(
       message(await run(base, { get: "/", expect: { json: wrong } })),
       [
         "$.ok: expected false, got true",
         "$.items[0].price: expected 3, got 4",
+        "$.items[0].Name: expected 1, got nothing; $.items[0] has name, price",
         '$["odd name"]: expected null, got "x"',
-        "$.gone: expected [], got nothing",
+        "$.gone: expected [], got nothing; $ has ok, more, items, odd name",
+        "$.old: expected 1, got nothing",
       ].join("\n"),
     );
     assert.equal(
@@ -207,7 +215,7 @@ describe("an http step", function () {
     );
     assert.match(
       message(await run(nowhere, { get: "/" })),
-      /redirects to `ftp:\/\/h\.test\/`, which is no address/,
+      /redirects to `ftp:\/\/h\.test\/`, which is no address of the web; with `redirects: 0` the redirect itself is the reply$/,
     );
   });
 

@@ -168,6 +168,8 @@ describe("a mask", () => {
     const mask = new Mask(["postgres://app:p%40ss@db.example/shop", "https://a.test/x:y@z"]);
     assert.equal(mask.hide("app p%40ss p@ss db.example x:y"), "app *** *** db.example x:y");
     assert.equal(new Mask(["a://b:abc%@d"]).hide("abc%"), "***");
+    const asked = new Mask(["jdbc:postgresql://db.example/shop?user=ada&password=p%40ss+w&ssl=true"]);
+    assert.equal(asked.hide("ada p%40ss+w p@ss w true"), "ada *** *** true");
   });
 
   it("hides a secret in JSON that is in Base64, however JSON escapes it", () => {

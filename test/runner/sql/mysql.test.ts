@@ -291,6 +291,11 @@ select * from t order by a /* the end */;`,
         /^statements\.sql: statement 3: You have an error in your SQL syntax; .* near 'selec 1/,
       );
       await steps.succeeds({ query: "select a from t", expect: { rows: [{ a: 1 }, { a: 2 }] } });
+      await steps.succeedsWithFile("\ufeffselect 1 as n", { rows: [{ n: 1 }] });
+      assert.match(
+        await steps.failsWithFile("DELIMITER //\ncreate procedure p() begin select 1; end //"),
+        /\nhint: `DELIMITER` is for the program mysql alone;/,
+      );
       await steps.succeeds({ query: "drop table t" });
       await writeFile(
         join(folder.path, "slow.sql"),
@@ -338,6 +343,8 @@ select * from t order by a /* the end */;`,
     it("tells what is wrong with a statement, and notes the server's warnings", async () => {
       await using steps = stepsOn();
       assert.match(await steps.fails({ query: "select nme" }), /^Unknown column 'nme' in '.*'$/);
+      for (const query of ["select $1 as a", "select :a as a"])
+        assert.match(await steps.fails({ query, params: [1] }), /\nhint: a parameter is `\?` in MySQL$/);
       assert.match(
         await steps.fails({ query: "select 'ä',\n  from t" }),
         /^You have an error in your SQL syntax; .* near 'from t' at line 2$/,

@@ -113,7 +113,12 @@ describe("an sql step on PostgreSQL", function () {
       params: [1, 1.5, "x", true, { list: [1] }, null],
       expect: { rows: [{ a: 1, b: 1.5, c: "x", d: true, e: { list: [1] }, f: null }] },
     });
-    assert.match(await steps.fails({ query: "select $1", params: [] }), /bind message supplies 0 parameters/);
+    for (const [query, given, says] of [
+      ["select $1", [], "the statement takes 1 value, and `params` holds 0"],
+      ["select 1", [1], "the statement takes 0 values, and `params` holds 1"],
+      ["select $1, $2", [1, 2, 3], "the statement takes 2 values, and `params` holds 3"],
+    ] as const)
+      assert.equal(await steps.fails({ query, params: given }), says);
   });
 
   // brianc/node-postgres 1653 and 2495, lacion/kysely-bun-sql 33.
@@ -252,6 +257,7 @@ select pg_temp.twice(a) as n, b from t; -- the end`,
       await steps.failsWithFile("insert into t values (4);\nselec 1"),
       'statements.sql: syntax error at or near "selec" (line 2, column 1 of the file)',
     );
+    await steps.succeedsWithFile("\ufeffselect 1 as n", { rows: [{ n: 1 }] });
     for (const dump of ["\\restrict x\nselect 1;", "copy t (a) from stdin;\n1\n\\.\n"])
       assert.match(
         await steps.failsWithFile(dump),
@@ -291,6 +297,29 @@ select pg_temp.twice(a) as n, b from t; -- the end`,
     assert.match(
       await steps.fails({ query: "select length(1)" }),
       /^function length\(integer\) does not exist \(line 1, column 8 of the statement\)\nhint: /,
+    );
+  });
+
+  it("says how a parameter is written, where it is written as other databases have it", async () => {
+    await using steps = stepsOn();
+    const hint = "\nhint: parameters are `$1`, `$2` and so on in PostgreSQL";
+    for (const query of ["select 1 where oid = ?", "select :id as a", "insert into t values (?, ?)"])
+      assert.ok((await steps.fails({ query, params: [1] })).endsWith(hint), query);
+    for (const query of ["selec 1::int", "selec '12:30', $1 ? 'a'"])
+      assert.doesNotMatch(await steps.fails({ query }), /hint/);
+  });
+
+  it("says where in a function a statement fails, and that some run in no transaction", async () => {
+    await using steps = stepsOn();
+    const body =
+      "create function pg_temp.f() returns int language plpgsql as $$\nbegin\n  return 1/0;\nend $$;";
+    assert.match(
+      await steps.failsWithFile(`${body}\nselect pg_temp.f()`),
+      /^statements\.sql: statement 2: division by zero\nin PL\/pgSQL function pg_temp_\d+\.f\(\) line 3 at RETURN$/,
+    );
+    assert.match(
+      await steps.fails({ statements: ["vacuum pg_class"] }),
+      /cannot run inside a transaction block\nhint: such a statement is a `query` by itself, while no transaction is open\n/,
     );
   });
 
@@ -443,6 +472,13 @@ select pg_temp.twice(a) as n, b from t; -- the end`,
     assert.equal(
       await strange.fails({ query: "select 1" }),
       `${web.host} closed the connection; is it a PostgreSQL server?`,
+    );
+    // As MySQL greets.
+    await using other = await Listening.of((socket) => socket.end("d\0\0\0\n8.0.36\0"));
+    await using foreign = testSteps(`postgres://app@${other.host}/shop`, folder.path);
+    assert.equal(
+      await foreign.fails({ query: "select 1" }),
+      `${other.host} doesn't answer as PostgreSQL does`,
     );
   });
 

@@ -45,6 +45,8 @@ describe("an sql step on PostgreSQL with TLS", function () {
       await unknown.fails(isSecure),
       new RegExp(`^the certificate of localhost:${port} isn't from an authority that this machine trusts`),
     );
+    await using system = stepsOn("localhost", "?sslrootcert=system");
+    assert.match(await system.fails(isSecure), /isn't from an authority that this machine trusts/);
     await using other = stepsOn("127.0.0.1", "?sslmode=verify-full&sslrootcert=ca.pem");
     assert.equal(
       await other.fails(isSecure),

@@ -65,7 +65,7 @@ describe("an sql step on SQLite", function () {
         "row-count: expected 2, got 1",
         "$[0].n: expected 3, got 2",
         '$[0].name: expected "b", got "a"',
-        "$[0].gone: expected null, got nothing",
+        "$[0].gone: expected null, got nothing; $[0] has n, name",
       ].join("\n"),
     );
     const query = "select value as n from json_each('[1, 2, 3, 4, 5]')";
@@ -320,6 +320,12 @@ select name, note from lamps order by name; -- the end`,
     );
     await using later = fileSteps("select 1");
     await later.succeeds({ query: "select * from t", expect: { rows: [] } });
+    await using inMemory = testSteps("sqlite::memory:", folder.path);
+    await inMemory.succeeds({ query: "select 1" });
+    assert.match(
+      await inMemory.fails({ query: endless, timeout: "300ms" }),
+      /; it was cancelled, and what was in the memory is gone with it$/,
+    );
   });
 
   it("cancels a statement without end when the run is ended", async () => {
