@@ -9,7 +9,7 @@ export interface SecretForm {
 }
 
 /** Shorter values aren't masked: that would make every text unreadable, and as secrets they would be guessed. */
-export const shortestSecret = 4;
+const shortestSecret = 4;
 /** The least length of a part of a value; shorter parts would match inside words. */
 const shortestPart = 8;
 
