@@ -34,6 +34,7 @@ export class Output {
   readonly #errStream: Stream;
   readonly #warnings: string[] = [];
   readonly #region: LiveRegion;
+  readonly #draining = new Map<Stream, Promise<void>>();
 
   constructor({ out, err, env, flags }: OutputOptions) {
     this.#outStream = out;
@@ -83,18 +84,31 @@ export class Output {
    */
   async drained(signal: AbortSignal): Promise<void> {
     for (const stream of [this.#outStream, this.#errStream]) {
-      if (stream.writableNeedDrain !== true) continue;
-      signal.throwIfAborted();
-      await new Promise<void>((resolve, reject) => {
-        const onAbort = (): void => reject(signal.reason);
-        signal.addEventListener("abort", onAbort, { once: true });
-        // Its turn comes once all before it is written. A listener of `drain` for each caller would be too many.
-        stream.write("", () => {
-          signal.removeEventListener("abort", onAbort);
-          resolve();
-        });
-      });
+      if (stream.writableNeedDrain === true) await this.#drained(stream, signal);
     }
+  }
+
+  /** One listener for each stream, shared by all callers. */
+  #drain(stream: Stream): Promise<void> {
+    const known = this.#draining.get(stream);
+    if (known !== undefined) return known;
+    const drain = new Promise<void>((resolve) => stream.once?.("drain", resolve)).then(() => {
+      this.#draining.delete(stream);
+    });
+    this.#draining.set(stream, drain);
+    return drain;
+  }
+
+  async #drained(stream: Stream, signal: AbortSignal): Promise<void> {
+    await new Promise<void>((resolve, reject) => {
+      const onAbort = (): void => reject(signal.reason);
+      if (signal.aborted) return onAbort();
+      signal.addEventListener("abort", onAbort, { once: true });
+      void this.#drain(stream).then(() => {
+        signal.removeEventListener("abort", onAbort);
+        resolve();
+      });
+    });
   }
 
   /** Prints the refusal object, also without `--json`: scripts detect a refusal by it. */

@@ -4,13 +4,13 @@ import type { Environment } from "../../project/environment.ts";
 
 /** The part of an output stream that the tool uses. */
 export interface Stream {
-  /** @param done called once the text is written, and all before it. */
-  write(text: string, done?: () => void): unknown;
+  write(text: string): unknown;
   readonly isTTY?: boolean;
   readonly columns?: number;
   readonly rows?: number;
-  /** Whether the buffer is full. */
+  /** Whether the buffer is full, until a `drain` event. */
   readonly writableNeedDrain?: boolean;
+  once?(event: "drain", listener: () => void): unknown;
 }
 
 export interface TerminalFlags {
