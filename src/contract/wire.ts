@@ -71,8 +71,8 @@ export const noText = () => "";
 export function valueAt(body: unknown, path: readonly PropertyKey[]): unknown {
   return path.reduce<unknown>(
     (value, part) =>
-      typeof value === "object" && value !== null
-        ? Object.entries(value).find(([key]) => key === String(part))?.[1]
+      typeof value === "object" && value !== null && Object.hasOwn(value, part)
+        ? Reflect.get(value, part)
         : undefined,
     body,
   );

@@ -20,7 +20,7 @@ export async function readCommit(
   const git: Git = (words) => runGit(folder, words, environment, limits);
   try {
     // A run's first line waits for git, which would say the same.
-    if (!isInRepository(await realpath(folder))) return undefined;
+    if (!isInRepository(await realpath(folder).catch(() => folder))) return undefined;
     const look = ["status", "--porcelain=v2", "--branch", "--no-renames", "--ignore-submodules=dirty"];
     const { stdout } = await git([...withoutPrograms(await filtersOf(git)), ...look]);
     const [, id] = /^# branch\.oid ([0-9a-f]{40,64})$/m.exec(stdout) ?? [];

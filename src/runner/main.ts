@@ -27,7 +27,13 @@ if (process.argv[2] === sqliteArgument) {
 
 async function serveRun(): Promise<void> {
   const ending = new AbortController();
-  for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(signal, () => ending.abort());
+  let endsBy: NodeJS.Signals = "SIGKILL";
+  for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) {
+    process.on(signal, () => {
+      endsBy = signal;
+      ending.abort();
+    });
+  }
   const pipes = preparePipes(process.platform);
   await serveRunner({
     input: process.stdin,
@@ -45,5 +51,5 @@ async function serveRun(): Promise<void> {
   await pipes;
   // The empty write completes after every message. Killed, since Node.js may hang as it exits (nodejs/node#54918), takes
   // milliseconds for it, and the next run waits until this process is gone.
-  process.stdout.write("", () => process.kill(process.pid, "SIGKILL"));
+  process.stdout.write("", () => process.removeAllListeners(endsBy).kill(process.pid, endsBy));
 }

@@ -294,12 +294,6 @@ steps:
       "3:60: invalid regular expression: /(/: Unterminated group",
     ],
     [
-      "with a pattern for several lines, each of which is looked at by itself",
-      "  - { use: web, goto: /, expect: { title: '/a\\\\n|b\\n?[\\n]/', text: ['/a\\nb/', '/^a(\\nb)?$/', '/c|a\\nb/', '/(?:a\\n)+b/'] } }",
-      "3:69: each line is looked at by itself, so a line break is never found; of a list of texts, all have to be there",
-      "3:106: each line is looked at by itself, so a line break is never found; of a list of texts, all have to be there",
-    ],
-    [
       "with a screenshot's name that can't be one",
       "  - { use: web, goto: /, screenshot: ../a.png }\n  - { use: web, screenshot: a.jpg }",
       "3:38: expected a file's name that ends in .png, of letters, digits, spaces, `.`, `_` and `-`",

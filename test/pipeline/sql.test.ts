@@ -266,6 +266,7 @@ describe("the address of a database", () => {
       ["postgres://app:sec#ret@h/d", /this address can't be read/],
       ["postgres://app@h/d#x", /this address can't be read/],
       ["postgres://h1,h2/d", /an address names one host/],
+      ["postgres:///d?host=h1,h2", /an address names one host/],
       ["postgres://h/d%", /a % in an address begins a character's code/],
       ["postgres://h/d?sslmod=require", /an address has no `sslmod`; did you mean `sslmode`\?$/],
       ["postgres://h/d?password=secret", /a password doesn't belong into the file; take it from/],

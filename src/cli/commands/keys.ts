@@ -18,10 +18,10 @@ export interface StoreFlags {
 /** Works on a database, whether or not a service is running on it, and closes it. @returns the exit code for a command that is done. */
 export async function onDatabase(
   { env }: Tool,
-  { dataDir = dataFolder(env), database }: StoreFlags,
+  { dataDir, database }: StoreFlags,
   act: (db: Database) => Promise<void>,
 ): Promise<number> {
-  const db = await (database === undefined ? openFolder(dataDir) : openUrl(database));
+  const db = await (database === undefined ? openFolder(dataDir ?? dataFolder(env)) : openUrl(database));
   try {
     await act(db);
     return 0;

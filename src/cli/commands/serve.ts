@@ -6,7 +6,6 @@ import { dataFolder } from "../../machine/dataFolder.ts";
 import { lineLog, logLevel, standardErrorLog } from "../../machine/log.ts";
 import { ownVersion } from "../../machine/versions.ts";
 import { defaultRetention, retentionDaysOf } from "../../service/runs/retention.ts";
-import { serve } from "../../service/server.ts";
 import type { Tool } from "../tool.ts";
 import type { StoreFlags } from "./keys.ts";
 
@@ -24,7 +23,7 @@ interface ServeFlags extends StoreFlags {
  */
 export async function serveInForeground(tool: Tool, flags: ServeFlags): Promise<number> {
   const { env, interrupted, runnerPath, pageFolder } = tool;
-  const { dataDir: folder = dataFolder(env), database, host, port } = flags;
+  const { database, host, port } = flags;
   if (database === undefined && host !== undefined) {
     throw new PipelineError("usage", "--host is for --database only.", {
       next: "This machine's own service listens on 127.0.0.1 alone: whoever has its key runs programs here.",
@@ -42,6 +41,8 @@ export async function serveInForeground(tool: Tool, flags: ServeFlags): Promise<
     await serving.stop();
     return exitCodes.done;
   }
+  const { serve } = await import("../../service/server.ts");
+  const folder = flags.dataDir ?? dataFolder(env);
   const otherOwner = flags.allowOtherOwner ? "allowed" : "refused";
   const retention = days === undefined ? {} : { days };
   const serving = await serve({ folder, otherOwner, port, runnerPath, pageFolder, env, retention, log });

@@ -81,6 +81,8 @@ async function nextLine(
     return typed;
   } catch (error) {
     signal.throwIfAborted();
+    // Input that can't be read has ended.
+    if (options.input.errored) return undefined;
     throw error;
   } finally {
     over.abort();

@@ -39,19 +39,7 @@ export function readTextExpectation(text: string): ReadExpectation {
   } catch (error) {
     return { kind: "invalid", problem: error instanceof Error ? lowerFirst(error.message) : String(error) };
   }
-  return wantsLineBreak(source)
-    ? {
-        kind: "invalid",
-        problem:
-          "each line is looked at by itself, so a line break is never found; of a list of texts, all have to be there",
-      }
-    : { kind: "valid", expectation: { kind: "matches", source, flags } };
-}
-
-/** Whether a pattern surely matches no single line: one of alternatives, or with a part that may be left out, can. */
-function wantsLineBreak(source: string): boolean {
-  const bare = source.replace(/\\[^n]|\[(?:\\.|[^\]\\])*\]/g, "");
-  return /\\n(?![?*{])/.test(bare) && !/\||\)[?*{]|\(\?<?!/.test(bare);
+  return { kind: "valid", expectation: { kind: "matches", source, flags } };
 }
 
 /** The expectation as the file writes it, for a message. */

@@ -73,7 +73,7 @@ type CliResourceFile = z.infer<typeof cliResourceSchema>;
 type CliStepFile = z.infer<typeof cliStepFileSchema>;
 
 const shellByDefault =
-  "`sh`, and where a pipe or `[[ … ]]` is in the text one that knows it and fails with each program of a pipe; `cmd.exe` on Windows";
+  "`sh`, where `[[ … ]]` is in the text `bash`, and where a pipe is one that fails with each of its programs; `cmd.exe` on Windows";
 
 const resourceTexts: FieldTexts = {
   shell: {

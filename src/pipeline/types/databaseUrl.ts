@@ -214,7 +214,7 @@ function readServerUrl(kind: ServerAddress["kind"], url: string): ReadUrl {
   }
   const [, host, port] = /^(\[[^\]]*\]|[^:]*)(?::(.*))?$/.exec(where) ?? [];
   if (host === undefined || where.includes(",")) {
-    return invalid("an address names one host, such as `db.example:5432`");
+    return invalid(oneHost);
   }
   const parameters = readParameters(kind, query, restored);
   if (parameters.kind === "invalid") return parameters;
@@ -235,6 +235,8 @@ function readServerUrl(kind: ServerAddress["kind"], url: string): ReadUrl {
     return invalid("a % in an address begins a character's code, such as %40; a % itself is %25");
   }
 }
+
+const oneHost = "an address names one host, such as `db.example:5432`";
 
 type Parameters =
   | {
@@ -259,6 +261,7 @@ function readParameters(
     const meant = otherNames.get(plain) ?? plain;
     const part = parts.find((known) => known === meant);
     if (part !== undefined) {
+      if (part === "host" && chosen.includes(",")) return invalid(oneHost);
       given[part] = chosen;
       continue;
     }

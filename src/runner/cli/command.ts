@@ -20,6 +20,7 @@ export interface Command {
 
 /** The options with which a shell ends at the first line that fails, and a line fails with each program of its pipe. */
 const strict = ["-e", "-o", "pipefail", "-c"];
+const plain = ["-e", "-c"];
 
 /**
  * The command of a step's `run`: a list is a program and its arguments; a text is for the program of its first line `#!`, else
@@ -35,15 +36,11 @@ export async function commandOf({ run, shell }: CliStep, stepContext: StepContex
   if (interpreter !== undefined) return scriptCommand(run, interpreter, given.join(), stepContext);
   if (shell === "bash") return { file: "bash", words: [...strict, run], isLine: false };
   if (stepContext.platform === "win32")
-    return shell === "sh" ? { file: "sh", words: ["-e", "-c", run], isLine: false } : windowsLine(run);
-  return shell === "sh" || !beyondSh.test(run)
-    ? { file: "/bin/sh", words: ["-e", "-c", run], isLine: false }
-    : beyondShCommand(run, stepContext);
+    return shell === "sh" ? { file: "sh", words: [...plain, run], isLine: false } : windowsLine(run);
+  return shell === "sh" ? { ...system, words: [...plain, run] } : systemCommand(run, stepContext);
 }
 
-/** A pipe, and what people write for bash: `[[ … ]]`, `[ a == b ]`, `source`, `&>`, `<<<`, `<(…)`, `a=(…)`, `{1..3}`. */
-const beyondSh =
-  /[^|]\|[^|]|(?:^|[\s;&|!(])(?:\[\[\s|\[\s[^\]\n]*\s==\s|source\s)|&>|<<<|<\(|\w=\(|\{\d+\.\.\d+\}/;
+const system = { file: "/bin/sh", isLine: false } as const;
 
 /** The program that a first line `#!` names, and the rest of the line as its one argument; nothing of other texts. */
 export function interpreterOf(lines: string): string[] {
@@ -71,19 +68,30 @@ async function scriptCommand(
   return { file: program, words: others, isLine: false };
 }
 
+/** Where a command begins. */
+const begins = /(?:^|[\n;&|({!]|\b(?:if|elif|while|until|then|do|else)\s)[ \t]*/.source;
 /**
- * Lines for more than Debian's `sh`, which can't tell that a program before the last one of a pipe failed, and takes a guard such as
- * `if [[ … ]]` for one that doesn't hold. There `bash` runs them as `sh` does, and where it isn't either the system's `sh` as it is.
+ * What people write for bash and Debian's `sh` passes over: `[[ … ]]`, `[ a == b ]`, `((…))` and `source` as commands, `&>`, `{1..3}`.
+ * What that `sh` can't read at all, as `<<<`, fails by itself.
  */
-function beyondShCommand(lines: string, { environment, platform }: StepContext): Command {
-  const system = { file: "/bin/sh", isLine: false };
-  const options = { stdio: "ignore", env: environment } as const;
-  const test = spawnSync(system.file, ["-o", "pipefail", "-c", "[[ a == a ]]"], options);
-  if (test.status === 0) return { ...system, words: [...strict, lines] };
+const forBash = new RegExp(
+  `${begins}(?:\\[\\[\\s|(?:\\[|test)\\s[^\\]\\n;]*\\s==\\s|\\(\\(|source\\s)|&>|\\{\\d+\\.\\.\\d+\\}`,
+);
+
+/**
+ * Lines without a shell of their own. What is written for bash is run by it, where it is there. Lines with a pipe fail with each
+ * program of it: Debian's `sh` can't tell that one before the last has failed, and `bash` runs them there as `sh` does.
+ */
+function systemCommand(lines: string, { environment, platform }: StepContext): Command {
+  const hasPipe = /[^|]\|[^|]/.test(lines);
+  const words = [...(hasPipe ? strict : plain), lines];
   const bash = onPath("bash", environment, platform);
+  if (bash !== undefined && forBash.test(lines)) return { file: bash, words, isLine: false };
+  const options = { stdio: "ignore", env: environment } as const;
+  if (!hasPipe || spawnSync(system.file, [...strict, ":"], options).status === 0) return { ...system, words };
   return bash === undefined
-    ? { ...system, words: ["-e", "-c", lines] }
-    : { file: bash, words: [...strict, lines], isLine: false, name: "sh" };
+    ? { ...system, words: [...plain, lines] }
+    : { file: bash, words, isLine: false, name: "sh" };
 }
 
 /** `cmd.exe` takes only one line: what follows one that fails isn't run. */
@@ -120,7 +128,7 @@ export async function problemOfScript(path: string): Promise<string | undefined>
 
 /** The same of the first such script that a text for the shell names by a path. */
 export async function problemOfScripts(lines: string, folder: string): Promise<string | undefined> {
-  for (const path of lines.match(/[\w./-]*\/[\w./-]+/g) ?? []) {
+  for (const path of lines.split(/[^\w./-]+/).filter((word) => word.includes("/"))) {
     const problem = await problemOfScript(resolve(folder, path));
     if (problem !== undefined) return problem;
   }

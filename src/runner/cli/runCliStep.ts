@@ -99,7 +99,9 @@ export async function runCliStep(step: CliStep, stepContext: StepContext): Promi
   log.note(isOver ? `${howItEnded(child)} after ${time}` : `ready after ${time}`);
   const lines = [
     (problem === undefined ? undefined : withTail(problem, output)) ??
-      (readiness === undefined ? await judge(step, child, { output, expected, folder }) : undefined) ??
+      (readiness === undefined
+        ? await judge(step, child, { output, expected, folder, platform: stepContext.platform })
+        : undefined) ??
       [],
     results.problems(),
   ].flat();
@@ -127,20 +129,22 @@ interface Judged {
   readonly expected: readonly ExpectedOutput[];
   /** In which the program ran. */
   readonly folder: string;
+  readonly platform: NodeJS.Platform;
 }
 
 /** @returns what is wrong with how the program ended and what it printed. */
 async function judge(
   step: CliStep,
   end: ChildProcess,
-  { output, expected, folder }: Judged,
+  { output, expected, folder, platform }: Judged,
 ): Promise<string | undefined> {
   const { exitCode } = step.expect;
   const how = howItEnded(end);
   if (end.signalCode !== null) return withTail(how, output);
   if (end.exitCode !== exitCode) {
     const mayBePipe = typeof step.run === "string" && step.shell !== "sh" && step.run.includes("|");
-    const mayBeScript = typeof step.run === "string" && cannotRun.includes(end.exitCode);
+    const mayBeScript =
+      typeof step.run === "string" && cannotRun.includes(end.exitCode) && platform !== "win32";
     const script = mayBeScript ? await problemOfScripts(step.run, folder) : undefined;
     const why = script ?? (mayBePipe && end.exitCode === exitOfClosedPipe ? closedPipe : undefined);
     return withTail(`${how}, expected ${exitCode}${why === undefined ? "" : ` (${why})`}`, output);

@@ -60,16 +60,18 @@ function asAddress(value: string): string[] {
 }
 
 function passwordsIn(value: string): string[] {
-  const found = /^[a-z][a-z0-9+.:-]*:\/\/(?:[^/?#@:]*:([^/?#]*)@|.*[?&]password=([^&#]*))/is.exec(
-    value.trim(),
-  );
-  const written = found?.[1] ?? found?.[2];
-  if (written === undefined) return [];
-  try {
-    return [written, decodeURIComponent(written.replaceAll("+", " ")), decodeURIComponent(written)];
-  } catch {
-    return [written];
-  }
+  const whole = value.trim();
+  const address = /^(["'])(.*)\1$/s.exec(whole)?.[2] ?? whole;
+  if (!/^[a-z][a-z0-9+.:-]*:\/\//i.test(address)) return [];
+  const user = /^[^/]*\/\/[^/?#@:]*:([^/?#]*)@/.exec(address)?.[1] ?? [];
+  const given = [...address.matchAll(/[?&]password=([^&#]*)/gi)].map(([, written = ""]) => written);
+  return [user, given].flat().flatMap((written) => {
+    try {
+      return [written, decodeURIComponent(written.replaceAll("+", " ")), decodeURIComponent(written)];
+    } catch {
+      return [written];
+    }
+  });
 }
 
 /** The texts and numbers in a list or a map, which expressions take out of it. */

@@ -75,13 +75,18 @@ export function describeStatementError(
   const isList = code === "22P02" && /"\[.*\]"$/s.test(message);
   const isOfPsql = done !== undefined && code === "42601" && ofPsql.test(text);
   const isOtherParameter =
-    code === "42601" && done === undefined && ofOthers.test(text) && !/\$\d/.test(text);
+    code === "42601" &&
+    done === undefined &&
+    ofOthers.test(text.replace(/'[^']*'/g, "")) &&
+    !/\$\d/.test(text);
   const hint =
     part("hint") ??
     (isList ? "`= any($1)` takes a list, `in ($1)` one value" : undefined) ??
     (isOfPsql ? onlyPsql : undefined) ??
     (isOtherParameter ? "parameters are `$1`, `$2` and so on in PostgreSQL" : undefined) ??
-    (code === "25001" ? "such a statement is a `query` by itself, while no transaction is open" : undefined);
+    (code === "25001" && message.includes("cannot run inside")
+      ? "such a statement is a `query` by itself, while no transaction is open"
+      : undefined);
   // Within a function or a block of code there is no position.
   const within = /^.*\bfunction\b.*/m.exec(part("where") ?? "")?.[0];
   const place = placeIn(text, Number(part("position")));

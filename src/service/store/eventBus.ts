@@ -28,7 +28,8 @@ export class EventBus {
 
   /** Emits to the subscribers of this process alone. */
   protected emitHere(orgId: string, event: BusEvent): void {
-    this.#emitter.emit(orgId, event);
+    // Others may send any name, and Node throws for an `error` that nobody listens to.
+    if (this.#emitter.listenerCount(orgId) > 0) this.#emitter.emit(orgId, event);
   }
 
   /** Emits to every org's subscribers in this process, as at 00:00 UTC. */

@@ -362,20 +362,22 @@ describe("a run in a process of its own", function () {
     });
   });
 
-  it("leaves no process behind when its runner is killed", async () => {
-    const beacon = makeBeacon(folder.path);
-    const script = `trap '' TERM\n${holdBeacon(beacon)}\nsleep 1000 & sleep 1000`;
-    const { job, told } = launchTestRun(folder.path, shellPipeline(script), { graceMilliseconds: 50 });
-    const [pid = 0] = await beacon.pids(1);
-    process.kill(job.pid ?? 0, "SIGKILL");
-    assert.deepEqual(await job.ended, {
-      kind: "died",
-      message: "the runner was ended by SIGKILL before the run was over",
+  for (const signal of ["SIGKILL", "SIGTERM"] as const) {
+    it(`leaves no process behind when its runner is ended by ${signal}`, async () => {
+      const beacon = makeBeacon(folder.path);
+      const script = `trap '' TERM\n${holdBeacon(beacon)}\nsleep 1000 & sleep 1000`;
+      const { job, told } = launchTestRun(folder.path, shellPipeline(script), { graceMilliseconds: 50 });
+      const [pid = 0] = await beacon.pids(1);
+      process.kill(job.pid ?? 0, signal);
+      assert.deepEqual(await job.ended, {
+        kind: "died",
+        message: `the runner was ended by ${signal} before the run was over`,
+      });
+      assert.equal(isAlive(pid), false);
+      await beacon.dark;
+      assert.equal(told.at(-1)?.step.status, "lost");
     });
-    assert.equal(isAlive(pid), false);
-    await beacon.dark;
-    assert.equal(told.at(-1)?.step.status, "lost");
-  });
+  }
 
   it("ends although its runner hangs", async () => {
     const beacon = makeBeacon(folder.path);

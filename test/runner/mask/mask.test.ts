@@ -170,6 +170,8 @@ describe("a mask", () => {
     assert.equal(new Mask(["a://b:abc%@d"]).hide("abc%"), "***");
     const asked = new Mask(["jdbc:postgresql://db.example/shop?user=ada&password=p%40ss+w&ssl=true"]);
     assert.equal(asked.hide("ada p%40ss+w p@ss w true"), "ada *** *** true");
+    const twice = new Mask(['"postgres://ada:first@db.example/shop?password=second"\n']);
+    assert.equal(twice.hide("ada first second"), "ada *** ***");
   });
 
   it("hides a secret in JSON that is in Base64, however JSON escapes it", () => {

@@ -14,6 +14,10 @@ describe("the event bus", () => {
     assert.equal(bus.subscribers, 0);
   });
 
+  it("takes an org's name that nobody follows for no error of its own", () => {
+    assert.doesNotThrow(() => new EventBus().emit("error", { kind: "org" }));
+  });
+
   it("still reaches a later subscriber when an earlier one unsubscribes twice", () => {
     const bus = new EventBus();
     const heard: BusEvent[] = [];
