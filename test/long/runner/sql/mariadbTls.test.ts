@@ -2,12 +2,12 @@
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { certificate } from "../../certificate.ts";
-import { forSuite } from "../../forSuite.ts";
-import { mysqlPrograms } from "../../mysql/mysqlPrograms.ts";
-import { startedMysql } from "../../mysql/startedMysql.ts";
-import { temporaryFolder } from "../../temporaryFolder.ts";
-import { type TestSteps, testSteps } from "./runTestSteps.ts";
+import { certificate } from "../../../certificate.ts";
+import { forSuite } from "../../../forSuite.ts";
+import { mysqlPrograms } from "../../../mysql/mysqlPrograms.ts";
+import { startedMysql } from "../../../mysql/startedMysql.ts";
+import { type TestSteps, testSteps } from "../../../runner/sql/runTestSteps.ts";
+import { temporaryFolder } from "../../../temporaryFolder.ts";
 
 // MySQL from npm is of a time whose TLS Node refuses.
 for (const programs of mysqlPrograms().filter(({ name }) => name === "MariaDB")) {
