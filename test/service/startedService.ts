@@ -201,6 +201,12 @@ export async function startedService(options: Options = {}) {
   return Object.assign(service, { data: data.path });
 }
 
+/** Resolves once a service that has just started waits before it does again what it does now and then. */
+export async function atRest(clock: FakeClock): Promise<void> {
+  // It removes old files; it looks for its data folder, and for runs that nobody holds.
+  await until(async () => clock.alarmsIn(3_600_000) === 1 && clock.alarmsIn(10_000) === 2);
+}
+
 let requests = 0;
 
 /** Starts a run, which must be granted. */

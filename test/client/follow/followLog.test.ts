@@ -138,6 +138,12 @@ describe("following a run's log", () => {
     assert.deepEqual(log.sequences, [1, 4, 5]);
   });
 
+  it("goes on behind a gap that nobody asks for", async () => {
+    await using log = await logService((response) => begin(response, entry(1), entry(4), end()));
+    await log.read({ follow: true });
+    assert.deepEqual(log.sequences, [1, 4]);
+  });
+
   it("gives up on a service that stays away, after about a minute", async () => {
     await using log = await logService(brokenAfter(entry(1)), (response) => response.destroy());
     await assert.rejects(log.read(), { type: "out-of-reach" });

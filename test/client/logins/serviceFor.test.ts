@@ -31,6 +31,7 @@ describe("the service of a terminal", () => {
     const client = await serviceFor(env, nothing, never);
     assert.equal(client.baseUrl.href, `${url}/`);
     assert.equal(client.apiKey, testKey);
+    assert.equal(client.environment, undefined, "who runs programs elsewhere gets no environment");
   });
 
   it("is this machine's own when the environment names none", async () => {

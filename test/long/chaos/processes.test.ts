@@ -444,7 +444,9 @@ class Promises {
   async #log(member: Member, runId: string): Promise<readonly unknown[]> {
     const entries: unknown[] = [];
     const tell = (entry: unknown) => entries.push(entry);
-    await followLog(member.client(), runId, { follow: false }, tell, this.#round.signal);
+    const onGap = (first: number, last: number) =>
+      this.#round.check(false, "a log has a gap", { runId, first, last });
+    await followLog(member.client(), runId, { follow: false, onGap }, tell, this.#round.signal);
     return entries;
   }
 

@@ -100,13 +100,28 @@ describe("a start over a line that breaks, whatever is cut and wherever", functi
         line.cut();
         const { run } = start;
         const entries: unknown[] = [];
+        const onGap = () => assert.fail("a log has a gap");
         const [end, log] = await Promise.all([
           told(followRun(overLine, run, () => {}, never)),
-          told(followLog(overLine, run.runId, { follow: true }, (entry) => void entries.push(entry), never)),
+          told(
+            followLog(
+              overLine,
+              run.runId,
+              { follow: true, onGap },
+              (entry) => void entries.push(entry),
+              never,
+            ),
+          ),
         ]);
         const whole: unknown[] = [];
         const { status } = await ended(client, run);
-        await followLog(client, run.runId, { follow: false }, (entry) => void whole.push(entry), never);
+        await followLog(
+          client,
+          run.runId,
+          { follow: false, onGap },
+          (entry) => void whole.push(entry),
+          never,
+        );
         if (!(end instanceof Error)) assert.equal(end.status, status);
         if (!(log instanceof Error)) assert.deepEqual(entries, whole);
       }),

@@ -11,6 +11,7 @@ import { onBoth } from "../onBoth.ts";
 import { cutOff, openStream, type StreamEvent, unreadReply } from "../openStream.ts";
 import { serviceOn } from "../serviceOn.ts";
 import {
+  atRest,
   ended,
   programPipeline,
   type Service,
@@ -182,9 +183,9 @@ onBoth("the events of the service", (store) => {
     const run = await ended(client, await started(client, "hello"));
     await using stream = await openStream(`${service.url}/api/events`, { "x-api-key": secret });
     await stream.events.atLeast(1);
+    await isSilent(clock);
     // As when a server dies between a commit and its ring.
     await service.db.transaction().execute((tx) => touchRun(tx, run.runId));
-    await isSilent(clock);
     assert.ok(!stream.events.all.some(({ event }) => event === "run"));
     await service.turn(15_000);
     await stream.events.untilOne(({ data }) => data["run-id"] === run.runId);
@@ -265,6 +266,7 @@ describe("the events of the embedded service", () => {
     const clock = new FakeClock("2026-03-04T12:00:00Z");
     await using service = await startedService({ clock });
     const { secret } = await service.member();
+    await atRest(clock);
     const before = clock.alarms;
     const head = await service.fetch("/api/events", { method: "HEAD", headers: { "x-api-key": secret } });
     assert.equal(head.headers.get("content-type"), "text/event-stream");

@@ -12,6 +12,7 @@ import { cutOff, openStream, unreadReply } from "../openStream.ts";
 import { serviceOn } from "../serviceOn.ts";
 import { startedProgram } from "../startedProgram.ts";
 import {
+  atRest,
   ended,
   programPipeline,
   type Service,
@@ -258,6 +259,7 @@ describe("the log of a run of the embedded service", function () {
   it("sends a comment after 15 s of silence, and leaves nothing behind when its reader leaves", async () => {
     const clock = new FakeClock("2026-03-04T12:00:00Z");
     await using service = await startedService({ clock });
+    await atRest(clock);
     const { client, secret } = await service.member();
     await service.write("long", programPipeline(untilCancelled, "1h"));
     const { runId } = await started(client, "long");

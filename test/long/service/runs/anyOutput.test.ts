@@ -94,7 +94,7 @@ describe("whatever a step prints or fetches", function () {
           await followLog(
             client,
             run.runId,
-            { follow: false },
+            { follow: false, onGap: () => assert.fail("the log has a gap") },
             (entry) => {
               if (entry.stream === "stdout") log += entry.text;
             },
