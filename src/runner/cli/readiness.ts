@@ -117,7 +117,8 @@ function openPort(port: string): Sign {
         };
         const nothing = `nothing takes connections on port ${port}`;
         socket.setTimeout(lookMilliseconds, () => end(nothing));
-        socket.once("connect", () => end(undefined));
+        // Where nothing listens at a port of those that the system gives out, TCP may connect a socket to itself.
+        socket.once("connect", () => end(socket.localPort === socket.remotePort ? nothing : undefined));
         socket.on("error", () => end(nothing));
       }),
   };
