@@ -115,16 +115,17 @@ function checkPipelineFile(text: string): void {
   const parsed = parsePipeline(text, "a.yaml");
   if (parsed.kind === "invalid") checkProblems(text, parsed.problems);
   else checkPipeline(text, parsed);
-  // How deep can be read depends on what is on the stack.
-  if (parsed.kind === "invalid" && parsed.problems.some(({ message }) => /too deep/.test(message))) return;
+  if (isTooDeep(parsed)) return;
   if (!text.startsWith("\ufeff") && text.length < largestFile) {
-    assert.deepEqual(
-      parsePipeline(`\ufeff${text}`, "a.yaml"),
-      parsed,
-      "a mark before the text changes nothing",
-    );
+    const marked = parsePipeline(`\ufeff${text}`, "a.yaml");
+    if (!isTooDeep(marked)) assert.deepEqual(marked, parsed, "a mark before the text changes nothing");
   }
   if (!text.includes("\r")) checkLineEnds(text, parsed);
+}
+
+/** How deep can be read depends on what is on the stack, and on what of the reader is compiled by then. */
+function isTooDeep(parsed: ParsedPipeline): boolean {
+  return parsed.kind === "invalid" && parsed.problems.some(({ message }) => /too deep/.test(message));
 }
 
 function checkProblems(
@@ -164,7 +165,7 @@ function checkPipeline(text: string, { pipeline, nameAt }: Extract<ParsedPipelin
 function checkLineEnds(text: string, parsed: ParsedPipeline): void {
   const other = parsePipeline(text.replaceAll("\n", "\r\n"), "a.yaml");
   assert(
-    other.kind === parsed.kind || text.length * 2 > largestFile,
+    other.kind === parsed.kind || text.length * 2 > largestFile || isTooDeep(other),
     "a text is accepted whatever its line ends",
   );
   if (parsed.kind === "valid" && other.kind === "valid") {
