@@ -7,7 +7,7 @@ import { type Clock, systemClock } from "../machine/clock.ts";
 import type { Connection } from "../machine/connectionFile.ts";
 import { type OtherOwner, prepareDataFolder } from "../machine/dataFolder.ts";
 import type { Log } from "../machine/log.ts";
-import { setStopped } from "../machine/stoppedFile.ts";
+import { isStopped, setStopped } from "../machine/stoppedFile.ts";
 import { launchRunner } from "../runner/launch/launch.ts";
 import { machineMilliseconds } from "../runner/launch/protocol.ts";
 import { ReadyRunner } from "../runner/launch/readyRunner.ts";
@@ -150,10 +150,10 @@ async function serveLocked(options: ServeOptions, lock: FolderLock, opened: Open
     ...(version === undefined ? {} : { version }),
     ...(options.idleSeconds === undefined && { inForeground: true }),
   };
-  // First: who finds this service may ask it at once to stop, which has to last.
-  await setStopped(folder, false);
+  const isOnDemand = options.idleSeconds !== undefined;
+  // First: who finds this service may ask it at once to stop, which has to last. Whoever starts one on demand has done it before.
+  if (!isOnDemand) await setStopped(folder, false);
   await publishConnection(folder, connection);
-  published.resolve();
   let why: string | undefined;
   const onLost = () => {
     why = "its data folder or database was moved or deleted";
@@ -176,6 +176,9 @@ async function serveLocked(options: ServeOptions, lock: FolderLock, opened: Open
     resolve();
   };
   addAbortListener(stopping.signal, () => void end());
+  // A person who stops the service says so before looking for it, and found none while this one began.
+  if (isOnDemand && isStopped(folder)) stopping.abort();
+  published.resolve();
   return {
     url,
     stopped,

@@ -46,7 +46,7 @@ export async function restartEmbedded(
     });
   }
   const ended = was && (await end(was, signal));
-  return { ended, now: await startEmbedded(deps, ended?.was.connection, signal) };
+  return { ended, now: await startEmbedded({ ...deps, start: "asked" }, ended?.was.connection, signal) };
 }
 
 async function end(was: Embedded, signal: AbortSignal): Promise<Ended> {

@@ -31,7 +31,7 @@ export interface ConnectDeps extends Omit<FindDeps, "env">, Omit<ServiceProgram,
 /** The state of a spawned service. */
 export type ServiceProcess =
   | { readonly kind: "running" }
-  /** Another service holds the folder's lock. */
+  /** Another service holds the folder's lock, or a person has stopped the service meanwhile. */
   | { readonly kind: "yielded" }
   | { readonly kind: "failed"; readonly error: PipelineError };
 

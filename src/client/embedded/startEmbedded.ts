@@ -4,6 +4,7 @@ import { systemClock } from "../../machine/clock.ts";
 import type { Connection } from "../../machine/connectionFile.ts";
 import { readConnection } from "../../machine/connectionFile.ts";
 import { prepareDataFolder, serviceLogFile } from "../../machine/dataFolder.ts";
+import { isStopped, ServiceStopped, setStopped } from "../../machine/stoppedFile.ts";
 import { refuseOldNode } from "../../machine/versions.ts";
 import { type Embedded, findEmbedded } from "./findEmbedded.ts";
 import { type ConnectDeps, type ServiceProgram, spawnService } from "./serviceProcess.ts";
@@ -29,6 +30,8 @@ export async function startEmbedded(
   const clock = deps.clock ?? systemClock;
   const program: ServiceProgram = { ...deps, spawn: deps.spawn ?? spawn };
   await makeDataFolder(deps.folder);
+  // Not by the service: one that was slow to begin would undo what was said after its start.
+  if (deps.start === "asked") await setStopped(deps.folder, false);
   const deadline = clock.monotonic() + answerWithinSeconds * 1000;
   let isHeld = false;
   for (let patience = retryMilliseconds; ; patience *= 2) {
@@ -44,6 +47,7 @@ export async function startEmbedded(
       const now = clock.monotonic();
       if (now >= deadline) throw await silent(deps.folder, isHeld);
       if (state.kind === "yielded") {
+        if (isStopped(deps.folder)) throw new ServiceStopped();
         isHeld = true;
         yieldedAt ??= now;
       }

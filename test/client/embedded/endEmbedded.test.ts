@@ -25,6 +25,14 @@ describe("an embedded service that a person has stopped", () => {
     assert.deepEqual(standIn.pids, []);
     const { connection } = await connectEmbedded(standIn.deps({ start: "asked" }), never);
     assert.equal(connection.pid, standIn.pids[0]);
+    assert.equal(isStopped(standIn.folder), false);
+  });
+
+  it("is told so to who asked just before for a start that has not begun yet", async () => {
+    await using standIn = await standInFor(
+      'import { writeFileSync } from "node:fs"; writeFileSync("service.stopped", "");',
+    );
+    await assert.rejects(connectEmbedded(standIn.deps({ start: "asked" }), never), ServiceStopped);
   });
 
   it("is used by everyone while it answers, whatever the file says", async () => {

@@ -73,7 +73,7 @@ describe("stopping this machine's service on request", function () {
     assert.equal(await readConnection(service.data), undefined);
   });
 
-  it("is forgotten by the next start, whoever makes it", async () => {
+  it("is forgotten by the next start in the foreground", async () => {
     const { service } = await ownService();
     await using _ = service;
     await service.stop();
@@ -81,5 +81,14 @@ describe("stopping this machine's service on request", function () {
     assert(isStopped(service.data));
     await service.restart();
     assert.equal(isStopped(service.data), false);
+  });
+
+  it("is found by a service on demand that was slow to begin, and undone by nobody who doesn't ask", async () => {
+    await using service = await startedService({ idleSeconds: 600 });
+    await service.stop();
+    await setStopped(service.data, true);
+    await service.restart();
+    await until(async () => (await readConnection(service.data)) === undefined);
+    assert(isStopped(service.data));
   });
 });
