@@ -39,8 +39,8 @@ function isInRepository(folder: string): boolean {
 }
 
 /**
- * What git prints in a folder, which is named by -C: where the PATH names the working folder, as Windows does by itself, a program of
- * the repository would be git.
+ * What git prints in a folder. That is named by -C and isn't the working folder: where the PATH has the working folder in it, as on
+ * Windows, a program of the repository that is called git would run instead.
  * @throws the program's error.
  */
 export async function runGit(

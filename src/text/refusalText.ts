@@ -76,7 +76,13 @@ function reasonText(start: RefusedStart, { now, runsPerDay }: RefusalFacts, t: T
 
 /** Which limit refused a start. */
 export function limitText(
-  { refusal, waitedSeconds, ownRunId }: Pick<RefusedStart, "refusal" | "waitedSeconds" | "ownRunId">,
+  {
+    refusal,
+    waitedSeconds,
+    ownRunId,
+  }: Pick<RefusedStart, "waitedSeconds" | "ownRunId"> & {
+    readonly refusal: Pick<RefusedStart["refusal"], "scope">;
+  },
   runsPerDay: number | undefined,
   t: Translate,
 ): string {

@@ -6,7 +6,6 @@ import { type Ended, restartEmbedded, stopEmbedded } from "../../client/embedded
 import { findEmbedded } from "../../client/embedded/findEmbedded.ts";
 import { Logins } from "../../client/logins/logins.ts";
 import { unlessAbsent } from "../../client/service/failedRequest.ts";
-import { loopbackFetch } from "../../client/service/loopbackFetch.ts";
 import { errorTypes, exitCodes, PipelineError } from "../../contract/errors.ts";
 import { shellWord } from "../../contract/refusal.ts";
 import type { ServiceState } from "../../contract/service.ts";
@@ -41,7 +40,7 @@ export async function showStatus(tool: Tool, flags: Flags): Promise<number> {
   const place = placeOf(tool, flags);
   const { folder } = place;
   const [found, bytes, written] = await Promise.all([
-    findEmbedded(findDeps(folder), tool.interrupted),
+    findEmbedded({ folder }, tool.interrupted),
     sizeOf(folder),
     readConnection(folder),
   ]);
@@ -151,7 +150,7 @@ export async function stopService(tool: Tool, flags: Flags): Promise<number> {
   const place = placeOf(tool, flags);
   const { folder } = place;
   output.passing("Ending the active runs.");
-  const ended = await stopEmbedded(findDeps(folder), interrupted);
+  const ended = await stopEmbedded({ folder }, interrupted);
   await leftFolder(folder, interrupted);
   const { pid } = ended?.was.connection ?? {};
   const { runs = [], waiting = 0 } = ended?.state ?? {};
@@ -174,7 +173,7 @@ export async function restartService(tool: Tool, flags: Flags): Promise<number> 
   const { folder } = placeOf(tool, flags);
   const { output, interrupted, env, servicePath } = tool;
   output.passing("Ending the active runs.");
-  const deps = { ...findDeps(folder), env, execPath: process.execPath, servicePath };
+  const deps = { folder, env, execPath: process.execPath, servicePath };
   const { ended, now } = await restartEmbedded(deps, interrupted);
   const { url, pid, version } = now.connection;
   const { runs = [], waiting = 0 } = ended?.state ?? {};
@@ -190,10 +189,6 @@ function noteEnded({ output }: Tool, ended: Ended | undefined, waiters: string):
   const { runs, waiting } = ended.state;
   for (const run of runs) output.note(`Cancelled: ${runText(run)}`);
   if (waiting > 0) output.note(`${waiters}: ${counted(waiting, "start")}`);
-}
-
-function findDeps(folder: string) {
-  return { folder, fetch: loopbackFetch() };
 }
 
 /** In milliseconds: how long a service without active runs may take to leave its folder, and how often that is looked at. */

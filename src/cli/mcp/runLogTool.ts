@@ -71,8 +71,7 @@ async function readLog(
 ): Promise<void> {
   await session.ask(async (client) => {
     const lines = new TerminalLines({ hasColor: false, apiKeys: new Set([client.apiKey]) });
-    const options = { follow: false, onGap: () => {} };
-    await followLog(client, runId, options, (entry) => lines.add(entry).forEach(onLine), signal);
+    await followLog(client, runId, { follow: false }, (entry) => lines.add(entry).forEach(onLine), signal);
     lines.rest().forEach(onLine);
   }, signal);
 }

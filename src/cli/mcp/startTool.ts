@@ -141,9 +141,8 @@ function refused(pipeline: string, refusal: StartRefusal, quota: AgentQuota | un
 function whyText({ scope }: StartRefusal): string {
   switch (scope) {
     case "org":
-      return limitText({ refusal: { scope }, waitedSeconds: 0 }, undefined, english);
     case "free-day":
-      return limitText({ refusal: { scope, secondsToReset: 0 }, waitedSeconds: 0 }, undefined, english);
+      return limitText({ refusal: { scope }, waitedSeconds: 0 }, undefined, english);
     case "session":
       return "this server has started as many runs as --max-runs allows.";
     case "reserve":

@@ -41,7 +41,7 @@ export interface BatchOptions {
   readonly retryOptions: readonly string[];
   /** Called every second of a wait, with the place in the queue where it is known. */
   readonly onWaiting?: (secondsLeft: number, place: QueuePlace | undefined) => void;
-  /** Called whenever a start request has come to something. */
+  /** Called once for each pipeline, when its start has succeeded, was refused or has failed. */
   readonly onReply?: () => void;
   /** Called with each started run, before it is followed. */
   readonly onStarted?: (run: Run) => void;

@@ -192,8 +192,8 @@ function wordOf(outcome: Outcome): string {
 const answerTimeoutSeconds = 2;
 
 /** The org's numbers for the summary; undefined where they don't arrive in time. */
-export async function orgNumbers(client: ServiceClient): Promise<Org | undefined> {
-  using deadline = new Deadline(client.clock, new AbortController().signal);
+export async function orgNumbers(client: ServiceClient, signal: AbortSignal): Promise<Org | undefined> {
+  using deadline = new Deadline(client.clock, signal);
   deadline.arm(answerTimeoutSeconds);
   return await client.org(deadline.signal).catch(() => undefined);
 }

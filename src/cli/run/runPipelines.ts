@@ -102,7 +102,7 @@ async function runEach(
     const took = client.clock.monotonic() - began;
     const isSummedUp = isOneOfSeveral && !output.isQuiet && outcomes.some((outcome) => "run" in outcome);
     // The reason of such a refusal names the org's limit.
-    const org = isSummedUp || outcomes.some(isUsedUp) ? await orgNumbers(client) : undefined;
+    const org = isSummedUp || outcomes.some(isUsedUp) ? await orgNumbers(client, tool.leaving) : undefined;
     await report.write(outcomes);
     return await conclude(outcomes, { output, root, wasInterrupted: interrupted.aborted, took, org });
   } finally {

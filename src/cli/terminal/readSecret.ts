@@ -58,7 +58,7 @@ async function readTyped({ input, prompt }: Asking, question: string, signal: Ab
   }
 }
 
-/** @param ask called once whatever is typed is read. */
+/** @param ask writes the question; called once the input is listened to, so that nothing typed early is lost. */
 async function nextLine(
   options: ReadLineOptions & { readonly input: Input },
   ask: () => unknown,

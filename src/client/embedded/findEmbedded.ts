@@ -4,6 +4,7 @@ import { readConnection } from "../../machine/connectionFile.ts";
 import { isOlder, ownVersion } from "../../machine/versions.ts";
 import { type Environment, withoutStarter } from "../../project/environment.ts";
 import { ServiceClient, type ServiceClientOptions } from "../service/client.ts";
+import { loopbackFetch } from "../service/loopbackFetch.ts";
 import { OutOfReach } from "../service/reachFaults.ts";
 
 /** The embedded service, which has answered. */
@@ -30,7 +31,7 @@ const answersWithinSeconds = 2;
  * @throws only the signal's reason.
  */
 export async function findEmbedded(deps: FindDeps, signal: AbortSignal): Promise<Embedded | undefined> {
-  const { folder, env, ...others } = deps;
+  const { folder, env, fetch = loopbackFetch(), ...others } = deps;
   const connection = await readConnection(folder);
   signal.throwIfAborted();
   if (connection === undefined) return undefined;
@@ -38,10 +39,11 @@ export async function findEmbedded(deps: FindDeps, signal: AbortSignal): Promise
     const baseUrl = new URL(`${connection.url}/`);
     const client = new ServiceClient({
       ...others,
+      fetch,
       baseUrl,
       apiKey: connection.token,
       keyOfNow: async (until) => {
-        const now = await findEmbedded(deps, until);
+        const now = await findEmbedded({ ...deps, fetch }, until);
         const { url, version } = now?.connection ?? {};
         // Another version may take another environment.
         if (now !== undefined && url === connection.url && version === connection.version)

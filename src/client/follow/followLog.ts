@@ -22,7 +22,7 @@ export interface FollowLogOptions {
   readonly onOpened?: () => void;
   /** Called when the connection broke, each time before it is made again. */
   readonly onBroken?: (error: PipelineError) => void;
-  /** Called with the first and the last number of missing entries, though the contract has no gaps. */
+  /** Called with the first and the last number of missing entries, which a service shouldn't leave out; without it, they are passed over. */
   readonly onGap?: (first: number, last: number) => void;
 }
 

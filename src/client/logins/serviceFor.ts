@@ -5,9 +5,8 @@ import { connectEmbedded } from "../embedded/connectEmbedded.ts";
 import { findEmbedded } from "../embedded/findEmbedded.ts";
 import type { ConnectDeps } from "../embedded/serviceProcess.ts";
 import { parseBaseUrl } from "../service/baseUrl.ts";
-import { ServiceClient, type ServiceClientOptions } from "../service/client.ts";
+import { ServiceClient } from "../service/client.ts";
 import { environmentFetch } from "../service/environmentFetch.ts";
-import { loopbackFetch } from "../service/loopbackFetch.ts";
 import type { Retries } from "../service/retry.ts";
 import { isServiceNamed, type Login, Logins, loginCommand } from "./logins.ts";
 
@@ -15,7 +14,7 @@ interface ServiceForDeps
   extends AskingDeps,
     Pick<ConnectDeps, "execPath" | "servicePath" | "spawn" | "start"> {}
 
-interface AskingDeps extends Pick<ServiceClientOptions, "fetch" | "clock" | "random"> {
+interface AskingDeps {
   /** Called before a retry of a request to a named service, see `Retries`. */
   readonly onRetry?: Retries["onRetry"];
 }
@@ -58,8 +57,7 @@ export async function serviceFor(
     if (login === undefined) throw noLoginTo(origin);
     return loggedIn(parseBaseUrl(login.baseUrl), login, env, deps);
   }
-  const { fetch = loopbackFetch() } = deps;
-  return (await connectEmbedded({ ...deps, fetch, folder: dataFolder(env), env }, signal)).client;
+  return (await connectEmbedded({ ...deps, folder: dataFolder(env), env }, signal)).client;
 }
 
 interface Named {
@@ -74,9 +72,8 @@ interface Named {
  * @throws PipelineError `unauthorized` for what can't be a key; as `environmentFetch`.
  */
 export function clientOf(named: Named, env: Environment, deps: AskingDeps): ServiceClient {
-  const { fetch = environmentFetch(named.baseUrl, env), clock, random, onRetry } = deps;
-  const given = { ...(clock && { clock }), ...(random && { random }) };
-  return new ServiceClient({ ...named, fetch, retries: { onRetry }, ...given });
+  const fetch = environmentFetch(named.baseUrl, env);
+  return new ServiceClient({ ...named, fetch, retries: { onRetry: deps.onRetry } });
 }
 
 function loggedIn(baseUrl: URL, { apiKey }: Login, env: Environment, deps: ServiceForDeps): ServiceClient {
@@ -114,5 +111,5 @@ export async function runningService(
   signal: AbortSignal,
 ): Promise<ServiceClient | undefined> {
   if (await isServiceNamed(env)) return serviceFor(env, deps, signal);
-  return (await findEmbedded({ folder: dataFolder(env), env, fetch: loopbackFetch() }, signal))?.client;
+  return (await findEmbedded({ folder: dataFolder(env), env }, signal))?.client;
 }

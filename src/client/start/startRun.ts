@@ -201,8 +201,9 @@ async function ask(
         await clock.sleep(sleep, signal);
         await attempts.reconnect(signal);
       } else {
-        const mayBeAnother = error.type === "out-of-reach" || !isFirst || count > 1;
-        if (!mayBeAnother || count > mostMoves || !(await attempts.reconnect(signal))) throw error;
+        // As the very first reply, `internal` is the service's own failure, and no sign that another takes its place.
+        const isItsOwn = error.type === "internal" && isFirst && count === 1;
+        if (isItsOwn || count > mostMoves || !(await attempts.reconnect(signal))) throw error;
       }
     }
   }

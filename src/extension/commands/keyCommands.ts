@@ -161,6 +161,7 @@ interface ChooseKeyDeps extends ApiKeyDeps {
 }
 
 interface Row extends QuickPickItem {
+  readonly isInUse?: boolean;
   readonly act?: () => Promise<void>;
   /** What its button does. */
   readonly remove?: () => Promise<void>;
@@ -189,13 +190,15 @@ async function rows(deps: ChooseKeyDeps): Promise<Row[]> {
   return [
     { label: t("Keys"), kind: QuickPickItemKind.separator },
     ...kept.map((key): Row => {
-      const { kept: _, ...row } = keyItem(key, key.name === inUse?.name);
-      return { ...row, buttons: [removeButton], act: () => choose(key), remove: () => remove(key) };
+      const isInUse = key.name === inUse?.name;
+      const { kept: _, ...row } = keyItem(key, isInUse);
+      return { ...row, isInUse, buttons: [removeButton], act: () => choose(key), remove: () => remove(key) };
     }),
     {
       label: `${isOwn ? "$(check)" : "$(vm)"} ${t("This machine's own service")}`,
       description: t("needs no key"),
       ...(isOwn ? { detail: t("In use in this workspace") } : {}),
+      isInUse: isOwn,
       act: () => choose("own"),
     },
     { label: "", kind: QuickPickItemKind.separator },
@@ -218,7 +221,7 @@ async function pick(items: readonly Row[], { window }: ChooseKeyDeps): Promise<R
   box.placeholder = t("The service and the key for this workspace");
   box.matchOnDescription = true;
   box.items = items;
-  const inUse = items.find(({ label }) => label.startsWith("$(check)"));
+  const inUse = items.find(({ isInUse }) => isInUse);
   if (inUse !== undefined) box.activeItems = [inUse];
   let remove: Row["remove"];
   box.onDidTriggerItemButton(({ item }) => {

@@ -2,7 +2,6 @@ import { join } from "node:path";
 import * as vscode from "vscode";
 import { connectEmbedded } from "../../client/embedded/connectEmbedded.ts";
 import type { ConnectDeps } from "../../client/embedded/serviceProcess.ts";
-import { loopbackFetch } from "../../client/service/loopbackFetch.ts";
 import { systemClock } from "../../machine/clock.ts";
 import { dataFolder } from "../../machine/dataFolder.ts";
 import type { ServiceChoice } from "../keys/serviceChoice.ts";
@@ -18,7 +17,6 @@ export function ownServiceOf(extensionPath: string): ConnectDeps {
     execPath: process.execPath,
     servicePath: join(extensionPath, "dist", "service.js"),
     env: process.env,
-    fetch: loopbackFetch(),
   };
 }
 

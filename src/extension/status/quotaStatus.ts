@@ -44,14 +44,15 @@ export function showQuota(deps: QuotaStatusDeps): Disposable & { readonly facts:
     now: clock.now(),
   });
   const show = () => {
-    const shown = present(facts());
+    const seen = facts();
+    const shown = present(seen);
     if (shown === undefined) {
       item.hide();
       return;
     }
     item.text = shown.icon === undefined ? shown.text : `$(${shown.icon}) ${shown.text}`;
     const tooltip = markdown();
-    writeTooltip(facts(), tooltip);
+    writeTooltip(seen, tooltip);
     item.tooltip = tooltip;
     // Some texts begin with the product's name.
     const label = shown.text.startsWith("Pipeline Runs") ? shown.text : `Pipeline Runs: ${shown.text}`;

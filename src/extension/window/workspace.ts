@@ -14,7 +14,7 @@ export function localFolders(): string[] {
     .map(({ uri }) => uri.fsPath);
 }
 
-/** Saves what was edited, unless the editor is not to before a task (`task.saveBeforeRun`). A file that can't be saved is told by the editor. */
+/** Saves edited files, unless the setting `task.saveBeforeRun` is `never`. The editor itself tells of a file that it can't save. */
 export async function saveFiles(): Promise<void> {
   const when = vscode.workspace.getConfiguration().get("task.saveBeforeRun");
   if (when !== "never") await vscode.workspace.saveAll(false);

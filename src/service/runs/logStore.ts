@@ -1,5 +1,5 @@
 import { type LogEntry, logEntrySchema } from "../../contract/log.ts";
-import { fromWire } from "../../contract/wire.ts";
+import { readJson } from "../../contract/wire.ts";
 
 /** Where the logs and the artifacts of runs are read: in files of the data folder, or in the database. */
 export interface LogStore {
@@ -46,10 +46,5 @@ export const tailBytes = 256 * 1024;
 
 /** The entry of a line. @returns none for a line that isn't one. */
 export function readLogLine(line: string): LogEntry[] {
-  try {
-    const parsed = fromWire(logEntrySchema, JSON.parse(line));
-    return parsed.kind === "valid" ? [parsed.value] : [];
-  } catch {
-    return [];
-  }
+  return [readJson(logEntrySchema, line) ?? []].flat();
 }
