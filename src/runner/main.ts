@@ -49,7 +49,7 @@ async function serveRun(): Promise<void> {
   });
   // A process that ends while they are made would leave their names.
   await pipes;
-  // The empty write completes after every message. Killed, since Node.js may hang as it exits (nodejs/node#54918), takes
-  // milliseconds for it, and the next run waits until this process is gone.
+  // The empty write completes after every message. Then the process kills itself: `exit` may hang (nodejs/node#54918) and takes
+  // milliseconds, and the next run waits until this process is gone. After a signal it ends by that one, which its service names.
   process.stdout.write("", () => process.removeAllListeners(endsBy).kill(process.pid, endsBy));
 }

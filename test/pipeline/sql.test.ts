@@ -248,7 +248,7 @@ describe("the address of a database", () => {
       ],
       [
         "mysql://app@h/d?schema=a",
-        /an address has no `schema`; it can have socket, ssl-ca, ssl-cert, ssl-key, ssl-mode$/,
+        /an address has no `schema`; it can have database, host, password, port, socket, ssl-ca, ssl-cert, ssl-key, ssl-mode, user$/,
       ],
       ["mysql://app@h/d?sslmode=constructor", /`sslmode` is one of .*, not `constructor`/],
       ["mysql://app@h/d?constructor=a", /an address has no `constructor`/],

@@ -201,7 +201,7 @@ export async function startedService(options: Options = {}) {
   return Object.assign(service, { data: data.path });
 }
 
-/** Resolves once a service that has just started waits before it does again what it does now and then. */
+/** Resolves once a service that has just started has done for the first time what it does again and again. */
 export async function atRest(clock: FakeClock): Promise<void> {
   // It removes old files; it looks for its data folder, and for runs that nobody holds.
   await until(async () => clock.alarmsIn(3_600_000) === 1 && clock.alarmsIn(10_000) === 2);

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { lstat } from "node:fs/promises";
 import { join } from "node:path";
 import { create } from "tar";
@@ -51,7 +51,7 @@ async function sendSnapshot(
   const files = await filesOf(root, signal);
   if (files.length === 0) return undefined;
   const content = await pack(root, files);
-  const digest = createHash("sha256").update(content).digest("hex");
+  const digest = hash("sha256", content);
   if (!(await client.hasSnapshot(digest, signal))) await client.putSnapshot(digest, content, signal);
   return digest;
 }

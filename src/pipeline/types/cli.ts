@@ -73,7 +73,7 @@ type CliResourceFile = z.infer<typeof cliResourceSchema>;
 type CliStepFile = z.infer<typeof cliStepFileSchema>;
 
 const shellByDefault =
-  "`sh`, where `[[ … ]]` is in the text `bash`, and where a pipe is one that fails with each of its programs; `cmd.exe` on Windows";
+  "`sh`; `bash` where the text has what only bash knows, such as `[[ … ]]`; with a pipe, a shell that fails with each of its programs; `cmd.exe` on Windows";
 
 const resourceTexts: FieldTexts = {
   shell: {

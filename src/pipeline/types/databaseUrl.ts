@@ -267,7 +267,7 @@ function readParameters(
     }
     const name = names.find((known) => known.replaceAll("_", "") === meant);
     if (name === undefined) {
-      const all = kind === "postgres" ? [...names, "host"].sort() : mysqlParameters;
+      const all = [...(kind === "postgres" ? names : mysqlParameters), ...parts].sort();
       const near = suggestion(written, all);
       return invalid(`an address has no \`${quoted(written)}\`${near || `; it can have ${all.join(", ")}`}`);
     }

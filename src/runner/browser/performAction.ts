@@ -81,7 +81,7 @@ async function actOn([target, act, mayBeHidden]: Parameters<ActOn>, use: Browser
   try {
     await deadline.within(act(element, { timeout: deadline.left }), timeoutGraceMilliseconds);
   } catch (error) {
-    if (error instanceof DeadlineExceeded || error instanceof StepFault) throw error;
+    if (error instanceof StepFault) throw error;
     if (hasClosedItsPage(element.page())) return;
     throw new StepFault(await describeActionProblem(error, element, use));
   }

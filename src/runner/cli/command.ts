@@ -126,7 +126,7 @@ export async function problemOfScript(path: string): Promise<string | undefined>
   }
 }
 
-/** The same of the first such script that a text for the shell names by a path. */
+/** As `problemOfScript`, for the first script with such a problem among the paths in a shell's text. */
 export async function problemOfScripts(lines: string, folder: string): Promise<string | undefined> {
   for (const path of lines.split(/[^\w./-]+/).filter((word) => word.includes("/"))) {
     const problem = await problemOfScript(resolve(folder, path));

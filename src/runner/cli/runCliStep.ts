@@ -124,6 +124,11 @@ const closedPipe =
 /** What a shell says of a program that can't be executed or isn't there; of a script also where its interpreter isn't. */
 const cannotRun: readonly unknown[] = [126, 127];
 
+/** What Debian's `sh` says of arrays, `<<<`, `<(…)`, `${v^^}`, `function` and `set -o pipefail`. */
+const saysOfBash =
+  /^\S*sh: \d+: (?:Syntax error: (?:"[(}]"|redirection) unexpected|Bad substitution|set: Illegal option -o)/m;
+const mayBeForBash = "the system's `sh` can't read that; if it is written for bash, say `shell: bash`";
+
 interface Judged {
   readonly output: CommandOutput;
   readonly expected: readonly ExpectedOutput[];
@@ -146,7 +151,11 @@ async function judge(
     const mayBeScript =
       typeof step.run === "string" && cannotRun.includes(end.exitCode) && platform !== "win32";
     const script = mayBeScript ? await problemOfScripts(step.run, folder) : undefined;
-    const why = script ?? (mayBePipe && end.exitCode === exitOfClosedPipe ? closedPipe : undefined);
+    const mayBeBash = step.shell === undefined && saysOfBash.test(output.tail());
+    const why =
+      script ??
+      (mayBePipe && end.exitCode === exitOfClosedPipe ? closedPipe : undefined) ??
+      (mayBeBash ? mayBeForBash : undefined);
     return withTail(`${how}, expected ${exitCode}${why === undefined ? "" : ` (${why})`}`, output);
   }
   const missing = expected.filter((one) => !output.isAsExpected(one));

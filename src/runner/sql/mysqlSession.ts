@@ -9,6 +9,7 @@ import mysql, {
 } from "mysql2";
 import * as z from "zod/mini";
 import type { MysqlAddress } from "../../pipeline/types/databaseUrl.ts";
+import { counted } from "../../text/counted.ts";
 import { type StepContext, StepFault } from "../step/stepContext.ts";
 import { type DatabaseServer, databaseServer, isSocket, openOn, whileWanted } from "./databaseServer.ts";
 import {
@@ -19,7 +20,7 @@ import {
 } from "./mysqlServer.ts";
 import { jsonToMysql, mysqlToJson } from "./mysqlValue.ts";
 import type { ServerSession } from "./serverConnection.ts";
-import { describeCount, type ReadRows, RowReader, type Statement } from "./sqlConnection.ts";
+import { describeWrongParams, type ReadRows, RowReader, type Statement } from "./sqlConnection.ts";
 
 /** A session on a MySQL or MariaDB server. */
 export class MysqlSession implements ServerSession {
@@ -83,7 +84,8 @@ export class MysqlSession implements ServerSession {
     if (prepared === undefined) return this.#noted(await this.#query(text), note);
     try {
       const wanted = parametersOf(prepared);
-      if (wanted !== params.length) throw new Error(describeCount(wanted, params.length));
+      if (wanted !== params.length)
+        throw new Error(describeWrongParams(counted(wanted, "value"), params.length));
       const values = params.map(jsonToMysql);
       return await this.#noted(await this.#read(() => prepared.execute(values)), note);
     } finally {

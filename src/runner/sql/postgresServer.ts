@@ -1,3 +1,4 @@
+import { counted } from "../../text/counted.ts";
 import {
   type DatabaseServer,
   describeReachProblem,
@@ -5,7 +6,7 @@ import {
   isLoss,
   isWithoutTls,
 } from "./databaseServer.ts";
-import { describeCount, severalStatements } from "./sqlConnection.ts";
+import { describeWrongParams, severalStatements } from "./sqlConnection.ts";
 
 /** Why there is no connection, in a sentence. */
 export function describeConnectionProblem(server: DatabaseServer, error: unknown): string {
@@ -69,7 +70,8 @@ export function describeStatementError(
     return "a step has no data for `copy … from stdin`: insert the rows, or let a program such as `psql` copy them";
   if (code === "42601" && part("routine") === "exec_parse_message") return severalStatements;
   const [, given, wanted] = wrongCount.exec(message) ?? [];
-  if (given !== undefined && wanted !== undefined) return describeCount(Number(wanted), Number(given));
+  if (given !== undefined && wanted !== undefined)
+    return describeWrongParams(counted(Number(wanted), "value"), Number(given));
   const detail = part("detail");
   // A list where the statement wants no array was sent as JSON.
   const isList = code === "22P02" && /"\[.*\]"$/s.test(message);

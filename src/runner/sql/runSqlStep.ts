@@ -9,6 +9,7 @@ import {
 import type { SqlStep } from "../../pipeline/types/sql.ts";
 import { isBlank } from "../../pipeline/types/statementText.ts";
 import { readProjectFile } from "../../project/projectFile.ts";
+import { counted } from "../../text/counted.ts";
 import { duration } from "../../text/time.ts";
 import type { Mask } from "../mask/mask.ts";
 import { describeMismatches, showValue } from "../step/jsonMismatches.ts";
@@ -40,7 +41,7 @@ export async function runSqlStep(step: SqlStep, stepContext: StepContext): Promi
   const { rows } = outcome;
   stepContext.results.take(() => sqlResult(rows));
   const took = duration(performance.now() - began);
-  stepContext.log.note(`${rows.count} ${rows.count === 1 ? "row" : "rows"} in ${took}`);
+  stepContext.log.note(`${counted(rows.count, "row")} in ${took}`);
   await saveRows(rows, stepContext);
   const lines = [
     ...checkCount(step.expect, rows),

@@ -1,11 +1,13 @@
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { describeError } from "../../contract/errors.ts";
 import { isBlank, startOf } from "../../pipeline/types/statementText.ts";
+import { counted } from "../../text/counted.ts";
 import { duration } from "../../text/time.ts";
 import { asJson } from "../step/jsonMismatches.ts";
 import { StepFault } from "../step/stepContext.ts";
 import { runWork, type Session } from "./runWork.ts";
 import {
+  describeWrongParams,
   type ReadRows,
   RowReader,
   type SqlOutcome,
@@ -240,9 +242,7 @@ export function bind(text: string, params: readonly unknown[]): Bound {
   const numbers = new Set(numbered.map((name) => Number(name.slice(1))));
   const count = numbers.size > 0 ? Math.max(...numbers) : names.length;
   if (count !== params.length || numbers.has(0) || (numbers.size > 0 && numbers.size < count)) {
-    throw new StepFault(
-      `the statement takes ${describe(numbers, count)}, and \`params\` holds ${params.length}`,
-    );
+    throw new StepFault(describeWrongParams(describe(numbers, count), params.length));
   }
   if (numbers.size === 0) return { kind: "in-order", values: params.map(jsonToSqlite) };
   return {
@@ -254,7 +254,7 @@ export function bind(text: string, params: readonly unknown[]): Bound {
 }
 
 function describe(numbers: ReadonlySet<number>, count: number): string {
-  if (numbers.size === 0) return count === 1 ? "1 value" : `${count} values`;
+  if (numbers.size === 0) return counted(count, "value");
   return `the values ${[...numbers].toSorted((one, other) => one - other).join(", ")}`;
 }
 

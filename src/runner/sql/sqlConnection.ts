@@ -1,5 +1,4 @@
 import type { SqlStep } from "../../pipeline/types/sql.ts";
-import { counted } from "../../text/counted.ts";
 
 /** A connection to a database, which the steps of a resource share until the run ends. */
 export interface SqlConnection extends AsyncDisposable {
@@ -60,9 +59,9 @@ export function describeStatementProblem(
 export const severalStatements =
   "a `query` is one statement, and this one goes on with another; put them into a list, as `statements`";
 
-/** @param wanted how many parameters the statement has. */
-export function describeCount(wanted: number, given: number): string {
-  return `the statement takes ${counted(wanted, "value")}, and \`params\` holds ${given}`;
+/** @param wanted the values that the statement takes. @param given how many `params` has. */
+export function describeWrongParams(wanted: string, given: number): string {
+  return `the statement takes ${wanted}, and \`params\` holds ${given}`;
 }
 
 /** The rows of a statement, up to the limits. */

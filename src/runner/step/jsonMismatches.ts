@@ -33,14 +33,13 @@ function* mismatches(expected: unknown, got: unknown, mask: Mask, path: string):
         yield* mismatches(item, got[index], mask, `${path}[${index}]`);
     else yield differs(`${path}.length`, expected.length, showValue(got.length, mask));
   } else if (isObject(expected) && isObject(got)) {
-    let has: string | undefined;
+    const first = Object.keys(expected).find((name) => !Object.hasOwn(got, name));
     for (const [name, value] of Object.entries(expected)) {
       const inner = path + member(name);
       if (Object.hasOwn(got, name)) yield* mismatches(value, got[name], mask, inner);
       else {
-        const said = has;
-        has ??= mask.hide(describeNames(Object.keys(got)));
-        yield differs(inner, value, said === undefined ? `nothing; ${path} ${has}` : "nothing");
+        const has = () => `; ${path} ${mask.hide(describeNames(Object.keys(got)))}`;
+        yield differs(inner, value, `nothing${name === first ? has() : ""}`);
       }
     }
   } else if (expected !== got) yield differs(path, expected, showValue(got, mask));

@@ -65,7 +65,7 @@ class CleanupOver extends Error {
   /** @param rest the time that it had, which a short time limit of the start makes shorter than `finally-limit`. */
   constructor(rest: number, limit: number) {
     const origin = rest < limit ? "what the time limit leaves to it" : "its `finally-limit`";
-    super(`what cleans up wasn't over within ${duration(Math.max(0, rest))}, ${origin}`);
+    super(`what cleans up wasn't over within ${duration(rest)}, ${origin}`);
   }
 }
 
@@ -189,9 +189,9 @@ class RunOfSteps {
     const { cleanupMilliseconds } = pipeline;
     if (steps.length === 0 || cleanupMilliseconds === undefined) return;
     const over = new AbortController();
-    const rest = Math.min(cleanupMilliseconds, cleanUpUntil() - machineMilliseconds());
+    const rest = Math.max(0, Math.min(cleanupMilliseconds, cleanUpUntil() - machineMilliseconds()));
     const late = new CleanupOver(rest, cleanupMilliseconds);
-    const timer = setTimeout(() => over.abort(late), Math.max(0, rest));
+    const timer = setTimeout(() => over.abort(late), rest);
     const signal = anySignal([stepContext.signal, over.signal]);
     this.#parts.cleanUp();
     for (const [index, step] of steps) {

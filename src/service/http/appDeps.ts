@@ -11,8 +11,9 @@ import type { EveryRequestDeps } from "./everyRequest.ts";
 import type { OrgEventStreamDeps } from "./orgEventStream.ts";
 import type { HttpProblem } from "./reply.ts";
 
-/** What all routes need; each takes its part. */
+/** What the routes need. `db`, `clock`, `bus`, `log` and `events` are in the two that it extends. */
 export interface AppDeps extends EveryRequestDeps, OrgEventStreamDeps {
+  /** Both have it, and the wider type counts. */
   readonly replies: EveryRequestDeps["replies"];
   readonly writer: Writer;
   readonly makeId: MakeId;

@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from "node:crypto";
+import { hash, randomBytes } from "node:crypto";
 import { asCaller, type Caller, keyById } from "./keys.ts";
 import type { Database, Write } from "./tables.ts";
 
@@ -155,5 +155,5 @@ async function removeOldest(
 }
 
 function hashOf(id: string): string {
-  return createHash("sha256").update(id).digest("hex");
+  return hash("sha256", id);
 }

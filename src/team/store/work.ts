@@ -189,11 +189,7 @@ export async function isHeldRun(tx: Write, runId: string, holder: string): Promi
 }
 
 function heldRun(tx: Write, runId: string, holder: string) {
-  return tx
-    .selectFrom("runs")
-    .where("id", "=", runId)
-    .where("holder", "=", holder)
-    .where("launched_at", "is not", null);
+  return runRow(tx, runId).where("holder", "=", holder).where("launched_at", "is not", null);
 }
 
 /** The files of a run's project as it was at its start; undefined where it has none. */

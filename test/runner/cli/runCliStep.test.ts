@@ -1,6 +1,7 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: a shell's own.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, realpathSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { CliStep } from "../../../src/pipeline/types/cli.ts";
 import { commandOf } from "../../../src/runner/cli/command.ts";
@@ -141,6 +142,23 @@ describe("a cli step", function () {
       ["echo quiet &> /dev/null; echo said", "/^said$/"],
     ])
       assert.deepEqual(await run({ run: line, expect: { output } }), { kind: "succeeded" }, line);
+  });
+
+  it("names bash where the system's shell can't read what is written for it", async () => {
+    const isDash = realpathSync("/bin/sh").endsWith("dash");
+    for (const line of [
+      "lamps=(desk floor)",
+      "read lamp <<< floor",
+      "cat <(echo wall)",
+      "v=lamp; echo ${v^^}",
+      "function f { echo; }\nf",
+      "set -eo pipefail",
+    ]) {
+      if (isDash)
+        assert.match(message(await run({ run: line })), /; if it is written for bash, say `shell: bash`\)/);
+      assert.deepEqual(await run({ run: line, shell: "bash" }), { kind: "succeeded" }, line);
+    }
+    assert.doesNotMatch(message(await run({ run: "if true; then echo" })), /bash/);
   });
 
   it("looks for the shell of a pipe on the step's own PATH", async () => {

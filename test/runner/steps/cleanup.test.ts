@@ -201,6 +201,17 @@ describe("what cleans up", function () {
     const messages = (run: TestRun) => run.told.flatMap(({ step: { message } }) => message ?? []);
     assert.deepEqual(messages(stopped), []);
     assert.deepEqual(messages(late), ["what cleans up wasn't over within 500 ms, its `finally-limit`"]);
+    const cut: TestRun = launchTestRun(folder.path, pipelineWith("20s"), {
+      onStep: (step, index) => {
+        cut.told.push({ step, index });
+        if (index === 0 && step.status === "running") cut.job.stop(500);
+      },
+    });
+    assert.deepEqual(await cut.job.ended, { kind: "stopped" });
+    assert.match(
+      messages(cut).join(),
+      /^what cleans up wasn't over within \d+ ms, what the time limit leaves to it$/,
+    );
   });
 
   it("begins by itself when the time of the steps is over and nobody says so", async () => {

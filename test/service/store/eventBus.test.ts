@@ -14,7 +14,7 @@ describe("the event bus", () => {
     assert.equal(bus.subscribers, 0);
   });
 
-  it("takes an org's name that nobody follows for no error of its own", () => {
+  it("doesn't throw for an org called `error` that nobody follows", () => {
     assert.doesNotThrow(() => new EventBus().emit("error", { kind: "org" }));
   });
 
