@@ -210,6 +210,8 @@ class MachineStarts {
       if (reply?.status === 201) asked.outcome = startedSchema.parse(reply.body)["run-id"];
       if (reply?.status === 429) asked.outcome = "refused";
       if (reply === undefined) leaving.abort();
+      const isAnswer = reply === undefined || reply.status === 201 || reply.status === 429;
+      this.#round.check(isAnswer, "a start is answered by neither a run nor a limit", { reply });
     });
     this.#asked.push(asked);
   }
