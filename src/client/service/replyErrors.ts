@@ -35,8 +35,9 @@ export function replyError(service: Service, call: ServiceCall, reply: Reply, or
   const { host } = service.baseUrl;
   if (isAbsence(reply.status, told.type, origin))
     return new AbsentEndpoint(`${host} has no ${labelOf(call)}.`);
-  // A server of many that is about to end, or has no database: it passes, and another one may answer.
-  const passes = reply.status === 503 && reply.headers.get("retry-after") !== null;
+  // A server of many that is about to end, or has no database, or that stood still (408) while the request was on its way: it
+  // passes, and another one may answer.
+  const passes = reply.status === 408 || (reply.status === 503 && reply.headers.get("retry-after") !== null);
   if (told.type !== undefined && !passes) {
     // An invalid request may have several problems, such as those of a pipeline file.
     const shown = told.type === "invalid-request" ? foreignLines : foreignText;
@@ -60,7 +61,7 @@ export function replyError(service: Service, call: ServiceCall, reply: Reply, or
       return unavailable(service, reply, "throttled", sentence);
   }
   // A service's own errors have the contract's body: this one is from a proxy, or the service has broken down.
-  if (reply.status >= 500) return unavailable(service, reply, "unavailable", sentence);
+  if (passes || reply.status >= 500) return unavailable(service, reply, "unavailable", sentence);
   const type = typeOfStatus(reply.status);
   return new PipelineError(type, sentence, keyAdvice(service, type));
 }

@@ -92,6 +92,10 @@ describe("a client that repeats", () => {
         sendError(response, 503, "internal");
       },
     ],
+    [
+      "a service that stood still while the request was on its way",
+      (_, response) => sendError(response, 408, "invalid-request"),
+    ],
     ["a gateway that waited in vain", unavailable(504)],
     ["a 429 that says when to come again", unavailable(429, { "retry-after": "1" })],
   ];

@@ -273,8 +273,10 @@ class MachineStarts {
           signal: anySignal([signal, timeout]),
         });
         const text = await reply.text();
-        if (reply.status < 500) return { status: reply.status, body: JSON.parse(text) };
-        this.#round.check(reply.status === 503, "a server failed at a request", { path, text });
+        // A server that was suspended has found the request incomplete, and has done nothing.
+        if (reply.status < 500 && reply.status !== 408)
+          return { status: reply.status, body: JSON.parse(text) };
+        this.#round.check([408, 503].includes(reply.status), "a server failed at a request", { path, text });
       } catch {
         // It was killed, suspended or cut off, or is not there yet.
       }
