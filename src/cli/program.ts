@@ -1,4 +1,3 @@
-import { nearestName } from "../pipeline/mistakes/problem.ts";
 import { replaceControlCharacters, sanitizeForTerminal } from "../text/controlCharacters.ts";
 import { addAccountWords } from "./commands/account.ts";
 import type { Perform } from "./commands/command.ts";
@@ -104,10 +103,7 @@ function addHelpWords(program: ToolCommand): void {
       const known = command.words().split(" ");
       const unknown = words.find((word, index) => word !== known[index]);
       if (unknown === undefined) command.help();
-      const names = command.commands.map((each) => each.name());
-      const nearest = nearestName(unknown, names);
-      const hint = nearest === undefined ? "" : `\n(Did you mean ${nearest}?)`;
-      program.error(`error: unknown command '${words.join(" ")}'${hint}`);
+      command.unknownCommand(unknown);
     });
 }
 

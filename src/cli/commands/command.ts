@@ -1,4 +1,5 @@
 import { Command, type HelpContext, InvalidArgumentError } from "commander";
+import { nearestName } from "../../pipeline/mistakes/problem.ts";
 import type { OutputFlags } from "../output/output.ts";
 import type { CommandName } from "../output/outputs.ts";
 import type { Tool } from "../tool.ts";
@@ -93,6 +94,19 @@ export class ToolCommand extends Command {
   words(): string {
     const { parent } = this;
     return parent instanceof ToolCommand ? `${parent.words()} ${this.name()}`.trim() : "";
+  }
+
+  /**
+   * Reports a word that is no command. The library calls it, and has a hint of its own, which doesn't look below:
+   * `pipeline logs` is `pipeline runs log`.
+   */
+  unknownCommand(word = this.args[0] ?? ""): never {
+    const lastWords = new Map(
+      [...this.leaves(), ...this.commands].reverse().map((each) => [each.name(), each]),
+    );
+    const meant = lastWords.get(nearestName(word, lastWords.keys()) ?? "");
+    const hint = meant instanceof ToolCommand ? `\n(Did you mean \`pipeline ${meant.words()}\`?)` : "";
+    return this.error(`error: unknown command '${word}'${hint}`);
   }
 
   /** The commands with an action, from this one down. */
