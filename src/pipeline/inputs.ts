@@ -55,7 +55,9 @@ export function readInput(
   | { readonly kind: "invalid"; readonly problem: string } {
   const value = typeof given === "string" ? fromText(type, given) : given;
   if (value === undefined || typeof value !== typesOfValues[type]) {
-    return { kind: "invalid", problem: `${code(name)} should be ${wordOf(type)}, not ${code(given)}` };
+    const how =
+      type === "number" && /^-?\d/.test(String(given)) ? ": decimal, and within ±2^53 if whole" : "";
+    return { kind: "invalid", problem: `${code(name)} should be ${wordOf(type)}, not ${code(given)}${how}` };
   }
   if (options?.includes(value) === false) {
     const list = options.map(code).join(", ");

@@ -1,4 +1,10 @@
-import { asText, ExpressionFault, type Json, writeJson } from "../../pipeline/expression/value.ts";
+import {
+  asText,
+  ExpressionFault,
+  type Json,
+  type JsonMap,
+  writeJson,
+} from "../../pipeline/expression/value.ts";
 import { inAddress } from "../../pipeline/file/address.ts";
 import { splitText, type TextPiece } from "../../pipeline/file/textPieces.ts";
 import type { plannedStep } from "../../pipeline/file/values.ts";
@@ -31,6 +37,19 @@ export function fillIn(step: Step, filling: Filling): Step {
 /** The same in values of any type. @throws ExpressionFault */
 export function fillValue(value: unknown, filling: Filling): Json {
   return filledIn(filling, (texts) => mapValue(value, texts));
+}
+
+/** The same in the outputs of a file, by their names. @throws ExpressionFault that names the output. */
+export function fillOutputs(outputs: Readonly<Record<string, unknown>>, filling: Filling): JsonMap {
+  const filled = Object.entries(outputs).map(([name, value]) => {
+    try {
+      return [name, fillValue(value, filling)] as const;
+    } catch (error) {
+      if (!(error instanceof ExpressionFault)) throw error;
+      throw new ExpressionFault(`output \`${name}\`: ${error.message}`);
+    }
+  });
+  return Object.fromEntries(filled);
 }
 
 function filledIn<T>(filling: Filling, map: (texts: Texts) => T): T {

@@ -1,6 +1,6 @@
 import { ExpressionFault, isMap, type JsonMap } from "../../pipeline/expression/value.ts";
 import type { Pipeline } from "../../pipeline/pipeline.ts";
-import { fillValue } from "../step/fillIn.ts";
+import { fillOutputs, fillValue } from "../step/fillIn.ts";
 import { givenInputs } from "./runValues.ts";
 import { isTrue, type Scopes } from "./scopes.ts";
 
@@ -114,8 +114,7 @@ export class Parts {
   /** @returns why its outputs have no value. */
   #leave(index: number): string | undefined {
     try {
-      const outputs = fillValue(this.#parts[index]?.outputs, this.#scopes.at(index));
-      this.#end(index, "left", isMap(outputs) ? outputs : {});
+      this.#end(index, "left", fillOutputs(this.#parts[index]?.outputs ?? {}, this.#scopes.at(index)));
       return undefined;
     } catch (error) {
       if (!(error instanceof ExpressionFault)) throw error;

@@ -175,7 +175,7 @@ class RunOfSteps {
   /** Leaves the parts that are over before the next step. @returns whether the run goes on. */
   #leaveParts(next: number | undefined): boolean {
     for (let left = this.#parts.leave(next); left !== undefined; left = this.#parts.leave(next)) {
-      this.#fail(`${this.#parts.name(left.part)}: its outputs: ${left.message}`);
+      this.#fail(`${this.#parts.name(left.part)}: ${left.message}`);
       if (!this.#parts.giveUp(left.part)) return false;
     }
     return true;

@@ -9,7 +9,7 @@ import type { Message } from "../launch/messages.ts";
 import type { Job } from "../launch/protocol.ts";
 import type { Mask } from "../mask/mask.ts";
 import { maskedValue } from "../mask/maskedValue.ts";
-import { type Filling, fillValue } from "../step/fillIn.ts";
+import { type Filling, fillOutputs, fillValue } from "../step/fillIn.ts";
 import type { Scopes } from "./scopes.ts";
 
 interface ValuesDeps {
@@ -58,7 +58,7 @@ const largestOutputs = 64 * 1024;
  */
 export function giveOutputs({ pipeline }: Job, { scopes, stepContext, send }: ValuesDeps): void {
   if (pipeline.outputs === undefined) return;
-  const masked = maskedValue(fillValue(pipeline.outputs, scopes.at(undefined)), stepContext.mask);
+  const masked = maskedValue(fillOutputs(pipeline.outputs, scopes.at(undefined)), stepContext.mask);
   // A whole number beyond 2^53 becomes text, since not all who read it can hold it.
   const text = JSON.stringify(masked, (_, item) => (typeof item === "bigint" ? String(item) : item));
   const bytes = Buffer.byteLength(text);

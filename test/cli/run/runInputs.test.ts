@@ -60,6 +60,8 @@ describe("pipeline run --input", () => {
     assert.equal(wrong.exitCode, 2);
     assert.match(wrong.stderr, /there is no input `regoin`; did you mean `region`\?/);
     assert.match(wrong.stderr, /`lamps` should be a number, not `x`/);
+    const large = await tool.call(["run", "checkout", "--input", "lamps=12345678901234567890"]);
+    assert.match(large.stderr, /not `12345678901234567890`: decimal, and within ±2\^53 if whole$/m);
     for (const odd of ["region", "=eu", "a b=c"]) {
       assert.equal((await tool.call(["run", "checkout", "--input", odd])).exitCode, 2, odd);
     }

@@ -254,6 +254,9 @@ describe("what is done around a step", function () {
       kind: "failed",
       message: "the outputs have 70008 bytes as JSON, and at most 65536 are kept",
     });
+    const absent = pipelineOf({ resources, steps, outputs: { one: 1, two: "${{ env.ABSENT }}" } });
+    const { end } = await ran(absent);
+    assert.match(end.kind === "failed" ? (end.message ?? "") : "", /^output `two`: .*ABSENT/);
   });
 
   describe("that is in a part", () => {
