@@ -115,9 +115,11 @@ function runRow({ run, runId, isUnfolded }: RunRowNode, seen: RowContext): Row {
   const isOthers = actor !== undefined && actor !== me;
   const project = namesProjects ? run.project : undefined;
   const through = agent && t("agent {0}", agent);
-  // A narrow view cuts the end; what an ended run's icon says as well comes behind its times.
+  // A narrow view cuts the end; what the icon says as well comes behind the times.
   const parts = [
-    ...(inWork ? [status, through, began] : [through, when, took, status]),
+    through,
+    ...(inWork ? [began] : [when, took]),
+    status,
     project,
     isOthers && starter ? t("by {0}", starter) : undefined,
     reason,
@@ -157,7 +159,7 @@ function stepRow({ runId, pipeline, index, step, mayBegin }: StepNode, { service
   return {
     id: `runs/${runId}/steps/${index}`,
     label: step.name,
-    description: [status, ...notes, took, first].filter((part) => part !== "").join(" · "),
+    description: [took, status, ...notes, first].filter((part) => part !== "").join(" · "),
     icon: statusIcon(step),
     folding: "none",
     // The first one is where each run begins.

@@ -43,7 +43,7 @@ describe("a row of the Runs view", () => {
   it("says since when a run is active, which needs no redrawing, and can be cancelled once", () => {
     const row = rowOf({ ...begun, status: "running" });
     const when = momentText(began, seen.now);
-    assert.equal(row.description, `running · since ${when}`);
+    assert.equal(row.description, `since ${when} · running`);
     assert.deepEqual(row.tokens, ["run", "inWork", "cancellable"]);
     assert.equal(row.spoken, `nightly, running since ${when}, started by you`);
     assert.deepEqual(rowOf({ ...begun, status: "cancelling" }).tokens, ["run", "inWork"]);
@@ -214,7 +214,7 @@ describe("a row of the Runs view", () => {
     );
     assert.equal(row.id, "runs/run_1/steps/2");
     assert.deepEqual(row.tokens, ["step", "failedStep"]);
-    assert.equal(row.description, "failed · 3 s · exited with 3");
+    assert.equal(row.description, "3 s · failed · exited with 3");
     assert.equal(row.spoken, "Step unit tests, failed, 3 s exited with 3");
     assert(stepTooltip(step, seen).some(({ text }) => text.includes("the output")));
     const { stoppedAt: _stopped, message: _message, ...running } = { ...step, status: "running" };
@@ -223,7 +223,7 @@ describe("a row of the Runs view", () => {
         { kind: "step", runId: "run_1", pipeline: "nightly", index: 2, step: running, mayBegin: false },
         seen,
       ).description,
-      "running · 12 s",
+      "12 s · running",
     );
     const waiting = { name: "last", type: "cli", status: "waiting" };
     assert.equal(
@@ -249,11 +249,11 @@ describe("a row of the Runs view", () => {
       stoppedAt: "2026-03-03T10:00:03Z",
       attempts: 3,
     };
-    assert.equal(rowOfStep(paid).description, "succeeded · 3 attempts · 3 s");
+    assert.equal(rowOfStep(paid).description, "3 s · succeeded · 3 attempts");
     assert.equal(rowOfStep(paid).spoken, "Step is paid, succeeded, 3 attempts, 3 s");
     assert.equal(stepTooltip(paid, seen)[0]?.text, "succeeded, 3 attempts");
     const once = { ...paid, attempts: 1, cleanup: true as const };
-    assert.equal(rowOfStep(once).description, "succeeded · cleanup · 3 s");
+    assert.equal(rowOfStep(once).description, "3 s · succeeded · cleanup");
     const [skipped, notReached] = ["skipped", "not-reached"].map((status) =>
       rowOfStep({ name: "later", type: "http", status }),
     );

@@ -136,7 +136,7 @@ describe("the Runs view", () => {
       await until(() => open.view.description === `nightly: ${second} s`);
       // Not the run's own row: its buttons would be made anew under the mouse.
       assert.deepEqual(open.changes, [[only]]);
-      assert.equal(rowOf(only).description, `running · ${second} s`);
+      assert.equal(rowOf(only).description, `${second} s · running`);
       await until(() => open.bench.clock.alarms === 1);
     }
     open.view.show(false);

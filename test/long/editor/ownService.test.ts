@@ -115,19 +115,19 @@ describe("VS Code, with this machine's own service", () => {
 
     it("run a pipeline with one click, count its seconds, and cancel it with another, which moves it to Today and leaves it unfolded", async () => {
       await pipelines.press(/^long/, "Run Pipeline…");
-      await runs.waitForRow(/^longrunning · since /);
+      await runs.waitForRow(/^longsince .* · running$/);
       await pipelines.waitForRow(/^longrunning$/);
       await runs.waitForRowAt(0, /^Running$/);
       await runs.waitForSpoken(/^long, running since .*, started by you$/);
-      await runs.fold(/^longrunning/);
-      const counting = await shownText(await runs.waitForRow(/^onlyrunning · \d+ s$/));
-      const seconds = /\d+(?= s$)/.exec(counting)?.[0];
-      await runs.waitForRow(new RegExp(`^onlyrunning · (?!${seconds} s$)\\d+ s$`));
+      await runs.fold(/^longsince/);
+      const counting = await shownText(await runs.waitForRow(/^only\d+ s · running$/));
+      const seconds = /\d+(?= s · running$)/.exec(counting)?.[0];
+      await runs.waitForRow(new RegExp(`^only(?!${seconds} s)\\d+ s · running$`));
       const badge = at.window.page.locator(".activitybar .checked .badge");
       await badge.getByText("1", { exact: true }).waitFor();
-      await runs.press(/^longrunning/, "Cancel Run…");
+      await runs.press(/^longsince/, "Cancel Run…");
       await runs.waitForRow(/^long.* · cancelled/);
-      await runs.waitForRow(/^onlystopped · /);
+      await runs.waitForRow(/^only.* · stopped/);
       await runs.waitForRowAt(0, /^Today$/);
       assert.deepEqual(await at.window.notifications.toasts(), []);
       await badge.waitFor({ state: "hidden" });
@@ -136,13 +136,13 @@ describe("VS Code, with this machine's own service", () => {
 
     it("run again what has ended, cancel by the keyboard, and are live when the terminal starts a run", async () => {
       await runs.press(/^long.* · cancelled/, "Run Again");
-      await runs.waitForRow(/^longrunning/);
+      await runs.waitForRow(/^longsince/);
       const waiting = at.tool.spawn(["run", "hello"], {}, at.workspace);
       await written(waiting.stderr, /waiting for long/);
       // With nothing selected, Delete cancels the only active run, which is one's own.
       await at.window.quickInput.runCommand("Pipelines: Focus on Runs View");
       await at.window.page.keyboard.press("Delete");
-      await runs.waitUntilGone(/^longrunning/);
+      await runs.waitUntilGone(/^longsince/);
       await waiting;
       await at.tool.spawn(["run", "fails"], {}, at.workspace);
       await runs.waitForRow(/^fails.* · failed/);
@@ -183,7 +183,7 @@ describe("VS Code, with this machine's own service", () => {
       };
       await fail();
       await runs.fold(/^site.* · failed/);
-      await runs.press(/^checkfailed/, "Run From Failed Step…");
+      await runs.press(/^check.* · failed/, "Run From Failed Step…");
       await succeeds();
       await fail();
       const again = editor.line("Run From Failed Step");
