@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 
 /** The most inputs of a start, and the most characters of a text among them. */
 const mostInputs = 100;
-const longestInput = 64 * 1024;
+export const longestInput = 64 * 1024;
 
 /** Any but those of lines and tabs. */
 const unshown = /(?![\n\r\t])\p{Cc}/u;

@@ -55,10 +55,12 @@ function readOwn(path: string): string {
   }
 }
 
-/** Whether only this user can have written it. On Windows the profile's access list decides. */
+/**
+ * Whether only this user can have written it, and so gets what is sent: a face's environment. On Windows the profile's access
+ * list decides.
+ */
 function isOwn(facts: Stats): boolean {
   const user = process.getuid?.();
   if (user === undefined) return true;
-  // Root may use another user's service.
-  return (user === 0 || facts.uid === user) && facts.isFile() && (facts.mode & 0o022) === 0;
+  return facts.uid === user && facts.isFile() && (facts.mode & 0o022) === 0;
 }

@@ -139,11 +139,12 @@ describe("the data folder", () => {
       await assert.rejects(prepareDataFolder(folder, "refused"), /runs\.db belongs to another user/);
     });
 
-    it("gives no connection of another user's", async () => {
+    it("gives no connection of another user's, to root neither, whose environment would go there", async () => {
       await using there = await TemporaryFolder.make();
       const file = connectionFile(there.path);
       await writeFile(file, JSON.stringify(connection), { mode: 0o600 });
       await chown(file, other, other);
+      assert.equal(await readConnection(there.path), undefined);
       await asUser(async () => assert.equal(await readConnection(there.path), undefined));
       await chown(file, user, user);
       await asUser(async () => assert.equal((await readConnection(there.path))?.instance, "i"));

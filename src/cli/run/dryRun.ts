@@ -39,7 +39,7 @@ export async function dryRunPipelines(
   asking: Asking,
 ): Promise<number> {
   const { output, folder, env } = tool;
-  const given = await inputValuesOf(words, folder);
+  const given = await inputValuesOf(words, tool);
   const here = await findProject(folder);
   if (here === undefined) throw await noPipelinesHere(folder);
   const { root } = here;

@@ -1,12 +1,20 @@
 import { resolve } from "node:path";
 import type { ServiceClient } from "../../client/service/client.ts";
-import { PipelineError } from "../../contract/errors.ts";
-import type { DeclaredInput, InputValue, InputValues } from "../../contract/inputs.ts";
+import { describeError, PipelineError } from "../../contract/errors.ts";
+import {
+  type DeclaredInput,
+  type InputValue,
+  type InputValues,
+  longestInput,
+} from "../../contract/inputs.ts";
 import { inputMeaning, readInput, readInputs, requireInputs } from "../../pipeline/inputs.ts";
 import { replaceControlCharacters } from "../../text/controlCharacters.ts";
 import { type Asking, readLine } from "../terminal/readSecret.ts";
 import type { Tool } from "../tool.ts";
 import { listedPipelines, localPipelines } from "./namedPipelines.ts";
+
+/** UTF-8 has at most three bytes a character. */
+const longestInputBytes = 3 * longestInput;
 
 /** Where the pipelines are that are to be run. */
 interface Where {
@@ -109,30 +117,55 @@ function meant(line: string, { type, options }: DeclaredInput): InputValue {
 }
 
 /**
- * The values of `--input name=value`; `name=@file` is what the file holds, and `name=@@text` a text that begins with `@`.
- * @throws PipelineError `usage` for a file that can't be read.
+ * The values of `--input name=value`; `name=@file` is what the file or pipe holds, and `name=@@text` a text that begins with `@`.
+ * @throws PipelineError `usage` for a file that can't be read; Interrupted.
  */
 export async function inputValuesOf(
   words: readonly (readonly [name: string, text: string])[],
-  folder: string,
+  { folder, interrupted }: Pick<Tool, "folder" | "interrupted">,
 ): Promise<InputValues> {
-  const values = words.map(async ([name, text]) => [name, await textOf(name, text, folder)] as const);
+  const values = words.map(
+    async ([name, text]) => [name, await textOf(name, text, folder, interrupted)] as const,
+  );
   return Object.fromEntries(await Promise.all(values));
 }
 
-async function textOf(name: string, text: string, folder: string): Promise<string> {
+async function textOf(name: string, text: string, folder: string, signal: AbortSignal): Promise<string> {
   if (!text.startsWith("@")) return text;
   if (text.startsWith("@@")) return text.slice(1);
   const path = resolve(folder, text.slice(1));
-  const { readFile } = await import("node:fs/promises");
   const { readUtf8 } = await import("../../project/utf8.ts");
-  const bytes = await readFile(path).catch((cause: unknown) => {
-    const why = cause instanceof Error ? cause.message : String(cause);
-    throw unreadable(name, `${path} can't be read: ${why}`);
+  const bytes = await bytesOf(path, signal).catch((cause: unknown) => {
+    signal.throwIfAborted();
+    throw unreadable(name, `${path} can't be read: ${describeError(cause)}`);
   });
   const read = readUtf8(bytes, true);
   if (read.kind === "other") throw unreadable(name, `${path}: ${read.problem}`);
   return read.text;
+}
+
+/** Reads a file, or a pipe such as a shell's `<(…)` until it is closed. @throws for a device, which would never end. */
+async function bytesOf(path: string, signal: AbortSignal): Promise<Buffer> {
+  const { closeSync, constants, createReadStream, fstatSync, openSync } = await import("node:fs");
+  const { Socket } = await import("node:net");
+  // Windows has neither the flag nor named pipes in folders.
+  const fd = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+  const facts = fstatSync(fd);
+  if (!facts.isFile() && !facts.isFIFO()) {
+    closeSync(fd);
+    throw new Error("it is no file");
+  }
+  const stream = facts.isFIFO()
+    ? new Socket({ fd, readable: true, signal })
+    : createReadStream(path, { fd, signal });
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of stream as AsyncIterable<Buffer>) {
+    chunks.push(chunk);
+    length += chunk.length;
+    if (length > longestInputBytes) throw new Error(`it is larger than ${longestInputBytes / 1024} KiB`);
+  }
+  return Buffer.concat(chunks);
 }
 
 function unreadable(name: string, message: string): PipelineError {

@@ -57,7 +57,7 @@ async function runEach(
   report: OutcomeReport,
 ): Promise<number> {
   const { output, interrupted } = tool;
-  const given = await inputValuesOf(options.inputs, tool.folder);
+  const given = await inputValuesOf(options.inputs, tool);
   using live = new LiveLines(output, systemClock);
   const client = await connectLive(tool, live);
   const began = client.clock.monotonic();

@@ -42,6 +42,10 @@ export async function downloadFiles(
     artifact,
     path: join(folder, path),
   }));
+  await refuseLinks(
+    folder,
+    files.map(({ path }) => path),
+  );
   if (!overwrite) await refuseExisting(files.map(({ path }) => path));
   for (const { artifact, path } of files) {
     const content = await readArtifact(client, run.runId, artifact.file, interrupted);
@@ -118,6 +122,18 @@ function areAlike(one: readonly string[], other: readonly string[]): boolean {
   const length = Math.min(one.length, other.length);
   const text = (pieces: readonly string[]) => pieces.slice(0, length).join("/").normalize().toLowerCase();
   return text(one) === text(other);
+}
+
+/** Nothing is saved outside of the folder by a link in it. @throws PipelineError `conflict` */
+async function refuseLinks(folder: string, paths: readonly string[]): Promise<void> {
+  for (const path of paths) {
+    for (let above = dirname(path); above !== folder; above = dirname(above)) {
+      if ((await lstat(above).catch(() => undefined))?.isSymbolicLink() !== true) continue;
+      throw new PipelineError("conflict", `${above} is a link to elsewhere, so nothing was saved.`, {
+        next: "Name another folder with --to.",
+      });
+    }
+  }
 }
 
 /** @throws PipelineError `conflict` */

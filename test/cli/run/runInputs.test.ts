@@ -1,5 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the placeholders are the pipeline's.
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setValues } from "../../../src/service/store/ranPipelines.ts";
@@ -79,6 +80,28 @@ describe("pipeline run --input", () => {
     assert.match(stderr, /can't be run:\npipelines\/broken\.yaml:2:\d+: /);
     assert.doesNotMatch(stderr, /region/);
   });
+
+  itOn(
+    "posix",
+    "is read from a pipe until that is closed, and from no device, which never ends",
+    async () => {
+      await using tool = await box();
+      const pipe = join(tool.project, "pipe");
+      execFileSync("mkfifo", [pipe]);
+      const [{ exitCode, stdout }] = await Promise.all([
+        tool.call(["run", "checkout", "--input", "region=eu", "--input", "base-url=@pipe", "--json"]),
+        writeFile(pipe, "http://127.0.0.1:2"),
+      ]);
+      assert.equal(exitCode, 0);
+      assert.equal(JSON.parse(stdout).runs[0].inputs["base-url"], "http://127.0.0.1:2");
+      const device = await tool.call(["run", "checkout", "--input", "region=@/dev/zero"]);
+      assert.equal(device.exitCode, 2);
+      assert.match(device.stderr, /zero can't be read: it is no file/);
+      await writeFile(join(tool.project, "large"), "x".repeat(200_000));
+      const large = await tool.call(["run", "checkout", "--input", "region=@large"]);
+      assert.match(large.stderr, /large can't be read: it is larger than 192 KiB/);
+    },
+  );
 
   it("goes to those of several pipelines that declare it, and to none it is an error", async () => {
     await using tool = await box();

@@ -126,6 +126,15 @@ describe("pipeline runs download", () => {
     assert.equal(done.exitCode, 0);
     assert.equal(readFileSync(at("out/b.txt"), "utf8"), "content of 2");
     assert.equal(readFileSync(at("precious"), "utf8"), "precious");
+    await using nested = await stubbed([artifact("keys/a.txt")]);
+    const below = (name: string) => join(nested.project, name);
+    mkdirSync(below("out"));
+    mkdirSync(below("elsewhere"));
+    symlinkSync(below("elsewhere"), below("out/keys"));
+    const led = await nested.call(["runs", "download", "run_1", "--to", "out", "--overwrite"]);
+    assert.equal(led.exitCode, 2);
+    assert.match(led.stderr, /out\/keys is a link to elsewhere, so nothing was saved\./);
+    assert.equal(existsSync(below("elsewhere/a.txt")), false);
   });
 
   itOn("posix", "saves names from anywhere within its folder, each its own", async () => {
