@@ -194,7 +194,11 @@ function noteEnded({ output }: Tool, ended: Ended | undefined, waiters: string):
 /** In milliseconds: how long a service without active runs may take to leave its folder, and how often that is looked at. */
 const leaving = { longest: 10_000, pause: 20 } as const;
 
-/** Resolves once no service holds the folder. @throws PipelineError `out-of-reach` for one that doesn't leave it. */
+/**
+ * Resolves once no service holds the folder.
+ * @throws PipelineError `conflict` when another call has asked for a start meanwhile; `out-of-reach` for a service that doesn't
+ *   leave it.
+ */
 async function leftFolder(folder: string, signal: AbortSignal): Promise<void> {
   const { lockFolder } = await loadService(() => import("../../service/lifecycle/folderLock.ts"));
   const deadline = performance.now() + leaving.longest;
@@ -202,6 +206,11 @@ async function leftFolder(folder: string, signal: AbortSignal): Promise<void> {
     const lock = lockFolder(folder, () => {});
     lock?.[Symbol.dispose]();
     if (lock !== undefined) return;
+    if (!isStopped(folder)) {
+      throw new PipelineError("conflict", "Another call has started the service again meanwhile.", {
+        next: "`pipeline service stop` stops that one too.",
+      });
+    }
     if (performance.now() >= deadline) throw await stillThere(folder);
     await pause(leaving.pause, undefined, { signal });
   }
