@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
-import { readdir, rename, writeFile } from "node:fs/promises";
+import { readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { readConnection } from "../../../src/machine/connectionFile.ts";
 import { isStopped, setStopped } from "../../../src/machine/stoppedFile.ts";
+import { lockFolder } from "../../../src/service/lifecycle/folderLock.ts";
 import { isAlive } from "../../isAlive.ts";
 import { programPipeline, untilCancelled } from "../../service/startedService.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
@@ -126,19 +127,14 @@ describe("pipeline service", function () {
 
   it("blames no service that another call has started while it was to be stopped", async () => {
     await using tool = await toolbox();
-    const serving = tool.spawn(["serve"]);
-    await written(serving.stdout, /Serving at/);
-    // It holds its folder and can't be found yet, as one that begins.
-    const connection = join(tool.data, "service.json");
-    await rename(connection, `${connection}.later`);
+    // As one that begins: it holds its folder and can't be found yet.
+    using _lock = lockFolder(tool.data, () => {});
     const stopping = tool.spawn(["service", "stop"]);
     await until(async () => isStopped(tool.data));
     await setStopped(tool.data, false);
     const { exitCode, stderr } = await stopping;
     assert.equal(exitCode, 2);
     assert.match(stderr, /Another call has started the service again meanwhile\./);
-    serving.kill("SIGTERM");
-    assert.equal((await serving).exitCode, 0);
   });
 
   it("leaves one in the foreground to its starter, with its port: exit code 2", async () => {
