@@ -1,6 +1,7 @@
 import { constants } from "node:fs";
 import { open, readdir } from "node:fs/promises";
 import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import type { ServedPipelineEntry } from "../contract/pipelines.ts";
 import { declaredInputs } from "../pipeline/inputs.ts";
 import { formatProblem, type Place, quoted } from "../pipeline/mistakes/problem.ts";
@@ -43,22 +44,51 @@ export async function withEnvFile(root: string, parsed: ParsedPipeline): Promise
   return { kind: "invalid", problems: [{ message: read.message, ...parsed.envFileAt }] };
 }
 
-/** The pipeline files of a project, by file name; none when the folder is gone. */
+/** Those of its pipeline files that define a pipeline of a name: more than one where its name is shared. */
+export async function filesNamed(root: string, name: string, parse?: Parse): Promise<ProjectFile[]> {
+  const named = (files: readonly ProjectFile[]) => files.filter((file) => file.name === name);
+  const found = named(
+    await projectFiles(root, parse, (file, text) => file === `${name}.yaml` || mayBeNamed(text, name)),
+  );
+  // YAML has other ways to write a name.
+  return found.length > 0 ? found : named(await projectFiles(root, parse));
+}
+
+/** Whether a file's text seems to give its pipeline a name: to parse a file takes far longer. */
+function mayBeNamed(text: string, name: string): boolean {
+  const [, ...behind] = text.split(/name["']?\s*:/);
+  return behind.some((rest) => rest.slice(0, name.length + 100).includes(name));
+}
+
+/**
+ * The pipeline files of a project that may be meant, by file name; none when the folder is gone. Between two, whatever else this
+ * process does has its turn: a large folder may belong to one of many projects.
+ */
 export async function projectFiles(
   root: string,
-  parse?: (text: string, path: string) => ParsedPipeline,
+  parse: Parse = parseWithParts,
+  mayBeMeant: (fileName: string, text: string) => boolean = () => true,
 ): Promise<ProjectFile[]> {
   const folder = join(root, "pipelines");
   const names = (await readdir(folder).catch(() => [])).filter((name) => name.endsWith(".yaml")).sort();
-  return Promise.all(
-    names.map(async (fileName) => {
-      const read = await readPipelineFile(join(folder, fileName), parse);
-      const { parsed } = read;
+  const files: ProjectFile[] = [];
+  for (let at = 0; at < names.length; at += mostAtOnce) {
+    const some = names.slice(at, at + mostAtOnce);
+    const read = await Promise.all(some.map((fileName) => readText(join(folder, fileName))));
+    for (const [index, fileName] of some.entries()) {
+      const file = read[index];
+      if (file === undefined || !mayBeMeant(fileName, file.text ?? "")) continue;
+      const parsed = file.parsed ?? parse(file.text, join(folder, fileName));
       const name = parsed.kind === "valid" ? parsed.pipeline.name : fileName.slice(0, -".yaml".length);
-      return { ...read, path: `pipelines/${fileName}`, name };
-    }),
-  );
+      files.push({ ...file, parsed, path: `pipelines/${fileName}`, name });
+      await setImmediate();
+    }
+  }
+  return files;
 }
+
+/** How many files are read at once: more would take more memory and no less time. */
+const mostAtOnce = 32;
 
 /** Adds a problem to each file whose pipeline name another file has too: the name alone would be ambiguous. */
 export function withSharedNames(files: readonly ProjectFile[]): ProjectFile[] {
@@ -108,20 +138,26 @@ export interface ReadPipeline {
   readonly isGone?: boolean;
 }
 
-/**
- * Reads a pipeline file. Never throws: that it can't be read is a problem of the file too.
- * @param parse gets the text and the path.
- */
-export async function readPipelineFile(
-  path: string,
-  parse: (text: string, path: string) => ParsedPipeline = parseWithParts,
-): Promise<ReadPipeline> {
+/** @param path absolute. */
+type Parse = (text: string, path: string) => ParsedPipeline;
+
+/** Reads a pipeline file. Never throws: that it can't be read is a problem of the file too. */
+export async function readPipelineFile(path: string, parse: Parse = parseWithParts): Promise<ReadPipeline> {
+  const read = await readText(path);
+  return { ...read, parsed: read.parsed ?? parse(read.text, path) };
+}
+
+/** A file's text, or why it has none. */
+type ReadText =
+  | { readonly text: string; readonly parsed?: undefined }
+  | (ReadPipeline & { readonly text: undefined });
+
+async function readText(path: string): Promise<ReadText> {
   try {
     const bytes = await readPlainFile(path);
-    if (bytes === undefined) return unreadable({ message: "this is no plain file" });
-    const read = readUtf8(bytes, bytes.length < mostBytesRead);
-    if (read.kind === "other") return unreadable({ ...read, message: read.problem });
-    return { text: read.text, parsed: parse(read.text, path) };
+    if (typeof bytes === "string") return unreadable({ message: bytes });
+    const read = readUtf8(bytes);
+    return read.kind === "text" ? { text: read.text } : unreadable({ ...read, message: read.problem });
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     const unread = unreadable({ message: `the file can't be read: ${why}` });
@@ -131,15 +167,16 @@ export async function readPipelineFile(
 
 /**
  * Reads a plain file; a named pipe would block, and a device would never end. Checked once open, so that none can take the
- * file's place in between. @returns undefined for anything else.
+ * file's place in between. @returns why it isn't read for anything else, and for one that no parser would take.
  */
-async function readPlainFile(path: string): Promise<Uint8Array | undefined> {
+async function readPlainFile(path: string): Promise<Uint8Array | string> {
   // Windows has neither the flag nor named pipes in folders.
   const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   try {
     const stats = await file.stat();
-    if (!stats.isFile()) return undefined;
-    const buffer = Buffer.allocUnsafe(Math.min(stats.size, mostBytesRead));
+    if (!stats.isFile()) return "this is no plain file";
+    if (stats.size >= mostBytesRead) return "this file is larger than 1 MiB, the most that is read";
+    const buffer = Buffer.allocUnsafe(stats.size);
     const { bytesRead } = await file.read(buffer, 0, buffer.length, 0);
     return buffer.subarray(0, bytesRead);
   } finally {
@@ -147,6 +184,9 @@ async function readPlainFile(path: string): Promise<Uint8Array | undefined> {
   }
 }
 
-function unreadable({ message, line = 1, column = 1 }: { message: string } & Partial<Place>): ReadPipeline {
-  return { text: undefined, parsed: { kind: "invalid", problems: [{ message, line, column }] } };
+function unreadable({ message, line = 1, column = 1 }: { message: string } & Partial<Place>) {
+  return {
+    text: undefined,
+    parsed: { kind: "invalid", problems: [{ message, line, column }] },
+  } satisfies ReadPipeline;
 }

@@ -4,7 +4,7 @@ import { type StartOutcome, startRun } from "../../client/start/startRun.ts";
 import { givenInputsSchema } from "../../contract/inputs.ts";
 import { timeLimit } from "../../contract/limits.ts";
 import type { Run, StartRequest } from "../../contract/run.ts";
-import { projectFiles } from "../../project/pipelineFiles.ts";
+import { filesNamed } from "../../project/pipelineFiles.ts";
 import { replaceControlCharacters } from "../../text/controlCharacters.ts";
 import { english, limitText } from "../../text/refusalText.ts";
 import { checkPipelines } from "../run/namedPipelines.ts";
@@ -88,7 +88,7 @@ async function start(
 
 /** The steps that the file has now. None for a file that isn't here, or is broken, which the service says then. */
 async function stepsOf(root: string, pipeline: string): Promise<z.infer<typeof stepSchema>[]> {
-  const file = (await projectFiles(root)).find(({ name }) => name === pipeline);
+  const [file] = await filesNamed(root, pipeline);
   if (file?.parsed.kind !== "valid") return [];
   return file.parsed.pipeline.steps.map(({ name, type }) => ({ name, type }));
 }

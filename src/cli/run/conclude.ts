@@ -142,10 +142,9 @@ function endText(run: Run, { json, isQuiet }: Output): string {
 async function fromStepHint(run: Run, root: string | undefined): Promise<Hint | undefined> {
   if (run.pipeline === undefined || fromFailedStep(run) === undefined) return undefined;
   // The parser of pipeline files takes long to load.
-  const { projectFiles } = await import("../../project/pipelineFiles.ts");
+  const { filesNamed } = await import("../../project/pipelineFiles.ts");
   const { stepToGoOnAt } = await import("../../pipeline/stepToGoOnAt.ts");
-  const files = root === undefined ? [] : await projectFiles(root);
-  const file = files.find(({ name }) => name === run.pipeline);
+  const [file] = root === undefined ? [] : await filesNamed(root, run.pipeline);
   const failed = stepToGoOnAt(run, file?.parsed.kind === "valid" ? file.parsed.pipeline : undefined);
   if (failed === undefined) return undefined;
   const command = startCommand({

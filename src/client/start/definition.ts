@@ -6,7 +6,7 @@ import { PipelineError } from "../../contract/errors.ts";
 import type { RunDefinition, StartRequest } from "../../contract/run.ts";
 import { largestSnapshot } from "../../contract/service.ts";
 import { readCommit, runGit } from "../../project/commit.ts";
-import { projectFiles } from "../../project/pipelineFiles.ts";
+import { filesNamed } from "../../project/pipelineFiles.ts";
 import type { ServiceClient } from "../service/client.ts";
 
 type SnapshotClient = Pick<ServiceClient, "hasSnapshot" | "putSnapshot">;
@@ -23,7 +23,7 @@ export async function withDefinition(
   root: string,
   signal: AbortSignal,
 ): Promise<StartRequest> {
-  const file = (await projectFiles(root)).find(({ name }) => name === request.pipeline);
+  const [file] = await filesNamed(root, request.pipeline);
   if (file?.text === undefined) {
     throw new PipelineError("not-found", `There is no pipeline \`${request.pipeline}\` in ${root}.`, {
       next: "`pipeline pipelines` lists those that there are.",

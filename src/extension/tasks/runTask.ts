@@ -13,7 +13,7 @@ import { anySignal } from "../../machine/anySignal.ts";
 import { systemClock } from "../../machine/clock.ts";
 import { findStep } from "../../pipeline/editing/outline.ts";
 import { formatProblem } from "../../pipeline/mistakes/problem.ts";
-import { projectFiles } from "../../project/pipelineFiles.ts";
+import { filesNamed } from "../../project/pipelineFiles.ts";
 import { replaceControlCharacters } from "../../text/controlCharacters.ts";
 import { english, refusalLines } from "../../text/refusalText.ts";
 import type { RunAnnouncer } from "../announce/runAnnouncer.ts";
@@ -172,8 +172,9 @@ async function failedPosition(
   { isOpen }: Pick<RunTaskDeps, "isOpen">,
 ): Promise<string | undefined> {
   const failed = failedStep(run);
-  const file = failed && (await projectFiles(root)).find(({ name }) => name === run.pipeline);
-  if (failed === undefined || file?.text === undefined) return undefined;
+  if (failed === undefined || run.pipeline === undefined) return undefined;
+  const [file] = await filesNamed(root, run.pipeline);
+  if (file?.text === undefined) return undefined;
   const { outline, parsed, text } = analysisOf(file);
   const { step, index } = failed;
   const there = findStep(outline, parsed, { name: step.name, index });

@@ -1,7 +1,7 @@
 import type { Task, TaskDefinition, WorkspaceFolder } from "vscode";
 import { findProject, type LocalProject } from "../../client/project.ts";
 import type { StartRequest } from "../../contract/run.ts";
-import { projectFiles } from "../../project/pipelineFiles.ts";
+import { filesNamed, projectFiles } from "../../project/pipelineFiles.ts";
 
 export const taskType = "pipeline";
 
@@ -53,7 +53,7 @@ export async function projectOfTask(
   if (project !== undefined) return others.find(({ name }) => name === project);
   if (others.length <= 1) return others[0];
   for (const other of others) {
-    if ((await projectFiles(other.root)).some(({ name }) => name === pipeline)) return other;
+    if ((await filesNamed(other.root, pipeline)).length > 0) return other;
   }
   return others[0];
 }

@@ -11,6 +11,7 @@ import { skippedUse } from "../../pipeline/skippedUse.ts";
 import { mayInclude, parseWithParts } from "../../project/parts.ts";
 import {
   checkedFiles,
+  filesNamed,
   listedFacts,
   type ProjectFile,
   problemsOf,
@@ -114,8 +115,8 @@ function noSuchProject(name: string | undefined): PipelineError {
       });
 }
 
-/** A read of a folder that is under way, and the requested one after it. */
-interface FolderRead {
+/** A read of a pipeline's files that is under way, and the requested one after it. */
+interface NamedRead {
   readonly now: Promise<readonly ProjectFile[]>;
   next: Promise<readonly ProjectFile[]> | undefined;
 }
@@ -126,7 +127,7 @@ interface FolderRead {
  */
 export class ProjectPipelines {
   readonly #parsed = new Map<string, { readonly text: string; readonly parsed: ParsedPipeline }>();
-  readonly #reading = new Map<string, FolderRead>();
+  readonly #reading = new Map<string, NamedRead>();
 
   /** Every pipeline file of the projects, also the broken ones. A project whose folder is gone has none. */
   async list(projects: readonly Project[]): Promise<ServedPipelineEntry[]> {
@@ -156,10 +157,12 @@ export class ProjectPipelines {
     readonly source: RanPipeline;
     readonly warnings: readonly Problem[];
   }> {
-    const files = await this.#read(projects);
-    const found = files.filter((file) => file.name === name);
+    const found = await this.#read(projects, (root) => this.#named(root, name));
     const [file, other] = found;
-    if (file === undefined) throw noSuchPipeline(name, files, projects);
+    if (file === undefined) {
+      const all = await this.#read(projects, (root) => projectFiles(root, this.#parse));
+      throw noSuchPipeline(name, all, projects);
+    }
     if (other !== undefined) {
       const paths = found.map(({ project, path }) => `${project.name}: ${path}`).join(", ");
       throw new PipelineError("conflict", `Several pipelines are named \`${name}\` (${paths}).`, {
@@ -173,25 +176,29 @@ export class ProjectPipelines {
     return { project: file.project, pipeline, source: { path: file.path, texts }, warnings };
   }
 
-  async #read(projects: readonly Project[]): Promise<FoundFile[]> {
-    const read = projects.map(async (project) =>
-      (await this.#filesOf(project.root)).map((file) => ({ ...file, project })),
+  async #read(
+    projects: readonly Project[],
+    read: (root: string) => Promise<readonly ProjectFile[]>,
+  ): Promise<FoundFile[]> {
+    const files = projects.map(async (project) =>
+      (await read(project.root)).map((file) => ({ ...file, project })),
     );
-    return (await Promise.all(read)).flat();
+    return (await Promise.all(files)).flat();
   }
 
-  /** The files as of now or later: all requests during a read of the folder share the next one. */
-  #filesOf(root: string): Promise<readonly ProjectFile[]> {
-    const reading = this.#reading.get(root);
+  /** The files as of now or later: all requests for a pipeline during a read share the next one. */
+  #named(root: string, name: string): Promise<readonly ProjectFile[]> {
+    const key = JSON.stringify([root, name]);
+    const reading = this.#reading.get(key);
     if (reading !== undefined) {
       reading.next ??= reading.now.then(
-        () => this.#filesOf(root),
-        () => this.#filesOf(root),
+        () => this.#named(root, name),
+        () => this.#named(root, name),
       );
       return reading.next;
     }
-    const now = projectFiles(root, this.#parse).finally(() => this.#reading.delete(root));
-    this.#reading.set(root, { now, next: undefined });
+    const now = filesNamed(root, name, this.#parse).finally(() => this.#reading.delete(key));
+    this.#reading.set(key, { now, next: undefined });
     return now;
   }
 

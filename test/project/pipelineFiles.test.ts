@@ -1,0 +1,72 @@
+import assert from "node:assert/strict";
+import { mkdir, truncate, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setImmediate as turn } from "node:timers/promises";
+import { parseWithParts } from "../../src/project/parts.ts";
+import { filesNamed, projectFiles } from "../../src/project/pipelineFiles.ts";
+import { TemporaryFolder } from "../temporaryFolder.ts";
+
+const rest = "resources: { sh: { type: cli } }\nsteps: [{ name: say hello, use: sh, run: echo hi }]\n";
+
+/** A project with the files, and a parser that notes which it gets. */
+async function projectWith(files: Readonly<Record<string, string>>) {
+  const folder = await TemporaryFolder.make();
+  await mkdir(join(folder.path, "pipelines"));
+  for (const [name, text] of Object.entries(files)) {
+    await writeFile(join(folder.path, "pipelines", name), text);
+  }
+  const parsed: string[] = [];
+  const parse = (text: string, path: string) => {
+    parsed.push(path.slice(join(folder.path, "pipelines").length + 1));
+    return parseWithParts(text, path);
+  };
+  return { root: folder.path, parse, parsed, [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose]() };
+}
+
+describe("a project's pipeline files", () => {
+  it("of a name are found by the file's name or `name`, and others aren't parsed", async () => {
+    await using project = await projectWith({
+      "a.yaml": rest,
+      "b.yaml": `name: deploy\n${rest}`,
+      "c.yaml": `"name" : "deploy"\n${rest}`,
+      "deploy.yaml": `name: other\n${rest}`,
+    });
+    const found = await filesNamed(project.root, "deploy", project.parse);
+    assert.deepEqual(
+      found.map(({ path }) => path),
+      ["pipelines/b.yaml", "pipelines/c.yaml"],
+    );
+    assert.deepEqual(project.parsed, ["b.yaml", "c.yaml", "deploy.yaml"]);
+  });
+
+  it("of a name that YAML writes in another way are found all the same", async () => {
+    await using project = await projectWith({ "a.yaml": `name: "d\\u0065ploy"\n${rest}` });
+    assert.equal((await filesNamed(project.root, "deploy")).length, 1);
+    assert.equal((await filesNamed(project.root, "none")).length, 0);
+  });
+
+  it("keep nobody waiting for more than one of them", async () => {
+    await using project = await projectWith({ "a.yaml": rest, "b.yaml": rest, "c.yaml": rest });
+    let isRead = false;
+    const turns = new Set<number>();
+    const others = (async () => {
+      while (!isRead) {
+        await turn();
+        turns.add(project.parsed.length);
+      }
+    })();
+    await projectFiles(project.root, project.parse);
+    isRead = true;
+    await others;
+    assert.ok(turns.has(1) && turns.has(2), [...turns].join());
+  });
+
+  it("are not read where no parser would take them", async () => {
+    await using project = await projectWith({ "a.yaml": "" });
+    await truncate(join(project.root, "pipelines/a.yaml"), 2 ** 40);
+    const [file] = await projectFiles(project.root, project.parse);
+    assert.ok(file?.parsed.kind === "invalid");
+    assert.equal(file.parsed.problems[0]?.message, "this file is larger than 1 MiB, the most that is read");
+    assert.deepEqual(project.parsed, []);
+  });
+});
