@@ -137,7 +137,7 @@ export function agentName(name: string): string | undefined {
 const filePath = z.string().check(z.minLength(1), z.maxLength(1000), withoutNul);
 const fileText = z.string().check(z.maxLength(64 * 1024), withoutNul);
 /** The most files that a pipeline includes. */
-const mostParts = 20;
+export const mostParts = 20;
 
 /**
  * A pipeline file as its start brings it to a service that has not the project's folder. `snapshot` is the SHA-256 of the

@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { ranPipelineSchema } from "./changes.ts";
 import { instant } from "./fields.ts";
 import { inputValuesSchema } from "./inputs.ts";
-import { runWorkSchema, stepSchema } from "./run.ts";
+import { mostParts, runWorkSchema, stepSchema } from "./run.ts";
 
 // What a runner on another machine and its service say to each other (contract: "Many machines"). All of it needs a key of the
 // role `runner`. A run is never retried, so a runner's id in a run's row is the attempt: what any other runner says of it is 409.
@@ -10,6 +10,7 @@ import { runWorkSchema, stepSchema } from "./run.ts";
 const text = (longest: number) => z.string().check(z.minLength(1), z.maxLength(longest));
 const runIds = z.array(text(100)).check(z.maxLength(1000));
 export const runnerIdSchema = z.string().check(z.regex(/^rnr_[A-Za-z0-9_-]{8,64}$/));
+const mostFiles = 1 + mostParts;
 const index = z.int().check(z.nonnegative(), z.maximum(10_000));
 
 /** How long a run's lease is, in seconds, from each accepted heartbeat. */
@@ -121,7 +122,13 @@ const runnerMessageSchema = z.discriminatedUnion("kind", [
   passedOn.inputs,
   passedOn.outputs,
   /** The pipeline file and what it includes, masked. */
-  z.object({ kind: z.literal("pipeline"), ...ranPipelineSchema.shape }),
+  z.object({
+    kind: z.literal("pipeline"),
+    ...ranPipelineSchema.shape,
+    texts: ranPipelineSchema.shape.texts.check(
+      z.refine((texts) => Object.keys(texts).length <= mostFiles, `at most ${mostFiles} files`),
+    ),
+  }),
   passedOn.output,
   passedOn.artifact,
   /** The last one: no process of the run is left. The service knows who has stopped it, unless its runner did by the time limit. */

@@ -14,7 +14,9 @@ export function fromWire<T>(schema: z.ZodMiniType<T>, body: unknown): Parsed<T> 
   // Compiling a schema pays off only after many readings.
   const result = schema.safeParse(renamed, { jitless: true, error: noText });
   if (result.success) return { kind: "valid", value: result.data };
-  const issue = result.error.issues[0];
+  // Only zod's own bound of whole numbers has a note. It comes before the field's, which is narrower.
+  const { issues } = result.error;
+  const issue = issues.find((one) => !("note" in one)) ?? issues[0];
   return {
     kind: "invalid",
     problem: issue === undefined ? "the value is not valid" : describeIssue(issue, renamed),

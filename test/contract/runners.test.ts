@@ -32,4 +32,14 @@ describe("what a runner and its service say to each other", () => {
       [true, ...elsewhere.map(() => false)],
     );
   });
+
+  it("has no more files of a pipeline than that can include", () => {
+    const isTaken = (files: number) => {
+      const texts = Object.fromEntries(Array.from({ length: files }, (_, file) => [`${file}.yaml`, "a: 1"]));
+      const message = { kind: "pipeline", path: "0.yaml", texts };
+      return messagesRequestSchema.safeParse({ runnerId: "rnr_12345678", first: 1, messages: [message] })
+        .success;
+    };
+    assert.deepEqual([isTaken(21), isTaken(22)], [true, false]);
+  });
 });

@@ -139,6 +139,10 @@ describe("the wire", () => {
       "`time-limit-seconds` is too large: at most 3600",
     );
     assert.equal(
+      problemOf(startRequestSchema, { pipeline: "a", "time-limit-seconds": 1e308 }),
+      "`time-limit-seconds` is too large: at most 3600",
+    );
+    assert.equal(
       problemOf(startRequestSchema, { pipeline: "a", "time-limit-seconds": 0 }),
       "`time-limit-seconds` is too small: more than 0",
     );

@@ -9,6 +9,7 @@ import {
   startedService,
   untilCancelled,
 } from "../service/startedService.ts";
+import { until } from "../until.ts";
 import { inBrowser } from "./inBrowser.ts";
 import { Visitor } from "./visitor.ts";
 
@@ -66,7 +67,10 @@ describe("the page of pipelines", () => {
       const { client, visitor } = await withPipelines(service);
       await service.write("long", programPipeline(untilCancelled));
       const first = await started(client, "long");
-      const path = runAddress(await visitor.text("/app/pipelines"), "long");
+      // On PostgreSQL it is there once the run is launched.
+      const path = await until(
+        async () => runAddress(await visitor.text("/app/pipelines"), "long") || undefined,
+      );
       const refused = await visitor.post(path, {});
       assert.equal(refused.status, 429);
       assert.match(await refused.text(), /long was not started: another run holds the slot\./);

@@ -485,24 +485,6 @@ describe("admission on many servers", function () {
     assert.notEqual(row?.launched_at, null);
   });
 
-  it("writes a pipeline that a start brings only where it has changed", async () => {
-    await using lent = await lend();
-    await using servers = await startedServers(lent, "2026-03-04T12:00:00Z", 1);
-    const { orgId } = await servers.key();
-    const written = async (line: string) => {
-      const text = `resources: { sh: { type: cli } }\nsteps: [{ use: sh, run: ${line} }]\n`;
-      const definition = { path: "pipelines/hello.yaml", text };
-      await storedPipelines(lent.db).find(orgId, { pipeline: "hello", project: "shop", definition });
-      const { rows } = await sql<{ version: string }>`select xmin::text as version from pipelines`.execute(
-        lent.db,
-      );
-      return rows[0]?.version;
-    };
-    const first = await written("echo one");
-    assert.equal(await written("echo one"), first);
-    assert.notEqual(await written("echo two"), first);
-  });
-
   it("tells those who watch an org which runner has taken a run", async () => {
     await using servers = await startedServers(await lend(), "2026-03-04T12:00:00Z", 2);
     const { db } = servers;

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { createHash, randomBytes } from "node:crypto";
 import { mkdir, writeFile } from "node:fs/promises";
+import { request } from "node:http";
 import { join } from "node:path";
 import { execa } from "execa";
 import { sql } from "kysely";
@@ -8,6 +9,7 @@ import { DefinitionWanted } from "../../src/client/service/replyErrors.ts";
 import { withDefinition } from "../../src/client/start/definition.ts";
 import { dayMilliseconds } from "../../src/contract/day.ts";
 import { everyOrg } from "../../src/contract/roles.ts";
+import { largestSnapshot } from "../../src/contract/service.ts";
 import { PostgresWriter } from "../../src/team/store/postgresWriter.ts";
 import { storedPipelines } from "../../src/team/store/storedPipelines.ts";
 import { sweepStored } from "../../src/team/store/storedRetention.ts";
@@ -106,6 +108,8 @@ describe("a project's files on a service of many machines", function () {
     const digest = createHash("sha256").update(content).digest("hex");
     await client.putSnapshot(digest, content, never);
     assert.equal((await start(digest)).kind, "started");
+    const kept = team.db.selectFrom("pipelines").select("name");
+    await until(async () => (await kept.execute()).length > 0);
     // As the page's Run Again does once they are past their retention.
     await team.db.deleteFrom("snapshots").execute();
     await assert.rejects(storedPipelines(team.db).find(await team.orgId(), { pipeline: "hello" }), {
@@ -138,6 +142,33 @@ describe("a project's files on a service of many machines", function () {
     await client.putSnapshot(digest, content, never);
   });
 
+  it("count in that bound as far as they have come, where their caller breaks off", async () => {
+    await using team = await makeTeam();
+    const { db } = team;
+    const rows = {
+      sending: db.selectFrom("snapshots").select("digest"),
+      pieces: db.selectFrom("snapshot_pieces").select("position"),
+    };
+    const countAfter = async (bytes: number) => {
+      const sending = request(`${team.servers[0]?.url}/api/snapshots/${"0".repeat(64)}`, {
+        method: "PUT",
+        headers: { "x-api-key": team.memberKey, "content-length": largestSnapshot },
+      });
+      sending.on("error", () => {});
+      sending.flushHeaders();
+      sending.write(Buffer.alloc(bytes));
+      const arrived = bytes === 0 ? rows.sending : rows.pieces;
+      await until(async () => (await arrived.execute()).length > 0);
+      sending.destroy();
+      await until(async () => (await rows.sending.execute()).length === 0);
+      const [day] = await db.selectFrom("snapshot_days").select("bytes").execute();
+      return day?.bytes ?? 0;
+    };
+    assert.equal(await countAfter(0), 0);
+    const sent = await countAfter(1.5 * mebibyte);
+    assert.ok(sent >= mebibyte && sent <= 1.5 * mebibyte, `${sent} bytes`);
+  });
+
   it("go with their retention, and an hour after their server has died while they were sent", async () => {
     await using team = await makeTeam();
     const orgId = await team.orgId();
@@ -149,7 +180,8 @@ describe("a project's files on a service of many machines", function () {
     async function* pieces() {
       yield content;
     }
-    await putSnapshot({ db, writer }, { orgId, digest }, pieces(), now);
+    const { length } = content;
+    await putSnapshot({ db, writer }, { orgId, digest }, { length, pieces: pieces() }, now);
     await nameSnapshot(db, { orgId, digest });
     // More than one transaction removes.
     const sent = Array.from({ length: 25 }, (_, count) => `sending_${count}`).sort();

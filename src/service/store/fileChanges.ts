@@ -1,7 +1,7 @@
 import { createTwoFilesPatch, OMIT_HEADERS } from "diff";
 import type { RanPipeline } from "../../contract/changes.ts";
 
-/** Files that differ in more lines than that share little, and to compare them would take long. */
+/** The most changed lines, of all files together: more share little, and to compare them would take long. */
 const mostChangedLines = 1_000;
 
 /** The unified difference of each file that differs, by its path. */
@@ -9,22 +9,26 @@ export function fileChanges(
   before: RanPipeline["texts"],
   after: RanPipeline["texts"],
 ): Record<string, string> {
-  const paths = [...new Set([...Object.keys(before), ...Object.keys(after)])];
-  return Object.fromEntries(
-    paths.flatMap((path) => {
-      const [old = "", now = ""] = [before, after].map((texts) =>
-        Object.hasOwn(texts, path) ? texts[path] : "",
-      );
-      return old === now ? [] : [[path, unified(old, now)]];
-    }),
-  );
+  const changes: [path: string, lines: string][] = [];
+  let left = mostChangedLines;
+  for (const path of new Set([...Object.keys(before), ...Object.keys(after)])) {
+    const [old = "", now = ""] = [before, after].map((texts) =>
+      Object.hasOwn(texts, path) ? texts[path] : "",
+    );
+    if (old === now) continue;
+    const lines = left > 0 ? unified(old, now, left) : undefined;
+    // Also a comparison that was given up has cost as much as was left.
+    left -= lines?.match(/^[+-]/gm)?.length ?? left;
+    changes.push([path, lines ?? `more than ${mostChangedLines} lines differ in all`]);
+  }
+  return Object.fromEntries(changes);
 }
 
-function unified(before: string, after: string): string {
+function unified(before: string, after: string, mostLines: number): string | undefined {
   const lines = createTwoFilesPatch("", "", before, after, "", "", {
     context: 2,
-    maxEditLength: mostChangedLines,
+    maxEditLength: mostLines,
     headerOptions: OMIT_HEADERS,
   });
-  return lines?.replace(/\n$/, "") ?? `more than ${mostChangedLines} lines differ`;
+  return lines?.replace(/\n$/, "");
 }

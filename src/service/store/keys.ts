@@ -121,21 +121,21 @@ export function keyById(db: Database, id: string) {
 }
 
 async function findOrCreateOrg(tx: Write, name: string, deps: KeyDeps): Promise<string> {
-  const found = await tx.selectFrom("orgs").select("id").where("name", "=", name).executeTakeFirst();
-  if (found !== undefined) return found.id;
-  const id = deps.makeId("org");
+  // Two may create it at once: this waits for the other one.
   await tx
     .insertInto("orgs")
     .values({
-      id,
+      id: deps.makeId("org"),
       name,
       tier: freeTier.tier,
       parallel_runs: freeTier.parallelRuns,
       runs_per_day: freeTier.runsPerDay,
       created_at: deps.now(),
     })
+    .onConflict((conflict) => conflict.column("name").doNothing())
     .execute();
-  return id;
+  const found = tx.selectFrom("orgs").select("id").where("name", "=", name);
+  return (await found.executeTakeFirstOrThrow()).id;
 }
 
 /** A key without its secret. Instants are milliseconds since 1970. */
@@ -204,6 +204,7 @@ export async function revokeKey(
   which: { readonly keyId: string; readonly orgId?: string },
   now: number,
 ): Promise<KeyFacts> {
+  await lockOrg(tx, which.keyId);
   const [key] = await listKeys(tx, which);
   if (key === undefined) {
     throw new PipelineError("not-found", `There is no key \`${which.keyId.slice(0, 100)}\`.`, {
@@ -227,6 +228,18 @@ export async function revokeKey(
   }
   await tx.updateTable("keys").set({ revoked_at: now }).where("id", "=", key.keyId).execute();
   return { ...key, revokedAt: now };
+}
+
+/**
+ * Locks the org of a key until the transaction's end, so that no two transactions revoke its last two owner keys. The update
+ * changes nothing: SQLite has no `for update`.
+ */
+async function lockOrg(tx: Write, keyId: string): Promise<void> {
+  await tx
+    .updateTable("orgs")
+    .set(({ ref }) => ({ tier: ref("tier") }))
+    .where("id", "=", ({ selectFrom }) => selectFrom("keys").select("org_id").where("id", "=", keyId))
+    .execute();
 }
 
 async function isLastOwner(tx: Write, key: KeyFacts): Promise<boolean> {

@@ -6,7 +6,7 @@ import type { Endpoints } from "../../service/http/endpoints.ts";
 import { reply } from "../../service/http/reply.ts";
 import type { Database } from "../../service/store/tables.ts";
 import type { Writer } from "../../service/store/writer.ts";
-import { countSent, keepSnapshot, putSnapshot } from "../store/storedSnapshots.ts";
+import { keepSnapshot, putSnapshot } from "../store/storedSnapshots.ts";
 
 /** The files of projects, which a start's `definition` names by their digest. Each is sent once. */
 export function snapshotRoutes(
@@ -45,8 +45,7 @@ export function snapshotRoutes(
     async (context, { parts: { digest } }) => {
       const content = bodyStream(context, largestSnapshot);
       const { orgId } = context.get("caller");
-      await countSent(db, orgId, content.length, clock.now());
-      await putSnapshot({ db, writer }, { orgId, digest }, content.pieces, clock.now());
+      await putSnapshot({ db, writer }, { orgId, digest }, content, clock.now());
       return reply({ digest, bytes: content.length });
     },
   );

@@ -13,6 +13,7 @@ import { anySignal } from "../../machine/anySignal.ts";
 const largest = { files: 100_000, bytes: 1024 * 1024 * 1024 } as const;
 /** The most folders that one may be in. More is no project, but a tree that is hard to remove. */
 const deepest = 64;
+const next = "Start the run again from the project's folder.";
 
 /**
  * Unpacks the files of a project into an empty folder. Whoever may start a run may send any archive, so nothing in it is
@@ -35,7 +36,7 @@ export async function unpackSnapshot(
     problem ??= new PipelineError(
       "invalid-request",
       `The snapshot of the project can't be unpacked: ${why}.`,
-      { next: "Start the run again from the project's folder." },
+      { next },
     );
     refusing.abort();
   };
@@ -78,7 +79,8 @@ export async function unpackSnapshot(
     signal.throwIfAborted();
     const cause = refusing.signal.reason ?? error;
     throw (
-      problem ?? new PipelineError("invalid-request", "The snapshot of the project is damaged.", { cause })
+      problem ??
+      new PipelineError("invalid-request", "The snapshot of the project is damaged.", { next, cause })
     );
   }
   if (problem !== undefined) throw problem;

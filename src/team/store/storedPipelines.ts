@@ -12,13 +12,13 @@ import {
   runnable,
 } from "../../service/runs/projectPipelines.ts";
 import type { Work } from "../../service/runs/runs.ts";
-import type { Database, Tables } from "../../service/store/tables.ts";
+import type { Database, Tables, Write } from "../../service/store/tables.ts";
 import { parseDefinition } from "../parseDefinition.ts";
 import { nameSnapshot } from "./storedSnapshots.ts";
 
 /**
- * The pipelines of an org as its members' starts have brought them: each start stores its own, so that the page can
- * start it again without the project's folder.
+ * The pipelines of an org as its runs had them (`storePipeline`), so that the page can start them again without the project's
+ * folder.
  */
 export function storedPipelines(db: Database): Pipelines {
   return {
@@ -51,7 +51,6 @@ export function storedPipelines(db: Database): Pipelines {
       requireStep(pipeline, fromStep);
       const inputs = fixedInputs(pipeline, request.inputs);
       await requireSnapshot(db, orgId, definition.snapshot);
-      if (brought !== undefined) await put(db, orgId, project, name, brought);
       return { project, pipeline, inputs, work: remoteWork(definition, { fromStep, inputs }) };
     },
   };
@@ -129,23 +128,27 @@ function stored(db: Database, orgId: string, project: string | undefined) {
   return (project === undefined ? rows : rows.where("project", "=", project)).orderBy("name");
 }
 
-async function put(
-  db: Database,
-  orgId: string,
-  project: string,
-  name: string,
-  { path, text, parts, snapshot, commit }: RunDefinition,
+type StoredPipeline = Pick<Selectable<Tables["pipelines"]>, "org_id" | "project" | "name" | "git_commit">;
+
+/**
+ * Stores the pipeline of a run at its launch. A start that is refused, or whose caller has left, stores none: an org stores no
+ * more than its days have runs.
+ */
+export async function storePipeline(
+  tx: Write,
+  { org_id, project, name, git_commit }: StoredPipeline,
+  { path, text, parts, snapshot }: RunWork,
 ): Promise<void> {
   const row = {
     path,
     text,
     parts: parts === undefined ? null : JSON.stringify(parts),
     snapshot: snapshot ?? null,
-    git_commit: commit === undefined ? null : JSON.stringify(commit),
+    git_commit,
   };
-  await db
+  await tx
     .insertInto("pipelines")
-    .values({ org_id: orgId, project, name, ...row })
+    .values({ org_id, project, name, ...row })
     .onConflict((conflict) =>
       conflict
         .columns(["org_id", "project", "name"])
@@ -157,4 +160,16 @@ async function put(
         ),
     )
     .execute();
+}
+
+/** Removes the pipelines whose last run is one of these. */
+export async function removePipelinesOf(tx: Write, runIds: readonly string[]): Promise<void> {
+  await sql`
+    delete from pipelines using runs
+    where id in (${sql.join(runIds)})
+      and (pipelines.org_id, pipelines.project, pipelines.name) = (runs.org_id, runs.project, runs.pipeline)
+      and not exists (
+        select 1 from runs as later where later.org_id = runs.org_id and later.project = runs.project
+          and later.pipeline = runs.pipeline and later.id > runs.id
+      )`.execute(tx);
 }

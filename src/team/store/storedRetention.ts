@@ -3,6 +3,7 @@ import { dayMilliseconds } from "../../contract/day.ts";
 import { markFilesRemoved } from "../../service/store/runFiles.ts";
 import type { Write } from "../../service/store/tables.ts";
 import type { Writer } from "../../service/store/writer.ts";
+import { removePipelinesOf } from "./storedPipelines.ts";
 import { removeOldSnapshots } from "./storedSnapshots.ts";
 
 /** One server sweeps at a time. */
@@ -11,7 +12,7 @@ const sweepLock = 4_130_552;
 const batch = 10;
 
 /**
- * Removes the logs, artifacts and snapshots that are past their retention; the runs themselves stay for good.
+ * Removes the logs, artifacts, pipelines and snapshots that are past their retention; the runs themselves stay for good.
  * @param now milliseconds since 1970.
  * @returns the number of runs whose files were removed.
  */
@@ -45,6 +46,7 @@ async function sweepBatch(
     await tx.deleteFrom("log_chunks").where("run_id", "in", runIds).execute();
     await tx.deleteFrom("artifact_contents").where("run_id", "in", runIds).execute();
     await markFilesRemoved(tx, runIds, now);
+    await removePipelinesOf(tx, runIds);
   }
   return { runs: runIds.length, snapshots: await removeOldSnapshots(tx, before, now, batch) };
 }

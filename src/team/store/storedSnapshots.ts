@@ -49,14 +49,18 @@ export async function nameSnapshot(db: Database, { orgId, digest }: SnapshotName
 }
 
 /**
- * Counts what an org is about to send.
- * @throws PipelineError `payload-too-large` when it is more than an org may send on a day; then it isn't counted.
+ * Counts what an org has sent.
+ * @param left the bytes that this and what is still to come have.
+ * @throws PipelineError `payload-too-large` when with those it is more than an org may send on a day; then it isn't counted.
  */
-export async function countSent(db: Database, orgId: string, bytes: number, now: number): Promise<void> {
+async function countSent(
+  db: Database,
+  { orgId, bytes, left, now }: Record<"bytes" | "left" | "now", number> & Pick<SnapshotName, "orgId">,
+): Promise<void> {
   const { rows } = await sql`
     insert into snapshot_days (org_id, day, bytes) values (${orgId}, ${utcDay(now)}, ${bytes})
     on conflict (org_id, day) do update set bytes = snapshot_days.bytes + excluded.bytes
-      where snapshot_days.bytes + excluded.bytes <= ${mostBytesADay} returning bytes`.execute(db);
+      where snapshot_days.bytes + ${left}::bigint <= ${mostBytesADay} returning bytes`.execute(db);
   if (rows.length > 0) return;
   throw new PipelineError(
     "payload-too-large",
@@ -66,13 +70,15 @@ export async function countSent(db: Database, orgId: string, bytes: number, now:
 }
 
 /**
- * Stores a snapshot piece by piece as it comes, each by a statement of its own: a slow caller holds no connection.
- * @throws PipelineError `invalid-request` when it has another digest, and what `content` throws; then none of it stays.
+ * Stores a snapshot piece by piece as it comes, each counted and stored by statements of its own: a slow caller holds no
+ * connection, and one that breaks off has used up no more of the org's day than it has sent.
+ * @throws PipelineError `payload-too-large` when an org would send more than it may on a day, `invalid-request` when it has
+ *   another digest, and what `content` throws; then none of it stays.
  */
 export async function putSnapshot(
   { db, writer }: { readonly db: Database; readonly writer: Writer },
   { orgId, digest }: SnapshotName,
-  content: AsyncIterable<Uint8Array>,
+  content: { readonly length: number; readonly pieces: AsyncIterable<Uint8Array> },
   now: number,
 ): Promise<void> {
   const sent = { org_id: orgId, digest: `${sending}${randomUUID()}` };
@@ -83,7 +89,10 @@ export async function putSnapshot(
     .execute();
   try {
     let position = 0;
-    for await (const piece of inPieces(content)) {
+    let left = content.length;
+    for await (const piece of inPieces(content.pieces)) {
+      await countSent(db, { orgId, bytes: piece.length, left, now });
+      left -= piece.length;
       hash.update(piece);
       await db
         .insertInto("snapshot_pieces")

@@ -7,6 +7,7 @@ import { removeRun, stopRun } from "../../service/store/runs.ts";
 import type { Database, Tables, Write } from "../../service/store/tables.ts";
 import { databaseNow, restartedAt } from "./databaseClock.ts";
 import { isJustStarted } from "./servers.ts";
+import { storePipeline } from "./storedPipelines.ts";
 import type { SnapshotName } from "./storedSnapshots.ts";
 
 /** How long a runner holds a run after its last heartbeat (contract: "Many machines"). */
@@ -16,16 +17,25 @@ export const replyMilliseconds = 15_000;
 /** How long a launched run waits for a runner, in milliseconds. */
 const untakenMilliseconds = 10 * 60_000;
 
-/** Offers a granted run to the runners, once its caller has the reply. @returns its org; undefined when it is gone. */
+/**
+ * Offers a granted run to the runners, and stores its pipeline, once its caller has the reply.
+ * @returns its org; undefined when it is gone.
+ */
 export async function launchRun(tx: Write, runId: string): Promise<string | undefined> {
   // First: it locks the org's row, which is locked before a run's everywhere.
   await touchRun(tx, runId);
-  const { rows } = await sql<{ org_id: string }>`
+  const { rows } = await sql<RunColumns<"org_id" | "project" | "pipeline" | "work" | "git_commit">>`
     update runs set launched_at = coalesce(launched_at, ${databaseNow}),
       holder = case when launched_at is null then null else holder end,
       lease_until = case when launched_at is null then null else lease_until end
-    where id = ${runId} and stopped_at is null returning org_id`.execute(tx);
-  return rows[0]?.org_id;
+    where id = ${runId} and stopped_at is null returning org_id, project, pipeline, work, git_commit`.execute(
+    tx,
+  );
+  const [row] = rows;
+  if (row === undefined) return undefined;
+  const { pipeline: name, work, ...of } = row;
+  await storePipeline(tx, { name, ...of }, workSchema.parse(work));
+  return row.org_id;
 }
 
 /** Removes a granted run that nobody was told of. */

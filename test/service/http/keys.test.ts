@@ -197,6 +197,30 @@ onBoth("API keys over HTTP", (store) => {
     assert.equal((await ask(service, second.json["api-key"], "GET", "/api/org")).status, 200);
   });
 
+  it("leave an org an owner key also where the last two revoke each other at once", async () => {
+    await using service = await serviceOn(store);
+    for (let org = 0; org < 10; org++) {
+      const [one, other] = [
+        await service.key("owner", `org ${org}`),
+        await service.key("owner", `org ${org}`),
+      ];
+      const revoking = [
+        ask(service, one.secret, "POST", `/api/keys/${other.keyId}/revoke`),
+        ask(service, other.secret, "POST", `/api/keys/${one.keyId}/revoke`),
+      ];
+      const done = (await Promise.all(revoking)).filter(({ status }) => status === 200);
+      assert.equal(done.length, 1);
+    }
+  });
+
+  it("of a new org are made at once, and the org once", async () => {
+    await using service = await serviceOn(store);
+    for (let org = 0; org < 10; org++) {
+      const keys = Array.from({ length: 5 }, () => service.key("owner", `org ${org}`));
+      assert.equal(new Set((await Promise.all(keys)).map(({ orgId }) => orgId)).size, 1);
+    }
+  });
+
   it("end their streams and their waiters at once when they are revoked, and no one else's", async () => {
     await using service = await serviceOn(store);
     const { client, ...holder } = await service.member();

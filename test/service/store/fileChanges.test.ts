@@ -22,7 +22,21 @@ describe("the differences of pipeline files", () => {
   it("are given up where too much differs", () => {
     const lines = (word: string) => Array.from({ length: 20_000 }, (_, line) => `${word} ${line}`).join("\n");
     assert.deepEqual(fileChanges({ a: lines("one") }, { a: lines("two") }), {
-      a: "more than 1000 lines differ",
+      a: "more than 1000 lines differ in all",
     });
+  });
+
+  it("are compared as long as not too much differs in all of them together", () => {
+    const lines = (from: number) => Array.from({ length: 300 }, (_, line) => `${from + line}\n`).join("");
+    const paths = Array.from({ length: 20 }, (_, file) => `parts/${file}.yaml`);
+    const texts = (from: number) => Object.fromEntries(paths.map((path) => [path, lines(from)]));
+    const changes = fileChanges(texts(0), texts(1_000));
+    const [first, second, ...others] = paths.map((path) => changes[path]);
+    assert.deepEqual(
+      [first, second].map((change) => change?.match(/^[+-]/gm)?.length),
+      [600, undefined],
+    );
+    const givenUp = "more than 1000 lines differ in all";
+    assert.deepEqual(new Set([second, ...others]), new Set([givenUp]));
   });
 });

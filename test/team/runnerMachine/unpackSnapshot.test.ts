@@ -132,6 +132,7 @@ describe("a project's files at a runner", () => {
     const archive = archiveOf([{ path: "a", content: "x".repeat(100_000) }]);
     await assert.rejects(unpackSnapshot(archive.subarray(0, 60), place.into, never), {
       type: "invalid-request",
+      next: "Start the run again from the project's folder.",
     });
   });
 });
