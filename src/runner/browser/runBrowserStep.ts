@@ -3,11 +3,11 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { CDPSession, Page } from "playwright-core";
 import { describeError } from "../../contract/errors.ts";
 import { anySignal } from "../../machine/anySignal.ts";
+import { writeJson } from "../../pipeline/expression/value.ts";
 import { joinAddress } from "../../pipeline/file/address.ts";
 import type { BrowserStep } from "../../pipeline/types/browserStep.ts";
 import type { Mask } from "../mask/mask.ts";
 import { maskedBytes } from "../mask/maskedBytes.ts";
-import { asJson } from "../step/jsonMismatches.ts";
 import { problemOfSize } from "../step/runOutput.ts";
 import { failed, type StepContext, StepFault, type StepOutcome, succeeded } from "../step/stepContext.ts";
 import { largestResult, type StepResult, tooLarge } from "../step/stepResult.ts";
@@ -69,7 +69,7 @@ export async function runBrowserStep(step: BrowserStep, stepContext: StepContext
 /** What a browser step gives to expressions. A page that doesn't respond has no more than its address. */
 async function browserResult({ browser: { page }, deadline, found }: BrowserUse): Promise<StepResult> {
   const read = found.values;
-  const size = asJson(read).length;
+  const size = writeJson(read).length;
   if (page === undefined) return { values: read, size };
   const url = page.url();
   const seen = await deadline.askBriefly(({ left }) => Promise.all([page.title(), textOf(page, left)]));

@@ -1,9 +1,9 @@
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { describeError } from "../../contract/errors.ts";
+import { writeJson } from "../../pipeline/expression/value.ts";
 import { isBlank, startOf } from "../../pipeline/types/statementText.ts";
 import { counted } from "../../text/counted.ts";
 import { duration } from "../../text/time.ts";
-import { asJson } from "../step/jsonMismatches.ts";
 import { StepFault } from "../step/stepContext.ts";
 import { runWork, type Session } from "./runWork.ts";
 import {
@@ -211,7 +211,7 @@ function jsonToSqlite(value: unknown): null | number | bigint | string {
       // Node binds numbers as floats, and in a column without a type `1.0` differs from `1`.
       return Number.isSafeInteger(value) ? BigInt(value) : value;
     default:
-      return value === null ? null : asJson(value);
+      return value === null ? null : writeJson(value);
   }
 }
 
