@@ -31,17 +31,17 @@ export async function runBrowserStep(step: BrowserStep, stepContext: StepContext
   if (stepContext.signal.aborted) return wasEnded;
   const start = () => OpenBrowser.start(step.browser, stepContext);
   const browser = await stepContext.shared.get(OpenBrowser, step.use, start);
-  using _ = browser.noteFor(stepContext);
+  using noting = browser.noteFor(stepContext);
   // Begins after the browser's start, which doesn't count towards the step's timeout.
   const deadline = new StepDeadline(
     step.timeoutMilliseconds,
-    anySignal([stepContext.signal, browser.broken]),
+    anySignal([stepContext.signal, browser.broken, noting.gaveUp]),
     async () => browser.page && tellBrowser(browser.page, "Runtime.evaluate", { expression: "0" }),
   );
   const { mask, results } = stepContext;
   const found: BrowserUse["found"] = { values: {}, downloads: [] };
   const use: BrowserUse = { browser, deadline, mask, stepContext, found };
-  const problem = await perform(step, use).then(
+  const unmet = await perform(step, use).then(
     () => undefined,
     (error: unknown) => (error instanceof StepFault ? error.message : describeUnexpected(error, mask)),
   );
@@ -50,6 +50,7 @@ export async function runBrowserStep(step: BrowserStep, stepContext: StepContext
     await stepContext.shared.forget(browser);
     return failed(String(browser.broken.reason));
   }
+  const problem = noting.gaveUp.aborted ? String(noting.gaveUp.reason) : unmet;
   if (results.isNeeded) {
     const ask = () => browserResult(use);
     const result = await (problem === undefined ? ask() : askFailed(browser, ask));
