@@ -178,7 +178,10 @@ function describeSqliteProblem(error: unknown, { isReadOnly, name }: SqlitePlace
     case 26:
       return `${name} is no SQLite database`;
     default:
-      return message;
+      // What V8 says where Node gives no row, since a text of it is longer than V8 has any.
+      return message === "Iterator result undefined is not an object"
+        ? "a text in a row is too large to be read: it has more than 512 MB"
+        : message;
   }
 }
 

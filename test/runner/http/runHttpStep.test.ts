@@ -664,6 +664,7 @@ describe("an http step", function () {
         "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n\r\n",
         /sent 100 Continue or .*, which nobody asked for$/,
       ],
+      ["HTTP/1.1 099 Odd\r\n\r\n", /^the reply of [^ ]+ breaks HTTP, perhaps by its status/],
       ["HTTP/1.1 200 OK\r\nNo colon\r\n\r\n", /breaks HTTP: Invalid header token$/],
     ] as const) {
       assert.match(message(await run(await serveTcp(reply), { get: "/" })), said);
