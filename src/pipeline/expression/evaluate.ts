@@ -3,6 +3,7 @@ import type { Expression, Member, Node, Operator } from "./expression.ts";
 import type { ParsedPiece } from "./parseExpression.ts";
 import {
   asText,
+  checkNumber,
   ExpressionFault,
   equal,
   isList,
@@ -135,7 +136,7 @@ export class Evaluation {
   /** The values as a message shows them, of those nodes that have been evaluated. */
   shown(nodes: readonly Node[]): string {
     const known = nodes.filter((node) => this.#values.has(node));
-    return known.map((node) => showValue(this.value(node), this.tools.hide)).join(" and ");
+    return known.map((node) => showValue(this.value(node), this.tools)).join(" and ");
   }
 
   #evaluate(node: Node): Json {
@@ -171,7 +172,11 @@ export class Evaluation {
     const other = this.value(right);
     if (operator === "==") return equal(one, other);
     if (operator === "!=") return !equal(one, other);
-    if (isNumber(one) && isNumber(other)) return isOrdered(operator, one, other);
+    if (isNumber(one) && isNumber(other)) {
+      checkNumber(one);
+      checkNumber(other);
+      return isOrdered(operator, one, other);
+    }
     if (typeof one === "string" && typeof other === "string") return isOrdered(operator, one, other);
     const are = `${this.source(left)} is ${kindOf(one)}, and ${this.source(right)} ${kindOf(other)}`;
     throw new ExpressionFault(`${are}; \`${operator}\` compares two numbers or two texts`);

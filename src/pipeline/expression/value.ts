@@ -62,14 +62,30 @@ function exactly(_name: string, value: unknown, context?: { readonly source?: st
 export function parseNumber(text: string): number | bigint | undefined {
   const isWhole = /^[+-]?\d+$/.test(text) || /^0[xob][\da-f]+$/i.test(text);
   const value = Number(text);
-  if (!Number.isFinite(value) || text.trim() === "") return undefined;
-  return isWhole && !Number.isSafeInteger(value) ? BigInt(text) : value;
+  if (isWhole && !Number.isSafeInteger(value) && text.length <= mostDigits) return BigInt(text);
+  return Number.isFinite(value) && text.trim() !== "" ? value : undefined;
 }
 
-/** @throws ExpressionFault for a value that is nested too deep or too large. */
-export function writeJson(value: Json): string {
+/** Reading and writing a whole number takes seconds with millions of digits. */
+const mostDigits = 10_000;
+
+/** @throws ExpressionFault for what JSON has and JavaScript doesn't, such as `1e999`: it was parsed as `Infinity`. */
+export function checkNumber(value: number | bigint): void {
+  if (typeof value === "number" && !Number.isFinite(value))
+    throw new ExpressionFault("a number is beyond 1.8e308, too large to be compared or sent");
+}
+
+/**
+ * A value as it is sent: never what stands in its place in a message.
+ * @throws ExpressionFault for a value that is nested too deep or too large, or holds a number that is.
+ */
+export function writeJson(value: unknown): string {
   try {
-    return JSON.stringify(value, (_, item) => (typeof item === "bigint" ? JSON.rawJSON(String(item)) : item));
+    return JSON.stringify(value, (_, item) => {
+      if (typeof item === "bigint") return JSON.rawJSON(String(item));
+      if (typeof item === "number") checkNumber(item);
+      return item;
+    });
   } catch (error) {
     // V8 parses deeper nesting than it can stringify.
     throw error instanceof RangeError
@@ -85,12 +101,12 @@ export function asText(value: Json): string {
 
 const longestShown = 200;
 
-/** A value for a message, as shortened JSON. `hide` masks. */
-export function showValue(value: Json, hide: (text: string) => string): string {
+/** A value for a message, as shortened JSON. */
+export function showValue(value: unknown, mask: { hide(text: string): string }): string {
   try {
-    return shorten(writeJson(value), hide);
+    return shorten(writeJson(value), (text) => mask.hide(text));
   } catch (error) {
-    if (error instanceof ExpressionFault) return "a value that is nested too deep to show";
+    if (error instanceof ExpressionFault) return `something that can't be shown: ${error.message}`;
     throw error;
   }
 }
@@ -118,7 +134,11 @@ export function includes(got: Json, expected: Json): boolean {
 
 function agree(expected: Json, got: Json, mayHaveMore: boolean, depth: number): boolean {
   if (depth > deepest) throw new ExpressionFault("the values are nested too deep to be compared");
-  if (isNumber(expected) && isNumber(got)) return expected <= got && expected >= got;
+  if (isNumber(expected) && isNumber(got)) {
+    checkNumber(expected);
+    checkNumber(got);
+    return expected <= got && expected >= got;
+  }
   if (isList(expected)) {
     if (!isList(got) || got.length !== expected.length) return false;
     return expected.every((item, index) => agree(item, got[index] ?? null, mayHaveMore, depth + 1));

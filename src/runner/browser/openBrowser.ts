@@ -33,6 +33,10 @@ export class OpenBrowser implements AsyncDisposable {
   #chosen: Page | undefined;
   #wantsDownload: ((download: Download) => void) | undefined;
   #answers: DialogAnswer[] = [];
+  #dismissed = 0;
+  #gaveUp = new AbortController();
+  /** Resolves when there is a tab in the place of those that were given up. Never rejects. */
+  #replaced: Promise<unknown> | undefined;
   #isEnding = false;
 
   constructor(started: StartedBrowser) {
@@ -97,10 +101,16 @@ export class OpenBrowser implements AsyncDisposable {
     return this.#broken.signal;
   }
 
-  /** Logs the page's own events to this step's log until disposed. */
-  noteFor(stepContext: StepContext): Disposable {
+  /**
+   * Logs the page's own events to this step's log until disposed.
+   * @returns also what is aborted when the page keeps the step from going on; the reason is a sentence.
+   */
+  noteFor(stepContext: StepContext): Disposable & { readonly gaveUp: AbortSignal } {
     this.#note = notesFor(stepContext);
+    this.#dismissed = 0;
+    this.#gaveUp = new AbortController();
     return {
+      gaveUp: this.#gaveUp.signal,
       [Symbol.dispose]: () => {
         this.#note = undefined;
         this.#answers = [];
@@ -110,6 +120,7 @@ export class OpenBrowser implements AsyncDisposable {
 
   /** The tab to navigate in; a new one if none is open. */
   async pageToGo(): Promise<Page> {
+    await this.#replaced;
     return this.page ?? (await this.started.context.newPage());
   }
 
@@ -134,10 +145,19 @@ export class OpenBrowser implements AsyncDisposable {
     if (!this.#isEnding) this.#broken.abort(reason);
   }
 
-  /** Answers a dialog as the step says: a `beforeunload` is accepted, since the step wants to leave; others are dismissed. */
+  /**
+   * Answers a dialog as the step says: a `beforeunload` is accepted, since the step wants to leave; others are dismissed, up to a
+   * number, since a page that opens them without end would answer nothing else.
+   */
   async #answer(dialog: Dialog): Promise<void> {
+    const page = dialog.page();
+    // It is being closed with its dialog.
+    if (page !== null && !this.#tabs.includes(page)) return;
     const isLeaving = dialog.type() === "beforeunload";
-    const { answer, text } = (isLeaving ? undefined : this.#answers.shift()) ?? { answer: "dismiss" };
+    const given = isLeaving ? undefined : this.#answers.shift();
+    if (!isLeaving && given === undefined) this.#dismissed += 1;
+    if (this.#dismissed > mostDismissed) return this.#giveUp();
+    const { answer, text } = given ?? { answer: "dismiss" };
     const how = answer === "accept" ? "accepted" : "dismissed";
     if (!isLeaving) this.#note?.(`the page's ${dialog.type()} was ${how}:`, dialog.message());
     try {
@@ -145,6 +165,22 @@ export class OpenBrowser implements AsyncDisposable {
     } catch {
       // Ignored: the page was closed with its dialog.
     }
+  }
+
+  /** Closes the tabs, of which one keeps the step from going on: those that it has opened may share its process. */
+  #giveUp(): void {
+    this.#gaveUp.abort(tooManyDialogs);
+    const tabs = this.#tabs.splice(0);
+    this.#chosen = undefined;
+    // Without any tab the browser would forget its session's cookies.
+    this.#replaced = this.started.context.newPage().then(
+      () => {
+        for (const tab of tabs) void tab.close().catch(() => {});
+      },
+      () => {
+        // Ignored: the browser is closed.
+      },
+    );
   }
 
   #noteConsole(message: ConsoleMessage): void {
@@ -180,6 +216,9 @@ export class OpenBrowser implements AsyncDisposable {
     });
   }
 }
+
+const mostDismissed = 100;
+const tooManyDialogs = `the page opened more than ${mostDismissed} dialogs in this step that no \`dialog\` answers, so its tabs were closed`;
 
 const mostNotes = 50;
 const longestWords = 500;

@@ -1,4 +1,4 @@
-import { type Json, parseJson } from "../../pipeline/expression/value.ts";
+import { type Json, parseJson, writeJson } from "../../pipeline/expression/value.ts";
 import {
   type BrowserStep,
   describeTarget,
@@ -7,7 +7,6 @@ import {
   type Script,
 } from "../../pipeline/types/browserStep.ts";
 import { shorten } from "../output/readableText.ts";
-import { asJson } from "../step/jsonMismatches.ts";
 import { about, StepFault } from "../step/stepContext.ts";
 import { largestResult, tooLarge } from "../step/stepResult.ts";
 import { DeadlineExceeded, isNavigating, poll } from "./deadline.ts";
@@ -62,7 +61,7 @@ export async function evaluateScript(
   if (made.kind === "invalid")
     throw new StepFault(`this is no JavaScript: ${shorten(mask.hide(made.problem), longestWords)}`);
   // As a text in the source a value can't become a part of the script.
-  const values = JSON.stringify(asJson(variables));
+  const values = JSON.stringify(writeJson(variables));
   const source = `${made.source}(JSON.parse(${values})).then((value) => {
     const text = JSON.stringify(value);
     if (text?.length > ${largestResult}) throw new Error("its value can't be read: ${tooLarge}");

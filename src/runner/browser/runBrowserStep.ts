@@ -3,11 +3,11 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { CDPSession, Page } from "playwright-core";
 import { describeError } from "../../contract/errors.ts";
 import { anySignal } from "../../machine/anySignal.ts";
+import { writeJson } from "../../pipeline/expression/value.ts";
 import { joinAddress } from "../../pipeline/file/address.ts";
 import type { BrowserStep } from "../../pipeline/types/browserStep.ts";
 import type { Mask } from "../mask/mask.ts";
 import { maskedBytes } from "../mask/maskedBytes.ts";
-import { asJson } from "../step/jsonMismatches.ts";
 import { problemOfSize } from "../step/runOutput.ts";
 import { failed, type StepContext, StepFault, type StepOutcome, succeeded } from "../step/stepContext.ts";
 import { largestResult, type StepResult, tooLarge } from "../step/stepResult.ts";
@@ -31,17 +31,17 @@ export async function runBrowserStep(step: BrowserStep, stepContext: StepContext
   if (stepContext.signal.aborted) return wasEnded;
   const start = () => OpenBrowser.start(step.browser, stepContext);
   const browser = await stepContext.shared.get(OpenBrowser, step.use, start);
-  using _ = browser.noteFor(stepContext);
+  using noting = browser.noteFor(stepContext);
   // Begins after the browser's start, which doesn't count towards the step's timeout.
   const deadline = new StepDeadline(
     step.timeoutMilliseconds,
-    anySignal([stepContext.signal, browser.broken]),
+    anySignal([stepContext.signal, browser.broken, noting.gaveUp]),
     async () => browser.page && tellBrowser(browser.page, "Runtime.evaluate", { expression: "0" }),
   );
   const { mask, results } = stepContext;
   const found: BrowserUse["found"] = { values: {}, downloads: [] };
   const use: BrowserUse = { browser, deadline, mask, stepContext, found };
-  const problem = await perform(step, use).then(
+  const unmet = await perform(step, use).then(
     () => undefined,
     (error: unknown) => (error instanceof StepFault ? error.message : describeUnexpected(error, mask)),
   );
@@ -50,6 +50,7 @@ export async function runBrowserStep(step: BrowserStep, stepContext: StepContext
     await stepContext.shared.forget(browser);
     return failed(String(browser.broken.reason));
   }
+  const problem = noting.gaveUp.aborted ? String(noting.gaveUp.reason) : unmet;
   if (results.isNeeded) {
     const ask = () => browserResult(use);
     const result = await (problem === undefined ? ask() : askFailed(browser, ask));
@@ -69,7 +70,7 @@ export async function runBrowserStep(step: BrowserStep, stepContext: StepContext
 /** What a browser step gives to expressions. A page that doesn't respond has no more than its address. */
 async function browserResult({ browser: { page }, deadline, found }: BrowserUse): Promise<StepResult> {
   const read = found.values;
-  const size = asJson(read).length;
+  const size = writeJson(read).length;
   if (page === undefined) return { values: read, size };
   const url = page.url();
   const seen = await deadline.askBriefly(({ left }) => Promise.all([page.title(), textOf(page, left)]));

@@ -2,11 +2,9 @@ import { readFile, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { strFromU8, strToU8, unzipSync, zipSync } from "fflate";
 import { describeError } from "../../contract/errors.ts";
-import { parseJson } from "../../pipeline/expression/value.ts";
 import type { Mask } from "../mask/mask.ts";
 import { maskedBytes } from "../mask/maskedBytes.ts";
-import { maskedValue } from "../mask/maskedValue.ts";
-import { asJson } from "../step/jsonMismatches.ts";
+import { maskedJson } from "../mask/maskedValue.ts";
 import { problemOfSize } from "../step/runOutput.ts";
 import { DeadlineExceeded } from "./deadline.ts";
 import type { BrowserUse } from "./openBrowser.ts";
@@ -69,6 +67,5 @@ function maskedEntry(name: string, bytes: Uint8Array, mask: Mask): Uint8Array {
 
 /** An event of the trace, which stays JSON. */
 function maskedLine(line: string, mask: Mask): string {
-  const event = parseJson(line);
-  return event === undefined ? mask.hide(line) : asJson(maskedValue(event.value, mask));
+  return maskedJson(line, mask) ?? mask.hide(line);
 }

@@ -187,6 +187,10 @@ export function describeStartProblem({ file }: Pick<Command, "file">, error: unk
       return `\`${file}\` may not be executed`;
     case "E2BIG":
       return `\`${file}\` can't be started: its arguments and environment are too large; give a long value in \`stdin\``;
+    case "ERR_INVALID_ARG_VALUE":
+      return file === ""
+        ? "the name of the step's program is empty"
+        : `\`${file}\` can't be started: a NUL character is in its arguments or environment`;
     default:
       return `\`${file}\` can't be started (${code ?? "for no known reason"})`;
   }

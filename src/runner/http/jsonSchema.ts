@@ -4,9 +4,10 @@ import { Ajv2019 } from "ajv/dist/2019.js";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import { describeError } from "../../contract/errors.ts";
+import { showValue } from "../../pipeline/expression/value.ts";
 import type { Mask } from "../mask/mask.ts";
 import { interruptible, wasInterrupted } from "../output/textSearch.ts";
-import { member, mostMismatches, showValue } from "../step/jsonMismatches.ts";
+import { member, mostMismatches } from "../step/jsonMismatches.ts";
 import { projectFile } from "../step/projectFile.ts";
 import { StepFault } from "../step/stepContext.ts";
 

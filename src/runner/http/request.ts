@@ -2,7 +2,7 @@ import { openAsBlob } from "node:fs";
 import { basename } from "node:path";
 import { Readable } from "node:stream";
 import { FormData } from "undici";
-import { asText, type Json } from "../../pipeline/expression/value.ts";
+import { asText, type Json, writeJson } from "../../pipeline/expression/value.ts";
 import { joinAddress } from "../../pipeline/file/address.ts";
 import type { WrittenDigits } from "../../pipeline/file/values.ts";
 import {
@@ -11,7 +11,6 @@ import {
   problemOfMethod,
   userWithColon,
 } from "../../pipeline/types/httpStep.ts";
-import { asJson } from "../step/jsonMismatches.ts";
 import { projectFile } from "../step/projectFile.ts";
 import { StepFault } from "../step/stepContext.ts";
 
@@ -119,7 +118,7 @@ async function bodyOf(body: HttpStep["body"], root: string): Promise<RequestBody
     case "text":
       return textBody(body.text, "text/plain;charset=UTF-8");
     case "json":
-      return textBody(asJson(withDigits(body.value, body.digits)), "application/json");
+      return textBody(writeJson(withDigits(body.value, body.digits)), "application/json");
     case "form":
       return textBody(
         new URLSearchParams(pairsOf(body.fields)).toString(),

@@ -1,14 +1,14 @@
-import { type Json, parseJson } from "../../pipeline/expression/value.ts";
+import { type Json, parseJson, showValue } from "../../pipeline/expression/value.ts";
 import { joinAddress } from "../../pipeline/file/address.ts";
 import { describeExpectation, describeStatus } from "../../pipeline/file/expectation.ts";
 import { type HttpStep, isSha256, notSha256 } from "../../pipeline/types/httpStep.ts";
 import { duration } from "../../text/time.ts";
 import type { Mask } from "../mask/mask.ts";
-import { maskedValue } from "../mask/maskedValue.ts";
+import { maskedJson } from "../mask/maskedValue.ts";
 import { OutputSearch } from "../output/outputSearch.ts";
 import { shorten } from "../output/readableText.ts";
 import { PatternFault, searchFor } from "../output/textSearch.ts";
-import { asJson, describeMismatches, showValue } from "../step/jsonMismatches.ts";
+import { describeMismatches } from "../step/jsonMismatches.ts";
 import { failed, type StepContext, type StepOutcome, succeeded } from "../step/stepContext.ts";
 import { type StepResult, tooLarge } from "../step/stepResult.ts";
 import { Connection, routeOf } from "./connection.ts";
@@ -306,17 +306,14 @@ async function saveBody(
   // The original bytes are saved unless they contain a secret, since the body may not be text.
   const masked = mask.hideIn(text, most.otherwise + longestSecret);
   const isJson = extensions[mediaType] === "json" || mediaType.endsWith("+json");
-  const content = text.startsWith(masked) ? bytes : Buffer.from((isJson && maskedJson(text, mask)) || masked);
+  const json = isJson ? maskedJson(text, mask) : undefined;
+  const content = text.startsWith(masked)
+    ? bytes
+    : Buffer.from(json === undefined ? masked : mask.hide(json));
   if (content.length > most.otherwise) {
     log.note(`of the reply's body the first ${most.otherwise} bytes are saved`);
   }
   await saveArtifact({ name, mediaType, content: content.subarray(0, most.otherwise) });
-}
-
-/** JSON stays JSON: a number that is masked becomes a text. @returns undefined for what is none. */
-function maskedJson(text: string, mask: Mask): string | undefined {
-  const parsed = parseJson(text);
-  return parsed && mask.hide(asJson(maskedValue(parsed.value, mask)));
 }
 
 function mediaTypeOf(headers: HttpReply["headers"]): string {

@@ -268,6 +268,9 @@ export function describeConnectionProblem(url: URL, error: unknown, peer: Peer =
       if (message.startsWith("Proxy "))
         return `the way to ${url.host} was refused by ${peer.host} (${/\d{3}/.exec(message)?.[0] ?? message})`;
       if (error instanceof errors.HTTPParserError) return describeFault(url, message);
+      // What the library's own checks say of a status as 099; where it is bundled, Node finds no words for it.
+      if (code === "ERR_ASSERTION" || error instanceof SyntaxError)
+        return `the reply of ${url.host} breaks HTTP, perhaps by its status, which is from 100 to 599`;
       return `the request to ${url.host} failed: ${message}${code === undefined ? "" : ` (${code})`}`;
   }
 }

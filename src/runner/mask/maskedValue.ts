@@ -1,7 +1,19 @@
-import type { Json } from "../../pipeline/expression/value.ts";
+import { ExpressionFault, type Json, parseJson, writeJson } from "../../pipeline/expression/value.ts";
 import type { Mask } from "./mask.ts";
 
 const deepest = 500;
+
+/** JSON in which all is masked, and which stays JSON. @returns undefined for a text that is none, or that can't be written again. */
+export function maskedJson(text: string, mask: Mask): string | undefined {
+  const parsed = parseJson(text);
+  if (parsed === undefined) return undefined;
+  try {
+    return writeJson(maskedValue(parsed.value, mask));
+  } catch (error) {
+    if (error instanceof ExpressionFault) return undefined;
+    throw error;
+  }
+}
 
 /**
  * A value with all texts in it masked, names of members included; a number that is masked becomes a text. What is nested deeper

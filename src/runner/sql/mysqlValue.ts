@@ -1,5 +1,5 @@
 import mysql, { type ExecuteValues, type FieldPacket } from "mysql2";
-import { asJson } from "../step/jsonMismatches.ts";
+import { writeJson } from "../../pipeline/expression/value.ts";
 import { exactNumber, parseExactly } from "./exactNumbers.ts";
 
 /**
@@ -58,7 +58,7 @@ export function jsonToMysql(value: unknown): ExecuteValues {
     case "bigint":
       return wholeNumber(value);
     default:
-      return value === null ? null : asJson(value);
+      return value === null ? null : writeJson(value);
   }
 }
 

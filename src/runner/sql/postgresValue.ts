@@ -1,5 +1,5 @@
 import pg from "pg";
-import { asJson } from "../step/jsonMismatches.ts";
+import { writeJson } from "../../pipeline/expression/value.ts";
 import { exactNumber, parseExactly } from "./exactNumbers.ts";
 
 /**
@@ -40,7 +40,7 @@ export function postgresToJson(value: unknown, type: number): unknown {
 export function jsonToPostgres(value: unknown, isArray: boolean): unknown {
   if (value === null) return null;
   if (isArray && Array.isArray(value)) return value.map((item) => jsonToPostgres(item, true));
-  return typeof value === "string" ? value : asJson(value);
+  return typeof value === "string" ? value : writeJson(value);
 }
 
 function itemsToJson(items: unknown, type: number): unknown {

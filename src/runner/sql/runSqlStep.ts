@@ -1,6 +1,6 @@
 import { addAbortListener } from "node:events";
 import { anySignal } from "../../machine/anySignal.ts";
-import { parseJson } from "../../pipeline/expression/value.ts";
+import { parseJson, showValue } from "../../pipeline/expression/value.ts";
 import {
   type DatabaseAddress,
   readDatabaseUrl,
@@ -12,7 +12,7 @@ import { readProjectFile } from "../../project/projectFile.ts";
 import { counted } from "../../text/counted.ts";
 import { duration } from "../../text/time.ts";
 import type { Mask } from "../mask/mask.ts";
-import { describeMismatches, showValue } from "../step/jsonMismatches.ts";
+import { describeMismatches } from "../step/jsonMismatches.ts";
 import { failed, type StepContext, StepFault, type StepOutcome, succeeded } from "../step/stepContext.ts";
 import { type StepResult, tooLarge } from "../step/stepResult.ts";
 import { ServerConnection, type ServerSession } from "./serverConnection.ts";

@@ -1,9 +1,9 @@
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { describeError } from "../../contract/errors.ts";
+import { writeJson } from "../../pipeline/expression/value.ts";
 import { isBlank, startOf } from "../../pipeline/types/statementText.ts";
 import { counted } from "../../text/counted.ts";
 import { duration } from "../../text/time.ts";
-import { asJson } from "../step/jsonMismatches.ts";
 import { StepFault } from "../step/stepContext.ts";
 import { runWork, type Session } from "./runWork.ts";
 import {
@@ -178,7 +178,10 @@ function describeSqliteProblem(error: unknown, { isReadOnly, name }: SqlitePlace
     case 26:
       return `${name} is no SQLite database`;
     default:
-      return message;
+      // What V8 says where Node gives no row, since a text of it is longer than V8 has any.
+      return message === "Iterator result undefined is not an object"
+        ? "a text in a row is too large to be read: it has more than 512 MB"
+        : message;
   }
 }
 
@@ -211,7 +214,7 @@ function jsonToSqlite(value: unknown): null | number | bigint | string {
       // Node binds numbers as floats, and in a column without a type `1.0` differs from `1`.
       return Number.isSafeInteger(value) ? BigInt(value) : value;
     default:
-      return value === null ? null : asJson(value);
+      return value === null ? null : writeJson(value);
   }
 }
 

@@ -11,6 +11,7 @@ import type { plannedStep } from "../../pipeline/file/values.ts";
 import type { Pipeline } from "../../pipeline/pipeline.ts";
 import type { Step } from "../../pipeline/types/resourceTypes.ts";
 import { unsetText } from "../../text/unsetVariables.ts";
+import { MB } from "./stepResult.ts";
 
 /** What expressions are filled in with. */
 export interface Filling {
@@ -36,7 +37,7 @@ export function fillIn(step: Step, filling: Filling): Step {
 
 /** The same in values of any type. @throws ExpressionFault */
 export function fillValue(value: unknown, filling: Filling): Json {
-  return filledIn(filling, (texts) => mapValue(value, texts));
+  return filledIn(filling, (texts) => wholeValue(value, texts));
 }
 
 /** The same in the outputs of a file, by their names. @throws ExpressionFault that names the output. */
@@ -51,6 +52,9 @@ export function fillOutputs(outputs: Readonly<Record<string, unknown>>, filling:
   });
   return Object.fromEntries(filled);
 }
+
+/** In UTF-16 units. An address or a form has nine characters for some of them, and V8 no text of more than 512 MB. */
+const mostFilledIn = 32 * MB;
 
 function filledIn<T>(filling: Filling, map: (texts: Texts) => T): T {
   const texts = new Texts(filling);
@@ -69,6 +73,7 @@ class Texts {
   readonly #filling: Filling;
   readonly #missing = new Set<string>();
   #fault: string | undefined;
+  #size = 0;
 
   constructor(filling: Filling) {
     this.#filling = filling;
@@ -85,23 +90,30 @@ class Texts {
     const [first] = pieces;
     if (first === undefined || pieces.length > 1) return this.text(text, asItIs);
     const value = this.#valueOf(first);
-    // What can't be written is found out here, not by whatever sends it.
-    if (typeof value === "object") this.#caught(() => writeJson(value));
+    this.#asText(value);
     return value;
   }
 
   text(text: string, join: Join): string {
     return piecesOf(text).reduce((before, piece) => {
       if (piece.kind === "words") return before + piece.words;
-      const fitting = join(
-        before,
-        this.#caught(() => asText(this.#valueOf(piece))),
-      );
+      const fitting = join(before, this.#asText(this.#valueOf(piece)));
       const what = piece.kind === "variable" ? piece.name : piece.source.trim();
       if (fitting === undefined)
         this.#fault ??= `with the value of \`${what}\` a part of the address is \`.\` or \`..\`, which would make another path of it`;
       return before + (fitting ?? "");
     }, "");
+  }
+
+  /** @throws ExpressionFault once all that is filled in is too large. */
+  #asText(value: Json): string {
+    const text = this.#caught(() => asText(value));
+    this.#size += text.length;
+    if (this.#size <= mostFilledIn) return text;
+    const most = `${mostFilledIn / MB} MB`;
+    throw new ExpressionFault(
+      `the values that are filled in here are larger than ${most} together, the most there may be`,
+    );
   }
 
   #caught<T extends Json>(make: () => T): T | "" {
@@ -159,7 +171,7 @@ const planFields: Readonly<Record<keyof typeof plannedStep, true>> = {
 function mapTexts<T>(value: T, path: string, texts: Texts): T;
 function mapTexts(value: unknown, path: string, texts: Texts): unknown {
   if (value === undefined) return undefined;
-  if (anyValue.test(path)) return mapValue(value, texts);
+  if (anyValue.test(path)) return wholeValue(value, texts);
   if (typeof value === "string") return texts.text(value, anAddress.test(path) ? inAddress : asItIs);
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) return value.map((item, index) => mapTexts(item, `${path}/${index}`, texts));
@@ -170,6 +182,13 @@ function mapTexts(value: unknown, path: string, texts: Texts): unknown {
         : [texts.text(name, asItIs), mapTexts(item, `${path}/${name}`, texts)],
     ),
   );
+}
+
+/** What can't be written is found out here, before anything is sent. */
+function wholeValue(value: unknown, texts: Texts): Json {
+  const filled = mapValue(value, texts);
+  writeJson(filled);
+  return filled;
 }
 
 function mapValue(value: unknown, texts: Texts): Json {

@@ -1,15 +1,8 @@
 import { describeNames } from "../../pipeline/expression/evaluate.ts";
+import { showValue } from "../../pipeline/expression/value.ts";
 import type { Mask } from "../mask/mask.ts";
 
-declare global {
-  interface JSON {
-    /** As the engine has it, which TypeScript doesn't know yet. */
-    rawJSON(text: string): unknown;
-  }
-}
-
 export const mostMismatches = 10;
-const longestValue = 200;
 
 /**
  * The differences between a JSON value and what is expected, a line each: `$.items[0].price: expected 3, got 4`; at most ten.
@@ -43,25 +36,6 @@ function* mismatches(expected: unknown, got: unknown, mask: Mask, path: string):
       }
     }
   } else if (expected !== got) yield differs(path, expected, showValue(got, mask));
-}
-
-/** A value for a message, as shortened JSON. Masked before the cut, which could leave half of a secret. */
-export function showValue(value: unknown, mask: Mask): string {
-  const text = mask.hide(asJson(value));
-  return text.length > longestValue ? `${text.slice(0, longestValue)}…` : text;
-}
-
-/** With whole numbers of any size. */
-export function asJson(value: unknown): string {
-  try {
-    return (
-      JSON.stringify(value, (_, item) => (typeof item === "bigint" ? JSON.rawJSON(String(item)) : item)) ??
-      "nothing"
-    );
-  } catch {
-    // V8 parses deeper nesting than it can stringify.
-    return "a value that is nested too deep to show";
-  }
 }
 
 /** How a member's name stands in a path. */

@@ -23,7 +23,7 @@ export interface ResultTaker {
   problems(make?: () => StepResult): readonly string[];
 }
 
-const MB = 1024 * 1024;
+export const MB = 1024 * 1024;
 /** In UTF-16 units, which are one or two bytes. */
 export const largestResult = 10 * MB;
 const largestResults = 64 * MB;

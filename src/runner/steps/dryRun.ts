@@ -18,7 +18,6 @@ import type { DryJob } from "../launch/protocol.ts";
 import type { Mask } from "../mask/mask.ts";
 import { removeScratch } from "../processes/scratchFolder.ts";
 import { type Filling, fillIn, fillValue } from "../step/fillIn.ts";
-import { asJson } from "../step/jsonMismatches.ts";
 import { SharedResources } from "../step/stepContext.ts";
 import { nodeOnPath, stepEnvironment, variable } from "../step/stepEnvironment.ts";
 import { type DryDeps, dryStep } from "./dryStep.ts";
@@ -234,7 +233,7 @@ class Outlook {
     const filled = fillValue(step.each, filling);
     if (typeof filled === "string" && this.#standIns.isIn(filled)) return `for each of ${filled}`;
     const values = itemsOf(step, filling);
-    const shown = values.slice(0, shownItems).map(asJson);
+    const shown = values.slice(0, shownItems).map(writeJson);
     const more = values.length > shown.length ? `, and ${values.length - shown.length} more` : "";
     return `for each of ${values.length === 0 ? "no items" : `${shown.join(", ")}${more}`}`;
   }

@@ -2,6 +2,7 @@ import { access, constants } from "node:fs/promises";
 import { resolve } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { describeError } from "../../contract/errors.ts";
+import { writeJson } from "../../pipeline/expression/value.ts";
 import { joinAddress } from "../../pipeline/file/address.ts";
 import { describeExpectation } from "../../pipeline/file/expectation.ts";
 import { type BrowserStep, describeAction } from "../../pipeline/types/browserStep.ts";
@@ -23,7 +24,6 @@ import { describeConnectionProblem } from "../http/sendRequest.ts";
 import { databaseServer } from "../sql/databaseServer.ts";
 import { type Database, databaseOf, openSession, readWork } from "../sql/runSqlStep.ts";
 import { locate } from "../sql/sqliteConnection.ts";
-import { asJson } from "../step/jsonMismatches.ts";
 import { projectFile } from "../step/projectFile.ts";
 import { type StepContext, StepFault } from "../step/stepContext.ts";
 import { onPath } from "../step/stepEnvironment.ts";
@@ -202,7 +202,7 @@ async function lookAtSql({ database, work }: SqlStep, deps: DryDeps): Promise<Lo
     work.kind === "statements"
       ? work.statements.flatMap(({ text, params }) => [
           text.trim(),
-          ...(params.length === 0 ? [] : [`with ${asJson(params)}`]),
+          ...(params.length === 0 ? [] : [`with ${writeJson(params)}`]),
         ])
       : [`the statements of ${work.path}`];
   if (isOpen(database)) return { does, problems, missing };

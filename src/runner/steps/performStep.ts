@@ -1,10 +1,16 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { ExpressionFault, isList, type Json, type JsonMap, kindOf } from "../../pipeline/expression/value.ts";
+import {
+  ExpressionFault,
+  isList,
+  type Json,
+  type JsonMap,
+  kindOf,
+  showValue,
+} from "../../pipeline/expression/value.ts";
 import type { Step } from "../../pipeline/types/resourceTypes.ts";
 import { duration } from "../../text/time.ts";
 import { runCliStep } from "../cli/runCliStep.ts";
 import { type Filling, fillIn, fillValue } from "../step/fillIn.ts";
-import { showValue } from "../step/jsonMismatches.ts";
 import type { StepOutputs } from "../step/runOutput.ts";
 import {
   failed,

@@ -2,7 +2,13 @@ import assert from "node:assert/strict";
 import { type Contexts, evaluate, fill } from "../../../src/pipeline/expression/evaluate.ts";
 import { explain } from "../../../src/pipeline/expression/explain.ts";
 import { parseText } from "../../../src/pipeline/expression/parseExpression.ts";
-import { ExpressionFault, type Json, parseJson, writeJson } from "../../../src/pipeline/expression/value.ts";
+import {
+  ExpressionFault,
+  type Json,
+  type JsonMap,
+  parseJson,
+  writeJson,
+} from "../../../src/pipeline/expression/value.ts";
 import { splitText } from "../../../src/pipeline/file/textPieces.ts";
 import { contexts, everything, inputs, parsed, tools } from "./given.ts";
 
@@ -360,8 +366,24 @@ describe("what an evaluation makes", () => {
     assert.equal(value("inputs.deep == inputs.same", over), false);
     assert.match(
       explain(parsed("inputs.deep == 1"), { ...contexts, ...over }, tools) ?? "",
-      /nested too deep to show/,
+      /can't be shown: a value is nested too deep/,
     );
+  });
+
+  it("is a fault where a number is too large for a double, and keeps one that is written in digits", () => {
+    const over = { inputs: parseJson('{"n":1e999,"less":-1E400000,"whole":1e15}')?.value as JsonMap };
+    for (const text of [
+      "inputs.n == 1",
+      "inputs.n != inputs.n",
+      "1 < inputs.less",
+      "toJSON(inputs)",
+      "format('{0}', inputs.n)",
+    ])
+      assert.match(fault(text, over).message, /a number is beyond 1.8e308/, text);
+    assert.equal(value("inputs.n == null", over), false);
+    const digits = "9".repeat(10_000);
+    assert.equal(value(`toJSON(fromJSON('[${digits}]'))`, {}) === `[${digits}]`, true);
+    assert.match(fault(`toJSON(fromJSON('[${digits}9]'))`, {}).message, /a number is beyond/);
   });
 });
 

@@ -47,6 +47,7 @@ describe("the actions of a browser step", function () {
         "/framed": `<iframe srcdoc="In the frame"></iframe>`,
         "/times": times,
         "/asks": asks,
+        "/alerts": "<script>for (;;) alert(1)</script>",
         "/files": files,
         "/strict": (_request, response) =>
           response
@@ -207,6 +208,27 @@ describe("the actions of a browser step", function () {
       expect: { text: "false" },
     });
     assert.match(log, /confirm was dismissed: Late\?/);
+  });
+
+  it("fail where dialogs don't end, whose tabs are closed, and leave the browser to the next step", async () => {
+    const gaveUp =
+      "the page opened more than 100 dialogs in this step that no `dialog` answers, so its tabs were closed";
+    await steps.succeed(base, { goto: "/strict", expect: { title: "Strict" } });
+    await steps.succeed(base, { actions: [{ evaluate: "document.cookie = 'visit=1'" }] });
+    assert.equal(await steps.fail(base, { goto: "/alerts" }), gaveUp);
+    assert.match(
+      await steps.fail(base, { expect: { title: "Strict" } }),
+      /^no page is open: a step before this one has to `goto` one$/,
+    );
+    await steps.succeed(base, {
+      goto: "/strict",
+      actions: [{ evaluate: "if (document.cookie !== 'visit=1') throw new Error(document.cookie)" }],
+    });
+    assert.equal(
+      await steps.fail(base, { actions: [{ evaluate: "void open('/alerts')" }], expect: { text: "never" } }),
+      gaveUp,
+    );
+    await steps.succeed(base, { goto: "/strict", expect: { title: "Strict" } });
   });
 
   it("evaluate a script with its variables, an expression or statements, also where the page forbids it", async () => {

@@ -414,6 +414,10 @@ describe("a cli step", function () {
       message(await run({ run: ["echo"] }, { environment: { BIG: "x".repeat(3_000_000) } })),
       /arguments and environment are too large; give a long value in `stdin`$/,
     );
+    assert.equal(
+      message(await run({ run: ["echo"] }, { environment: { ODD: "a\0b" } })),
+      "`echo` can't be started: a NUL character is in its arguments or environment",
+    );
     assert.match(
       message(await run({ run: "no-such-program-here" })),
       /^exited with 127, expected 0:\n.*not found/,

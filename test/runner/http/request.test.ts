@@ -66,6 +66,25 @@ describe("what an http step sends", function () {
     ]);
   });
 
+  it("is nothing where a value can't be written", async () => {
+    const parsed = parsePipeline(
+      "resources: { s: { type: http, base-url: http://h.test } }\nsteps: [{ use: s, post: /, json: 1 }]",
+      "p.yaml",
+    );
+    assert.ok(parsed.kind === "valid");
+    const [step] = parsed.pipeline.steps;
+    assert.ok(step?.type === "http");
+    const deep: unknown = JSON.parse("[".repeat(6_000) + "]".repeat(6_000));
+    for (const [value, why] of [
+      [deep, /a value is nested too deep/],
+      [[Number.POSITIVE_INFINITY], /a number is beyond 1.8e308/],
+    ] as const) {
+      await assert.rejects(requestOf({ ...step, body: { kind: "json", value } }, folder.path), why);
+      const form = { kind: "form", fields: { a: value } } as const;
+      await assert.rejects(requestOf({ ...step, body: form }, folder.path), why);
+    }
+  });
+
   it("has a form's fields as its body", async () => {
     await using server = await LoopbackService.listen((_, response) => response.end());
     await messagesOf({ "base-url": server.origin }, [

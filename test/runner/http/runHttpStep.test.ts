@@ -313,7 +313,16 @@ describe("an http step", function () {
     const deep = "[".repeat(6_000) + "]".repeat(6_000);
     const base = await serve((_request, response) => response.end(deep));
     const said = message(await run(base, { get: "/", expect: { json: { ok: true } } }));
-    assert.equal(said, '$: expected {"ok":true}, got a value that is nested too deep to show');
+    const why =
+      "something that can't be shown: a value is nested too deep, or too large, to be written as JSON";
+    assert.equal(said, `$: expected {"ok":true}, got ${why}`);
+  });
+
+  it("tells of a number that is too large instead of null", async () => {
+    const base = await serve((_request, response) => response.end('{"n":1e999}'));
+    const said = message(await run(base, { get: "/", expect: { json: { n: null } } }));
+    const why = "something that can't be shown: a number is beyond 1.8e308, too large to be compared or sent";
+    assert.equal(said, `$.n: expected null, got ${why}`);
   });
 
   it("notes an address without what was put into it from the environment", async () => {
@@ -655,6 +664,7 @@ describe("an http step", function () {
         "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n\r\n",
         /sent 100 Continue or .*, which nobody asked for$/,
       ],
+      ["HTTP/1.1 099 Odd\r\n\r\n", /^the reply of [^ ]+ breaks HTTP, perhaps by its status/],
       ["HTTP/1.1 200 OK\r\nNo colon\r\n\r\n", /breaks HTTP: Invalid header token$/],
     ] as const) {
       assert.match(message(await run(await serveTcp(reply), { get: "/" })), said);

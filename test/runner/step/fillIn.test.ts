@@ -1,6 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: expressions as pipeline files write them.
 import assert from "node:assert/strict";
-import { ExpressionFault, type Json } from "../../../src/pipeline/expression/value.ts";
+import { ExpressionFault, type Json, writeJson } from "../../../src/pipeline/expression/value.ts";
 import { marked } from "../../../src/pipeline/file/textPieces.ts";
 import { type Filling, fillIn, fillValue, writtenIn } from "../../../src/runner/step/fillIn.ts";
 import { pipelineOf } from "../launch/launchTestRun.ts";
@@ -126,6 +126,48 @@ describe("filling in", () => {
   it("refuses a value of its own that can't be written as JSON", () => {
     const deep = JSON.parse(`${"[".repeat(20_000)}${"]".repeat(20_000)}`);
     assert.throws(() => fillValue(["${{ inputs.a }}"], filling({ "inputs.a": deep })), /nested too deep/);
+  });
+
+  it("refuses what can be written by itself, but not in its place", () => {
+    const nested = (inner: Json, levels: number) => {
+      let value = inner;
+      for (let level = 0; level < levels; level += 1) value = [value];
+      return value;
+    };
+    const value = nested(1, 500);
+    const place = nested("${{ inputs.a }}", 500);
+    const fill = (a: Json) => fillValue(place, filling({ "inputs.a": a }));
+    assert.equal(JSON.stringify(fill(value)).length, 2_001);
+    let deepest = value;
+    const isWritable = (deep: Json) => {
+      try {
+        return writeJson(deep) !== "";
+      } catch {
+        return false;
+      }
+    };
+    for (let deeper = value; isWritable(deeper); deeper = nested(deeper, 100)) deepest = deeper;
+    assert.throws(() => fill(deepest), /a value is nested too deep, or too large/);
+  });
+
+  it("refuses numbers that are too large, also by themselves", () => {
+    const values = filling({ "inputs.a": Number.POSITIVE_INFINITY });
+    for (const text of ["${{ inputs.a }}", "a ${{ inputs.a }}"])
+      assert.throws(() => fillValue([text], values), /a number is beyond 1.8e308/);
+  });
+
+  it("refuses values that are too large together, wherever they stand", () => {
+    const a = "x".repeat(9 * 1024 * 1024);
+    const values = filling({ "inputs.a": a, "inputs.list": [a] });
+    const one = "${{ inputs.a }}";
+    assert.equal(String(fillValue(`${one}${one}${one}`, values)).length, 3 * a.length);
+    for (const value of [
+      one.repeat(4),
+      [one, one, one, one],
+      { [one]: one, [`b${one}`]: one },
+      Array(4).fill("${{ inputs.list }}"),
+    ])
+      assert.throws(() => fillValue(value, values), /larger than 32 MB together/);
   });
 
   it("finds all variables and expressions of a pipeline, also in what is around its steps", () => {
