@@ -267,6 +267,7 @@ select pg_temp.twice(a) as n, b from t; -- the end`,
 
   it("cancels a file of statements at its timeout", async () => {
     await using steps = stepsOn();
+    await steps.succeeds({ query: "select 1" });
     await writeFile(join(folder.path, "slow.sql"), "select 1; select pg_sleep(3600); select 2");
     assert.equal(
       await steps.fails({ file: "slow.sql", timeout: "300ms" }),
@@ -439,6 +440,7 @@ select pg_temp.twice(a) as n, b from t; -- the end`,
       else handOn(inside, postgres().port);
     });
     await using steps = stepsThrough(door);
+    await steps.succeeds({ query: "select 1" });
     assert.equal(
       await steps.fails({ query: "select pg_sleep(3600)", timeout: "300ms" }),
       "the statement wasn't over within 300 ms, the step's `timeout`; it was cancelled",
