@@ -8,10 +8,13 @@ import { FakeClock } from "../clock/fakeClock.ts";
 import { postgresFolder } from "../postgres/installPostgres.ts";
 import { databasesForSuite } from "../postgres/lentDatabases.ts";
 import { parserPath } from "../service/programs.ts";
+import { serviceOn } from "../service/serviceOn.ts";
+import { ended } from "../service/startedService.ts";
 import { TemporaryFolder } from "../temporaryFolder.ts";
 import { until } from "../until.ts";
 import { Team } from "./team.ts";
 
+const never = new AbortController().signal;
 const path = "pipelines/hello.yaml";
 const shell = "resources: { sh: { type: cli } }\n";
 const ordinary = { path, text: `${shell}steps: [{ use: sh, run: echo }]\n` };
@@ -120,5 +123,16 @@ describe("definitions, on a server of many machines", function () {
     const reply = await starting;
     assert.equal(reply.status, 400);
     assert.match(await reply.text(), /takes too long to read|can't be run/);
+  });
+
+  it("are as large as a file may be", async () => {
+    await using service = await serviceOn({ kind: "PostgreSQL", lend });
+    const { client } = await service.member();
+    await service.write("hello", `${ordinary.text}${`# ${"a".repeat(70)}\n`.repeat(2_000)}`);
+    const { name: project } = service.project;
+    const options = { idempotencyKey: "key-1", waitSeconds: 0 };
+    const attempt = await client.start({ pipeline: "hello", project }, options, never);
+    assert(attempt.kind === "started");
+    assert.equal((await ended(client, attempt.run)).status, "succeeded");
   });
 });
