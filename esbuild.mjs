@@ -50,6 +50,7 @@ const programs = await build({
   entryPoints: {
     service: "src/service/main.ts",
     runner: "src/runner/main.ts",
+    parser: "src/team/parserThread.ts",
     playwright: "playwright-core",
   },
   plugins: [lazyNodeModules, importPlaywright, importUndici, trimMysql, bundled.plugin],

@@ -77,6 +77,7 @@ export async function runLine(line: readonly string[], host: ToolHost): Promise<
         leaving: interrupts.leaving,
         unread,
         runnerPath: join(programs, "runner.js"),
+        parserPath: join(programs, "parser.js"),
         pageFolder: join(programs, "page"),
         servicePath: serviceDeps.servicePath,
         connect: async (signal = interrupts.signal, start = "needed") => {

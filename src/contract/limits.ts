@@ -12,6 +12,9 @@ export const retentionDays = { byDefault: 14, atMost: 3650 } as const;
 /** The most bytes of an artifact. A run's runner keeps no larger one, and a service takes none. */
 export const largestArtifact = 8 * 1024 * 1024;
 
+/** The most of a pipeline file or a part that is read, in UTF-16 units. Most of a long file are texts: scripts, bodies, data. */
+export const largestFile = 1024 * 1024;
+
 /** The most bytes of a run's pipeline files as JSON: of larger ones nothing is kept. */
 export const largestRanPipeline = 1024 * 1024;
 

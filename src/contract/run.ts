@@ -4,7 +4,7 @@ import { instant, lenient, lenientBut } from "./fields.ts";
 import { longestFromStep } from "./fromStep.ts";
 import { givenInputsSchema, inputNamePattern, inputValuesSchema } from "./inputs.ts";
 import { keyNameSchema } from "./keys.ts";
-import { timeLimit } from "./limits.ts";
+import { largestFile, timeLimit } from "./limits.ts";
 import { projectNameSchema } from "./pipelines.ts";
 import { failedStep, runStatuses } from "./runStatus.ts";
 
@@ -135,7 +135,7 @@ export function agentName(name: string): string | undefined {
 }
 
 const filePath = z.string().check(z.minLength(1), z.maxLength(1000), withoutNul);
-const fileText = z.string().check(z.maxLength(64 * 1024), withoutNul);
+const fileText = z.string().check(z.maxLength(largestFile), withoutNul);
 /** The most files that a pipeline includes. */
 export const mostParts = 20;
 

@@ -90,6 +90,11 @@ export type ParsedPipeline =
     }
   | { readonly kind: "invalid"; readonly problems: readonly [Problem, ...Problem[]] };
 
+/** What a start or a list needs of one. */
+export type PipelineOrProblems =
+  | Pick<Extract<ParsedPipeline, { kind: "valid" }>, "kind" | "pipeline">
+  | Extract<ParsedPipeline, { kind: "invalid" }>;
+
 const namePattern = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
 const longestName = 200;
 

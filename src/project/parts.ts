@@ -1,6 +1,6 @@
 import { existsSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { largestFile } from "../pipeline/file/size.ts";
+import { largestFile } from "../contract/limits.ts";
 import { parsePipeline } from "../pipeline/parsePipeline.ts";
 import type { ReadPart } from "../pipeline/partFiles.ts";
 import type { ParsedPipeline } from "../pipeline/pipeline.ts";

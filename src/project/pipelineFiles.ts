@@ -5,7 +5,7 @@ import { setImmediate } from "node:timers/promises";
 import type { ServedPipelineEntry } from "../contract/pipelines.ts";
 import { declaredInputs } from "../pipeline/inputs.ts";
 import { formatProblem, type Place, quoted } from "../pipeline/mistakes/problem.ts";
-import type { ParsedPipeline } from "../pipeline/pipeline.ts";
+import type { ParsedPipeline, PipelineOrProblems } from "../pipeline/pipeline.ts";
 import { readEnvFile } from "./envFile.ts";
 import { mostBytesRead, parseWithParts } from "./parts.ts";
 import { isMissing } from "./systemErrors.ts";
@@ -108,7 +108,7 @@ export function withSharedNames(files: readonly ProjectFile[]): ProjectFile[] {
 /** What a list says of a pipeline beside its name and place; of a broken file only its problems. */
 export function listedFacts(
   path: string,
-  parsed: ParsedPipeline,
+  parsed: PipelineOrProblems,
 ): Omit<ServedPipelineEntry, "name" | "project" | "path"> {
   if (parsed.kind === "invalid") {
     return { resourceTypes: [], inputs: [], tags: [], problem: problemsOf(path, parsed) };

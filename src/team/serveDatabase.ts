@@ -10,6 +10,7 @@ import { OpenReplies, watchRevokedKeys } from "../service/http/openReplies.ts";
 import { OrgEvents } from "../service/http/orgEvents.ts";
 import { emitAtMidnight } from "../service/lifecycle/midnight.ts";
 import { listen } from "../service/lifecycle/port.ts";
+import { DefinitionParser } from "./definitionParser.ts";
 import { operationRoutes } from "./http/operationRoutes.ts";
 import { runnerRoutes } from "./http/runnerRoutes.ts";
 import { snapshotRoutes } from "./http/snapshotRoutes.ts";
@@ -31,6 +32,8 @@ export interface ServeDatabaseOptions {
   readonly port: number;
   /** The built style and script of the page; undefined for none. */
   readonly pageFolder?: string | undefined;
+  /** The program of `parserThread.ts`. */
+  readonly parserPath: string;
   readonly version?: string | undefined;
   /** How long logs, artifacts and snapshots are kept. */
   readonly retentionDays: number;
@@ -57,7 +60,7 @@ const removeMilliseconds = 300_000;
  * @throws PipelineError when the database or the port can't be used; then nothing is left open.
  */
 export async function serveDatabase(options: ServeDatabaseOptions): Promise<ServingDatabase> {
-  const { url, host, port, log, version, pageFolder, retentionDays } = options;
+  const { url, host, port, log, version, pageFolder, parserPath, retentionDays } = options;
   const instance = randomBytes(16).toString("hex");
   const stopping = new AbortController();
   const metrics = new ServerMetrics();
@@ -70,6 +73,7 @@ export async function serveDatabase(options: ServeDatabaseOptions): Promise<Serv
   });
   metrics.begin(core);
   const { db, clock } = core;
+  const parser = new DefinitionParser({ threadPath: parserPath, stopping: stopping.signal, log });
   const replies = new OpenReplies();
   const app = createApp({
     ...core,
@@ -82,7 +86,7 @@ export async function serveDatabase(options: ServeDatabaseOptions): Promise<Serv
     isOnNetwork: true,
     dataName: dataNameOf(url),
     logs: storedLogs(core),
-    pipelines: storedPipelines(db),
+    pipelines: storedPipelines(db, parser),
     events: new OrgEvents(core),
     // Not on request: each server does it again and again.
     recover: () => {},

@@ -12,6 +12,9 @@ const isBuilt = process.env[builtVariable] === "1";
  */
 export const runnerPath = join(projectRoot, isBuilt ? "dist/runner.js" : "src/runner/main.ts");
 
+/** The program that a server on PostgreSQL parses with, likewise. */
+export const parserPath = join(projectRoot, isBuilt ? "dist/parser.js" : "src/team/parserThread.ts");
+
 /** The same for tests of what is not about runners: one that is kept ready and gets no job takes half the time. */
 export const lateRunnerPath = isBuilt ? join(import.meta.dirname, "lateRunner.mjs") : runnerPath;
 

@@ -14,6 +14,7 @@ import { aliveMilliseconds } from "../../src/team/store/servers.ts";
 import type { FakeClock } from "../clock/fakeClock.ts";
 import { type LentDatabase, setDatabaseClock } from "../postgres/lentDatabases.ts";
 import type { Store } from "./onBoth.ts";
+import { parserPath } from "./programs.ts";
 import { pageFolder, type Service, type ServicePlace, servedAt, startedService } from "./startedService.ts";
 import { runRunner } from "./testRunner.ts";
 
@@ -53,7 +54,7 @@ export class Shared implements AsyncDisposable {
   async serveAt(port: number): Promise<ServingDatabase> {
     const { url } = this.#lent;
     const { clock } = this.#options;
-    const places = { url, host: "127.0.0.1", port, pageFolder };
+    const places = { url, host: "127.0.0.1", port, pageFolder, parserPath };
     const server = await serveDatabase({ ...places, clock, retentionDays: 30, log: this.#log });
     let stopped: Promise<void> | undefined;
     return { url: server.url, stop: () => (stopped ??= server.stop()) };

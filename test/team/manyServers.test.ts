@@ -2,12 +2,14 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { sql } from "kysely";
 import { PipelineError } from "../../src/contract/errors.ts";
+import type { RunDefinition } from "../../src/contract/run.ts";
 import { EventBus } from "../../src/service/store/eventBus.ts";
 import { listKeys } from "../../src/service/store/keys.ts";
 import { readOrg } from "../../src/service/store/orgs.ts";
 import { changedRuns, lastChange } from "../../src/service/store/runChanges.ts";
 import { listRuns, readRun } from "../../src/service/store/runs.ts";
 import type { Database } from "../../src/service/store/tables.ts";
+import { parseDefinition } from "../../src/team/parseDefinition.ts";
 import { RemoteRuns } from "../../src/team/runs/remoteRuns.ts";
 import { openSharedCore } from "../../src/team/sharedCore.ts";
 import { channel } from "../../src/team/store/notify.ts";
@@ -27,6 +29,7 @@ describe("admission on many servers", function () {
   // Where there is no PostgreSQL for the tests, there are no tests of it.
   if (native === undefined) return;
   const lend = databasesForSuite(native, "tables");
+  const parser = { parse: async (_: string, definition: RunDefinition) => parseDefinition(definition) };
 
   /** Two servers, and a run of an org that the second one has started. */
   async function twoServers() {
@@ -356,7 +359,7 @@ describe("admission on many servers", function () {
       await readRun(db, key, active?.runId ?? "");
       await listKeys(db, { orgId });
       await readOrg(db, key, servers.clock.now());
-      await storedPipelines(db).list(orgId, "shop");
+      await storedPipelines(db, parser).list(orgId, "shop");
       for (const job of [...servers.jobs.values()]) job.end();
       await servers.quiet();
       assert(hasStarted(waiter));
@@ -483,6 +486,20 @@ describe("admission on many servers", function () {
     await runs.stopAll();
     const [row] = await servers.rows();
     assert.notEqual(row?.launched_at, null);
+  });
+
+  it("refuses a start that no runner could be told of, since its inputs are too large with their defaults", async () => {
+    await using lent = await lend();
+    await using servers = await startedServers(lent, "2026-03-04T12:00:00Z", 1);
+    const { orgId } = await servers.key();
+    const inputs = Array.from({ length: 70 }, (_, index) => `  i${index}: { default: *long }\n`).join("");
+    const text = `resources: { sh: { type: cli } }\ninputs:\n  long: { default: &long ${"a".repeat(64_000)} }\n${inputs}steps: [{ use: sh, run: echo }]\n`;
+    const definition = { path: "pipelines/hello.yaml", text };
+    const pipelines = storedPipelines(lent.db, parser);
+    await assert.rejects(pipelines.find(orgId, { pipeline: "hello", project: "shop", definition }), {
+      type: "payload-too-large",
+    });
+    assert.deepEqual(await pipelines.list(orgId, undefined), []);
   });
 
   it("tells those who watch an org which runner has taken a run", async () => {

@@ -9,7 +9,9 @@ import { DefinitionWanted } from "../../src/client/service/replyErrors.ts";
 import { withDefinition } from "../../src/client/start/definition.ts";
 import { dayMilliseconds } from "../../src/contract/day.ts";
 import { everyOrg } from "../../src/contract/roles.ts";
+import type { RunDefinition } from "../../src/contract/run.ts";
 import { largestSnapshot } from "../../src/contract/service.ts";
+import { parseDefinition } from "../../src/team/parseDefinition.ts";
 import { PostgresWriter } from "../../src/team/store/postgresWriter.ts";
 import { storedPipelines } from "../../src/team/store/storedPipelines.ts";
 import { sweepStored } from "../../src/team/store/storedRetention.ts";
@@ -112,9 +114,9 @@ describe("a project's files on a service of many machines", function () {
     await until(async () => (await kept.execute()).length > 0);
     // As the page's Run Again does once they are past their retention.
     await team.db.deleteFrom("snapshots").execute();
-    await assert.rejects(storedPipelines(team.db).find(await team.orgId(), { pipeline: "hello" }), {
-      status: 428,
-    });
+    const parser = { parse: async (_: string, definition: RunDefinition) => parseDefinition(definition) };
+    const pipelines = storedPipelines(team.db, parser);
+    await assert.rejects(pipelines.find(await team.orgId(), { pipeline: "hello" }), { status: 428 });
     assert.equal((await client.org(never)).usage.runsToday, 1);
   });
 

@@ -22,7 +22,7 @@ interface ServeFlags extends StoreFlags {
  * @throws PipelineError `conflict` if a service for this folder is running.
  */
 export async function serveInForeground(tool: Tool, flags: ServeFlags): Promise<number> {
-  const { env, interrupted, runnerPath, pageFolder } = tool;
+  const { env, interrupted, runnerPath, parserPath, pageFolder } = tool;
   const { database, host, port } = flags;
   if (database === undefined && host !== undefined) {
     throw new PipelineError("usage", "--host is for --database only.", {
@@ -34,8 +34,8 @@ export async function serveInForeground(tool: Tool, flags: ServeFlags): Promise<
   if (database !== undefined) {
     const { serveDatabase } = await import("../../team/serveDatabase.ts");
     const retentionDays = days ?? defaultRetention.days;
-    const place = { url: database, host: host ?? "127.0.0.1", port };
-    const serving = await serveDatabase({ ...place, pageFolder, version: ownVersion, retentionDays, log });
+    const place = { url: database, host: host ?? "127.0.0.1", port, parserPath, pageFolder };
+    const serving = await serveDatabase({ ...place, version: ownVersion, retentionDays, log });
     tellServing(tool, serving.url);
     if (!interrupted.aborted) await once(interrupted, "abort");
     await serving.stop();

@@ -1,7 +1,5 @@
 import { Lexer } from "yaml";
-
-/** In UTF-16 units. Most of a long file are texts: scripts, bodies, data. */
-export const largestFile = 1024 * 1024;
+import { largestFile } from "../../contract/limits.ts";
 
 /**
  * The YAML library takes some 10 µs for each, and the service reads files of cloned repositories, which may be hostile. A file of

@@ -6,7 +6,7 @@ import type { Project, ServedPipelineEntry } from "../../contract/pipelines.ts";
 import type { StartRequest } from "../../contract/run.ts";
 import { declaredInputs, requireInputs } from "../../pipeline/inputs.ts";
 import { nearestName, type Problem } from "../../pipeline/mistakes/problem.ts";
-import type { ParsedPipeline, Pipeline } from "../../pipeline/pipeline.ts";
+import type { ParsedPipeline, Pipeline, PipelineOrProblems } from "../../pipeline/pipeline.ts";
 import { skippedUse } from "../../pipeline/skippedUse.ts";
 import { mayInclude, parseWithParts } from "../../project/parts.ts";
 import {
@@ -235,7 +235,7 @@ export function noSuchPipeline(
 }
 
 /** @throws PipelineError `invalid-request` with every problem of the file. */
-export function runnable(path: string, parsed: ParsedPipeline): Pipeline {
+export function runnable(path: string, parsed: PipelineOrProblems): Pipeline {
   if (parsed.kind === "valid") return parsed.pipeline;
   throw new PipelineError("invalid-request", `The pipeline file can't be run:\n${problemsOf(path, parsed)}`, {
     next: "Correct the file, then run it again.",

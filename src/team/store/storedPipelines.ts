@@ -1,5 +1,6 @@
 import { type Selectable, sql } from "kysely";
 import { PipelineError } from "../../contract/errors.ts";
+import type { ServedPipelineEntry } from "../../contract/pipelines.ts";
 import type { RunDefinition, RunWork, StartRequest } from "../../contract/run.ts";
 import { listedFacts } from "../../project/pipelineFiles.ts";
 import { HttpProblem } from "../../service/http/reply.ts";
@@ -13,27 +14,25 @@ import {
 } from "../../service/runs/projectPipelines.ts";
 import type { Work } from "../../service/runs/runs.ts";
 import type { Database, Tables, Write } from "../../service/store/tables.ts";
-import { parseDefinition } from "../parseDefinition.ts";
+import type { DefinitionParser } from "../definitionParser.ts";
 import { nameSnapshot } from "./storedSnapshots.ts";
 
 /**
  * The pipelines of an org as its runs had them (`storePipeline`), so that the page can start them again without the project's
  * folder.
  */
-export function storedPipelines(db: Database): Pipelines {
+export function storedPipelines(db: Database, parser: Pick<DefinitionParser, "parse">): Pipelines {
   return {
     async list(orgId, project) {
-      const rows = await stored(db, orgId, project).execute();
-      return rows.map(({ name, project: of, ...row }) => {
-        const { path } = row;
-        const parsed = parseDefinition(definitionOf(row));
-        return {
-          name,
-          project: of,
-          path,
-          ...listedFacts(path, parsed),
-        };
-      });
+      const entries: ServedPipelineEntry[] = [];
+      // One after the other, since all of them together may be larger than the memory.
+      for (const key of await storedNames(db, orgId, project)) {
+        const definition = await readDefinition(db, orgId, key);
+        if (definition === undefined) continue;
+        const { path } = definition;
+        entries.push({ ...key, path, ...listedFacts(path, await parser.parse(orgId, definition)) });
+      }
+      return entries;
     },
     async find(orgId, request) {
       const { pipeline: name, definition: brought, fromStep } = request;
@@ -41,7 +40,7 @@ export function storedPipelines(db: Database): Pipelines {
         brought === undefined
           ? await findStored(db, orgId, request)
           : { project: namedProject(request), definition: brought };
-      const pipeline = runnable(definition.path, parseDefinition(definition));
+      const pipeline = runnable(definition.path, await parser.parse(orgId, definition));
       if (pipeline.name !== name) {
         throw new PipelineError(
           "invalid-request",
@@ -50,8 +49,9 @@ export function storedPipelines(db: Database): Pipelines {
       }
       requireStep(pipeline, fromStep);
       const inputs = fixedInputs(pipeline, request.inputs);
+      const work = remoteWork(definition, { fromStep, inputs });
       await requireSnapshot(db, orgId, definition.snapshot);
-      return { project, pipeline, inputs, work: remoteWork(definition, { fromStep, inputs }) };
+      return { project, pipeline, inputs, work };
     },
   };
 }
@@ -61,7 +61,13 @@ function namedProject({ project }: StartRequest): string {
   throw new PipelineError("invalid-request", "A start with a `definition` has to name its `project`.");
 }
 
-/** Inputs are left out where there are none, so that a runner of before takes such work. */
+/** In bytes: a runner reads a reply of 4 MiB, which has little else in it. */
+const largestWork = 4 * 1024 * 1024 - 8 * 1024;
+
+/**
+ * Inputs are left out where there are none, so that a runner of before takes such work.
+ * @throws PipelineError `payload-too-large`.
+ */
 function remoteWork(
   definition: RunDefinition,
   { fromStep, inputs }: Pick<FoundPipeline, "inputs"> & Pick<RunWork, "fromStep">,
@@ -69,7 +75,13 @@ function remoteWork(
   const given = Object.keys(inputs).length === 0 ? {} : { inputs };
   const { commit, ...files } = definition;
   const work: RunWork = { ...files, fromStep, ...given };
-  return { definition: JSON.stringify(work), ...(commit && { commit }) };
+  const text = JSON.stringify(work);
+  if (Buffer.byteLength(text) > largestWork)
+    throw new PipelineError(
+      "payload-too-large",
+      "The pipeline's files and its inputs, with their defaults, are larger than 4 MiB together.",
+    );
+  return { definition: text, ...(commit && { commit }) };
 }
 
 async function findStored(
@@ -77,30 +89,38 @@ async function findStored(
   orgId: string,
   { pipeline: name, project }: StartRequest,
 ): Promise<{ readonly project: string; readonly definition: RunDefinition }> {
-  const rows = await stored(db, orgId, project).execute();
-  const [row, other] = rows.filter((each) => each.name === name);
-  if (row === undefined) {
-    const projects = [...new Set(rows.map((each) => each.project))].map((of) => ({ name: of }));
-    throw noSuchPipeline(name, rows, projects);
+  const names = await storedNames(db, orgId, project);
+  const [found, other] = names.filter((each) => each.name === name);
+  const definition = found && (await readDefinition(db, orgId, found));
+  if (found === undefined || definition === undefined) {
+    const projects = [...new Set(names.map((each) => each.project))].map((of) => ({ name: of }));
+    throw noSuchPipeline(name, names, projects);
   }
   if (other !== undefined) {
     throw new PipelineError("conflict", `Several projects have a pipeline \`${name}\`.`, {
       next: "Name the project.",
     });
   }
-  return { project: row.project, definition: definitionOf(row) };
+  return { project: found.project, definition };
 }
 
-function definitionOf({
-  path,
-  text,
-  parts,
-  snapshot,
-  git_commit: commit,
-}: Pick<
-  Selectable<Tables["pipelines"]>,
-  "path" | "text" | "parts" | "snapshot" | "git_commit"
->): RunDefinition {
+type StoredName = Pick<Selectable<Tables["pipelines"]>, "project" | "name">;
+
+/** @returns undefined where it has been removed since. */
+async function readDefinition(
+  db: Database,
+  orgId: string,
+  { project, name }: StoredName,
+): Promise<RunDefinition | undefined> {
+  const row = await db
+    .selectFrom("pipelines")
+    .select(["path", "text", "snapshot", "parts", "git_commit"])
+    .where("org_id", "=", orgId)
+    .where("project", "=", project)
+    .where("name", "=", name)
+    .executeTakeFirst();
+  if (row === undefined) return undefined;
+  const { path, text, parts, snapshot, git_commit: commit } = row;
   return {
     path,
     text,
@@ -119,13 +139,13 @@ async function requireSnapshot(db: Database, orgId: string, digest: string | und
   });
 }
 
-function stored(db: Database, orgId: string, project: string | undefined) {
+function storedNames(db: Database, orgId: string, project: string | undefined): Promise<StoredName[]> {
   const rows = db
     .selectFrom("pipelines")
-    .select(["project", "name", "path", "text", "snapshot", "parts", "git_commit"])
+    .select(["project", "name"])
     .where("org_id", "=", orgId)
     .orderBy("project");
-  return (project === undefined ? rows : rows.where("project", "=", project)).orderBy("name");
+  return (project === undefined ? rows : rows.where("project", "=", project)).orderBy("name").execute();
 }
 
 type StoredPipeline = Pick<Selectable<Tables["pipelines"]>, "org_id" | "project" | "name" | "git_commit">;

@@ -27,6 +27,7 @@ export async function agentAt(
     leaving: never,
     unread: never,
     runnerPath: "",
+    parserPath: "",
     pageFolder: "",
     servicePath: "",
     connect: async () => client,

@@ -33,6 +33,7 @@ describe("the printing of a run's log", () => {
       leaving: never,
       unread: never,
       runnerPath: "",
+      parserPath: "",
       pageFolder: "",
       servicePath: "",
       connect: async () => service.client(systemClock),

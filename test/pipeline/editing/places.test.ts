@@ -3,11 +3,11 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
+import { largestFile } from "../../../src/contract/limits.ts";
 import { hoverAt } from "../../../src/pipeline/editing/hover.ts";
 import { namedAt, problemOfNewName, renameAll } from "../../../src/pipeline/editing/named.ts";
 import { findStep, outlineOf } from "../../../src/pipeline/editing/outline.ts";
 import { fixOf, problemSpan } from "../../../src/pipeline/editing/problemSpan.ts";
-import { largestFile } from "../../../src/pipeline/file/size.ts";
 import { parsePipeline } from "../../../src/pipeline/parsePipeline.ts";
 
 const folder = join(import.meta.dirname, "../../../samples/pipelines");

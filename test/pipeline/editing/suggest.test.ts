@@ -4,9 +4,9 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { parseDocument } from "yaml";
+import { largestFile } from "../../../src/contract/limits.ts";
 import { suggest } from "../../../src/pipeline/editing/suggest.ts";
 import type { Suggestion } from "../../../src/pipeline/editing/suggestion.ts";
-import { largestFile } from "../../../src/pipeline/file/size.ts";
 import { parsePipeline } from "../../../src/pipeline/parsePipeline.ts";
 import { shownPipelines } from "../shownPipelines.ts";
 

@@ -9,6 +9,7 @@ import { isAlive } from "../../../isAlive.ts";
 import { postgresFolder } from "../../../postgres/installPostgres.ts";
 import { databasesForSuite, type LentDatabase } from "../../../postgres/lentDatabases.ts";
 import { CutLine } from "../../../service/cutLine.ts";
+import { parserPath } from "../../../service/programs.ts";
 import { startedRunner } from "../../../service/startedProgram.ts";
 import { TemporaryFolder } from "../../../temporaryFolder.ts";
 import { until } from "../../../until.ts";
@@ -166,6 +167,7 @@ async function serviceOf(lent: LentDatabase) {
     host: "127.0.0.1",
     port: 0,
     retentionDays: 1,
+    parserPath,
     log: () => {},
   });
   cleanUp.defer(() => serving.stop());

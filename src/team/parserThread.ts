@@ -1,0 +1,22 @@
+import { parentPort } from "node:worker_threads";
+import type { RunDefinition } from "../contract/run.ts";
+import type { PipelineOrProblems } from "../pipeline/pipeline.ts";
+import { parseDefinition } from "./parseDefinition.ts";
+
+// The thread of a `DefinitionParser`. It says that it has been loaded, then answers each definition with JSON.
+
+/** In UTF-16 units. A file may have a long text in many places, by aliases and by parts that are included again and again. */
+const longestAnswer = 16 * 1024 * 1024;
+
+function answerTo(definition: RunDefinition): string {
+  const parsed = parseDefinition(definition);
+  const answer: PipelineOrProblems =
+    parsed.kind === "valid" ? { kind: parsed.kind, pipeline: parsed.pipeline } : parsed;
+  const text = JSON.stringify(answer);
+  // Whoever asked would be kept from all else for as long as it reads it.
+  if (text.length > longestAnswer) throw new Error("the pipeline is too long with its parts put in place");
+  return text;
+}
+
+parentPort?.on("message", (definition: RunDefinition) => parentPort?.postMessage(answerTo(definition)));
+parentPort?.postMessage("ready");
