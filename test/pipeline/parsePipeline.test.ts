@@ -694,6 +694,8 @@ describe("a hostile pipeline file", function () {
       );
     }
     assert.match(invalid(lines.join("\n")).join(), /holds more than 50000 values/);
+    const long = `a: &a ${"x".repeat(200_000)}\nb: [${Array(100).fill("*a").join(", ")}]`;
+    assert.match(invalid(long).join(), /long texts counted as several/);
   });
 
   for (const [title, text] of [

@@ -14,8 +14,9 @@ import {
 import { callSlip, quoteSlip, tornSlip } from "../mistakes/valueSlips.ts";
 
 export const deepestNesting = 64;
-/** Aliases are counted expanded, so that a few lines of aliases can't stand for gigabytes. */
+/** Aliases are counted expanded, so that a few lines of aliases can't stand for gigabytes; a long text as several. */
 const mostValues = 50_000;
+const charactersOfAValue = 256;
 const topFields: ReadonlySet<string> = new Set([
   "$schema",
   "name",
@@ -51,19 +52,14 @@ export class Converter {
   convert(node: ParsedNode | Node | null, depth: number): unknown {
     this.#size += 1;
     if (node === null) return null;
+    const sizeBefore = this.#size;
+    const text = isScalar(node) && typeof node.value === "string" ? node.value : "";
+    if (this.#isBeyond(Math.floor(text.length / charactersOfAValue), node)) return null;
     if (depth > deepestNesting) {
       this.isTooLarge = true;
       return this.#report(`this is nested more than ${deepestNesting} levels deep`, node);
     }
-    if (this.#size > mostValues) {
-      this.isTooLarge = true;
-      // Reported once: all values after it exceed the limit too.
-      return this.#size - 1 === mostValues
-        ? this.#report(`the file holds more than ${mostValues} values, its aliases written out`, node)
-        : null;
-    }
     if (isAlias(node)) return this.#resolve(node);
-    const sizeBefore = this.#size;
     const value = this.#plain(node, depth);
     const anchor = "anchor" in node ? node.anchor : undefined;
     if (anchor !== undefined) this.#anchors.set(anchor, { node, value, size: this.#size - sizeBefore });
@@ -126,13 +122,18 @@ export class Converter {
       return this.#report(`nothing before this is anchored as \`&${quoted(alias.source)}\``, alias);
     }
     this.targets.set(alias, target.node);
-    const before = this.#size;
-    this.#size += target.size;
-    if (before <= mostValues && this.#size > mostValues) {
-      this.isTooLarge = true;
-      this.#report(`the file holds more than ${mostValues} values, its aliases written out`, alias);
-    }
+    this.#isBeyond(target.size, alias);
     return target.value;
+  }
+
+  /** Counts what comes with a node. @returns whether it is more than a file may hold, which is reported once. */
+  #isBeyond(size: number, node: Node | ParsedNode): boolean {
+    this.#size += size;
+    if (this.#size <= mostValues) return false;
+    const message = `the file holds more than ${mostValues} values, its aliases written out and long texts counted as several`;
+    if (!this.isTooLarge) this.#report(message, node);
+    this.isTooLarge = true;
+    return true;
   }
 
   /** What is certain at the file's top: lists and maps that were mixed up, and a step's lines that aren't indented. */
