@@ -115,7 +115,8 @@ function checkPipelineFile(text: string): void {
   const parsed = parsePipeline(text, "a.yaml");
   if (parsed.kind === "invalid") checkProblems(text, parsed.problems);
   else checkPipeline(text, parsed);
-  if (isTooDeep(parsed)) return;
+  // Nor is it known then what a repair that is tried makes of the text.
+  if (isTooDeep(parsed) || /(?:- ){200}/.test(text)) return;
   if (!text.startsWith("\ufeff") && text.length < largestFile) {
     const marked = parsePipeline(`\ufeff${text}`, "a.yaml");
     if (!isTooDeep(marked)) assert.deepEqual(marked, parsed, "a mark before the text changes nothing");
