@@ -45,7 +45,7 @@ export function checkExpressions(
   problems: ProblemList,
   warnings: ProblemList,
 ): void {
-  const check = new Check(names, problems, warnings);
+  const check = new Check(value, names, problems, warnings);
   for (const top of ["env-file", "inputs", "resources", "outputs"]) {
     check.texts(value[top], [top], (path) => placeOf(path));
   }
@@ -56,6 +56,7 @@ export function checkExpressions(
       const step = names.steps.find((known) => known.list === list && known.index === index);
       if (!isMap(entry) || step === undefined) continue;
       check.texts(entry, [list, index], (path) => placeOf(path, step), step);
+      check.mask(entry["mask"], [list, index, "mask"], step);
     }
   }
 }
@@ -109,11 +110,18 @@ interface Found {
 const described = { text: "a text", number: "a number", boolean: "true or false" } as const;
 
 class Check {
+  readonly #file: Readonly<Record<string, unknown>>;
   readonly #names: KnownNames;
   readonly #problems: ProblemList;
   readonly #warnings: ProblemList;
 
-  constructor(names: KnownNames, problems: ProblemList, warnings: ProblemList) {
+  constructor(
+    file: Readonly<Record<string, unknown>>,
+    names: KnownNames,
+    problems: ProblemList,
+    warnings: ProblemList,
+  ) {
+    this.#file = file;
     this.#names = names;
     this.#problems = problems;
     this.#warnings = warnings;
@@ -135,6 +143,22 @@ class Check {
     }
   }
 
+  /** Checks what a step's `mask` begins with: of a result that has no such field nothing could be shown. */
+  mask(names: unknown, path: Path, step: KnownStep): void {
+    if (!Array.isArray(names)) return;
+    for (const [index, text] of names.entries()) {
+      const [, name] = /^([A-Za-z_][\w-]*)/.exec(String(text)) ?? [];
+      const found =
+        name === undefined
+          ? undefined
+          : problemOfField(step, [{ name, at: 0, length: name.length }], "this", ownResultFields);
+      if (found === undefined) continue;
+      const hasJson = step.type !== undefined && resultFields[step.type].includes("json");
+      const inJson = hasJson ? `; in its JSON it would be \`json.${quoted(String(text))}\`` : "";
+      this.#problems.add([...path, index], `${found.problem}${inJson}`);
+    }
+  }
+
   #text(text: string, path: Path, place: Place, step: KnownStep | undefined, isName: boolean): void {
     // Neither programs nor HTTP accept it; in JSON it is escaped.
     if (!isName && text.includes("\0") && !isJson(path))
@@ -153,6 +177,7 @@ class Check {
     if (isName || place.kind !== "text") return;
     if (found.length === 0 && place.isList) this.#checkList(text, path, place.contexts);
     this.#checkSecret(text, path, place.contexts);
+    if (place.instead === byVariable) this.#checkScript(text, path);
     // Nobody fills in what a program is given as a variable, unless it is a template of the program's own.
     if (path[2] === "env") this.#checkPlaceholder(text, path, place, "braces");
     // So has a script of JavaScript.
@@ -223,6 +248,25 @@ class Check {
         `an input is shown and kept with the run, and \`${quoted(name)}\` sounds like a secret: a variable is masked, such as \`\${{ env.${quoted(variable)} }}\``,
       );
     }
+  }
+
+  /** Warns of a variable of a script that sounds like a secret and isn't masked, since the file doesn't name it. */
+  #checkScript(script: string, path: Path): void {
+    const secret = /\$\{?(\w*(?:password|passwd|token|secret|api_?key))\b/i.exec(script);
+    const [written = "", name = ""] = secret ?? [];
+    if (secret === null || this.#file["env-file"] !== undefined) return;
+    const file = JSON.stringify(this.#file);
+    // A variable of `env`, one that is unmasked, or one that the script sets.
+    if (
+      file.includes(`"${name}"`) ||
+      new RegExp(`\\benv\\.${name}\\b|\\b${name}=|\\b(?:read|for)\\b.*\\b${name}\\b`).test(file)
+    )
+      return;
+    this.#warnings.addIn(
+      path,
+      secret.index,
+      `\`${written}\` sounds like a secret, and only a variable that the file names is masked: add \`env: { ${name}: "\${{ env.${name} }}" }\``,
+    );
   }
 
   /** Checks a text that stands for a list: what is no expression alone, and what is certainly no list. */

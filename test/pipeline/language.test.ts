@@ -345,6 +345,40 @@ steps:
     );
   });
 
+  it("is warned of a script's variable that sounds like a secret and isn't named, so that it isn't masked", () => {
+    const warned = (...lines: string[]) => {
+      const parsed = parse(`resources: { sh: { type: cli } }\nsteps:\n${lines.join("\n")}\n`);
+      assert.equal(parsed.kind, "valid", JSON.stringify(parsed));
+      return parsed.warnings.map(({ line, column, message }) => [line, column, message]);
+    };
+    assert.deepEqual(warned('  - { use: sh, run: "curl -H $DEPLOY_TOKEN h.test" }'), [
+      [
+        3,
+        30,
+        '`$DEPLOY_TOKEN` sounds like a secret, and only a variable that the file names is masked: add `env: { DEPLOY_TOKEN: "${{ env.DEPLOY_TOKEN }}" }`',
+      ],
+    ]);
+    for (const named of [
+      '  - { use: sh, run: "echo $API_KEY", env: { API_KEY: "${{ env.API_KEY }}" } }',
+      '  - { use: sh, run: "TOKEN=$(cat t); echo $TOKEN" }',
+      '  - { use: sh, run: "read -r TOKEN < t; echo ${TOKEN}" }',
+      '  - { use: sh, run: "echo $TOKENS $1" }',
+    ])
+      assert.deepEqual(warned(named), [], named);
+  });
+
+  it("is told where `mask` names no part of a step's result", () => {
+    assert.deepEqual(
+      problems(
+        'resources: { shop: { type: http, base-url: "http://h.test" }, db: { type: sql, url: "sqlite:a.db" } }\nsteps:\n  - { use: shop, get: /, mask: [json.a, token] }\n  - { use: db, query: select 1, mask: [row] }',
+      ),
+      [
+        "3:41: `this` has no `token`; it has `status`, `headers`, `cookies`, `text`, `json`, `time`, `attempts`; in its JSON it would be `json.token`",
+        "4:40: `this` has no `row`; did you mean `rows`?",
+      ],
+    );
+  });
+
   it("is warned of a file that isn't there, unless a program may make it", () => {
     const text = `resources: { shop: { type: http, base-url: "http://h.test", openapi: api.yaml, tls: { ca: ca.pem } }, sh: { type: cli } }
 steps:

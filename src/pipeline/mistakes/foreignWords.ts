@@ -63,7 +63,10 @@ const fields: Readonly<Record<string, readonly ForeignWord[]>> = {
   cache: [...stays, ...how("steps", "files stay where they are, from one run to the next")],
   env: how("env-file", "`env` stands in a resource of type cli or its steps; a constant is one of `inputs`"),
   mask: how("unmasked", "each variable is masked, and `mask` in a step hides a part of its result"),
-  secrets: how("env-file", "each variable is masked: write `${{ env.NAME }}` where it is needed"),
+  secrets: how(
+    "env-file",
+    "each variable that the file names is masked: write `${{ env.NAME }}` where it is needed",
+  ),
   // Of the file and of its steps.
   vars: [...same("inputs"), ...captured],
   environment: same("env"),

@@ -62,7 +62,7 @@ export function asContext({ values, missing = {} }: StepResult, more: JsonMap): 
     Object.defineProperty(context, name, {
       enumerable: true,
       get: () => {
-        throw new ExpressionFault(`\`${name}\` of this step isn't there: ${why}`);
+        throw new ExpressionFault(`\`${name}\` isn't there: ${why}`);
       },
     });
   }

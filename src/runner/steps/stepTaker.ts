@@ -106,7 +106,7 @@ export class StepTaker implements ResultTaker {
         // Where a reply can be read and lacks the member, there is nothing to hide. One that can't be read may have it.
         const [member = ""] = /^\[?'?([\w-]+)/.exec(path)?.slice(1) ?? [];
         if (!error.isMissing || !Object.hasOwn(result.values, member))
-          problem = `\`mask\` names \`${path}\`, and ${error.message}`;
+          problem = `the step's \`mask\` names \`${path}\`, and ${error.message}`;
         else this.log.note(`\`${path}\`, which \`mask\` names, isn't there`);
       }
     }

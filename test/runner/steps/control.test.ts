@@ -232,8 +232,7 @@ describe("what is done around a step", function () {
     });
     assert.deepEqual((await ran(pipeline)).end, {
       kind: "failed",
-      message:
-        "text: `stdout` of this step isn't there: it is larger than 10 MB, the most that is kept of one",
+      message: "text: `stdout` isn't there: it is larger than 10 MB, the most that is kept of one",
     });
   });
 

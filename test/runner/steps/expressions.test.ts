@@ -224,7 +224,7 @@ describe("what a run's expressions find", function () {
       const shown = shownOf(run, artifacts);
       assert.ok(!shown.includes("half-a-sec"), shown);
       assert.equal(run.artifacts.length, 0);
-      assert.match(JSON.stringify(run.told), /`text` of this step isn't there/);
+      assert.match(JSON.stringify(run.told), /`text` isn't there/);
       assert.equal(end.kind, "failed");
     });
   });
