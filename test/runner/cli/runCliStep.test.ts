@@ -123,6 +123,14 @@ describe("a cli step", function () {
       assert.match(message(await run({ run: line })), says);
   });
 
+  it("says so where a space that a web page brought is none to a shell", async () => {
+    assert.match(
+      message(await run({ run: "echo\u00a0hi" })),
+      /^exited with 127, expected 0 \(what looks like a space in it is a no-break space/,
+    );
+    assert.doesNotMatch(message(await run({ run: "no-such-program hi" })), /space/);
+  });
+
   it("passes over no guard that is written for bash", async () => {
     for (const guard of [
       '[[ "$STAGE" == prod* ]]',
