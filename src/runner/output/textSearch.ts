@@ -39,7 +39,7 @@ export function searchFor(expectation: TextExpectation): (text: string) => boole
 function asSeen(text: string): string {
   return text
     .normalize()
-    .replace(/\p{Zs}/gu, " ")
+    .replace(/[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]/g, " ")
     .replaceAll("\r\n", "\n");
 }
 
