@@ -1,6 +1,7 @@
 import { readdir } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { PipelineError } from "../contract/errors.ts";
+import { pipelineFileName } from "../contract/pipelines.ts";
 import { isLoopback } from "./service/baseUrl.ts";
 import type { ServiceClient } from "./service/client.ts";
 import { asAbsentEndpoint } from "./service/failedRequest.ts";
@@ -15,23 +16,25 @@ export interface LocalProject {
 
 /** Finds the project that a folder belongs to: the nearest one upward, as git does. @returns undefined for none. */
 export async function findProject(folder: string): Promise<LocalProject | undefined> {
-  return nearest(resolve(folder), [".yaml"]);
+  return nearest(resolve(folder), pipelineFileName);
 }
 
-async function nearest(root: string, endings: readonly string[]): Promise<LocalProject | undefined> {
-  if ((await filesOf(root, endings)).length > 0) return { name: basename(root), root };
+/** Those of pipeline files, and what is meant for one. */
+const anyYaml = /^[^.].*\.ya?ml$/i;
+
+async function nearest(root: string, fileName: RegExp): Promise<LocalProject | undefined> {
+  if ((await filesOf(root, fileName)).length > 0) return { name: basename(root), root };
   const parent = dirname(root);
-  return parent === root ? undefined : nearest(parent, endings);
+  return parent === root ? undefined : nearest(parent, fileName);
 }
 
-/** The files of the nearest `pipelines/` upward that are not read, since their names end with `.yml`; as paths from the folder. */
+/** The files of the nearest `pipelines/` upward that are not read, since their names end with `.yml` or `.YAML`; as paths from the folder. */
 export async function misnamedFiles(folder: string): Promise<string[]> {
-  const endings = [".yaml", ".yml"];
-  const found = await nearest(resolve(folder), endings);
+  const found = await nearest(resolve(folder), anyYaml);
   if (found === undefined) return [];
-  const names = await filesOf(found.root, endings);
+  const names = await filesOf(found.root, anyYaml);
   return names
-    .filter((name) => name.endsWith(".yml") && !names.includes(name.replace(/yml$/, "yaml")))
+    .filter((name) => !pipelineFileName.test(name) && !names.includes(name.replace(/ya?ml$/i, "yaml")))
     .map((name) => join(relative(resolve(folder), found.root), "pipelines", name));
 }
 
@@ -40,17 +43,16 @@ export async function projectBelow(folder: string): Promise<string | undefined> 
   const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
   const names = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
   for (const name of names.sort()) {
-    if ((await filesOf(join(folder, name), [".yaml"])).length > 0) return name;
+    if ((await filesOf(join(folder, name), pipelineFileName)).length > 0) return name;
   }
   return undefined;
 }
 
-/** The names of the files in a root's `pipelines/` that end so, sorted. */
-async function filesOf(root: string, endings: readonly string[]): Promise<string[]> {
+/** The names of the files in a root's `pipelines/` that are such, sorted. */
+async function filesOf(root: string, fileName: RegExp): Promise<string[]> {
   const entries = await readdir(join(root, "pipelines"), { withFileTypes: true }).catch(() => []);
   return entries
-    .filter(({ name }) => endings.some((ending) => name.endsWith(ending)))
-    .filter((entry) => !entry.isDirectory())
+    .filter((entry) => fileName.test(entry.name) && !entry.isDirectory())
     .map(({ name }) => name)
     .sort();
 }

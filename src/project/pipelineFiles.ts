@@ -2,7 +2,7 @@ import { constants } from "node:fs";
 import { open, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
-import type { ServedPipelineEntry } from "../contract/pipelines.ts";
+import { pipelineFileName, type ServedPipelineEntry } from "../contract/pipelines.ts";
 import { declaredInputs } from "../pipeline/inputs.ts";
 import { formatProblem, type Place, quoted } from "../pipeline/mistakes/problem.ts";
 import type { ParsedPipeline, PipelineOrProblems } from "../pipeline/pipeline.ts";
@@ -70,7 +70,7 @@ export async function projectFiles(
   mayBeMeant: (fileName: string, text: string) => boolean = () => true,
 ): Promise<ProjectFile[]> {
   const folder = join(root, "pipelines");
-  const names = (await readdir(folder).catch(() => [])).filter((name) => name.endsWith(".yaml")).sort();
+  const names = (await readdir(folder).catch(() => [])).filter((name) => pipelineFileName.test(name)).sort();
   const files: ProjectFile[] = [];
   for (let at = 0; at < names.length; at += mostAtOnce) {
     const some = names.slice(at, at + mostAtOnce);

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdir, truncate, writeFile } from "node:fs/promises";
+import { mkdir, symlink, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
 import { parseWithParts } from "../../src/project/parts.ts";
@@ -37,6 +37,18 @@ describe("a project's pipeline files", () => {
       ["pipelines/b.yaml", "pipelines/c.yaml"],
     );
     assert.deepEqual(project.parsed, ["b.yaml", "c.yaml", "deploy.yaml"]);
+  });
+
+  it("are no hidden ones, such as what macOS and Emacs put beside a file", async () => {
+    await using project = await projectWith({
+      "build.yaml": rest,
+      "._build.yaml": "\u0000\u0005\u0016\u0007",
+    });
+    await symlink("ada@desk.7730:1418204054", join(project.root, "pipelines/.#build.yaml"));
+    assert.deepEqual(
+      (await projectFiles(project.root)).map(({ path }) => path),
+      ["pipelines/build.yaml"],
+    );
   });
 
   it("of a name that YAML writes in another way are found all the same", async () => {

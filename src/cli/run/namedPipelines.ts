@@ -115,7 +115,8 @@ steps:
 
 /** Whether a `.yml` file is meant by the name of its pipeline, or its own. */
 function isNameOf(path: string, name: string): boolean {
-  return basename(name, ".yml") === basename(path, ".yml");
+  const [file, meant] = [path, name].map((one) => basename(one).replace(/\.ya?ml$/i, ""));
+  return file === meant;
 }
 
 function misnamedError(paths: readonly string[], type: "not-found" | "usage" = "not-found"): PipelineError {

@@ -32,6 +32,13 @@ export function readYaml(text: string, isField: (name: string) => boolean): Read
     return budget < 0 ? undefined : read(next, isField);
   };
   let reading = read(text, isField);
+  const conflict = reading.errors.length > 0 ? conflictMarker.exec(text) : null;
+  if (conflict !== null) {
+    // What is wrong behind it isn't: every line is there twice.
+    const end = conflict.index + conflict[0].length;
+    repairs.report({ message: mergeConflict, start: conflict.index, end }, text);
+    return { kind: "invalid", problems: repairs.problems };
+  }
   while (repairs.problems.length < mostProblems) {
     const trouble = firstTrouble(reading, isField);
     if (trouble === undefined) break;
@@ -46,6 +53,9 @@ export function readYaml(text: string, isField: (name: string) => boolean): Read
   if (reading.converter.isTooLarge) return { kind: "invalid", problems: repairs.problems };
   return sourceOf(reading, repairs);
 }
+
+const conflictMarker = /^<{7} .*$/m;
+const mergeConflict = "a merge conflict of git begins here: keep one of its sides, and remove its markers";
 
 /** Reads a mended text, until too much has been read. */
 type Read = (text: string) => Reading | undefined;

@@ -71,11 +71,17 @@ async function scriptCommand(
 /** Where a command begins. */
 const begins = /(?:^|[\n;&|({!]|\b(?:if|elif|while|until|then|do|else)\s)[ \t]*/.source;
 /**
- * What people write for bash and Debian's `sh` passes over: `[[ … ]]`, `[ a == b ]`, `((…))` and `source` as commands, `&>`, `{1..3}`.
- * What that `sh` can't read at all, as `<<<`, fails by itself.
+ * What people write for bash and Debian's `sh` passes over: `[[ … ]]`, `[ a == b ]`, `((…))`, `source` and `echo -e` as commands, `&>`,
+ * `{a,b}`, `{1..3}`, `$'…'`, and variables that bash alone sets. What that `sh` can't read at all, as `<<<`, fails by itself.
  */
 const forBash = new RegExp(
-  `${begins}(?:\\[\\[\\s|(?:\\[|test)\\s[^\\]\\n;]*\\s==\\s|\\(\\(|source\\s)|&>|\\{\\d+\\.\\.\\d+\\}`,
+  [
+    `${begins}(?:\\[\\[\\s|(?:\\[|test)\\s[^\\]\\n;]*\\s==\\s|\\(\\(|source\\s|echo\\s+-n?en?\\s)`,
+    /&>|\{\d+\.\.\d+\}|[\s=(]\$'/.source,
+    // No JSON, no `${a:-b,c}`, and no pattern's `{1,3}`.
+    /(?<!\$)\{(?![\d,]*\})[^\s{}"'`$;]*,[^\s{}"'`;]*\}/.source,
+    /\$\{?(?:RANDOM|OSTYPE|BASH_SOURCE)\b|\bRANDOM\s*%/.source,
+  ].join("|"),
 );
 
 /**
@@ -83,7 +89,7 @@ const forBash = new RegExp(
  * program of it: Debian's `sh` can't tell that one before the last has failed, and `bash` runs them there as `sh` does.
  */
 function systemCommand(lines: string, { environment, platform }: StepContext): Command {
-  const hasPipe = /[^|]\|[^|]/.test(lines);
+  const hasPipe = /[^|]\|[^|]|\bpipefail\b/.test(lines);
   const words = [...(hasPipe ? strict : plain), lines];
   const bash = onPath("bash", environment, platform);
   if (bash !== undefined && forBash.test(lines)) return { file: bash, words, isLine: false };

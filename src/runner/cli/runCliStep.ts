@@ -129,6 +129,11 @@ const saysOfBash =
   /^\S*sh: \d+: (?:Syntax error: (?:"[(}]"|redirection) unexpected|Bad substitution|set: Illegal option -o)/m;
 const mayBeForBash = "the system's `sh` can't read that; if it is written for bash, say `shell: bash`";
 
+/** Among the lines that a shell couldn't run: texts from web pages have it. */
+const noBreakSpace = /[\u00a0\u2007\u202f]/;
+const looksLikeSpace =
+  "what looks like a space in it is a no-break space, which a shell takes for a letter: type it anew";
+
 interface Judged {
   readonly output: CommandOutput;
   readonly expected: readonly ExpectedOutput[];
@@ -155,7 +160,8 @@ async function judge(
     const why =
       script ??
       (mayBePipe && end.exitCode === exitOfClosedPipe ? closedPipe : undefined) ??
-      (mayBeBash ? mayBeForBash : undefined);
+      (mayBeBash ? mayBeForBash : undefined) ??
+      (mayBeScript && noBreakSpace.test(step.run) ? looksLikeSpace : undefined);
     return withTail(`${how}, expected ${exitCode}${why === undefined ? "" : ` (${why})`}`, output);
   }
   const missing = expected.filter((one) => !output.isAsExpected(one));

@@ -9,6 +9,11 @@ export function withoutInvisible(text: string): string {
   return text.replace(allInvisible, "");
 }
 
+const esc = "\u001b";
+
+/** What moves to the beginning of the line, as `\r` does: progress bars in Node.js use it. */
+const toLineStart = new RegExp(`(?:${esc}\\[|\u009b)[01]?G`, "g");
+
 /**
  * What a person reads of a program's output: without escape sequences and characters that nobody sees; of a line that was
  * overwritten, such as a progress bar, the last state. Lines end with `\n`.
@@ -18,14 +23,27 @@ export function withoutInvisible(text: string): string {
 export function readableText(text: string): string {
   return text
     .split("\n")
-    .map((line) => withoutInvisible(stripEscapeSequences(lastState(line))))
+    .map((line) => withoutInvisible(stripEscapeSequences(withBackspaces(lastState(line)))))
     .join("\n");
 }
 
 /** Of a line that was overwritten what follows its last carriage return, but for those at its end. */
 export function lastState(line: string): string {
-  const end = line.replace(/\r+$/, "");
+  // In UTF-16, which `wsl.exe` prints, each of them is followed by a NUL.
+  const end = line.replace(toLineStart, "\r").replace(/[\r\0]+$/, "");
   return end.slice(end.lastIndexOf("\r") + 1);
+}
+
+/** With the characters of which a backspace lets others take the place, as those of a spinner. */
+function withBackspaces(line: string): string {
+  if (!line.includes("\b")) return line;
+  const written: string[] = [];
+  let at = 0;
+  for (const character of line) {
+    if (character === "\b") at = Math.max(0, at - 1);
+    else written[at++] = character;
+  }
+  return written.join("");
 }
 
 /** Truncates a text to one line. It must be masked before: a cut could leave half of a secret. */

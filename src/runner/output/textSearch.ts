@@ -23,32 +23,41 @@ function faultOf(written: string, cause: unknown): PatternFault {
 }
 
 /**
- * Makes a function that says whether a text matches the expectation, whichever way their letters are written: nobody sees whether
- * `é` is one character or two. The function throws PatternFault.
+ * Makes a function that says whether a text matches the expectation, as a person sees both. The function throws PatternFault.
  */
 export function searchFor(expectation: TextExpectation): (text: string) => boolean {
-  const composed = searchAs(expectation, (written) => written.normalize());
+  const seen = searchAs(expectation, asSeen);
   const asWritten = searchAs(expectation, (written) => written);
   return (text) => {
-    const normal = text.normalize();
-    // An expected text may begin with a sign that joins the letter before it.
-    return composed(normal) || (normal !== text && asWritten(text));
+    const shown = asSeen(text);
+    // An expected text may begin with a sign that joins the letter before it, and a pattern may say which space it means.
+    return seen(shown) || (shown !== text && asWritten(text));
   };
+}
+
+/** Nobody sees whether `é` is one character or two, which kind of space there is, as in `3:05 PM`, or by what a line ends. */
+function asSeen(text: string): string {
+  return text
+    .normalize()
+    .replace(/[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]/g, " ")
+    .replaceAll("\r\n", "\n");
 }
 
 function searchAs(expectation: TextExpectation, form: (written: string) => string) {
   if (expectation.kind === "contains") {
     const wanted = form(expectation.text);
-    return (text: string) => text.includes(wanted);
+    // A block of YAML ends with a line end, which the last line of a text may lack.
+    const last = wanted.endsWith("\n") ? wanted.slice(0, -1) : "";
+    return (text: string) => text.includes(wanted) || (last !== "" && text.endsWith(last));
   }
   const pattern = new RegExp(form(expectation.source), expectation.flags);
   const search = searchLines(pattern, describeExpectation(expectation));
   return (text: string) => search(text) !== null;
 }
 
-/** How long what is found of a text may be: with each letter in as many characters as it can have. */
+/** How long what is found of a text may be: with each letter and line end in as many characters as it can have. */
 export function longestFound(text: string): number {
-  return text.normalize("NFD").length;
+  return text.normalize("NFD").replaceAll("\n", "\r\n").length;
 }
 
 /**

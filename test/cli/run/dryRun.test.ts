@@ -307,10 +307,12 @@ steps:
     await tool.write("bad", "steps: 1\n");
     await tool.write("secrets", `env-file: .env\n${shell}`);
     await writeFile(join(tool.project, "pipelines", "old.yml"), shell);
+    await writeFile(join(tool.project, "pipelines", "LOUD.YAML"), shell);
     const wrong: readonly (readonly [string[], RegExp])[] = [
       [["helo"], /Did you mean `hello`/],
       [["bad"], /pipelines\/bad\.yaml:1/],
-      [["old"], /rename pipelines\/old\.yml/],
+      [["old"], /rename .*pipelines\/old\.yml/],
+      [["LOUD"], /rename pipelines\/LOUD\.YAML/],
       [["secrets"], /env-file, `\.env`, isn't in the project's folder/],
       [["--tag", "nightly"], /can't be run/],
       [["needy"], /`region` is missing/],

@@ -18,6 +18,18 @@ const steps = (lines: string) => `resources:\n  sh: { type: cli }\nsteps:\n${lin
 
 const slips: readonly Slip[] = [
   {
+    slip: "a merge conflict of git, within a step",
+    text: steps("  - use: sh\n<<<<<<< HEAD\n    run: echo a\n=======\n    run: echo b\n>>>>>>> main\n"),
+    problem: "5:1-13: a merge conflict of git begins here: keep one of its sides, and remove its markers",
+  },
+  {
+    slip: "one within the lines of a command, in a file with line ends of Windows",
+    text: steps(
+      "  - use: sh\n    run: |\n      a\n<<<<<<< HEAD\n      b\n=======\n      c\n>>>>>>> main\n",
+    ).replaceAll("\n", "\r\n"),
+    problem: "7:1-13: a merge conflict of git begins here: keep one of its sides, and remove its markers",
+  },
+  {
     slip: "`: ` in a command",
     text: steps('  - use: sh\n    run: echo "warn: x"\n'),
     problem: "5:10-24: put this value in quotes: it contains `: `",
@@ -499,6 +511,10 @@ const slips: readonly Slip[] = [
 ];
 
 const valid: readonly (readonly [what: string, text: string])[] = [
+  [
+    "lines of a command that print a conflict's marker",
+    steps("  - use: sh\n    run: |\n      echo\n      <<<<<<< HEAD\n"),
+  ],
   ["a reference at the beginning of a value", steps("  - use: sh\n    run: ${{ env.X }}\n")],
   ["a colon without a space", steps("  - use: sh\n    run: curl http://h.test:80/a:b\n")],
   ["a `#` without a space", steps("  - use: sh\n    run: echo a#b\n")],

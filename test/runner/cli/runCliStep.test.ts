@@ -123,6 +123,14 @@ describe("a cli step", function () {
       assert.match(message(await run({ run: line })), says);
   });
 
+  it("says so where a space that a web page brought is none to a shell", async () => {
+    assert.match(
+      message(await run({ run: "echo\u00a0hi" })),
+      /^exited with 127, expected 0 \(what looks like a space in it is a no-break space/,
+    );
+    assert.doesNotMatch(message(await run({ run: "no-such-program hi" })), /space/);
+  });
+
   it("passes over no guard that is written for bash", async () => {
     for (const guard of [
       '[[ "$STAGE" == prod* ]]',
@@ -140,8 +148,36 @@ describe("a cli step", function () {
       ["cp settings 'the source '; test -n \"$BASH_VERSION\" || echo sh", "/^sh$/"],
       ["for number in {1..3}; do echo $number; done", "/^3$/"],
       ["echo quiet &> /dev/null; echo said", "/^said$/"],
+      ["echo -e 'desk\\tlamp'", "/^desk\tlamp$/"],
+      ["echo dist/{css,js} settings{,.bak}", "dist/css dist/js settings settings.bak"],
+      ["printf %s $'desk\\nfloor'", "/^floor$/"],
+      ["echo number $RANDOM", "/^number \\d+$/"],
+      ['case "$OSTYPE" in ?*) echo known; esac', "known"],
     ])
       assert.deepEqual(await run({ run: line, expect: { output } }), { kind: "succeeded" }, line);
+  });
+
+  it("leaves to the system's shell what only looks as if it were for bash", async () => {
+    for (const line of [
+      "grep -E '^.{1,3}$' settings",
+      `echo '{"lamp":"desk","count":2}'`,
+      "echo ${LAMP:-desk,floor}",
+      "grep 'x$' settings",
+    ])
+      assert.deepEqual(
+        await run({
+          run: `(${line}) > out || true; test -n "$BASH_VERSION" || echo sh`,
+          expect: { output: "/^sh$/" },
+        }),
+        { kind: "succeeded" },
+        line,
+      );
+  });
+
+  it("takes a text that asks for `pipefail` itself, as scripts do in their first line", async () => {
+    const said = await run({ run: "set -euo pipefail\necho said", expect: { output: "/^said$/" } });
+    assert.deepEqual(said, { kind: "succeeded" });
+    assert.match(message(await run({ run: "set -o pipefail\nfalse |cat" })), /^exited with 1,/);
   });
 
   it("names bash where the system's shell can't read what is written for it", async () => {
@@ -152,7 +188,6 @@ describe("a cli step", function () {
       "cat <(echo wall)",
       "v=lamp; echo ${v^^}",
       "function f { echo; }\nf",
-      "set -eo pipefail",
     ]) {
       if (isDash)
         assert.match(message(await run({ run: line })), /; if it is written for bash, say `shell: bash`\)/);

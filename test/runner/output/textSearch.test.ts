@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { readTextExpectation } from "../../../src/pipeline/file/expectation.ts";
 import { OutputSearch } from "../../../src/runner/output/outputSearch.ts";
+import { readableText } from "../../../src/runner/output/readableText.ts";
 import { PatternFault, searchFor } from "../../../src/runner/output/textSearch.ts";
 import { temporaryFolder } from "../../temporaryFolder.ts";
 import { launchTestRun, pipelineOf } from "../launch/launchTestRun.ts";
@@ -34,6 +35,51 @@ describe("a text that is expected", () => {
       assert.equal(search.end(), true, form);
     }
   });
+
+  it("is found whichever kind of space it or the text has, as in a time of Intl or a price", () => {
+    const [time, price] = ["3:05\u202fPM", "1\u202f234,50\u00a0€"];
+    for (const written of ["at 3:05 PM", "/^at \\d:05 PM$/", `at ${time}`])
+      for (const text of [`at ${time}`, "at 3:05 PM"])
+        assert.equal(searchFor(expectationOf(written))(text), true, written);
+    assert.equal(searchFor(expectationOf("1 234,50 €"))(`total: ${price}`), true);
+    assert.equal(
+      searchFor(expectationOf("/\\u202f234/"))(price),
+      true,
+      "a pattern may say which space it means",
+    );
+    assert.equal(searchFor(expectationOf("3:05PM"))(time), false);
+  });
+
+  it("is found over line ends of Windows, and as a block of YAML in a text without a line end at its end", () => {
+    const isIn = searchFor(expectationOf("desk\nlamp\n"));
+    for (const text of ["a\r\ndesk\r\nlamp\r\n", "desk\nlamp", "desk\nlamp\nb"])
+      assert.equal(isIn(text), true, JSON.stringify(text));
+    for (const text of ["desk\nlamps", "desk lamp\n", "desk\nlamp b"])
+      assert.equal(isIn(text), false, JSON.stringify(text));
+    const search = new OutputSearch(expectationOf("desk\nlamp\n"));
+    for (const piece of ["de", "sk\r", "\nla", "mp"]) search.write(piece);
+    assert.equal(search.end(), true);
+    const stream = new OutputSearch(expectationOf("a\nb\nc"), true);
+    for (const piece of ["a\r\n", "b\r\n", "c"]) stream.write(piece);
+    assert.equal(stream.end(), true, "as it comes");
+  });
+});
+
+describe("what a person reads of an output", () => {
+  for (const [what, printed, read] of [
+    [
+      "a progress bar of Node.js",
+      "\u001b[2K\u001b[1Gbuilt 10%\u001b[2K\u001b[1Gbuilt 100%\n",
+      "built 100%\n",
+    ],
+    ["one that goes to the line's start without a number", "10%\u001b[G100%", "100%"],
+    ["a spinner of backspaces", "solving: |\b/\b-\bdone\n", "solving: done\n"],
+    ["a backspace at the beginning", "\bdone", "done"],
+    ["a heading of a manual", "N\bNA\bAM\bME\bE", "NAME"],
+    ["what `wsl.exe` prints in UTF-16", "d\0o\0n\0e\0\r\0\n\0o\0k\0\r\0\n\0", "done\nok\n"],
+    ["a jump to another column", "a\u001b[10Gb", "ab"],
+  ] as const)
+    it(`is its last state: ${what}`, () => assert.equal(readableText(printed), read));
 });
 
 describe("a pattern of a pipeline file", function () {
