@@ -53,6 +53,19 @@ describe("the tool's help", () => {
     }
   });
 
+  it("says how an input is given to who writes it as an option or behind the pipeline", async () => {
+    await using tool = await toolbox();
+    const option = await tool.call(["run", "deploy", "--stage", "prod"]);
+    assert.match(
+      option.stderr,
+      /unknown option '--stage'[\s\S]*\(An input is given by `--input stage=<value>`\.\)/,
+    );
+    assert.doesNotMatch((await tool.call(["org", "--stage"])).stderr, /--input/);
+    await tool.write("deploy", "resources: { sh: { type: cli } }\nsteps: [{ use: sh, run: echo }]\n");
+    const behind = await tool.call(["run", "deploy", "stage=prod"]);
+    assert.match(behind.stderr, /^An input is given by `--input`/m);
+  });
+
   it("has a purpose for each command, which is half a sentence", () => {
     for (const command of allCommands(words().program).slice(1)) {
       assert.match(command.summary(), /^[a-z].*[^.]$/, command.words());

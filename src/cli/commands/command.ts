@@ -1,4 +1,4 @@
-import { Command, type HelpContext, InvalidArgumentError } from "commander";
+import { Command, type ErrorOptions, type HelpContext, InvalidArgumentError } from "commander";
 import { nearestName } from "../../pipeline/mistakes/problem.ts";
 import type { OutputFlags } from "../output/output.ts";
 import type { CommandName } from "../output/outputs.ts";
@@ -107,6 +107,15 @@ export class ToolCommand extends Command {
     const meant = lastWords.get(nearestName(word, lastWords.keys()) ?? "");
     const hint = meant instanceof ToolCommand ? `\n(Did you mean \`pipeline ${meant.words()}\`?)` : "";
     return this.error(`error: unknown command '${word}'${hint}`);
+  }
+
+  /** Says also how an input is given, which a person may take for an option. */
+  override error(message: string, options?: ErrorOptions): never {
+    const isInput =
+      options?.code === "commander.unknownOption" && this.options.some(({ long }) => long === "--input");
+    const [, name] = (isInput && /'--?([A-Za-z][^'=]*)/.exec(message)) || [];
+    const hint = name === undefined ? "" : `\n(An input is given by \`--input ${name}=<value>\`.)`;
+    return super.error(`${message}${hint}`, options);
   }
 
   /** The commands with an action, from this one down. */

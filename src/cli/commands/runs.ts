@@ -27,7 +27,10 @@ function addList(runs: ToolCommand): void {
         ["pipeline runs list --status failed,timed-out --pipeline nightly", "failed runs of one pipeline"],
         ["pipeline runs list --pipeline nightly --input region=eu", "those with this input"],
         ["pipeline runs list --mine --since 2h", "yours of the last two hours"],
-        ["pipeline runs list --status failed --since yesterday --until yesterday", "what failed yesterday"],
+        [
+          "pipeline runs list --status failed,timed-out,lost --since yesterday --until yesterday",
+          "what went wrong yesterday",
+        ],
         ["pipeline runs list --watch", "live, until Ctrl-C"],
       ],
     })

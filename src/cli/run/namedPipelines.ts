@@ -204,8 +204,9 @@ function noSuchPipelines(missing: readonly string[], known: readonly string[]): 
     "not-found",
     `There is no pipeline ${quoted.join(", nor ")}, so none was started.`,
     {
-      next:
-        nearest.length > 0
+      next: missing.some((name) => name.includes("="))
+        ? "An input is given by `--input`, such as `--input stage=prod`."
+        : nearest.length > 0
           ? `Did you mean ${[...new Set(nearest)].map((name) => `\`${name}\``).join(" and ")}?`
           : `There are: ${firstNames(known)}.`,
     },

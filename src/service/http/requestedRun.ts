@@ -14,7 +14,9 @@ export async function requestedRun(
   const run = await readRun(db, caller, runId);
   if (run !== undefined) return run;
   throw new PipelineError("not-found", `There is no run \`${runId.slice(0, 100)}\` in this org.`, {
-    next: "`pipeline runs list` shows the org's runs.",
+    next: runId.startsWith("run_")
+      ? "`pipeline runs list` shows the org's runs."
+      : "A run's id begins with `run_`. `pipeline runs list --pipeline <name>` shows the runs of a pipeline.",
   });
 }
 
