@@ -82,10 +82,10 @@ describe("the thread that parses definitions", function () {
 
   it("refuses what would fill the memory with texts that are in many places", async () => {
     using thread = started(parserPath, new FakeClock());
-    const script = `"${"a".repeat(100_000)}"`;
-    const aliases = Array.from({ length: 200 }, (_, index) => `      A${index}: *a\n`).join("");
-    const text = `${shell}steps:\n  - use: sh\n    run: &a ${script}\n  - use: sh\n    run: echo\n    env:\n${aliases}`;
-    assert.match(problemOf(await thread.parser.parse("evil", { path, text })), /takes too long to read/);
+    const part = `${shell}steps:\n  - { use: sh, run: "${"a".repeat(900_000)}" }\n`;
+    const text = `steps:\n${"  - include: parts/long.yaml\n".repeat(20)}`;
+    const definition = { path, text, parts: { "parts/long.yaml": part } };
+    assert.match(problemOf(await thread.parser.parse("evil", definition)), /takes too long to read/);
     assert.equal((await thread.parser.parse("evil", ordinary)).kind, "valid");
   });
 
