@@ -1,7 +1,7 @@
 import { readdir } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { PipelineError } from "../contract/errors.ts";
-import { pipelineFileName } from "../contract/pipelines.ts";
+import { pipelineFileName } from "../project/fileNames.ts";
 import { isLoopback } from "./service/baseUrl.ts";
 import type { ServiceClient } from "./service/client.ts";
 import { asAbsentEndpoint } from "./service/failedRequest.ts";
@@ -20,7 +20,7 @@ export async function findProject(folder: string): Promise<LocalProject | undefi
 }
 
 /** Those of pipeline files, and what is meant for one. */
-const anyYaml = /^[^.].*\.ya?ml$/i;
+const anyYaml = /^[^.].*\.ya?ml$/is;
 
 async function nearest(root: string, fileName: RegExp): Promise<LocalProject | undefined> {
   if ((await filesOf(root, fileName)).length > 0) return { name: basename(root), root };

@@ -36,9 +36,3 @@ export type ServedPipelineEntry = z.infer<typeof servedEntrySchema>;
 export type PipelineEntry = z.infer<typeof pipelineEntrySchema>;
 export type PipelineList = z.infer<typeof pipelineListSchema>;
 export type Project = z.infer<typeof projectSchema>;
-
-/**
- * The names of pipeline files in a project's `pipelines/`. As of a shell's `*.yaml` no hidden ones: on a share, macOS keeps a
- * `._build.yaml` beside a file, and Emacs locks one by a link, `.#build.yaml`.
- */
-export const pipelineFileName = /^[^.].*\.yaml$/;

@@ -10,7 +10,6 @@ import { mostParts, runWorkSchema, stepSchema } from "./run.ts";
 const text = (longest: number) => z.string().check(z.minLength(1), z.maxLength(longest));
 const runIds = z.array(text(100)).check(z.maxLength(1000));
 export const runnerIdSchema = z.string().check(z.regex(/^rnr_[A-Za-z0-9_-]{8,64}$/));
-const mostFiles = 1 + mostParts;
 const index = z.int().check(z.nonnegative(), z.maximum(10_000));
 
 /** How long a run's lease is, in seconds, from each accepted heartbeat. */
@@ -126,7 +125,7 @@ const runnerMessageSchema = z.discriminatedUnion("kind", [
     kind: z.literal("pipeline"),
     ...ranPipelineSchema.shape,
     texts: ranPipelineSchema.shape.texts.check(
-      z.refine((texts) => Object.keys(texts).length <= mostFiles, `at most ${mostFiles} files`),
+      z.refine((texts) => Object.keys(texts).length <= 1 + mostParts, `at most ${1 + mostParts} files`),
     ),
   }),
   passedOn.output,

@@ -114,6 +114,8 @@ class Check {
   readonly #names: KnownNames;
   readonly #problems: ProblemList;
   readonly #warnings: ProblemList;
+  /** Collected when it is needed. */
+  #variables: ReadonlySet<string> | undefined;
 
   constructor(
     file: Readonly<Record<string, unknown>>,
@@ -252,21 +254,18 @@ class Check {
 
   /** Warns of a variable of a script that sounds like a secret and isn't masked, since the file doesn't name it. */
   #checkScript(script: string, path: Path): void {
-    const secret = /\$\{?(\w*(?:password|passwd|token|secret|api_?key))\b/i.exec(script);
-    const [written = "", name = ""] = secret ?? [];
-    if (secret === null || this.#file["env-file"] !== undefined) return;
-    const file = JSON.stringify(this.#file);
-    // A variable of `env`, one that is unmasked, or one that the script sets.
-    if (
-      file.includes(`"${name}"`) ||
-      new RegExp(`\\benv\\.${name}\\b|\\b${name}=|\\b(?:read|for)\\b.*\\b${name}\\b`).test(file)
-    )
+    if (this.#file["env-file"] !== undefined) return;
+    const found = script.matchAll(/\$\{?([A-Z0-9_]{0,100}(?:PASSWORD|PASSWD|TOKEN|SECRET|API_?KEY))\b/g);
+    for (const { 0: written, 1: name = "", index } of found) {
+      this.#variables ??= variablesIn(this.#file);
+      if (this.#variables.has(name) || setBy(script).has(name)) continue;
+      this.#warnings.addIn(
+        path,
+        index,
+        `\`${written}\` sounds like a secret, and only a variable that the file names is masked: add \`env: { ${name}: "\${{ env.${name} }}" }\``,
+      );
       return;
-    this.#warnings.addIn(
-      path,
-      secret.index,
-      `\`${written}\` sounds like a secret, and only a variable that the file names is masked: add \`env: { ${name}: "\${{ env.${name} }}" }\``,
-    );
+    }
   }
 
   /** Checks a text that stands for a list: what is no expression alone, and what is certainly no list. */
@@ -413,6 +412,35 @@ class Check {
         return context satisfies never;
     }
   }
+}
+
+/** What may be the name of a variable in a file: names of members, texts such as those of `unmasked`, and what stands behind `env.`. */
+function variablesIn(file: unknown): ReadonlySet<string> {
+  const found = new Set<string>();
+  const rest = [file];
+  // What aliases repeat is looked at once.
+  const seen = new Set<unknown>();
+  for (let value = rest.pop(); value !== undefined || rest.length > 0; value = rest.pop()) {
+    if (typeof value === "string") {
+      if (value.length <= 100) found.add(value);
+      for (const [, name = ""] of value.matchAll(/\benv\.(\w+)/g)) found.add(name);
+    } else if (typeof value === "object" && value !== null && !seen.has(value)) {
+      seen.add(value);
+      if (!Array.isArray(value)) for (const name of Object.keys(value)) found.add(name);
+      rest.push(...Object.values(value));
+    }
+  }
+  return found;
+}
+
+/** The variables that a script of a shell sets itself. */
+function setBy(script: string): ReadonlySet<string> {
+  const found = new Set<string>();
+  for (const [, name = "", words = ""] of script.matchAll(/\b([A-Z]\w*):?=|\b(?:read|for)\b([^\n;|&<]*)/g)) {
+    found.add(name);
+    for (const word of words.split(/\s+/)) found.add(word);
+  }
+  return found;
 }
 
 export const runFields = ["id", "pipeline", "project", "started-at"];

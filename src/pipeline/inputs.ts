@@ -56,7 +56,9 @@ export function readInput(
   const value = typeof given === "string" ? fromText(type, given) : given;
   if (value === undefined || typeof value !== typesOfValues[type]) {
     const how =
-      type === "number" && /^-?\d/.test(String(given)) ? ": decimal, and within ±2^53 if whole" : "";
+      type === "number" && /^-?(?:0x|\d+$)/i.test(String(given))
+        ? ": decimal, and within ±2^53 if whole"
+        : "";
     return { kind: "invalid", problem: `${code(name)} should be ${wordOf(type)}, not ${code(given)}${how}` };
   }
   if (options?.includes(value) === false) {

@@ -2,11 +2,13 @@ import { constants } from "node:fs";
 import { open, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
-import { pipelineFileName, type ServedPipelineEntry } from "../contract/pipelines.ts";
+import { describeError } from "../contract/errors.ts";
+import type { ServedPipelineEntry } from "../contract/pipelines.ts";
 import { declaredInputs } from "../pipeline/inputs.ts";
 import { formatProblem, type Place, quoted } from "../pipeline/mistakes/problem.ts";
 import type { ParsedPipeline, PipelineOrProblems } from "../pipeline/pipeline.ts";
 import { readEnvFile } from "./envFile.ts";
+import { pipelineFileName } from "./fileNames.ts";
 import { mostBytesRead, parseWithParts } from "./parts.ts";
 import { isMissing } from "./systemErrors.ts";
 import { readUtf8 } from "./utf8.ts";
@@ -44,17 +46,19 @@ export async function withEnvFile(root: string, parsed: ParsedPipeline): Promise
   return { kind: "invalid", problems: [{ message: read.message, ...parsed.envFileAt }] };
 }
 
-/** Those of its pipeline files that define a pipeline of a name: more than one where its name is shared. */
-export async function filesNamed(root: string, name: string, parse?: Parse): Promise<ProjectFile[]> {
+/** The pipeline files of a project that define a pipeline of a name: more than one where its name is shared. */
+export async function filesNamed(root: string, name: string): Promise<ProjectFile[]> {
   const named = (files: readonly ProjectFile[]) => files.filter((file) => file.name === name);
-  const found = named(
-    await projectFiles(root, parse, (file, text) => file === `${name}.yaml` || mayBeNamed(text, name)),
-  );
+  const found = named(await projectFiles(root, parseWithParts, mayDefine(name)));
   // YAML has other ways to write a name.
-  return found.length > 0 ? found : named(await projectFiles(root, parse));
+  return found.length > 0 ? found : named(await projectFiles(root));
 }
 
-/** Whether a file's text seems to give its pipeline a name: to parse a file takes far longer. */
+/** Which files may define a pipeline of a name: to parse one takes far longer than to look at its text. */
+export function mayDefine(name: string) {
+  return (fileName: string, text: string) => fileName === `${name}.yaml` || mayBeNamed(text, name);
+}
+
 function mayBeNamed(text: string, name: string): boolean {
   const [, ...behind] = text.split(/name["']?\s*:/);
   return behind.some((rest) => rest.slice(0, name.length + 100).includes(name));
@@ -78,7 +82,7 @@ export async function projectFiles(
     for (const [index, fileName] of some.entries()) {
       const file = read[index];
       if (file === undefined || !mayBeMeant(fileName, file.text ?? "")) continue;
-      const parsed = file.parsed ?? parse(file.text, join(folder, fileName));
+      const parsed = file.parsed ?? parsedOf(file.text, join(folder, fileName), parse);
       const name = parsed.kind === "valid" ? parsed.pipeline.name : fileName.slice(0, -".yaml".length);
       files.push({ ...file, parsed, path: `pipelines/${fileName}`, name });
       await setImmediate();
@@ -144,7 +148,16 @@ type Parse = (text: string, path: string) => ParsedPipeline;
 /** Reads a pipeline file. Never throws: that it can't be read is a problem of the file too. */
 export async function readPipelineFile(path: string, parse: Parse = parseWithParts): Promise<ReadPipeline> {
   const read = await readText(path);
-  return { ...read, parsed: read.parsed ?? parse(read.text, path) };
+  return { ...read, parsed: read.parsed ?? parsedOf(read.text, path, parse) };
+}
+
+/** Never throws: a fault at one file must not hide the others. */
+function parsedOf(text: string, path: string, parse: Parse): ParsedPipeline {
+  try {
+    return parse(text, path);
+  } catch (error) {
+    return unreadable({ message: `the file can't be read: ${describeError(error)}` }).parsed;
+  }
 }
 
 /** A file's text, or why it has none. */
@@ -159,8 +172,7 @@ async function readText(path: string): Promise<ReadText> {
     const read = readUtf8(bytes);
     return read.kind === "text" ? { text: read.text } : unreadable({ ...read, message: read.problem });
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    const unread = unreadable({ message: `the file can't be read: ${why}` });
+    const unread = unreadable({ message: `the file can't be read: ${describeError(error)}` });
     return isMissing(error) ? { ...unread, isGone: true } : unread;
   }
 }

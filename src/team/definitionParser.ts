@@ -5,6 +5,7 @@ import { anySignal } from "../machine/anySignal.ts";
 import { type Clock, systemClock } from "../machine/clock.ts";
 import type { Log } from "../machine/log.ts";
 import type { PipelineOrProblems } from "../pipeline/pipeline.ts";
+import { codeOf } from "../project/systemErrors.ts";
 import { OrgTurns } from "./admission/orgTurns.ts";
 
 /** In milliseconds. A file of three thousand steps takes a tenth of a second. */
@@ -56,7 +57,8 @@ export class DefinitionParser {
     const thread = this.#thread;
     const tooLong = new AbortController();
     const answered = once(thread, "message", { signal: anySignal([stopping, tooLong.signal]) });
-    const cancelTimer = this.#clock.after(timeLimit, () => tooLong.abort());
+    // Of a process that was suspended the timers come first, and then an answer that was there in time.
+    const cancelTimer = this.#clock.after(timeLimit, () => void setImmediate(() => tooLong.abort()));
     thread.postMessage(definition);
     try {
       const [answer] = await answered;
@@ -64,6 +66,7 @@ export class DefinitionParser {
     } catch (error) {
       await thread.terminate();
       stopping.throwIfAborted();
+      if (!tooLong.signal.aborted && codeOf(error) !== "ERR_WORKER_OUT_OF_MEMORY") throw error;
       log("warn", "a definition takes too much to be read", { orgId, error });
       const message = "the file, with its parts, takes too long to read: make several pipelines of it";
       return { kind: "invalid", problems: [{ message, line: 1, column: 1 }] };

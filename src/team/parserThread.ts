@@ -13,9 +13,13 @@ function answerTo(definition: RunDefinition): string {
   const answer: PipelineOrProblems =
     parsed.kind === "valid" ? { kind: parsed.kind, pipeline: parsed.pipeline } : parsed;
   const text = JSON.stringify(answer);
+  if (text.length <= longestAnswer) return text;
   // Whoever asked would be kept from all else for as long as it reads it.
-  if (text.length > longestAnswer) throw new Error("the pipeline is too long with its parts put in place");
-  return text;
+  const message = "the pipeline is too long with its parts put in place: make several pipelines of it";
+  return JSON.stringify({
+    kind: "invalid",
+    problems: [{ message, line: 1, column: 1 }],
+  } satisfies PipelineOrProblems);
 }
 
 parentPort?.on("message", (definition: RunDefinition) => parentPort?.postMessage(answerTo(definition)));

@@ -363,8 +363,24 @@ steps:
       '  - { use: sh, run: "TOKEN=$(cat t); echo $TOKEN" }',
       '  - { use: sh, run: "read -r TOKEN < t; echo ${TOKEN}" }',
       '  - { use: sh, run: "echo $TOKENS $1" }',
+      "  - use: sh\n    run: |\n      set -e\n      TOKEN=$(cat t)\n      echo $TOKEN",
+      "  - use: sh\n    run: |\n      set -e\n      read -r TOKEN < t\n      echo $TOKEN",
+      `  - { use: sh, run: 'echo \${API_TOKEN:=x}; awk "{ print $token }" f' }`,
     ])
       assert.deepEqual(warned(named), [], named);
+  });
+
+  it("is read in bounded time, whatever a script with a secret is made of", () => {
+    for (const text of [
+      `  - { use: sh, run: 'echo $TOKEN ${"for ".repeat(40_000)}' }`,
+      `  - { use: sh, run: 'echo $TOKEN ${"$A".repeat(80_000)}' }`,
+    ])
+      assert.equal(parse(`resources: { sh: { type: cli } }\nsteps:\n${text}\n`).kind, "valid");
+    const repeated = `a: &a { ${"k".repeat(200_000)}: 1 }\nb: [${Array(400).fill("*a").join(", ")}]\n`;
+    assert.equal(
+      parse(`${repeated}resources: { sh: { type: cli } }\nsteps: [{ use: sh, run: echo $TOKEN }]\n`).kind,
+      "invalid",
+    );
   });
 
   it("is told where `mask` names no part of a step's result", () => {

@@ -3,7 +3,7 @@ import { mkdir, symlink, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
 import { parseWithParts } from "../../src/project/parts.ts";
-import { filesNamed, projectFiles } from "../../src/project/pipelineFiles.ts";
+import { filesNamed, mayDefine, projectFiles } from "../../src/project/pipelineFiles.ts";
 import { TemporaryFolder } from "../temporaryFolder.ts";
 
 const rest = "resources: { sh: { type: cli } }\nsteps: [{ name: say hello, use: sh, run: echo hi }]\n";
@@ -31,7 +31,9 @@ describe("a project's pipeline files", () => {
       "c.yaml": `"name" : "deploy"\n${rest}`,
       "deploy.yaml": `name: other\n${rest}`,
     });
-    const found = await filesNamed(project.root, "deploy", project.parse);
+    const found = (await projectFiles(project.root, project.parse, mayDefine("deploy"))).filter(
+      ({ name }) => name === "deploy",
+    );
     assert.deepEqual(
       found.map(({ path }) => path),
       ["pipelines/b.yaml", "pipelines/c.yaml"],
@@ -71,6 +73,18 @@ describe("a project's pipeline files", () => {
     isRead = true;
     await others;
     assert.ok(turns.has(1) && turns.has(2), [...turns].join());
+  });
+
+  it("are listed beside one that can't be parsed at all", async () => {
+    await using project = await projectWith({ "a.yaml": rest, "b.yaml": rest });
+    const files = await projectFiles(project.root, (text, path) => {
+      if (path.endsWith("a.yaml")) throw new RangeError("Invalid string length");
+      return parseWithParts(text, path);
+    });
+    assert.deepEqual(
+      files.map(({ parsed }) => parsed.kind),
+      ["invalid", "valid"],
+    );
   });
 
   it("are not read where no parser would take them", async () => {

@@ -97,8 +97,8 @@ export class ToolCommand extends Command {
   }
 
   /**
-   * Reports a word that is no command. The library calls it, and has a hint of its own, which doesn't look below:
-   * `pipeline logs` is `pipeline runs log`.
+   * Reports a word that is no command. The library calls it; its own hint doesn't look at commands below: `pipeline logs` is
+   * `pipeline runs log`.
    */
   unknownCommand(word = this.args[0] ?? ""): never {
     const lastWords = new Map(

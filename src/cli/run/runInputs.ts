@@ -124,10 +124,10 @@ export async function inputValuesOf(
   words: readonly (readonly [name: string, text: string])[],
   { folder, interrupted }: Pick<Tool, "folder" | "interrupted">,
 ): Promise<InputValues> {
-  const values = words.map(
-    async ([name, text]) => [name, await textOf(name, text, folder, interrupted)] as const,
-  );
-  return Object.fromEntries(await Promise.all(values));
+  const values: [string, string][] = [];
+  // One after the other: a pipe that stays open must not keep the tool when another can't be read.
+  for (const [name, text] of words) values.push([name, await textOf(name, text, folder, interrupted)]);
+  return Object.fromEntries(values);
 }
 
 async function textOf(name: string, text: string, folder: string, signal: AbortSignal): Promise<string> {

@@ -17,6 +17,12 @@ export const deepestNesting = 64;
 /** Aliases are counted expanded, so that a few lines of aliases can't stand for gigabytes; a long text as several. */
 const mostValues = 50_000;
 const charactersOfAValue = 256;
+
+/** How many values a text counts as, beside the one that it is. */
+function valuesOf(text: unknown): number {
+  return typeof text === "string" ? Math.floor(text.length / charactersOfAValue) : 0;
+}
+
 const topFields: ReadonlySet<string> = new Set([
   "$schema",
   "name",
@@ -53,8 +59,7 @@ export class Converter {
     this.#size += 1;
     if (node === null) return null;
     const sizeBefore = this.#size;
-    const text = isScalar(node) && typeof node.value === "string" ? node.value : "";
-    if (this.#isBeyond(Math.floor(text.length / charactersOfAValue), node)) return null;
+    if (this.#isBeyond(valuesOf(isScalar(node) && node.value), node)) return null;
     if (depth > deepestNesting) {
       this.isTooLarge = true;
       return this.#report(`this is nested more than ${deepestNesting} levels deep`, node);
@@ -89,6 +94,7 @@ export class Converter {
     const entries = new Map<string, unknown>();
     for (const { key, value } of node.items) {
       const name = isScalar(key) ? String(key.value ?? "") : undefined;
+      this.#size += valuesOf(name);
       if (name === undefined) {
         this.#report("expected a plain name before the colon", key);
       } else if (hasNoBreak(name)) {

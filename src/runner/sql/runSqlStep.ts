@@ -65,7 +65,7 @@ export function readWork(
   }
   const { path } = work;
   log.note(path);
-  const read = readProjectFile(root, path, largestFile);
+  const read = readProjectFile(root, path, largestScript);
   if (read.kind === "unreadable") throw new StepFault(`\`${path}\` can't be read: ${read.problem}`);
   if (!read.isWhole) throw new StepFault(`\`${path}\` is larger than 1 MiB, the most that is run`);
   if (isBlank(read.text)) throw new StepFault(`\`${path}\` holds no statement`);
@@ -152,7 +152,7 @@ function parsed(row: string): unknown {
 }
 
 /** Of the rows that are kept, in UTF-16 units, and of a file of statements, in bytes. */
-const largestFile = 1024 * 1024;
+const largestScript = 1024 * 1024;
 
 /** Saves the rows with the run as `rows.json`, up to its limit; a note says when some are left out. */
 async function saveRows(
@@ -163,7 +163,7 @@ async function saveRows(
   let size = 0;
   const end = read.rows.findIndex((row) => {
     size += row.length + 2;
-    return size > largestFile;
+    return size > largestScript;
   });
   const rows = end === -1 ? read.rows : read.rows.slice(0, end);
   await saveArtifact({

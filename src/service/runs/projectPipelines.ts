@@ -11,8 +11,8 @@ import { skippedUse } from "../../pipeline/skippedUse.ts";
 import { mayInclude, parseWithParts } from "../../project/parts.ts";
 import {
   checkedFiles,
-  filesNamed,
   listedFacts,
+  mayDefine,
   type ProjectFile,
   problemsOf,
   projectFiles,
@@ -115,8 +115,8 @@ function noSuchProject(name: string | undefined): PipelineError {
       });
 }
 
-/** A read of a pipeline's files that is under way, and the requested one after it. */
-interface NamedRead {
+/** A read of files that is under way, and the requested one after it. */
+interface FolderRead {
   readonly now: Promise<readonly ProjectFile[]>;
   next: Promise<readonly ProjectFile[]> | undefined;
 }
@@ -127,7 +127,7 @@ interface NamedRead {
  */
 export class ProjectPipelines {
   readonly #parsed = new Map<string, { readonly text: string; readonly parsed: ParsedPipeline }>();
-  readonly #reading = new Map<string, NamedRead>();
+  readonly #reading = new Map<string, FolderRead>();
 
   /** Every pipeline file of the projects, also the broken ones. A project whose folder is gone has none. */
   async list(projects: readonly Project[]): Promise<ServedPipelineEntry[]> {
@@ -157,12 +157,12 @@ export class ProjectPipelines {
     readonly source: RanPipeline;
     readonly warnings: readonly Problem[];
   }> {
-    const found = await this.#read(projects, (root) => this.#named(root, name));
+    const named = (files: readonly FoundFile[]) => files.filter((each) => each.name === name);
+    let files = await this.#read(projects, name);
+    if (named(files).length === 0) files = await this.#read(projects);
+    const found = named(files);
     const [file, other] = found;
-    if (file === undefined) {
-      const all = await this.#read(projects, (root) => projectFiles(root, this.#parse));
-      throw noSuchPipeline(name, all, projects);
-    }
+    if (file === undefined) throw noSuchPipeline(name, files, projects);
     if (other !== undefined) {
       const paths = found.map(({ project, path }) => `${project.name}: ${path}`).join(", ");
       throw new PipelineError("conflict", `Several pipelines are named \`${name}\` (${paths}).`, {
@@ -176,28 +176,27 @@ export class ProjectPipelines {
     return { project: file.project, pipeline, source: { path: file.path, texts }, warnings };
   }
 
-  async #read(
-    projects: readonly Project[],
-    read: (root: string) => Promise<readonly ProjectFile[]>,
-  ): Promise<FoundFile[]> {
-    const files = projects.map(async (project) =>
-      (await read(project.root)).map((file) => ({ ...file, project })),
+  /** @param name leave out all files that don't seem to define it. */
+  async #read(projects: readonly Project[], name?: string): Promise<FoundFile[]> {
+    const read = projects.map(async (project) =>
+      (await this.#filesOf(project.root, name)).map((file) => ({ ...file, project })),
     );
-    return (await Promise.all(files)).flat();
+    return (await Promise.all(read)).flat();
   }
 
-  /** The files as of now or later: all requests for a pipeline during a read share the next one. */
-  #named(root: string, name: string): Promise<readonly ProjectFile[]> {
+  /** The files as of now or later: all requests for the same ones during a read share the next one. */
+  #filesOf(root: string, name: string | undefined): Promise<readonly ProjectFile[]> {
     const key = JSON.stringify([root, name]);
     const reading = this.#reading.get(key);
     if (reading !== undefined) {
       reading.next ??= reading.now.then(
-        () => this.#named(root, name),
-        () => this.#named(root, name),
+        () => this.#filesOf(root, name),
+        () => this.#filesOf(root, name),
       );
       return reading.next;
     }
-    const now = filesNamed(root, name, this.#parse).finally(() => this.#reading.delete(key));
+    const mayBeMeant = name === undefined ? undefined : mayDefine(name);
+    const now = projectFiles(root, this.#parse, mayBeMeant).finally(() => this.#reading.delete(key));
     this.#reading.set(key, { now, next: undefined });
     return now;
   }

@@ -108,7 +108,7 @@ export interface Tables {
   log_chunks: { run_id: string; first: number; lines: string };
   /** PostgreSQL only: what is in an artifact. */
   artifact_contents: { run_id: string; file: string; content: Buffer };
-  /** PostgreSQL only: pipelines as their last run had them. */
+  /** PostgreSQL only: pipelines as the last run that was offered to the runners had them. */
   pipelines: {
     org_id: string;
     project: string;

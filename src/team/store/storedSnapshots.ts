@@ -50,7 +50,7 @@ export async function nameSnapshot(db: Database, { orgId, digest }: SnapshotName
 
 /**
  * Counts what an org has sent.
- * @param left the bytes that this and what is still to come have.
+ * @param left the bytes still to count, these included.
  * @throws PipelineError `payload-too-large` when with those it is more than an org may send on a day; then it isn't counted.
  */
 async function countSent(
