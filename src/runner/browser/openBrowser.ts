@@ -18,6 +18,8 @@ export interface BrowserUse {
   readonly found: {
     /** What its `read` names. */
     readonly values: Record<string, Json>;
+    /** Of those values as JSON. */
+    size: number;
     /** Files that the browser has until it ends. */
     readonly downloads: { readonly name: string; readonly path: string }[];
   };
@@ -107,13 +109,13 @@ export class OpenBrowser implements AsyncDisposable {
    */
   noteFor(stepContext: StepContext): Disposable & { readonly gaveUp: AbortSignal } {
     this.#note = notesFor(stepContext);
-    this.#dismissed = 0;
     this.#gaveUp = new AbortController();
     return {
       gaveUp: this.#gaveUp.signal,
       [Symbol.dispose]: () => {
         this.#note = undefined;
         this.#answers = [];
+        this.#dismissed = 0;
       },
     };
   }
@@ -147,7 +149,7 @@ export class OpenBrowser implements AsyncDisposable {
 
   /**
    * Answers a dialog as the step says: a `beforeunload` is accepted, since the step wants to leave; others are dismissed, up to a
-   * number, since a page that opens them without end would answer nothing else.
+   * number in each step, since a page that opens them without end would answer nothing else.
    */
   async #answer(dialog: Dialog): Promise<void> {
     const page = dialog.page();
@@ -155,7 +157,8 @@ export class OpenBrowser implements AsyncDisposable {
     if (page !== null && !this.#tabs.includes(page)) return;
     const isLeaving = dialog.type() === "beforeunload";
     const given = isLeaving ? undefined : this.#answers.shift();
-    if (!isLeaving && given === undefined) this.#dismissed += 1;
+    // Between two steps there is none to tell.
+    if (!isLeaving && given === undefined && this.#note !== undefined) this.#dismissed += 1;
     if (this.#dismissed > mostDismissed) return this.#giveUp();
     const { answer, text } = given ?? { answer: "dismiss" };
     const how = answer === "accept" ? "accepted" : "dismissed";

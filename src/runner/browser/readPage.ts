@@ -1,4 +1,4 @@
-import { type Json, parseJson, writeJson } from "../../pipeline/expression/value.ts";
+import { ExpressionFault, type Json, parseJson, writeJson } from "../../pipeline/expression/value.ts";
 import {
   type BrowserStep,
   describeTarget,
@@ -14,13 +14,28 @@ import { findElement } from "./findElement.ts";
 import type { BrowserUse } from "./openBrowser.ts";
 import { asRead, longestWords, saidOf } from "./pageContent.ts";
 
+type Named = NonNullable<BrowserStep["read"]>[number];
+
 /** Reads an element or evaluates a script for a step's `read`. @throws StepFault when that can't be done. */
-export function readFromPage(
-  { name, target, evaluate }: NonNullable<BrowserStep["read"]>[number],
-  use: BrowserUse,
-): Promise<Json | undefined> {
-  const read = evaluate === undefined ? readElement(target, use) : evaluateScript(evaluate, use);
-  return about(`read \`${name}\``, read);
+export function readFromPage(named: Named, use: BrowserUse): Promise<void> {
+  return about(`read \`${named.name}\``, takeValue(named, use));
+}
+
+async function takeValue({ name, target, evaluate }: Named, use: BrowserUse): Promise<void> {
+  const value = await (evaluate === undefined ? readElement(target, use) : evaluateScript(evaluate, use));
+  if (value === undefined) return;
+  use.found.size += sizeOf(value);
+  use.found.values[name] = value;
+}
+
+function sizeOf(value: Json): number {
+  try {
+    return writeJson(value).length;
+  } catch (error) {
+    throw error instanceof ExpressionFault
+      ? new StepFault(`its value can't be read: ${error.message}`)
+      : error;
+  }
 }
 
 async function readElement(target: ElementTarget | undefined, use: BrowserUse): Promise<Json> {

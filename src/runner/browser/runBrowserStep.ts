@@ -3,7 +3,6 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { CDPSession, Page } from "playwright-core";
 import { describeError } from "../../contract/errors.ts";
 import { anySignal } from "../../machine/anySignal.ts";
-import { writeJson } from "../../pipeline/expression/value.ts";
 import { joinAddress } from "../../pipeline/file/address.ts";
 import type { BrowserStep } from "../../pipeline/types/browserStep.ts";
 import type { Mask } from "../mask/mask.ts";
@@ -39,7 +38,7 @@ export async function runBrowserStep(step: BrowserStep, stepContext: StepContext
     async () => browser.page && tellBrowser(browser.page, "Runtime.evaluate", { expression: "0" }),
   );
   const { mask, results } = stepContext;
-  const found: BrowserUse["found"] = { values: {}, downloads: [] };
+  const found: BrowserUse["found"] = { values: {}, size: 0, downloads: [] };
   const use: BrowserUse = { browser, deadline, mask, stepContext, found };
   const unmet = await perform(step, use).then(
     () => undefined,
@@ -69,8 +68,7 @@ export async function runBrowserStep(step: BrowserStep, stepContext: StepContext
 
 /** What a browser step gives to expressions. A page that doesn't respond has no more than its address. */
 async function browserResult({ browser: { page }, deadline, found }: BrowserUse): Promise<StepResult> {
-  const read = found.values;
-  const size = writeJson(read).length;
+  const { values: read, size } = found;
   if (page === undefined) return { values: read, size };
   const url = page.url();
   const seen = await deadline.askBriefly(({ left }) => Promise.all([page.title(), textOf(page, left)]));
@@ -83,7 +81,7 @@ async function browserResult({ browser: { page }, deadline, found }: BrowserUse)
 
 /** @throws StepFault when something isn't as the step says. */
 async function perform(step: BrowserStep, use: BrowserUse): Promise<void> {
-  const { browser, deadline, found } = use;
+  const { browser, deadline } = use;
   if (step.browser.isTraced === true)
     await deadline.within(browser.started.context.tracing.startChunk({ title: step.name }));
   if (step.goto !== undefined) {
@@ -94,10 +92,7 @@ async function perform(step: BrowserStep, use: BrowserUse): Promise<void> {
   }
   for (const action of step.actions) await performAction(action, use);
   await checkPage(step.expect, use);
-  for (const named of step.read ?? []) {
-    const value = await readFromPage(named, use);
-    if (value !== undefined) found.values[named.name] = value;
-  }
+  for (const named of step.read ?? []) await readFromPage(named, use);
   if (step.screenshot === undefined) return;
   const { page } = browser;
   if (page === undefined) throw new StepFault("the page was closed before its screenshot could be taken");

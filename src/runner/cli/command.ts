@@ -77,12 +77,28 @@ const begins = /(?:^|[\n;&|({!]|\b(?:if|elif|while|until|then|do|else)\s)[ \t]*/
 const forBash = new RegExp(
   [
     `${begins}(?:\\[\\[\\s|(?:\\[|test)\\s[^\\]\\n;]*\\s==\\s|\\(\\(|source\\s|echo\\s+-n?en?\\s)`,
-    /&>|\{\d+\.\.\d+\}|[\s=(]\$'/.source,
-    // No JSON, no `${a:-b,c}`, and no pattern's `{1,3}`.
-    /(?<!\$)\{(?![\d,]*\})[^\s{}"'`$;]*,[^\s{}"'`;]*\}/.source,
-    /\$\{?(?:RANDOM|OSTYPE|BASH_SOURCE)\b|\bRANDOM\s*%/.source,
+    /&>|\$\{?(?:RANDOM|OSTYPE|BASH_SOURCE)\b|\bRANDOM\s*%/.source,
   ].join("|"),
 );
+/** What is for bash too, unless it stands in quotes. No JSON, no `${a:-b,c}`, and no pattern's `{1,3}`. */
+const forBashUnquoted = /\{\d+\.\.\d+\}|[\s=(]\$'|(?<!\$)\{(?![\d,]*\})[^\s{}"'`$;]*,[^\s{}"'`;]*\}/;
+
+/** An escaped character, a comment, a here-document with the rest of its first line, and texts in quotes. */
+const notUnquoted =
+  /\\[\s\S]|(?<![^\s;&|()])#.*|(?<!<)<<-?[ \t]*\\?(["']?)([\w.-]+)\1(?![\w.-])(.*)\n(?:.*\n)*?\t*\2(?![^\n])|'[^']*'|"(?:[^"\\]|\\[\s\S])*"/g;
+
+/** Without escaped characters, comments, the bodies of here-documents, and what stands in quotes, but for the commands of a `"$(…)"`. */
+function unquoted(lines: string): string {
+  return lines.replace(notUnquoted, (part: string, _quote, _end, rest = "") => {
+    if (part.startsWith("'")) return "''";
+    if (part.startsWith('"')) return part.includes("$(") ? part : '""';
+    return rest;
+  });
+}
+
+function isForBash(lines: string): boolean {
+  return forBash.test(lines) || forBashUnquoted.test(unquoted(lines));
+}
 
 /**
  * Lines without a shell of their own. What is written for bash is run by it, where it is there. Lines with a pipe fail with each
@@ -92,7 +108,7 @@ function systemCommand(lines: string, { environment, platform }: StepContext): C
   const hasPipe = /[^|]\|[^|]|\bpipefail\b/.test(lines);
   const words = [...(hasPipe ? strict : plain), lines];
   const bash = onPath("bash", environment, platform);
-  if (bash !== undefined && forBash.test(lines)) return { file: bash, words, isLine: false };
+  if (bash !== undefined && isForBash(lines)) return { file: bash, words, isLine: false };
   const options = { stdio: "ignore", env: environment } as const;
   if (!hasPipe || spawnSync(system.file, [...strict, ":"], options).status === 0) return { ...system, words };
   return bash === undefined

@@ -1,6 +1,6 @@
 import type { TextExpectation } from "../../pipeline/file/values.ts";
 import { lastState, readableText } from "./readableText.ts";
-import { longestFound, PatternFault, searchFor } from "./textSearch.ts";
+import { longestFound, PatternFault, searchPartFor, wholeText } from "./textSearch.ts";
 
 /** In characters: in a longer line a text is looked for piece by piece, and a pattern not at all, whose ends are the line's. */
 const longestLine = { contains: 64 * 1024, matches: 10 * 1024 * 1024 } as const;
@@ -19,7 +19,7 @@ export class OutputSearch {
   #found: boolean | PatternFault = false;
 
   constructor(expectation: TextExpectation, isAsItComes = false) {
-    this.#isIn = searchFor(expectation);
+    this.#isIn = searchPartFor(expectation);
     this.#kind = expectation.kind;
     this.#isAsItComes = isAsItComes;
     this.#overlap = expectation.kind === "contains" ? longestFound(expectation.text) - 1 : 0;
@@ -42,7 +42,7 @@ export class OutputSearch {
    * @throws PatternFault
    */
   end(): boolean {
-    if (this.#found === false) this.#search(this.#pieces.splice(0).join(""));
+    if (this.#found === false) this.#search(wholeText({ kind: this.#kind }, this.#pieces.splice(0).join("")));
     if (this.#found instanceof PatternFault) throw this.#found;
     return this.#found;
   }

@@ -1,4 +1,4 @@
-import { stripEscapeSequences } from "../../text/escapeSequences.ts";
+import { escapeSequences } from "../../text/escapeSequences.ts";
 
 /** A pattern of what is there and nobody sees: soft hyphens, zero-width spaces, and a byte-order mark within a text. */
 export const invisible = "[\\u00ad\\u200b\\u2060\\ufeff]";
@@ -23,7 +23,7 @@ const toLineStart = new RegExp(`(?:${esc}\\[|\u009b)[01]?G`, "g");
 export function readableText(text: string): string {
   return text
     .split("\n")
-    .map((line) => withoutInvisible(stripEscapeSequences(withBackspaces(lastState(line)))))
+    .map((line) => withBackspaces(withoutInvisible(withoutSequences(lastState(line)))))
     .join("\n");
 }
 
@@ -32,6 +32,11 @@ export function lastState(line: string): string {
   // In UTF-16, which `wsl.exe` prints, each of them is followed by a NUL.
   const end = line.replace(toLineStart, "\r").replace(/[\r\0]+$/, "");
   return end.slice(end.lastIndexOf("\r") + 1);
+}
+
+/** Backspaces stay: they go over what is seen alone, not over the sequences of a spinner's colours. */
+function withoutSequences(line: string): string {
+  return line.replace(escapeSequences, (sequence) => (sequence === "\b" ? sequence : ""));
 }
 
 /** With the characters of which a backspace lets others take the place, as those of a spinner. */

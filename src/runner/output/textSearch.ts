@@ -23,9 +23,20 @@ function faultOf(written: string, cause: unknown): PatternFault {
 }
 
 /**
- * Makes a function that says whether a text matches the expectation, as a person sees both. The function throws PatternFault.
+ * Makes a function that says whether a whole text matches the expectation, as a person sees both. The function throws PatternFault.
  */
 export function searchFor(expectation: TextExpectation): (text: string) => boolean {
+  const isIn = searchPartFor(expectation);
+  return (text) => isIn(wholeText(expectation, text));
+}
+
+/** A block of YAML ends with a line end, which the last line of a text may lack; a pattern would find a line more. */
+export function wholeText({ kind }: Pick<TextExpectation, "kind">, text: string): string {
+  return kind === "contains" ? `${text}\n` : text;
+}
+
+/** As `searchFor`, for a text that may go on. */
+export function searchPartFor(expectation: TextExpectation): (text: string) => boolean {
   const seen = searchAs(expectation, asSeen);
   const asWritten = searchAs(expectation, (written) => written);
   return (text) => {
@@ -46,9 +57,7 @@ function asSeen(text: string): string {
 function searchAs(expectation: TextExpectation, form: (written: string) => string) {
   if (expectation.kind === "contains") {
     const wanted = form(expectation.text);
-    // A block of YAML ends with a line end, which the last line of a text may lack.
-    const last = wanted.endsWith("\n") ? wanted.slice(0, -1) : "";
-    return (text: string) => text.includes(wanted) || (last !== "" && text.endsWith(last));
+    return (text: string) => text.includes(wanted);
   }
   const pattern = new RegExp(form(expectation.source), expectation.flags);
   const search = searchLines(pattern, describeExpectation(expectation));

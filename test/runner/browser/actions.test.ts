@@ -36,6 +36,8 @@ describe("the actions of a browser step", function () {
   let server: LoopbackService;
   let base: string;
   let folder: TemporaryFolder;
+  const letGo = Promise.withResolvers<void>();
+  const over = Promise.withResolvers<void>();
 
   before(async () => {
     server = await LoopbackService.listen(
@@ -48,6 +50,18 @@ describe("the actions of a browser step", function () {
         "/times": times,
         "/asks": asks,
         "/alerts": "<script>for (;;) alert(1)</script>",
+        "/later": `<title>Later</title><script>
+          void (async () => {
+            await fetch("/go");
+            for (let count = 0; count < 150; count++) alert(count);
+            await fetch("/over");
+          })()
+        </script>`,
+        "/go": (_request, response) => void letGo.promise.then(() => response.end()),
+        "/over": (_request, response) => {
+          over.resolve();
+          response.end();
+        },
         "/files": files,
         "/strict": (_request, response) =>
           response
@@ -231,6 +245,13 @@ describe("the actions of a browser step", function () {
     await steps.succeed(base, { goto: "/strict", expect: { title: "Strict" } });
   });
 
+  it("leave the tabs open whatever dialogs come between two steps", async () => {
+    await steps.succeed(base, { goto: "/later", expect: { title: "Later" } });
+    letGo.resolve();
+    await over.promise;
+    await steps.succeed(base, { expect: { title: "Later" } });
+  });
+
   it("evaluate a script with its variables, an expression or statements, also where the page forbids it", async () => {
     const quote = "'); document.title = 'taken'; ('";
     const { log } = await steps.succeed(base, {
@@ -305,6 +326,13 @@ describe("the actions of a browser step", function () {
     assert.equal(
       await failing({ total: { evaluate: "none" } }),
       "read `total`: ReferenceError: none is not defined",
+    );
+    // The browser writes deeper nesting than this program.
+    assert.equal(
+      await failing({
+        deep: { evaluate: "let deep = []; for (let n = 0; n < 3000; n++) deep = [deep]; return deep" },
+      }),
+      "read `deep`: its value can't be read: a value is nested too deep, or too large, to be written as JSON",
     );
   });
 

@@ -151,6 +151,8 @@ describe("a cli step", function () {
       ["echo -e 'desk\\tlamp'", "/^desk\tlamp$/"],
       ["echo dist/{css,js} settings{,.bak}", "dist/css dist/js settings settings.bak"],
       ["printf %s $'desk\\nfloor'", "/^floor$/"],
+      [`echo "it's" \\' $# "$(echo {a,b})" # isn't`, "it's ' 0 a b"],
+      ["cat <<END; echo {a,b}\nhi\nEND", "a b"],
       ["echo number $RANDOM", "/^number \\d+$/"],
       ['case "$OSTYPE" in ?*) echo known; esac', "known"],
     ])
@@ -163,6 +165,13 @@ describe("a cli step", function () {
       `echo '{"lamp":"desk","count":2}'`,
       "echo ${LAMP:-desk,floor}",
       "grep 'x$' settings",
+      "grep 'x $' settings",
+      "echo \\{a,b\\}",
+      "grep '{id,name}' settings",
+      `echo "{a,b} \\" {1..3}"`,
+      "echo hi # isn't {a,b}\n",
+      "cat <<END\n{a:1,b:2} isn't\nEND\n",
+      "cat <<-'END'\n{a,b}\n\tEND\n",
     ])
       assert.deepEqual(
         await run({

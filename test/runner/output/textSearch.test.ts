@@ -63,6 +63,17 @@ describe("a text that is expected", () => {
     for (const piece of ["a\r\n", "b\r\n", "c"]) stream.write(piece);
     assert.equal(stream.end(), true, "as it comes");
   });
+
+  it("is found with its line end in no line that goes on", () => {
+    const search = new OutputSearch(expectationOf("listening on 80\n"));
+    search.write("listening on 80");
+    assert.equal(search.soFar(), false);
+    search.write("80\n");
+    assert.equal(search.end(), false);
+    const long = new OutputSearch(expectationOf("foo\n"));
+    for (const piece of [`${"x".repeat(64 * 1024)}foo`, "bar\n"]) long.write(piece);
+    assert.equal(long.end(), false, "cut within a line");
+  });
 });
 
 describe("what a person reads of an output", () => {
@@ -74,6 +85,8 @@ describe("what a person reads of an output", () => {
     ],
     ["one that goes to the line's start without a number", "10%\u001b[G100%", "100%"],
     ["a spinner of backspaces", "solving: |\b/\b-\bdone\n", "solving: done\n"],
+    ["one with colours", "\u001b[36m|\u001b[39m\b\u001b[36m/\u001b[39m\b done", " done"],
+    ["one with colours behind a text", "a \u001b[36m|\u001b[0m\b\u001b[36m/\u001b[0m\bok", "a ok"],
     ["a backspace at the beginning", "\bdone", "done"],
     ["a heading of a manual", "N\bNA\bAM\bME\bE", "NAME"],
     ["what `wsl.exe` prints in UTF-16", "d\0o\0n\0e\0\r\0\n\0o\0k\0\r\0\n\0", "done\nok\n"],
