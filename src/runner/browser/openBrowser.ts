@@ -37,6 +37,7 @@ export class OpenBrowser implements AsyncDisposable {
   #answers: DialogAnswer[] = [];
   #dismissed = 0;
   #gaveUp = new AbortController();
+  readonly #givenUp = new WeakSet<Page>();
   /** Resolves when there is a tab in the place of those that were given up. Never rejects. */
   #replaced: Promise<unknown> | undefined;
   #isEnding = false;
@@ -154,12 +155,12 @@ export class OpenBrowser implements AsyncDisposable {
   async #answer(dialog: Dialog): Promise<void> {
     const page = dialog.page();
     // It is being closed with its dialog.
-    if (page !== null && !this.#tabs.includes(page)) return;
+    if (page === null ? this.#gaveUp.signal.aborted : this.#givenUp.has(page)) return;
     const isLeaving = dialog.type() === "beforeunload";
     const given = isLeaving ? undefined : this.#answers.shift();
     // Between two steps there is none to tell.
     if (!isLeaving && given === undefined && this.#note !== undefined) this.#dismissed += 1;
-    if (this.#dismissed > mostDismissed) return this.#giveUp();
+    if (this.#dismissed > mostDismissed) return this.#giveUp(page);
     const { answer, text } = given ?? { answer: "dismiss" };
     const how = answer === "accept" ? "accepted" : "dismissed";
     if (!isLeaving) this.#note?.(`the page's ${dialog.type()} was ${how}:`, dialog.message());
@@ -171,9 +172,10 @@ export class OpenBrowser implements AsyncDisposable {
   }
 
   /** Closes the tabs, of which one keeps the step from going on: those that it has opened may share its process. */
-  #giveUp(): void {
+  #giveUp(page: Page | null): void {
     this.#gaveUp.abort(tooManyDialogs);
-    const tabs = this.#tabs.splice(0);
+    const tabs = new Set([...this.#tabs.splice(0), ...(page === null ? [] : [page])]);
+    for (const tab of tabs) this.#givenUp.add(tab);
     this.#chosen = undefined;
     // Without any tab the browser would forget its session's cookies.
     this.#replaced = this.started.context.newPage().then(
