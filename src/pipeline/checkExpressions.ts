@@ -12,7 +12,7 @@ import { inQuotes } from "./mistakes/lines.ts";
 import { nothingFilledIn, type Placeholder, placeholderIn, variableOf } from "./mistakes/placeholders.ts";
 import { quoted, suggestion } from "./mistakes/problem.ts";
 import type { Input } from "./pipeline.ts";
-import { everyResultField, resultFields } from "./types/resultFields.ts";
+import { everyResultField, inResult, resultFields } from "./types/resultFields.ts";
 
 /** What may stand in a text of the file. */
 export type Place =
@@ -149,14 +149,14 @@ class Check {
   mask(names: unknown, path: Path, step: KnownStep): void {
     if (!Array.isArray(names)) return;
     for (const [index, text] of names.entries()) {
-      const [, name] = /^([A-Za-z_][\w-]*)/.exec(String(text)) ?? [];
-      const found =
-        name === undefined
-          ? undefined
-          : problemOfField(step, [{ name, at: 0, length: name.length }], "this", ownResultFields);
+      if (typeof text !== "string") continue;
+      const parsed = parseExpression(inResult(text), ["this"]);
+      const [found] = parsed.kind === "invalid" ? [parsed] : this.#inReferences(parsed.expression, 0, step);
       if (found === undefined) continue;
       const hasJson = step.type !== undefined && resultFields[step.type].includes("json");
-      const inJson = hasJson ? `; in its JSON it would be \`json.${quoted(String(text))}\`` : "";
+      const inJson = hasJson
+        ? `; in its JSON it would be \`json.${quoted(text.replace(/^\$\.?/, ""))}\``
+        : "";
       this.#problems.add([...path, index], `${found.problem}${inJson}`);
     }
   }

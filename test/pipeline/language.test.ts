@@ -386,10 +386,11 @@ steps:
   it("is told where `mask` names no part of a step's result", () => {
     assert.deepEqual(
       problems(
-        'resources: { shop: { type: http, base-url: "http://h.test" }, db: { type: sql, url: "sqlite:a.db" } }\nsteps:\n  - { use: shop, get: /, mask: [json.a, token] }\n  - { use: db, query: select 1, mask: [row] }',
+        'resources: { shop: { type: http, base-url: "http://h.test" }, db: { type: sql, url: "sqlite:a.db" } }\nsteps:\n  - { use: shop, get: /, mask: [json.a, token, $.key] }\n  - { use: db, query: select 1, mask: [row] }',
       ),
       [
         "3:41: `this` has no `token`; it has `status`, `headers`, `cookies`, `text`, `json`, `time`, `attempts`; in its JSON it would be `json.token`",
+        "3:48: `$` can't stand here; in its JSON it would be `json.key`",
         "4:40: `this` has no `row`; did you mean `rows`?",
       ],
     );

@@ -8,3 +8,8 @@ export const resultFields: Readonly<Record<"http" | "sql" | "cli" | "browser", r
   cli: ["exit-code", "output", "stdout", "stderr", "json"],
   browser: ["url", "title", "text"],
 };
+
+/** The expression for a path of `mask`. */
+export function inResult(path: string): string {
+  return path.startsWith("[") ? `this${path}` : `this.${path}`;
+}

@@ -10,6 +10,7 @@ import { splitText, type TextPiece } from "../../pipeline/file/textPieces.ts";
 import type { plannedStep } from "../../pipeline/file/values.ts";
 import type { Pipeline } from "../../pipeline/pipeline.ts";
 import type { Step } from "../../pipeline/types/resourceTypes.ts";
+import { inResult } from "../../pipeline/types/resultFields.ts";
 import { unsetText } from "../../text/unsetVariables.ts";
 import { MB } from "./stepResult.ts";
 
@@ -242,9 +243,4 @@ export function writtenIn(pipeline: Pipeline): Written {
   for (const { if: condition } of pipeline.parts ?? [])
     if (condition !== undefined) expressions.add(condition);
   return { variables, expressions };
-}
-
-/** The expression for a path of `mask`. */
-export function inResult(path: string): string {
-  return path.startsWith("[") ? `this${path}` : `this.${path}`;
 }

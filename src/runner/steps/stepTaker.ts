@@ -1,7 +1,7 @@
 import { ExpressionFault, type Json, type JsonMap } from "../../pipeline/expression/value.ts";
 import type { Step } from "../../pipeline/types/resourceTypes.ts";
+import { inResult } from "../../pipeline/types/resultFields.ts";
 import type { Mask } from "../mask/mask.ts";
-import { inResult } from "../step/fillIn.ts";
 import type { StepOutputs } from "../step/runOutput.ts";
 import type { NewArtifact, StepLog } from "../step/stepContext.ts";
 import { asContext, maskValues, numbersOnly, type ResultTaker, type StepResult } from "../step/stepResult.ts";
