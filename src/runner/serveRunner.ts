@@ -10,7 +10,7 @@ import type { Message } from "./launch/messages.ts";
 import { machineMilliseconds } from "./launch/protocol.ts";
 import { Outbox } from "./outbox.ts";
 import { endProcesses } from "./processes/endProcesses.ts";
-import { newTraces, type ProcessTable } from "./processes/processTable.ts";
+import { newTraces, type ProcessTable, type RunTraces } from "./processes/processTable.ts";
 import { scanRepeatedly } from "./processes/scanRepeatedly.ts";
 import { removeScratch } from "./processes/scratchFolder.ts";
 import { RunOutput } from "./step/runOutput.ts";
@@ -105,12 +105,7 @@ export async function serveRunner(deps: RunnerDeps): Promise<void> {
       isNeeded,
       send,
       now: deps.now,
-      // Unknown counts as running: nothing is said then.
-      isAnythingRunning: () =>
-        deps.processes.processesOf(traces).then(
-          (pids) => pids.some((pid) => pid !== deps.pid),
-          () => true,
-        ),
+      isAnythingRunning: () => isAnythingRunning(deps, traces),
       isGroup: (pid) => traces.groups.has(pid),
       cleaningUp,
       cleanUpUntil,
@@ -121,8 +116,10 @@ export async function serveRunner(deps: RunnerDeps): Promise<void> {
     // A run that was suspended past its time has used up its grace time too.
     const rest = livesUntil() + job.graceMilliseconds - machineMilliseconds();
     const graceMilliseconds = Math.max(0, Math.min(job.graceMilliseconds, rest));
+    // Of a run that is over and alone in its cgroup, its service alone looks for what has left it: the next run waits for that.
+    const isOver = !signal.aborted && isAlone(deps, cgroup);
     await Promise.all([
-      endProcesses({ processes, run: traces, graceMilliseconds, spare: pid }),
+      isOver ? undefined : endProcesses({ processes, run: traces, graceMilliseconds, spare: pid }),
       // A server that no longer answers must not keep the run from ending.
       Promise.race([shared[Symbol.asyncDispose](), pause(graceMilliseconds, undefined, { ref: false })]),
     ]);
@@ -131,6 +128,20 @@ export async function serveRunner(deps: RunnerDeps): Promise<void> {
     await removeScratch(job.runId);
     await removeCgroup();
   }
+}
+
+/** Unknown counts as running: nothing is said then. */
+async function isAnythingRunning({ processes, pid }: RunnerDeps, run: RunTraces): Promise<boolean> {
+  try {
+    const found = await processes.processesOf(run);
+    return found.some((other) => other !== pid);
+  } catch {
+    return true;
+  }
+}
+
+function isAlone({ processes, pid }: RunnerDeps, cgroup: string | undefined): boolean {
+  return cgroup !== undefined && processes.cgroups?.members(cgroup).every((own) => own === pid) === true;
 }
 
 /**

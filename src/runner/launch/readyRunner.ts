@@ -69,14 +69,15 @@ export class ReadyRunner implements Disposable {
 
   /**
    * A run is likely to begin soon: starts a process unless one waits. It is given up after five minutes.
-   * @param environment see `RunnerJob`.
+   * @param environment see `RunnerJob`; undefined where the run isn't known yet, and then any that waits will do.
    */
   prepare(environment?: readonly string[]): void {
     if (this.#isDisposed) return;
     const env = this.#environment(environment);
     this.#cancelTimer();
     this.#cancelTimer = this.#clock.after(readyMilliseconds, () => this.#giveUp());
-    if (this.#ready?.trust === trustOf(env)) return;
+    if (this.#ready !== undefined && (environment === undefined || this.#ready.trust === trustOf(env)))
+      return;
     this.#giveUp();
     const start = startRunner(this.#program, env);
     if (start.kind === "unstarted") return;

@@ -10,7 +10,10 @@ import type { Endpoints } from "./endpoints.ts";
 import { reply } from "./reply.ts";
 
 /** The org's projects, and the pipelines in their folders. */
-export function projectRoutes(endpoints: Endpoints, { db, writer, pipelines, machine }: AppDeps): void {
+export function projectRoutes(
+  endpoints: Endpoints,
+  { db, writer, pipelines, machine, prepareRunner }: AppDeps,
+): void {
   endpoints.add(
     {
       method: "get",
@@ -71,6 +74,8 @@ export function projectRoutes(endpoints: Endpoints, { db, writer, pipelines, mac
           `\`root\` should be an absolute path of a folder, not ${root}.`,
         );
       }
+      // Faces name a folder when somebody is about to run something of it.
+      prepareRunner?.(undefined);
       const { orgId } = context.get("caller");
       return reply(await putProject({ db, writer }, orgId, { name, root }, isFolder));
     },

@@ -92,6 +92,8 @@ describe("a runner that is kept ready", function () {
     assert.deepEqual([theirs.end.kind, theirs.printed, runner.pids.length], ["succeeded", "one\n", 2]);
     runner.ready.prepare(environment);
     runner.ready.prepare(environment);
+    // Of what will be run nothing is known.
+    runner.ready.prepare();
     await runner.run("echo two", { environment });
     assert.equal(runner.pids.length, 3);
   });
@@ -161,15 +163,16 @@ describe("a runner that is kept ready", function () {
 
   itOn(
     "linux",
-    "is started for the next run when one has ended, and ends when its service is killed",
+    "is started when a project is registered and when a run has ended, and ends when its service is killed",
     async () => {
       const mark = { KEPT_RUNNER: randomUUID() };
       await using service = await servedProcess({ environment: mark });
       const waiting = async () =>
         (await findProcesses(mark)).filter(({ words }) => words.includes(lateRunnerPath));
       await service.write("hello", programPipeline(""));
-      const member = await service.member("acme", { parallelRuns: 1, runsPerDay: 50 });
       assert.deepEqual(await waiting(), []);
+      const member = await service.member("acme", { parallelRuns: 1, runsPerDay: 50 });
+      while ((await waiting()).length !== 1) await pause(20);
       await ended(member.client(), await started(member.client(), "hello"));
       while ((await waiting()).length !== 1) await pause(20);
       await service.kill();

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, utimesSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
@@ -210,6 +210,18 @@ describe("a run in a cgroup of its own", function () {
       }
     },
   );
+
+  itOn("cgroup", "ends what has left it when the run came to its own end", async () => {
+    const pidFile = join(folder.path, "left.pid");
+    const lines = [
+      'cgroup=$(find /sys/fs/cgroup -type d -name "pipeline-runs-$PPID-*")',
+      `sh -c 'echo $$ > "$0"; echo $$ > "${pidFile}"; exec sleep 1000 > /dev/null 2>&1' "$(dirname "$cgroup")/cgroup.procs" &`,
+      `until [ -s "${pidFile}" ]; do :; done`,
+    ];
+    const { job } = launchTestRun(folder.path, shellPipeline(lines.join("\n")), { graceMilliseconds: 50 });
+    assert.deepEqual(await job.ended, { kind: "succeeded" });
+    assert.equal(isAlive(Number(readFileSync(pidFile, "utf8"))), false);
+  });
 
   itOn("cgroup", "is emptied and removed with those that its processes made inside it", async () => {
     const beacon = makeBeacon(folder.path);
