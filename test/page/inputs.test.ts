@@ -1,7 +1,8 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the placeholders are the pipeline's.
 import assert from "node:assert/strict";
+import type { RunStep } from "../../src/contract/run.ts";
 import { setValues } from "../../src/service/store/ranPipelines.ts";
-import { putStep } from "../../src/service/store/runs.ts";
+import { putSteps } from "../../src/service/store/runs.ts";
 import { onBoth } from "../service/onBoth.ts";
 import { serviceOn } from "../service/serviceOn.ts";
 import { ended, type Service, startedService } from "../service/startedService.ts";
@@ -39,17 +40,13 @@ async function endedRun(service: Service) {
     const outputs = { order: 7, lines: [{ lamp: "desk lamp", count: 3 }] };
     await setValues(tx, runId, { kind: "outputs", outputs });
     const times = (from: number, to: number) => ({ startedAt: at(from), stoppedAt: at(to) });
-    await putStep(tx, runId, 1, {
-      name: "paid",
-      type: "http",
-      status: "failed",
-      attempts: 3,
-      ...times(0, 4),
-    });
-    await putStep(tx, runId, 2, { name: "in the books", type: "sql", status: "not-reached" });
-    await putStep(tx, runId, 3, { name: "seen by a person", type: "browser", status: "skipped" });
-    const cleanup = { status: "succeeded", cleanup: true, ...times(4, 5) } as const;
-    await putStep(tx, runId, 4, { name: "remove the order", type: "sql", ...cleanup });
+    const steps = new Map<number, RunStep>([
+      [1, { name: "paid", type: "http", status: "failed", attempts: 3, ...times(0, 4) }],
+      [2, { name: "in the books", type: "sql", status: "not-reached" }],
+      [3, { name: "seen by a person", type: "browser", status: "skipped" }],
+      [4, { name: "remove the order", type: "sql", status: "succeeded", cleanup: true, ...times(4, 5) }],
+    ]);
+    await putSteps(tx, runId, steps);
   });
   return { client, secret, runId };
 }

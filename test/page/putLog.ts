@@ -2,7 +2,7 @@ import type { LogEntry } from "../../src/contract/log.ts";
 import type { RunStep } from "../../src/contract/run.ts";
 import { toWire } from "../../src/contract/wire.ts";
 import { addArtifact } from "../../src/service/store/runFiles.ts";
-import { putStep } from "../../src/service/store/runs.ts";
+import { putSteps } from "../../src/service/store/runs.ts";
 import type { Service } from "../service/startedService.ts";
 
 const at = "2026-03-01T08:00:00.000Z";
@@ -35,15 +35,8 @@ export async function putLog(
   const lines = entries.map((entry) => JSON.stringify(toWire(entry)));
   await service.putFiles(runId, lines, files);
   await service.db.transaction().execute(async (tx) => {
-    for (const [position, step] of steps.entries()) {
-      await putStep(tx, runId, position, {
-        type: "cli",
-        status: "succeeded",
-        startedAt: at,
-        stoppedAt: at,
-        ...step,
-      });
-    }
+    const ended = { type: "cli", status: "succeeded", startedAt: at, stoppedAt: at } as const;
+    await putSteps(tx, runId, new Map(steps.map((step, position) => [position, { ...ended, ...step }])));
     for (const { name, file, mediaType, content, stepIndex = 0 } of files) {
       const bytes = Buffer.byteLength(content);
       await addArtifact(tx, runId, { name, file, mediaType, bytes, stepIndex, at });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { access, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { statusWord } from "../../src/service/page/runParts.ts";
-import { putStep } from "../../src/service/store/runs.ts";
+import { putSteps } from "../../src/service/store/runs.ts";
 import { onBoth } from "../service/onBoth.ts";
 import { serviceOn } from "../service/serviceOn.ts";
 import {
@@ -108,7 +108,9 @@ describe("the page of a run", () => {
       assert.equal(await find("<nothing>"), "No line of the log has this text.\n");
       const message = "exited with 3, expected 0:\nlast\nand it began no other";
       const failed = { name: "two", status: "failed", message };
-      await service.db.transaction().execute((tx) => putStep(tx, runId, 1, { ...failed, type: "cli" }));
+      await service.db
+        .transaction()
+        .execute((tx) => putSteps(tx, runId, new Map([[1, { ...failed, type: "cli" }]])));
       assert.equal(await find("last"), "== two\nlast\n", "the output that a message repeats is found once");
       assert.equal(await find("Expected 0"), "== two\n# two failed: exited with 3, expected 0:\n");
       const form = /<form class="find" role="search" action="\/app\/runs\/run_\w+\/log.txt">/;

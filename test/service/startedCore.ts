@@ -28,8 +28,8 @@ export interface PretendedJob {
   readonly runId: string;
   /** Whether the service has asked them to end. */
   stopped: boolean;
-  /** Tells of the run's first step. */
-  step(step: Omit<Extract<RunnerMessage, { kind: "step" }>, "kind" | "index">): void;
+  /** Tells of a step of the run, the first unless another is named. */
+  step(step: Omit<Extract<RunnerMessage, { kind: "step" }>, "kind" | "index">, index?: number): void;
   end(how?: RunnerEnd): void;
 }
 
@@ -296,7 +296,7 @@ class EmbeddedCore extends StartedCore<Core> {
         const job: PretendedJob = {
           runId,
           stopped: false,
-          step: (step) => onStep(step, 0),
+          step: (step, position = 0) => onStep(step, position),
           end: (how) => {
             this.jobs.delete(runId);
             resolve(how ?? { kind: job.stopped ? "stopped" : "succeeded" });

@@ -236,7 +236,7 @@ class SharedCores extends StartedCore<SharedCore> {
     this.jobs.set(runId, {
       runId,
       stopped: false,
-      step: (step) => say({ kind: "step", index: 0, ...step }),
+      step: (step, index = 0) => say({ kind: "step", index, ...step }),
       end: (end) => {
         const job = this.jobs.get(runId);
         cancelTimer();

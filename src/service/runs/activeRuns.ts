@@ -9,7 +9,7 @@ import type { EventBus } from "../store/eventBus.ts";
 import { setRunner } from "../store/leases.ts";
 import { setValues } from "../store/ranPipelines.ts";
 import { touchRun } from "../store/runChanges.ts";
-import { markCancelling, putStep, type RunEnd, removeRun, stopRun } from "../store/runs.ts";
+import { markCancelling, putSteps, type RunEnd, removeRun, stopRun } from "../store/runs.ts";
 import type { Write } from "../store/tables.ts";
 import type { Writer } from "../store/writer.ts";
 import { endOf, stoppedEnd } from "./runEnd.ts";
@@ -153,17 +153,25 @@ export class ActiveRuns implements Runs {
     };
     const record = this.#deps.record(active.orgId, runId);
     const { agent, createdAt: startedAt, timeLimitSeconds: seconds } = run;
-    // Steps that a full disk has not taken are written with the next one, or with the end.
+    // Steps that the database has not taken yet, or that a full disk has not, are written with the next one, or with the end.
     const unwritten = new Map<number, RunStep>();
+    let isWriteQueued = false;
     const onStep = (step: RunStep, position: number) => {
       active.step = step.status === "running" ? step.name : undefined;
       if (step.cleanup && step.status === "running") active.limit?.cleaningUp();
       unwritten.set(position, step);
       // They come all at once, before the first step that cleans up or the end.
-      if (step.status === "not-reached") return;
-      const steps = new Map(unwritten);
-      void write((tx) => putSteps(tx, runId, steps)).then((isWritten) => {
-        for (const [at, written] of isWritten ? steps : [])
+      if (step.status === "not-reached" || isWriteQueued) return;
+      isWriteQueued = true;
+      let steps: ReadonlyMap<number, RunStep> | undefined;
+      const writing = write((tx) => {
+        isWriteQueued = false;
+        steps = new Map(unwritten);
+        return putSteps(tx, runId, steps);
+      });
+      void writing.then((isWritten) => {
+        if (steps === undefined) isWriteQueued = false;
+        for (const [at, written] of (isWritten && steps) || [])
           if (unwritten.get(at) === written) unwritten.delete(at);
         this.#emitRun(active.orgId, runId);
       });
@@ -322,8 +330,4 @@ export class ActiveRuns implements Runs {
   #emitRun(orgId: string, runId: string): void {
     this.#deps.bus.emit(orgId, { kind: "run", runId });
   }
-}
-
-async function putSteps(tx: Write, runId: string, steps: ReadonlyMap<number, RunStep>): Promise<void> {
-  for (const [position, step] of steps) await putStep(tx, runId, position, step);
 }

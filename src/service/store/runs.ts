@@ -195,9 +195,15 @@ export async function stopRun(tx: Write, runId: string, end: RunEnd, now: number
   return true;
 }
 
-/** Writes a step as it is now. */
-export async function putStep(tx: Write, runId: string, position: number, step: RunStep): Promise<void> {
-  const row = {
+/** The most rows of one statement: a database bounds its parameters. */
+const mostRows = 1_000;
+
+/** Writes steps as they are now, by their positions. */
+export async function putSteps(tx: Write, runId: string, steps: ReadonlyMap<number, RunStep>): Promise<void> {
+  if (steps.size === 0) return;
+  const rows = [...steps].map(([position, step]) => ({
+    run_id: runId,
+    position,
     name: step.name,
     type: step.type,
     status: step.status,
@@ -206,12 +212,25 @@ export async function putStep(tx: Write, runId: string, position: number, step: 
     message: step.message ?? null,
     attempts: step.attempts ?? null,
     cleanup: step.cleanup ? 1 : null,
-  };
-  await tx
-    .insertInto("steps")
-    .values({ run_id: runId, position, ...row })
-    .onConflict((conflict) => conflict.columns(["run_id", "position"]).doUpdateSet(row))
-    .execute();
+  }));
+  for (let first = 0; first < rows.length; first += mostRows) {
+    await tx
+      .insertInto("steps")
+      .values(rows.slice(first, first + mostRows))
+      .onConflict((conflict) =>
+        conflict.columns(["run_id", "position"]).doUpdateSet(({ ref }) => ({
+          name: ref("excluded.name"),
+          type: ref("excluded.type"),
+          status: ref("excluded.status"),
+          started_at: ref("excluded.started_at"),
+          stopped_at: ref("excluded.stopped_at"),
+          message: ref("excluded.message"),
+          attempts: ref("excluded.attempts"),
+          cleanup: ref("excluded.cleanup"),
+        })),
+      )
+      .execute();
+  }
   await touchRun(tx, runId);
 }
 

@@ -14,7 +14,7 @@ import { type Runs, sameCancel } from "../../service/runs/runs.ts";
 import { setValues } from "../../service/store/ranPipelines.ts";
 import { runRow, setRun, touchRun } from "../../service/store/runChanges.ts";
 import { addArtifact } from "../../service/store/runFiles.ts";
-import { markCancelling, putStep, stopRun } from "../../service/store/runs.ts";
+import { markCancelling, putSteps, stopRun } from "../../service/store/runs.ts";
 import type { Database, Write } from "../../service/store/tables.ts";
 import type { Writer } from "../../service/store/writer.ts";
 import type { PostgresBus } from "../store/postgresBus.ts";
@@ -214,7 +214,10 @@ export class RemoteRuns implements Runs {
     const lines: string[] = [];
     const end = messages.findIndex(({ kind }) => kind === "ended");
     // Ignores what comes after the end.
-    for (const message of end === -1 ? messages : messages.slice(0, end + 1)) {
+    const heard = end === -1 ? messages : messages.slice(0, end + 1);
+    const steps = heard.filter((message) => message.kind === "step");
+    await putSteps(tx, runId, new Map(steps.map((step) => [step.index, withoutNul(step)])));
+    for (const message of heard) {
       switch (message.kind) {
         case "output": {
           const { index: stepIndex, at, stream, text } = message;
@@ -223,7 +226,6 @@ export class RemoteRuns implements Runs {
           break;
         }
         case "step":
-          await putStep(tx, runId, message.index, withoutNul(message));
           break;
         case "artifact":
           await addArtifact(tx, runId, { ...withoutNul(message), stepIndex: message.index });

@@ -3,8 +3,9 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import type { RunStep } from "../../../src/contract/run.ts";
 import { setValues } from "../../../src/service/store/ranPipelines.ts";
-import { putStep } from "../../../src/service/store/runs.ts";
+import { putSteps } from "../../../src/service/store/runs.ts";
 import { itOn } from "../../itOn.ts";
 import { fillDay } from "../../service/fillDay.ts";
 import { onTerminal } from "../onTerminal.ts";
@@ -242,9 +243,12 @@ describe("pipeline runs show", () => {
     await tool.service.db.transaction().execute(async (tx) => {
       const outputs = { order: 7, "the-lines": [{ lamp: "desk" }] };
       await setValues(tx, runId, { kind: "outputs", outputs });
-      await putStep(tx, runId, 1, { name: "two", type: "http", status: "failed", attempts: 3 });
-      await putStep(tx, runId, 2, { name: "three", type: "sql", status: "not-reached" });
-      await putStep(tx, runId, 3, { name: "four", type: "cli", status: "succeeded", cleanup: true });
+      const steps = new Map<number, RunStep>([
+        [1, { name: "two", type: "http", status: "failed", attempts: 3 }],
+        [2, { name: "three", type: "sql", status: "not-reached" }],
+        [3, { name: "four", type: "cli", status: "succeeded", cleanup: true }],
+      ]);
+      await putSteps(tx, runId, steps);
     });
     const { stdout } = await tool.call(["runs", "show", runId]);
     assert.match(stdout, /^ {2}base-url: http:\/\/127\.0\.0\.1:1$/m);

@@ -177,11 +177,11 @@ describe("what cleans up", function () {
   });
 
   it("is ended by another stop, and at the end of its time", async () => {
-    const pipelineWith = (limit: string) =>
+    const pipelineWith = (limit: string, first = "true") =>
       pipelineOf({
         resources,
         "finally-limit": limit,
-        steps: [{ name: "a", use: "sh", run: "true" }],
+        steps: [{ name: "a", use: "sh", run: first }],
         finally: [
           { name: "hangs", use: "sh", run: "echo hanging; sleep 600" },
           { name: "never", use: "sh", run: "true" },
@@ -201,7 +201,7 @@ describe("what cleans up", function () {
     const messages = (run: TestRun) => run.told.flatMap(({ step: { message } }) => message ?? []);
     assert.deepEqual(messages(stopped), []);
     assert.deepEqual(messages(late), ["what cleans up wasn't over within 500 ms, its `finally-limit`"]);
-    const cut: TestRun = launchTestRun(folder.path, pipelineWith("20s"), {
+    const cut: TestRun = launchTestRun(folder.path, pipelineWith("20s", "sleep 600"), {
       onStep: (step, index) => {
         cut.told.push({ step, index });
         if (index === 0 && step.status === "running") cut.job.stop(500);

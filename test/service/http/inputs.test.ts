@@ -1,8 +1,9 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the placeholders are the pipeline's.
 import assert from "node:assert/strict";
 import type { InputValues } from "../../../src/contract/inputs.ts";
+import type { RunStep } from "../../../src/contract/run.ts";
 import { setValues } from "../../../src/service/store/ranPipelines.ts";
-import { putStep } from "../../../src/service/store/runs.ts";
+import { putSteps } from "../../../src/service/store/runs.ts";
 import { until } from "../../until.ts";
 import { onBoth } from "../onBoth.ts";
 import { serviceOn } from "../serviceOn.ts";
@@ -178,21 +179,20 @@ onBoth("the inputs of a run", (store) => {
     const runId = (await ask(service, secret, { note: "hi" })).body["run-id"];
     await ended(client, { runId });
     const found: InputValues = { region: "***", note: "***" };
+    const last: RunStep[] = [
+      { name: "two", type: "http", status: "failed", attempts: 3 },
+      { name: "three", type: "sql", status: "not-reached" },
+      { name: "four", type: "cli", status: "succeeded", cleanup: true },
+    ];
     await service.db.transaction().execute(async (tx) => {
       await setValues(tx, runId, { kind: "inputs", inputs: found });
       await setValues(tx, runId, { kind: "outputs", outputs: { order: { "some-Id": [1, null, "x"] } } });
-      await putStep(tx, runId, 1, { name: "two", type: "http", status: "failed", attempts: 3 });
-      await putStep(tx, runId, 2, { name: "three", type: "sql", status: "not-reached" });
-      await putStep(tx, runId, 3, { name: "four", type: "cli", status: "succeeded", cleanup: true });
+      await putSteps(tx, runId, new Map(last.map((step, at) => [at + 1, step])));
     });
     const run = await client.run(runId, never);
     assert.deepEqual(run.inputs, { "base-url": "http://127.0.0.1:1", region: "eu", lamps: 2, note: "hi" });
     assert.deepEqual(run.evaluatedInputs, ["base-url"]);
     assert.deepEqual(run.outputs, { order: { "some-Id": [1, null, "x"] } });
-    assert.deepEqual(run.steps?.slice(1), [
-      { name: "two", type: "http", status: "failed", attempts: 3 },
-      { name: "three", type: "sql", status: "not-reached" },
-      { name: "four", type: "cli", status: "succeeded", cleanup: true },
-    ]);
+    assert.deepEqual(run.steps?.slice(1), last);
   });
 });

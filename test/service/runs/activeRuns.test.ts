@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { lastChange } from "../../../src/service/store/runChanges.ts";
 import { hasStarted, quiet, startedCore } from "../startedCore.ts";
 
 const noon = "2026-03-04T12:00:00Z";
@@ -320,6 +321,27 @@ describe("active runs", () => {
     assert.deepEqual([row?.status, row?.stopped_at], ["failed", endedAt]);
     const [step1, ...others] = await core.db.selectFrom("steps").selectAll().execute();
     assert.deepEqual([step1?.status, step1?.message?.length, others.length], ["failed", message.length, 0]);
+  });
+
+  it("writes what comes together of its steps once", async () => {
+    await using core = await oneOrg();
+    const run = await core.startUntold();
+    core.tell(run);
+    await quiet();
+    const before = await lastChange(core.db, core.key1.orgId);
+    const at = new Date(core.clock.now()).toISOString();
+    const step = { name: "one", type: "http", startedAt: at };
+    for (let position = 0; position < 1200; position += 1) {
+      core.jobs.get(run.runId)?.step({ ...step, status: "running" }, position);
+      core.jobs.get(run.runId)?.step({ ...step, status: "succeeded", stoppedAt: at }, position);
+    }
+    await quiet();
+    const rows = await core.db.selectFrom("steps").select("status").execute();
+    assert.deepEqual(
+      [rows.length, new Set(rows.map(({ status }) => status))],
+      [1200, new Set(["succeeded"])],
+    );
+    assert.equal((await lastChange(core.db, core.key1.orgId)) - before, 1);
   });
 
   it("leaves no row of a start that was being decided while the service closed", async () => {
