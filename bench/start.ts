@@ -40,6 +40,13 @@ async function measure({ signal }: Setting): Promise<Measured> {
   const typical = await clientOf(otherService, root, signal, environmentOf(100, 8 * 1024));
   const large = await clientOf(otherService, root, signal, environmentOf(1000, 100 * 1024));
 
+  /** @param chooses how long somebody takes to choose what to run, after the project was registered, in milliseconds. */
+  const firstOfService = async (name: string, chooses: number) => {
+    await using fresh = await MachineService.start(join(folder.path, name), signal);
+    const its = await clientOf(fresh, root, signal);
+    await pause(chooses, undefined, { signal });
+    return await firstLineOfRun(its, signal);
+  };
   const spawned = `spawn("${line}")`;
   const byOwnNode = "the same in a Node of its own";
   const post = "POST /api/runs";
@@ -48,11 +55,12 @@ async function measure({ signal }: Setting): Promise<Measured> {
     { name: byOwnNode, firstLine: () => firstLineOf(process.execPath, false) },
     { name: post, firstLine: () => firstLineOfRun(client, signal) },
     {
-      name: "a service's first POST /api/runs",
-      firstLine: async (round: number) => {
-        await using fresh = await MachineService.start(join(folder.path, `fresh-${round}`), signal);
-        return await firstLineOfRun(await clientOf(fresh, root, signal), signal);
-      },
+      name: "a service's first one, at once, as by the tool",
+      firstLine: (round: number) => firstOfService(`fresh-${round}`, 0),
+    },
+    {
+      name: "a service's first one, a moment later, as in the editor",
+      firstLine: (round: number) => firstOfService(`chosen-${round}`, settleMilliseconds),
     },
     { name: "with 100 variables, 8 KiB", firstLine: () => firstLineOfRun(typical, signal) },
     { name: "with 1,000 variables, 100 KiB", firstLine: () => firstLineOfRun(large, signal) },
@@ -71,7 +79,8 @@ async function measure({ signal }: Setting): Promise<Measured> {
     {},
     {},
     { spawned: { atMost: 5 } },
-    { byOwnNode: { atMost: 1.3 } },
+    { byOwnNode: { atMost: 1.8 } },
+    { byOwnNode: { atMost: 1.8 } },
   ];
   const ratio = (at: number, name: string, beside: string, goal?: Goal): Figure => ({
     name,

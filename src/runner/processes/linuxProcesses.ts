@@ -193,7 +193,7 @@ function locksOf(runId: string): number {
  */
 function readIfThere(path: string): string | undefined {
   try {
-    return readFileSync(path, "latin1");
+    return readFileSync(path, "utf8");
   } catch (error) {
     if (["ENOENT", "ESRCH", "EACCES", "EPERM"].includes(codeOf(error) ?? "")) return undefined;
     throw error;
