@@ -131,7 +131,7 @@ async function saveDownload(
     return;
   }
   const { content } = maskedBytes(await readFile(path), mask);
-  await saveArtifact({ name: shown, mediaType: "application/octet-stream", content });
+  saveArtifact({ name: shown, mediaType: "application/octet-stream", content });
   log.note(`downloaded ${shown}, ${size} bytes`);
 }
 
@@ -149,7 +149,7 @@ async function saveScreenshot(
     ? await takeScreenshot(page, deadline.forScreenshot())
     : undefined;
   if (screenshot === undefined) throw new StepFault(`the page couldn't be pictured for \`${name}\``);
-  await stepContext.saveArtifact({ name, mediaType: "image/png", content: screenshot });
+  stepContext.saveArtifact({ name, mediaType: "image/png", content: screenshot });
   stepContext.log.note(`screenshot ${name}`);
 }
 

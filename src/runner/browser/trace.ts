@@ -24,7 +24,7 @@ export async function saveTrace({ browser, deadline, mask, stepContext }: Browse
     const problem = problemOfSize(size);
     if (problem !== undefined) throw new Error(problem);
     const content = masked(await readFile(path), mask);
-    await saveArtifact({ name, mediaType: "application/zip", content });
+    saveArtifact({ name, mediaType: "application/zip", content });
     log.note(`trace ${name}`);
   } catch (error) {
     const why = error instanceof DeadlineExceeded ? "the browser didn't respond" : describeError(error);

@@ -43,7 +43,7 @@ export async function keepFiles(patterns: readonly string[], folder: string, dep
     if (file.kind === "unfit") log.note(`${name} isn't kept: ${file.problem}`);
     if (file.kind !== "read") continue;
     kept += 1;
-    await saveArtifact({ name, ...file.content });
+    saveArtifact({ name, ...file.content });
   }
 }
 

@@ -85,7 +85,7 @@ export async function runHttpStep(step: HttpStep, stepContext: StepContext): Pro
     reply.broken === undefined || /^text\/event-stream\b/.test(reply.headers.get("content-type") ?? "");
   const ofApi = reply.isCut ? [] : (api?.ofReply(reply, { ...last, base }, mask) ?? []);
   const lines = [...(isLooked ? [...check(reply), ...ofApi, ...results.problems()] : []), ...broken];
-  if (step.keep) await saveBody(reply, lines.length > 0, stepContext);
+  if (step.keep) saveBody(reply, lines.length > 0, stepContext);
   return lines.length === 0 ? succeeded : failed([...lines, ...unread(reply, mask)].join("\n"));
 }
 
@@ -294,11 +294,11 @@ const extensions: Readonly<Record<string, string>> = {
 };
 
 /** Saves the reply's body with the run: always when the step fails, otherwise when it is small. */
-async function saveBody(
+function saveBody(
   { bytes, text, headers }: HttpReply,
   hasFailed: boolean,
   { mask, log, saveArtifact }: Pick<StepContext, "mask" | "log" | "saveArtifact">,
-): Promise<void> {
+): void {
   if (bytes.length === 0 || (!hasFailed && bytes.length > most.asExpected)) return;
   const written = mediaTypeOf(headers);
   const mediaType = mask.hide(written) === written ? written : unknownType;
@@ -313,7 +313,7 @@ async function saveBody(
   if (content.length > most.otherwise) {
     log.note(`of the reply's body the first ${most.otherwise} bytes are saved`);
   }
-  await saveArtifact({ name, mediaType, content: content.subarray(0, most.otherwise) });
+  saveArtifact({ name, mediaType, content: content.subarray(0, most.otherwise) });
 }
 
 function mediaTypeOf(headers: HttpReply["headers"]): string {

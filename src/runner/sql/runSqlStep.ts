@@ -42,7 +42,7 @@ export async function runSqlStep(step: SqlStep, stepContext: StepContext): Promi
   stepContext.results.take(() => sqlResult(rows));
   const took = duration(performance.now() - began);
   stepContext.log.note(`${counted(rows.count, "row")} in ${took}`);
-  await saveRows(rows, stepContext);
+  saveRows(rows, stepContext);
   const lines = [
     ...checkCount(step.expect, rows),
     ...checkValues(step.expect, rows, stepContext.mask),
@@ -155,10 +155,7 @@ function parsed(row: string): unknown {
 const largestScript = 1024 * 1024;
 
 /** Saves the rows with the run as `rows.json`, up to its limit; a note says when some are left out. */
-async function saveRows(
-  read: ReadRows,
-  { saveArtifact, log }: Pick<StepContext, "saveArtifact" | "log">,
-): Promise<void> {
+function saveRows(read: ReadRows, { saveArtifact, log }: Pick<StepContext, "saveArtifact" | "log">): void {
   if (read.returned === 0) return;
   let size = 0;
   const end = read.rows.findIndex((row) => {
@@ -166,7 +163,7 @@ async function saveRows(
     return size > largestScript;
   });
   const rows = end === -1 ? read.rows : read.rows.slice(0, end);
-  await saveArtifact({
+  saveArtifact({
     name: "rows.json",
     mediaType: "application/json",
     content: rows.length === 0 ? "[]\n" : `[\n${rows.join(",\n")}\n]\n`,

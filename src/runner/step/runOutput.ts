@@ -1,4 +1,4 @@
-import { mkdir, rm, writeFile } from "node:fs/promises";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { largestArtifact } from "../../contract/limits.ts";
@@ -17,7 +17,7 @@ interface RunOutputDeps {
 /** The log and the artifacts of one step. */
 export interface StepOutputs {
   readonly log: StepLog;
-  readonly saveArtifact: (artifact: NewArtifact) => Promise<void>;
+  readonly saveArtifact: (artifact: NewArtifact) => void;
   /** Sends what the step's log still buffers. */
   readonly flush: () => void;
 }
@@ -34,8 +34,6 @@ export class RunOutput {
   readonly #logUse: LogUse = { bytes: 0 };
   readonly #logs: StepLogWriter[] = [];
   readonly #lasting: Promise<void>[] = [];
-  /** Files that are being written, one after the other. */
-  #saving = Promise.resolve();
   #artifactBytes = 0;
 
   constructor(deps: RunOutputDeps) {
@@ -53,7 +51,7 @@ export class RunOutput {
         note: (line) => log.note(line),
         waitFor: (until) => void this.#lasting.push(until),
       },
-      saveArtifact: async (artifact) => {
+      saveArtifact: (artifact) => {
         const { content, mediaType } = artifact;
         const name = this.#deps.mask.hide(artifact.name);
         const bytes = typeof content === "string" ? Buffer.from(this.#deps.mask.hide(content)) : content;
@@ -68,18 +66,14 @@ export class RunOutput {
         this.#artifactBytes += bytes.length;
         kept += 1;
         const file = `${index}-${kept}`;
-        const save = async () => {
-          try {
-            await this.#write(file, bytes);
-          } catch (error) {
-            log.note(`${name} isn't kept: ${error instanceof Error ? error.message : String(error)}`);
-            return;
-          }
-          const at = this.#deps.now().toISOString();
-          this.#deps.send([{ kind: "artifact", index, at, name, file, mediaType, bytes: bytes.length }]);
-        };
-        // The next step need not wait for the disk.
-        this.#saving = this.#saving.then(save);
+        try {
+          this.#write(file, bytes);
+        } catch (error) {
+          log.note(`${name} isn't kept: ${error instanceof Error ? error.message : String(error)}`);
+          return;
+        }
+        const at = this.#deps.now().toISOString();
+        this.#deps.send([{ kind: "artifact", index, at, name, file, mediaType, bytes: bytes.length }]);
       },
       flush: () => log.flush(),
     };
@@ -91,18 +85,18 @@ export class RunOutput {
       Promise.all(this.#lasting),
       pause(finalOutputMilliseconds, undefined, { ref: false }),
     ]);
-    await this.#saving;
     for (const log of this.#logs) log.flush();
   }
 
-  async #write(file: string, bytes: Uint8Array): Promise<void> {
-    await mkdir(this.#deps.artifactsFolder, { recursive: true, mode: 0o700 });
+  /** At once, in a process that does nothing else: by threads it takes three times as long. */
+  #write(file: string, bytes: Uint8Array): void {
+    mkdirSync(this.#deps.artifactsFolder, { recursive: true, mode: 0o700 });
     const path = join(this.#deps.artifactsFolder, file);
     try {
-      await writeFile(path, bytes, { mode: 0o600 });
+      writeFileSync(path, bytes, { mode: 0o600 });
     } catch (error) {
       // A part of it would keep a full disk full, and with it the run's end from being written.
-      await rm(path, { force: true });
+      rmSync(path, { force: true });
       throw error;
     }
   }

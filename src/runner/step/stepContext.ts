@@ -54,7 +54,7 @@ export interface StepContext {
   readonly log: StepLog;
   readonly results: ResultTaker;
   /** Saves a file with the run, such as a screenshot. Text is masked. */
-  readonly saveArtifact: (artifact: NewArtifact) => Promise<void>;
+  readonly saveArtifact: (artifact: NewArtifact) => void;
   /** What the run's steps share, such as a connection; disposed when the run ends. */
   readonly shared: SharedResources;
   /** Aborted when the step has to end; nothing may be started after that. */

@@ -101,9 +101,7 @@ async function tryRepeatedly(step: Step, each: JsonMap | undefined, deps: Perfor
     if (attempts > 1) outputs.log.note(`attempt ${attempts}${of}`);
     const artifacts: NewArtifact[] = [];
     const saveArtifact =
-      retry === undefined
-        ? outputs.saveArtifact
-        : async (artifact: NewArtifact) => void artifacts.push(artifact);
+      retry === undefined ? outputs.saveArtifact : (artifact: NewArtifact) => void artifacts.push(artifact);
     const attempt = await attemptOnce(
       step,
       { each, attempts },
@@ -121,7 +119,7 @@ async function tryRepeatedly(step: Step, each: JsonMap | undefined, deps: Perfor
       if (!stepContext.signal.aborted) continue;
     }
     // Of the attempts the last one counts, which keeps room for what the others had.
-    for (const artifact of artifacts) await outputs.saveArtifact(artifact);
+    for (const artifact of artifacts) outputs.saveArtifact(artifact);
     const more = { outcome: outcome.kind, time, attempts };
     const result = deps.isNeeded ? asContext(memory.keep(taker.result), more) : more;
     return { outcome, attempts, result };

@@ -79,11 +79,10 @@ export class StepTaker implements ResultTaker {
     });
   }
 
-  saveArtifact(artifact: NewArtifact): Promise<void> {
+  saveArtifact(artifact: NewArtifact): void {
     const { mask, outputs } = this.#deps;
-    if (!mask.hidesAll) return outputs.saveArtifact(artifact);
-    this.log.note(`${artifact.name} isn't kept`);
-    return Promise.resolve();
+    if (mask.hidesAll) this.log.note(`${artifact.name} isn't kept`);
+    else outputs.saveArtifact(artifact);
   }
 
   /** Lets the lines through that were held back. */

@@ -186,7 +186,7 @@ describe("what an http step expects of a reply", function () {
         take: (make) => taken.push(make().values["json"]),
         problems: () => [],
       },
-      saveArtifact: async ({ content }) => void saved.push(String(content)),
+      saveArtifact: ({ content }) => void saved.push(String(content)),
     });
     assert.ok(outcome.kind === "failed");
     assert.equal(

@@ -17,9 +17,9 @@ describe("the record of a run", () => {
   it("keeps what steps hand it, each file once, a text without its secrets", async () => {
     const { record, artifacts, artifactsFolder } = begin(["s3cr3t"]);
     const first = record.step(0);
-    await first.saveArtifact({ name: "a.txt", mediaType: "text/plain", content: "my s3cr3t, ä" });
-    await first.saveArtifact({ name: "a.txt", mediaType: "text/plain", content: Buffer.from([0xff]) });
-    await record.step(1).saveArtifact({ name: "s3cr3t.txt", mediaType: "text/plain", content: "" });
+    first.saveArtifact({ name: "a.txt", mediaType: "text/plain", content: "my s3cr3t, ä" });
+    first.saveArtifact({ name: "a.txt", mediaType: "text/plain", content: Buffer.from([0xff]) });
+    record.step(1).saveArtifact({ name: "s3cr3t.txt", mediaType: "text/plain", content: "" });
     await record.end();
     assert.deepEqual(
       artifacts().map(({ index, name, file, bytes }) => [index, name, file, bytes]),
@@ -36,11 +36,11 @@ describe("the record of a run", () => {
   it("keeps nothing larger than 8 MiB, and of one run no more than 64 MiB, and says so", async () => {
     const { record, artifacts, notes } = begin();
     const step = record.step(0);
-    await step.saveArtifact({ name: "large.bin", mediaType: "x/y", content: Buffer.alloc(8 * MiB + 1) });
+    step.saveArtifact({ name: "large.bin", mediaType: "x/y", content: Buffer.alloc(8 * MiB + 1) });
     for (let count = 0; count < 9; count++) {
-      await step.saveArtifact({ name: `${count}.bin`, mediaType: "x/y", content: Buffer.alloc(8 * MiB) });
+      step.saveArtifact({ name: `${count}.bin`, mediaType: "x/y", content: Buffer.alloc(8 * MiB) });
     }
-    await record.step(1).saveArtifact({ name: "small.bin", mediaType: "x/y", content: Buffer.alloc(1) });
+    record.step(1).saveArtifact({ name: "small.bin", mediaType: "x/y", content: Buffer.alloc(1) });
     await record.end();
     assert.equal(artifacts().length, 8);
     assert.deepEqual(notes(), [
@@ -53,7 +53,7 @@ describe("the record of a run", () => {
   it("fails no step whose artifact can't be written", async () => {
     const { record, artifacts, notes, artifactsFolder } = begin();
     await writeFile(artifactsFolder, "in the way");
-    await record.step(0).saveArtifact({ name: "a.txt", mediaType: "text/plain", content: "a" });
+    record.step(0).saveArtifact({ name: "a.txt", mediaType: "text/plain", content: "a" });
     await record.end();
     assert.deepEqual(artifacts(), []);
     assert.match(notes()[0] ?? "", /^a\.txt isn't kept: E/);
@@ -66,8 +66,8 @@ describe("the record of a run", () => {
       import { RunOutput } from ${JSON.stringify(import.meta.resolve("../../../src/runner/step/runOutput.ts"))};
       const record = new RunOutput({ mask: new Mask([]), artifactsFolder: ".", now: () => new Date(), send: console.log });
       const step = record.step(0);
-      await step.saveArtifact({ name: "large.bin", mediaType: "x/y", content: Buffer.alloc(5000) });
-      await step.saveArtifact({ name: "small.bin", mediaType: "x/y", content: Buffer.alloc(5) });
+      step.saveArtifact({ name: "large.bin", mediaType: "x/y", content: Buffer.alloc(5000) });
+      step.saveArtifact({ name: "small.bin", mediaType: "x/y", content: Buffer.alloc(5) });
       await record.end();`;
     const node = [process.execPath, "--input-type=module", "--eval", save].map(quoted).join(" ");
     const said = execFileSync("sh", ["-c", `trap '' XFSZ; ulimit -f 1; exec ${node}`], { cwd: folder.path });

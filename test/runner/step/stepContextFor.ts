@@ -53,7 +53,7 @@ export function stepContextFor(root: string, changes: Partial<StepContext> = {})
         waitFor: () => {},
       },
       results: { isNeeded: false, isSecret: false, take: () => {}, problems: () => [] },
-      saveArtifact: async (artifact) => void kept.push(artifact),
+      saveArtifact: (artifact) => void kept.push(artifact),
       shared,
       signal: new AbortController().signal,
       onSpawned: () => {},
