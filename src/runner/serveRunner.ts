@@ -140,8 +140,13 @@ async function isAnythingRunning({ processes, pid }: RunnerDeps, run: RunTraces)
   }
 }
 
+/** False where that can't be read, as without a free file descriptor. */
 function isAlone({ processes, pid }: RunnerDeps, cgroup: string | undefined): boolean {
-  return cgroup !== undefined && processes.cgroups?.members(cgroup).every((own) => own === pid) === true;
+  try {
+    return cgroup !== undefined && processes.cgroups?.members(cgroup).every((own) => own === pid) === true;
+  } catch {
+    return false;
+  }
 }
 
 /**
