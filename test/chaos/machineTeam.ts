@@ -228,7 +228,9 @@ class MachineProgram {
     });
     child.stderr.pipe(createWriteStream(`${this.#files}.log`, { flags: "a" }));
     createInterface({ input: child.stdout }).once("line", (line) => {
-      const { url } = JSON.parse(line);
+      const { ok, url } = JSON.parse(line);
+      // It says why it can't begin, and ends.
+      if (ok !== true) return;
       this.url = typeof url === "string" ? url : undefined;
       this.#ready.resolve();
     });
