@@ -113,7 +113,7 @@ async function serveLocked(options: ServeOptions, lock: FolderLock, opened: Open
   const ofRuns = runProcesses(options, { clock, processes, runners });
   const core = await openCore({ db, clock, log, logs, instance, runner, ...ofRuns });
   opened.push(() => core.close());
-  const { writer, makeId, bus, runs } = core;
+  const { writer, makeId, runs } = core;
   const machineKey = await writer.write((tx) => renewMachineKey(tx, machineOrg, { now: clock.now, makeId }));
 
   const replies = new OpenReplies();
@@ -129,7 +129,7 @@ async function serveLocked(options: ServeOptions, lock: FolderLock, opened: Open
     stopping: stopping.signal,
     machine: machineDeps(options, { core, replies, clock, stopping, keyId: machineKey.keyId }),
     pipelines: folderPipelines(db),
-    events: new OrgEvents({ db, clock, bus, runs, log }),
+    events: new OrgEvents({ ...core, db, clock, log }),
     prepareRunner: (environment) => runs.prepare(environment),
     recover: (runId) => core.runs.ids().has(runId) || core.leases.sweep(),
     pageFolder: options.pageFolder,

@@ -51,6 +51,7 @@ export async function openSharedCore(deps: SharedCoreDeps): Promise<SharedCore> 
   const runs = new RemoteRuns({
     ...parts,
     release: (orgId, end) => admission.release(orgId, end),
+    change: (orgId, act) => admission.change(orgId, act),
   });
   const admission: SharedAdmission = new SharedAdmission({
     ...parts,

@@ -12,7 +12,7 @@ import { quiet, startedCore } from "../service/startedCore.ts";
 async function openPageEvents() {
   const core = await startedCore("2026-03-01T10:00:00Z");
   const { clock, folder } = core;
-  const { db, writer, bus, runs } = core.core;
+  const { db, writer, bus, runs, admission } = core.core;
   const { orgId, keyId } = await core.key();
   const session = await writer.write((tx) => createSession(tx, keyId, clock.now()));
   const log = () => {};
@@ -23,8 +23,8 @@ async function openPageEvents() {
     context.set("caller", { orgId, keyId, role: "member" });
     context.set("open", new OpenReply(context.env.outgoing));
     const replies = new OpenReplies();
-    const events = new OrgEvents({ db, clock, bus, runs, log });
-    return pageEvents(context, { db, clock, cookie, logs, bus, log, runs, replies, events });
+    const deps = { db, clock, bus, runs, log, admission };
+    return pageEvents(context, { ...deps, cookie, logs, replies, events: new OrgEvents(deps) });
   });
   const broken: string[] = [];
   const outgoing = { destroy: () => broken.push("broken off") };

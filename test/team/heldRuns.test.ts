@@ -3,7 +3,13 @@ import { storedLogs } from "../../src/team/store/storedLogs.ts";
 import { isHeldRun, renewRunnerLeases } from "../../src/team/store/work.ts";
 import { postgresFolder } from "../postgres/installPostgres.ts";
 import { databasesForSuite } from "../postgres/lentDatabases.ts";
+import { recordStatements } from "../postgres/recordStatements.ts";
+import { openStream } from "../service/openStream.ts";
 import { startedServers } from "../service/startedCores.ts";
+import { until } from "../until.ts";
+import { Team } from "./team.ts";
+
+const never = new AbortController().signal;
 
 describe("a run that a runner holds", function () {
   this.timeout(60_000);
@@ -50,19 +56,80 @@ describe("a run that a runner holds", function () {
     await using servers = await heldRun();
     const { db, runId } = servers;
     const lines = Array.from({ length: 200 }, (_, at) => `line ${at + 1}`);
+    let chunks = 0;
     for (let first = 1, entries = 1; first <= lines.length; first += entries, entries = (entries % 3) + 1) {
       const some = lines.slice(first - 1, first - 1 + entries);
       const chunk = { run_id: runId, first, lines: some.join("\n") };
       await db.insertInto("log_chunks").values(chunk).execute();
+      chunks += 1;
     }
-    const logs = storedLogs({ ...servers.core, db });
+    let rows = 0;
+    const counted = db.withPlugin({
+      transformQuery: ({ node }) => node,
+      async transformResult({ result }) {
+        rows += result.rows.length;
+        return result;
+      },
+    });
+    const logs = storedLogs({ ...servers.core, db: counted });
     for (const after of [0, 1, 2, 99, 198, 199, 200, 300]) {
       await using reader = logs.reader(runId);
       const read: string[] = [];
+      rows = 0;
       let next = await reader.next(after);
       assert.equal(next?.first, after < lines.length ? after + 1 : undefined);
       for (; next !== undefined; next = await reader.next(after)) read.push(...next.lines);
       assert.deepEqual(read, lines.slice(after));
+      // No chunk is read again only to find nothing behind it.
+      if (after === 0) assert.equal(rows, chunks);
     }
+  });
+
+  it("rings for its org's slots at its end alone", async () => {
+    await using servers = await heldRun();
+    const { db, runId, core } = servers;
+    const runner = { keyId: "key_1", runnerId: "rnr_1" };
+    await db.updateTable("runs").set({ holder: "key_1/rnr_1" }).where("id", "=", runId).execute();
+    const { org_id: orgId } = await db.selectFrom("runs").select("org_id").executeTakeFirstOrThrow();
+    const rung: string[] = [];
+    const heard = (kind: string) => until(async () => rung.includes(kind));
+    const stop = core.bus.subscribeToAll((_, { kind }) => rung.push(kind));
+    // What its start has rung for comes before this.
+    core.bus.emit(orgId, { kind: "stop", runId: "run_of_test" });
+    await heard("stop");
+    rung.length = 0;
+    const step = { kind: "step", index: 0, name: "a", type: "cli", status: "running" } as const;
+    await core.runs.takeIn(runner, runId, 1, [step]);
+    await heard("run");
+    assert.deepEqual(rung, ["run"]);
+    await core.runs.takeIn(runner, runId, 2, [{ kind: "ended", end: { kind: "succeeded" } }]);
+    await heard("org");
+    stop();
+  });
+
+  it("has its steps read by nobody who follows its log", async () => {
+    await using team = await Team.make(await lend());
+    const { runId } = await team.start(0, "echo");
+    const api = team.runnerApi(0);
+    const runnerId = await api.register("test", never);
+    await until(async () => (await api.work(runnerId, [], 1, never)) !== undefined);
+    const at = "2026-01-01T00:00:00.000Z";
+    const output = { kind: "output", index: 0, at, stream: "stdout", text: "hello\n" } as const;
+    const step = { kind: "step", index: 0, name: "a", type: "cli", status: "running" } as const;
+    await using log = await openStream(`${team.servers[0]?.url}/api/runs/${runId}/log`, {
+      "x-api-key": team.memberKey,
+    });
+    await api.sendMessages({ runId, runnerId }, 1, [output], never);
+    await log.events.atLeast(1);
+    using recorded = recordStatements();
+    await api.sendMessages({ runId, runnerId }, 2, [step, output], never);
+    await log.events.atLeast(2);
+    const asked = [...recorded.statements];
+    assert(asked.some((statement) => statement.includes('from "log_chunks"')));
+    assert.deepEqual(
+      asked.filter((statement) => /from "(steps|artifacts)"/.test(statement)),
+      [],
+    );
+    await api.sendMessages({ runId, runnerId }, 4, [{ kind: "ended", end: { kind: "succeeded" } }], never);
   });
 });

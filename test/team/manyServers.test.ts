@@ -271,7 +271,7 @@ describe("admission on many servers", function () {
     await servers.asked(servers.key, 60, { name: "later", idempotencyKey: "key-2", server: 1 });
     await servers.asked(servers.key, 60, { ...same, server: 1 });
     const { orgId, keyId: actor } = servers.key;
-    const queue = await servers.core.admission.queue({ orgId, actor, idempotencyKey: "key-2" });
+    const queue = (await servers.core.admission.queue(orgId)).seenBy({ actor, idempotencyKey: "key-2" });
     assert.deepEqual(queue, { waiting: 2, place: 2 });
     const waiting = await servers.core.admission.firstWaiters(orgId, 10);
     assert.deepEqual(
@@ -288,7 +288,7 @@ describe("admission on many servers", function () {
     await servers.turn(1_001);
     const { orgId, keyId: actor } = servers.key;
     const { admission } = servers.core;
-    const queue = await admission.queue({ orgId, actor, idempotencyKey: "key-2" });
+    const queue = (await admission.queue(orgId)).seenBy({ actor, idempotencyKey: "key-2" });
     assert.deepEqual(queue, { waiting: 1, place: 1 });
     const waiting = await admission.firstWaiters(orgId, 10);
     assert.deepEqual(
@@ -464,7 +464,7 @@ describe("admission on many servers", function () {
     let isAway = true;
     let attempts = 0;
     const runs = new RemoteRuns({
-      ...{ db, clock, log: () => {}, release: () => assert.fail() },
+      ...{ db, clock, log: () => {}, release: () => assert.fail(), change: () => assert.fail() },
       bus: new EventBus(),
       writer: {
         close: async () => {},

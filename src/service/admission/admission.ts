@@ -1,5 +1,4 @@
 import { PipelineError } from "../../contract/errors.ts";
-import type { Queue } from "../../contract/queue.ts";
 import type { Clock } from "../../machine/clock.ts";
 import type { Log } from "../../machine/log.ts";
 import type { Runs } from "../runs/runs.ts";
@@ -9,7 +8,7 @@ import type { Writer } from "../store/writer.ts";
 import type { Decision, DecisionDeps, Delivery } from "./decision.ts";
 import { enter, expire } from "./enter.ts";
 import { grantSlots, joinRepeated, type KeyedRequest } from "./grant.ts";
-import { firstWaiters, readQueue, removeWaiter, type WaitingStart } from "./queue.ts";
+import { firstWaiters, type OrgQueue, readQueue, removeWaiter, type WaitingStart } from "./queue.ts";
 import { countSlots } from "./slots.ts";
 import { type EnterOutcome, type EnterRequest, Waiter } from "./waiter.ts";
 
@@ -95,6 +94,11 @@ export class Admission {
     });
   }
 
+  /** Writes, behind the org's lock, what changes nothing of its slots. @throws as `release`. */
+  change<T>(orgId: string, act: (tx: Write, now: number) => Promise<T>): Promise<T> {
+    return this.decide(orgId, ({ tx, now }) => act(tx, now));
+  }
+
   /** Decides anew on those who wait: another process may have changed the limits of their orgs. */
   async review(): Promise<void> {
     const orgIds = new Set([...this.waiters.values()].map(({ request }) => request.orgId));
@@ -106,10 +110,10 @@ export class Admission {
     return this.decide(request.orgId, (decision) => joinRepeated(decision, request));
   }
 
-  /** How many start requests wait for a slot of the org, and the place of the one with the caller's idempotency key. */
-  queue(request: Parameters<typeof readQueue>[2]): Promise<Queue> {
+  /** The start requests that wait for a slot of the org, with the place of each. */
+  queue(orgId: string): Promise<OrgQueue> {
     const { db, store } = this.#deps;
-    return readQueue(db, store.isWaiting, request);
+    return readQueue(db, store.isWaiting, orgId);
   }
 
   /** The start requests that wait for a slot of the org, the oldest first. */

@@ -44,22 +44,43 @@ export async function sweepWaiters(tx: Write, holder: string): Promise<void> {
 /** What the rows of one start request have in common. A request that was sent again has several. */
 const oneRequest = sql`actor, pipeline, project, coalesce(idempotency_key, ticket)`;
 
-/** How many start requests wait for a slot of the org, and the place of the one with the caller's idempotency key. */
+/** The start requests that wait for a slot of an org, as all who watch them see them. */
+export interface OrgQueue {
+  readonly waiting: number;
+  /** With the place of the actor's request of that idempotency key. */
+  seenBy(watcher: Pick<EnterRequest, "actor" | "idempotencyKey">): Queue;
+}
+
+/** Reads an org's queue: once for all who watch it, since they are as many as wait. */
 export async function readQueue(
   db: Database,
   isWaiting: RawBuilder<boolean>,
-  { orgId, actor, idempotencyKey }: Pick<EnterRequest, "orgId" | "actor" | "idempotencyKey">,
-): Promise<Queue> {
-  const { rows } = await sql<Record<"waiting" | "place", number>>`
-    select count(*) as waiting, count(case when first <= (
-      select min(ticket) from waiters
-      where org_id = ${orgId} and actor = ${actor} and idempotency_key = ${idempotencyKey ?? null}
-    ) then 1 end) as place
-    from (
-      select min(ticket) as first from waiters where org_id = ${orgId} and ${isWaiting} group by ${oneRequest}
-    ) as queue`.execute(db);
-  const { waiting = 0, place = 0 } = rows[0] ?? {};
-  return { waiting: Number(waiting), ...(Number(place) === 0 ? {} : { place: Number(place) }) };
+  orgId: string,
+): Promise<OrgQueue> {
+  const { rows } = await sql<QueuedRequest>`
+    select actor, idempotency_key, min(ticket) as ticket, max(case when ${isWaiting} then 1 else 0 end) as is_waiting
+    from waiters where org_id = ${orgId} group by ${oneRequest}, idempotency_key order by min(ticket)`.execute(
+    db,
+  );
+  const places = new Map<string, number>();
+  let waiting = 0;
+  for (const { actor, idempotency_key: key, is_waiting: isCounted } of rows) {
+    waiting += isCounted;
+    const name = `${actor} ${key}`;
+    if (key !== null && !places.has(name)) places.set(name, waiting);
+  }
+  return {
+    waiting,
+    seenBy({ actor, idempotencyKey }) {
+      const place = idempotencyKey === undefined ? 0 : (places.get(`${actor} ${idempotencyKey}`) ?? 0);
+      return { waiting, ...(place === 0 ? {} : { place }) };
+    },
+  };
+}
+
+interface QueuedRequest extends Pick<Selectable<Tables["waiters"]>, "actor" | "idempotency_key"> {
+  /** 0 where its server has died. */
+  readonly is_waiting: number;
 }
 
 /** A start request in the queue, as its org's members see it. */

@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import type { ServedRun } from "../../contract/run.ts";
 import { Bell } from "../../machine/bell.ts";
 import type { Caller } from "../store/keys.ts";
-import { readRun } from "../store/runs.ts";
+import { readRunAlone } from "../store/runs.ts";
 import type { AppDeps } from "./appDeps.ts";
 import type { Endpoints } from "./endpoints.ts";
 import { liveReply, silenceMilliseconds } from "./liveReply.ts";
@@ -115,7 +115,7 @@ async function* logPieces(
     while (!signal.aborted) {
       // Read before the file: what is written later rings the bell.
       const isOpen = logs.isOpen(runId);
-      const run = isOpen && follow ? undefined : await readRun(db, caller, runId);
+      const run = isOpen && follow ? undefined : await readRunAlone(db, caller, runId);
       const isLast = !follow || (!isOpen && (run === undefined || run.stoppedAt !== undefined));
       const piece = await reader.next(after);
       if (piece !== undefined) {

@@ -1,7 +1,10 @@
+import type { Org } from "../../contract/org.ts";
 import { toWire } from "../../contract/wire.ts";
 import { repeat } from "../../machine/bell.ts";
 import type { Clock } from "../../machine/clock.ts";
 import type { Log } from "../../machine/log.ts";
+import type { Admission } from "../admission/admission.ts";
+import type { OrgQueue } from "../admission/queue.ts";
 import type { Runs } from "../runs/runs.ts";
 import type { BusEvent, EventBus } from "../store/eventBus.ts";
 import { readOrg } from "../store/orgs.ts";
@@ -21,6 +24,7 @@ export interface OrgEventsDeps {
   readonly clock: Pick<Clock, "now" | "after">;
   readonly bus: EventBus;
   readonly runs: Pick<Runs, "upToDate">;
+  readonly admission: Pick<Admission, "queue">;
   readonly log: Log;
 }
 
@@ -84,8 +88,8 @@ export class OrgFeed {
   readonly #deps: OrgEventsDeps;
   readonly #readers = new Set<OrgReader>();
   readonly #unsubscribe: () => void;
-  /** An org's `actor` is the reader's key, so there is one event a key. */
-  readonly #orgs = new Map<string, Promise<string>>();
+  #org: Promise<Org> | undefined;
+  #queue: Promise<OrgQueue> | undefined;
   #runs: { readonly after: number; readonly events: Promise<readonly RunEvent[]> } | undefined;
 
   constructor(orgId: string, deps: OrgEventsDeps) {
@@ -119,19 +123,26 @@ export class OrgFeed {
   }
 
   #forget(): void {
-    this.#orgs.clear();
+    this.#org = undefined;
+    this.#queue = undefined;
     this.#runs = undefined;
   }
 
-  org(keyId: string): Promise<string> {
-    const event = this.#orgs.get(keyId) ?? this.#readOrg(keyId);
-    this.#orgs.set(keyId, event);
-    return event;
+  /** @param keyId of the reader, which is the event's `actor`. */
+  async org(keyId: string): Promise<string> {
+    const { db, clock } = this.#deps;
+    this.#org ??= readOrg(db, { orgId: this.#orgId, keyId }, clock.now());
+    return eventOf("org", { ...(await this.#org), actor: keyId });
   }
 
-  async #readOrg(keyId: string): Promise<string> {
-    const { db, clock } = this.#deps;
-    return eventOf("org", await readOrg(db, { orgId: this.#orgId, keyId }, clock.now()));
+  /** Kept no longer than it is being read: the queue changes without a ring where a server dies. */
+  queue(): Promise<OrgQueue> {
+    if (this.#queue !== undefined) return this.#queue;
+    const reading = this.#deps.admission.queue(this.#orgId).finally(() => {
+      if (this.#queue === reading) this.#queue = undefined;
+    });
+    this.#queue = reading;
+    return reading;
   }
 
   /** The first runs that have changed after a sequence number, the oldest change first. */

@@ -1,12 +1,13 @@
 import { idempotencyKeySchema } from "../../contract/run.ts";
 import { toWire } from "../../contract/wire.ts";
 import { Bell } from "../../machine/bell.ts";
-import type { Admission } from "../admission/admission.ts";
+import type { OrgQueue } from "../admission/queue.ts";
 import { readOrg } from "../store/orgs.ts";
 import type { AppDeps } from "./appDeps.ts";
 import type { Endpoints } from "./endpoints.ts";
 import { liveReply, silenceMilliseconds } from "./liveReply.ts";
 import { orgEventStream } from "./orgEventStream.ts";
+import type { OrgReader } from "./orgEvents.ts";
 import { rateLimitHeaders, reply } from "./reply.ts";
 import { readIdempotencyKey } from "./requestInput.ts";
 
@@ -55,7 +56,7 @@ export function orgRoutes(endpoints: Endpoints, deps: AppDeps): void {
       const idempotencyKey = readIdempotencyKey(context.req.header("idempotency-key"));
       return liveReply(context, deps, {
         contentType: "text/event-stream",
-        pieces: (signal) => queuePieces({ orgId, actor, idempotencyKey }, deps, signal),
+        pieces: (signal) => queuePieces(orgId, { actor, idempotencyKey }, deps, signal),
       });
     },
   );
@@ -77,23 +78,27 @@ export function orgRoutes(endpoints: Endpoints, deps: AppDeps): void {
 
 /** The queue as it is, then each time that differs. */
 async function* queuePieces(
-  request: Parameters<Admission["queue"]>[0],
-  { admission, bus, clock }: AppDeps,
+  orgId: string,
+  watcher: Parameters<OrgQueue["seenBy"]>[0],
+  { events, clock }: AppDeps,
   signal: AbortSignal,
 ): AsyncGenerator<string, void> {
   const bell = new Bell();
-  const unsubscribe = bus.subscribe(request.orgId, ({ kind }) => {
-    if (kind === "org") bell.ring();
-  });
+  const reader: OrgReader = {
+    sent: Number.POSITIVE_INFINITY,
+    hear: ({ kind }) => kind === "org" && bell.ring(),
+  };
+  const feed = events.join(orgId, reader);
   let told = "";
   try {
     while (!signal.aborted) {
-      const event = `event: queue\ndata: ${JSON.stringify(toWire(await admission.queue(request)))}\n\n`;
+      const queue = await feed.queue();
+      const event = `event: queue\ndata: ${JSON.stringify(toWire(queue.seenBy(watcher)))}\n\n`;
       if (event !== told) yield event;
       told = event;
       if (!(await bell.wait(clock, silenceMilliseconds, signal))) yield ": here\n\n";
     }
   } finally {
-    unsubscribe();
+    events.leave(orgId, reader);
   }
 }

@@ -36,7 +36,7 @@ export function runPageRoutes(deps: PageDeps): Hono<PageEnv> {
     const now = clock.now();
     const texts = context.req.query();
     const filter = filterOf(texts);
-    const { orgId, keyId: actor } = caller;
+    const { orgId } = caller;
     const [org, use, page, { runs: activeRuns }, queue, first, names] = await Promise.all([
       readOrg(db, caller, now),
       readDayUse(db, orgId, utcDay(now)),
@@ -47,7 +47,7 @@ export function runPageRoutes(deps: PageDeps): Hono<PageEnv> {
         limit: runsOfPage,
       }),
       listRuns(db, caller.orgId, { status: "in-work", limit: mostActive }),
-      admission.queue({ orgId, actor, idempotencyKey: undefined }),
+      admission.queue(orgId),
       admission.firstWaiters(orgId, mostWaiters),
       pipelineNames(db, orgId),
     ]);

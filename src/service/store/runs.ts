@@ -144,17 +144,27 @@ export async function readRun(
   caller: Pick<Caller, "orgId">,
   runId: string,
 ): Promise<ServedRun | undefined> {
+  const run = await readRunAlone(db, caller, runId);
+  if (run === undefined) return undefined;
+  const artifacts = await listArtifacts(db, runId);
+  return {
+    ...run,
+    steps: await readSteps(db, runId),
+    ...(artifacts.length === 0 ? {} : { artifacts }),
+  };
+}
+
+/** The same without its steps and artifacts, of which there may be thousands. */
+export async function readRunAlone(
+  db: Database,
+  caller: Pick<Caller, "orgId">,
+  runId: string,
+): Promise<ServedRun | undefined> {
   const row = await selectRuns(db)
     .where("id", "=", runId)
     .where("org_id", "=", caller.orgId)
     .executeTakeFirst();
-  if (row === undefined) return undefined;
-  const artifacts = await listArtifacts(db, runId);
-  return {
-    ...asRun(row),
-    steps: await readSteps(db, runId),
-    ...(artifacts.length === 0 ? {} : { artifacts }),
-  };
+  return row && asRun(row);
 }
 
 /** Marks a run that is being cancelled. It keeps its slot. */

@@ -9,6 +9,7 @@ import {
 import { toWire } from "../../contract/wire.ts";
 import type { Clock } from "../../machine/clock.ts";
 import type { Log } from "../../machine/log.ts";
+import type { Admission } from "../../service/admission/admission.ts";
 import { endOf, stoppedEnd } from "../../service/runs/runEnd.ts";
 import { type Runs, sameCancel } from "../../service/runs/runs.ts";
 import { setValues } from "../../service/store/ranPipelines.ts";
@@ -36,7 +37,9 @@ export interface RemoteRunsDeps {
   readonly bus: Pick<PostgresBus, "emit">;
   readonly log: Log;
   /** Locks the org, writes what ends a run, and grants its slot (`Admission.release`). */
-  readonly release: <T>(orgId: string, end: (tx: Write, now: number) => Promise<T>) => Promise<T>;
+  readonly release: Admission["release"];
+  /** Locks the org, and writes what keeps its slots as they are (`Admission.change`). */
+  readonly change: Admission["change"];
 }
 
 /** A runner as its requests name it: the key and the id together, so that none can speak for another's. */
@@ -178,7 +181,7 @@ export class RemoteRuns implements Runs {
     first: number,
     messages: readonly RunnerMessage[],
   ): Promise<void> {
-    const { db, writer, release, bus, clock } = this.#deps;
+    const { db, writer, release, change, bus, clock } = this.#deps;
     const held = await runRow(db, runId).select("org_id").executeTakeFirst();
     if (held === undefined) throw notHeld();
     const take = async (tx: Write, now: number): Promise<void> => {
@@ -192,12 +195,15 @@ export class RemoteRuns implements Runs {
       }
       await this.#write(tx, { runId, run, now }, messages.slice(run.messages + 1 - first));
     };
-    const isOutput = messages.every(({ kind }) => kind === "output");
+    const kinds = new Set(messages.map(({ kind }) => kind));
+    const isEnd = kinds.has("ended");
+    const isOutput = [...kinds].every((kind) => kind === "output");
     // Whoever locks both rows locks the org's first. Output changes nothing of the org, and needs only the run's.
     if (isOutput) await writer.write((tx) => take(tx, clock.now()));
-    else await release(held.org_id, take);
-    bus.emit(held.org_id, { kind: "log", runId });
-    if (!isOutput) this.#emitChange(held.org_id, runId);
+    else await (isEnd ? release : change)(held.org_id, take);
+    if (isEnd || kinds.has("output")) bus.emit(held.org_id, { kind: "log", runId });
+    if (isEnd) this.#emitChange(held.org_id, runId);
+    else if (!isOutput) bus.emit(held.org_id, { kind: "run", runId });
   }
 
   /** @throws PipelineError `conflict` when the run is not the runner's any more. */

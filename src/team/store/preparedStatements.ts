@@ -15,6 +15,9 @@ export function preparedStatements(pool: pg.Pool): PostgresPool {
   };
 }
 
+/** One with more values writes or names a list, and each length of that would be a statement of its own, kept for an hour. */
+const mostValues = 100;
+
 const everyColumn = /(?:\.|\bselect |\breturning )\*/;
 
 class PreparingClient implements PostgresPoolClient {
@@ -31,6 +34,7 @@ class PreparingClient implements PostgresPoolClient {
     // A text without values may hold several statements, and those can't be prepared.
     if (values.length === 0) return this.#client.query(text);
     if (everyColumn.test(text)) throw new Error(`the columns are not named: ${text}`);
+    if (values.length > mostValues) return this.#client.query(text, [...values]);
     const name = hash("sha256", text, "base64url");
     return this.#client.query({ name, text, values: [...values] });
   }

@@ -57,9 +57,13 @@ function logReader(db: Database, runId: string): LogReader {
   return {
     async next(after) {
       const from = Math.max(after, read);
-      // The chunks of a run have no gaps: the one that the next line is in, and those behind it.
+      // The chunks of a run have no gaps: the one that the next line is in, and those behind it. Behind a whole chunk, the next
+      // line begins one.
       const ofRun = db.selectFrom("log_chunks").where("run_id", "=", runId);
-      const begin = ofRun.where("first", "<=", from + 1).select(({ fn }) => fn.max("first").as("first"));
+      const begin =
+        from === read
+          ? from + 1
+          : ofRun.where("first", "<=", from + 1).select(({ fn }) => fn.max("first").as("first"));
       const chunks = await ofRun
         .select(["first", "lines"])
         .where("first", ">=", begin)

@@ -148,13 +148,14 @@ describe("an event of an org", () => {
   it("is made once, however many read it", async () => {
     await using started = await startedCore(noon);
     const key = await started.key();
-    const { db, bus } = started.core;
+    const { db, bus, admission } = started.core;
     let made = 0;
     const upToDate = <R>(run: R): R => {
       made += 1;
       return run;
     };
-    const events = new OrgEvents({ db, bus, clock: started.clock, log: () => {}, runs: { upToDate } });
+    const { clock } = started;
+    const events = new OrgEvents({ db, bus, clock, log: () => {}, runs: { upToDate }, admission });
     let rings = 0;
     const all = Array.from({ length: 50 }, () => ({ sent: 0, hear: () => void rings++ }));
     const feeds = all.map((reader) => events.join(key.orgId, reader));
@@ -167,5 +168,35 @@ describe("an event of an org", () => {
     assert.deepEqual([made, texts.size], [1, 1]);
     assert.match([...texts][0] ?? "", /^id: 1\nevent: run\n/);
     assert.equal(bus.subscribers, 0);
+  });
+
+  it("has its org and its queue read once, whichever keys read them", async () => {
+    await using started = await startedCore(noon);
+    const { orgId } = await started.key();
+    const { bus, admission } = started.core;
+    let asked = 0;
+    const db = started.core.db.withPlugin({
+      transformQuery: ({ node }) => node,
+      async transformResult({ result }) {
+        if (result.rows.some((row) => "runs_today" in row)) asked += 1;
+        return result;
+      },
+    });
+    const queue: typeof admission.queue = (id) => {
+      asked += 1;
+      return admission.queue(id);
+    };
+    const deps = { db, bus, clock: started.clock, log: () => {}, runs: { upToDate: <R>(run: R) => run } };
+    const events = new OrgEvents({ ...deps, admission: { queue } });
+    const readers = Array.from({ length: 50 }, () => ({ sent: 0, hear: () => {} }));
+    const feeds = readers.map((reader) => events.join(orgId, reader));
+    for (const change of [1, 2]) {
+      bus.emit(orgId, { kind: "org" });
+      const texts = await Promise.all(feeds.map((feed, at) => feed.org(`key_${at}`)));
+      await Promise.all(feeds.map((feed) => feed.queue()));
+      assert.equal(asked, 2 * change);
+      assert.deepEqual([texts[7]?.includes('"actor":"key_7"'), new Set(texts).size], [true, 50]);
+    }
+    for (const reader of readers) events.leave(orgId, reader);
   });
 });

@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import pg from "pg";
 import * as z from "zod/mini";
 import { projectRoot } from "../../../scripts/projectRoot.ts";
 import { everyOrg } from "../../../src/contract/roles.ts";
@@ -18,6 +17,7 @@ import { endOverdue, overdueRuns, shortenLeases } from "../../../src/team/store/
 import { Visitor } from "../../page/visitor.ts";
 import { postgresFolder } from "../../postgres/installPostgres.ts";
 import { databasesForSuite } from "../../postgres/lentDatabases.ts";
+import { recordStatements } from "../../postgres/recordStatements.ts";
 import { openStream } from "../../service/openStream.ts";
 import { until } from "../../until.ts";
 import { Team } from "../team.ts";
@@ -134,26 +134,6 @@ describe("the statements of the service on PostgreSQL", function () {
     assert.equal(kindOf('select "id" from "runs" where "org_id" = $1'), "by org");
   });
 });
-
-const configSchema = z.object({ text: z.string() });
-
-/** Whatever any connection of this process sends from now on, each text once. */
-function recordStatements(): Disposable & { readonly statements: ReadonlySet<string> } {
-  const statements = new Set<string>();
-  const { query } = pg.Client.prototype;
-  pg.Client.prototype.query = function (this: pg.Client, ...given: Parameters<typeof query>) {
-    const [what]: readonly unknown[] = given;
-    const text = typeof what === "string" ? what : configSchema.parse(what).text;
-    statements.add(text.replaceAll(/\s+/g, " ").trim());
-    return Reflect.apply(query, this, given);
-  } as typeof query;
-  return {
-    statements,
-    [Symbol.dispose]() {
-      pg.Client.prototype.query = query;
-    },
-  };
-}
 
 const text = "resources:\n  shell: { type: cli }\nsteps:\n  - use: shell\n    run: echo hello\n";
 const startedAt = "2026-01-01T00:00:00.000Z";

@@ -28,4 +28,23 @@ describe("the writer on PostgreSQL", function () {
       [{ level: "read committed" }, { level: "read committed" }],
     );
   });
+
+  it("prepares a statement, but none for each length of a long list", async () => {
+    await using lent = await lend();
+    const { db } = await openPostgres(lent.url, () => {});
+    const prepared = await db.transaction().execute(async (tx) => {
+      const named = async (count: number) => {
+        const ids = Array.from({ length: count }, (_, at) => `org_${at}`);
+        await tx.selectFrom("orgs").select("id").where("id", "in", ids).execute();
+        const { rows } = await sql<{ count: string }>`select count(*) from pg_prepared_statements`.execute(
+          tx,
+        );
+        return Number(rows[0]?.count);
+      };
+      return [await named(2), await named(3), await named(500), await named(501)];
+    });
+    await db.destroy();
+    const [before = 0] = prepared;
+    assert.deepEqual(prepared, [before, before + 1, before + 1, before + 1]);
+  });
 });
