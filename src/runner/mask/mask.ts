@@ -1,4 +1,4 @@
-import { secretForms } from "./secretForms.ts";
+import { SecretForms } from "./secretForms.ts";
 import { type Effort, SecretSearch, searchSteps } from "./secretSearch.ts";
 
 const stars = "***";
@@ -69,18 +69,18 @@ export class Mask {
 /** The secrets of a run, which become more. */
 class Secrets {
   cutsWords = false;
-  search: SecretSearch;
-  readonly #values: Set<string>;
+  readonly search = new SecretSearch();
+  readonly #values = new Set<string>();
+  readonly #forms = new SecretForms();
 
   constructor(values: Iterable<string>) {
-    this.#values = new Set(values);
-    this.search = new SecretSearch(secretForms(this.#values));
+    this.add([...values]);
   }
 
   add(values: readonly string[]): void {
-    if (values.every((value) => this.#values.has(value))) return;
-    for (const value of values) this.#values.add(value);
-    this.search = new SecretSearch(secretForms(this.#values));
+    const more = values.filter((value) => !this.#values.has(value));
+    for (const value of more) this.#values.add(value);
+    this.search.add(this.#forms.ofMore(more));
   }
 }
 

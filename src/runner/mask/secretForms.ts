@@ -16,18 +16,31 @@ const shortestPart = 8;
 /** The characters for each value in both Base64 alphabets (RFC 4648). */
 const base64 = [..."ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789", "+-", "/_"];
 
-/**
- * The forms of each value: as it is and in the other case, in hex, and in Base64 at any offset; so also what `secretsIn` finds in it.
- * As it is alone, within quotes, and an address as browsers and servers write it.
- */
-export function secretForms(values: Iterable<string>): readonly SecretForm[] {
-  const shown = [...values].flatMap((value) => asAddress(value.trim()));
-  const secrets = [...secretsIn(values)];
-  const written = new Set([...shown, ...secrets.flatMap(asQuoted)]);
-  return [
-    ...secrets.flatMap(formsOf),
-    ...[...written].filter((text) => text.length >= shortestSecret).map(asItIs),
-  ];
+/** The forms of a run's secrets, which become more. */
+export class SecretForms {
+  readonly #secrets = new Set<string>();
+  readonly #written = new Set<string>();
+
+  /**
+   * The forms of more values, but for those that were given before: as it is and in the other case, in hex, and in Base64 at any
+   * offset; so also what `secretsIn` finds in it. As it is alone, within quotes, and an address as browsers and servers write it.
+   */
+  ofMore(values: readonly string[]): readonly SecretForm[] {
+    const shown = values.flatMap((value) => asAddress(value.trim()));
+    const secrets = unknown(secretsIn(values), this.#secrets);
+    const written = unknown([...shown, ...secrets.flatMap(asQuoted)], this.#written);
+    return [
+      ...secrets.flatMap(formsOf),
+      ...written.filter((text) => text.length >= shortestSecret).map(asItIs),
+    ];
+  }
+}
+
+/** The texts that aren't known yet, and are from here on. */
+function unknown(texts: Iterable<string>, known: Set<string>): string[] {
+  const more = [...new Set(texts)].filter((text) => !known.has(text));
+  for (const text of more) known.add(text);
+  return more;
 }
 
 /**

@@ -33,22 +33,29 @@ interface Sought {
 }
 
 export class SecretSearch {
-  /** The forms by their possible first units. */
+  /** The forms by what they may begin with: their first unit, and their first two. */
   readonly #forms = new Map<string, Sought[]>();
   /** A hash set of the first two units of the forms; collisions only cost time. */
   readonly #pairs = new Uint8Array(0x1_0000);
 
-  constructor(forms: readonly SecretForm[]) {
+  add(forms: readonly SecretForm[]): void {
     for (const form of forms) {
       const [first = "", second = ""] = form.units;
       const sought = { form, repeats: repeatsIn(form.units) };
       for (const unit of first) {
-        const same = this.#forms.get(unit);
-        if (same === undefined) this.#forms.set(unit, [sought]);
-        else same.push(sought);
-        for (const next of second) this.#pairs[pairOf(unit.charCodeAt(0), next.charCodeAt(0))] = 1;
+        this.#addAs(unit, sought);
+        for (const next of second) {
+          this.#addAs(unit + next, sought);
+          this.#pairs[pairOf(unit.charCodeAt(0), next.charCodeAt(0))] = 1;
+        }
       }
     }
+  }
+
+  #addAs(beginning: string, sought: Sought): void {
+    const same = this.#forms.get(beginning);
+    if (same === undefined) this.#forms.set(beginning, [sought]);
+    else same.push(sought);
   }
 
   in(text: string, isWhole: boolean, { left, hidesLine }: Effort): Found {
@@ -100,13 +107,17 @@ export class SecretSearch {
 
   /** The end of the longest form that begins here; `from` when there is none. */
   #endFrom(from: number, scan: TextScan): number {
+    const { escaped } = scan;
+    const beginning = escaped.text.slice(from, from + 2);
+    // Many secrets have the first character, of which few have the next one too.
+    const isPlain = !isSpecial(beginning.charCodeAt(0)) && !isSpecial(beginning.charCodeAt(1));
     let longest = from;
     let tried = "";
-    for (const { value } of scan.escaped.readings(from)) {
+    for (const { value } of escaped.readings(from)) {
       const first = value.charAt(0);
       if (tried.includes(first)) continue;
       tried += first;
-      for (const sought of this.#forms.get(first) ?? []) {
+      for (const sought of this.#forms.get(isPlain ? beginning : first) ?? []) {
         longest = Math.max(longest, scan.endOf(sought, from));
         if (scan.left < 0) return longest;
       }

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
+import { mock } from "node:test";
 import fc from "fast-check";
 import { Mask } from "../../../src/runner/mask/mask.ts";
-import { searchSteps } from "../../../src/runner/mask/secretSearch.ts";
+import { SecretSearch, searchSteps } from "../../../src/runner/mask/secretSearch.ts";
 
 describe("a mask", () => {
   it("hides a secret as it is, in JSON and in an address", () => {
@@ -20,6 +21,38 @@ describe("a mask", () => {
     assert.equal(stream.write("cret second-sec"), "*** ");
     assert.equal(stream.write("ret.") + stream.end(), "***.");
     assert.deepEqual([mask.hide("second-secret"), step.hide("second-secret")], ["***", "***"]);
+  });
+
+  it("learns a secret without another look at those that it knows", () => {
+    const mask = new Mask([]);
+    const made = mock.method(Buffer, "from");
+    try {
+      const counts = Array.from({ length: 20 }, (_, index) => {
+        const before = made.mock.callCount();
+        mask.add([`secret-${index + 10}`]);
+        return made.mock.callCount() - before;
+      });
+      assert.deepEqual(new Set(counts), new Set(counts.slice(0, 1)));
+    } finally {
+      made.mock.restore();
+    }
+  });
+
+  it("compares a text with those of many secrets alone that begin with the same two characters", () => {
+    const search = new SecretSearch();
+    const compared = new Set<number>();
+    search.add(
+      Array.from({ length: 1000 }, (_, index) => ({
+        ignored: "",
+        get units() {
+          compared.add(index);
+          return `s${String.fromCharCode(0x4e00 + index)}-secret`.split("");
+        },
+      })),
+    );
+    compared.clear();
+    const { covered } = search.in("s\u4e07-secret s\u4e08-public", true, { left: 1000, hidesLine: false });
+    assert.deepEqual([covered, [...compared]], [[{ from: 0, to: 9 }], [7, 8]]);
   });
 
   it("of a step can hide each text as a whole, and no other's", () => {
