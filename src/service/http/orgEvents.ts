@@ -1,3 +1,4 @@
+import { isActive } from "../../contract/runStatus.ts";
 import { toWire } from "../../contract/wire.ts";
 import { repeat } from "../../machine/bell.ts";
 import type { Clock } from "../../machine/clock.ts";
@@ -11,6 +12,12 @@ import type { Database } from "../store/tables.ts";
 
 /** The most runs that are read at once: a reader that takes nothing holds their events. */
 const batchSize = 10;
+/**
+ * An event holds all steps of its run, and each step changes the run twice. So an active run's that is longer, in characters, is
+ * followed by a pause, in milliseconds: a thousand short steps would keep the service and its readers busy. It is shorter than
+ * the time that event streams have at a shutdown.
+ */
+const largeEvent = { length: 20_000, pause: 200 } as const;
 /** How many orgs are looked at with one statement. */
 const orgsAtOnce = 100;
 /** How often the server looks for changes that nobody has rung for, in milliseconds. */
@@ -87,6 +94,8 @@ export class OrgFeed {
   /** An org's `actor` is the reader's key, so there is one event a key. */
   readonly #orgs = new Map<string, Promise<string>>();
   #runs: { readonly after: number; readonly events: Promise<readonly RunEvent[]> } | undefined;
+  /** Ends the pause after a large event; undefined when there is none. */
+  #endPause: (() => void) | undefined;
 
   constructor(orgId: string, deps: OrgEventsDeps) {
     this.#orgId = orgId;
@@ -103,7 +112,10 @@ export class OrgFeed {
   /** @returns how many are left. */
   remove(reader: OrgReader): number {
     this.#readers.delete(reader);
-    if (this.#readers.size === 0) this.#unsubscribe();
+    if (this.#readers.size === 0) {
+      this.#unsubscribe();
+      this.#endPause?.();
+    }
     return this.#readers.size;
   }
 
@@ -134,10 +146,20 @@ export class OrgFeed {
     return eventOf("org", await readOrg(db, { orgId: this.#orgId, keyId }, clock.now()));
   }
 
-  /** The first runs that have changed after a sequence number, the oldest change first. */
-  runsAfter(after: number): Promise<readonly RunEvent[]> {
-    if (this.#runs?.after !== after) this.#runs = { after, events: this.#readRuns(after) };
+  /** The first runs that have changed after a sequence number, the oldest change first. None in a pause; its end rings. */
+  async runsAfter(after: number): Promise<readonly RunEvent[]> {
+    if (this.#runs?.after !== after) {
+      if (this.#endPause !== undefined) return [];
+      this.#runs = { after, events: this.#readRuns(after) };
+    }
     return this.#runs.events;
+  }
+
+  #pauseAfter(runId: string): void {
+    this.#endPause ??= this.#deps.clock.after(largeEvent.pause, () => {
+      this.#endPause = undefined;
+      this.#ring(this.#readers, { kind: "run", runId });
+    });
   }
 
   async #readRuns(after: number): Promise<readonly RunEvent[]> {
@@ -151,8 +173,12 @@ export class OrgFeed {
   /** @returns an empty text for a run that is gone. */
   async run(runId: string): Promise<string> {
     const { db, runs } = this.#deps;
-    const run = await readRun(db, { orgId: this.#orgId }, runId);
-    return run === undefined ? "" : eventOf("run", runs.upToDate(run));
+    const stored = await readRun(db, { orgId: this.#orgId }, runId);
+    if (stored === undefined) return "";
+    const run = runs.upToDate(stored);
+    const text = eventOf("run", run);
+    if (isActive(run) && text.length > largeEvent.length) this.#pauseAfter(runId);
+    return text;
   }
 }
 

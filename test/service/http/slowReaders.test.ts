@@ -5,6 +5,8 @@ import { type AddressInfo, connect } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 import { createHttpServer } from "../../../src/service/http/httpServer.ts";
 import { OrgEvents } from "../../../src/service/http/orgEvents.ts";
+import { lastChange } from "../../../src/service/store/runChanges.ts";
+import { putSteps } from "../../../src/service/store/runs.ts";
 import { bareApp } from "../bareApp.ts";
 import { openStream } from "../openStream.ts";
 import { errorTypeOf } from "../rawExchange.ts";
@@ -167,5 +169,34 @@ describe("an event of an org", () => {
     assert.deepEqual([made, texts.size], [1, 1]);
     assert.match([...texts][0] ?? "", /^id: 1\nevent: run\n/);
     assert.equal(bus.subscribers, 0);
+  });
+
+  it("holds all steps of its run, so of an active run with many one comes each 200 ms", async () => {
+    await using started = await startedCore(noon);
+    const key = await started.key();
+    const { clock } = started;
+    const { db, bus, writer } = started.core;
+    const upToDate = <R>(run: R): R => ({ ...run, status: "running" });
+    const events = new OrgEvents({ db, bus, clock, log: () => {}, runs: { upToDate } });
+    let rings = 0;
+    const reader = { sent: 0, hear: () => void rings++ };
+    const feed = events.join(key.orgId, reader);
+    await putRun(started, key, 0);
+    const runId = "run_00000";
+    let told = 0;
+    for (let position = 0; position < 20; position++) {
+      const step = { name: `step ${position}`, type: "cli", status: "succeeded" } as const;
+      await writer.write((tx) => putSteps(tx, runId, new Map([[position, step]])));
+      bus.emit(key.orgId, { kind: "run", runId });
+      for (const { changed } of await feed.runsAfter(reader.sent)) [reader.sent, told] = [changed, told + 1];
+    }
+    const last = await lastChange(db, key.orgId);
+    assert.deepEqual([told, last], [1, 20]);
+    rings = 0;
+    clock.advance(200);
+    assert.equal(rings, 1);
+    const [end] = await feed.runsAfter(reader.sent);
+    assert.equal(end?.changed, last);
+    events.leave(key.orgId, reader);
   });
 });
