@@ -193,6 +193,37 @@ describe("the page of a run", () => {
       assert(fromEnd < 8, `it is ${fromEnd} from its end`);
     });
 
+    it("scrolls to the end of a log when it is opened, and lays out none that is closed", async () => {
+      await using service = await startedService();
+      const { client, secret, orgId } = await service.member();
+      const [runId = ""] = await putRuns(service.db, orgId, [{}]);
+      await putLog(service, runId, {
+        steps: [{ name: "one" }, { name: "two" }],
+        log: Array.from({ length: 200 }, (_, index) => ({ text: `line ${index}`, stepIndex: index % 2 })),
+      });
+      await using screen = await open();
+      const { page } = screen;
+      await screen.signIn(service.url, secret, `/app/runs/${runId}`);
+      const scrolled = page.locator("[data-sticks=yes]");
+      const title = page.locator("#log-1 summary");
+      const refreshed = page.waitForResponse((reply) => reply.url().endsWith(runId));
+      await service.write("hello", programPipeline(""));
+      await ended(client, await started(client, "hello"));
+      await refreshed;
+      assert.equal(await scrolled.count(), 0);
+      for (const _ of ["opened", "opened again"]) {
+        await title.click();
+        await scrolled.waitFor();
+        assert.equal(await scrolled.getAttribute("aria-label"), "Log of two");
+        const fromEnd = await scrolled.evaluate(
+          (element) => element.scrollHeight - element.scrollTop - element.clientHeight,
+        );
+        assert(fromEnd < 8, `it is ${fromEnd} from its end`);
+        await title.click();
+        await scrolled.waitFor({ state: "detached" });
+      }
+    });
+
     it("cancels, and leaves the focus on the page", async () => {
       await using service = await startedService();
       const { client, secret } = await service.member();

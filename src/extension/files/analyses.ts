@@ -54,6 +54,18 @@ export function analyse(
   return { text, outline: outlineOf(text, readPart), parsed: parsePipeline(text, path, readPart, isThere) };
 }
 
+/** The paths of the parts that a file includes. Those that its parts include are known only where it has no problem. */
+export function partsOf({ outline, parsed }: Pick<Analysis, "outline" | "parsed">): readonly string[] {
+  const inner = parsed.kind === "valid" ? [...parsed.parts.keys()] : [];
+  return [...outline.steps.flatMap(({ include }) => include?.text ?? []), ...inner];
+}
+
+/** Whether a change of the file at a path may change what is wrong with a file. */
+export function dependsOn(analysis: Pick<Analysis, "outline" | "parsed">, path: string): boolean {
+  const parts = partsOf(analysis);
+  return parts.includes(path) || (analysis.parsed.kind === "invalid" && parts.length > 0);
+}
+
 /** A position as the editor counts: both from 0, characters in UTF-16 units. */
 export interface TextPosition {
   readonly line: number;

@@ -12,7 +12,7 @@ import type { ProjectNames } from "../session/projectNames.ts";
 import type { RunList } from "../session/runList.ts";
 import type { Waits } from "../start/waits.ts";
 import { watchProjectFiles } from "../window/watchFiles.ts";
-import { Analyses, type Analysis } from "./analyses.ts";
+import { Analyses, type Analysis, dependsOn, partsOf } from "./analyses.ts";
 import { failedSteps } from "./failedSteps.ts";
 import { analysisOf, fileProblems } from "./fileProblems.ts";
 import { type FileProject, FileProjects, pathIn } from "./fileProjects.ts";
@@ -225,11 +225,9 @@ export class PipelineFileSupport implements vscode.Disposable {
   #included(project: FileProject | undefined): ReadonlySet<string> {
     const root = project?.root.toString();
     return new Set(
-      [...this.#problems.files.values()].flatMap(({ project: own, analysis: { outline, parsed } }) => {
-        if (own !== root) return [];
-        const inner = parsed.kind === "valid" ? [...parsed.parts.keys()] : [];
-        return [...outline.steps.flatMap(({ include }) => include?.text ?? []), ...inner];
-      }),
+      [...this.#problems.files.values()].flatMap(({ project: own, analysis }) =>
+        own === root ? partsOf(analysis) : [],
+      ),
     );
   }
 
@@ -260,14 +258,17 @@ export class PipelineFileSupport implements vscode.Disposable {
   /** Checks the files anew that may include a document whose text has changed. */
   #partChanged(uri: vscode.Uri): void {
     const project = this.#projects.projectAround(uri);
-    if (project === undefined || !uri.path.endsWith(".yaml")) return;
+    const path = project && pathIn(project.root, uri);
+    if (path === undefined || !path.endsWith(".yaml")) return;
+    const root = project?.root.toString();
+    const dependent = () =>
+      [...this.#problems.files].flatMap(([address, { project: own, analysis }]) =>
+        own === root && address !== uri.toString() && dependsOn(analysis, path) ? [address] : [],
+      );
+    if (dependent().length === 0) return;
     this.#analyses.forget();
     this.#enqueue(async () => {
-      for (const [address, { project: own, analysis }] of [...this.#problems.files]) {
-        const includes = analysis.outline.steps.some(({ include }) => include !== undefined);
-        if (own === project.root.toString() && includes && address !== uri.toString())
-          await this.#readFile(vscode.Uri.parse(address));
-      }
+      for (const address of dependent()) await this.#readFile(vscode.Uri.parse(address));
     });
   }
 

@@ -1,4 +1,5 @@
 import type { Org } from "../../contract/org.ts";
+import { isActive } from "../../contract/runStatus.ts";
 import { toWire } from "../../contract/wire.ts";
 import { repeat } from "../../machine/bell.ts";
 import type { Clock } from "../../machine/clock.ts";
@@ -14,6 +15,12 @@ import type { Database } from "../store/tables.ts";
 
 /** The most runs that are read at once: a reader that takes nothing holds their events. */
 const batchSize = 10;
+/**
+ * An event holds all steps of its run, and each step changes the run twice. So an active run's that is longer, in characters, is
+ * followed by a pause, in milliseconds: a thousand short steps would keep the service and its readers busy. It is shorter than
+ * the time that event streams have at a shutdown.
+ */
+const largeEvent = { length: 20_000, pause: 200 } as const;
 /** How many orgs are looked at with one statement. */
 const orgsAtOnce = 100;
 /** How often the server looks for changes that nobody has rung for, in milliseconds. */
@@ -91,11 +98,17 @@ export class OrgFeed {
   #org: Promise<Org> | undefined;
   #queue: Promise<OrgQueue> | undefined;
   #runs: { readonly after: number; readonly events: Promise<readonly RunEvent[]> } | undefined;
+  /** Ends the pause after a large event; undefined when there is none. */
+  #endPause: (() => void) | undefined;
 
   constructor(orgId: string, deps: OrgEventsDeps) {
     this.#orgId = orgId;
     this.#deps = deps;
-    this.#unsubscribe = deps.bus.subscribe(orgId, (change) => this.#ring(this.#readers, change));
+    this.#unsubscribe = deps.bus.subscribe(orgId, (change) => {
+      // A run has begun or ended, for which somebody may wait.
+      if (change.kind === "org") this.#cancelPause();
+      this.#ring(this.#readers, change);
+    });
   }
 
   add(reader: OrgReader): void {
@@ -107,7 +120,10 @@ export class OrgFeed {
   /** @returns how many are left. */
   remove(reader: OrgReader): number {
     this.#readers.delete(reader);
-    if (this.#readers.size === 0) this.#unsubscribe();
+    if (this.#readers.size === 0) {
+      this.#unsubscribe();
+      this.#cancelPause();
+    }
     return this.#readers.size;
   }
 
@@ -145,10 +161,25 @@ export class OrgFeed {
     return reading;
   }
 
-  /** The first runs that have changed after a sequence number, the oldest change first. */
-  runsAfter(after: number): Promise<readonly RunEvent[]> {
-    if (this.#runs?.after !== after) this.#runs = { after, events: this.#readRuns(after) };
+  /** The first runs that have changed after a sequence number, the oldest change first. None in a pause; its end rings. */
+  async runsAfter(after: number): Promise<readonly RunEvent[]> {
+    if (this.#runs?.after !== after) {
+      if (this.#endPause !== undefined) return [];
+      this.#runs = { after, events: this.#readRuns(after) };
+    }
     return this.#runs.events;
+  }
+
+  #cancelPause(): void {
+    this.#endPause?.();
+    this.#endPause = undefined;
+  }
+
+  #pauseAfter(runId: string): void {
+    this.#endPause ??= this.#deps.clock.after(largeEvent.pause, () => {
+      this.#endPause = undefined;
+      this.#ring(this.#readers, { kind: "run", runId });
+    });
   }
 
   async #readRuns(after: number): Promise<readonly RunEvent[]> {
@@ -162,8 +193,12 @@ export class OrgFeed {
   /** @returns an empty text for a run that is gone. */
   async run(runId: string): Promise<string> {
     const { db, runs } = this.#deps;
-    const run = await readRun(db, { orgId: this.#orgId }, runId);
-    return run === undefined ? "" : eventOf("run", runs.upToDate(run));
+    const stored = await readRun(db, { orgId: this.#orgId }, runId);
+    if (stored === undefined) return "";
+    const run = runs.upToDate(stored);
+    const text = eventOf("run", run);
+    if (isActive(run) && text.length > largeEvent.length) this.#pauseAfter(runId);
+    return text;
   }
 }
 

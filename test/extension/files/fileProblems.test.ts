@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { analyse, type ShownProblem } from "../../../src/extension/files/analyses.ts";
+import { analyse, dependsOn, type ShownProblem } from "../../../src/extension/files/analyses.ts";
 import { analysisOf, fileProblems } from "../../../src/extension/files/fileProblems.ts";
 import { FakeClock } from "../../clock/fakeClock.ts";
 
@@ -27,6 +27,25 @@ describe("the problems of pipeline files", () => {
       'inputs: { key: }\nresources: { a: { type: cli } }\nsteps: [{ use: a, run: x, env: { TOKEN: "$\u007b{ inputs.key }}" } }]\n';
     looked.problems.put(uri("a.yaml"), root, analyse(text, "a.yaml"));
     assert.match(looked.told[0]?.[1] ?? "", /^warning 2:45-2:51 an input is shown/);
+  });
+
+  it("may change with a part that the file includes, or that one of its parts may, and with no other file", () => {
+    const parts = new Map([
+      ["parts/outer.yaml", "steps: [{ include: parts/inner.yaml }]\n"],
+      ["parts/inner.yaml", good],
+    ]);
+    const readPart = (path: string) => ({ kind: "read", text: parts.get(path) ?? "" }) as const;
+    const pathsOf = (text: string) => {
+      const analysis = analyse(text, "a.yaml", { readPart });
+      const paths = ["parts/outer.yaml", "parts/inner.yaml", "pipelines/b.yaml"];
+      return [analysis.parsed.kind, ...paths.filter((path) => dependsOn(analysis, path))];
+    };
+    const including = "steps: [{ include: parts/outer.yaml }]\n";
+    assert.deepEqual(pathsOf(good), ["valid"]);
+    assert.deepEqual(pathsOf("steps: []\n"), ["invalid"]);
+    assert.deepEqual(pathsOf(including), ["valid", "parts/outer.yaml", "parts/inner.yaml"]);
+    parts.set("parts/inner.yaml", "steps: []\n");
+    assert.deepEqual(pathsOf(including).slice(0, 3), ["invalid", "parts/outer.yaml", "parts/inner.yaml"]);
   });
 
   it("name both files that have one name, until one of them is gone", () => {

@@ -5,6 +5,8 @@ import { type AddressInfo, connect } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 import { createHttpServer } from "../../../src/service/http/httpServer.ts";
 import { OrgEvents } from "../../../src/service/http/orgEvents.ts";
+import { lastChange } from "../../../src/service/store/runChanges.ts";
+import { putSteps } from "../../../src/service/store/runs.ts";
 import { bareApp } from "../bareApp.ts";
 import { openStream } from "../openStream.ts";
 import { errorTypeOf } from "../rawExchange.ts";
@@ -198,5 +200,38 @@ describe("an event of an org", () => {
       assert.deepEqual([texts[7]?.includes('"actor":"key_7"'), new Set(texts).size], [true, 50]);
     }
     for (const reader of readers) events.leave(orgId, reader);
+  });
+
+  it("holds all steps of its run, so of an active run with many one comes each 200 ms", async () => {
+    await using started = await startedCore(noon);
+    const key = await started.key();
+    const { clock } = started;
+    const { db, bus, writer } = started.core;
+    const upToDate = <R>(run: R): R => ({ ...run, status: "running" });
+    const events = new OrgEvents({ ...started.core, clock, log: () => {}, runs: { upToDate } });
+    let rings = 0;
+    const reader = { sent: 0, hear: () => void rings++ };
+    const feed = events.join(key.orgId, reader);
+    await putRun(started, key, 0);
+    const runId = "run_00000";
+    let told = 0;
+    for (let position = 0; position < 20; position++) {
+      const step = { name: `step ${position}`, type: "cli", status: "succeeded" } as const;
+      await writer.write((tx) => putSteps(tx, runId, new Map([[position, step]])));
+      bus.emit(key.orgId, { kind: "run", runId });
+      for (const { changed } of await feed.runsAfter(reader.sent)) [reader.sent, told] = [changed, told + 1];
+    }
+    const last = await lastChange(db, key.orgId);
+    assert.deepEqual([told, last], [1, 20]);
+    rings = 0;
+    clock.advance(200);
+    assert.equal(rings, 1);
+    const [end] = await feed.runsAfter(reader.sent);
+    assert.equal(end?.changed, last);
+    // Who waits for the end of a run need not wait for this too.
+    assert.deepEqual(await feed.runsAfter(0), []);
+    bus.emit(key.orgId, { kind: "org" });
+    assert.equal((await feed.runsAfter(0)).length, 1);
+    events.leave(key.orgId, reader);
   });
 });

@@ -21,6 +21,8 @@ export class LivePage {
     this.#setClock(this.page);
     showLocalTimes(this.page, this.#now());
     for (const end of stickToEnd(this.page)) end();
+    // It reaches no element but its own, so it is caught on its way down.
+    this.page.addEventListener("toggle", ({ target }) => showLogsEnd(target), true);
     setInterval(() => {
       if (this.page.hidden) return;
       showCounts(this.page, this.#now());
@@ -125,9 +127,21 @@ function describeChanges(
 /** A log that is at most this far from its end, in pixels, counts as scrolled to the end. */
 const nearEnough = 8;
 
-/** Functions that scroll the logs which are at their end, or new, to the end again after a change. */
-function stickToEnd(page: Document): readonly (() => void)[] {
-  return [...page.querySelectorAll<HTMLElement>("[data-sticks]")].flatMap((log) => {
+/** A log begins at its end whenever it is opened. */
+function showLogsEnd(details: EventTarget | null): void {
+  if (!(details instanceof HTMLDetailsElement)) return;
+  const log = details.querySelector<HTMLElement>("[data-sticks]");
+  if (log === null) return;
+  log.dataset["sticks"] = "";
+  for (const end of stickToEnd(details)) end();
+}
+
+/**
+ * Functions that scroll the open logs which are at their end, or new, to the end again after a change. To measure a closed one
+ * the browser lays it out, and there may be hundreds.
+ */
+function stickToEnd(page: ParentNode): readonly (() => void)[] {
+  return [...page.querySelectorAll<HTMLElement>("[open] > [data-sticks]")].flatMap((log) => {
     const fresh = log.dataset["sticks"] === "";
     const atEnd = log.scrollHeight - log.scrollTop - log.clientHeight <= nearEnough;
     if (!fresh && !atEnd) return [];
