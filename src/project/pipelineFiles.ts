@@ -96,9 +96,10 @@ const mostAtOnce = 32;
 
 /** Adds a problem to each file whose pipeline name another file has too: the name alone would be ambiguous. */
 export function withSharedNames(files: readonly ProjectFile[]): ProjectFile[] {
+  const byName = Map.groupBy(files, ({ name }) => name);
   return files.map((file) => {
     if (file.parsed.kind === "invalid") return file;
-    const others = files.filter((other) => other.name === file.name && other !== file);
+    const others = (byName.get(file.name) ?? []).filter((other) => other !== file);
     if (others.length === 0) return file;
     const where = others.map(({ path }) => quoted(path)).join(", ");
     const problem = {

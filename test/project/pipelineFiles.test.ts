@@ -3,7 +3,7 @@ import { mkdir, symlink, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
 import { parseWithParts } from "../../src/project/parts.ts";
-import { filesNamed, mayDefine, projectFiles } from "../../src/project/pipelineFiles.ts";
+import { filesNamed, mayDefine, projectFiles, withSharedNames } from "../../src/project/pipelineFiles.ts";
 import { TemporaryFolder } from "../temporaryFolder.ts";
 
 const rest = "resources: { sh: { type: cli } }\nsteps: [{ name: say hello, use: sh, run: echo hi }]\n";
@@ -57,6 +57,25 @@ describe("a project's pipeline files", () => {
     await using project = await projectWith({ "a.yaml": `name: "d\\u0065ploy"\n${rest}` });
     assert.equal((await filesNamed(project.root, "deploy")).length, 1);
     assert.equal((await filesNamed(project.root, "none")).length, 0);
+  });
+
+  it("are told of a shared name, for which each file's is looked at a few times however many there are", async () => {
+    await using project = await projectWith({ "a.yaml": rest, "b.yaml": `name: a\n${rest}` });
+    const files = await projectFiles(project.root);
+    let reads = 0;
+    const others = Array.from({ length: 500 }, (_, index) => ({
+      ...{ path: `pipelines/c${index}.yaml`, text: rest, parsed: parseWithParts(rest, `c${index}.yaml`) },
+      get name() {
+        reads += 1;
+        return `c${index}`;
+      },
+    }));
+    const kinds = withSharedNames([...files, ...others]).map(({ parsed }) => parsed.kind);
+    assert.deepEqual(
+      [kinds.slice(0, 2), new Set(kinds.slice(2))],
+      [["invalid", "invalid"], new Set(["valid"])],
+    );
+    assert.ok(reads <= 3 * others.length, `${reads}`);
   });
 
   it("keep nobody waiting for more than one of them", async () => {

@@ -298,11 +298,11 @@ class RunOfSteps {
   /** Says once what shows again words in which a value is hidden that is hardly a secret, such as a stage's name. */
   #tellOfWords(log: StepOutputs["log"]): void {
     if (this.#isToldOfWords || !this.#deps.stepContext.mask.cutsWords) return;
+    this.#isToldOfWords = true;
     const { pipeline } = this.#job;
     const names = [...writtenIn(pipeline).variables].filter((name) => !pipeline.unmasked?.includes(name));
     // A secret that `mask` names is no variable's.
     if (names.length === 0) return;
-    this.#isToldOfWords = true;
     log.note(
       `\`***\` stands within words here: the values of ${names.join(", ")} are hidden wherever they stand, and \`unmasked: […]\` at the top of the file names those that are no secrets`,
     );
