@@ -6,7 +6,7 @@ import { findProject } from "../../client/project.ts";
 import { Deadline, DeadlinePassed } from "../../client/service/deadline.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import { pipelineListSchema } from "../../contract/pipelines.ts";
-import { nameOf, type Run, reasonLine, toldFailure } from "../../contract/run.ts";
+import { nameOf, type Run, type RunStep, reasonLine, toldFailure } from "../../contract/run.ts";
 import { failedStep, isActive, runStatuses } from "../../contract/runStatus.ts";
 import { inputMeaning } from "../../pipeline/inputs.ts";
 import { formatProblem } from "../../pipeline/mistakes/problem.ts";
@@ -20,7 +20,7 @@ import { validatedFacts } from "../commands/validate.ts";
 import { outputs } from "../output/outputs.ts";
 import { noPipelinesHere } from "../run/namedPipelines.ts";
 import { agentTool, type Call, onlyLooks } from "./agentTool.ts";
-import { agentRunSchema, described, type ToolOutcome } from "./results.ts";
+import { agentRunSchema, described, mostSteps, type ToolOutcome } from "./results.ts";
 
 /** In seconds: less than a call may take. */
 const longestWait = 40;
@@ -179,9 +179,9 @@ export const waitForRunTool = agentTool({
   async act({ runId, seconds = longestWait }, call) {
     const run = await waited(runId, seconds, call);
     const isStopped = !isActive(run);
-    const { text } = runOutcome(run);
+    const { text, facts } = runOutcome(run);
     const more = isStopped ? text : `${text}\nIt has not stopped yet: call wait_for_run again.`;
-    return { kind: "done", facts: { run, isStopped }, text: more };
+    return { kind: "done", facts: { ...facts, isStopped }, text: more };
   },
 });
 
@@ -228,9 +228,14 @@ async function waited(runId: string, seconds: number, call: Call): Promise<Run> 
 }
 
 /** The text has the first line of each message, for the rest may be what a program has printed. */
-function runOutcome(run: Run): Extract<ToolOutcome<{ readonly run: Run }>, { kind: "done" }> {
+function runOutcome(
+  run: Run,
+): Extract<ToolOutcome<{ readonly run: Run & { readonly stepsLeftOut?: number } }>, { kind: "done" }> {
   const failed = failedStep(run);
-  const steps = (run.steps ?? []).map((step, index) => {
+  const all = [...(run.steps ?? []).entries()];
+  const told = all.length > mostSteps ? all.filter(([, step]) => tellsMuch(step)).slice(0, mostSteps) : all;
+  const leftOut = all.length - told.length;
+  const steps = told.map(([index, step]) => {
     const { name, type, status, message = "" } = step;
     const why = index === failed?.index && message !== "" ? `: ${firstLine(message)}` : "";
     const kind = [type, ...stepNotes(step)].join(", ");
@@ -243,12 +248,20 @@ function runOutcome(run: Run): Extract<ToolOutcome<{ readonly run: Run }>, { kin
     run.reason === undefined || toldFailure(run) !== undefined
       ? []
       : [line(`Reason: ${reasonLine(run, undefined)}`)];
+  const others = leftOut === 0 ? [] : [`  ${leftOut} of its ${all.length} steps are left out.`];
   const more = failed === undefined ? [] : ["get_run_log with failed-step-only has that step's output."];
   return {
     kind: "done",
-    facts: { run },
-    text: [runLine(run), ...values, ...reason, ...steps, ...more].join("\n"),
+    facts: {
+      run: leftOut === 0 ? run : { ...run, steps: told.map(([, step]) => step), stepsLeftOut: leftOut },
+    },
+    text: [runLine(run), ...values, ...reason, ...steps, ...others, ...more].join("\n"),
   };
+}
+
+/** Whether a step of many is worth its place. */
+function tellsMuch({ status }: RunStep): boolean {
+  return !["succeeded", "skipped", "not-reached"].includes(status);
 }
 
 function valueLines(title: string, values: Readonly<Record<string, unknown>> = {}): string[] {

@@ -80,8 +80,17 @@ interface Told {
   readonly quota?: AgentQuota | undefined;
 }
 
+/** A result has so many of a run's steps at most: an agent's context is small. */
+export const mostSteps = 100;
+
 /** A run as agents get it: its outputs are any JSON, which `unknown` would not say to them. */
 export const agentRunSchema = z.extend(runSchema, {
+  stepsLeftOut: z.optional(
+    described(
+      `how many of its steps are left out: of more than ${mostSteps} those that succeeded, or did not run`,
+      count,
+    ),
+  ),
   outputs: lenient(z.optional(z.record(z.string(), z.json()))),
 });
 

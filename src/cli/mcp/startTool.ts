@@ -14,6 +14,7 @@ import {
   type AgentQuota,
   agentRunSchema,
   described,
+  mostSteps,
   refusalSchema,
   type StartRefusal,
   type ToolOutcome,
@@ -47,7 +48,7 @@ export const startRunTool = agentTool({
   input: inputSchema,
   facts: z.object({
     run: agentRunSchema,
-    steps: described("what it runs, in this order", z.array(stepSchema)),
+    steps: described(`what it runs, in this order; the first ${mostSteps}`, z.array(stepSchema)),
     refusal: refusalSchema,
   }),
   seconds: startSeconds,
@@ -126,11 +127,14 @@ function begun(
   steps: readonly z.infer<typeof stepSchema>[],
   quota: AgentQuota | undefined,
 ): ToolOutcome<object> {
-  const lines = steps.map(({ name, type }, index) =>
+  const first = steps.slice(0, mostSteps);
+  const lines = first.map(({ name, type }, index) =>
     replaceControlCharacters(`  ${index + 1}. ${name} (${type})`),
   );
   const next = `Call wait_for_run with run-id ${run.runId}.`;
-  return { kind: "done", facts: { run, steps }, text: [runLine(run), ...lines, next].join("\n"), quota };
+  const more = first.length === steps.length ? [] : [`  and ${steps.length - first.length} more`];
+  const text = [runLine(run), ...lines, ...more, next].join("\n");
+  return { kind: "done", facts: { run, steps: first }, text, quota };
 }
 
 function refused(pipeline: string, refusal: StartRefusal, quota: AgentQuota | undefined): ToolOutcome<never> {

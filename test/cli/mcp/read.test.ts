@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { readdir } from "node:fs/promises";
 import { readConnection } from "../../../src/machine/connectionFile.ts";
 import { setValues } from "../../../src/service/store/ranPipelines.ts";
+import { putSteps } from "../../../src/service/store/runs.ts";
 import { programPipeline } from "../../service/startedService.ts";
 import { servedToolbox, toolbox } from "../toolbox.ts";
 import { Agent, revisions } from "./agent.ts";
@@ -70,6 +71,28 @@ describe("what an agent reads by `pipeline mcp`", () => {
     const run = await agent.call("get_run", { "run-id": runId });
     assert.match(run.text, /^Input region: "us"\nInput lamps: 3\nOutput order-id: 7$/m);
     assert.deepEqual(run.value.run?.["outputs"], { "order-id": 7 });
+  });
+
+  it("has of a run with more than 100 steps those that say something, and how many are left out", async () => {
+    const step = `  - { use: sh, run: ${JSON.stringify([process.execPath, "-e", "process.exit(1)"])} }\n`;
+    await box.write("many", `resources: { sh: { type: cli } }\nsteps:\n${step.repeat(102)}`);
+    used += 1;
+    const begun = await agent.call("start_run", { pipeline: "many" });
+    assert.match(begun.text, /^ {2}100\. .*\n {2}and 2 more\nCall wait_for_run/m);
+    const run = { "run-id": begun.value.run?.["run-id"] ?? assert.fail(begun.text) };
+    await agent.call("wait_for_run", run);
+    const steps = Array.from({ length: 300 }, (_, index) =>
+      index === 200
+        ? { name: "it breaks", type: "cli", status: "failed" }
+        : { name: `step ${index + 1}`, type: "cli", status: "succeeded" },
+    );
+    await box.service.db.transaction().execute((tx) => putSteps(tx, run["run-id"], new Map(steps.entries())));
+    for (const tool of ["get_run", "wait_for_run"]) {
+      const { text, value } = await agent.call(tool, run);
+      assert.match(text, /\n {2}201\. it breaks \(cli\) failed\n {2}299 of its 300 steps are left out\.\n/);
+      const { steps: told, "steps-left-out": leftOut } = value.run ?? assert.fail(text);
+      assert.deepEqual([JSON.stringify(told).match(/"name"/g)?.length, leftOut], [1, 299]);
+    }
   });
 
   for (const revision of revisions) {
