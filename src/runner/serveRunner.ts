@@ -62,7 +62,8 @@ export async function serveRunner(deps: RunnerDeps): Promise<void> {
     // Whoever has to end a run whose runner dies knows its programs by this.
     outbox.sendAhead({ kind: "spawned", pid });
     traces.groups.add(pid);
-    scans.look();
+    // What detaches at once stays in the cgroup.
+    if (cgroup === undefined) scans.look();
   };
   const send = (message: Message): void => outbox.send([message]);
   // Ignored: the service is gone then, and the closed input ends the run.
@@ -116,8 +117,8 @@ export async function serveRunner(deps: RunnerDeps): Promise<void> {
     // A run that was suspended past its time has used up its grace time too.
     const rest = livesUntil() + job.graceMilliseconds - machineMilliseconds();
     const graceMilliseconds = Math.max(0, Math.min(job.graceMilliseconds, rest));
-    // Of a run that is over and alone in its cgroup, its service alone looks for what has left it: the next run waits for that.
-    const isOver = !signal.aborted && isAlone(deps, cgroup);
+    // The service looks at all processes when the run has ended. To do so here too would keep the next run waiting.
+    const isOver = !signal.aborted && (await isAlone(deps, traces));
     await Promise.all([
       isOver ? undefined : endProcesses({ processes, run: traces, graceMilliseconds, spare: pid }),
       // A server that no longer answers must not keep the run from ending.
@@ -140,10 +141,15 @@ async function isAnythingRunning({ processes, pid }: RunnerDeps, run: RunTraces)
   }
 }
 
-/** False where that can't be read, as without a free file descriptor. */
-function isAlone({ processes, pid }: RunnerDeps, cgroup: string | undefined): boolean {
+/** Whether nothing is left in the run's cgroup, and nothing that was seen has left it; false where that can't be read. */
+async function isAlone({ processes, pid }: RunnerDeps, { cgroup, seen }: RunTraces): Promise<boolean> {
+  if (cgroup === undefined) return false;
   try {
-    return cgroup !== undefined && processes.cgroups?.members(cgroup).every((own) => own === pid) === true;
+    const members = processes.cgroups?.members(cgroup) ?? [];
+    if (members.length !== 1 || members[0] !== pid) return false;
+    for (const [other, birth] of seen)
+      if (other !== pid && (await processes.birthOf(other)) === birth) return false;
+    return true;
   } catch {
     return false;
   }

@@ -206,10 +206,10 @@ describe("the page of a run", () => {
       await screen.signIn(service.url, secret, `/app/runs/${runId}`);
       const scrolled = page.locator("[data-sticks=yes]");
       const title = page.locator("#log-1 summary");
-      const refreshed = page.waitForResponse((reply) => reply.url().endsWith(runId));
+      await page.locator("main").evaluate((main) => main.setAttribute("data-old", ""));
       await service.write("hello", programPipeline(""));
       await ended(client, await started(client, "hello"));
-      await refreshed;
+      await page.locator("main[data-old]").waitFor({ state: "detached" });
       assert.equal(await scrolled.count(), 0);
       for (const _ of ["opened", "opened again"]) {
         await title.click();

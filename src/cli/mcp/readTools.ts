@@ -235,6 +235,8 @@ function runOutcome(
   const all = [...(run.steps ?? []).entries()];
   const told = all.length > mostSteps ? all.filter(([, step]) => tellsMuch(step)).slice(0, mostSteps) : all;
   const leftOut = all.length - told.length;
+  const isTold = new Set(told.map(([index]) => index));
+  const { artifacts = [] } = run;
   const steps = told.map(([index, step]) => {
     const { name, type, status, message = "" } = step;
     const why = index === failed?.index && message !== "" ? `: ${firstLine(message)}` : "";
@@ -253,7 +255,15 @@ function runOutcome(
   return {
     kind: "done",
     facts: {
-      run: leftOut === 0 ? run : { ...run, steps: told.map(([, step]) => step), stepsLeftOut: leftOut },
+      run:
+        leftOut === 0
+          ? run
+          : {
+              ...run,
+              steps: told.map(([, step]) => step),
+              artifacts: artifacts.filter(({ stepIndex }) => isTold.has(stepIndex)),
+              stepsLeftOut: leftOut,
+            },
     },
     text: [runLine(run), ...values, ...reason, ...steps, ...others, ...more].join("\n"),
   };

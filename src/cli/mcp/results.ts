@@ -87,7 +87,7 @@ export const mostSteps = 100;
 export const agentRunSchema = z.extend(runSchema, {
   stepsLeftOut: z.optional(
     described(
-      `how many of its steps are left out: of more than ${mostSteps} those that succeeded, or did not run`,
+      `how many of its steps are left out: of more than ${mostSteps} those that succeeded, or did not run, with their artifacts; a step-index counts all`,
       count,
     ),
   ),

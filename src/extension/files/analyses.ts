@@ -1,3 +1,4 @@
+import { posix } from "node:path";
 import type { TextDocument, Uri } from "vscode";
 import { type Outline, outlineOf } from "../../pipeline/editing/outline.ts";
 import { fixOf, problemSpan } from "../../pipeline/editing/problemSpan.ts";
@@ -57,7 +58,9 @@ export function analyse(
 /** The paths of the parts that a file includes. Those that its parts include are known only where it has no problem. */
 export function partsOf({ outline, parsed }: Pick<Analysis, "outline" | "parsed">): readonly string[] {
   const inner = parsed.kind === "valid" ? [...parsed.parts.keys()] : [];
-  return [...outline.steps.flatMap(({ include }) => include?.text ?? []), ...inner];
+  const own = outline.steps.flatMap(({ include }) => include?.text ?? []);
+  // It may be written as `./parts/a.yaml`.
+  return [...own, ...inner].map((path) => posix.normalize(path));
 }
 
 /** Whether a change of the file at a path may change what is wrong with a file. */

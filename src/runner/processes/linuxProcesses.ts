@@ -50,7 +50,6 @@ export class LinuxProcesses implements ProcessTable {
     const found = this.#scan(
       run,
       ({ pid, ticks }) => inside.has(pid) || (ticks >= oldest && this.#isMarked(pid, run.runId)),
-      this.#all,
     );
     for (const { pid, birth } of found) run.seen.set(pid, birth);
     return [...new Set([...found.map(({ pid }) => pid), ...enclosed])];
@@ -74,25 +73,16 @@ export class LinuxProcesses implements ProcessTable {
     }
   }
 
-  /** In a cgroup only its members are looked at, which is a twentieth of the work: it is asked whenever a program starts. */
   scan(run: RunTraces): void {
     if (run.groups.size === 0 && run.seen.size === 0) return;
-    const { cgroup } = run;
-    const found =
-      cgroup === undefined
-        ? this.#scan(run, () => false, this.#all)
-        : this.#scan(
-            run,
-            () => true,
-            () => this.cgroups?.members(cgroup).map(String) ?? [],
-          );
+    const found = this.#scan(run, () => false);
     run.seen.clear();
     for (const { pid, birth } of found) run.seen.set(pid, birth);
   }
 
   /** The living processes of the run. Removes groups without a member from its own; zombies are members. */
-  #scan(run: RunTraces, isOurs: IsOurs, list: () => readonly string[]): readonly LinuxEntry[] {
-    const entries = this.#entries(isOurs, list);
+  #scan(run: RunTraces, isOurs: IsOurs): readonly LinuxEntry[] {
+    const entries = this.#entries(isOurs);
     for (const id of run.groups)
       if (!entries.some(({ group, session }) => group === id || session === id)) run.groups.delete(id);
     return select(
@@ -105,17 +95,15 @@ export class LinuxProcesses implements ProcessTable {
    * Reads until nothing new is listed: a process that starts another and exits while the list is read would hide it.
    * Reads synchronously: entries read later would no longer fit together.
    */
-  #entries(isOurs: IsOurs, list: () => readonly string[]): readonly LinuxEntry[] {
+  #entries(isOurs: IsOurs): readonly LinuxEntry[] {
     const read = new Map<string, LinuxEntry | undefined>();
     for (let round = 0; round < mostRounds; round += 1) {
-      const fresh = list().filter((name) => !read.has(name));
+      const fresh = readdirSync(this.#folder).filter((name) => /^\d+$/.test(name) && !read.has(name));
       if (fresh.length === 0) break;
       for (const name of fresh) read.set(name, this.#entry(Number(name), isOurs));
     }
     return [...read.values()].filter((entry) => entry !== undefined);
   }
-
-  readonly #all = (): readonly string[] => readdirSync(this.#folder).filter((name) => /^\d+$/.test(name));
 
   #entry(pid: number, isOurs: IsOurs): LinuxEntry | undefined {
     const stat = parseStat(readIfThere(join(this.#folder, String(pid), "stat")));

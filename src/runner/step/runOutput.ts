@@ -88,7 +88,7 @@ export class RunOutput {
     for (const log of this.#logs) log.flush();
   }
 
-  /** At once, in a process that does nothing else: by threads it takes three times as long. */
+  /** Synchronously: by threads it takes three times as long. Nothing else of the run goes on meanwhile. */
   #write(file: string, bytes: Uint8Array): void {
     mkdirSync(this.#deps.artifactsFolder, { recursive: true, mode: 0o700 });
     const path = join(this.#deps.artifactsFolder, file);

@@ -176,6 +176,7 @@ export class OrgFeed {
   }
 
   #pauseAfter(runId: string): void {
+    if (this.#readers.size === 0) return;
     this.#endPause ??= this.#deps.clock.after(largeEvent.pause, () => {
       this.#endPause = undefined;
       this.#ring(this.#readers, { kind: "run", runId });

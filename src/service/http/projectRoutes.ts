@@ -74,7 +74,7 @@ export function projectRoutes(
           `\`root\` should be an absolute path of a folder, not ${root}.`,
         );
       }
-      // Faces name a folder when somebody is about to run something of it.
+      // Faces name a folder when somebody looks at its pipelines, and may run one next.
       prepareRunner?.(undefined);
       const { orgId } = context.get("caller");
       return reply(await putProject({ db, writer }, orgId, { name, root }, isFolder));

@@ -44,6 +44,11 @@ describe("the problems of pipeline files", () => {
     assert.deepEqual(pathsOf(good), ["valid"]);
     assert.deepEqual(pathsOf("steps: []\n"), ["invalid"]);
     assert.deepEqual(pathsOf(including), ["valid", "parts/outer.yaml", "parts/inner.yaml"]);
+    parts.set("./parts/outer.yaml", parts.get("parts/outer.yaml") ?? "");
+    assert.deepEqual(pathsOf(including.replace("parts", "./parts")).slice(0, 2), [
+      "valid",
+      "parts/outer.yaml",
+    ]);
     parts.set("parts/inner.yaml", "steps: []\n");
     assert.deepEqual(pathsOf(including).slice(0, 3), ["invalid", "parts/outer.yaml", "parts/inner.yaml"]);
   });

@@ -5,7 +5,6 @@ import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
 import { LinuxProcesses } from "../../../src/runner/processes/linuxProcesses.ts";
 import { newTraces } from "../../../src/runner/processes/processTable.ts";
-import { RunCgroups } from "../../../src/runner/processes/runCgroups.ts";
 import { temporaryFolder } from "../../temporaryFolder.ts";
 
 interface AccessibleElement {
@@ -131,17 +130,6 @@ describe("the processes of a run on Linux", () => {
     await proc.has(300, { environment: undefined, locks: "151668334" });
     await proc.has(301, { environment: undefined });
     assert.deepEqual(await proc.processes.processesOf(run), [300]);
-  });
-
-  it("are those of the cgroup between two lists, where there is one", async () => {
-    const { proc, run } = await step();
-    await proc.has(300, { group: 200, environment: "PIPELINE_RUN_ID=run_a\0" });
-    await proc.has(301, { group: 301 });
-    run.groups.add(301).add(302);
-    run.cgroup = "cgroup";
-    const cgroups = Object.assign(new RunCgroups(folder.path), { members: () => [301] });
-    new LinuxProcesses(folder.path, cgroups).scan(run);
-    assert.deepEqual([[...run.groups], [...run.seen.keys()]], [[301], [301]]);
   });
 
   it("go without that limit where the PATH has no program that sets it, and names a file", async () => {

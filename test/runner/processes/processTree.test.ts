@@ -211,17 +211,25 @@ describe("a run in a cgroup of its own", function () {
     },
   );
 
-  itOn("cgroup", "ends what has left it when the run came to its own end", async () => {
-    const pidFile = join(folder.path, "left.pid");
-    const lines = [
-      'cgroup=$(find /sys/fs/cgroup -type d -name "pipeline-runs-$PPID-*")',
-      `sh -c 'echo $$ > "$0"; echo $$ > "${pidFile}"; exec sleep 1000 > /dev/null 2>&1' "$(dirname "$cgroup")/cgroup.procs" &`,
-      `until [ -s "${pidFile}" ]; do :; done`,
-    ];
-    const { job } = launchTestRun(folder.path, shellPipeline(lines.join("\n")), { graceMilliseconds: 50 });
-    assert.deepEqual(await job.ended, { kind: "succeeded" });
-    assert.equal(isAlive(Number(readFileSync(pidFile, "utf8"))), false);
-  });
+  itOn(
+    "cgroup",
+    "ends what has left it when the run came to its own end, also without its environment",
+    async () => {
+      for (const program of ["sleep 1000", "env -i sleep 1000"]) {
+        const pidFile = join(folder.path, `${program}.pid`);
+        const lines = [
+          'cgroup=$(find /sys/fs/cgroup -type d -name "pipeline-runs-$PPID-*")',
+          `sh -c 'echo $$ > "$0"; echo $$ > "${pidFile}"; exec ${program} > /dev/null 2>&1' "$(dirname "$cgroup")/cgroup.procs" &`,
+          `until [ -s "${pidFile}" ]; do :; done`,
+        ];
+        // The runner looks at its processes meanwhile, and forgets none of them.
+        const pipeline = shellPipeline(lines.join("\n"), "sleep 0.5");
+        const { job } = launchTestRun(folder.path, pipeline, { graceMilliseconds: 50 });
+        assert.deepEqual(await job.ended, { kind: "succeeded" });
+        assert.equal(isAlive(Number(readFileSync(pidFile, "utf8"))), false);
+      }
+    },
+  );
 
   itOn("cgroup", "is emptied and removed with those that its processes made inside it", async () => {
     const beacon = makeBeacon(folder.path);

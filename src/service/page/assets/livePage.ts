@@ -132,7 +132,9 @@ function showLogsEnd(details: EventTarget | null): void {
   if (!(details instanceof HTMLDetailsElement)) return;
   const log = details.querySelector<HTMLElement>("[data-sticks]");
   if (log === null) return;
-  log.dataset["sticks"] = "";
+  // One that is scrolled as it opens was opened by the browser, which found something there.
+  log.dataset["sticks"] = details.open && log.scrollTop > 0 ? "yes" : "";
+  if (!details.open) log.scrollTop = 0;
   for (const end of stickToEnd(details)) end();
 }
 
