@@ -11,6 +11,7 @@ import { endProcess } from "../../endProcessesOf.ts";
 import { isAlive } from "../../isAlive.ts";
 import { programPipeline, untilCancelled, writePid, writtenPid } from "../../service/startedService.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
+import { until } from "../../until.ts";
 import { at, givenService, sendShape, startsAnswered } from "./givenService.ts";
 import { posixRow, posixRowCase } from "./row.ts";
 import { type Member, type ServedTool, servedTool } from "./servedTool.ts";
@@ -306,7 +307,7 @@ describe("conformance: Ctrl-C", () => {
     const following = served.spawn(["run", "stubborn", "--json"], someone.env);
     const pid = await writtenPid(pidFile);
     following.kill("SIGINT");
-    await written(following.stderr, /cancelling/);
+    await until(async () => (await left(someone)).runs.join() === "stubborn cancelling");
     following.kill("SIGINT");
     const { error, runs } = JSON.parse((await endOf(following)).stdout);
     assert(isAlive(pid), "it didn't wait for the slot");
