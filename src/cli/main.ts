@@ -1,13 +1,12 @@
 #!/usr/bin/env node
 import { writeSync } from "node:fs";
-import module from "node:module";
-import { compiledFolder } from "./compiledFolder.ts";
+import { keepCompiled } from "../machine/compiledFolder.ts";
 
 declare const PIPELINE_RUNS_VERSION: string;
 
 // Scripts and editors ask for the version most often, and it needs nothing of the tool.
 if (!isVersionTold(process.argv.slice(2))) {
-  keepCompiled(compiledFolder(process.env, process.platform));
+  keepCompiled();
   const { start } = await import("./start.ts");
   // Awaited: Node exits with code 13, not 0, when nothing is pending and this hasn't resolved.
   await start(PIPELINE_RUNS_VERSION, import.meta.dirname);
@@ -22,13 +21,4 @@ function isVersionTold([word, ...others]: readonly string[]): boolean {
   } catch {
     return false;
   }
-}
-
-function keepCompiled(folder: string | undefined): void {
-  if (folder === undefined) return;
-  // Node makes a folder in it that anyone can write to.
-  const mask = process.umask(0o077);
-  // Node.js has it since 22.8.
-  module.enableCompileCache?.(folder);
-  process.umask(mask);
 }

@@ -4,7 +4,8 @@ import { quoted } from "./mistakes/problem.ts";
 import type { PartFiles } from "./partFiles.ts";
 import type { Input } from "./pipeline.ts";
 import { scriptItems } from "./scriptItems.ts";
-import { findResourceType, type ResourceTypeName } from "./types/resourceTypes.ts";
+import type { ResourceTypeName } from "./types/resourceTypeNames.ts";
+import { findResourceType } from "./types/resourceTypes.ts";
 
 /** A step as expressions know it, also one that is invalid elsewhere. */
 export interface KnownStep {

@@ -2,7 +2,8 @@ import * as z from "zod/mini";
 import { timeLimit } from "../contract/limits.ts";
 import type { DeepReadonly } from "./file/values.ts";
 import type { Place, Problem } from "./mistakes/problem.ts";
-import { resourceTypeNames, stepSchema } from "./types/resourceTypes.ts";
+import { resourceTypeNames } from "./types/resourceTypeNames.ts";
+import { stepSchema } from "./types/resourceTypes.ts";
 
 export const inputTypes = ["text", "number", "boolean"] as const;
 

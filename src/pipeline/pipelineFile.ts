@@ -6,7 +6,8 @@ import { type FieldText, type FieldTexts, inside } from "./file/fieldTexts.ts";
 import { duration, id, nonEmpty, variableName } from "./file/values.ts";
 import { isName } from "./pipeline.ts";
 import { includeFileSchema } from "./readSteps.ts";
-import { type ResourceTypeName, resourceTypeNames, resourceTypes } from "./types/resourceTypes.ts";
+import { type ResourceTypeName, resourceTypeNames } from "./types/resourceTypeNames.ts";
+import { resourceTypes } from "./types/resourceTypes.ts";
 
 const tag = z
   .string()

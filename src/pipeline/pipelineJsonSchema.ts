@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { describeField, type FieldTexts } from "./file/fieldTexts.ts";
 import { includeTexts, pipelineTexts, resourceTexts, stepTexts, wholeFileSchema } from "./pipelineFile.ts";
-import { resourceTypeNames } from "./types/resourceTypes.ts";
+import { resourceTypeNames } from "./types/resourceTypeNames.ts";
 
 type JsonSchema = z.core.JSONSchema.BaseSchema;
 type AnySchema = z.core.JSONSchema._JSONSchema | z.core.JSONSchema._JSONSchema[] | undefined;

@@ -1,10 +1,8 @@
 import { text } from "node:stream/consumers";
+import { keepCompiled } from "../machine/compiledFolder.ts";
 import { closeInheritedFiles } from "../machine/inheritedFiles.ts";
 import { hideOwnMemory } from "../machine/ownMemory.ts";
-import { preparePipes } from "./cli/openOutputs.ts";
 import { type DryJob, dryRunArgument, sqliteArgument } from "./launch/protocol.ts";
-import { processTable } from "./processes/systemProcesses.ts";
-import { serveRunner } from "./serveRunner.ts";
 
 // The runner's program: one process for each run, started by readyRunner.ts; with an argument, the process in which an sql
 // step runs SQLite, or one that looks at what runs would do.
@@ -12,6 +10,7 @@ hideOwnMemory();
 // What it writes to its standard error tells why it died, and nothing else: no warning of what is experimental in a library.
 process.removeAllListeners("warning");
 closeInheritedFiles();
+keepCompiled();
 if (process.argv[2] === sqliteArgument) {
   const { serveSqlite } = await import("./sql/serveSqlite.ts");
   serveSqlite(process);
@@ -22,34 +21,6 @@ if (process.argv[2] === sqliteArgument) {
   for (const job of jobs) runs.push(await dryRun(job));
   process.stdout.write(JSON.stringify(runs), () => process.exit(0));
 } else {
-  await serveRun();
-}
-
-async function serveRun(): Promise<void> {
-  const ending = new AbortController();
-  let endsBy: NodeJS.Signals = "SIGKILL";
-  for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) {
-    process.on(signal, () => {
-      endsBy = signal;
-      ending.abort();
-    });
-  }
-  const pipes = preparePipes(process.platform);
-  await serveRunner({
-    input: process.stdin,
-    output: process.stdout,
-    environment: process.env,
-    platform: process.platform,
-    execPath: process.execPath,
-    programPath: import.meta.filename,
-    pid: process.pid,
-    processes: processTable(process.platform),
-    now: () => new Date(),
-    ended: ending.signal,
-  });
-  // A process that ends while they are made would leave their names.
-  await pipes;
-  // The empty write completes after every message. Then the process kills itself: `exit` may hang (nodejs/node#54918) and takes
-  // milliseconds, and the next run waits until this process is gone. After a signal it ends by that one, which its service names.
-  process.stdout.write("", () => process.removeAllListeners(endsBy).kill(process.pid, endsBy));
+  const { serveRun } = await import("./serveRun.ts");
+  await serveRun(import.meta.filename);
 }

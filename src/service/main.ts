@@ -1,11 +1,13 @@
 import { join } from "node:path";
+import { keepCompiled } from "../machine/compiledFolder.ts";
 import { closeInheritedFiles } from "../machine/inheritedFiles.ts";
 import { hideOwnMemory } from "../machine/ownMemory.ts";
 import { ownVersion } from "../machine/versions.ts";
-import { serveMachine } from "./serveMachine.ts";
 
 hideOwnMemory();
 closeInheritedFiles();
+keepCompiled();
+const { serveMachine } = await import("./serveMachine.ts");
 const programs = import.meta.dirname;
 await serveMachine({
   version: ownVersion,

@@ -17,7 +17,7 @@ import type { ProcessTable } from "../runner/processes/processTable.ts";
 import { processTable } from "../runner/processes/systemProcesses.ts";
 import { createApp } from "./app.ts";
 import { type Core, type CoreDeps, openCore } from "./core.ts";
-import type { MachineDeps } from "./http/appDeps.ts";
+import type { AppDeps, MachineDeps } from "./http/appDeps.ts";
 import { createHttpServer } from "./http/httpServer.ts";
 import { OpenReplies, watchRevokedKeys } from "./http/openReplies.ts";
 import { OrgEvents } from "./http/orgEvents.ts";
@@ -30,7 +30,7 @@ import { keepPublished, publishConnection } from "./lifecycle/publishConnection.
 import { shutDown } from "./lifecycle/shutdown.ts";
 import { watchLimits } from "./lifecycle/watchLimits.ts";
 import type { ActiveRunsDeps } from "./runs/activeRuns.ts";
-import { folderPipelines } from "./runs/projectPipelines.ts";
+import type { Pipelines } from "./runs/projectPipelines.ts";
 import { defaultRetention, type Retention, sweepHourly } from "./runs/retention.ts";
 import { runFolder } from "./runs/runFolder.ts";
 import { RunLogs } from "./runs/runLogs.ts";
@@ -113,7 +113,7 @@ async function serveLocked(options: ServeOptions, lock: FolderLock, opened: Open
   const ofRuns = runProcesses(options, { clock, processes, runners });
   const core = await openCore({ db, clock, log, logs, instance, runner, ...ofRuns });
   opened.push(() => core.close());
-  const { writer, makeId, runs } = core;
+  const { writer, makeId } = core;
   const machineKey = await writer.write((tx) => renewMachineKey(tx, machineOrg, { now: clock.now, makeId }));
 
   const replies = new OpenReplies();
@@ -128,9 +128,8 @@ async function serveLocked(options: ServeOptions, lock: FolderLock, opened: Open
     version,
     stopping: stopping.signal,
     machine: machineDeps(options, { core, replies, clock, stopping, keyId: machineKey.keyId }),
-    pipelines: folderPipelines(db),
+    ...pipelinesOnUse(core),
     events: new OrgEvents({ ...core, db, clock, log }),
-    prepareRunner: (environment) => runs.prepare(environment),
     recover: (runId) => core.runs.ids().has(runId) || core.leases.sweep(),
     pageFolder: options.pageFolder,
   });
@@ -185,6 +184,27 @@ async function serveLocked(options: ServeOptions, lock: FolderLock, opened: Open
     stop() {
       stopping.abort();
       return stopped;
+    },
+  };
+}
+
+/** Who starts the service waits for its first answer, and the parser of pipeline files is a third of what there is to load. */
+function pipelinesOnUse({ db, runs }: Core): Pick<AppDeps, "pipelines" | "prepare"> {
+  let pipelines: Pipelines | undefined;
+  const load = async () => {
+    const { folderPipelines } = await import("./runs/projectPipelines.ts");
+    pipelines ??= folderPipelines(db);
+    return pipelines;
+  };
+  return {
+    pipelines: {
+      list: async (...asked) => (await load()).list(...asked),
+      find: async (...asked) => (await load()).find(...asked),
+    },
+    prepare: (environment) => {
+      // What fails here fails again where it is needed.
+      void load().catch(() => {});
+      runs.prepare(environment);
     },
   };
 }

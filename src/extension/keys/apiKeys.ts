@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import type { SecretStorage } from "vscode";
+import type { Memento, SecretStorage } from "vscode";
 import * as z from "zod/mini";
 import type { Org } from "../../contract/org.ts";
 
@@ -38,16 +38,28 @@ export interface EnteredKey {
  */
 export class ApiKeys {
   readonly #secrets: SecretStorage;
+  readonly #memento: Pick<Memento, "get" | "update">;
   readonly #now: () => number;
 
-  constructor(secrets: SecretStorage, now: () => number = Date.now) {
+  /** @param memento of all windows. It notes whether a key has ever been stored. */
+  constructor(
+    secrets: SecretStorage,
+    memento: Pick<Memento, "get" | "update">,
+    now: () => number = Date.now,
+  ) {
     this.#secrets = secrets;
+    this.#memento = memento;
     this.#now = now;
   }
 
-  /** The keys of all origins, oldest first. */
+  /**
+   * The keys of all origins, oldest first. Where none has ever been stored, the secret storage isn't asked: a window that opens would
+   * wait for it, and the system might ask the person to unlock a keyring for nothing.
+   */
   async list(): Promise<StoredKey[]> {
+    if (this.#memento.get(storedEver) === false) return [];
     const names = (await this.#secrets.keys()).filter(isOurs);
+    if (names.length === 0 && this.#memento.get(storedEver) === undefined) this.#note(false);
     const read = await Promise.allSettled(names.map((name) => this.#read(name)));
     const kept = read.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
     // An unreadable key hides none of the others, unless there are no others.
@@ -69,6 +81,7 @@ export class ApiKeys {
       org: org && { orgId: org.orgId, orgName: org.orgName },
       addedAt: before?.addedAt ?? this.#now(),
     };
+    await this.#memento.update(storedEver, true);
     await this.#secrets.store(name, JSON.stringify(kept));
     return { name, ...storedKeySchema.parse(kept, { jitless: true }) };
   }
@@ -99,8 +112,15 @@ export class ApiKeys {
   /** Called when this or another window changes a key. */
   onDidChange(listener: () => void): { dispose(): void } {
     return this.#secrets.onDidChange(({ key }) => {
-      if (isOurs(key)) listener();
+      if (!isOurs(key)) return;
+      this.#note(true);
+      listener();
     });
+  }
+
+  #note(isStored: boolean): void {
+    // What isn't noted is asked for again.
+    this.#memento.update(storedEver, isStored).then(undefined, () => {});
   }
 
   async #read(name: string): Promise<StoredKey | undefined> {
@@ -116,6 +136,8 @@ export class ApiKeys {
   }
 }
 
+/** The memento's name for whether a key has ever been stored: `true` stays, and until then `false` once there was none. */
+const storedEver = "keysStoredEver";
 const prefix = "key:";
 /** Earlier versions stored one key an origin, unencoded, under the origin's name. */
 const earlier = "apiKey:";

@@ -1,3 +1,5 @@
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
 import * as vscode from "vscode";
 import { chosenServiceKey, hasDeferredStarts } from "./storedState.ts";
 
@@ -82,13 +84,23 @@ async function hasPipelines(): Promise<boolean> {
   return (await Promise.all(workspaceFolders.map(({ uri }) => holdsPipelines(uri)))).includes(true);
 }
 
-/** Whether a folder of the workspace has pipeline files. It is read: the editor's search would begin a program for it. */
+/**
+ * Whether a folder of the workspace has pipeline files. The editor's search would begin a program for it; and where its own reading of
+ * a folder waits for the window, which has much to do while it opens, Node's doesn't.
+ */
 export async function holdsPipelines(folder: vscode.Uri): Promise<boolean> {
-  const entries = await vscode.workspace.fs.readDirectory(vscode.Uri.joinPath(folder, "pipelines")).then(
-    (listed) => listed,
-    () => [],
-  );
-  return entries.some(([name, type]) => name.endsWith(".yaml") && type !== vscode.FileType.Directory);
+  const names = folder.scheme === "file" ? readHere(folder.fsPath) : readElsewhere(folder);
+  return (await names.catch(() => [])).some((name) => name.endsWith(".yaml"));
+}
+
+async function readHere(folder: string): Promise<string[]> {
+  const entries = await readdir(join(folder, "pipelines"), { withFileTypes: true });
+  return entries.filter((entry) => !entry.isDirectory()).map(({ name }) => name);
+}
+
+async function readElsewhere(folder: vscode.Uri): Promise<string[]> {
+  const entries = await vscode.workspace.fs.readDirectory(vscode.Uri.joinPath(folder, "pipelines"));
+  return entries.filter(([, type]) => type !== vscode.FileType.Directory).map(([name]) => name);
 }
 
 /** Whether a file may be a project's pipeline; the window's projects are found out only then. */

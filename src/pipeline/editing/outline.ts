@@ -4,7 +4,8 @@ import { quoted, type Span } from "../mistakes/problem.ts";
 import type { ReadPart } from "../partFiles.ts";
 import { type Input, inputTypes, type ParsedPipeline, type Pipeline } from "../pipeline.ts";
 import { scriptItems } from "../scriptItems.ts";
-import { findResourceType, type ResourceTypeName } from "../types/resourceTypes.ts";
+import type { ResourceTypeName } from "../types/resourceTypeNames.ts";
+import { findResourceType } from "../types/resourceTypes.ts";
 import {
   type Entry,
   entriesOf,

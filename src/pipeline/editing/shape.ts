@@ -12,12 +12,8 @@ import {
   typeText,
 } from "../pipelineFile.ts";
 import { includeFileSchema } from "../readSteps.ts";
-import {
-  findResourceType,
-  type ResourceTypeName,
-  resourceTypeNames,
-  resourceTypes,
-} from "../types/resourceTypes.ts";
+import { type ResourceTypeName, resourceTypeNames } from "../types/resourceTypeNames.ts";
+import { findResourceType, resourceTypes } from "../types/resourceTypes.ts";
 import { inputText } from "./members.ts";
 import { type Outline, type OutlinedStep, stepLists } from "./outline.ts";
 import { type Crumb, type Tree, textBehind } from "./tree.ts";

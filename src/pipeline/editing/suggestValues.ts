@@ -1,4 +1,5 @@
-import { resourceTypeNames, resourceTypes } from "../types/resourceTypes.ts";
+import { resourceTypeNames } from "../types/resourceTypeNames.ts";
+import { resourceTypes } from "../types/resourceTypes.ts";
 import type { Caret } from "./caret.ts";
 import { fieldsOf } from "./members.ts";
 import { fieldTextAt, isStepList, type Shape, stepAt } from "./shape.ts";

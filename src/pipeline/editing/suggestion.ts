@@ -1,5 +1,6 @@
 import type { Span } from "../mistakes/problem.ts";
-import { resourceTypeNames, resourceTypes } from "../types/resourceTypes.ts";
+import { resourceTypeNames } from "../types/resourceTypeNames.ts";
+import { resourceTypes } from "../types/resourceTypes.ts";
 import type { Caret } from "./caret.ts";
 import { templates } from "./templates.ts";
 import { asYamlText } from "./tree.ts";

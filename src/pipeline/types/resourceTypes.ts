@@ -6,17 +6,14 @@ import { cliStepSchema, cliType } from "./cli.ts";
 import { httpType } from "./http.ts";
 import { httpStepSchema } from "./httpStep.ts";
 import type { ResourceType } from "./resourceType.ts";
+import { type ResourceTypeName, resourceTypeNames } from "./resourceTypeNames.ts";
 import { sqlStepSchema, sqlType } from "./sql.ts";
-
-/** The resource types; the service has no others (contract: "Limits"). */
-export const resourceTypeNames = ["http", "sql", "browser", "cli"] as const;
-export type ResourceTypeName = (typeof resourceTypeNames)[number];
 
 /**
  * Every resource type. A new one needs:
  *
  * 1. a file in this folder, with its step's schema and its `ResourceType`: `cli.ts` is the shortest example;
- * 2. its name above, its entry here and its step's schema below: parser, JSON Schema, completion and hover follow;
+ * 2. its name in `resourceTypeNames.ts`, its entry here and its step's schema below: parser, JSON Schema, completion and hover follow;
  * 3. what runs its steps, in `runner/steps/performStep.ts`, and what shows them without a run, in `dryStep.ts` beside it, where the
  *    compiler asks for them.
  *

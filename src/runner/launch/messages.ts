@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { commitSchema, ranPipelineSchema } from "../../contract/changes.ts";
 import { passedOn } from "../../contract/runners.ts";
-import { resourceTypeNames } from "../../pipeline/types/resourceTypes.ts";
+import { resourceTypeNames } from "../../pipeline/types/resourceTypeNames.ts";
 
 /** What a runner's process says to the service. Apart from `protocol.ts`, so that a runner needn't load what reads it. */
 

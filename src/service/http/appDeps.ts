@@ -29,8 +29,8 @@ export interface AppDeps extends EveryRequestDeps, OrgEventStreamDeps {
   readonly stopping: AbortSignal;
   /** Of this machine's own service only, which alone knows folders. */
   readonly machine: MachineDeps | undefined;
-  /** Makes a process ready for a run that may be granted soon, where runs are processes of this machine. */
-  readonly prepareRunner?: (environment: readonly string[] | undefined) => void;
+  /** Loads what a start needs, and makes a process ready for its run, where runs are processes of this machine. */
+  readonly prepare?: (environment: readonly string[] | undefined) => void;
   /** Called with a run that is being cancelled. Where it has no holder, only its recovery ends it. */
   readonly recover: (runId: string) => void;
   /** What a larger service adds to this one. */

@@ -12,7 +12,7 @@ import { reply } from "./reply.ts";
 /** The org's projects, and the pipelines in their folders. */
 export function projectRoutes(
   endpoints: Endpoints,
-  { db, writer, pipelines, machine, prepareRunner }: AppDeps,
+  { db, writer, pipelines, machine, prepare }: AppDeps,
 ): void {
   endpoints.add(
     {
@@ -75,7 +75,7 @@ export function projectRoutes(
         );
       }
       // Faces name a folder when somebody looks at its pipelines, and may run one next.
-      prepareRunner?.(undefined);
+      prepare?.(undefined);
       const { orgId } = context.get("caller");
       return reply(await putProject({ db, writer }, orgId, { name, root }, isFolder));
     },

@@ -118,7 +118,7 @@ export async function requestRun<Env extends SignedIn>(
     });
   }
   // Before the request is admitted, which takes less time than a process to start.
-  deps.prepareRunner?.(body.environment);
+  deps.prepare?.(body.environment);
   const caller = context.get("caller");
   const request = { orgId: caller.orgId, actor: caller.keyId, idempotencyKey, given: body.inputs };
   const found = await deps.pipelines.find(caller.orgId, body).catch(async (error: unknown) => {

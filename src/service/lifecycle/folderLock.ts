@@ -8,6 +8,7 @@ import {
   readFileSync,
   readlinkSync,
   realpathSync,
+  rmSync,
   watch,
 } from "node:fs";
 import { stat } from "node:fs/promises";
@@ -37,11 +38,13 @@ export function lockFolder(folder: string, log: Log): FolderLock | undefined {
   const path = lockFile(folder);
   let file: DatabaseSync | undefined;
   try {
-    restrictToUser(path);
+    const isNew = restrictToUser(path);
     file = new DatabaseSync(path, { timeout: 0 });
     file.exec("begin exclusive");
-    const holder = holderOfDeleted(path);
+    const holder = isNew ? holderOfDeleted(path) : undefined;
     if (holder !== undefined) {
+      // The next one that tries makes it anew, and so looks too.
+      rmSync(path);
       log("warn", "another service of this folder, whose lock was deleted, has to end first", {
         pid: holder,
       });
@@ -67,7 +70,7 @@ export function lockFolder(folder: string, log: Log): FolderLock | undefined {
  */
 function holderOfDeleted(path: string): string | undefined {
   const deleted = `${realpathSync(path)} (deleted)`;
-  // Read several times: a lock may be missed while others come and go.
+  // Read several times: a lock may be missed while others come and go. The first takes Linux some 20 ms.
   const list = () => orNone(() => readFileSync("/proc/locks", "latin1").split("\n"));
   const locks = [...list(), ...list(), ...list()];
   const holders = locks.flatMap((line) => / POSIX +ADVISORY +WRITE (\d+) /.exec(line)?.[1] ?? []);
@@ -89,13 +92,16 @@ function orNone(read: () => string[]): string[] {
 /**
  * SQLite would make the file readable for everyone, and whoever can read it can lock it. An existing file is not opened:
  * closing it would release a lock that this process holds.
+ * @returns whether it had to be made.
  */
-function restrictToUser(path: string): void {
+function restrictToUser(path: string): boolean {
   try {
     closeSync(openSync(path, "wx", 0o600));
+    return true;
   } catch (error) {
     if (codeOf(error) !== "EEXIST") throw error;
     chmodSync(path, 0o600);
+    return false;
   }
 }
 

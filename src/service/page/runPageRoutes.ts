@@ -4,7 +4,6 @@ import { fromFailedStep } from "../../contract/fromStep.ts";
 import { inputsAgain } from "../../contract/inputs.ts";
 import type { ServedRun } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
-import { stepToGoOnAt } from "../../pipeline/stepToGoOnAt.ts";
 import { ranText } from "../../text/changes.ts";
 import { requestedPipeline } from "../http/ranPipelineRoutes.ts";
 import { refuseRemoved } from "../http/requestedRun.ts";
@@ -78,7 +77,8 @@ export function runPageRoutes(deps: PageDeps): Hono<PageEnv> {
     const again = { pipeline, project, inputs: inputsAgain(run) };
     const pipelineNow = async () =>
       (await pipelines.find(caller.orgId, again).catch(() => undefined))?.pipeline;
-    const goOnAt = fromFailedStep(run) && stepToGoOnAt(run, await pipelineNow());
+    const goOn = fromFailedStep(run) && (await import("../../pipeline/stepToGoOnAt.ts"));
+    const goOnAt = goOn?.stepToGoOnAt(run, await pipelineNow());
     const shown = lines.slice(-mostLines);
     const main = runView({
       run,

@@ -30,7 +30,7 @@ function surroundings(origin: string, typed: string, meanwhile: () => void = () 
   };
   const { storage, kept } = memorySecrets();
   let now = 1;
-  const keys = new ApiKeys(storage, () => now++);
+  const keys = new ApiKeys(storage, memoryMemento(), () => now++);
   const target = () => ({ kind: "remote" as const, baseUrl: parseBaseUrl(place.origin) });
   const choice = new ServiceChoice(memoryMemento(), keys, target);
   const session = new Session({
@@ -142,9 +142,10 @@ describe("setting an API key", () => {
   });
 
   it("forgets the key on request, and says so when there is none", async () => {
-    const { deps, keys, shown, kept } = surroundings("https://cloud.example", "");
+    const { deps, keys, shown } = surroundings("https://cloud.example", "");
     await removeApiKey(deps);
-    kept.set("apiKey:https://cloud.example", "plk_good");
+    const baseUrl = new URL("https://cloud.example");
+    await keys.add({ origin: baseUrl.origin, baseUrl, key: "plk_good", org: undefined });
     await removeApiKey(deps);
     assert.equal(await keyOf(keys, "https://cloud.example"), undefined);
     assert.match(shown[0] ?? "", /There is no API key/);

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { ApiKeys } from "../../../src/extension/keys/apiKeys.ts";
 import { originOf, readTarget } from "../../../src/extension/keys/target.ts";
+import { memoryMemento } from "../memoryMemento.ts";
 import { firstOf, memorySecrets } from "../memorySecrets.ts";
 
 const settings = (baseUrl: unknown) => ({ get: () => baseUrl as never });
@@ -17,7 +18,7 @@ const newKey = (key: string, org?: typeof lamps, origin = cloud) => ({
 
 describe("API keys in the editor", () => {
   it("are bound to the origin: another base URL never gets them", async () => {
-    const keys = new ApiKeys(memorySecrets().storage);
+    const keys = new ApiKeys(memorySecrets().storage, memoryMemento());
     await keys.add(newKey("plr_one", lamps));
     assert.equal((await firstOf(keys, cloud))?.key, "plr_one");
     for (const other of ["https://cloud.example:8443", "http://cloud.example", "https://evil.example"])
@@ -34,7 +35,7 @@ describe("API keys in the editor", () => {
   });
 
   it("stand side by side: several orgs of one origin, and several origins", async () => {
-    const keys = new ApiKeys(memorySecrets().storage);
+    const keys = new ApiKeys(memorySecrets().storage, memoryMemento());
     await keys.add(newKey("plr_lamps", lamps));
     await keys.add(newKey("plr_tools", tools));
     await keys.add(newKey("plr_other", lamps, "https://other.example"));
@@ -45,9 +46,30 @@ describe("API keys in the editor", () => {
     ]);
   });
 
+  it("leave the secret storage alone once it had none, until a window stores one", async () => {
+    const { storage } = memorySecrets();
+    const memento = memoryMemento();
+    let asked = 0;
+    const counting = { ...storage, keys: () => (asked++, storage.keys()) };
+    assert.deepEqual(await new ApiKeys(counting, memento).list(), []);
+    const next = new ApiKeys(counting, memento);
+    assert.deepEqual(await next.list(), []);
+    assert.equal(asked, 1);
+
+    next.onDidChange(() => {});
+    await new ApiKeys(storage, memoryMemento()).add(newKey("plr_other_window", lamps));
+    assert.equal((await firstOf(next, cloud))?.key, "plr_other_window");
+    const [kept] = await next.list();
+    assert.ok(kept);
+    await next.remove(kept);
+    assert.deepEqual(await next.list(), []);
+    await new ApiKeys(counting, memento).list();
+    assert.equal(asked, 5, "a key was there, and may be stored by any version");
+  });
+
   it("stay usable when one of them can't be read; when none can, it says why", async () => {
     const { storage } = memorySecrets();
-    const keys = new ApiKeys(storage);
+    const keys = new ApiKeys(storage, memoryMemento());
     const broken = await keys.add(newKey("plr_lamps", lamps));
     const { get } = storage;
     Object.assign(storage, {
@@ -64,7 +86,7 @@ describe("API keys in the editor", () => {
 
   it("are replaced by the same org's new key, which keeps the place of the old one", async () => {
     let now = 1;
-    const keys = new ApiKeys(memorySecrets().storage, () => now++);
+    const keys = new ApiKeys(memorySecrets().storage, memoryMemento(), () => now++);
     await keys.add(newKey("plr_old", lamps));
     await keys.add(newKey("plr_tools", tools));
     await keys.add(newKey("plr_new", lamps));
@@ -78,7 +100,7 @@ describe("API keys in the editor", () => {
     const { storage, kept } = memorySecrets();
     kept.set(`apiKey:${cloud}`, "plr_earlier");
     kept.set("apiKey:this machine's own service", "plr_own");
-    const keys = new ApiKeys(storage);
+    const keys = new ApiKeys(storage, memoryMemento());
     const found = await firstOf(keys, cloud);
     assert.deepEqual([found?.key, found?.baseUrl, found?.org], ["plr_earlier", `${cloud}/`, undefined]);
     assert(found !== undefined);
@@ -92,7 +114,7 @@ describe("API keys in the editor", () => {
   it("are not lost when two windows learn or add at the same time", async () => {
     const { storage, kept } = memorySecrets();
     kept.set(`apiKey:${cloud}`, "plr_earlier");
-    const [one, other] = [new ApiKeys(storage), new ApiKeys(storage)];
+    const [one, other] = [new ApiKeys(storage, memoryMemento()), new ApiKeys(storage, memoryMemento())];
     const [first, second] = await Promise.all([firstOf(one, cloud), firstOf(other, cloud)]);
     assert(first !== undefined && second !== undefined);
     await Promise.all([
@@ -111,7 +133,7 @@ describe("API keys in the editor", () => {
   it("that were entered meanwhile for the same org win over an earlier one", async () => {
     const { storage, kept } = memorySecrets();
     kept.set(`apiKey:${cloud}`, "plr_earlier");
-    const keys = new ApiKeys(storage);
+    const keys = new ApiKeys(storage, memoryMemento());
     const earlier = await firstOf(keys, cloud);
     assert(earlier !== undefined);
     await keys.add(newKey("plr_new", lamps));
@@ -124,14 +146,14 @@ describe("API keys in the editor", () => {
 
   it("are named by nothing that tells of an org or a key", async () => {
     const { storage, kept } = memorySecrets();
-    await new ApiKeys(storage).add(newKey("plr_secret", lamps));
+    await new ApiKeys(storage, memoryMemento()).add(newKey("plr_secret", lamps));
     const names = [...kept.keys()].join();
     assert.doesNotMatch(names, /plr_secret|org_1|Lamps|cloud/);
   });
 
   it("tell of a change of a key, and of nothing else in the storage", async () => {
     const { storage } = memorySecrets();
-    const keys = new ApiKeys(storage);
+    const keys = new ApiKeys(storage, memoryMemento());
     let changes = 0;
     const following = keys.onDidChange(() => {
       changes += 1;
@@ -145,7 +167,7 @@ describe("API keys in the editor", () => {
   });
 
   it("leave another window's new key when the one it replaced is removed", async () => {
-    const keys = new ApiKeys(memorySecrets().storage);
+    const keys = new ApiKeys(memorySecrets().storage, memoryMemento());
     const old = await keys.add(newKey("plr_old", lamps));
     await keys.add(newKey("plr_new", lamps));
     await keys.remove(old);
@@ -156,7 +178,7 @@ describe("API keys in the editor", () => {
     const { storage, kept } = memorySecrets();
     kept.set("key:broken", "{");
     kept.set("key:other", '{"key":""}');
-    const keys = new ApiKeys(storage);
+    const keys = new ApiKeys(storage, memoryMemento());
     await keys.add(newKey("plr_one", lamps));
     assert.equal((await keys.list()).length, 1);
     assert.equal(kept.get("key:broken"), "{");

@@ -12,7 +12,7 @@ const other = "https://other.example";
 async function scene(setting = cloud) {
   const place = { setting };
   let now = 1;
-  const keys = new ApiKeys(memorySecrets().storage, () => now++);
+  const keys = new ApiKeys(memorySecrets().storage, memoryMemento(), () => now++);
   const add = (origin: string, orgId: string) =>
     keys.add({
       origin,

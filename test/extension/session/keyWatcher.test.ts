@@ -24,7 +24,7 @@ async function windows(count: number) {
   const logged: string[] = [];
   const baseUrl = new URL(`${service.origin}/`);
   const opened = Array.from({ length: count }, () => {
-    const keys = new ApiKeys(storage);
+    const keys = new ApiKeys(storage, memoryMemento());
     const choice = new ServiceChoice(memoryMemento(), keys, () => ({ kind: "remote", baseUrl }));
     const session = new Session({
       target: () => choice.target(),

@@ -4,7 +4,7 @@ import { templates } from "../../../src/pipeline/editing/templates.ts";
 import type { FieldTexts } from "../../../src/pipeline/file/fieldTexts.ts";
 import { parsePipeline } from "../../../src/pipeline/parsePipeline.ts";
 import { pipelineTexts, resourceTexts, stepTexts } from "../../../src/pipeline/pipelineFile.ts";
-import { resourceTypeNames } from "../../../src/pipeline/types/resourceTypes.ts";
+import { resourceTypeNames } from "../../../src/pipeline/types/resourceTypeNames.ts";
 
 describe("what is said of the pipeline file's fields", () => {
   const parts: readonly (readonly [string, Shape | undefined, FieldTexts])[] = [

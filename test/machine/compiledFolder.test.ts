@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { chmod, chown, mkdir, readdir, realpath, stat, symlink } from "node:fs/promises";
 import { join } from "node:path";
-import { compiledFolder } from "../../src/cli/compiledFolder.ts";
+import { compiledFolder } from "../../src/machine/compiledFolder.ts";
+import { toolbox } from "../cli/toolbox.ts";
 import { itOn } from "../itOn.ts";
 import { TemporaryFolder } from "../temporaryFolder.ts";
-import { toolbox } from "./toolbox.ts";
 
 describe("the folder for what is compiled of the tool", () => {
   let base: TemporaryFolder;
