@@ -113,6 +113,8 @@ function supportPipelineFiles(
       try {
         const { PipelineFileSupport } = await import("./files/pipelineFileSupport.ts");
         if (!signal.aborted) subscriptions.push(new PipelineFileSupport(pipelineFileDeps, workspaceState));
+        // What a person does next, in a window that has pipelines.
+        await import("./commands/runPipeline.ts");
       } catch (error) {
         isSupported = false;
         log.error(error instanceof Error ? error : String(error));

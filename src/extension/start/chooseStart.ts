@@ -51,8 +51,8 @@ export async function chooseStart(
     await showUntrusted(deps);
     return undefined;
   }
-  await deps.saveFiles();
-  const client = await deps.session.connect(deps.signal, "asked");
+  const connecting = deps.session.connect(deps.signal, "asked");
+  const [client] = await Promise.all([connecting, deps.saveFiles()]);
   const folders = request.kind === "file" ? [folderOf(request.path)] : deps.folders();
   const projects = await registeredProjects(client, folders, deps);
   const entries = await pipelinesToChoose(request, client, projects, deps);
@@ -72,7 +72,8 @@ export async function chooseStart(
   }
   const declared = choice.kind === "listed" ? choice.entry.inputs : undefined;
   const complete = await withInputs(start, declared, which, deps);
-  if (complete !== undefined) await deps.lastUsed.note(start.project, start.pipeline);
+  // The start doesn't wait until the editor has stored that.
+  if (complete !== undefined) deps.lastUsed.note(start.project, start.pipeline);
   return complete;
 }
 

@@ -15,10 +15,10 @@ export class LastUsed {
   }
 
   /** @param project undefined for a pipeline named without one. */
-  async note(project: string | undefined, pipeline: string): Promise<void> {
+  note(project: string | undefined, pipeline: string): void {
     const id = idOf(project, pipeline);
     const others = this.#ids().filter((other) => other !== id);
-    await this.#memento.update(name, [id, ...others].slice(0, mostKept));
+    void this.#memento.update(name, [id, ...others].slice(0, mostKept));
   }
 
   /** The pipelines that were run, the latest first: the list for a service that lists none. */

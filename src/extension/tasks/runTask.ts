@@ -98,7 +98,7 @@ async function run(
     return exitCodes.interrupted;
   }
   const { pipeline, ...request } = complete;
-  if (project !== undefined) await deps.lastUsed.note(project, pipeline);
+  if (project !== undefined) deps.lastUsed.note(project, pipeline);
 
   const reconnect = reconnectTo(deps);
   const terminal: RunTerminal = {

@@ -50,7 +50,11 @@ describe("API keys in the editor", () => {
     const { storage } = memorySecrets();
     const memento = memoryMemento();
     let asked = 0;
-    const counting = { ...storage, keys: () => (asked++, storage.keys()) };
+    const keys = () => {
+      asked += 1;
+      return storage.keys();
+    };
+    const counting = { ...storage, keys };
     assert.deepEqual(await new ApiKeys(counting, memento).list(), []);
     const next = new ApiKeys(counting, memento);
     assert.deepEqual(await next.list(), []);

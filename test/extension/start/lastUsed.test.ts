@@ -6,8 +6,8 @@ import { memoryMemento } from "../memoryMemento.ts";
 describe("the list of pipelines to run", () => {
   it("begins with those that were run last, and ends with those that can't be run", async () => {
     const lastUsed = new LastUsed(memoryMemento());
-    await lastUsed.note("shop", "nightly");
-    await lastUsed.note("shop", "broken");
+    lastUsed.note("shop", "nightly");
+    lastUsed.note("shop", "broken");
     const entry = (name: string, problem?: string): PipelineEntry => ({
       name,
       project: "shop",
