@@ -128,7 +128,7 @@ async function serveLocked(options: ServeOptions, lock: FolderLock, opened: Open
     version,
     stopping: stopping.signal,
     machine: machineDeps(options, { core, replies, clock, stopping, keyId: machineKey.keyId }),
-    ...pipelinesOnUse(core),
+    ...pipelinesOnUse(core, clock, stopping.signal),
     events: new OrgEvents({ ...core, db, clock, log }),
     recover: (runId) => core.runs.ids().has(runId) || core.leases.sweep(),
     pageFolder: options.pageFolder,
@@ -188,22 +188,34 @@ async function serveLocked(options: ServeOptions, lock: FolderLock, opened: Open
   };
 }
 
-/** Who starts the service waits for its first answer, and the parser of pipeline files is a third of what there is to load. */
-function pipelinesOnUse({ db, runs }: Core): Pick<AppDeps, "pipelines" | "prepare"> {
+/** When the parser is loaded at the latest, in milliseconds. */
+const settled = 1_000;
+
+/**
+ * Who starts the service waits for its first answer, and the parser of pipeline files is a third of what there is to load: it is
+ * loaded with the first project or start, else a little later.
+ */
+function pipelinesOnUse(
+  { db, runs }: Core,
+  clock: Clock,
+  stopping: AbortSignal,
+): Pick<AppDeps, "pipelines" | "prepare"> {
   let pipelines: Pipelines | undefined;
   const load = async () => {
     const { folderPipelines } = await import("./runs/projectPipelines.ts");
     pipelines ??= folderPipelines(db);
     return pipelines;
   };
+  // What fails here fails again where it is needed.
+  const loadAhead = () => void load().catch(() => {});
+  addAbortListener(stopping, clock.after(settled, loadAhead));
   return {
     pipelines: {
       list: async (...asked) => (await load()).list(...asked),
       find: async (...asked) => (await load()).find(...asked),
     },
     prepare: (environment) => {
-      // What fails here fails again where it is needed.
-      void load().catch(() => {});
+      loadAhead();
       runs.prepare(environment);
     },
   };
