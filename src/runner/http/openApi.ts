@@ -15,8 +15,8 @@ const origin = "project:/api";
 /** Says in which ways what is sent and what comes doesn't fit an OpenAPI document, a line each. */
 export class ApiCheck implements AsyncDisposable {
   readonly #document: ApiDocument;
-  /** For what is JSON itself, and for parameters and headers, whose values are texts. */
-  readonly #ajv = { json: ajvOf({}), texts: ajvOf({ coerceTypes: true }) };
+  /** For the JSON of requests, for that of replies, and for parameters and headers, whose values are texts. */
+  readonly #ajv = { request: ajvOf({}), reply: ajvOf({}), texts: ajvOf({ coerceTypes: true }) };
 
   readonly #compiled = new Map<string, ValidateFunction>();
 
@@ -27,7 +27,10 @@ export class ApiCheck implements AsyncDisposable {
 
   constructor(document: ApiDocument) {
     this.#document = document;
-    for (const ajv of Object.values(this.#ajv)) ajv.addSchema(document.root, origin, undefined, false);
+    const { request, reply, texts } = this.#ajv;
+    request.addSchema(document.withoutRequired("readOnly"), origin, undefined, false);
+    reply.addSchema(document.withoutRequired("writeOnly"), origin, undefined, false);
+    texts.addSchema(document.root, origin, undefined, false);
   }
 
   ofRequest({ headers, body, ...asked }: HttpRequest & Asked, mask: Mask): readonly string[] {
@@ -49,17 +52,20 @@ export class ApiCheck implements AsyncDisposable {
       // Else it could be `__proto__`, and change what all objects have.
       if (!Object.hasOwn(schemas, place)) continue;
       const known = place === "header" ? name.toLowerCase() : name;
-      const type = this.#document.at(`${at}/schema`)?.fields["type"];
-      if (place === "query" && type === "array" && url.searchParams.has(name)) {
-        const all = url.searchParams.getAll(name);
+      const types = this.#document.typesOf(`${at}/schema`);
+      const all = place === "query" ? url.searchParams.getAll(name) : [];
+      // One value of what is a list or a text is left a text.
+      const isList = types.every((type) => type === "array" || type === "null") || all.length > 1;
+      if (types.includes("array") && isList && all.length > 0) {
         Object.assign(values[place] ?? {}, {
           [name]: fields["explode"] === false ? all.join().split(",") : all,
         });
       }
       // How a map is written in a query is told by its style.
-      hasMaps ||= type === "object";
+      const isOfMap = types.includes("object");
+      hasMaps ||= isOfMap;
       Object.assign(schemas[place] ?? {}, {
-        [known]: isMap(fields["schema"]) && type !== "object" ? refer(`${at}/schema`) : {},
+        [known]: isMap(fields["schema"]) && !isOfMap ? refer(`${at}/schema`) : {},
       });
       if (fields["required"] === true) required[place]?.push(known);
     }
@@ -152,12 +158,12 @@ export class ApiCheck implements AsyncDisposable {
     const json = parsed(body.text);
     return json === undefined
       ? [this.#says(`${what}: expected JSON, as its type says`)]
-      : this.#lines(what, "json", refer(`${at}/schema`), json.value, mask);
+      : this.#lines(what, what, refer(`${at}/schema`), json.value, mask);
   }
 
   #lines(
     what: "request" | "reply" | "reply.headers",
-    kind: "json" | "texts",
+    kind: "request" | "reply" | "texts",
     schema: object,
     value: unknown,
     mask: Mask,

@@ -213,6 +213,87 @@ describe("an http step of a resource with an OpenAPI document", function () {
     );
   });
 
+  it("sends no member that only replies have, and misses none that only requests have", async () => {
+    const id = { type: "integer", readOnly: true };
+    const user = {
+      type: "object",
+      required: ["id", "key", "name", "password"],
+      properties: {
+        id,
+        key: { $ref: "#/components/schemas/Key" },
+        name: { type: "string" },
+        password: { type: "string", writeOnly: true },
+      },
+    };
+    const document = {
+      openapi: "3.0.3",
+      paths: {
+        "/users": {
+          post: {
+            requestBody: json({ $ref: "#/components/schemas/User" }),
+            responses: { 200: { description: "", ...json({ $ref: "#/components/schemas/User" }) } },
+          },
+        },
+      },
+      components: { schemas: { User: user, Key: { type: "string", readOnly: true } } },
+    };
+    await using asked = await server(200, { id: 7, key: "k", name: "Ada" });
+    const complete = { name: "Ada", password: "x" };
+    await using other = await server(200, { name: "Ada" });
+    assert.deepEqual(
+      [
+        ...(await ask(
+          asked,
+          document,
+          { post: "/users", json: complete },
+          { post: "/users", json: { name: "Ada" } },
+        )),
+        ...(await ask(other, document, { post: "/users", json: complete })),
+      ],
+      [
+        undefined,
+        "`api.yaml`: request.password: expected a value, got nothing",
+        "`api.yaml`: reply.id: expected a value, got nothing\n`api.yaml`: reply.key: expected a value, got nothing",
+      ],
+    );
+  });
+
+  it("takes null for what is nullable and has alternatives instead of a type", async () => {
+    const lamp = { nullable: true, oneOf: [{ type: "object", required: ["name"] }] };
+    const get = { responses: { 200: { description: "", ...json(lamp) } } };
+    const document = { openapi: "3.0.3", paths: { "/lamp": { get } } };
+    for (const [body, told] of [
+      [null, undefined],
+      [{ name: "x" }, undefined],
+      [{}, /reply\.name: expected a value, got nothing/],
+    ] as const) {
+      await using asked = await server(200, body);
+      const [said] = await ask(asked, document, { get: "/lamp" });
+      if (told === undefined) assert.equal(said, undefined);
+      else assert.match(said ?? "", told);
+    }
+  });
+
+  it("takes one value and several for a list that may be left out", async () => {
+    await using asked = await server(200, {});
+    const texts = { type: "array", items: { type: "string", maxLength: 3 } };
+    const parameters = [
+      { name: "q", in: "query", schema: { anyOf: [texts, { type: "null" }] } },
+      { name: "either", in: "query", schema: { oneOf: [{ type: "string" }, texts] } },
+    ];
+    const get = { parameters, responses: { 200: { description: "" } } };
+    const said = await ask(
+      asked,
+      { openapi: "3.1.0", paths: { "/a": { get } } },
+      { get: "/a", query: { q: "one" } },
+      { get: "/a", query: { q: ["one", "two"], either: "a long text" } },
+      { get: "/a", query: { either: ["one", "two"] } },
+      { get: "/a", query: { q: "long" } },
+    );
+    assert.deepEqual(said.slice(0, 3), [undefined, undefined, undefined]);
+    assert.match(said[3] ?? "", /request\.query\.q\[0\]: must not have more than 3 characters/);
+  });
+
   it("follows a path to where it is written", async () => {
     await using asked = await server(200, { price: 2 });
     const elsewhere = { pathItems: { lamp: { get: paths["/lamps/{id}"].get } } };
