@@ -7,7 +7,7 @@ import { projectFile } from "../step/projectFile.ts";
 import { StepFault } from "../step/stepContext.ts";
 import { type HttpRequest, isOwnOrigin } from "./request.ts";
 
-type Fields = Readonly<Record<string, unknown>>;
+export type Fields = Readonly<Record<string, unknown>>;
 
 /** A map of the document, behind all references, and the JSON pointer by which schemas find it. */
 export interface Place {
@@ -148,13 +148,13 @@ export class ApiDocument {
   }
 }
 
-/** Gives null to a schema that OpenAPI 3.0 calls `nullable` and that names alternatives instead of a type: nothing else is left of the word. */
+/** Gives null to a schema that OpenAPI 3.0 calls `nullable` and that names others instead of a type: nothing else is left of the word. */
 function withNull(_name: string, value: unknown): unknown {
   if (!isMap(value) || value["nullable"] !== true || value["type"] !== undefined) return value;
-  const { nullable: _, anyOf, oneOf, ...rest } = value;
-  if (anyOf === undefined && oneOf === undefined) return rest;
-  const alternatives = { ...(anyOf !== undefined && { anyOf }), ...(oneOf !== undefined && { oneOf }) };
-  return { ...rest, anyOf: [alternatives, { type: "null" }] };
+  const { nullable: _, allOf, anyOf, oneOf, ...rest } = value;
+  const others = Object.entries({ allOf, anyOf, oneOf }).filter(([, schemas]) => schemas !== undefined);
+  if (others.length === 0) return rest;
+  return { ...rest, anyOf: [Object.fromEntries(others), { type: "null" }] };
 }
 
 /** A name within a JSON pointer. */

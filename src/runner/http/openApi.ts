@@ -4,7 +4,7 @@ import addFormats from "ajv-formats";
 import { isMap } from "../../pipeline/file/checkShape.ts";
 import type { Mask } from "../mask/mask.ts";
 import { interruptible } from "../output/textSearch.ts";
-import { ApiDocument, type Asked, type Operation, type Place, pointed } from "./apiDocument.ts";
+import { ApiDocument, type Asked, type Fields, type Operation, type Place, pointed } from "./apiDocument.ts";
 import { describeErrors, schemaOptions, uncheckable } from "./jsonSchema.ts";
 import type { HttpRequest } from "./request.ts";
 import type { HttpReply } from "./sendRequest.ts";
@@ -53,20 +53,17 @@ export class ApiCheck implements AsyncDisposable {
       if (!Object.hasOwn(schemas, place)) continue;
       const known = place === "header" ? name.toLowerCase() : name;
       const types = this.#document.typesOf(`${at}/schema`);
-      const all = place === "query" ? url.searchParams.getAll(name) : [];
+      const given = place === "query" ? url.searchParams.getAll(name) : textsOf(values[place], known);
       // One value of what is a list or a text is left a text.
-      const isList = types.every((type) => type === "array" || type === "null") || all.length > 1;
-      if (types.includes("array") && isList && all.length > 0) {
-        Object.assign(values[place] ?? {}, {
-          [name]: fields["explode"] === false ? all.join().split(",") : all,
-        });
+      const isList = types.every((type) => type === "array" || type === "null") || given.length > 1;
+      if (types.includes("array") && isList && given.length > 0) {
+        Object.assign(values[place] ?? {}, { [known]: itemsOf(fields, given) });
       }
       // How a map is written in a query is told by its style.
       const isOfMap = types.includes("object");
       hasMaps ||= isOfMap;
-      Object.assign(schemas[place] ?? {}, {
-        [known]: isMap(fields["schema"]) && !isOfMap ? refer(`${at}/schema`) : {},
-      });
+      const isRead = isMap(fields["schema"]) && !isOfMap && !isPrefixed(fields);
+      Object.assign(schemas[place] ?? {}, { [known]: isRead ? refer(`${at}/schema`) : {} });
       if (fields["required"] === true) required[place]?.push(known);
     }
     const schema = (place: string) => ({
@@ -191,6 +188,28 @@ function ajvOf(more: object): Ajv2020 {
   const ajv = new Ajv2020({ ...schemaOptions, ...more });
   addFormats.default(ajv);
   return ajv;
+}
+
+function textsOf(values: Record<string, unknown> | undefined, name: string): readonly string[] {
+  return values !== undefined && Object.hasOwn(values, name) ? [String(values[name])] : [];
+}
+
+const separators = new Map<unknown, string>([
+  ["pipeDelimited", "|"],
+  ["spaceDelimited", " "],
+]);
+
+/** What stands in a list, by the style of its parameter: only one in the query may be written for each item again. */
+function itemsOf({ in: place, style, explode }: Fields, given: readonly string[]): readonly string[] {
+  const separator = separators.get(style);
+  if (place === "query" && (explode ?? separator === undefined) === true) return given;
+  const items = given.join(separator ?? ",").split(separator ?? ",");
+  return place === "header" ? items.map((item) => item.trim()) : items;
+}
+
+/** Whether a value in the path has its name or a point before it, which isn't taken off. */
+function isPrefixed({ style }: Fields): boolean {
+  return style === "matrix" || style === "label";
 }
 
 function refer(pointer: string): object {
