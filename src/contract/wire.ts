@@ -60,6 +60,11 @@ function describeIssue(issue: z.core.$ZodIssue, body: unknown): string {
       return issue.origin === "string"
         ? `${where} is too long: at most ${characters(issue.maximum)}`
         : `${where} is too large: ${issue.inclusive === false ? "less than" : "at most"} ${issue.maximum}`;
+    case "invalid_value":
+      if (issue.message !== "") return `${where}: ${issue.message}`;
+      return issue.values.length === 1
+        ? `${where} is not valid`
+        : `${where} should be one of ${issue.values.map((value) => `\`${String(value)}\``).join(", ")}`;
     case "invalid_key":
       return `${where}: ${issue.issues[0]?.message || "this can't be its name"}`;
     default:
@@ -83,6 +88,7 @@ export function valueAt(body: unknown, path: readonly PropertyKey[]): unknown {
 /** Says "a whole number" for every number: the contract has only integers. */
 function article(expected: string): string {
   if (expected === "int" || expected === "number") return "a whole number";
+  if (expected === "record") return "an object";
   return /^[aeiou]/.test(expected) ? `an ${expected}` : `a ${expected}`;
 }
 

@@ -34,18 +34,20 @@ const customs = {
   },
 } as const;
 
+const variables = { data: "PIPELINE_DATA_DIR", config: "PIPELINE_CONFIG_DIR" } as const;
+
 /**
  * The folder of what this product keeps for a user, absolute: the one that `PIPELINE_DATA_DIR` or `PIPELINE_CONFIG_DIR` names,
  * or the system's. Libraries for it look for the home as they are loaded, and a user of a container may have none.
  *
- * @throws PipelineError `internal` where a home is needed and there is none.
+ * @returns undefined where a home is needed and there is none.
  */
-export function userFolder(
+export function findUserFolder(
   what: "data" | "config",
   env: Environment,
   { platform = process.platform as string, home = homedir } = {},
-): string {
-  const named = env[what === "data" ? "PIPELINE_DATA_DIR" : "PIPELINE_CONFIG_DIR"] ?? "";
+): string | undefined {
+  const named = env[variables[what]] ?? "";
   if (named !== "") return resolve(named);
   const [above, inHome, own] =
     customs[platform === "win32" || platform === "darwin" ? platform : "other"][what];
@@ -54,15 +56,21 @@ export function userFolder(
   if (isAbsolute(there)) return join(there, own);
   try {
     const ofUser = home();
-    if (isAbsolute(ofUser)) return join(ofUser, inHome, own);
+    return isAbsolute(ofUser) ? join(ofUser, inHome, own) : undefined;
   } catch {
-    // Ignored: there is none.
+    return undefined;
   }
+}
+
+/** As {@link findUserFolder}. @throws PipelineError `internal` where a home is needed and there is none. */
+export function userFolder(...[what, ...rest]: Parameters<typeof findUserFolder>): string {
+  const folder = findUserFolder(what, ...rest);
+  if (folder !== undefined) return folder;
   const who = process.getuid?.();
   throw new PipelineError(
     "internal",
     `This user${who === undefined ? "" : ` (number ${who})`} has no home folder for the ${what === "data" ? "data" : "settings"} of Pipeline Runs.`,
-    { next: "Set HOME, or name folders with PIPELINE_DATA_DIR and PIPELINE_CONFIG_DIR." },
+    { next: `Set HOME, or name a folder with ${variables[what]}.` },
   );
 }
 

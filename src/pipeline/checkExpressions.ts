@@ -2,9 +2,10 @@
 import { type Expression, type Node, type Reference, references } from "./expression/expression.ts";
 import type { ContextName } from "./expression/names.ts";
 import { parseExpression, parseText } from "./expression/parseExpression.ts";
+import { kindOf } from "./expression/value.ts";
 import { isMap } from "./file/checkShape.ts";
 import type { ProblemList } from "./file/problemList.ts";
-import { hasExpression, splitText } from "./file/textPieces.ts";
+import { hasExpression, onlyPiece, splitText } from "./file/textPieces.ts";
 import type { Path } from "./file/yamlSource.ts";
 import type { KnownNames, KnownStep } from "./knownNames.ts";
 import { foreignMember } from "./mistakes/foreignWords.ts";
@@ -271,8 +272,8 @@ class Check {
   /** Checks a text that stands for a list: what is no expression alone, and what is certainly no list. */
   #checkList(text: string, path: Path, contexts: readonly ContextName[]): void {
     const split = splitText(text);
-    const [only, more] = split.kind === "valid" ? split.pieces : [];
-    if (only === undefined || only.kind === "words" || more !== undefined) {
+    const only = split.kind === "valid" ? onlyPiece(split.pieces) : undefined;
+    if (only === undefined || only.kind === "words") {
       const bare = parseExpression(text, contexts);
       const isBare = bare.kind === "valid" && references(bare.expression).length > 0;
       const example = isBare ? text : "steps.a.json.items";
@@ -309,9 +310,13 @@ class Check {
   #inCondition(node: Node, text: string): readonly Found[] {
     if (node.kind === "not") return this.#inCondition(node.operand, text);
     if (node.kind === "logical") return node.operands.flatMap((operand) => this.#inCondition(operand, text));
+    const name = quoted(text.slice(node.at, node.at + node.length));
+    if (node.kind === "literal" && typeof node.value !== "boolean") {
+      const problem = `\`&&\`, \`||\` and conditions take true and false only, and \`${name}\` is ${kindOf(node.value)}; two steps, each with its \`if\`, choose between values`;
+      return [{ at: node.at, problem }];
+    }
     const type = this.#typeOf(node);
     if (type === undefined || type === "boolean") return [];
-    const name = quoted(text.slice(node.at, node.at + node.length));
     const example = type === "text" ? `${name} == '…'` : `${name} > 0`;
     return [
       {
@@ -353,9 +358,13 @@ class Check {
       // A scope is ours to write: see `marked`.
       if (scope !== undefined) return [{ at, problem: "`@` can't stand here" }];
       const parsed = parseExpression(source, place.contexts);
-      return parsed.kind === "invalid"
-        ? [{ at: at + parsed.at, problem: problemOfText(parsed.problem, instead) }]
-        : this.#inReferences(parsed.expression, at, step);
+      if (parsed.kind === "invalid")
+        return [{ at: at + parsed.at, problem: problemOfText(parsed.problem, instead) }];
+      const { root } = parsed.expression;
+      // Of `a && 'x' || 'y'` both texts are wrong, for one reason.
+      const [unfit] = root.kind === "logical" || root.kind === "not" ? this.#inCondition(root, source) : [];
+      const inReferences = this.#inReferences(parsed.expression, at, step);
+      return unfit === undefined ? inReferences : [...inReferences, { ...unfit, at: at + unfit.at }];
     });
   }
 

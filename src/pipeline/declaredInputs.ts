@@ -88,5 +88,7 @@ function typeOf(value: InputValue): Input["type"] {
 
 function isNot(value: InputValue, type: Input["type"]): string {
   if (type === "text") return `expected text; put this ${typeof value} in quotes`;
-  return type === "number" ? "expected a number" : "expected true or false";
+  const isQuoted =
+    type === "number" ? /^-?\d+(\.\d+)?$/.test(String(value)) : /^(true|false)$/.test(String(value));
+  return `${type === "number" ? "expected a number" : "expected true or false"}${isQuoted ? "; leave out the quotes" : ""}`;
 }

@@ -55,11 +55,21 @@ export class PartFiles {
     return file;
   }
 
+  /** The file that is meant by a path from the folder of who includes it; empty where there is none. */
+  #beside(path: string): string {
+    const folders = ["pipelines/", ...[...this.texts.keys()].map((part) => part.replace(/[^/]*$/, ""))];
+    const meant = folders.map((folder) => folder + path).find((file) => this.#read(file)?.kind === "read");
+    return meant === undefined ? "" : `; from there it is \`${quoted(meant)}\``;
+  }
+
   #fileOf(path: string): PartFile {
     const read = this.#read(path);
     if (read === undefined) return { kind: "unknown" };
     if (read.kind === "unreadable")
-      return { kind: "unusable", problem: `\`${quoted(path)}\` can't be read: ${read.problem}` };
+      return {
+        kind: "unusable",
+        problem: `\`${quoted(path)}\` can't be read: ${read.problem}${this.#beside(path)}`,
+      };
     this.texts.set(path, read.text);
     const { parsed, source } = this.#parse(read.text, path, this);
     if (parsed.kind === "valid" && source !== undefined) return { kind: "file", source, parsed };

@@ -182,6 +182,14 @@ describe("the wire", () => {
     assert.equal(fromWire(orgSchema, { ...orgOnWire, deep: nested }).kind, "valid");
   });
 
+  it("says of what is one of several what they are", () => {
+    const schema = z.object({ size: z.enum(["small", "large"]) });
+    assert.deepEqual(fromWire(schema, { size: "huge" }), {
+      kind: "invalid",
+      problem: "`size` should be one of `small`, `large`",
+    });
+  });
+
   it("takes no other name for a field of the prototype", () => {
     const read = fromWire(orgSchema, JSON.parse('{"__proto__":{"tier":"gold"},"constructor":1}'));
     assert.equal(read.kind, "invalid");

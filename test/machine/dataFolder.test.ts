@@ -44,7 +44,7 @@ describe("the embedded service's folder", () => {
     const asked = (what: "data" | "config") => () => userFolder(what, {}, { platform: "linux", home });
     assert.throws(asked("data"), /has no home folder for the data of Pipeline Runs\.$/);
     assert.throws(asked("config"), (error: PipelineError) =>
-      /Set HOME, or name folders with PIPELINE_DATA_DIR and PIPELINE_CONFIG_DIR\.$/.test(error.next ?? ""),
+      /^Set HOME, or name a folder with PIPELINE_CONFIG_DIR\.$/.test(error.next ?? ""),
     );
     for (const relative of ["", "home"])
       assert.throws(() => userFolder("data", {}, { platform: "linux", home: () => relative }));

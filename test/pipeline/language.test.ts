@@ -64,6 +64,16 @@ describe("the inputs that a pipeline file declares", () => {
   for (const [why, yaml, ...told] of [
     ["a default of another type", "  a: { type: number, default: x }", "2:31: expected a number"],
     [
+      "a number in quotes",
+      "  a: { type: number, default: '3' }",
+      "2:31: expected a number; leave out the quotes",
+    ],
+    [
+      "a truth in quotes",
+      "  a: { type: boolean, default: 'true' }",
+      "2:32: expected true or false; leave out the quotes",
+    ],
+    [
       "a default that is no option",
       "  a: { options: [x, y], default: z }",
       "2:34: this is none of the `options`: x, y",
@@ -293,6 +303,11 @@ outputs: { all: "\${{ steps.two.text }}" }`);
       "{ if: '!inputs.n || inputs.b && env.CI', use: sh, run: x }",
       "4:13: a condition is true or false, and `inputs.n` is a number: compare it, such as `inputs.n > 0`",
       "4:37: a condition is true or false, and `env.CI` is a text: compare it, such as `env.CI == '…'`",
+    ],
+    [
+      "a choice between texts",
+      "{ use: sh, run: [echo, \"${{ inputs.b && 'x' || 'y' }}\"] }",
+      "4:45: `&&`, `||` and conditions take true and false only, and `'x'` is a text; two steps, each with its `if`, choose between values",
     ],
     [
       "a text in `that`",
@@ -729,6 +744,12 @@ finally: [{ use: shop, get: /end }]
       "{ include: parts/x.yaml }",
       {},
       "3:16: `parts/x.yaml` can't be read: it isn't there",
+    ],
+    [
+      "by a path from the folder of who includes it",
+      "{ include: parts/a.yaml }",
+      { "parts/a.yaml": "steps: [{ include: b.yaml }]", "parts/b.yaml": "steps: []" },
+      "3:16: `parts/a.yaml` can't be run: line 1, column 20: `b.yaml` can't be read: it isn't there; from there it is `parts/b.yaml`",
     ],
     [
       "that includes itself",

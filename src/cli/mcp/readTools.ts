@@ -46,8 +46,9 @@ export const listPipelinesTool = agentTool({
   facts: pipelineListSchema,
   async act(_, { session, tool }) {
     const pipelines = await pipelinesOf(tool, { project: session.options.project });
-    const lines = pipelines.flatMap(({ name, inputs = [], problem }) => [
-      line(name),
+    const isOfSeveral = new Set(pipelines.map(({ project }) => project)).size > 1;
+    const lines = pipelines.flatMap(({ name, project, inputs = [], problem }) => [
+      line(isOfSeveral ? `${name} of the project ${project}` : name),
       ...inputs.map((input) =>
         line(`  ${input.name}${input.required ? "" : " (optional)"}: ${inputMeaning(input)}`),
       ),

@@ -105,7 +105,22 @@ export function resultSchema<Shape extends z.core.$ZodLooseShape>(facts: z.ZodMi
 
 /** The schema of a tool's arguments. A problem is a value, too: the library's own answer to one would be without the quota. */
 export function argumentsSchema<T>(schema: z.ZodMiniType<T>) {
-  return asStandard(schema, (value) => ({ value: fromWire(schema, value) }));
+  return asStandard(schema, (value) => ({ value: fromWire(schema, withoutJsonTexts(value)) }));
+}
+
+/** Some clients send a map or a list as the text of its JSON. No text that a tool takes begins like one. */
+function withoutJsonTexts(value: unknown): unknown {
+  const entries = Object.entries(value ?? {}).map(([name, item]: [string, unknown]) => [name, parsed(item)]);
+  return Object.fromEntries(entries);
+}
+
+function parsed(value: unknown): unknown {
+  if (typeof value !== "string" || !/^\s*[[{]/.test(value)) return value;
+  try {
+    return JSON.parse(value);
+  } catch {
+    return value;
+  }
 }
 
 /** A schema of the contract's kind as the protocol's library takes it: its fields are in kebab-case for agents, too. */

@@ -7,7 +7,7 @@ import type { Run, StartRequest } from "../../contract/run.ts";
 import { filesNamed } from "../../project/pipelineFiles.ts";
 import { replaceControlCharacters } from "../../text/controlCharacters.ts";
 import { english, limitText } from "../../text/refusalText.ts";
-import { checkPipelines } from "../run/namedPipelines.ts";
+import { checkPipelines, pipelineNames } from "../run/namedPipelines.ts";
 import { agentTool, type Call } from "./agentTool.ts";
 import { nameInput, runLine, upTo } from "./readTools.ts";
 import {
@@ -56,7 +56,7 @@ export const startRunTool = agentTool({
 });
 
 async function start(
-  { pipeline, timeLimitSeconds, inputs }: z.infer<typeof inputSchema>,
+  { pipeline: named, timeLimitSeconds, inputs }: z.infer<typeof inputSchema>,
   call: Call,
 ): Promise<ToolOutcome<object>> {
   const { session, tool, signal } = call;
@@ -64,8 +64,9 @@ async function start(
   const { guard } = session;
   const known = guard.known();
   // What is answered without the service needs no look at it.
-  if (known !== undefined) return refused(pipeline, known, session.lastQuota);
+  if (known !== undefined) return refused(named, known, session.lastQuota);
   const { project, root } = await session.project(signal);
+  const [pipeline = named] = await pipelineNames(tool, [named], root);
   const client = await tool.connect();
   const problem = await checkPipelines(tool, client, [pipeline], { project, root });
   if (problem !== undefined) throw problem;

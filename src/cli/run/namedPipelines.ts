@@ -1,4 +1,6 @@
-import { basename, join, resolve } from "node:path";
+import { existsSync } from "node:fs";
+import { realpath } from "node:fs/promises";
+import { basename, dirname, join, parse, relative, resolve } from "node:path";
 import { isServiceNamed } from "../../client/logins/logins.ts";
 import { findProject, misnamedFiles, projectBelow } from "../../client/project.ts";
 import type { ServiceClient } from "../../client/service/client.ts";
@@ -9,20 +11,48 @@ import { nearestName } from "../../pipeline/mistakes/problem.ts";
 import { firstNames } from "../../text/counted.ts";
 import type { Tool } from "../tool.ts";
 
-/** The names of pipelines of which the command line may name the file instead: `hello.yaml`, `pipelines/hello.yaml`. */
+/**
+ * The names of pipelines of which the command line may name the file instead: `hello.yaml`, `pipelines/hello.yaml`.
+ * @throws PipelineError `not-found` for a file of another project.
+ */
 export async function pipelineNames(
   { folder }: Pick<Tool, "folder">,
   named: readonly string[],
   root: string | undefined,
 ): Promise<readonly string[]> {
-  if (root === undefined || !named.some((name) => /\.ya?ml$/.test(name))) return named;
+  if (!named.some(isFileName)) return named;
   // The parser of pipeline files takes long to load.
   const { projectFiles } = await import("../../project/pipelineFiles.ts");
-  const files = await projectFiles(root);
-  return named.map((name) => {
-    if (files.some((file) => file.name === name)) return name;
-    const paths = [resolve(folder, name), join(root, "pipelines", name)];
-    return files.find(({ path }) => paths.includes(join(root, path)))?.name ?? name;
+  const files = root === undefined ? [] : await projectFiles(root);
+  return Promise.all(
+    named.map(async (name) => {
+      if (!isFileName(name) || files.some((file) => file.name === name)) return name;
+      const asked = resolve(folder, name);
+      const paths = root === undefined ? [] : [asked, join(root, "pipelines", name)];
+      const found = files.find(({ path }) => paths.includes(join(root ?? "", path)))?.name;
+      if (found === undefined) await requireNoOthers(asked, { folder, root });
+      return found ?? name;
+    }),
+  );
+}
+
+function isFileName(name: string): boolean {
+  return /\.ya?ml$/.test(name);
+}
+
+/** @throws PipelineError `not-found` for a pipeline file of another project than `root`. */
+async function requireNoOthers(
+  file: string,
+  { folder, root }: { readonly folder: string; readonly root: string | undefined },
+): Promise<void> {
+  const above = dirname(file);
+  if (basename(above) !== "pipelines" || !existsSync(file)) return;
+  const other = await realpath(dirname(above));
+  if (root !== undefined && other === (await realpath(root))) return;
+  const path = relative(folder, other);
+  const shown = path === "" || path.startsWith("..") ? other : path;
+  throw new PipelineError("not-found", `${file} is a file of another project, so none was started.`, {
+    next: `Go to that project, where its name is \`${parse(file).name}\`: \`cd ${shellWord(shown)}\`.`,
   });
 }
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import * as z from "zod/mini";
 import { PipelineError } from "../../contract/errors.ts";
 import { readJson, toWire } from "../../contract/wire.ts";
-import { userFolder } from "../../machine/dataFolder.ts";
+import { findUserFolder, userFolder } from "../../machine/dataFolder.ts";
 import { freshName, notUsed, readPrivate, writePrivate } from "../../machine/privateFile.ts";
 import type { Environment } from "../../project/environment.ts";
 import { codeOf, isMissing } from "../../project/systemErrors.ts";
@@ -33,17 +33,30 @@ const currentSchema = z.object({ origin: z.string() });
  * `current.json` with the origin in use. Separate files let concurrent tools not overwrite each other's logins.
  */
 export class Logins {
-  readonly folder: string;
-  readonly #current: string;
+  readonly #env: Environment;
+  /** Where there is no folder for settings, as for a user of a container, there is no login. */
+  readonly #isNowhere: boolean;
 
-  /** Below `PIPELINE_CONFIG_DIR` when that is set, else below the system's usual folder for settings. */
   constructor(env: Environment) {
-    this.folder = join(userFolder("config", env), "logins");
-    this.#current = join(this.folder, "current.json");
+    this.#env = env;
+    this.#isNowhere = findUserFolder("config", env) === undefined;
+  }
+
+  /**
+   * Below `PIPELINE_CONFIG_DIR` when that is set, else below the system's usual folder for settings.
+   * @throws PipelineError as {@link userFolder}.
+   */
+  get folder(): string {
+    return join(userFolder("config", this.#env), "logins");
+  }
+
+  get #current(): string {
+    return join(this.folder, "current.json");
   }
 
   /** The origin in use. @throws PipelineError `unauthorized` for an invalid file; as {@link readPrivate}. */
   async current(): Promise<string | undefined> {
+    if (this.#isNowhere) return undefined;
     const text = await readPrivate(this.#current);
     if (text === undefined) return undefined;
     const origin = originIn(text);
@@ -53,6 +66,7 @@ export class Logins {
 
   /** @throws PipelineError `unauthorized` for a file without a key for this origin; as {@link readPrivate}. */
   async find(origin: string): Promise<Login | undefined> {
+    if (this.#isNowhere) return undefined;
     const path = this.#fileOf(origin);
     const text = await readPrivate(path);
     if (text === undefined) return undefined;
@@ -127,6 +141,7 @@ export class Logins {
   }
 
   async #names(): Promise<string[]> {
+    if (this.#isNowhere) return [];
     try {
       return await readdir(this.folder);
     } catch (error) {

@@ -197,8 +197,12 @@ export class Evaluation {
     const found = memberOf(owner, name);
     if (found !== undefined) return found;
     const which = key.kind === "literal" ? "" : `, with ${this.shown([key])},`;
-    const has = `${this.source(of)}${unreadable(node, owner) ?? ` ${describeMembers(owner)}`}`;
-    throw new ExpressionFault(`${this.source(node)}${which} isn't there; ${has}`, true);
+    // The file's check knows its ids.
+    const isUnrun = of.kind === "context" && of.name === "steps" && key.kind === "literal";
+    const why = isUnrun
+      ? "that step hasn't run"
+      : `${this.source(of)}${unreadable(node, owner) ?? ` ${describeMembers(owner)}`}`;
+    throw new ExpressionFault(`${this.source(node)}${which} isn't there; ${why}`, true);
   }
 
   #variable(key: Node): string {

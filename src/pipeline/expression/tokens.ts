@@ -43,6 +43,8 @@ export function problemOfSymbol(symbol: string, isForeign: boolean): string {
     return "the text that begins here has no closing `'`; write `''` for a `'` within it";
   }
   if (symbol.startsWith('"')) return "a text stands between single quotes, such as `'paid'`";
+  if (symbol === "=~") return `${shown} can't stand here; write \`match(text, '/…/')\``;
+  if (symbol === "[") return `${shown} can't stand here; a list is written \`fromJSON('["eu", "us"]')\``;
   if (symbol.startsWith("=")) return `${shown} can't stand here; write \`==\` to compare`;
   if (/^[&|]/.test(symbol) && isForeign) return `${shown} can't stand here; write \`&&\` or \`||\``;
   if (/^[-+*/%]/.test(symbol))

@@ -139,10 +139,11 @@ function reportUnion(
 ): void {
   const { value, at } = site;
   const wanted = message === "" ? "this is not valid here" : message;
+  const isExpression = wanted.includes("an expression");
   const mayBeText = errors
     .flat()
     .some((issue) => issue.code === "invalid_type" && issue.expected === "string");
-  if (mayBeText && (typeof value === "number" || typeof value === "boolean")) {
+  if (mayBeText && !isExpression && (typeof value === "number" || typeof value === "boolean")) {
     problems.addNotText(at, `${wanted}; put this ${typeof value} in quotes`);
   } else addWanted(site, wanted, problems);
 }

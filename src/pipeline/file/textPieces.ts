@@ -76,6 +76,12 @@ export function splitText(text: string): SplitText {
   return { kind: "valid", pieces };
 }
 
+/** The piece of a text that has one, but for the line end behind an expression with which a block of YAML (`|`) ends. */
+export function onlyPiece([first, last, ...more]: readonly TextPiece[]): TextPiece | undefined {
+  const isEnd = last?.kind === "words" && last.words === "\n" && first?.kind !== "words" && more.length === 0;
+  return last === undefined || isEnd ? first : undefined;
+}
+
 /** No expression begins so, and no pipeline file can write it: the parser refuses it. */
 const scopeMark = /^@(\d+) /;
 

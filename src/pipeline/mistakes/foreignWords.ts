@@ -23,6 +23,10 @@ const request = how("get", "write the method and the path, such as `get: /health
 const led = how("connect-to", "`connect-to` leads a host elsewhere, also to a socket: `unix:/run/shop.sock`");
 const token = how("basic", 'a token is a header: `headers: { authorization: "Bearer ${{ env.TOKEN }}" }`');
 const paused = how("retry", "`retry` waits until all that the step expects holds");
+const included = how(
+  "steps",
+  "a step with `include: parts/login.yaml` puts the steps of another file in its place",
+);
 const inSteps = how("steps", "what a pipeline does stands in `steps`, one after the other");
 const onMachine = how(
   "steps",
@@ -46,6 +50,7 @@ const fields: Readonly<Record<string, readonly ForeignWord[]>> = {
   ...each("cleanup teardown always after", same("finally")),
   ...each("on schedule", startedOutside),
   ...each("stages jobs tasks testcases item", inSteps),
+  ...each("include includes imports extends", included),
   "before-script": how("steps", "its commands are the first of the `steps`"),
   "after-script": how("finally", "what runs in the end, whatever happened, stands in `finally`"),
   dotenv: same("env-file"),
@@ -100,7 +105,7 @@ const fields: Readonly<Record<string, readonly ForeignWord[]>> = {
   ...each("sql params", same("query")),
   ...each("data payload", same("json")),
   ...each("method path", request),
-  url: [...request, ...same("path", "base-url")],
+  url: [...request, ...same("path", "base-url", "http")],
   ...each("host endpoint", same("base-url")),
   header: [...same("headers"), ...beside],
   prerequest: how("get", "what comes before is a step of its own"),
@@ -111,6 +116,7 @@ const fields: Readonly<Record<string, readonly ForeignWord[]>> = {
   artifacts: same("keep"),
   ...each("working-directory workdir dir", same("cwd")),
   ...each("healthcheck wait-for", ready),
+  log: same("output"),
   // Of an sql resource.
   ...each("dsn uri connection-string", same("url")),
   driver: how("url", "the address says it all: `postgres://user@host:5432/database`"),
@@ -157,7 +163,8 @@ const fields: Readonly<Record<string, readonly ForeignWord[]>> = {
   // Of an input.
   required: how("default", "an input with a `default` needn't be given, and any other has to be"),
   value: same("default", "with"),
-  ...each("min max pattern regex", how("options", "`options` lists the values that it may have")),
+  max: [...same("times"), ...how("options", "`options` lists the values that it may have")],
+  ...each("min pattern regex", how("options", "`options` lists the values that it may have")),
 };
 
 /** Types of resources and inputs in other tools. */

@@ -105,23 +105,33 @@ export class Readiness {
 
 const ownBackground = "one that goes into the background by itself, or by `&`, needs no `background`";
 
+/** Where a server of this machine listens: not each has both, and `localhost` may name one of them alone. */
+const loopback = ["127.0.0.1", "::1"];
+
 function openPort(port: string): Sign {
   return {
     ofAnother: `port ${port} is open`,
     look: (signal) =>
-      new Promise((done) => {
-        const socket = connect({ host: "localhost", port: Number(port), signal });
-        const end = (missing: string | undefined) => {
-          socket.destroy();
-          done(missing);
-        };
-        const nothing = `nothing takes connections on port ${port}`;
-        socket.setTimeout(lookMilliseconds, () => end(nothing));
-        // Where nothing listens at a port of those that the system gives out, TCP may connect a socket to itself.
-        socket.once("connect", () => end(socket.localPort === socket.remotePort ? nothing : undefined));
-        socket.on("error", () => end(nothing));
-      }),
+      Promise.any(loopback.map((host) => connection(host, Number(port), signal))).then(
+        () => undefined,
+        () => `nothing takes connections on port ${port}`,
+      ),
   };
+}
+
+/** Resolves once there was a connection, and rejects when there is none. */
+function connection(host: string, port: number, signal: AbortSignal): Promise<void> {
+  return new Promise((done, fail) => {
+    const socket = connect({ host, port, signal });
+    socket.setTimeout(lookMilliseconds, () => socket.destroy(new Error("No reply.")));
+    socket.once("connect", () => {
+      // Where nothing listens at a port of those that the system gives out, TCP may connect a socket to itself.
+      const isItself = socket.localPort === socket.remotePort;
+      socket.destroy(isItself ? new Error("Connected to itself.") : undefined);
+      if (!isItself) done();
+    });
+    socket.on("error", fail);
+  });
 }
 
 function answeringAddress(address: string): Sign {

@@ -7,7 +7,7 @@ import { projectFile } from "../step/projectFile.ts";
 import { StepFault } from "../step/stepContext.ts";
 import { type HttpRequest, isOwnOrigin } from "./request.ts";
 
-type Fields = Readonly<Record<string, unknown>>;
+export type Fields = Readonly<Record<string, unknown>>;
 
 /** A map of the document, behind all references, and the JSON pointer by which schemas find it. */
 export interface Place {
@@ -47,10 +47,11 @@ export class ApiDocument {
       if (!isMap(written)) throw new Error("it is no map");
       const document: unknown = upgrade(written, "3.1");
       if (!isMap(document) || !isMap(document["paths"])) throw new Error("it has no `paths`");
-      const elsewhere = /"\$ref":"(?!#)((?:[^"\\]|\\.)*)"/.exec(JSON.stringify(document))?.[1];
+      const json = JSON.stringify(document);
+      const elsewhere = /"\$ref":"(?!#)((?:[^"\\]|\\.)*)"/.exec(json)?.[1];
       if (elsewhere !== undefined)
         throw new Error(`it refers to \`${elsewhere}\`; only references within the file are followed`);
-      return new ApiDocument(path, document);
+      return new ApiDocument(path, JSON.parse(json, withNull));
     } catch (error) {
       throw new StepFault(`\`${path}\` is no OpenAPI document that can be used: ${describeError(error)}`);
     }
@@ -102,6 +103,40 @@ export class ApiDocument {
       : this.at(decodeURIComponent(reference.slice(1)), references + 1);
   }
 
+  /**
+   * The document where what isn't sent needn't be there: a `readOnly` member in requests, a `writeOnly` one in replies. OpenAPI says
+   * so of what `required` names.
+   */
+  withoutRequired(mark: "readOnly" | "writeOnly"): Fields {
+    const isMarked = (schema: unknown): boolean => {
+      if (!isMap(schema)) return false;
+      const { $ref: reference } = schema;
+      const target =
+        typeof reference === "string" ? this.at(decodeURIComponent(reference.slice(1))) : undefined;
+      return schema[mark] === true || target?.fields[mark] === true;
+    };
+    return JSON.parse(JSON.stringify(this.root), (_, value: unknown) => {
+      if (!isMap(value)) return value;
+      const { required, properties } = value;
+      if (!Array.isArray(required) || !isMap(properties)) return value;
+      return { ...value, required: required.filter((name) => !isMarked(properties[name])) };
+    });
+  }
+
+  /** The types that a schema names, by itself or in what it is made of. */
+  typesOf(pointer: string, depth = 0): readonly unknown[] {
+    const place = depth > mostReferences ? undefined : this.at(pointer);
+    if (place === undefined) return [];
+    const { at, fields } = place;
+    const inner = ["allOf", "anyOf", "oneOf"].flatMap((name) => {
+      const schemas = fields[name];
+      return Array.isArray(schemas)
+        ? schemas.flatMap((_, index) => this.typesOf(`${at}/${name}/${index}`, depth + 1))
+        : [];
+    });
+    return [fields["type"] ?? [], inner].flat();
+  }
+
   #value(pointer: string): unknown {
     const names = pointer.split("/").slice(1);
     return names.reduce((value: unknown, escaped) => {
@@ -111,6 +146,15 @@ export class ApiDocument {
         : undefined;
     }, this.root);
   }
+}
+
+/** Gives null to a schema that OpenAPI 3.0 calls `nullable` and that names others instead of a type: nothing else is left of the word. */
+function withNull(_name: string, value: unknown): unknown {
+  if (!isMap(value) || value["nullable"] !== true || value["type"] !== undefined) return value;
+  const { nullable: _, allOf, anyOf, oneOf, ...rest } = value;
+  const others = Object.entries({ allOf, anyOf, oneOf }).filter(([, schemas]) => schemas !== undefined);
+  if (others.length === 0) return rest;
+  return { ...rest, anyOf: [Object.fromEntries(others), { type: "null" }] };
 }
 
 /** A name within a JSON pointer. */

@@ -14,7 +14,14 @@ import { StepFault } from "../step/stepContext.ts";
 /** Says in which ways a text of JSON doesn't fit a schema, a line each. */
 export type SchemaCheck = (json: string, mask: Mask) => readonly string[];
 
-export const schemaOptions: Options = { allErrors: true, verbose: true, strict: false, logger: false };
+export const schemaOptions: Options = {
+  allErrors: true,
+  verbose: true,
+  strict: false,
+  logger: false,
+  // 19.99 is a multiple of 0.01, though its quotient has a rest in floating point.
+  multipleOfPrecision: 6,
+};
 
 /** By what a schema's `$schema` names. */
 const drafts: readonly (readonly [RegExp, (options: Options) => AnyAjv])[] = [
@@ -100,8 +107,12 @@ export function describeErrors(
   mask: Mask,
   path: string,
 ): readonly string[] {
-  const lines = errors.slice(0, mostMismatches).map((error) => describe(error, value, mask));
-  const more = errors.length - lines.length;
+  // What several alternatives have in common is missed by each of them.
+  const keyOf = ({ instancePath, keyword, params }: ErrorObject) =>
+    JSON.stringify([instancePath, keyword, params]);
+  const distinct = [...new Map(errors.map((error) => [keyOf(error), error])).values()];
+  const lines = distinct.slice(0, mostMismatches).map((error) => describe(error, value, mask));
+  const more = distinct.length - lines.length;
   return more > 0 ? [...lines, `and ${more} more by \`${path}\``] : lines;
 }
 

@@ -4,7 +4,7 @@ import addFormats from "ajv-formats";
 import { isMap } from "../../pipeline/file/checkShape.ts";
 import type { Mask } from "../mask/mask.ts";
 import { interruptible } from "../output/textSearch.ts";
-import { ApiDocument, type Asked, type Operation, type Place, pointed } from "./apiDocument.ts";
+import { ApiDocument, type Asked, type Fields, type Operation, type Place, pointed } from "./apiDocument.ts";
 import { describeErrors, schemaOptions, uncheckable } from "./jsonSchema.ts";
 import type { HttpRequest } from "./request.ts";
 import type { HttpReply } from "./sendRequest.ts";
@@ -15,8 +15,8 @@ const origin = "project:/api";
 /** Says in which ways what is sent and what comes doesn't fit an OpenAPI document, a line each. */
 export class ApiCheck implements AsyncDisposable {
   readonly #document: ApiDocument;
-  /** For what is JSON itself, and for parameters and headers, whose values are texts. */
-  readonly #ajv = { json: ajvOf({}), texts: ajvOf({ coerceTypes: true }) };
+  /** For the JSON of requests, for that of replies, and for parameters and headers, whose values are texts. */
+  readonly #ajv = { request: ajvOf({}), reply: ajvOf({}), texts: ajvOf({ coerceTypes: true }) };
 
   readonly #compiled = new Map<string, ValidateFunction>();
 
@@ -27,7 +27,10 @@ export class ApiCheck implements AsyncDisposable {
 
   constructor(document: ApiDocument) {
     this.#document = document;
-    for (const ajv of Object.values(this.#ajv)) ajv.addSchema(document.root, origin, undefined, false);
+    const { request, reply, texts } = this.#ajv;
+    request.addSchema(document.withoutRequired("readOnly"), origin, undefined, false);
+    reply.addSchema(document.withoutRequired("writeOnly"), origin, undefined, false);
+    texts.addSchema(document.root, origin, undefined, false);
   }
 
   ofRequest({ headers, body, ...asked }: HttpRequest & Asked, mask: Mask): readonly string[] {
@@ -49,18 +52,18 @@ export class ApiCheck implements AsyncDisposable {
       // Else it could be `__proto__`, and change what all objects have.
       if (!Object.hasOwn(schemas, place)) continue;
       const known = place === "header" ? name.toLowerCase() : name;
-      const type = this.#document.at(`${at}/schema`)?.fields["type"];
-      if (place === "query" && type === "array" && url.searchParams.has(name)) {
-        const all = url.searchParams.getAll(name);
-        Object.assign(values[place] ?? {}, {
-          [name]: fields["explode"] === false ? all.join().split(",") : all,
-        });
+      const types = this.#document.typesOf(`${at}/schema`);
+      const given = place === "query" ? url.searchParams.getAll(name) : textsOf(values[place], known);
+      // One value of what is a list or a text is left a text.
+      const isList = types.every((type) => type === "array" || type === "null") || given.length > 1;
+      if (types.includes("array") && isList && given.length > 0) {
+        Object.assign(values[place] ?? {}, { [known]: itemsOf(fields, given) });
       }
       // How a map is written in a query is told by its style.
-      hasMaps ||= type === "object";
-      Object.assign(schemas[place] ?? {}, {
-        [known]: isMap(fields["schema"]) && type !== "object" ? refer(`${at}/schema`) : {},
-      });
+      const isOfMap = types.includes("object");
+      hasMaps ||= isOfMap;
+      const isRead = isMap(fields["schema"]) && !isOfMap && !isPrefixed(fields);
+      Object.assign(schemas[place] ?? {}, { [known]: isRead ? refer(`${at}/schema`) : {} });
       if (fields["required"] === true) required[place]?.push(known);
     }
     const schema = (place: string) => ({
@@ -152,12 +155,12 @@ export class ApiCheck implements AsyncDisposable {
     const json = parsed(body.text);
     return json === undefined
       ? [this.#says(`${what}: expected JSON, as its type says`)]
-      : this.#lines(what, "json", refer(`${at}/schema`), json.value, mask);
+      : this.#lines(what, what, refer(`${at}/schema`), json.value, mask);
   }
 
   #lines(
     what: "request" | "reply" | "reply.headers",
-    kind: "json" | "texts",
+    kind: "request" | "reply" | "texts",
     schema: object,
     value: unknown,
     mask: Mask,
@@ -185,6 +188,28 @@ function ajvOf(more: object): Ajv2020 {
   const ajv = new Ajv2020({ ...schemaOptions, ...more });
   addFormats.default(ajv);
   return ajv;
+}
+
+function textsOf(values: Record<string, unknown> | undefined, name: string): readonly string[] {
+  return values !== undefined && Object.hasOwn(values, name) ? [String(values[name])] : [];
+}
+
+const separators = new Map<unknown, string>([
+  ["pipeDelimited", "|"],
+  ["spaceDelimited", " "],
+]);
+
+/** What stands in a list, by the style of its parameter: only one in the query may be written for each item again. */
+function itemsOf({ in: place, style, explode }: Fields, given: readonly string[]): readonly string[] {
+  const separator = separators.get(style);
+  if (place === "query" && (explode ?? separator === undefined) === true) return given;
+  const items = given.join(separator ?? ",").split(separator ?? ",");
+  return place === "header" ? items.map((item) => item.trim()) : items;
+}
+
+/** Whether a value in the path has its name or a point before it, which isn't taken off. */
+function isPrefixed({ style }: Fields): boolean {
+  return style === "matrix" || style === "label";
 }
 
 function refer(pointer: string): object {

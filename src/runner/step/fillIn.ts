@@ -6,7 +6,7 @@ import {
   writeJson,
 } from "../../pipeline/expression/value.ts";
 import { inAddress } from "../../pipeline/file/address.ts";
-import { splitText, type TextPiece } from "../../pipeline/file/textPieces.ts";
+import { onlyPiece, splitText, type TextPiece } from "../../pipeline/file/textPieces.ts";
 import type { plannedStep } from "../../pipeline/file/values.ts";
 import type { Pipeline } from "../../pipeline/pipeline.ts";
 import type { Step } from "../../pipeline/types/resourceTypes.ts";
@@ -87,10 +87,9 @@ class Texts {
 
   /** An expression that stands alone keeps its type. */
   value(text: string): Json {
-    const pieces = piecesOf(text);
-    const [first] = pieces;
-    if (first === undefined || pieces.length > 1) return this.text(text, asItIs);
-    const value = this.#valueOf(first);
+    const only = onlyPiece(piecesOf(text));
+    if (only === undefined) return this.text(text, asItIs);
+    const value = this.#valueOf(only);
     this.#asText(value);
     return value;
   }

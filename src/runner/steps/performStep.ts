@@ -80,7 +80,10 @@ export async function performStep(step: Step, deps: PerformDeps): Promise<Perfor
 /** The items of a step with `each`. @throws ExpressionFault when they can't be filled in, or are no list of its length. */
 export function itemsOf({ each }: Step, filling: Filling): readonly Json[] {
   const values = fillValue(each, filling);
-  if (!isList(values)) throw new ExpressionFault(`\`each\` takes a list, and this is ${kindOf(values)}`);
+  if (!isList(values)) {
+    const how = typeof values === "string" ? "; one that is written as JSON is read by `fromJSON(…)`" : "";
+    throw new ExpressionFault(`\`each\` takes a list, and this is ${kindOf(values)}${how}`);
+  }
   if (values.length > mostItems)
     throw new ExpressionFault(`\`each\` takes at most ${mostItems} items, and these are ${values.length}`);
   return values;
@@ -110,6 +113,7 @@ async function tryRepeatedly(step: Step, each: JsonMap | undefined, deps: Perfor
     const { outcome, taker, time } = attempt;
     const isLast =
       outcome.kind === "succeeded" ||
+      attempt.lacksValue ||
       stepContext.signal.aborted ||
       attempts >= times ||
       performance.now() - began + every >= forMilliseconds;
@@ -146,14 +150,21 @@ async function attemptOnce(
     results: taker,
     saveArtifact: (artifact) => taker.saveArtifact(artifact),
   };
-  const outcome = await outcomeOf(runFilled(step, scopes.at(step.part, own), context));
+  let filled: Step;
+  try {
+    filled = fillIn(step, scopes.at(step.part, own));
+  } catch (error) {
+    if (!(error instanceof ExpressionFault)) throw error;
+    // What the earlier steps and the environment gave is the same for each attempt.
+    return { outcome: failed(error.message), taker, time: time(), lacksValue: true };
+  }
+  const outcome = await outcomeOf(runFilled(filled, context));
   taker.release();
-  return { outcome, taker, time: time() };
+  return { outcome, taker, time: time(), lacksValue: false };
 }
 
 /** Where each resource type runs its steps; `pipeline/types/resourceTypes.ts` says what a new type needs. */
-async function runFilled(step: Step, filling: Filling, stepContext: StepContext): Promise<StepOutcome> {
-  const filled = fillIn(step, filling);
+async function runFilled(filled: Step, stepContext: StepContext): Promise<StepOutcome> {
   // Only what most runs need is loaded before a run begins.
   switch (filled.type) {
     case "browser": {

@@ -73,6 +73,22 @@ describe("what an agent reads by `pipeline mcp`", () => {
     assert.deepEqual(run.value.run?.["outputs"], { "order-id": 7 });
   });
 
+  it("takes a map and a list as the text of their JSON, as some clients send them, and a file for its pipeline", async () => {
+    const program = JSON.stringify([process.execPath, "-e", ""]);
+    const steps = `resources: { sh: { type: cli } }\nsteps: [{ use: sh, run: ${program} }]\n`;
+    await box.write("of-text", `inputs: { lamps: 2 }\n${steps}`);
+    used += 1;
+    const pipeline = "pipelines/of-text.yaml";
+    const { value, text } = await agent.call("start_run", { pipeline, inputs: '{"lamps": 5}' });
+    const runId = value.run?.["run-id"] ?? assert.fail(text);
+    const { value: waited } = await agent.call("wait_for_run", { "run-id": runId });
+    assert.deepEqual(waited.run?.["inputs"], { lamps: 5 });
+    assert.match((await agent.call("validate_pipelines", { pipelines: '["of-text"]' })).text, /^No problem/);
+    const wrong = await agent.call("start_run", { pipeline: "of-text", inputs: "{lamps: 5}" });
+    assert.match(wrong.text, /`inputs` should be an object/);
+    assert.match((await agent.call("list_runs", { status: "active" })).text, /one of `in-work`, `running`, /);
+  });
+
   it("has of a run with more than 100 steps those that say something, and how many are left out", async () => {
     const step = `  - { use: sh, run: ${JSON.stringify([process.execPath, "-e", "process.exit(1)"])} }\n`;
     await box.write("many", `resources: { sh: { type: cli } }\nsteps:\n${step.repeat(102)}`);

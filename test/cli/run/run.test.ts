@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
-import { basename, join } from "node:path";
+import { basename, join, relative } from "node:path";
 import { execa } from "execa";
 import { LoopbackService, orgOnWire, runOnWire, sendError, sendJson } from "../../client/loopbackService.ts";
 import { itOn } from "../../itOn.ts";
@@ -127,6 +127,21 @@ describe("pipeline run", () => {
     const none = await tool.call(["run", "none.yaml"]);
     assert.match(none.stderr, /no pipeline `none\.yaml`/);
     await rm(join(tool.project, "pipelines", "other.yaml"));
+  });
+
+  it("says where to go for a file of another project", async () => {
+    await tool.write("hello", programPipeline(""));
+    const other = join("packages", "a b", "pipelines");
+    await mkdir(join(tool.project, other), { recursive: true });
+    await writeFile(join(tool.project, other, "web.yaml"), programPipeline(""));
+    for (const folder of [tool.project, join(tool.project, "packages")]) {
+      const path = join(relative(folder, tool.project), other, "web.yaml");
+      const { exitCode, stderr } = await tool.call(["run", path], {}, folder);
+      assert.equal(exitCode, 2);
+      assert.match(stderr, /web\.yaml is a file of another project, so none was started\./);
+      assert.match(stderr, /^Go to that project, where its name is `web`: `cd .(packages.)?a b.`\.$/m);
+    }
+    await rm(join(tool.project, "packages"), { recursive: true });
   });
 
   it("says where the pipelines are, outside of a project, and how to make the first", async () => {

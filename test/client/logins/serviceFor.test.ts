@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { Logins } from "../../../src/client/logins/logins.ts";
+import { isServiceNamed, Logins } from "../../../src/client/logins/logins.ts";
 import { serviceFor } from "../../../src/client/logins/serviceFor.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
 import { standInFor } from "../embedded/standIn.ts";
@@ -47,6 +47,20 @@ describe("the service of a terminal", () => {
     const client = await serviceFor(emptied, { execPath, servicePath, ...(spawn && { spawn }) }, never);
     assert.notEqual(client.environment, undefined);
     assert.deepEqual(await client.runs({}, never), { runs: [] });
+  });
+
+  it("needs no home for logins, as in a container, since there are none", async () => {
+    const home = process.env["HOME"];
+    // Counts as none, as that of a user that the system doesn't know.
+    process.env["HOME"] = "nowhere";
+    try {
+      if (process.platform !== "win32") assert.equal(await isServiceNamed({}), false);
+      const named = { PIPELINE_BASE_URL: url, PIPELINE_API_KEY: testKey };
+      assert.equal((await serviceFor(named, nothing, never)).baseUrl.href, `${url}/`);
+    } finally {
+      if (home === undefined) delete process.env["HOME"];
+      else process.env["HOME"] = home;
+    }
   });
 
   it("is none with a base URL but no key", async () => {

@@ -63,6 +63,12 @@ describe("a word of another tool", () => {
       "  - use: shop\n    get: /\n    retry: { times: 2, every: 1s }\n",
     ],
     [
+      "  - use: shop\n    get: /\n    retry: { max: 2 }\n",
+      "`retry` has no `max`; did you mean `times`?",
+      "  - use: shop\n    get: /\n    retry: { times: 2 }\n",
+    ],
+    ["  - { use: shop, get: /, each: 3 }\n", "expected a list, or an expression that is one", undefined],
+    [
       "  - { use: shop, get: /, mask: json.token }\n",
       "expected a list: `[json.token]`",
       "  - { use: shop, get: /, mask: [json.token] }\n",

@@ -110,7 +110,7 @@ describe("the value of an expression", () => {
       "steps.order.json.idd",
     );
     isMissing(
-      /^steps\.other isn't there; steps has order$/,
+      /^steps\.other isn't there; that step hasn't run$/,
       "steps.other",
       "steps.other.json.id",
       "steps.other.*",

@@ -37,6 +37,8 @@ describe("an invalid expression", () => {
     ["(inputs.a", "", /a `\)`.* is missing/],
     ["inputs.a[1", "", /is missing/],
     ["inputs.", "", /is missing/],
+    ["inputs.a =~ 'b'", "=~", /write `match\(text, '/],
+    ["contains(['a'], inputs.a)", "[", /a list is written `fromJSON\(/],
     ["inputs.a)", ")", /can't stand here/],
     ["inputs.a b", "b", /there is no `b`/],
     ["inputs.a inputs.b", "inputs", /can't stand here/],

@@ -213,6 +213,142 @@ describe("an http step of a resource with an OpenAPI document", function () {
     );
   });
 
+  it("sends no member that only replies have, and misses none that only requests have", async () => {
+    const id = { type: "integer", readOnly: true };
+    const user = {
+      type: "object",
+      required: ["id", "key", "name", "password"],
+      properties: {
+        id,
+        key: { $ref: "#/components/schemas/Key" },
+        name: { type: "string" },
+        password: { type: "string", writeOnly: true },
+      },
+    };
+    const document = {
+      openapi: "3.0.3",
+      paths: {
+        "/users": {
+          post: {
+            requestBody: json({ $ref: "#/components/schemas/User" }),
+            responses: { 200: { description: "", ...json({ $ref: "#/components/schemas/User" }) } },
+          },
+        },
+      },
+      components: { schemas: { User: user, Key: { type: "string", readOnly: true } } },
+    };
+    await using asked = await server(200, { id: 7, key: "k", name: "Ada" });
+    const complete = { name: "Ada", password: "x" };
+    await using other = await server(200, { name: "Ada" });
+    assert.deepEqual(
+      [
+        ...(await ask(
+          asked,
+          document,
+          { post: "/users", json: complete },
+          { post: "/users", json: { name: "Ada" } },
+        )),
+        ...(await ask(other, document, { post: "/users", json: complete })),
+      ],
+      [
+        undefined,
+        "`api.yaml`: request.password: expected a value, got nothing",
+        "`api.yaml`: reply.id: expected a value, got nothing\n`api.yaml`: reply.key: expected a value, got nothing",
+      ],
+    );
+  });
+
+  it("takes null for what is nullable and has others instead of a type", async () => {
+    const schemas = [{ type: "object", required: ["name"] }];
+    const bodies = [
+      [null, undefined],
+      [{ name: "x" }, undefined],
+      [{}, /reply\.name: expected a value, got nothing/],
+    ] as const;
+    for (const [body, told, others] of bodies.flatMap((one) => [
+      [...one, { oneOf: schemas }] as const,
+      [...one, { allOf: [...schemas, { minProperties: 1 }] }] as const,
+    ])) {
+      const get = { responses: { 200: { description: "", ...json({ nullable: true, ...others }) } } };
+      const document = { openapi: "3.0.3", paths: { "/lamp": { get } } };
+      await using asked = await server(200, body);
+      const [said] = await ask(asked, document, { get: "/lamp" });
+      if (told === undefined) assert.equal(said, undefined);
+      else assert.match(said ?? "", told);
+    }
+  });
+
+  it("takes one value and several for a list that may be left out", async () => {
+    await using asked = await server(200, {});
+    const texts = { type: "array", items: { type: "string", maxLength: 3 } };
+    const parameters = [
+      { name: "q", in: "query", schema: { anyOf: [texts, { type: "null" }] } },
+      { name: "either", in: "query", schema: { oneOf: [{ type: "string" }, texts] } },
+    ];
+    const get = { parameters, responses: { 200: { description: "" } } };
+    const said = await ask(
+      asked,
+      { openapi: "3.1.0", paths: { "/a": { get } } },
+      { get: "/a", query: { q: "one" } },
+      { get: "/a", query: { q: ["one", "two"], either: "a long text" } },
+      { get: "/a", query: { either: ["one", "two"] } },
+      { get: "/a", query: { q: "long" } },
+    );
+    assert.deepEqual(said.slice(0, 3), [undefined, undefined, undefined]);
+    assert.match(said[3] ?? "", /request\.query\.q\[0\]: must not have more than 3 characters/);
+  });
+
+  it("takes lists apart as the style of a parameter says, in the path and in headers too", async () => {
+    await using asked = await server(200, {});
+    const schema = { type: "array", items: { type: "integer", maximum: 9 }, minItems: 2 };
+    const parameters = [
+      { name: "ids", in: "path", required: true, schema },
+      { name: "at", in: "path", required: true, style: "matrix", schema },
+      { name: "X-Ids", in: "header", schema },
+      { name: "pipes", in: "query", style: "pipeDelimited", schema },
+      { name: "spaces", in: "query", style: "spaceDelimited", explode: false, schema },
+      { name: "repeated", in: "query", style: "pipeDelimited", explode: true, schema },
+    ];
+    const get = { parameters, responses: { 200: { description: "" } } };
+    const path = "/a/1,2/;at=3,4";
+    const said = await ask(
+      asked,
+      { openapi: "3.1.0", paths: { "/a/{ids}/{at}": { get } } },
+      { get: path, query: { pipes: "1|2", spaces: "1 2", repeated: [1, 2] }, headers: { "x-ids": "1, 2" } },
+      { get: "/a/1,20/;at=3", query: { pipes: "1|20", spaces: "1" }, headers: { "x-ids": "1" } },
+    );
+    assert.equal(said[0], undefined);
+    for (const told of [/path\.ids\[1\]: must be <= 9/, /query\.pipes\[1\]/, /query\.spaces/, /x-ids/])
+      assert.match(said[1] ?? "", told);
+  });
+
+  it("takes a price for a multiple of a cent, whatever its rest is in floating point", async () => {
+    await using asked = await server(200, [0.58, 19.99, 283.66, 123456.78, 4]);
+    const schema = { type: "array", items: { type: "number", multipleOf: 0.01 } };
+    const price = { name: "price", in: "query", schema: schema.items };
+    const get = { parameters: [price], responses: { 200: { description: "", ...json(schema) } } };
+    const said = await ask(
+      asked,
+      { openapi: "3.1.0", paths: { "/a": { get } } },
+      { get: "/a", query: { price: 9.1 } },
+      { get: "/a", query: { price: 9.105 } },
+    );
+    assert.equal(said[0], undefined);
+    assert.match(said[1] ?? "", /request\.query\.price: must be multiple of 0\.01, got 9\.105/);
+  });
+
+  it("says once what each of several alternatives misses", async () => {
+    await using asked = await server(200, {});
+    const named = { type: "object", required: ["name"] };
+    const schema = { oneOf: [named, { ...named, required: ["name", "price"] }] };
+    const get = { responses: { 200: { description: "", ...json(schema) } } };
+    const [said = ""] = await ask(asked, { openapi: "3.1.0", paths: { "/a": { get } } }, { get: "/a" });
+    assert.deepEqual(said.match(/reply\.\w+: expected a value/g), [
+      "reply.name: expected a value",
+      "reply.price: expected a value",
+    ]);
+  });
+
   it("follows a path to where it is written", async () => {
     await using asked = await server(200, { price: 2 });
     const elsewhere = { pathItems: { lamp: { get: paths["/lamps/{id}"].get } } };

@@ -162,6 +162,25 @@ describe("what is done around a step", function () {
     assert.match(logOf(run), /attempt 1 of 5 failed: .*: 1 and 3\n[\s\S]*attempt 2 of 5\n/);
   });
 
+  it("tries no step again that lacks a value: it would be lacking each time", async () => {
+    const retry = { times: 3, every: "1h" };
+    const pipeline = pipelineOf({
+      resources,
+      steps: [
+        { id: "a", use: "sh", run: "echo '{}'" },
+        { name: "x", use: "sh", run: ["echo", "${{ steps.a.json.id }}"], retry, "on-failure": "continue" },
+        { name: "y", use: "sh", run: ["echo", "${{ env.ABSENT }}"], retry },
+      ],
+    });
+    const { run, end } = await ran(pipeline, { env: {} });
+    assert.deepEqual(end, {
+      kind: "failed",
+      message: "x: steps.a.json.id isn't there; steps.a.json is empty",
+    });
+    const attempts = run.told.flatMap(({ step }) => (step.status === "failed" ? [step.attempts] : []));
+    assert.deepEqual(attempts, [1, 1]);
+  });
+
   it("stops trying when the next attempt would begin too late", async () => {
     const pipeline = pipelineOf({
       resources,

@@ -90,6 +90,32 @@ describe("what a run's expressions find", function () {
     ]);
   });
 
+  it("keeps its type where it stands alone in a block of YAML, which ends with a line end", async () => {
+    const inputs = { n: 2 };
+    const alone = "${{ inputs.n }}\n";
+    const pipeline = pipelineOf({
+      inputs,
+      resources,
+      steps: [
+        {
+          id: "typed",
+          use: "db",
+          query: "select typeof(?) as x",
+          params: [alone],
+          expect: { rows: [{ x: "integer" }] },
+        },
+        { each: "${{\n  fromJSON('[1, 2]')\n}}\n", use: "sh", run: ["echo", "${{ each.value }}"] },
+      ],
+      outputs: { n: alone, text: "${{ inputs.n }}\n\n", both: "${{ inputs.n }} ${{ inputs.n }}\n" },
+    });
+    const run = launchTestRun(folder.path, pipeline);
+    assert.deepEqual(await run.job.ended, { kind: "succeeded" });
+    assert.deepEqual(run.kept.at(-1), {
+      kind: "outputs",
+      outputs: { n: 2, text: "2\n\n", both: "2 2\n" },
+    });
+  });
+
   it("is never a part of a script, a statement, a path, a header or the file's structure", async () => {
     const nasty = "x'; drop table t; --\"$(touch pwned) ../../?a=b#c\r\nx-evil: 1\n${{ env.SECRET }}";
     await using shop = await LoopbackService.listen((_, response) =>
