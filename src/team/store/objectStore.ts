@@ -1,0 +1,171 @@
+import { hash, randomUUID } from "node:crypto";
+import { AwsClient } from "aws4fetch";
+import { PipelineError } from "../../contract/errors.ts";
+import { anySignal } from "../../machine/anySignal.ts";
+
+/** An S3 object store as `--object-store` and the environment name it. */
+export interface ObjectStoreSettings {
+  /** What people call it, and by what the servers of a database know that they use the same one. */
+  readonly name: string;
+  /** The URL that an object's key is added to, with a `/` at its end. */
+  readonly root: string;
+  readonly region: string;
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+  readonly sessionToken: string | undefined;
+}
+
+const namePattern = /^s3:\/\/(?<bucket>[A-Za-z0-9][\w.-]{1,62})(?<prefix>(?:\/[\w-][\w.-]*)*)\/?$/;
+
+/** @throws PipelineError `usage` for what names no object store, or where the environment lacks something. */
+export function objectStoreSettings(
+  named: string,
+  env: Readonly<Record<string, string | undefined>>,
+): ObjectStoreSettings {
+  const { bucket = "", prefix = "" } = namePattern.exec(named)?.groups ?? {};
+  if (bucket === "") {
+    throw new PipelineError("usage", `\`${named.slice(0, 100)}\` names no object store.`, {
+      next: "Write it as --object-store s3://bucket or s3://bucket/prefix, with letters, digits, `.`, `_` and `-`.",
+    });
+  }
+  const endpoint = env["AWS_ENDPOINT_URL_S3"] || env["AWS_ENDPOINT_URL"] || undefined;
+  const region = env["AWS_REGION"] || env["AWS_DEFAULT_REGION"] || (endpoint && "us-east-1");
+  const { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey } = env;
+  if (!accessKeyId || !secretAccessKey) {
+    throw new PipelineError("usage", "The object store's key is missing.", {
+      next: "Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.",
+    });
+  }
+  if (!region) {
+    throw new PipelineError("usage", "The object store's region is missing.", {
+      next: "Set AWS_REGION, or AWS_ENDPOINT_URL_S3 for a store that isn't Amazon's.",
+    });
+  }
+  const origin = endpoint === undefined ? `https://${bucket}.s3.${region}.amazonaws.com` : originOf(endpoint);
+  const path = endpoint === undefined ? prefix : `/${bucket}${prefix}`;
+  return {
+    name: `s3://${bucket}${prefix}${endpoint === undefined ? "" : ` at ${origin}`}`,
+    root: `${origin}${path}/`,
+    region,
+    accessKeyId,
+    secretAccessKey,
+    sessionToken: env["AWS_SESSION_TOKEN"] || undefined,
+  };
+}
+
+function originOf(endpoint: string): string {
+  const url = URL.canParse(endpoint) ? new URL(endpoint) : undefined;
+  if (url !== undefined && /^https?:$/.test(url.protocol)) return url.origin;
+  throw new PipelineError("usage", `The object store's address is \`${endpoint.slice(0, 100)}\`.`, {
+    next: "Set AWS_ENDPOINT_URL_S3 to its URL, such as https://s3.example.com.",
+  });
+}
+
+/** The object store is out of reach, or refuses. */
+export class ObjectStoreError extends Error {
+  /** Whether it has answered that it won't: asking again doesn't help. */
+  readonly isRefusal: boolean;
+
+  constructor(message: string, { isRefusal = false, cause }: { isRefusal?: boolean; cause?: unknown } = {}) {
+    super(message, { cause });
+    this.isRefusal = isRefusal;
+  }
+}
+
+/** An object that is read piece by piece, each by a request of its own: nobody who reads slowly holds a connection. */
+export interface StoredObject {
+  /** In bytes. */
+  readonly size: number;
+  readonly at: (position: number, length: number) => Promise<Buffer>;
+}
+
+/** The bytes of an object that a reader has in memory at once. */
+export const pieceBytes = 1024 * 1024;
+/** How long a request may take, with its body, in milliseconds. */
+const longest = { put: 60_000, other: 10_000, trial: 5_000 } as const;
+
+/** Keeps objects by their keys, of letters, digits and `/._-`. Every method throws an {@link ObjectStoreError}. */
+export class ObjectStore {
+  readonly name: string;
+  readonly #root: string;
+  readonly #client: AwsClient;
+  readonly #now: () => number;
+
+  /** @param now the time that requests are signed at: a store takes one that is a quarter of an hour off for a forgery. */
+  constructor({ name, root, sessionToken, ...settings }: ObjectStoreSettings, now: () => number) {
+    this.name = name;
+    this.#root = root;
+    this.#now = now;
+    const token = sessionToken === undefined ? {} : { sessionToken };
+    // A store that is busy asks to be asked again in a moment.
+    this.#client = new AwsClient({ ...settings, ...token, service: "s3", retries: 2, initRetryMs: 100 });
+  }
+
+  async put(key: string, content: Uint8Array<ArrayBuffer>, signal?: AbortSignal): Promise<void> {
+    // Signed with its hash, so that the store takes nothing else for it.
+    const headers = { "x-amz-content-sha256": hash("sha256", content) };
+    await this.#ask(key, { method: "PUT", body: content, headers }, signal);
+  }
+
+  /** Reads the first piece of an object. @returns undefined where there is none of that key. */
+  async open(key: string): Promise<StoredObject | undefined> {
+    const range = (position: number, length: number) =>
+      this.#ask(key, { method: "GET", headers: { range: `bytes=${position}-${position + length - 1}` } });
+    const first = await range(0, pieceBytes);
+    if (first === undefined) return undefined;
+    const [, size = first.bytes.length] = /\/(\d+)$/.exec(first.contentRange) ?? [];
+    return {
+      size: Number(size),
+      async at(position, length) {
+        if (position + length <= first.bytes.length) return first.bytes.subarray(position, position + length);
+        const bytes = (await range(position, length))?.bytes ?? Buffer.alloc(0);
+        // What is missing must not look like the object's end.
+        if (bytes.length === length) return bytes;
+        throw new ObjectStoreError(`it gives ${bytes.length} of ${length} bytes of ${key}`);
+      },
+    };
+  }
+
+  /** Also where there is none. */
+  async delete(key: string): Promise<void> {
+    await this.#ask(key, { method: "DELETE" });
+  }
+
+  /** Puts, gets and deletes a small object. */
+  async try(): Promise<void> {
+    const key = `trial-${randomUUID()}`;
+    await this.put(key, Buffer.from(key), AbortSignal.timeout(longest.trial));
+    const object = await this.open(key);
+    await this.delete(key);
+    const read = object === undefined ? "nothing" : await object.at(0, object.size);
+    if (String(read) !== key) throw new ObjectStoreError(`it gives ${read} for ${key}`, { isRefusal: true });
+  }
+
+  /** @returns what it answers; undefined where there is no such object. */
+  async #ask(key: string, request: RequestInit, signal?: AbortSignal) {
+    const limit = AbortSignal.timeout(request.method === "PUT" ? longest.put : longest.other);
+    const datetime = new Date(this.#now()).toISOString().replaceAll(/[:-]|\.\d+/g, "");
+    try {
+      const reply = await this.#client.fetch(`${this.#root}${key}`, {
+        ...request,
+        signal: signal === undefined ? limit : anySignal([limit, signal]),
+        aws: { datetime },
+      });
+      const bytes = Buffer.from(await reply.arrayBuffer());
+      const contentRange = reply.headers.get("content-range") ?? "";
+      if (reply.ok) return { bytes, contentRange };
+      // An empty object has no range.
+      if (reply.status === 416) return { bytes: Buffer.alloc(0), contentRange: "" };
+      const [, code = `status ${reply.status}`] = /<Code>(\w+)<\/Code>/.exec(String(bytes)) ?? [];
+      if (code === "NoSuchKey") return undefined;
+      const [, says = ""] = /<Message>([^<]{1,300})<\/Message>/.exec(String(bytes)) ?? [];
+      const isRefusal = reply.status < 500 && reply.status !== 429;
+      throw new ObjectStoreError(`it answers ${code}${says && `: ${says}`}`, { isRefusal });
+    } catch (cause) {
+      if (cause instanceof ObjectStoreError) throw cause;
+      const why = cause instanceof Error && cause.cause instanceof Error ? cause.cause : cause;
+      const text = why instanceof Error ? why.message || why.name : String(why);
+      throw new ObjectStoreError(`it is out of reach: ${text}`, { cause });
+    }
+  }
+}
