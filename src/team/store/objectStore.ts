@@ -28,8 +28,8 @@ export function objectStoreSettings(
       next: "Write it as --object-store s3://bucket or s3://bucket/prefix, with letters, digits, `.`, `_` and `-`.",
     });
   }
-  const endpoint = env["AWS_ENDPOINT_URL_S3"] || env["AWS_ENDPOINT_URL"] || undefined;
-  const region = env["AWS_REGION"] || env["AWS_DEFAULT_REGION"] || (endpoint && "us-east-1");
+  const endpoint = env["AWS_ENDPOINT_URL_S3"] || env["AWS_ENDPOINT_URL"] || "";
+  const region = env["AWS_REGION"] || (endpoint && "us-east-1");
   const { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey } = env;
   if (!accessKeyId || !secretAccessKey) {
     throw new PipelineError("usage", "The object store's key is missing.", {
@@ -41,11 +41,10 @@ export function objectStoreSettings(
       next: "Set AWS_REGION, or AWS_ENDPOINT_URL_S3 for a store that isn't Amazon's.",
     });
   }
-  const origin = endpoint === undefined ? `https://${bucket}.s3.${region}.amazonaws.com` : originOf(endpoint);
-  const path = endpoint === undefined ? prefix : `/${bucket}${prefix}`;
+  const address = endpoint && addressOf(endpoint);
   return {
-    name: `s3://${bucket}${prefix}${endpoint === undefined ? "" : ` at ${origin}`}`,
-    root: `${origin}${path}/`,
+    name: `s3://${bucket}${prefix}${address && ` at ${address}`}`,
+    root: `${address ? `${address}/${bucket}` : `https://${bucket}.s3.${region}.amazonaws.com`}${prefix}/`,
     region,
     accessKeyId,
     secretAccessKey,
@@ -53,9 +52,10 @@ export function objectStoreSettings(
   };
 }
 
-function originOf(endpoint: string): string {
+function addressOf(endpoint: string): string {
   const url = URL.canParse(endpoint) ? new URL(endpoint) : undefined;
-  if (url !== undefined && /^https?:$/.test(url.protocol)) return url.origin;
+  if (url !== undefined && /^https?:$/.test(url.protocol))
+    return url.origin + url.pathname.replace(/\/+$/, "");
   throw new PipelineError("usage", `The object store's address is \`${endpoint.slice(0, 100)}\`.`, {
     next: "Set AWS_ENDPOINT_URL_S3 to its URL, such as https://s3.example.com.",
   });

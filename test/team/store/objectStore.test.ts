@@ -127,6 +127,12 @@ describe("the name of an object store", () => {
       ],
       [
         "s3://runs",
+        { ...keys, AWS_ENDPOINT_URL_S3: "https://example.com/storage/s3/" },
+        "https://example.com/storage/s3/runs/",
+        "s3://runs at https://example.com/storage/s3",
+      ],
+      [
+        "s3://runs",
         { ...amazon, AWS_ENDPOINT_URL: "http://other", AWS_ENDPOINT_URL_S3: "https://s3.example.com" },
         "https://s3.example.com/runs/",
         "s3://runs at https://s3.example.com",
