@@ -130,7 +130,7 @@ async function moveRun({ db, writer, store, stopping }: MoveDeps, runId: string)
       .where("run_id", "=", runId)
       .where("file", "=", file)
       .executeTakeFirst();
-    if (row !== undefined) await store.put(artifactKey(runId, file), Uint8Array.from(row.content), stopping);
+    if (row !== undefined) await store.put(artifactKey(runId, file), row.content, stopping);
   }
   await writer.write(async (tx) => {
     const { numAffectedRows = 0n } = await sql`

@@ -1,7 +1,7 @@
 import { hash, randomUUID } from "node:crypto";
-import { AwsClient } from "aws4fetch";
+import { AwsV4Signer } from "aws4fetch";
+import { EnvHttpProxyAgent, request } from "undici";
 import { PipelineError } from "../../contract/errors.ts";
-import { anySignal } from "../../machine/anySignal.ts";
 
 /** An S3 object store as `--object-store` and the environment name it. */
 export interface ObjectStoreSettings {
@@ -81,36 +81,47 @@ export interface StoredObject {
 
 /** The bytes of an object that a reader has in memory at once. */
 export const pieceBytes = 1024 * 1024;
-/** How long a request may take, with its body, in milliseconds. */
-const longest = { put: 60_000, other: 10_000, trial: 5_000 } as const;
+/** How long the store may be silent, in milliseconds: nothing else reveals a half-open connection. */
+const silentMilliseconds = 15_000;
+
+interface Asked {
+  readonly method: "PUT" | "GET" | "DELETE";
+  readonly key: string;
+  readonly headers?: Record<string, string>;
+  readonly body?: Uint8Array | null;
+  readonly signal?: AbortSignal | null;
+}
 
 /** Keeps objects by their keys, of letters, digits and `/._-`. Every method throws an {@link ObjectStoreError}. */
 export class ObjectStore {
   readonly name: string;
-  readonly #root: string;
-  readonly #client: AwsClient;
+  readonly #settings: ObjectStoreSettings;
   readonly #now: () => number;
+  readonly #signingKeys = new Map<string, ArrayBuffer>();
+  // Not by `fetch`, which an abort may not reach once its `Request` is collected (Node 24.21).
+  readonly #dispatcher = new EnvHttpProxyAgent({
+    connect: { timeout: silentMilliseconds },
+    headersTimeout: silentMilliseconds,
+    bodyTimeout: silentMilliseconds,
+  });
 
   /** @param now the time that requests are signed at: a store takes one that is a quarter of an hour off for a forgery. */
-  constructor({ name, root, sessionToken, ...settings }: ObjectStoreSettings, now: () => number) {
-    this.name = name;
-    this.#root = root;
+  constructor(settings: ObjectStoreSettings, now: () => number) {
+    this.name = settings.name;
+    this.#settings = settings;
     this.#now = now;
-    const token = sessionToken === undefined ? {} : { sessionToken };
-    // A store that is busy asks to be asked again in a moment.
-    this.#client = new AwsClient({ ...settings, ...token, service: "s3", retries: 2, initRetryMs: 100 });
   }
 
-  async put(key: string, content: Uint8Array<ArrayBuffer>, signal?: AbortSignal): Promise<void> {
+  async put(key: string, body: Uint8Array, signal: AbortSignal | null = null): Promise<void> {
     // Signed with its hash, so that the store takes nothing else for it.
-    const headers = { "x-amz-content-sha256": hash("sha256", content) };
-    await this.#ask(key, { method: "PUT", body: content, headers }, signal);
+    const headers = { "x-amz-content-sha256": hash("sha256", body) };
+    await this.#ask({ method: "PUT", key, headers, body, signal });
   }
 
   /** Reads the first piece of an object. @returns undefined where there is none of that key. */
   async open(key: string): Promise<StoredObject | undefined> {
     const range = (position: number, length: number) =>
-      this.#ask(key, { method: "GET", headers: { range: `bytes=${position}-${position + length - 1}` } });
+      this.#ask({ method: "GET", key, headers: { range: `bytes=${position}-${position + length - 1}` } });
     const first = await range(0, pieceBytes);
     if (first === undefined) return undefined;
     const [, size = first.bytes.length] = /\/(\d+)$/.exec(first.contentRange) ?? [];
@@ -128,13 +139,13 @@ export class ObjectStore {
 
   /** Also where there is none. */
   async delete(key: string): Promise<void> {
-    await this.#ask(key, { method: "DELETE" });
+    await this.#ask({ method: "DELETE", key });
   }
 
   /** Puts, gets and deletes a small object. */
   async try(): Promise<void> {
     const key = `trial-${randomUUID()}`;
-    await this.put(key, Buffer.from(key), AbortSignal.timeout(longest.trial));
+    await this.put(key, Buffer.from(key));
     const object = await this.open(key);
     await this.delete(key);
     const read = object === undefined ? "nothing" : await object.at(0, object.size);
@@ -142,30 +153,35 @@ export class ObjectStore {
   }
 
   /** @returns what it answers; undefined where there is no such object. */
-  async #ask(key: string, request: RequestInit, signal?: AbortSignal) {
-    const limit = AbortSignal.timeout(request.method === "PUT" ? longest.put : longest.other);
-    const datetime = new Date(this.#now()).toISOString().replaceAll(/[:-]|\.\d+/g, "");
-    try {
-      const reply = await this.#client.fetch(`${this.#root}${key}`, {
-        ...request,
-        signal: signal === undefined ? limit : anySignal([limit, signal]),
-        aws: { datetime },
-      });
-      const bytes = Buffer.from(await reply.arrayBuffer());
-      const contentRange = reply.headers.get("content-range") ?? "";
-      if (reply.ok) return { bytes, contentRange };
-      // An empty object has no range.
-      if (reply.status === 416) return { bytes: Buffer.alloc(0), contentRange: "" };
-      const [, code = `status ${reply.status}`] = /<Code>(\w+)<\/Code>/.exec(String(bytes)) ?? [];
-      if (code === "NoSuchKey") return undefined;
-      const [, says = ""] = /<Message>([^<]{1,300})<\/Message>/.exec(String(bytes)) ?? [];
-      const isRefusal = reply.status < 500 && reply.status !== 429;
-      throw new ObjectStoreError(`it answers ${code}${says && `: ${says}`}`, { isRefusal });
-    } catch (cause) {
-      if (cause instanceof ObjectStoreError) throw cause;
-      const why = cause instanceof Error && cause.cause instanceof Error ? cause.cause : cause;
-      const text = why instanceof Error ? why.message || why.name : String(why);
-      throw new ObjectStoreError(`it is out of reach: ${text}`, { cause });
-    }
+  async #ask(asked: Asked) {
+    const reply = await this.#send(asked).catch(unreached);
+    const { status, bytes } = reply;
+    if (status < 300) return reply;
+    // An empty object has no range.
+    if (status === 416) return { bytes: Buffer.alloc(0), contentRange: "" };
+    const [, code = `status ${status}`] = /<Code>(\w+)<\/Code>/.exec(String(bytes)) ?? [];
+    if (code === "NoSuchKey") return undefined;
+    const [, says = ""] = /<Message>([^<]{1,300})<\/Message>/.exec(String(bytes)) ?? [];
+    const isRefusal = status < 500 && status !== 429;
+    throw new ObjectStoreError(`it answers ${code}${says && `: ${says}`}`, { isRefusal });
   }
+
+  async #send({ method, key, headers = {}, body = null, signal = null }: Asked) {
+    const { root, name: _, sessionToken, ...settings } = this.#settings;
+    const token = sessionToken === undefined ? {} : { sessionToken };
+    const url = `${root}${key}`;
+    const datetime = new Date(this.#now()).toISOString().replaceAll(/[:-]|\.\d+/g, "");
+    const signing = { ...settings, ...token, service: "s3", method, url, headers, datetime };
+    const signed = await new AwsV4Signer({ ...signing, cache: this.#signingKeys }).sign();
+    const asked = { method, headers: Object.fromEntries(signed.headers), body, signal };
+    const reply = await request(url, { ...asked, dispatcher: this.#dispatcher });
+    const bytes = Buffer.from(await reply.body.arrayBuffer());
+    const { statusCode: status, headers: told } = reply;
+    return { status, bytes, contentRange: String(told["content-range"] ?? "") };
+  }
+}
+
+function unreached(cause: unknown): never {
+  const why = cause instanceof Error ? cause.message || Object(cause).code : String(cause);
+  throw new ObjectStoreError(`it is out of reach: ${why}`, { cause });
 }

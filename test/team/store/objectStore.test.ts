@@ -1,6 +1,10 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { createServer } from "node:http";
+import type { Socket } from "node:net";
+import { setImmediate } from "node:timers/promises";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { systemClock } from "../../../src/machine/clock.ts";
 import {
   ObjectStore,
@@ -8,6 +12,7 @@ import {
   objectStoreSettings,
   pieceBytes,
 } from "../../../src/team/store/objectStore.ts";
+import { Told } from "../../client/told.ts";
 import { forSuite } from "../../forSuite.ts";
 import { Listening } from "../../listening.ts";
 import { startedObjectStore } from "../../objectStore/startedObjectStore.ts";
@@ -95,6 +100,26 @@ describe("an object store", function () {
       assert.match(error.message, /^it is out of reach: .+/);
       return true;
     });
+  });
+
+  it("is left by who doesn't wait any more while it says nothing, also once the garbage has been collected", async () => {
+    const asked = new Told<Socket>();
+    await using silent = await Listening.of(asked.tell);
+    const leaving = new AbortController();
+    const putting = store("s3://runs", { AWS_ENDPOINT_URL_S3: silent.origin }).put(
+      "a",
+      Buffer.alloc(10),
+      leaving.signal,
+    );
+    await asked.atLeast(1);
+    setFlagsFromString("--expose-gc");
+    const collectGarbage: () => void = runInNewContext("gc");
+    for (let round = 0; round < 5; round++) {
+      collectGarbage();
+      await setImmediate();
+    }
+    leaving.abort();
+    await assert.rejects(putting, /out of reach: .*aborted/);
   });
 
   it("is asked at the time that it is given: a store refuses what is a quarter of an hour off", async () => {
