@@ -187,7 +187,7 @@ describe("the files of ended runs in an object store", function () {
   it("are the same where two servers move them at once, or a suspended one goes on later", async () => {
     await using own = await shelf();
     const { db, deps } = own;
-    const logsOf = Array.from({ length: 20 }, (_, at) => linesOf(at * 10 + 1));
+    const logsOf = Array.from({ length: 20 }, (_, index) => linesOf(index * 10 + 1));
     const ids = await putEnded(db, logsOf);
     await Promise.all([moveFiles(deps), moveFiles(deps), moveFiles(deps)]);
     for (const [at, id] of ids.entries())
@@ -397,9 +397,9 @@ function depsOf(db: Database, store: ObjectStore): Omit<MoveDeps, "instance"> {
 }
 
 function linesOf(count: number): readonly string[] {
-  return Array.from({ length: count }, (_, at_) =>
+  return Array.from({ length: count }, (_, index) =>
     JSON.stringify(
-      toWire({ sequence: at_ + 1, at, stepIndex: 0, stream: "stdout", text: `line ${at_ + 1} ä\n` }),
+      toWire({ sequence: index + 1, at, stepIndex: 0, stream: "stdout", text: `line ${index + 1} ä\n` }),
     ),
   );
 }
@@ -416,8 +416,8 @@ async function putEnded(
     "org_1",
     logs.map(({ length }, created_at) => ({ created_at, log_entries: length })),
   );
-  for (const [at_, id] of ids.entries()) {
-    const lines = logs[at_] ?? [];
+  for (const [index, id] of ids.entries()) {
+    const lines = logs[index] ?? [];
     const chunks = [];
     for (let first = 0; first < lines.length; first += chunkLines)
       chunks.push({ run_id: id, first: first + 1, lines: lines.slice(first, first + chunkLines).join("\n") });
