@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { randomBytes, randomUUID } from "node:crypto";
+import { buffer } from "node:stream/consumers";
 import { sql } from "kysely";
 import { dayMilliseconds } from "../../src/contract/day.ts";
 import type { RunnerMessage } from "../../src/contract/runners.ts";
@@ -62,7 +63,7 @@ describe("the files of ended runs in an object store", function () {
       db,
       store,
       deps,
-      logs: storedLogs({ db, store, bus: { subscribeToAll: () => () => {} } }),
+      logs: storedLogs({ ...shown(db), store }),
       keys: async () =>
         (await server().keys()).flatMap((key) =>
           key.startsWith(`${prefix}/`) ? key.slice(prefix.length + 1) : [],
@@ -106,8 +107,7 @@ describe("the files of ended runs in an object store", function () {
     assert.deepEqual(await rowsOf(team.db), { log_chunks: 0, artifact_contents: 0, moved_runs: 1 });
     assert.deepEqual(await read(), before);
     // As if an older server hadn't known of it: nothing is told that isn't so.
-    const { db } = team;
-    const without = storedLogs({ db, bus: { subscribeToAll: () => () => {} } });
+    const without = storedLogs(shown(team.db));
     await assert.rejects(without.reader(runId), /started without it/);
   });
 
@@ -232,7 +232,7 @@ describe("the files of ended runs in an object store", function () {
     await using own = await shelf();
     const { db, deps } = own;
     const lines = linesOf(300_000);
-    const [runId] = await putEnded(db, [lines], {}, 1_000);
+    const [runId] = await putEnded(db, [lines], {}, { chunkLines: 1_000 });
     await moveFiles(deps);
     assert(
       (await server().get(`${own.store.name.split("/")[3]?.split(" ")[0]}/${logKey(runId)}`)).length >
@@ -318,6 +318,52 @@ describe("the files of ended runs in an object store", function () {
     for (const [status] of await ask()) assert.equal(status, 200);
   });
 
+  it("break off where the store goes away in the middle: what is missing doesn't look like the end", async () => {
+    const settings = server().settings(`s3://runs/team-${randomUUID()}`);
+    await using team = await Team.make(await lend(), { objectStore: settings });
+    const orgId = await team.orgId();
+    const picture = randomBytes(5_000_000);
+    const [runId] = await putEnded(
+      team.db,
+      [linesOf(200_000)],
+      { "0-1": picture },
+      { orgId, chunkLines: 1_000 },
+    );
+    await moved(team, runId);
+    const logs = storedLogs({ ...shown(team.db), store: new ObjectStore(settings, systemClock.now) });
+    const artifact = (await logs.openArtifact(runId, "0-1")) ?? assert.fail();
+    const url = `${team.servers[0]?.url}/api/runs/${runId}/log`;
+    const { body } = await fetch(url, { headers: { "x-api-key": team.memberKey } });
+    const reader = body?.getReader() ?? assert.fail();
+    await reader.read();
+    await server().stop();
+    try {
+      await assert.rejects(async () => {
+        for (let piece = await reader.read(); !piece.done; ) piece = await reader.read();
+      });
+      let breaks = 0;
+      const read = await buffer(artifact.stream(() => void breaks++));
+      assert.deepEqual([read.length, breaks], [1024 * 1024, 1]);
+    } finally {
+      await server().restart();
+    }
+    assert.equal(artifact.size, picture.length);
+    const again = (await logs.openArtifact(runId, "0-1")) ?? assert.fail();
+    assert(picture.equals(await buffer(again.stream(() => assert.fail()))));
+  });
+
+  it("are said to be gone where something else has removed them from the store", async () => {
+    await using own = await shelf();
+    const { db, deps, store, logs } = own;
+    const [runId] = await putEnded(db, [linesOf(10)], { "0-1": Buffer.from("a picture") });
+    await moveFiles(deps);
+    for (const key of [logKey(runId), artifactKey(runId, "0-1")]) await store.delete(key);
+    const gone = { type: "not-found", message: "The log of this run is in the object store no more." };
+    await assert.rejects(logs.reader(runId), gone);
+    await assert.rejects(logs.tail(runId), gone);
+    assert.equal(await logs.openArtifact(runId, "0-1"), undefined);
+  });
+
   it("go with their retention: first the objects, then what is noted of them; again where that fails", async () => {
     await using own = await shelf();
     const { db, deps, store } = own;
@@ -391,6 +437,11 @@ describe("the files of ended runs in an object store", function () {
 /** Of a server that dies before its commit. */
 const dying: Writer = { write: () => Promise.reject(new Error("killed")), close: async () => {} };
 
+/** Shows what is there, and rings for nothing that comes. */
+function shown(db: Database) {
+  return { db, bus: { subscribeToAll: () => () => {} } };
+}
+
 function depsOf(db: Database, store: ObjectStore): Omit<MoveDeps, "instance"> {
   const writer = new PostgresWriter(db);
   return { db, writer, store, clock: systemClock, log: () => {}, retentionDays: 30, stopping: never };
@@ -409,11 +460,11 @@ async function putEnded(
   db: Database,
   logs: readonly (readonly string[])[],
   files: Readonly<Record<string, Buffer>> = {},
-  chunkLines = 10,
+  { orgId = "org_1", chunkLines = 10 } = {},
 ): Promise<string[] & { readonly 0: string }> {
   const ids = await putRuns(
     db,
-    "org_1",
+    orgId,
     logs.map(({ length }, created_at) => ({ created_at, log_entries: length })),
   );
   for (const [index, id] of ids.entries()) {
