@@ -209,8 +209,12 @@ function anotherStore(settled: string | undefined, named: string): PipelineError
 }
 
 function unusableStore({ name }: ObjectStore, cause: ObjectStoreError): PipelineError {
-  return new PipelineError("internal", `The object store ${name} can't be used: ${cause.message}.`, {
-    cause,
-    next: "Check that the bucket is there and its key may get, put and delete, and look at AWS_ENDPOINT_URL_S3, AWS_REGION, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.",
-  });
+  return new PipelineError(
+    "internal",
+    `The object store ${name} can't be used: ${cause.message.replace(/\.$/, "")}.`,
+    {
+      cause,
+      next: "Check that the bucket exists, that the key may get, put and delete in it, and AWS_ENDPOINT_URL_S3, AWS_REGION, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.",
+    },
+  );
 }

@@ -1,6 +1,6 @@
 import { hash, randomUUID } from "node:crypto";
 import { AwsV4Signer } from "aws4fetch";
-import { EnvHttpProxyAgent, request } from "undici";
+import { Agent, request } from "undici";
 import { PipelineError } from "../../contract/errors.ts";
 
 /** An S3 object store as `--object-store` and the environment name it. */
@@ -99,7 +99,7 @@ export class ObjectStore {
   readonly #now: () => number;
   readonly #signingKeys = new Map<string, ArrayBuffer>();
   // Not by `fetch`, which an abort may not reach once its `Request` is collected (Node 24.21).
-  readonly #dispatcher = new EnvHttpProxyAgent({
+  readonly #dispatcher = new Agent({
     connect: { timeout: silentMilliseconds },
     headersTimeout: silentMilliseconds,
     bodyTimeout: silentMilliseconds,
