@@ -1,4 +1,4 @@
-import { hash, randomUUID } from "node:crypto";
+import { hash } from "node:crypto";
 import { AwsV4Signer } from "aws4fetch";
 import { Agent, request } from "undici";
 import { PipelineError } from "../../contract/errors.ts";
@@ -142,14 +142,13 @@ export class ObjectStore {
     await this.#ask({ method: "DELETE", key });
   }
 
-  /** Puts, gets and deletes a small object. */
+  /** Puts, gets and deletes a small object, always the same one: who dies meanwhile leaves no more than that. */
   async try(): Promise<void> {
-    const key = `trial-${randomUUID()}`;
+    const key = "trial";
     await this.put(key, Buffer.from(key));
-    const object = await this.open(key);
+    // Another server that begins may have deleted it.
+    await this.open(key);
     await this.delete(key);
-    const read = object === undefined ? "nothing" : await object.at(0, object.size);
-    if (String(read) !== key) throw new ObjectStoreError(`it gives ${read} for ${key}`, { isRefusal: true });
   }
 
   /** @returns what it answers; undefined where there is no such object. */

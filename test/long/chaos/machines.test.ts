@@ -402,8 +402,10 @@ class RowChecks {
       return left.length === 0 ? undefined : left;
     });
     const logs = rows.filter(({ log_entries }) => log_entries > 0);
+    // A server that was killed as it began may have left its trial.
+    const keys = (await objects.keys()).filter((key) => key.startsWith("runs/"));
     this.#round.checkSame(
-      await objects.keys(),
+      keys,
       logs.map(({ id }) => logKey(id)).sort(),
       "the object store has other objects than the logs",
     );
