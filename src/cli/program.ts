@@ -133,6 +133,8 @@ export const environmentVariables = [
   ["HTTPS_PROXY, HTTP_PROXY", "the proxy to reach a service through"],
   ["NO_PROXY", "the hosts to reach without a proxy"],
   ["NODE_EXTRA_CA_CERTS", "a file of further certificates to trust"],
+  ["AWS_ENDPOINT_URL_S3, AWS_REGION", "where the object store of `pipeline serve` is"],
+  ["AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY", "its key"],
   ["PIPELINE_RETENTION_DAYS", "for how many days this machine's own service keeps logs"],
   ["PIPELINE_LOG_LEVEL", "how much this machine's own service writes to its log"],
 ] as const satisfies readonly (readonly [name: string, meaning: string])[];

@@ -42,6 +42,15 @@ export class ServerMetrics {
     this.#gauge("pipeline_runs_pool_waiting", "Requests that wait for a connection", () => pool.waitingCount);
   }
 
+  /** Measures how far the moves to the object store are behind, from now on. */
+  watchMoves(secondsUnmoved: () => Promise<number>): void {
+    this.#gauge(
+      "pipeline_runs_unmoved_seconds",
+      "How long ago the run ended whose files are the next to be moved to the object store",
+      secondsUnmoved,
+    );
+  }
+
   observe(what: "admission" | "handOver", milliseconds: number): void {
     this.#durations[what].observe(milliseconds / 1000);
   }

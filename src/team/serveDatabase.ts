@@ -17,6 +17,8 @@ import { snapshotRoutes } from "./http/snapshotRoutes.ts";
 import { asUnavailable } from "./http/unavailable.ts";
 import { ServerMetrics } from "./metrics.ts";
 import { openSharedCore, type SharedCore } from "./sharedCore.ts";
+import { keepMoving, type MoveDeps, secondsUnmoved, settleObjectStore } from "./store/movedFiles.ts";
+import { ObjectStore, type ObjectStoreSettings } from "./store/objectStore.ts";
 import { sweepServers } from "./store/servers.ts";
 import { storedLogs } from "./store/storedLogs.ts";
 import { storedPipelines } from "./store/storedPipelines.ts";
@@ -37,6 +39,8 @@ export interface ServeDatabaseOptions {
   readonly version?: string | undefined;
   /** How long logs, artifacts and snapshots are kept. */
   readonly retentionDays: number;
+  /** Where the logs and artifacts of ended runs are moved; undefined to keep them in the database. */
+  readonly objectStore?: ObjectStoreSettings | undefined;
   readonly log: Log;
   /** The database's clock where none is given. */
   readonly clock?: Clock | undefined;
@@ -60,7 +64,7 @@ const removeMilliseconds = 300_000;
  * @throws PipelineError when the database or the port can't be used; then nothing is left open.
  */
 export async function serveDatabase(options: ServeDatabaseOptions): Promise<ServingDatabase> {
-  const { url, host, port, log, version, pageFolder, parserPath, retentionDays } = options;
+  const { url, host, port, log, version, pageFolder, parserPath, objectStore } = options;
   const instance = randomBytes(16).toString("hex");
   const stopping = new AbortController();
   const metrics = new ServerMetrics();
@@ -69,10 +73,12 @@ export async function serveDatabase(options: ServeDatabaseOptions): Promise<Serv
     log,
     instance,
     clock: options.clock,
+    objectStore: objectStore?.name,
     observe: (what, milliseconds) => metrics.observe(what, milliseconds),
   });
   metrics.begin(core);
   const { db, clock } = core;
+  const store = objectStore && new ObjectStore(objectStore, clock.now);
   const parser = new DefinitionParser({ threadPath: parserPath, stopping: stopping.signal, log });
   const replies = new OpenReplies();
   const app = createApp({
@@ -85,7 +91,7 @@ export async function serveDatabase(options: ServeDatabaseOptions): Promise<Serv
     machine: undefined,
     isOnNetwork: true,
     dataName: dataNameOf(url),
-    logs: storedLogs(core),
+    logs: storedLogs({ ...core, store }),
     pipelines: storedPipelines(db, parser),
     events: new OrgEvents(core),
     // Not on request: each server does it again and again.
@@ -112,12 +118,19 @@ export async function serveDatabase(options: ServeDatabaseOptions): Promise<Serv
   const server = createHttpServer({ app, replies, clock, log, limits });
   let listening: number;
   try {
+    await settleObjectStore(db, store, log);
     listening = await listen(server, port, host, "Name another --port, or another --host.");
   } catch (error) {
     await core.close();
     throw error;
   }
-  const stopJobs = startJobs(core, replies, retentionDays);
+  const stopJobs = startJobs(core, replies, {
+    ...options,
+    store,
+    metrics,
+    instance,
+    stopping: stopping.signal,
+  });
   log("info", "serving", { host, port: listening });
   return {
     url: `http://${host.includes(":") ? `[${host}]` : host}:${listening}`,
@@ -136,12 +149,15 @@ export async function serveDatabase(options: ServeDatabaseOptions): Promise<Serv
   };
 }
 
+interface OwnJobs extends Pick<MoveDeps, "instance" | "retentionDays" | "stopping"> {
+  readonly store: ObjectStore | undefined;
+  readonly metrics: ServerMetrics;
+}
+
 /** Starts what the server does by itself. @returns a function that stops it; resolves when nothing is under way. */
-function startJobs(
-  { db, writer, clock, bus, log }: SharedCore,
-  replies: OpenReplies,
-  retentionDays: number,
-): () => Promise<void> {
+function startJobs(core: SharedCore, replies: OpenReplies, own: OwnJobs): () => Promise<void> {
+  const { db, writer, clock, bus, log } = core;
+  const { retentionDays, store, metrics } = own;
   const stopMidnight = emitAtMidnight(clock, bus);
   const stopRevoking = watchRevokedKeys({ db, clock, replies, log });
   const sweeping = repeat(clock, sweepMilliseconds, async () => {
@@ -153,16 +169,20 @@ function startJobs(
     }
   });
   const removing = repeat(clock, removeMilliseconds, () =>
-    sweepStored(writer, retentionDays, clock.now()).then(
+    sweepStored(writer, retentionDays, clock.now(), store).then(
       (count) => count > 0 && log("info", "files of runs removed", { runs: count }),
       (error: unknown) => log("error", "files of runs not removed", { error }),
     ),
   );
+  const moves = store && { ...own, ...core, store };
+  const stopMoving = moves && keepMoving(moves);
+  if (moves !== undefined) metrics.watchMoves(() => secondsUnmoved(moves));
   return async () => {
     stopMidnight();
     await stopRevoking();
     await sweeping.stop();
     await removing.stop();
+    await stopMoving?.();
   };
 }
 

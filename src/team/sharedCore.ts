@@ -21,6 +21,8 @@ export interface SharedCoreDeps {
   readonly clock?: Clock | undefined;
   /** Identifies this start of the server. */
   readonly instance: string;
+  /** The object store that this server names. */
+  readonly objectStore?: string | undefined;
   readonly observe?: SharedAdmissionDeps["observe"];
 }
 
@@ -86,7 +88,7 @@ export async function openSharedCore(deps: SharedCoreDeps): Promise<SharedCore> 
 }
 
 /** The database, its clock, and the events of all servers. */
-async function openDatabase({ url, log, instance, clock: given }: SharedCoreDeps) {
+async function openDatabase({ url, log, instance, objectStore, clock: given }: SharedCoreDeps) {
   const { db, pool } = await openPostgres(url, (error) => log("warn", "a connection broke", { error }));
   const opened: (() => Promise<void> | void)[] = [() => db.destroy()];
   const close = async () => {
@@ -99,7 +101,7 @@ async function openDatabase({ url, log, instance, clock: given }: SharedCoreDeps
       return clock;
     };
     const clock = given ?? (await readClock());
-    const bus = await PostgresBus.listen({ url, db, clock, log, instance });
+    const bus = await PostgresBus.listen({ url, db, clock, log, instance, objectStore });
     opened.push(() => bus.close());
     return { db, pool, clock, bus, close };
   } catch (error) {

@@ -11,6 +11,7 @@ import { createKey } from "../../src/service/store/keys.ts";
 import type { Database } from "../../src/service/store/tables.ts";
 import { type OpenPostgres, openPostgres } from "../../src/team/store/openPostgres.ts";
 import { clockIn } from "../clock/preload.ts";
+import { type StartedObjectStore, startedObjectStore } from "../objectStore/startedObjectStore.ts";
 import { freePort, type StartedPostgres, startedPostgres } from "../postgres/startedPostgres.ts";
 import { CutLine } from "../service/cutLine.ts";
 import { toolPath } from "../service/programs.ts";
@@ -44,13 +45,15 @@ export class MachineTeam implements AsyncDisposable {
   readonly runners: MachineProgram[] = [];
   /**
    * From each runner, and from some clients, to whichever server answers, as a balancer lays them; from the first server to the
-   * database.
+   * database; from all servers to their object store.
    */
-  readonly lines: Readonly<Record<"runner" | "clients" | "database", CutLine[]>> = {
+  readonly lines: Readonly<Record<"runner" | "clients" | "database" | "store", CutLine[]>> = {
     runner: [],
     clients: [],
     database: [],
+    store: [],
   };
+  readonly objects: StartedObjectStore;
   /** When the database was started last, in milliseconds since 1970. */
   databaseSince = databaseNow();
   readonly #round: Round;
@@ -61,13 +64,20 @@ export class MachineTeam implements AsyncDisposable {
   static async begin(native: string, round: Round): Promise<MachineTeam> {
     const postgres = await startedPostgres(native, round.signal);
     const url = postgres.url({ user: `app:${encodeURIComponent(postgres.password)}` });
-    const team = new MachineTeam(round, postgres, await openPostgres(url, () => {}));
+    const objects = await startedObjectStore(round.signal);
+    const team = new MachineTeam(round, postgres, await openPostgres(url, () => {}), objects);
     await team.#makeOrgs();
     await team.#start(url);
     return team;
   }
 
-  private constructor(round: Round, postgres: StartedPostgres, database: OpenPostgres) {
+  private constructor(
+    round: Round,
+    postgres: StartedPostgres,
+    database: OpenPostgres,
+    objects: StartedObjectStore,
+  ) {
+    this.objects = objects;
     this.#round = round;
     this.#postgres = postgres;
     this.#database = database;
@@ -101,6 +111,7 @@ export class MachineTeam implements AsyncDisposable {
     }
     for (const line of Object.values(this.lines).flat()) await line[Symbol.asyncDispose]();
     await this.db.destroy();
+    await this.objects[Symbol.asyncDispose]();
     await this.#postgres[Symbol.asyncDispose]();
   }
 
@@ -116,12 +127,15 @@ export class MachineTeam implements AsyncDisposable {
 
   async #start(url: string): Promise<void> {
     this.lines.database.push(await CutLine.lay(() => url));
+    const store = await CutLine.lay(() => this.objects.environment().AWS_ENDPOINT_URL_S3);
+    this.lines.store.push(store);
     for (let number = 0; number < counts.servers; number++) {
       // It comes back at its port, as behind a name.
       const port = String(await freePort());
       const line = this.lines.database[number]?.port;
       const address = line === undefined ? url : Object.assign(new URL(url), { port: line }).href;
-      this.servers.push(this.#program("server", number, ["serve", "--database", address, "--port", port]));
+      const words = ["serve", "--database", address, "--object-store", "s3://runs", "--port", port];
+      this.servers.push(this.#program("server", number, words, this.objects.environment(store.origin)));
     }
     await Promise.all(this.servers.map((server) => server.ready()));
     this.lines.clients.push(await CutLine.lay(() => this.#balance()));

@@ -102,6 +102,7 @@ describe("what may stand at the cursor", () => {
       "name",
       "database",
       "host",
+      "object-store",
       "service",
       "slots",
       "label",

@@ -37,6 +37,7 @@ const folders = [
   "test/postgres/programs/",
   "bench/steps/peers/",
   "test/mysql/programs/",
+  "test/objectStore/programs/",
 ] as const;
 
 describe("the packages of others", function () {

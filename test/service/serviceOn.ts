@@ -10,6 +10,7 @@ import { idMaker } from "../../src/service/store/ids.ts";
 import { createKey } from "../../src/service/store/keys.ts";
 import type { RunnerMachineOptions } from "../../src/team/runnerMachine/runnerMachine.ts";
 import { type ServingDatabase, serveDatabase } from "../../src/team/serveDatabase.ts";
+import type { ObjectStoreSettings } from "../../src/team/store/objectStore.ts";
 import { aliveMilliseconds } from "../../src/team/store/servers.ts";
 import type { FakeClock } from "../clock/fakeClock.ts";
 import { type LentDatabase, setDatabaseClock } from "../postgres/lentDatabases.ts";
@@ -21,6 +22,8 @@ import { runRunner } from "./testRunner.ts";
 interface Options {
   /** On PostgreSQL the database's time is the test's too; the runner's isn't. */
   readonly clock?: FakeClock;
+  /** On PostgreSQL, where the files of ended runs are moved. */
+  readonly objectStore?: ObjectStoreSettings | undefined;
   readonly graceMilliseconds?: number;
 }
 
@@ -53,8 +56,8 @@ export class Shared implements AsyncDisposable {
   /** @param port 0 for any that is free. */
   async serveAt(port: number): Promise<ServingDatabase> {
     const { url } = this.#lent;
-    const { clock } = this.#options;
-    const places = { url, host: "127.0.0.1", port, pageFolder, parserPath };
+    const { clock, objectStore } = this.#options;
+    const places = { url, host: "127.0.0.1", port, pageFolder, parserPath, objectStore };
     const server = await serveDatabase({ ...places, clock, retentionDays: 30, log: this.#log });
     let stopped: Promise<void> | undefined;
     return { url: server.url, stop: () => (stopped ??= server.stop()) };

@@ -73,7 +73,7 @@ describe("a run that a runner holds", function () {
     });
     const logs = storedLogs({ ...servers.core, db: counted });
     for (const after of [0, 1, 2, 99, 198, 199, 200, 300]) {
-      await using reader = logs.reader(runId);
+      await using reader = await logs.reader(runId);
       const read: string[] = [];
       rows = 0;
       let next = await reader.next(after);

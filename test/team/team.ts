@@ -20,8 +20,11 @@ export class Team extends Shared {
   #runnerKey = "";
 
   /** @param database that is given back, or an address where one is. */
-  static async make(database: LentDatabase | string): Promise<Team> {
-    const team = new Team(typeof database === "string" ? await opened(database) : database);
+  static async make(
+    database: LentDatabase | string,
+    options: ConstructorParameters<typeof Shared>[1] = {},
+  ): Promise<Team> {
+    const team = new Team(typeof database === "string" ? await opened(database) : database, options);
     for (let count = 0; count < 2; count++) team.servers.push(await team.serveAt(0));
     team.memberKey = await team.key("member");
     team.#runnerKey = await team.key("runner", everyOrg);

@@ -18,6 +18,10 @@ export function addServiceWords(program: ToolCommand): void {
     .option("--port <n>", "the port; 0 for any free one", wholeNumber(0, 65_535), 0)
     .addOption(databaseOption())
     .option("--host <address>", "with --database: the address to listen on (else 127.0.0.1)")
+    .option(
+      "--object-store <url>",
+      "with --database: s3://bucket[/prefix], where logs and artifacts of ended runs are moved; the AWS_ variables have its key",
+    )
     .addOption(dataDirOption())
     .option(
       "--retention-days <n>",

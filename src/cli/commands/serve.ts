@@ -12,6 +12,7 @@ import type { StoreFlags } from "./keys.ts";
 interface ServeFlags extends StoreFlags {
   readonly port: number;
   readonly host?: string;
+  readonly objectStore?: string;
   readonly retentionDays?: number;
   readonly allowOtherOwner?: true;
 }
@@ -23,19 +24,26 @@ interface ServeFlags extends StoreFlags {
  */
 export async function serveInForeground(tool: Tool, flags: ServeFlags): Promise<number> {
   const { env, interrupted, runnerPath, parserPath, pageFolder } = tool;
-  const { database, host, port } = flags;
+  const { database, host, port, objectStore: named } = flags;
   if (database === undefined && host !== undefined) {
     throw new PipelineError("usage", "--host is for --database only.", {
       next: "This machine's own service listens on 127.0.0.1 alone: whoever has its key runs programs here.",
     });
   }
+  if (database === undefined && named !== undefined) {
+    throw new PipelineError("usage", "--object-store is for --database only.", {
+      next: "This machine's own service keeps logs and artifacts in its data folder.",
+    });
+  }
   const days = flags.retentionDays ?? retentionDaysOf(env);
   const log = lineLog(standardErrorLog(), Date.now, logLevel(env));
   if (database !== undefined) {
+    const { objectStoreSettings } = await import("../../team/store/objectStore.ts");
     const { serveDatabase } = await import("../../team/serveDatabase.ts");
+    const objectStore = named === undefined ? undefined : objectStoreSettings(named, env);
     const retentionDays = days ?? defaultRetention.days;
     const place = { url: database, host: host ?? "127.0.0.1", port, parserPath, pageFolder };
-    const serving = await serveDatabase({ ...place, version: ownVersion, retentionDays, log });
+    const serving = await serveDatabase({ ...place, version: ownVersion, retentionDays, objectStore, log });
     tellServing(tool, serving.url);
     if (!interrupted.aborted) await once(interrupted, "abort");
     await serving.stop();

@@ -1,6 +1,7 @@
 import * as z from "zod/mini";
 import type { ServedRun } from "../../contract/run.ts";
 import { Bell } from "../../machine/bell.ts";
+import type { LogReader } from "../runs/logStore.ts";
 import type { Caller } from "../store/keys.ts";
 import { readRunAlone } from "../store/runs.ts";
 import type { AppDeps } from "./appDeps.ts";
@@ -82,9 +83,11 @@ export function logRoutes(endpoints: Endpoints, deps: AppDeps): void {
       const follow = query.follow !== "false";
       const wantsEvents = /\btext\/event-stream\b/i.test(context.req.header("accept") ?? "");
       const format = wantsEvents ? eventStream : jsonLines;
+      // Before the reply begins: then one that is out of reach can still be told.
+      const reader = await deps.logs.reader(runId);
       return liveReply(context, deps, {
         contentType: format.contentType,
-        pieces: (signal) => logPieces({ caller, runId, after, follow, format }, deps, signal),
+        pieces: (signal) => logPieces({ caller, runId, reader, after, follow, format }, deps, signal),
       });
     },
   );
@@ -93,13 +96,14 @@ export function logRoutes(endpoints: Endpoints, deps: AppDeps): void {
 interface LogRequest {
   readonly caller: Caller;
   readonly runId: string;
+  readonly reader: LogReader;
   readonly after: number;
   readonly follow: boolean;
   readonly format: Format;
 }
 
 async function* logPieces(
-  { caller, runId, after, follow, format }: LogRequest,
+  { caller, runId, reader: opened, after, follow, format }: LogRequest,
   { db, clock, logs, bus, runs }: AppDeps,
   signal: AbortSignal,
 ): AsyncGenerator<string, void> {
@@ -109,7 +113,7 @@ async function* logPieces(
   const unsubscribe = bus.subscribe(caller.orgId, (change) => {
     if (change.kind === "run" && change.runId === runId) bell.ring();
   });
-  await using reader = logs.reader(runId);
+  await using reader = opened;
   try {
     if (format.opening !== "") yield format.opening;
     while (!signal.aborted) {

@@ -2,26 +2,26 @@ import { LineAssembler, type LogEntry, type LogLine } from "../../contract/log.t
 import type { ServedRun } from "../../contract/run.ts";
 import { parseSgr, type SgrStyle, stripEscapeSequences } from "../../text/escapeSequences.ts";
 import { FailureLines, failuresOf } from "../../text/failureLines.ts";
-import { type LogStore, readLogLine } from "../runs/logStore.ts";
+import { type LogReader, type LogStore, readLogLine } from "../runs/logStore.ts";
 
 /**
  * The log so far as plain text, streamed: its lines below the names of their steps, and behind it why steps failed.
  * @param wanted only the lines that have this text, in any case.
  */
-export function logText(
+export async function logText(
   run: Pick<ServedRun, "runId" | "status" | "stoppedAt" | "steps" | "reason">,
   logs: Pick<LogStore, "reader">,
   wanted = "",
-): ReadableStream<Uint8Array> {
-  return ReadableStream.from(textPieces(run, logs, wanted.toLowerCase()));
+): Promise<ReadableStream<Uint8Array>> {
+  return ReadableStream.from(textPieces(run, await logs.reader(run.runId), wanted.toLowerCase()));
 }
 
 async function* textPieces(
   run: Parameters<typeof logText>[0],
-  logs: Pick<LogStore, "reader">,
+  opened: LogReader,
   wanted: string,
 ): AsyncGenerator<Uint8Array, void> {
-  const { runId, steps = [] } = run;
+  const { steps = [] } = run;
   const lines = new LineAssembler();
   const failures = new FailureLines();
   const encoder = new TextEncoder();
@@ -37,7 +37,7 @@ async function* textPieces(
     for (const line of whole) failures.add(line);
     return encoder.encode(whole.map(textOf).join(""));
   };
-  await using reader = logs.reader(runId);
+  await using reader = opened;
   for (let passed = 0; ; ) {
     const piece = await reader.next(passed);
     if (piece === undefined) break;

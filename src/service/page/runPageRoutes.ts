@@ -103,7 +103,7 @@ function textRoutes(routes: Hono<PageEnv>, deps: PageDeps): void {
   routes.get("/:id/log.txt", async (context) => {
     const run = await existingRun(context.get("caller"), context.req.param("id"), deps);
     await refuseRemoved(deps.db, run.runId);
-    return context.body(logText(run, deps.logs, context.req.query("find")), 200, {
+    return context.body(await logText(run, deps.logs, context.req.query("find")), 200, {
       "content-type": "text/plain; charset=utf-8",
     });
   });

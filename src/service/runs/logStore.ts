@@ -1,12 +1,12 @@
 import { type LogEntry, logEntrySchema } from "../../contract/log.ts";
 import { readJson } from "../../contract/wire.ts";
 
-/** Where the logs and the artifacts of runs are read: in files of the data folder, or in the database. */
+/** Where the logs and the artifacts of runs are read: in files of the data folder, in the database, or in an object store. */
 export interface LogStore {
   /** Whether this process is writing the run's log now, so that its end is to be waited for. */
   isOpen(runId: string): boolean;
-  /** A new reader of a run's log, from its beginning. It has to be disposed. */
-  reader(runId: string): LogReader;
+  /** A new reader of a run's log, from its beginning. Once it was read from, it has to be disposed. @throws when the log is out of reach. */
+  reader(runId: string): Promise<LogReader>;
   /** The last entries of a run's log. The cost doesn't grow with the log. */
   tail(runId: string): Promise<LogTail>;
   /** Calls back when the log begins, grows or ends. @returns a function that unsubscribes. */

@@ -4,13 +4,13 @@ import { join } from "node:path";
 import type { Log } from "../../machine/log.ts";
 import { ifThere } from "../../project/systemErrors.ts";
 import { openArtifactFile } from "./artifactFile.ts";
+import { LineReader, tailOf } from "./lineReader.ts";
 import {
   type LogChunk,
   type LogReader,
   type LogStore,
   type LogTail,
   type OpenArtifact,
-  readLogLine,
   tailBytes,
 } from "./logStore.ts";
 import { emptyLog, LogWriter, mendLog, type NewEntry } from "./logWriter.ts";
@@ -75,7 +75,7 @@ export class RunLogs implements LogStore {
     return this.#open.has(runId);
   }
 
-  reader(runId: string): LogReader {
+  async reader(runId: string): Promise<LogReader> {
     return new FileReader(this.#file(runId), () => this.#readable(runId));
   }
 
@@ -110,16 +110,14 @@ export class RunLogs implements LogStore {
 }
 
 const chunkBytes = 64 * 1024;
-const lineEnd = 10;
 
 /** Reads a log's file chunk by chunk from its beginning. */
 export class FileReader implements LogReader {
   readonly #file: string;
   /** How many bytes of the file may be read now; undefined for all. */
   readonly #readable: () => number | undefined;
+  readonly #lines = new LineReader(chunkBytes, (position, length) => this.#bytesAt(position, length));
   #handle: FileHandle | undefined;
-  #position = 0;
-  #read = 0;
   #isDisposed = false;
 
   constructor(file: string, readable: () => number | undefined = () => undefined) {
@@ -128,17 +126,8 @@ export class FileReader implements LogReader {
   }
 
   /** @throws the file system's error, except for a file that does not exist. */
-  async next(after: number): Promise<LogChunk | undefined> {
-    const until = this.#readable();
-    for (;;) {
-      const chunk = await this.#chunk(until);
-      if (chunk === undefined) return undefined;
-      const { first, lines } = chunk;
-      if (first + lines.length - 1 > after) {
-        const skipped = Math.max(0, after + 1 - first);
-        return { first: first + skipped, lines: lines.slice(skipped) };
-      }
-    }
+  next(after: number): Promise<LogChunk | undefined> {
+    return this.#lines.next(after, this.#readable());
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -148,25 +137,11 @@ export class FileReader implements LogReader {
     await handle?.close();
   }
 
-  async #chunk(until = Number.POSITIVE_INFINITY): Promise<LogChunk | undefined> {
-    if (until <= this.#position) return undefined;
+  async #bytesAt(position: number, length: number): Promise<Buffer> {
     const handle = await this.#open();
-    if (handle === undefined) return undefined;
-    for (let size = chunkBytes; ; size *= 4) {
-      const most = Math.min(size, until - this.#position);
-      const bytes = Buffer.allocUnsafe(most);
-      const { bytesRead } = await handle.read(bytes, 0, most, this.#position);
-      const end = bytes.subarray(0, bytesRead).lastIndexOf(lineEnd);
-      if (end === -1) {
-        if (bytesRead < size) return undefined;
-        continue;
-      }
-      const lines = bytes.toString("utf8", 0, end).split("\n");
-      const first = this.#read + 1;
-      this.#position += end + 1;
-      this.#read += lines.length;
-      return { first, lines };
-    }
+    if (handle === undefined) return Buffer.alloc(0);
+    const { buffer, bytesRead } = await handle.read(Buffer.allocUnsafe(length), 0, length, position);
+    return buffer.subarray(0, bytesRead);
   }
 
   async #open(): Promise<FileHandle | undefined> {
@@ -190,9 +165,5 @@ async function readTail(file: string, until: number | undefined): Promise<LogTai
   const end = until ?? (await handle.stat()).size;
   const start = Math.max(0, end - tailBytes);
   const { buffer, bytesRead } = await handle.read(Buffer.alloc(end - start), 0, end - start, start);
-  const text = buffer.toString("utf8", 0, bytesRead);
-  // Unless the file is read from its start, the first line is part of an entry.
-  const lines = text.slice(start === 0 ? 0 : text.indexOf("\n") + 1).split("\n");
-  // The last line may be an entry that is still being written.
-  return { entries: lines.slice(0, -1).flatMap(readLogLine), isWhole: start === 0 };
+  return tailOf(buffer.subarray(0, bytesRead), start === 0);
 }

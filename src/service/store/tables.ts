@@ -103,7 +103,11 @@ export interface Tables {
     git_commit: Generated<string | null>;
   };
   /** PostgreSQL only: the servers, by their starts. Past `alive_until`, a server's waiters are passed over. */
-  servers: { id: string; alive_until: number };
+  servers: { id: string; alive_until: number; object_store: Generated<string> };
+  /** PostgreSQL only: the object store that the database uses; no row before the first. */
+  object_store: { name: string };
+  /** PostgreSQL only: runs whose files are in the object store, and have no rows any more. */
+  moved_runs: { run_id: string };
   /** PostgreSQL only: pieces of logs. `lines` are JSON lines; `first` is the sequence number of the first. */
   log_chunks: { run_id: string; first: number; lines: string };
   /** PostgreSQL only: what is in an artifact. */

@@ -1,5 +1,6 @@
 import { HttpProblem } from "../../service/http/reply.ts";
 import { OrgBusyError } from "../admission/orgTurns.ts";
+import { ObjectStoreError } from "../store/objectStore.ts";
 
 /** A request that another server, or the same one in a moment, can answer: 503 with `Retry-After`. */
 export function unavailable(message: string): HttpProblem {
@@ -18,6 +19,8 @@ export function unavailable(message: string): HttpProblem {
  */
 export function asUnavailable(error: unknown, stopping: AbortSignal): HttpProblem | undefined {
   if (isDatabaseAway(error)) return unavailable("The database is out of reach.");
+  if (error instanceof ObjectStoreError)
+    return unavailable("The object store with the logs and artifacts of ended runs is out of reach.");
   if (error instanceof OrgBusyError) return unavailable("The org has too many requests at once.");
   if (stopping.aborted && !(error instanceof HttpProblem)) return unavailable("This server is about to end.");
   return undefined;

@@ -168,6 +168,9 @@ const migrationSteps: readonly string[] = [
   `alter table runs add column source text, add column git_commit text;
   alter table waiters add column git_commit text;
   alter table pipelines add column git_commit text;`,
+  `create table object_store (is_only boolean primary key default true check (is_only), name text not null);
+  create table moved_runs (run_id text collate "C" primary key references runs on delete cascade);
+  alter table servers add column object_store text not null default '';`,
 ];
 
 /** Two servers that start together migrate one after the other. */

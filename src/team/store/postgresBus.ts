@@ -33,6 +33,8 @@ export interface BusDeps {
   readonly log: Log;
   /** Identifies this start of the server. */
   readonly instance: string;
+  /** The object store that the server names. */
+  readonly objectStore?: string | undefined;
 }
 
 /**
@@ -118,7 +120,7 @@ export class PostgresBus extends EventBus {
   }
 
   async #connect(): Promise<Connection> {
-    const { url, clock, instance } = this.#deps;
+    const { url, clock, instance, objectStore } = this.#deps;
     const client = new pg.Client({
       connectionString: url,
       keepAlive: true,
@@ -137,7 +139,7 @@ export class PostgresBus extends EventBus {
       // Heartbeats need no sync, since they hold for a second only: a slow disk must not make every server look dead.
       await client.query("set synchronous_commit = off");
       await client.query(`listen ${channel}`);
-      if (!this.#isRetired) await sayAlive(client, instance);
+      if (!this.#isRetired) await sayAlive(client, instance, objectStore);
     } catch (error) {
       void client.end().catch(() => {});
       throw error;
@@ -145,7 +147,7 @@ export class PostgresBus extends EventBus {
     const beating = repeat(clock, beatMilliseconds, async () => {
       if (this.#isRetired) return;
       const cancelTimer = systemClock.after(answerMilliseconds, resolve);
-      await sayAlive(client, instance).catch(() => resolve());
+      await sayAlive(client, instance, objectStore).catch(() => resolve());
       cancelTimer();
     });
     const end = () => {

@@ -10,13 +10,23 @@ export const aliveMilliseconds = 1_000;
 /** How long a dead server's waiters are kept, in milliseconds: one that is sent again until then keeps its place. */
 const keptMilliseconds = 60_000;
 
-/** Says that a server lives. */
-export async function sayAlive(connection: pg.Client, id: string): Promise<void> {
+/** Says that a server lives, and which object store it names. */
+export async function sayAlive(connection: pg.Client, id: string, objectStore = ""): Promise<void> {
   await connection.query(
-    `insert into servers (id, alive_until) values ($1, ${databaseNowText} + ${aliveMilliseconds})
+    `insert into servers (id, alive_until, object_store) values ($1, ${databaseNowText} + ${aliveMilliseconds}, $2)
       on conflict (id) do update set alive_until = excluded.alive_until`,
-    [id],
+    [id, objectStore],
   );
+}
+
+/** The living servers by their ids, each with the object store that it names. */
+export function liveServers(db: Database) {
+  return db
+    .selectFrom("servers")
+    .select(["id", "object_store"])
+    .where("alive_until", ">", databaseNow)
+    .orderBy("id")
+    .execute();
 }
 
 /** Says that a server has ended. The rows of its waiters stay for a while: their requests are about to be sent again. */

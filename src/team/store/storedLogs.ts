@@ -1,12 +1,29 @@
-import { type LogReader, type LogStore, readLogLine, tailBytes } from "../../service/runs/logStore.ts";
+import { PipelineError } from "../../contract/errors.ts";
+import { LineReader, tailOf } from "../../service/runs/lineReader.ts";
+import {
+  type LogReader,
+  type LogStore,
+  type LogTail,
+  type OpenArtifact,
+  readLogLine,
+  tailBytes,
+} from "../../service/runs/logStore.ts";
 import type { Database, Write } from "../../service/store/tables.ts";
+import { artifactKey, logKey, movedRun } from "./movedFiles.ts";
+import { type ObjectStore, pieceBytes, type StoredObject } from "./objectStore.ts";
 import type { PostgresBus } from "./postgresBus.ts";
 
-/** The logs and artifacts of runs in the database, as their runners have sent them. */
-export function storedLogs({ db, bus }: { readonly db: Database; readonly bus: PostgresBus }): LogStore {
+interface StoredLogsDeps {
+  readonly db: Database;
+  readonly bus: Pick<PostgresBus, "subscribeToAll">;
+  readonly store?: ObjectStore | undefined;
+}
+
+/** The logs and artifacts of runs: in the database, as their runners have sent them, or in the object store since they were moved. */
+export function storedLogs({ db, bus, store }: StoredLogsDeps): LogStore {
   return {
     isOpen: () => false,
-    reader: (runId) => logReader(db, runId),
+    reader: (runId) => logReader({ db, store }, runId),
     async tail(runId) {
       const chunks: string[] = [];
       let bytes = 0;
@@ -25,6 +42,9 @@ export function storedLogs({ db, bus }: { readonly db: Database; readonly bus: P
         bytes += chunk.lines.length;
         before = chunk.first;
       }
+      // The rows have ended, and not at the first: they aren't there any more.
+      const moved = bytes < tailBytes && before !== 1 ? await movedTail({ db, store }, runId) : undefined;
+      if (moved !== undefined) return moved;
       const entries = chunks.flatMap((lines) => lines.split("\n")).flatMap(readLogLine);
       return { entries, isWhole: (entries[0]?.sequence ?? 1) === 1 };
     },
@@ -41,17 +61,82 @@ export function storedLogs({ db, bus }: { readonly db: Database; readonly bus: P
         .where("run_id", "=", runId)
         .where("file", "=", file)
         .executeTakeFirst();
-      if (row === undefined) return undefined;
+      if (row === undefined) return movedArtifact({ db, store }, runId, file);
       const { content } = row;
       return { size: content.length, stream: () => ReadableStream.from([content]), close: async () => {} };
     },
   };
 }
 
+type Sources = Pick<StoredLogsDeps, "db" | "store">;
+
+/** Reads the rows, and goes on in the object store where they have been moved meanwhile. */
+async function logReader(sources: Sources, runId: string): Promise<LogReader> {
+  const rows = rowReader(sources.db, runId);
+  const openMoved = async () => {
+    const log = await movedLog(sources, runId);
+    const lines = log && new LineReader(pieceBytes, log.at);
+    return lines && { next: (after: number) => lines.next(after, log.size) };
+  };
+  let moved = await openMoved();
+  let read = 0;
+  return {
+    async next(after) {
+      const from = Math.max(after, read);
+      let chunk = await (moved ?? rows).next(from);
+      if (chunk === undefined && moved === undefined) {
+        moved = await openMoved();
+        chunk = await moved?.next(from);
+      }
+      if (chunk !== undefined) read = chunk.first + chunk.lines.length - 1;
+      return chunk;
+    },
+    async [Symbol.asyncDispose]() {},
+  };
+}
+
+/** @returns undefined while the run's files are in the database. */
+async function movedLog({ db, store }: Sources, runId: string): Promise<StoredObject | undefined> {
+  const moved = await movedRun(db, store, runId);
+  if (moved === undefined) return undefined;
+  if (!moved.hasLog) return { size: 0, at: async () => Buffer.alloc(0) };
+  const log = await moved.store.open(logKey(runId));
+  if (log !== undefined) return log;
+  throw new PipelineError("not-found", "The log of this run is in the object store no more.", {
+    next: "Whoever runs the service can look for what has removed it there.",
+  });
+}
+
+async function movedTail(sources: Sources, runId: string): Promise<LogTail | undefined> {
+  const log = await movedLog(sources, runId);
+  if (log === undefined) return undefined;
+  const start = Math.max(0, log.size - tailBytes);
+  return tailOf(await log.at(start, log.size - start), start === 0);
+}
+
+async function movedArtifact(
+  { db, store }: Sources,
+  runId: string,
+  file: string,
+): Promise<OpenArtifact | undefined> {
+  const moved = await movedRun(db, store, runId);
+  const object = await moved?.store.open(artifactKey(runId, file));
+  if (object === undefined) return undefined;
+  const { size, at } = object;
+  async function* pieces(breakOff: () => void) {
+    for (let position = 0; position < size; position += pieceBytes) {
+      const piece = await at(position, Math.min(pieceBytes, size - position)).catch(breakOff);
+      if (piece === undefined) return;
+      yield piece;
+    }
+  }
+  return { size, stream: (breakOff) => ReadableStream.from(pieces(breakOff)), close: async () => {} };
+}
+
 /** How many chunks of up to 64 KB are read at once. */
 const mostChunks = 32;
 
-function logReader(db: Database, runId: string): LogReader {
+function rowReader(db: Database, runId: string): Pick<LogReader, "next"> {
   // The last sequence number that was read.
   let read = 0;
   return {
@@ -77,7 +162,6 @@ function logReader(db: Database, runId: string): LogReader {
       if (read <= from) return undefined;
       return { first: from + 1, lines: lines.slice(from + 1 - chunk.first) };
     },
-    async [Symbol.asyncDispose]() {},
   };
 }
 

@@ -91,6 +91,23 @@ describe("pipeline serve and keys create", () => {
     );
   });
 
+  it("refuses --object-store for this machine's own service, and what names none", async () => {
+    await using tool = await toolbox();
+    const own = await tool.call(["serve", "--object-store", "s3://runs"]);
+    assert.deepEqual([own.exitCode, own.stdout], [2, ""]);
+    assert.match(
+      own.stderr,
+      /^pipeline: --object-store is for --database only\.\nThis machine's own service keeps/,
+    );
+    const database = ["serve", "--database", "postgres://127.0.0.1:1/runs", "--object-store"];
+    const wrong = await tool.call([...database, "https://s3.example.com/runs"]);
+    assert.equal(wrong.exitCode, 2);
+    assert.match(wrong.stderr, /names no object store\.\nWrite it as --object-store s3:\/\/bucket/);
+    const keyless = await tool.call([...database, "s3://runs"], { AWS_ACCESS_KEY_ID: "" });
+    assert.equal(keyless.exitCode, 2);
+    assert.match(keyless.stderr, /key is missing\.\nSet AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY\./);
+  });
+
   it("takes for how many days logs and artifacts are kept, and nothing that is no such number", async () => {
     await using tool = await toolbox();
     const wrong = await tool.call(["serve", "--retention-days", "0"]);

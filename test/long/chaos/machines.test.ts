@@ -9,6 +9,7 @@ import { utcDay } from "../../../src/contract/day.ts";
 import { leaseSeconds } from "../../../src/contract/runners.ts";
 import { anySignal } from "../../../src/machine/anySignal.ts";
 import type { Database } from "../../../src/service/store/tables.ts";
+import { logKey } from "../../../src/team/store/movedFiles.ts";
 import { databaseNow, MachineTeam, type Member, runsPerDay } from "../../chaos/machineTeam.ts";
 import { actOf, itPlays, pick, type Round } from "../../chaos/round.ts";
 import { postgresFolder } from "../../postgres/installPostgres.ts";
@@ -34,7 +35,7 @@ const act = fc.oneof(
   actOf(1, "upgrade all", { what: program }),
   actOf(2, "suspend", { what: program, which, seconds: fc.constantFrom(0.5, 25, 3, 12) }),
   actOf(3, "break line", {
-    of: fc.constantFrom("runner", "clients", "database"),
+    of: fc.constantFrom("runner", "clients", "database", "store"),
     which,
     how: fc.constantFrom("cut", "silent"),
     seconds: fc.constantFrom(0, 25, 3, 12),
@@ -287,6 +288,7 @@ class MachineStarts {
 }
 
 const startedSchema = z.object({ "run-id": z.string() });
+const sequenceSchema = z.object({ sequence: z.number() });
 
 /** How long after its lease a run may hold its slot, in milliseconds: servers may have to come back first. */
 const graceMilliseconds = 10_000;
@@ -366,20 +368,7 @@ class RowChecks {
     await this.check();
     const rows = await this.rows();
     const { db } = this.#team;
-    const chunks = await db
-      .selectFrom("log_chunks")
-      .select(["run_id", "first", "lines"])
-      .orderBy("first")
-      .execute();
-    const chunksOf = Map.groupBy(chunks, ({ run_id }) => run_id);
-    for (const { id, log_entries } of rows) {
-      let next = 1;
-      for (const { first, lines } of chunksOf.get(id) ?? []) {
-        this.#round.check(first === next, "a log has a gap or an entry twice", { id, first, next });
-        next = first + lines.split("\n").length;
-      }
-      this.#round.check(next === log_entries + 1, "a log is longer than its run has said", { id, next });
-    }
+    await this.#checkLogs(rows);
     const { rows: grants } = await sql<{ run_id: string; ticket: string | null; passed_over: string[] }>`
       select * from grants`.execute(db);
     for (const grant of grants) {
@@ -403,6 +392,32 @@ class RowChecks {
       "someone is still in the queue",
     );
     return rows;
+  }
+
+  /** Every log is in the object store in the end, and nothing else is. */
+  async #checkLogs(rows: readonly Row[]): Promise<void> {
+    const { db, objects } = this.#team;
+    await this.#round.comesToRest("a log isn't moved to the object store", restWithin, async () => {
+      const left = await db.selectFrom("log_chunks").select("run_id").distinct().execute();
+      return left.length === 0 ? undefined : left;
+    });
+    const logs = rows.filter(({ log_entries }) => log_entries > 0);
+    // A server that was killed as it began may have left its trial.
+    const keys = (await objects.keys()).filter((key) => key.startsWith("runs/"));
+    this.#round.checkSame(
+      keys,
+      logs.map(({ id }) => logKey(id)).sort(),
+      "the object store has other objects than the logs",
+    );
+    for (const { id, log_entries } of logs) {
+      const lines = String(await objects.get(logKey(id))).split("\n");
+      const sequences = lines.slice(0, -1).map((line) => sequenceSchema.parse(JSON.parse(line)).sequence);
+      const gap = sequences.find((sequence, at) => sequence !== at + 1);
+      this.#round.check(gap === undefined, "a log has a gap or an entry twice", { id, gap });
+      const { length } = sequences;
+      this.#round.check(length === log_entries, "a log is longer than its run has said", { id, length });
+    }
+    this.#round.trace("logs in the object store", { logs: logs.length });
   }
 
   #checkRow(row: Row): void {

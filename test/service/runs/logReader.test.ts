@@ -43,7 +43,7 @@ describe("the reader of a log", () => {
       const left = ends.filter((end) => end < length).length;
       for (const damaged of [whole.subarray(0, length), Buffer.from(whole).fill(0, length)]) {
         await writeFile(file, damaged);
-        await using reader = logs.reader("run_1");
+        await using reader = await logs.reader("run_1");
         assert.deepEqual((await reader.next(0))?.lines ?? [], lines.slice(0, left));
         assert.deepEqual(
           (await logs.tail("run_1")).entries.map(({ sequence }) => sequence),

@@ -124,7 +124,7 @@ describe("the log of a run whose service died", () => {
 
 /** At most `limit` entries of a log after the sequence number `after`, and whether there are more. */
 async function pageOf(logs: RunLogs, after: number, limit: number) {
-  await using reader = logs.reader("run_1");
+  await using reader = await logs.reader("run_1");
   const found: LogEntry[] = [];
   while (found.length <= limit) {
     const chunk = await reader.next(after);

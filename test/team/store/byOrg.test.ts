@@ -4,16 +4,20 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import * as z from "zod/mini";
 import { projectRoot } from "../../../scripts/projectRoot.ts";
+import { dayMilliseconds } from "../../../src/contract/day.ts";
 import { everyOrg } from "../../../src/contract/roles.ts";
 import type { RunnerMessage } from "../../../src/contract/runners.ts";
 import { systemClock } from "../../../src/machine/clock.ts";
 import { removeWaiter } from "../../../src/service/admission/queue.ts";
 import { revokedAmong } from "../../../src/service/store/keys.ts";
 import { claimRuns } from "../../../src/team/admission/postgresAdmission.ts";
+import { moveFiles, settleObjectStore } from "../../../src/team/store/movedFiles.ts";
+import { ObjectStore } from "../../../src/team/store/objectStore.ts";
 import { PostgresWriter } from "../../../src/team/store/postgresWriter.ts";
-import { sweepServers } from "../../../src/team/store/servers.ts";
+import { liveServers, sweepServers } from "../../../src/team/store/servers.ts";
 import { sweepStored } from "../../../src/team/store/storedRetention.ts";
 import { endOverdue, overdueRuns, shortenLeases } from "../../../src/team/store/work.ts";
+import { startedObjectStore } from "../../objectStore/startedObjectStore.ts";
 import { Visitor } from "../../page/visitor.ts";
 import { postgresFolder } from "../../postgres/installPostgres.ts";
 import { databasesForSuite } from "../../postgres/lentDatabases.ts";
@@ -33,6 +37,8 @@ const ofNoOrg = [
   /^insert into servers /,
   /^update "?servers"? set /,
   /^delete from servers /,
+  /^select "id", "object_store" from "servers" /,
+  /^(select "name" from|insert into) "?object_store\b/,
 ];
 
 /**
@@ -54,6 +60,7 @@ const ofAllOrgs: readonly (readonly [statement: RegExp, named: string])[] = [
   [/^update runs set lease_until = .* where stopped_at is null and lease_until > /, "leases are shortened"],
   [/^select "id" from "runs" where "files_removed_at" is null /, "old files are looked for"],
   [/^delete from snapshots where \(org_id, digest\) in /, "old snapshots are removed"],
+  [/^with recursive held /, "runs whose files are to be moved are looked for"],
   [
     /^select count\(\*\) as "count" from "runs" where "stopped_at" is null/,
     "active runs are counted for the metrics",
@@ -68,10 +75,11 @@ const ofAllOrgs: readonly (readonly [statement: RegExp, named: string])[] = [
  */
 const byRow: readonly (readonly [statement: RegExp, named: string])[] = [
   [
-    / "?(runs|steps|log_chunks|artifacts|artifact_contents)"? .*where "?(id|run_id)"? (=|in) \(?\$/,
+    / "?(runs|steps|log_chunks|artifacts|artifact_contents|moved_runs)"? .*where "?(id|run_id)"? (=|in) \(?\$/,
     "a run by its id",
   ],
   [/^insert into "(steps|log_chunks|artifacts|artifact_contents)" \("run_id"/, "a run by its id"],
+  [/^insert into moved_runs .* where runs.id = \$1 /, "a run by its id"],
   [
     /^update orgs set sequence = sequence \+ 1 where id = \(select org_id from runs where id = \$1\)/,
     "a run by its id",
@@ -109,10 +117,12 @@ describe("the statements of the service on PostgreSQL", function () {
   if (native === undefined) return;
   const lend = databasesForSuite(native);
   it("are by org or on a row of one, but for those that docs/scale.md lists", async () => {
-    await using team = await Team.make(await lend());
+    await using objects = await startedObjectStore(AbortSignal.timeout(50_000));
+    const store = new ObjectStore(objects.settings(), systemClock.now);
+    await using team = await Team.make(await lend(), { objectStore: objects.settings() });
     using recorded = recordStatements();
     await askEverything(team);
-    await doByItself(team);
+    await doByItself(team, store);
     const kinds = [...recorded.statements].map((statement) => [statement, kindOf(statement)] as const);
     assert.deepEqual(
       kinds.filter(([, kind]) => kind === undefined).map(([statement]) => statement),
@@ -281,13 +291,17 @@ async function askPages(url: string, secret: string, runId: string): Promise<voi
 }
 
 /** What servers do without a request, each once whatever the time. */
-async function doByItself({ db }: Team): Promise<void> {
+async function doByItself({ db }: Team, store: ObjectStore): Promise<void> {
   await sweepServers(db);
   await shortenLeases(db);
   await revokedAmong(db, ["key_nobody"]);
   await db.transaction().execute((tx) => removeWaiter(tx, "ticket_nowhere"));
   await claimRuns(db, "nobody", "2026-01-01");
-  await sweepStored(new PostgresWriter(db), 30, systemClock.now());
+  const writer = new PostgresWriter(db);
+  const deps = { db, writer, store, clock: systemClock, log: () => {}, retentionDays: 30, stopping: never };
+  for (const { id } of await liveServers(db)) await moveFiles({ ...deps, instance: id });
+  await settleObjectStore(db, store, () => {});
+  await sweepStored(writer, 30, systemClock.now() + 31 * dayMilliseconds, store);
   await overdueRuns(db);
   await db.transaction().execute((tx) => endOverdue(tx, "run_nowhere", systemClock.now()));
 }
