@@ -2,11 +2,9 @@ import { replaceControlCharacters, sanitizeForTerminal } from "../text/controlCh
 import { addAccountWords } from "./commands/account.ts";
 import type { Perform } from "./commands/command.ts";
 import { ToolCommand } from "./commands/command.ts";
-import { addCompletionWords } from "./commands/completion.ts";
 import { addServiceWords } from "./commands/machineService.ts";
-import { addMcpWords } from "./commands/mcp.ts";
-import { addPipelineWords } from "./commands/pipelines.ts";
-import { addRunWords } from "./commands/run.ts";
+import { addMoreWords } from "./commands/more.ts";
+import { addPipelineWords, addRunWords } from "./commands/run.ts";
 import { addRunsWords } from "./commands/runs.ts";
 import type { Stream } from "./terminal/terminal.ts";
 
@@ -70,9 +68,8 @@ const parts: readonly Part[] = [
     commands: ["service", "serve", "runner", "backup", "keys", "orgs"],
     add: addServiceWords,
   },
-  { group: "More", commands: ["mcp"], add: addMcpWords },
-  { group: "More", commands: ["completion"], add: addCompletionWords },
-  { group: "More", commands: [], add: addHelpWords },
+  // Not `help`, which tells of all the others.
+  { group: "More", commands: ["mcp", "completion"], add: addMoreWords },
 ];
 
 interface Part {
@@ -91,20 +88,6 @@ function complaint(text: string, line: readonly string[]): string {
     text,
   );
   return shown.replace(/^error: /, "pipeline: ");
-}
-
-/** `pipeline help`: the same as `--help`, also for a command of two words. */
-function addHelpWords(program: ToolCommand): void {
-  program
-    .add("help", { summary: "show what a command does", examples: [["pipeline help runs list", ""]] })
-    .argument("[command...]", "the command")
-    .action((words: string[]) => {
-      const command: ToolCommand = program.below(words);
-      const known = command.words().split(" ");
-      const unknown = words.find((word, index) => word !== known[index]);
-      if (unknown === undefined) command.help();
-      command.unknownCommand(unknown);
-    });
 }
 
 /** Every exit code of the tool with its meaning (contract: "The command-line tool"); shown by the help. */

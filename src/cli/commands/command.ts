@@ -146,21 +146,20 @@ export function wholeNumber(least: number, most: number): (text: string) => numb
 }
 
 /** Reads a name with a maximum length and without control characters. */
-export function name(text: string): string {
-  return nameOf(text, 200);
+export const name = nameUpTo(200);
+/** Reads a key's name. */
+export const keyName = nameUpTo(100);
+
+function nameUpTo(longest: number) {
+  return (text: string): string => {
+    if (text.trim() !== "" && text.length <= longest && !/\p{Cc}/u.test(text)) return text;
+    throw new InvalidArgumentError(
+      `A name has 1 to ${longest} characters, none of them a control character.`,
+    );
+  };
 }
 
 /** Collects the values of a repeatable option. */
-export function names(text: string, before: readonly string[] | undefined): string[] {
-  return [...(before ?? []), name(text)];
-}
-
-/** Reads a key's name. */
-export function keyName(text: string): string {
-  return nameOf(text, 100);
-}
-
-function nameOf(text: string, longest: number): string {
-  if (text.trim() !== "" && text.length <= longest && !/\p{Cc}/u.test(text)) return text;
-  throw new InvalidArgumentError(`A name has 1 to ${longest} characters, none of them a control character.`);
+export function names(text: string, before: readonly string[] = []): string[] {
+  return [...before, name(text)];
 }

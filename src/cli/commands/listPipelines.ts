@@ -1,5 +1,5 @@
 import { isServiceNamed } from "../../client/logins/logins.ts";
-import { findProject, type LocalProject, misnamedFiles, registerProject } from "../../client/project.ts";
+import { findProject, misnamedFiles, registerProject } from "../../client/project.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import type { DeclaredInput } from "../../contract/inputs.ts";
 import type { PipelineEntry } from "../../contract/pipelines.ts";
@@ -7,8 +7,8 @@ import { quoted } from "../../pipeline/mistakes/problem.ts";
 import { listedFiles, projectFiles } from "../../project/pipelineFiles.ts";
 import { replaceControlCharacters } from "../../text/controlCharacters.ts";
 import { counted } from "../../text/counted.ts";
-import { rowsFor } from "../output/table.ts";
 import { hasTag, knownTags, misnamedText, untoldTags } from "../run/namedPipelines.ts";
+import { rowsFor } from "../terminal/terminal.ts";
 import type { Tool } from "../tool.ts";
 
 interface ListOptions {
@@ -66,22 +66,15 @@ async function tellWhere({ env, folder, output, connect }: Tool, project: string
 }
 
 /** The pipelines to list. @throws as `ServiceClient`. */
-export async function pipelinesOf(tool: Tool, options: ListOptions): Promise<readonly PipelineEntry[]> {
+export async function pipelinesOf(
+  tool: Tool,
+  { all = false, project }: ListOptions,
+): Promise<readonly PipelineEntry[]> {
   const here = await findProject(tool.folder);
   const own = (await isServiceNamed(tool.env)) ? undefined : here;
-  const isOwn = own !== undefined && !options.all && (options.project ?? own.name) === own.name;
-  return isOwn ? ownPipelines(own) : knownPipelines(tool, own, options.project);
-}
-
-async function ownPipelines({ name: project, root }: LocalProject): Promise<PipelineEntry[]> {
-  return (await listedFiles(root)).map((file) => ({ ...file, project }));
-}
-
-async function knownPipelines(
-  tool: Tool,
-  own: LocalProject | undefined,
-  project: string | undefined,
-): Promise<PipelineEntry[]> {
+  if (own !== undefined && !all && (project ?? own.name) === own.name) {
+    return (await listedFiles(own.root)).map((file) => ({ ...file, project: own.name }));
+  }
   const client = await tool.connect();
   // Registered as `pipeline run` does, so that the list shows what can be run.
   if (own !== undefined && project === undefined) await registerProject(client, own, tool.interrupted);

@@ -5,9 +5,8 @@ import { exitCodes, PipelineError } from "../../contract/errors.ts";
 import type { Org } from "../../contract/org.ts";
 import { failureOf } from "../output/output.ts";
 import type { Facts } from "../output/outputs.ts";
-import { rowsFor } from "../output/table.ts";
 import { type Asking, readLine, readSecret } from "../terminal/readSecret.ts";
-import { isSet } from "../terminal/terminal.ts";
+import { isSet, rowsFor } from "../terminal/terminal.ts";
 import type { Tool } from "../tool.ts";
 
 /**

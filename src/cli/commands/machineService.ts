@@ -130,7 +130,7 @@ function addKeyWords(program: ToolCommand): void {
     .option("--name <name>", "what the key is called, for example who uses it", keyName)
     .addOption(dataDirOption())
     .addOption(databaseOption())
-    .does(() => loadService(async () => (await import("./keys.ts")).createKey));
+    .does(() => loadService(async () => (await import("./database.ts")).createKey));
   keys
     .add("list", {
       summary: "list the keys, also the revoked ones; never a secret",
@@ -142,7 +142,7 @@ function addKeyWords(program: ToolCommand): void {
     .option("--org <name>", "only those of one org", name)
     .addOption(dataDirOption())
     .addOption(databaseOption())
-    .does(() => loadService(async () => (await import("./keys.ts")).listKeys));
+    .does(() => loadService(async () => (await import("./database.ts")).listKeys));
   keys
     .add("revoke", {
       summary: "revoke a key",
@@ -154,7 +154,7 @@ function addKeyWords(program: ToolCommand): void {
     .argument("<id>", "the key's id, as `keys list` shows it")
     .addOption(dataDirOption())
     .addOption(databaseOption())
-    .does(() => loadService(async () => (await import("./keys.ts")).revokeKey));
+    .does(() => loadService(async () => (await import("./database.ts")).revokeKey));
 }
 
 /** `pipeline orgs …`: on the same databases as `pipeline keys`. */
@@ -175,7 +175,7 @@ function addOrgWords(program: ToolCommand): void {
     })
     .addOption(dataDirOption())
     .addOption(databaseOption())
-    .does(() => loadService(async () => (await import("./orgs.ts")).listOrgs));
+    .does(() => loadService(async () => (await import("./database.ts")).listOrgs));
   orgs
     .add("set", {
       summary: "set an org's limits and its tier",
@@ -201,7 +201,7 @@ function addOrgWords(program: ToolCommand): void {
     .option("--tier <name>", "what its tier is called; limits don't follow from it", name)
     .addOption(dataDirOption())
     .addOption(databaseOption())
-    .does(() => loadService(async () => (await import("./orgs.ts")).setOrg));
+    .does(() => loadService(async () => (await import("./database.ts")).setOrg));
 }
 
 function dataDirOption(): Option {

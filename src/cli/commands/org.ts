@@ -1,19 +1,17 @@
 import { readDayUse } from "../../client/follow/dayUse.ts";
 import type { ServiceClient } from "../../client/service/client.ts";
-import { Deadline, DeadlinePassed } from "../../client/service/deadline.ts";
-import { secondsToLimit } from "../../client/start/slotHolders.ts";
+import { Deadline } from "../../client/service/deadline.ts";
+import { secondsToLimit, slotHolders } from "../../client/start/slotHolders.ts";
 import { nextReset, secondsToReset } from "../../contract/day.ts";
-import { PipelineError } from "../../contract/errors.ts";
 import { quotaLevel, quotaText } from "../../contract/limits.ts";
 import type { Org } from "../../contract/org.ts";
 import type { Run } from "../../contract/run.ts";
-import { isActive } from "../../contract/runStatus.ts";
 import { counted } from "../../text/counted.ts";
 import { type DayUse, paceText, usedUpAt, useText } from "../../text/dayUse.ts";
 import { english, resetText } from "../../text/refusalText.ts";
 import { duration, elapsed } from "../../text/time.ts";
-import { statusText } from "../terminal/marks.ts";
 import type { Terminal } from "../terminal/terminal.ts";
+import { statusText } from "../terminal/terminal.ts";
 import type { Tool } from "../tool.ts";
 
 /** `pipeline org`: shows the org's limits, today's usage and, where the service lists runs, the slot holders. */
@@ -78,19 +76,13 @@ const mostRuns = 20;
 /** Short, since the runs are optional and the org's numbers wait for them. */
 const runsTimeoutSeconds = 2;
 
-/** @returns undefined on any error, since the org is displayed without its runs, too. */
+/** @returns undefined on any error, since the org is displayed without its runs, too. @throws the signal's reason. */
 async function runsOf(client: ServiceClient, signal: AbortSignal): Promise<readonly Run[] | undefined> {
-  try {
-    using deadline = new Deadline(client.clock, signal);
-    deadline.arm(runsTimeoutSeconds);
-    const query = { active: true, limit: mostRuns };
-    const { runs } = await client.withoutRetries().runs(query, deadline.signal);
-    // A service may ignore the query.
-    return runs.filter(isActive);
-  } catch (error) {
-    if (error instanceof PipelineError || error instanceof DeadlinePassed) return undefined;
-    throw error;
-  }
+  using deadline = new Deadline(client.clock, signal);
+  deadline.arm(runsTimeoutSeconds);
+  const runs = await slotHolders(client.withoutRetries(), deadline.signal, mostRuns);
+  signal.throwIfAborted();
+  return runs;
 }
 
 const barWidth = 20;

@@ -7,7 +7,7 @@ import { lineLog, logLevel, standardErrorLog } from "../../machine/log.ts";
 import { ownVersion } from "../../machine/versions.ts";
 import { defaultRetention, retentionDaysOf } from "../../service/runs/retention.ts";
 import type { Tool } from "../tool.ts";
-import type { StoreFlags } from "./keys.ts";
+import type { StoreFlags } from "./database.ts";
 
 interface ServeFlags extends StoreFlags {
   readonly port: number;

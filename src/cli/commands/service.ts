@@ -14,10 +14,10 @@ import { dataFolder, serviceLogFile } from "../../machine/dataFolder.ts";
 import { isStopped } from "../../machine/stoppedFile.ts";
 import { counted } from "../../text/counted.ts";
 import { sizeText } from "../../text/size.ts";
-import { rowsFor } from "../output/table.ts";
 import { ago } from "../runs/listRuns.ts";
+import { rowsFor } from "../terminal/terminal.ts";
 import { loadService, type Tool } from "../tool.ts";
-import type { StoreFlags } from "./keys.ts";
+import type { StoreFlags } from "./database.ts";
 
 /** The data folder that a command is about, and what has named it. */
 interface DataFolder {

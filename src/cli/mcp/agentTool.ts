@@ -1,13 +1,21 @@
-import type { McpServer, ServerContext, ToolAnnotations } from "@modelcontextprotocol/server";
+import {
+  type CallToolResult,
+  type McpServer,
+  ProtocolError,
+  ProtocolErrorCode,
+  type ServerContext,
+  type ToolAnnotations,
+} from "@modelcontextprotocol/server";
 import * as z from "zod/mini";
 import { Deadline, DeadlinePassed } from "../../client/service/deadline.ts";
 import { describeError, PipelineError } from "../../contract/errors.ts";
 import { agentName } from "../../contract/run.ts";
-import type { Parsed } from "../../contract/wire.ts";
+import { fromWire } from "../../contract/wire.ts";
+import { wireSchema } from "../../contract/wireSchema.ts";
 import { anySignal } from "../../machine/anySignal.ts";
 import type { Tool } from "../tool.ts";
 import type { AgentSession } from "./agentSession.ts";
-import { argumentsSchema, type QuotaPart, resultSchema, type ToolOutcome, toolResult } from "./results.ts";
+import { aroundFacts, type QuotaPart, type ToolOutcome, toolResult } from "./results.ts";
 
 /** One call of a tool. */
 export interface Call {
@@ -50,33 +58,47 @@ export const onlyLooks = {
   openWorldHint: false,
 } as const;
 
-/** @returns a function that offers the tool to the agents of a server. */
-export function agentTool<Input, Shape extends z.core.$ZodLooseShape>(
-  tool: AgentTool<Input, Shape>,
-): (server: McpServer, session: AgentSession) => void {
-  const { name, title, description, annotations, input, facts } = tool;
-  const config = {
-    title,
-    description,
-    annotations,
-    inputSchema: argumentsSchema(input),
-    outputSchema: resultSchema(facts),
-  };
-  return (server, session) => {
-    server.registerTool(name, config, async (given: Parsed<Input>, context: ServerContext) => {
-      const caller = { session, context, agent: nameOf(server, context) };
-      const outcome = await within(tool.seconds ?? callSeconds, caller, (call) =>
-        tool.act(validArguments(name, given), call),
-      ).catch((error: unknown) => ({ kind: "failed", error }) as const);
+/** A tool as a server offers it: its fields are in kebab-case for agents, too. An error has none of the tool's facts. */
+export function agentTool<Input, Shape extends z.core.$ZodLooseShape>({
+  input,
+  facts,
+  seconds = callSeconds,
+  act,
+  ...told
+}: AgentTool<Input, Shape>) {
+  return {
+    name: told.name,
+    listed: () => ({
+      ...told,
+      inputSchema: { ...wireSchema(input), type: "object" as const },
+      outputSchema: { ...wireSchema(z.extend(z.partial(facts), aroundFacts)), type: "object" as const },
+    }),
+    async call(given: unknown, caller: Caller): Promise<CallToolResult> {
+      const outcome = await within(seconds, caller, (call) => {
+        const read = fromWire(input, given ?? {});
+        if (read.kind === "valid") return act(read.value, call);
+        throw new PipelineError("invalid-request", `Invalid arguments for ${told.name}: ${read.problem}.`);
+      }).catch((error: unknown) => ({ kind: "failed", error }) as const);
       return toolResult(outcome, await quotaPart(outcome, caller));
-    });
+    },
   };
 }
 
-/** @throws PipelineError `invalid-request`, saying what is wrong. */
-function validArguments<Input>(tool: string, given: Parsed<Input>): Input {
-  if (given.kind === "valid") return given.value;
-  throw new PipelineError("invalid-request", `Invalid arguments for ${tool}: ${given.problem}.`);
+/** Has a server offer tools to its agents. The library's own answer to wrong arguments would be without the quota. */
+export function offerTools(
+  { server }: McpServer,
+  session: AgentSession,
+  tools: readonly ReturnType<typeof agentTool>[],
+): void {
+  server.registerCapabilities({ tools: {} });
+  server.setRequestHandler("tools/list", async () => ({ tools: tools.map((tool) => tool.listed()) }));
+  server.setRequestHandler("tools/call", async ({ params: { name, arguments: given } }, context) => {
+    const tool = tools.find((each) => each.name === name);
+    if (tool === undefined) {
+      throw new ProtocolError(ProtocolErrorCode.InvalidParams, `There is no tool ${name}.`);
+    }
+    return tool.call(given, { session, context, agent: nameOf(server, context) });
+  });
 }
 
 /** Who calls a tool, and how. */
@@ -85,7 +107,7 @@ interface Caller extends Pick<Call, "session" | "agent"> {
 }
 
 /** A client says who it is in its first request, since revision 2026-07-28 in each. */
-function nameOf({ server }: McpServer, { mcpReq }: ServerContext): string {
+function nameOf(server: McpServer["server"], { mcpReq }: ServerContext): string {
   const envelope = envelopeSchema.safeParse(mcpReq.envelope);
   const info = envelope.success ? envelope.data[clientInfo] : server.getClientVersion();
   return agentName(info?.name ?? "") ?? "unnamed";

@@ -1,4 +1,3 @@
-import { basename } from "node:path";
 import * as z from "zod/mini";
 import { followRun } from "../../client/follow/followRun.ts";
 import { listRuns } from "../../client/follow/listRuns.ts";
@@ -8,6 +7,7 @@ import { PipelineError } from "../../contract/errors.ts";
 import { pipelineListSchema } from "../../contract/pipelines.ts";
 import { nameOf, type Run, type RunStep, reasonLine, toldFailure } from "../../contract/run.ts";
 import { failedStep, isActive, runStatuses } from "../../contract/runStatus.ts";
+import { repeat } from "../../machine/bell.ts";
 import { inputMeaning } from "../../pipeline/inputs.ts";
 import { formatProblem } from "../../pipeline/mistakes/problem.ts";
 import { checkedFiles } from "../../project/pipelineFiles.ts";
@@ -16,7 +16,7 @@ import { replaceControlCharacters } from "../../text/controlCharacters.ts";
 import { stepNotes } from "../../text/timeline.ts";
 import { pipelinesOf } from "../commands/listPipelines.ts";
 import { readSpan } from "../commands/namedTime.ts";
-import { validatedFacts } from "../commands/validate.ts";
+import { namesOf, validatedFacts } from "../commands/validate.ts";
 import { outputs } from "../output/outputs.ts";
 import { noPipelinesHere } from "../run/namedPipelines.ts";
 import { agentTool, type Call, onlyLooks } from "./agentTool.ts";
@@ -77,15 +77,13 @@ export const validatePipelinesTool = agentTool({
     const project = await findProject(tool.folder);
     if (project === undefined) throw await noPipelinesHere(tool.folder);
     const all = await checkedFiles(project.root);
-    const isNamed = (file: (typeof all)[number], name: string): boolean =>
-      file.name === name || basename(file.path, ".yaml") === name;
-    const missing = pipelines?.find((name) => !all.some((file) => isNamed(file, name)));
+    const missing = pipelines?.find((name) => !all.some((file) => namesOf(file).includes(name)));
     if (missing !== undefined) {
       throw new PipelineError("not-found", `There is no pipeline \`${line(missing)}\` in this project.`, {
         next: "list_pipelines lists those that there are.",
       });
     }
-    const asked = all.filter((file) => pipelines?.some((name) => isNamed(file, name)) ?? true);
+    const asked = all.filter((file) => pipelines?.some((name) => namesOf(file).includes(name)) ?? true);
     const files = asked.map(validatedFacts);
     const problems = files.flatMap(({ path, problems }) =>
       problems.map((problem) => line(formatProblem(path, problem))),
@@ -192,38 +190,25 @@ async function waited(runId: string, seconds: number, call: Call): Promise<Run> 
   const { clock } = client;
   const began = clock.monotonic();
   let seen: Run | undefined;
-  const tell = (): Promise<void> => {
-    const passed = Math.round((clock.monotonic() - began) / 100) / 10;
-    return call.progress(Math.min(passed, seconds), seconds, seen === undefined ? "asking" : runLine(seen));
-  };
   using patience = new Deadline(clock, signal);
   patience.arm(seconds);
-  const keepTelling = async (): Promise<never> => {
-    for (;;) {
-      await clock.sleep(progressSeconds * 1000, patience.signal);
-      await tell();
-    }
-  };
+  const telling = repeat(clock, progressSeconds * 1000, () => {
+    const passed = Math.round((clock.monotonic() - began) / 100) / 10;
+    return call.progress(Math.min(passed, seconds), seconds, seen === undefined ? "asking" : runLine(seen));
+  });
   const onChange = (run: Run): void => {
     seen = run;
-    void tell();
+    telling.soon();
   };
-  const telling = keepTelling().catch(() => undefined);
+  const followed = { runId, pipeline: undefined };
   try {
-    return await followRun(
-      client,
-      { runId, pipeline: undefined },
-      onChange,
-      patience.signal,
-      session.reconnect,
-    );
+    return await followRun(client, followed, onChange, patience.signal, session.reconnect);
   } catch (error) {
     signal.throwIfAborted();
     if (!(error instanceof DeadlinePassed) || seen === undefined) throw error;
     return seen;
   } finally {
-    patience[Symbol.dispose]();
-    await telling;
+    await telling.stop();
   }
 }
 

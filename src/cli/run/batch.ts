@@ -5,9 +5,9 @@ import { waitSeconds } from "../../contract/limits.ts";
 import { type RefusedStart, startOptions } from "../../contract/refusal.ts";
 import type { Run, StartRequest } from "../../contract/run.ts";
 import type { QueuePlace } from "../../text/queueText.ts";
+import type { LiveLines } from "../terminal/liveLines.ts";
 import type { RunTerminal } from "../tool.ts";
-import { followStarted } from "./followStarted.ts";
-import type { LogDestination } from "./printLog.ts";
+import { followStarted, type LogStream } from "./followStarted.ts";
 import { type ProgressDeps, WaitProgress } from "./progress.ts";
 
 /** The outcome of one pipeline of the command line. */
@@ -36,7 +36,10 @@ export interface BatchOptions {
   readonly root: string | undefined;
   /** What each pipeline is given; nothing more than the request has where it is left out. */
   readonly inputs?: ReadonlyMap<string, InputValues>;
-  readonly log: LogDestination | undefined;
+  readonly log: LogStream | undefined;
+  readonly live: LiveLines;
+  /** Whether each line starts with its pipeline's name, since others print too. */
+  readonly isOneOfSeveral: boolean;
   /** The options that a retry needs, as words of the command line. */
   readonly retryOptions: readonly string[];
   /** Called every second of a wait, with the place in the queue where it is known. */
@@ -57,11 +60,12 @@ export class Batch {
   readonly #active = new Set<Run>();
   readonly #outcomes: Outcome[] = [];
 
-  constructor(tool: RunTerminal, client: ServiceClient, options: BatchOptions, progress: ProgressDeps) {
+  constructor(tool: RunTerminal, client: ServiceClient, options: BatchOptions) {
     this.#tool = tool;
     this.#client = client;
     this.#options = options;
-    this.#progress = progress;
+    const { live, isOneOfSeveral } = options;
+    this.#progress = { output: tool.output, live, clock: client.clock, isOneOfSeveral };
   }
 
   /** Started runs whose end isn't known yet. */
@@ -94,10 +98,8 @@ export class Batch {
       return { kind: "run", run, isFollowed: false };
     }
     this.#active.add(run);
-    const followed = await followStarted(this.#tool, this.#client, run, {
-      ...this.#progress,
-      log: this.#options.log,
-    });
+    const { log } = this.#options;
+    const followed = await followStarted(this.#tool, this.#client, run, { ...this.#progress, log });
     this.#active.delete(run);
     if (followed.kind === "follow-failed") return followed;
     if (followed.kind === "end-unknown") {
@@ -134,7 +136,7 @@ export class Batch {
           ownRunId: this.#tool.env["PIPELINE_RUN_ID"],
           // After one refusal, the other pipelines don't wait for a slot.
           patienceSeconds: refusals.length > 0 ? 0 : waitSeconds,
-          onWaitStart: (servedAt) => progress.begin(this.#client, servedAt),
+          onWaitStart: (servedAt) => void progress.begin(this.#client, servedAt),
           onWaiting: (secondsLeft) => {
             progress.show(secondsLeft);
             this.#options.onWaiting?.(secondsLeft, queued);

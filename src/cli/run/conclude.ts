@@ -13,7 +13,7 @@ import { english, refusalLines } from "../../text/refusalText.ts";
 import { duration } from "../../text/time.ts";
 import { unsetIn } from "../../text/unsetVariables.ts";
 import { type Failure, failureOf, type Output } from "../output/output.ts";
-import { marksOf } from "../terminal/marks.ts";
+import { marksOf } from "../terminal/terminal.ts";
 import type { Outcome } from "./batch.ts";
 
 export interface Conclusion {

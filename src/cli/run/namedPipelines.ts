@@ -10,7 +10,7 @@ import { firstNames } from "../../text/counted.ts";
 import type { Tool } from "../tool.ts";
 
 /** The names of pipelines of which the command line may name the file instead: `hello.yaml`, `pipelines/hello.yaml`. */
-export async function pipelineNames(
+async function pipelineNames(
   { folder }: Pick<Tool, "folder">,
   named: readonly string[],
   root: string | undefined,
@@ -26,20 +26,41 @@ export async function pipelineNames(
   });
 }
 
+/** Where the pipelines are that are to be run. */
+export interface Where {
+  /** Undefined for the files of the project alone. */
+  readonly client: ServiceClient | undefined;
+  /** Undefined outside of a project. */
+  readonly project: string | undefined;
+  readonly root: string | undefined;
+}
+
+/**
+ * The names of the pipelines that a command line means: it names them, or their tags.
+ * @throws PipelineError as `taggedPipelines`.
+ */
+export async function wantedPipelines(
+  tool: Tool,
+  { client, project, root }: Where,
+  named: readonly string[],
+  tags: readonly string[] | undefined,
+): Promise<readonly string[]> {
+  if (tags === undefined) return pipelineNames(tool, named, root);
+  if (root !== undefined) return taggedPipelines(await localPipelines(root), tags);
+  return taggedPipelines((await client?.pipelines(project, tool.interrupted))?.pipelines ?? [], tags);
+}
+
 /**
  * Checks every pipeline before the first run starts: a typo in the last name should not use runs of the day. Where the
  * service doesn't list pipelines, its reply to each start tells. That reply is enough for a single pipeline of a project.
  *
- * @param client undefined to look at the project's files alone.
- * @param here its name and folder; undefined outside of a project.
  * @returns `not-found` for unknown names, `invalid-request` for invalid files; undefined if all can be run.
  * @throws the signal's reason.
  */
 export async function checkPipelines(
   tool: Tool,
-  client: ServiceClient | undefined,
   names: readonly string[],
-  { project, root }: { readonly project: string | undefined; readonly root: string | undefined },
+  { client, project, root }: Where,
 ): Promise<PipelineError | undefined> {
   const isOutside = project === undefined && !(await isServiceNamed(tool.env));
   const misnamed = await misnamedFiles(tool.folder);
@@ -155,10 +176,7 @@ export async function localPipelines(root: string): Promise<readonly PipelineEnt
  * @throws PipelineError `not-found` where none has one, `invalid-request` where a file can't be run: its tags aren't known,
  *   and a run of a tag should not leave out what belongs to it.
  */
-export function taggedPipelines(
-  listed: readonly PipelineEntry[],
-  tags: readonly string[],
-): readonly string[] {
+function taggedPipelines(listed: readonly PipelineEntry[], tags: readonly string[]): readonly string[] {
   const broken = listed.filter(({ problem }) => problem !== undefined);
   if (broken.length > 0) {
     const problems = broken.map(({ problem }) => problem).join("\n");

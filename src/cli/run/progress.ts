@@ -10,7 +10,7 @@ import { duration, elapsed, tookText } from "../../text/time.ts";
 import { stepNotes } from "../../text/timeline.ts";
 import type { Output } from "../output/output.ts";
 import type { LiveLines } from "../terminal/liveLines.ts";
-import { marksOf, stepLook } from "../terminal/marks.ts";
+import { marksOf, stepLook } from "../terminal/terminal.ts";
 
 export interface ProgressDeps {
   readonly output: Output;
@@ -169,9 +169,17 @@ export class WaitProgress implements Disposable {
     this.#pipeline = pipeline;
   }
 
-  /** @param servedAt as for {@link slotHoldersLine}. */
-  begin(client: ServiceClient, servedAt: number | undefined): void {
-    if (!this.#deps.output.isQuiet) void this.#reportBeginning(client, servedAt);
+  /** Says who is waited for. Never rejects. @param servedAt as for {@link slotHoldersLine}. */
+  async begin(client: ServiceClient, servedAt: number | undefined): Promise<void> {
+    const { live, clock, output } = this.#deps;
+    if (output.isQuiet) return;
+    using deadline = new Deadline(clock, this.#over.signal);
+    deadline.arm(holdersTimeoutSeconds);
+    const holders = await slotHoldersLine(client, servedAt, deadline.signal);
+    if (this.#over.signal.aborted) return;
+    this.#reportedAt = this.#secondsLeft;
+    const who = holders ?? "another run";
+    live.note(`${this.#pipeline}: waiting for ${who} to finish; gives up in ${waitSeconds} s`);
   }
 
   show(secondsLeft: number): void {
@@ -196,17 +204,6 @@ export class WaitProgress implements Disposable {
   [Symbol.dispose](): void {
     this.#over.abort();
     this.#deps.live.remove(this);
-  }
-
-  async #reportBeginning(client: ServiceClient, servedAt: number | undefined): Promise<void> {
-    const { live, clock } = this.#deps;
-    using deadline = new Deadline(clock, this.#over.signal);
-    deadline.arm(holdersTimeoutSeconds);
-    const holders = await slotHoldersLine(client, servedAt, deadline.signal);
-    if (this.#over.signal.aborted) return;
-    this.#reportedAt = this.#secondsLeft;
-    const who = holders ?? "another run";
-    live.note(`${this.#pipeline}: waiting for ${who} to finish; gives up in ${waitSeconds} s`);
   }
 
   #line(spinner: string): string {

@@ -38,36 +38,24 @@ export async function downloadFiles(
   const steps = new Steps(client, run.runId, interrupted);
   if (step !== undefined) await steps.require(step);
   const artifacts = await steps.select(run.artifacts ?? [], step);
-  const files = placed(wanted({ ...run, artifacts }, name, step)).map(({ artifact, path }) => ({
-    artifact,
-    path: join(folder, path),
-  }));
-  await refuseLinks(
-    folder,
-    files.map(({ path }) => path),
-  );
-  if (!overwrite) await refuseExisting(files.map(({ path }) => path));
-  for (const { artifact, path } of files) {
-    const content = await readArtifact(client, run.runId, artifact.file, interrupted);
+  const files = placed(wanted({ ...run, artifacts }, name, step), folder);
+  for (const { path } of files) await refuseTaken(folder, path, overwrite);
+  for (const { file, path } of files) {
+    const content = await readArtifact(client, run.runId, file, interrupted);
     try {
       await mkdir(dirname(path), { recursive: true });
       await replaceFile(path, content);
     } catch (cause) {
-      throw new PipelineError(
-        "usage",
-        `${path} can't be written: ${codeOf(cause) ?? describeError(cause)}.`,
-        {
-          cause,
-          next: "Name another folder with --to.",
-        },
-      );
+      const why = codeOf(cause) ?? describeError(cause);
+      throw new PipelineError("usage", `${path} can't be written: ${why}.`, { cause, next: otherFolder });
     }
     output.line(relative(tool.folder, path));
   }
-  const saved = files.map(({ artifact, path }) => ({ ...artifact, path }));
-  output.result("runs download", { runId: run.runId, folder, files: saved }, "");
+  output.result("runs download", { runId: run.runId, folder, files }, "");
   return exitCodes.done;
 }
+
+const otherFolder = "Name another folder with --to.";
 
 /** @throws PipelineError `not-found` */
 function wanted(
@@ -90,8 +78,8 @@ function wanted(
   });
 }
 
-/** Where each file goes within the folder: its name may have folders, and comes from elsewhere. Of several with one name each has its own. */
-function placed(artifacts: readonly Artifact[]) {
+/** Where each file goes in the folder: its name may have folders, and comes from elsewhere. Of several with one name each has its own. */
+function placed(artifacts: readonly Artifact[], folder: string) {
   const taken: (readonly string[])[] = [];
   return artifacts.map((artifact) => {
     const path = safePath(artifact.name);
@@ -100,7 +88,7 @@ function placed(artifacts: readonly Artifact[]) {
       own = path.with(0, `${count}-${path[0]}`);
     }
     taken.push(own);
-    return { artifact, path: join(...own) };
+    return { ...artifact, path: join(folder, ...own) };
   });
 }
 
@@ -124,25 +112,18 @@ function areAlike(one: readonly string[], other: readonly string[]): boolean {
   return text(one) === text(other);
 }
 
-/** Nothing is saved outside of the folder by a link in it. @throws PipelineError `conflict` */
-async function refuseLinks(folder: string, paths: readonly string[]): Promise<void> {
-  for (const path of paths) {
-    for (let above = dirname(path); above !== folder; above = dirname(above)) {
-      if ((await lstat(above).catch(() => undefined))?.isSymbolicLink() !== true) continue;
-      throw new PipelineError("conflict", `${above} is a link to elsewhere, so nothing was saved.`, {
-        next: "Name another folder with --to.",
-      });
-    }
+/**
+ * Nothing is saved outside of the folder by a link in it, nor over what is there.
+ * @throws PipelineError `conflict`
+ */
+async function refuseTaken(folder: string, path: string, overwrite = false): Promise<void> {
+  for (let above = dirname(path); above !== folder; above = dirname(above)) {
+    if ((await lstat(above).catch(() => undefined))?.isSymbolicLink() !== true) continue;
+    const message = `${above} is a link to elsewhere, so nothing was saved.`;
+    throw new PipelineError("conflict", message, { next: otherFolder });
   }
-}
-
-/** @throws PipelineError `conflict` */
-async function refuseExisting(paths: readonly string[]): Promise<void> {
-  for (const path of paths) {
-    const found = await lstat(path).catch(() => undefined);
-    if (found === undefined) continue;
-    throw new PipelineError("conflict", `${path} is there already, so nothing was saved.`, {
-      next: "Name another folder with --to, or replace what is there with --overwrite.",
-    });
-  }
+  if (overwrite || (await lstat(path).catch(() => undefined)) === undefined) return;
+  throw new PipelineError("conflict", `${path} is there already, so nothing was saved.`, {
+    next: "Name another folder with --to, or replace what is there with --overwrite.",
+  });
 }

@@ -7,14 +7,21 @@ export class Interrupted extends Error {
   override readonly name = "Interrupted";
 }
 
-/** Aborts a signal at the first interrupt, for a graceful end; the second one exits at once. */
+/**
+ * Aborts a signal at the first interrupt, for a graceful end; the second one exits at once. A suspension (Ctrl-Z), which Windows
+ * hasn't, releases the terminal first.
+ */
 export class Interrupts implements Disposable {
   readonly #first = new AbortController();
   readonly #second = new AbortController();
   readonly #isDetached = isDetached();
+  readonly #release: () => void;
 
-  constructor() {
+  /** @param release gives up the terminal; undefined where nothing is drawn. */
+  constructor(release: (() => void) | undefined) {
+    this.#release = release ?? (() => {});
     for (const name of signalNames) process.on(name, this.#onInterrupt);
+    if (release !== undefined && process.platform !== "win32") process.on("SIGTSTP", this.#onSuspend);
   }
 
   /** Aborted by the first interrupt. */
@@ -29,6 +36,7 @@ export class Interrupts implements Disposable {
 
   [Symbol.dispose](): void {
     for (const name of signalNames) process.off(name, this.#onInterrupt);
+    process.off("SIGTSTP", this.#onSuspend);
   }
 
   readonly #onInterrupt = (name: NodeJS.Signals): void => {
@@ -39,6 +47,11 @@ export class Interrupts implements Disposable {
     }
     this.#second.abort(this.signal.reason);
     process.exit(exitCodes.interrupted);
+  };
+
+  readonly #onSuspend = (): void => {
+    this.#release();
+    process.kill(process.pid, "SIGSTOP");
   };
 }
 
@@ -56,23 +69,4 @@ function isDetached(): boolean {
   return [1, 2]
     .map((stream) => fstatSync(stream))
     .every((stats) => stats.isFile() || stats.isCharacterDevice());
-}
-
-/** Releases the terminal when the tool is suspended (Ctrl-Z). Windows has no suspension. */
-export class Suspension implements Disposable {
-  readonly #release: () => void;
-
-  constructor(release: () => void, platform: NodeJS.Platform = process.platform) {
-    this.#release = release;
-    if (platform !== "win32") process.on("SIGTSTP", this.#onSuspend);
-  }
-
-  [Symbol.dispose](): void {
-    process.off("SIGTSTP", this.#onSuspend);
-  }
-
-  readonly #onSuspend = (): void => {
-    this.#release();
-    process.kill(process.pid, "SIGSTOP");
-  };
 }

@@ -1,7 +1,6 @@
 import { repeat } from "../../machine/bell.ts";
 import type { Clock } from "../../machine/clock.ts";
-import { marksOf } from "./marks.ts";
-import { cut, type Stream, type Terminal } from "./terminal.ts";
+import { cut, marksOf, type Stream, type Terminal } from "./terminal.ts";
 
 /** The text of a live line now; an empty text hides it. @param spinner the current frame. */
 export type LiveLine = (spinner: string) => string;

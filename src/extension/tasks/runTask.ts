@@ -111,26 +111,23 @@ async function run(
   };
   using live = new LiveLines(output, systemClock);
   const wait = waits.begin(complete, () => stop.abort(new Error("the wait was stopped")));
-  const batch = new Batch(
-    terminal,
-    client,
-    {
-      parallel: 1,
-      detach: false,
-      request,
-      root,
-      log: { stream: "output", isOneOfSeveral: false },
-      retryOptions: startOptions({ ...request, project: undefined }),
-      onWaiting: (secondsLeft, place) => wait.update(secondsLeft, place),
-      onReply: () => {
-        wait.end();
-        session.noteChange(client, deps.signal);
-      },
-      // Its end shows in the terminal.
-      onStarted: ({ runId }) => announcer.suppress(runId),
+  const batch = new Batch(terminal, client, {
+    parallel: 1,
+    detach: false,
+    request,
+    root,
+    log: "output",
+    live,
+    isOneOfSeveral: false,
+    retryOptions: startOptions({ ...request, project: undefined }),
+    onWaiting: (secondsLeft, place) => wait.update(secondsLeft, place),
+    onReply: () => {
+      wait.end();
+      session.noteChange(client, deps.signal);
     },
-    { output, live, clock: client.clock, isOneOfSeveral: false },
-  );
+    // Its end shows in the terminal.
+    onStarted: ({ runId }) => announcer.suppress(runId),
+  });
   const outcomes = await batch.run([pipeline]);
   const [outcome] = outcomes;
   if (outcome?.kind === "not-started" && startsByTool(outcome.error, deps)) {

@@ -3,10 +3,11 @@ import { PipelineError } from "../../contract/errors.ts";
 import { everyOrg, type Role } from "../../contract/roles.ts";
 import { dataFolder } from "../../machine/dataFolder.ts";
 import { idMaker } from "../../service/store/ids.ts";
-import * as stored from "../../service/store/keys.ts";
-import { meantOrg } from "../../service/store/orgs.ts";
+import * as storedKeys from "../../service/store/keys.ts";
+import * as storedOrgs from "../../service/store/orgs.ts";
 import type { Database } from "../../service/store/tables.ts";
-import { rowsFor } from "../output/table.ts";
+import { counted } from "../../text/counted.ts";
+import { rowsFor } from "../terminal/terminal.ts";
 import type { Tool } from "../tool.ts";
 
 /** Which database a command works on: of a data folder, or the one of a `postgres://` URL, for many machines. */
@@ -16,28 +17,23 @@ export interface StoreFlags {
 }
 
 /** Works on a database, whether or not a service is running on it, and closes it. @returns the exit code for a command that is done. */
-export async function onDatabase(
-  { env }: Tool,
-  { dataDir, database }: StoreFlags,
+async function onDatabase(
+  tool: Tool,
+  flags: StoreFlags,
   act: (db: Database) => Promise<void>,
 ): Promise<number> {
-  const db = await (database === undefined ? openFolder(dataDir ?? dataFolder(env)) : openUrl(database));
-  try {
-    await act(db);
-    return 0;
-  } finally {
-    await db.destroy();
+  await using db = await openStore(tool, flags);
+  await act(db);
+  return 0;
+}
+
+async function openStore({ env }: Tool, { dataDir, database }: StoreFlags): Promise<Database> {
+  if (database === undefined) {
+    const { openDatabase } = await import("../../service/store/openDatabase.ts");
+    return openDatabase(dataDir ?? dataFolder(env));
   }
-}
-
-async function openFolder(folder: string): Promise<Database> {
-  const { openDatabase } = await import("../../service/store/openDatabase.ts");
-  return openDatabase(folder);
-}
-
-async function openUrl(url: string): Promise<Database> {
   const { openPostgres } = await import("../../team/store/openPostgres.ts");
-  return (await openPostgres(url, () => {})).db;
+  return (await openPostgres(database, () => {})).db;
 }
 
 interface NewKeyFlags extends StoreFlags {
@@ -63,9 +59,9 @@ export async function createKey(tool: Tool, flags: NewKeyFlags): Promise<number>
   const { output } = tool;
   const owner = keyOwner(flags);
   return onDatabase(tool, flags, async (db) => {
-    const orgName = owner ?? (await meantOrg(db, undefined)).orgName;
+    const orgName = owner ?? (await storedOrgs.meantOrg(db, undefined)).orgName;
     const request = { role: flags.role, name: flags.name, orgName };
-    const key = await stored.createKey(db, request, { now: Date.now, makeId: idMaker(Date.now) });
+    const key = await storedKeys.createKey(db, request, { now: Date.now, makeId: idMaker(Date.now) });
     const { orgId, keyId, role, secret } = key;
     output.exactResult("keys create", { orgId, keyId, role, apiKey: secret }, secret);
     if (output.json) return;
@@ -82,7 +78,7 @@ export async function listKeys(
 ): Promise<number> {
   const { output, env } = tool;
   return onDatabase(tool, store, async (db) => {
-    const keys = (await stored.listKeys(db, { orgName })).map((key) => ({
+    const keys = (await storedKeys.listKeys(db, { orgName })).map((key) => ({
       ...key,
       createdAt: new Date(key.createdAt).toISOString(),
       revokedAt: key.revokedAt === undefined ? undefined : new Date(key.revokedAt).toISOString(),
@@ -110,7 +106,7 @@ export async function listKeys(
 export async function revokeKey(tool: Tool, flags: StoreFlags, keyId: string): Promise<number> {
   return onDatabase(tool, flags, async (db) => {
     const now = Date.now();
-    const revoked = await db.transaction().execute((tx) => stored.revokeKey(tx, { keyId }, now));
+    const revoked = await db.transaction().execute((tx) => storedKeys.revokeKey(tx, { keyId }, now));
     const { orgId, orgName, role } = revoked;
     const revokedAt = new Date(revoked.revokedAt ?? now).toISOString();
     tool.output.result(
@@ -119,4 +115,50 @@ export async function revokeKey(tool: Tool, flags: StoreFlags, keyId: string): P
       `${keyId}, ${role} of ${orgName}, is revoked since ${revokedAt}.`,
     );
   });
+}
+
+/** `pipeline orgs list`: lists the orgs of a service's database with their limits, whether or not it is running. */
+export async function listOrgs(tool: Tool, flags: StoreFlags): Promise<number> {
+  const { output } = tool;
+  return onDatabase(tool, flags, async (db) => {
+    const orgs = await storedOrgs.listOrgs(db);
+    const rows = orgs.map((org) => [org.orgId, org.orgName, `tier ${org.tier}`, limitsText(org)]);
+    output.result("orgs list", { orgs }, rowsFor(output.out, rows));
+    if (orgs.length === 0 && !output.json) output.note("No orgs yet.");
+  });
+}
+
+interface NewOrgFlags extends StoreFlags, storedOrgs.NewLimits {
+  /** The org's name; undefined for the only one. */
+  readonly org?: string;
+}
+
+/**
+ * `pipeline orgs set`: sets an org's tier and limits in a service's database. A running service goes by them at once, and looks
+ * at the starts that wait within a second.
+ */
+export async function setOrg(
+  tool: Tool,
+  { org: orgName, dataDir, database, ...limits }: NewOrgFlags,
+): Promise<number> {
+  if (Object.keys(limits).length === 0) {
+    throw new PipelineError("usage", "Nothing is set.", {
+      next: "Say what: --parallel-runs, --runs-per-day or --tier.",
+    });
+  }
+  return onDatabase(tool, { dataDir, database }, async (db) => {
+    const org = await db.transaction().execute(async (tx) => {
+      const changed = await storedOrgs.setOrgLimits(tx, orgName, limits);
+      if (database !== undefined) {
+        const { notify, payloadOf } = await import("../../team/store/notify.ts");
+        await notify(tx, [payloadOf(changed.orgId, { kind: "org" })]);
+      }
+      return changed;
+    });
+    tool.output.result("orgs set", org, `${org.orgName}, tier ${org.tier}: ${limitsText(org)}.`);
+  });
+}
+
+function limitsText({ limits: { parallelRuns, runsPerDay } }: storedOrgs.OrgLimits): string {
+  return `${counted(parallelRuns, "run")} at a time, ${counted(runsPerDay, "run")} a day`;
 }
