@@ -1,4 +1,5 @@
 import { Command, type ErrorOptions, type HelpContext, InvalidArgumentError } from "commander";
+import { exitCodes } from "../../contract/errors.ts";
 import { nearestName } from "../../pipeline/mistakes/problem.ts";
 import type { OutputFlags } from "../output/output.ts";
 import type { CommandName } from "../output/outputs.ts";
@@ -64,16 +65,23 @@ export class ToolCommand extends Command {
     });
   }
 
-  /** Sets the action. @param load gives, once the command is called, what takes the options and then the arguments. */
+  /**
+   * Sets the action.
+   * @param load gives, once the command is called, what takes the options and then the arguments. Its result is the exit code,
+   *   or nothing for a command that is done.
+   */
   does<Options, Arguments extends unknown[]>(
-    load: () => Promise<(tool: Tool, options: Options, ...args: Arguments) => Promise<number>>,
+    load: () => Promise<
+      (tool: Tool, options: Options, ...args: Arguments) => Promise<number> | Promise<void>
+    >,
   ): this {
     return this.action((...given: [...Arguments, Options, ToolCommand]) => {
       const options = given.at(-2) as Options;
       const args = given.slice(0, -2) as Arguments;
-      return this.#perform(this.words() as CommandName, this.#flags(), async (tool) =>
-        (await load())(tool, options, ...args),
-      );
+      return this.#perform(this.words() as CommandName, this.#flags(), async (tool) => {
+        const act = await load();
+        return (await act(tool, options, ...args)) ?? exitCodes.done;
+      });
     });
   }
 

@@ -16,15 +16,14 @@ export interface StoreFlags {
   readonly database?: string | undefined;
 }
 
-/** Works on a database, whether or not a service is running on it, and closes it. @returns the exit code for a command that is done. */
+/** Works on a database, whether or not a service is running on it, and closes it. */
 async function onDatabase(
   tool: Tool,
   flags: StoreFlags,
   act: (db: Database) => Promise<void>,
-): Promise<number> {
+): Promise<void> {
   await using db = await openStore(tool, flags);
   await act(db);
-  return 0;
 }
 
 async function openStore({ env }: Tool, { dataDir, database }: StoreFlags): Promise<Database> {
@@ -38,9 +37,7 @@ async function openStore({ env }: Tool, { dataDir, database }: StoreFlags): Prom
 
 interface NewKeyFlags extends StoreFlags {
   readonly role: Role;
-  /** The org's name; undefined for the only one. */
   readonly org?: string;
-  /** Instead of an org: a runner's key that takes work of every org. */
   readonly allOrgs?: true;
   readonly name?: string;
 }
@@ -55,7 +52,7 @@ function keyOwner({ role, org, allOrgs }: NewKeyFlags): string | undefined {
 }
 
 /** `pipeline keys create` */
-export async function createKey(tool: Tool, flags: NewKeyFlags): Promise<number> {
+export async function createKey(tool: Tool, flags: NewKeyFlags): Promise<void> {
   const { output } = tool;
   const owner = keyOwner(flags);
   return onDatabase(tool, flags, async (db) => {
@@ -75,7 +72,7 @@ export async function createKey(tool: Tool, flags: NewKeyFlags): Promise<number>
 export async function listKeys(
   tool: Tool,
   { org: orgName, ...store }: StoreFlags & { readonly org?: string },
-): Promise<number> {
+): Promise<void> {
   const { output, env } = tool;
   return onDatabase(tool, store, async (db) => {
     const keys = (await storedKeys.listKeys(db, { orgName })).map((key) => ({
@@ -103,7 +100,7 @@ export async function listKeys(
 }
 
 /** `pipeline keys revoke`: a running service closes the key's connections within seconds. */
-export async function revokeKey(tool: Tool, flags: StoreFlags, keyId: string): Promise<number> {
+export async function revokeKey(tool: Tool, flags: StoreFlags, keyId: string): Promise<void> {
   return onDatabase(tool, flags, async (db) => {
     const now = Date.now();
     const revoked = await db.transaction().execute((tx) => storedKeys.revokeKey(tx, { keyId }, now));
@@ -118,7 +115,7 @@ export async function revokeKey(tool: Tool, flags: StoreFlags, keyId: string): P
 }
 
 /** `pipeline orgs list`: lists the orgs of a service's database with their limits, whether or not it is running. */
-export async function listOrgs(tool: Tool, flags: StoreFlags): Promise<number> {
+export async function listOrgs(tool: Tool, flags: StoreFlags): Promise<void> {
   const { output } = tool;
   return onDatabase(tool, flags, async (db) => {
     const orgs = await storedOrgs.listOrgs(db);
@@ -129,7 +126,6 @@ export async function listOrgs(tool: Tool, flags: StoreFlags): Promise<number> {
 }
 
 interface NewOrgFlags extends StoreFlags, storedOrgs.NewLimits {
-  /** The org's name; undefined for the only one. */
   readonly org?: string;
 }
 
@@ -140,7 +136,7 @@ interface NewOrgFlags extends StoreFlags, storedOrgs.NewLimits {
 export async function setOrg(
   tool: Tool,
   { org: orgName, dataDir, database, ...limits }: NewOrgFlags,
-): Promise<number> {
+): Promise<void> {
   if (Object.keys(limits).length === 0) {
     throw new PipelineError("usage", "Nothing is set.", {
       next: "Say what: --parallel-runs, --runs-per-day or --tier.",

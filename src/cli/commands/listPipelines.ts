@@ -12,11 +12,8 @@ import { rowsFor } from "../terminal/terminal.ts";
 import type { Tool } from "../tool.ts";
 
 interface ListOptions {
-  /** Only the service's pipelines of this project. */
   readonly project?: string | undefined;
-  /** The pipelines of all projects of the service. */
   readonly all?: boolean;
-  /** Only those that have one of these; undefined for all. */
   readonly tag?: readonly string[];
 }
 
@@ -25,7 +22,7 @@ interface ListOptions {
  * with another machine's service in use, lists the service's pipelines.
  * @throws PipelineError `usage` for both options; as `ServiceClient`.
  */
-export async function listPipelines(tool: Tool, options: ListOptions): Promise<number> {
+export async function listPipelines(tool: Tool, options: ListOptions): Promise<void> {
   if (options.all && options.project !== undefined) {
     throw new PipelineError("usage", "--all and --project exclude each other.");
   }
@@ -37,7 +34,6 @@ export async function listPipelines(tool: Tool, options: ListOptions): Promise<n
   tell(tool, pipelines);
   if (tags !== undefined) tellUntold(tool, listed, pipelines);
   else if (pipelines.length === 0 && !tool.output.json) await tellWhere(tool, options.project);
-  return 0;
 }
 
 /** Says what a list of those with a tag leaves out without knowing. */

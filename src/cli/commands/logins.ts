@@ -13,7 +13,7 @@ import type { Tool } from "../tool.ts";
  * `pipeline login`: reads an API key, tests it, and stores it for this service only.
  * @param named defaults to `PIPELINE_BASE_URL`, else to what is typed.
  */
-export async function login(tool: Tool, _: object, named?: string): Promise<number> {
+export async function login(tool: Tool, _: object, named?: string): Promise<void> {
   const { output, env, interrupted } = tool;
   const asking = { input: process.stdin, prompt: process.stderr };
   const baseUrl = parseBaseUrl(named ?? (await namedService(tool, asking)));
@@ -35,7 +35,6 @@ export async function login(tool: Tool, _: object, named?: string): Promise<numb
       `The key is saved in a file that only you can read: ${file}.`,
     ].join("\n"),
   );
-  return exitCodes.done;
 }
 
 async function namedService({ env, interrupted }: Tool, asking: Asking): Promise<string> {
@@ -110,7 +109,7 @@ async function originsOf(logins: Logins, baseUrl: string): Promise<readonly stri
 type Listed = Facts<"logins">["logins"][number];
 
 /** `pipeline logins`: lists the service in use, with the reason, and every stored login. Sends no request. */
-export async function listLogins({ output, env }: Tool): Promise<number> {
+export async function listLogins({ output, env }: Tool): Promise<void> {
   const stored = new Logins(env);
   const current = await stored.current();
   const logins: Listed[] = [];
@@ -134,7 +133,6 @@ export async function listLogins({ output, env }: Tool): Promise<number> {
   ]);
   output.result("logins", { inUse, logins }, rowsFor(output.out, rows));
   if (!output.json) output.note(sentence(inUse));
-  return exitCodes.done;
 }
 
 type InUse = Facts<"logins">["inUse"];

@@ -15,7 +15,7 @@ import { statusText } from "../terminal/terminal.ts";
 import type { Tool } from "../tool.ts";
 
 /** `pipeline org`: shows the org's limits, today's usage and, where the service lists runs, the slot holders. */
-export async function showOrg(tool: Tool): Promise<number> {
+export async function showOrg(tool: Tool): Promise<void> {
   const { output, interrupted } = tool;
   const client = await tool.connect();
   const { org, servedAt, runsInWork } = await numbersOf(client, interrupted);
@@ -39,7 +39,6 @@ export async function showOrg(tool: Tool): Promise<number> {
     `Your key: ${org.actor}`,
   ];
   output.result("org", facts, lines.join("\n"));
-  return 0;
 }
 
 function useFacts({ byPipeline, byActor }: DayUse) {

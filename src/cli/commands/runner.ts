@@ -2,7 +2,7 @@ import { hostname } from "node:os";
 import { Logins, loginCommand } from "../../client/logins/logins.ts";
 import { clientOf } from "../../client/logins/serviceFor.ts";
 import { parseBaseUrl } from "../../client/service/baseUrl.ts";
-import { exitCodes, PipelineError } from "../../contract/errors.ts";
+import { PipelineError } from "../../contract/errors.ts";
 import { systemClock } from "../../machine/clock.ts";
 import { lineLog, logLevel, standardErrorLog } from "../../machine/log.ts";
 import { RunnerApi } from "../../team/runnerMachine/runnerApi.ts";
@@ -11,19 +11,14 @@ import { unpackSnapshot } from "../../team/runnerMachine/unpackSnapshot.ts";
 import type { Tool } from "../tool.ts";
 
 interface RunnerOptions {
-  /** The service's base URL. */
   readonly service: string;
   readonly slots: number;
-  /** Default: the machine's name. */
   readonly label?: string;
   readonly once?: boolean;
 }
 
 /** `pipeline runner`: runs what a service has for this machine, until an interrupt or, with `--once`, one run is over. */
-export async function run(
-  tool: Tool,
-  { service, slots, label, once = false }: RunnerOptions,
-): Promise<number> {
+export async function run(tool: Tool, { service, slots, label, once = false }: RunnerOptions): Promise<void> {
   const { output, env, interrupted, runnerPath } = tool;
   const baseUrl = parseBaseUrl(service);
   const client = clientOf(await keyFor(tool, baseUrl), env, {});
@@ -44,7 +39,6 @@ export async function run(
     },
     interrupted,
   );
-  return exitCodes.done;
 }
 
 /**

@@ -1,4 +1,5 @@
 import { InvalidArgumentError, Option } from "commander";
+import { exitCodes } from "../../contract/errors.ts";
 import { runStatuses } from "../../contract/runStatus.ts";
 import type { AskedRuns } from "../runs/listRuns.ts";
 import type { Tool } from "../tool.ts";
@@ -192,7 +193,8 @@ async function listOrWatch(
   const span = isNamed && (await import("./namedTime.ts")).readSpan({ since, until }, Date.now());
   const wanted = { ...options, ...span, statuses: active ? [...status, "in-work"] : status };
   if (watch) return (await import("../runs/watchRuns.ts")).watchRuns(tool, wanted);
-  return (await import("../runs/listRuns.ts")).listRuns(tool, wanted);
+  await (await import("../runs/listRuns.ts")).listRuns(tool, wanted);
+  return exitCodes.done;
 }
 
 interface ListFlags extends Omit<AskedRuns, "statuses" | "since" | "until"> {

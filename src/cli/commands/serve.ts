@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { resolve } from "node:path";
-import { exitCodes, PipelineError } from "../../contract/errors.ts";
+import { PipelineError } from "../../contract/errors.ts";
 import { readConnection } from "../../machine/connectionFile.ts";
 import { dataFolder } from "../../machine/dataFolder.ts";
 import { lineLog, logLevel, standardErrorLog } from "../../machine/log.ts";
@@ -21,7 +21,7 @@ interface ServeFlags extends StoreFlags {
  * an interrupt.
  * @throws PipelineError `conflict` if a service for this folder is running.
  */
-export async function serveInForeground(tool: Tool, flags: ServeFlags): Promise<number> {
+export async function serveInForeground(tool: Tool, flags: ServeFlags): Promise<void> {
   const { env, interrupted, runnerPath, parserPath, pageFolder } = tool;
   const { database, host, port } = flags;
   if (database === undefined && host !== undefined) {
@@ -39,7 +39,7 @@ export async function serveInForeground(tool: Tool, flags: ServeFlags): Promise<
     tellServing(tool, serving.url);
     if (!interrupted.aborted) await once(interrupted, "abort");
     await serving.stop();
-    return exitCodes.done;
+    return;
   }
   const { serve } = await import("../../service/server.ts");
   const folder = flags.dataDir ?? dataFolder(env);
@@ -58,7 +58,6 @@ export async function serveInForeground(tool: Tool, flags: ServeFlags): Promise<
   if (interrupted.aborted) stop();
   interrupted.addEventListener("abort", stop, { once: true });
   await serving.stopped;
-  return exitCodes.done;
 }
 
 function tellServing({ output }: Tool, url: string): void {
@@ -71,10 +70,9 @@ export async function backup(
   { output, folder, env }: Tool,
   { dataDir = dataFolder(env) }: Pick<StoreFlags, "dataDir">,
   named: string,
-): Promise<number> {
+): Promise<void> {
   const { backupDatabase } = await import("../../service/store/backupDatabase.ts");
   const file = resolve(folder, named);
   await backupDatabase(dataDir, file);
   output.result("backup", { file }, `Written: ${file}`);
-  return exitCodes.done;
 }

@@ -1,6 +1,5 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the placeholders are the shell's.
 
-import { exitCodes } from "../../contract/errors.ts";
 import type { Tool } from "../tool.ts";
 
 /** The shells with a completion script. */
@@ -10,10 +9,9 @@ export type Shell = "bash" | "zsh" | "fish";
  * `pipeline completion`: prints a shell's completion script. The script calls the tool by the name that was typed, so its
  * completions always match the installed version.
  */
-export async function printCompletion({ output }: Tool, _: object, shell: Shell): Promise<number> {
+export async function printCompletion({ output }: Tool, _: object, shell: Shell): Promise<void> {
   const script = scripts[shell].join("\n");
   output.result("completion", { shell, script }, script);
-  return exitCodes.done;
 }
 
 /** Runs on macOS's bash 3.2 too, which has neither compopt nor mapfile. Protocol: see `answerTab`. */

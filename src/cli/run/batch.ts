@@ -20,13 +20,6 @@ export type Outcome =
   /** Interrupted during the wait for a slot. `isInDoubt`: without a reply, so a run may exist. */
   | { readonly kind: "abandoned"; readonly pipeline: string; readonly isInDoubt: boolean };
 
-/** An unwanted run was started at the moment of an interrupt. */
-interface Started {
-  readonly kind: "run";
-  readonly run: Run;
-  readonly isUnwanted: boolean;
-}
-
 export interface BatchOptions {
   readonly parallel: number;
   readonly detach: boolean;
@@ -58,6 +51,8 @@ export class Batch {
   readonly #options: BatchOptions;
   readonly #progress: ProgressDeps;
   readonly #active = new Set<Run>();
+  /** Started at the moment of an interrupt. */
+  readonly #unwanted = new Set<Run>();
   readonly #outcomes: Outcome[] = [];
 
   constructor(tool: RunTerminal, client: ServiceClient, options: BatchOptions) {
@@ -91,11 +86,11 @@ export class Batch {
     const started = await this.#start(pipeline);
     this.#options.onReply?.();
     if (started.kind !== "run") return started;
-    const { run, isUnwanted } = started;
+    const { run } = started;
     this.#options.onStarted?.(run);
-    if (this.#options.detach && !isUnwanted) {
+    if (this.#options.detach && !this.#unwanted.has(run)) {
       this.#progress.output.note(`${pipeline}: ${run.runId} started`);
-      return { kind: "run", run, isFollowed: false };
+      return started;
     }
     this.#active.add(run);
     const { log } = this.#options;
@@ -109,7 +104,7 @@ export class Batch {
     return { kind: "run", run: followed.run, isFollowed: followed.kind === "ended" };
   }
 
-  async #start(pipeline: string): Promise<Exclude<Outcome, { kind: "run" }> | Started> {
+  async #start(pipeline: string): Promise<Outcome> {
     const { interrupted } = this.#tool;
     const { request, retryOptions } = this.#options;
     const inputs = this.#options.inputs?.get(pipeline) ?? {};
@@ -147,6 +142,7 @@ export class Batch {
           },
           onUnwanted: (run) => {
             unwanted = run;
+            this.#unwanted.add(run);
             this.#starting.delete(pipeline);
             this.#active.add(run);
           },
@@ -160,11 +156,11 @@ export class Batch {
         },
         interrupted,
       );
-      if (outcome.kind === "started") return { kind: "run", run: outcome.run, isUnwanted: false };
+      if (outcome.kind === "started") return { kind: "run", run: outcome.run, isFollowed: false };
       const { kind, ...refused } = outcome;
       return { kind, start: { pipeline, ...refused, options } };
     } catch (error) {
-      if (unwanted !== undefined) return { kind: "run", run: unwanted, isUnwanted: true };
+      if (unwanted !== undefined) return { kind: "run", run: unwanted, isFollowed: false };
       return interrupted.aborted
         ? { kind: "abandoned", pipeline, isInDoubt }
         : { kind: "not-started", pipeline, error };

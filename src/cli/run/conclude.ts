@@ -111,7 +111,7 @@ export function describeOutcome(outcome: Outcome): string {
         ? `${doubtOf(outcome.pipeline)}: ${lookAtRuns}`
         : `${outcome.pipeline} stopped waiting, and no run was started`;
     case "not-started":
-      return isLost(outcome) ? doubtOf(outcome.pipeline) : `${outcome.pipeline} was not started`;
+      return isInDoubt(outcome) ? doubtOf(outcome.pipeline) : `${outcome.pipeline} was not started`;
     case "refused":
       return `${outcome.start.pipeline} was refused`;
   }
@@ -124,8 +124,8 @@ export function doubtOf(pipeline: string): string {
 
 export const lookAtRuns = "`pipeline runs list --active` shows it";
 
-function isLost(outcome: Outcome): boolean {
-  return "error" in outcome && outcome.error instanceof LostStart;
+function isInDoubt(outcome: Outcome & { kind: "abandoned" | "not-started" }): boolean {
+  return outcome.kind === "abandoned" ? outcome.isInDoubt : outcome.error instanceof LostStart;
 }
 
 /** How a run ended, and why. Only the step's name where its line above has said why. */
@@ -176,14 +176,12 @@ function wordOf(outcome: Outcome): string {
   switch (outcome.kind) {
     case "run":
       return outcome.isFollowed ? outcome.run.status : "started";
-    case "follow-failed":
-      return "unknown";
     case "refused":
       return "refused";
-    case "abandoned":
-      return outcome.isInDoubt ? "unknown" : "not started";
-    case "not-started":
-      return isLost(outcome) ? "unknown" : "not started";
+    case "follow-failed":
+      return "unknown";
+    default:
+      return isInDoubt(outcome) ? "unknown" : "not started";
   }
 }
 

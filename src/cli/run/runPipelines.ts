@@ -15,14 +15,12 @@ import { conclude, describeOutcome, doubtOf, lookAtRuns, orgNumbers } from "./co
 import { checkPipelines, wantedPipelines } from "./namedPipelines.ts";
 import { inputsOfRuns, inputValuesOf } from "./runInputs.ts";
 
-/** The options of `pipeline run`. */
+/** The options of `pipeline run`, as `commands/run.ts` declares them. */
 export interface RunFlags extends WantedReports {
-  /** Instead of names: all pipelines that have one of them. */
   readonly tag?: readonly string[];
   readonly parallel?: number;
   readonly detach?: boolean;
   readonly log?: boolean;
-  /** By default the folder's. */
   readonly project?: string;
   /** In seconds. */
   readonly timeLimit?: number;
@@ -30,7 +28,6 @@ export interface RunFlags extends WantedReports {
   /** Each as `name=value`. */
   readonly input?: readonly string[];
   readonly dryRun?: true;
-  /** Whether a dry run connects to the hosts and databases that steps name. */
   readonly connect?: true;
 }
 

@@ -10,9 +10,7 @@ import { statusText } from "../terminal/terminal.ts";
 import type { Tool } from "../tool.ts";
 
 interface CancelOptions {
-  /** Whether to cancel every active run of the caller's key. */
   readonly mine?: boolean;
-  /** Whether to wait until each run has stopped and released its slot. */
   readonly wait?: boolean;
 }
 

@@ -1,7 +1,7 @@
 import { lstat, mkdir } from "node:fs/promises";
 import { dirname, join, relative, resolve } from "node:path";
 import { readArtifact } from "../../client/service/readArtifact.ts";
-import { describeError, exitCodes, PipelineError } from "../../contract/errors.ts";
+import { describeError, PipelineError } from "../../contract/errors.ts";
 import type { Artifact, Run } from "../../contract/run.ts";
 import { replaceFile } from "../../machine/privateFile.ts";
 import { nearestName, quoted } from "../../pipeline/mistakes/problem.ts";
@@ -13,9 +13,7 @@ import { namedOrLatest } from "./showRun.ts";
 import { Steps } from "./steps.ts";
 
 interface DownloadOptions {
-  /** Only the files of this step, by its name, number or id. */
   readonly step?: string;
-  /** The folder; by default one in the working folder that is named after the run. */
   readonly to?: string;
   readonly overwrite?: boolean;
 }
@@ -30,7 +28,7 @@ export async function downloadFiles(
   { step, to, overwrite }: DownloadOptions,
   named?: string,
   name?: string,
-): Promise<number> {
+): Promise<void> {
   const { output, interrupted } = tool;
   const client = await tool.connect();
   const run = await client.run(await namedOrLatest(client, named, interrupted), interrupted);
@@ -52,7 +50,6 @@ export async function downloadFiles(
     output.line(relative(tool.folder, path));
   }
   output.result("runs download", { runId: run.runId, folder, files }, "");
-  return exitCodes.done;
 }
 
 const otherFolder = "Name another folder with --to.";

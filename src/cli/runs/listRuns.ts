@@ -8,12 +8,11 @@ import type { Tool } from "../tool.ts";
 
 /** The filters of the command line. */
 export interface AskedRuns extends Omit<WantedRuns, "me"> {
-  /** Only runs that the caller's key started. */
   readonly mine?: boolean;
 }
 
 /** `pipeline runs list`: the org's runs, newest first. */
-export async function listRuns(tool: Tool, asked: AskedRuns): Promise<number> {
+export async function listRuns(tool: Tool, asked: AskedRuns): Promise<void> {
   const { output, interrupted } = tool;
   const client = await tool.connect();
   // Only the table has a column with who started a run.
@@ -33,7 +32,6 @@ export async function listRuns(tool: Tool, asked: AskedRuns): Promise<number> {
   }
   output.result("runs list", { runs, ...(next === undefined ? {} : { next }) }, text);
   if (runs.length === 0 && lookedThrough === undefined && !output.json) output.note(noneText(asked));
-  return 0;
 }
 
 /** Replaces `mine` by the id of the caller's key. */

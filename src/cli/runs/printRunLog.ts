@@ -18,28 +18,20 @@ import { Steps } from "./steps.ts";
 
 interface LogOptions extends LineSelection {
   readonly follow?: boolean;
-  /** Searches the logs of this pipeline's last runs instead. */
   readonly pipeline?: string;
-  /** How many of them. */
   readonly last?: number;
-  /** Without changes for the terminal. */
   readonly raw?: boolean;
-  /** One JSON object a line for each entry. */
   readonly ndjson?: boolean;
-  /** Whether the exit code reports that the run has not succeeded. */
   readonly exitStatus?: boolean;
 }
 
 /** Which lines of a log are printed, and how. */
 interface LineSelection {
-  /** Only this step, by its name, number or id. */
   readonly step?: string;
-  /** Only this stream. */
   readonly stream?: string;
   readonly timestamps?: boolean;
-  /** Only the last lines of the current log; with JSON, entries. */
+  /** With JSON, of entries. */
   readonly tail?: number;
-  /** Only lines with this text, or that match this `/pattern/`. */
   readonly grep?: string;
 }
 

@@ -164,11 +164,7 @@ function sizeOf({ text }: LogEntry): number {
 }
 
 function tooLong(): PipelineError {
-  return new PipelineError(
-    "payload-too-large",
-    "The log is longer than the 64 MiB that are printed at once.",
-    {
-      next: "`--ndjson` without `--tail` prints each entry as it comes.",
-    },
-  );
+  const message = "The log is longer than the 64 MiB that are printed at once.";
+  const next = "`--ndjson` without `--tail` prints each entry as it comes.";
+  return new PipelineError("payload-too-large", message, { next });
 }

@@ -17,7 +17,6 @@ import type { Tool } from "../tool.ts";
 import { ago, took } from "./listRuns.ts";
 
 interface ShowOptions extends WantedReports {
-  /** Whether the exit code reports that the run has not succeeded. */
   readonly exitStatus?: boolean;
 }
 
@@ -156,7 +155,7 @@ function indented(text: string, width: number): string {
  * `pipeline runs diff [id]`: shows what changed since the pipeline last succeeded, for the caller's newest run by default.
  * @throws as `ServiceClient.run` and `ServiceClient.changes`.
  */
-export async function showChanges(tool: Tool, _: object, named?: string): Promise<number> {
+export async function showChanges(tool: Tool, _: object, named?: string): Promise<void> {
   const { output, interrupted } = tool;
   const client = await tool.connect();
   const runId = await namedOrLatest(client, named, interrupted);
@@ -189,17 +188,15 @@ export async function showChanges(tool: Tool, _: object, named?: string): Promis
     { runId, ...(commit && { commit }), ...(inputs && { inputs }), ...changes },
     text,
   );
-  return exitCodes.done;
 }
 
 /** `pipeline runs file [id]`: prints a run's pipeline file as it ran, and the files that it includes. */
-export async function showFile(tool: Tool, _: object, named?: string): Promise<number> {
+export async function showFile(tool: Tool, _: object, named?: string): Promise<void> {
   const { output, interrupted } = tool;
   const client = await tool.connect();
   const runId = await namedOrLatest(client, named, interrupted);
   const ran = await client.ranPipeline(runId, interrupted);
   output.result("runs file", { runId, ...ran }, ranText(ran).trimEnd());
-  return exitCodes.done;
 }
 
 /**
