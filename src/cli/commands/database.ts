@@ -16,16 +16,7 @@ export interface StoreFlags {
   readonly database?: string | undefined;
 }
 
-/** Works on a database, whether or not a service is running on it, and closes it. */
-async function onDatabase(
-  tool: Tool,
-  flags: StoreFlags,
-  act: (db: Database) => Promise<void>,
-): Promise<void> {
-  await using db = await openStore(tool, flags);
-  await act(db);
-}
-
+/** Opens a database, whether or not a service is running on it. */
 async function openStore({ env }: Tool, { dataDir, database }: StoreFlags): Promise<Database> {
   if (database === undefined) {
     const { openDatabase } = await import("../../service/store/openDatabase.ts");
@@ -55,17 +46,16 @@ function keyOwner({ role, org, allOrgs }: NewKeyFlags): string | undefined {
 export async function createKey(tool: Tool, flags: NewKeyFlags): Promise<void> {
   const { output } = tool;
   const owner = keyOwner(flags);
-  return onDatabase(tool, flags, async (db) => {
-    const orgName = owner ?? (await storedOrgs.meantOrg(db, undefined)).orgName;
-    const request = { role: flags.role, name: flags.name, orgName };
-    const key = await storedKeys.createKey(db, request, { now: Date.now, makeId: idMaker(Date.now) });
-    const { orgId, keyId, role, secret } = key;
-    output.exactResult("keys create", { orgId, keyId, role, apiKey: secret }, secret);
-    if (output.json) return;
-    output.note(
-      `${keyId}, ${role} of ${orgName === everyOrg ? "every org" : orgName}. This is the only time that the key is shown.`,
-    );
-  });
+  await using db = await openStore(tool, flags);
+  const orgName = owner ?? (await storedOrgs.meantOrg(db, undefined)).orgName;
+  const request = { role: flags.role, name: flags.name, orgName };
+  const key = await storedKeys.createKey(db, request, { now: Date.now, makeId: idMaker(Date.now) });
+  const { orgId, keyId, role, secret } = key;
+  output.exactResult("keys create", { orgId, keyId, role, apiKey: secret }, secret);
+  if (output.json) return;
+  output.note(
+    `${keyId}, ${role} of ${orgName === everyOrg ? "every org" : orgName}. This is the only time that the key is shown.`,
+  );
 }
 
 /** `pipeline keys list` */
@@ -74,55 +64,52 @@ export async function listKeys(
   { org: orgName, ...store }: StoreFlags & { readonly org?: string },
 ): Promise<void> {
   const { output, env } = tool;
-  return onDatabase(tool, store, async (db) => {
-    const keys = (await storedKeys.listKeys(db, { orgName })).map((key) => ({
-      ...key,
-      createdAt: new Date(key.createdAt).toISOString(),
-      revokedAt: key.revokedAt === undefined ? undefined : new Date(key.revokedAt).toISOString(),
-    }));
-    const rows = keys.map((key) => [
-      key.keyId,
-      key.role,
-      key.orgName,
-      key.createdAt,
-      key.revokedAt === undefined ? "" : `revoked ${key.revokedAt}`,
-      key.name ?? "",
-    ]);
-    output.result("keys list", { keys }, rowsFor(output.out, rows));
-    if (keys.length > 0 || output.json) return;
-    const isOfMachine = store.database === undefined;
-    const where = isOfMachine ? ` in ${store.dataDir ?? dataFolder(env)}` : "";
-    output.note(orgName === undefined ? `No keys yet${where}.` : `No org of that name has a key${where}.`);
-    if (isOfMachine && (await isServiceNamed(env))) {
-      output.note("These would be keys of this machine's own service, not of the one in use.");
-    }
-  });
+  await using db = await openStore(tool, store);
+  const keys = (await storedKeys.listKeys(db, { orgName })).map((key) => ({
+    ...key,
+    createdAt: new Date(key.createdAt).toISOString(),
+    revokedAt: key.revokedAt === undefined ? undefined : new Date(key.revokedAt).toISOString(),
+  }));
+  const rows = keys.map((key) => [
+    key.keyId,
+    key.role,
+    key.orgName,
+    key.createdAt,
+    key.revokedAt === undefined ? "" : `revoked ${key.revokedAt}`,
+    key.name ?? "",
+  ]);
+  output.result("keys list", { keys }, rowsFor(output.out, rows));
+  if (keys.length > 0 || output.json) return;
+  const isOfMachine = store.database === undefined;
+  const where = isOfMachine ? ` in ${store.dataDir ?? dataFolder(env)}` : "";
+  output.note(orgName === undefined ? `No keys yet${where}.` : `No org of that name has a key${where}.`);
+  if (isOfMachine && (await isServiceNamed(env))) {
+    output.note("These would be keys of this machine's own service, not of the one in use.");
+  }
 }
 
 /** `pipeline keys revoke`: a running service closes the key's connections within seconds. */
 export async function revokeKey(tool: Tool, flags: StoreFlags, keyId: string): Promise<void> {
-  return onDatabase(tool, flags, async (db) => {
-    const now = Date.now();
-    const revoked = await db.transaction().execute((tx) => storedKeys.revokeKey(tx, { keyId }, now));
-    const { orgId, orgName, role } = revoked;
-    const revokedAt = new Date(revoked.revokedAt ?? now).toISOString();
-    tool.output.result(
-      "keys revoke",
-      { keyId, role, orgId, orgName, revokedAt },
-      `${keyId}, ${role} of ${orgName}, is revoked since ${revokedAt}.`,
-    );
-  });
+  await using db = await openStore(tool, flags);
+  const now = Date.now();
+  const revoked = await db.transaction().execute((tx) => storedKeys.revokeKey(tx, { keyId }, now));
+  const { orgId, orgName, role } = revoked;
+  const revokedAt = new Date(revoked.revokedAt ?? now).toISOString();
+  tool.output.result(
+    "keys revoke",
+    { keyId, role, orgId, orgName, revokedAt },
+    `${keyId}, ${role} of ${orgName}, is revoked since ${revokedAt}.`,
+  );
 }
 
 /** `pipeline orgs list`: lists the orgs of a service's database with their limits, whether or not it is running. */
 export async function listOrgs(tool: Tool, flags: StoreFlags): Promise<void> {
   const { output } = tool;
-  return onDatabase(tool, flags, async (db) => {
-    const orgs = await storedOrgs.listOrgs(db);
-    const rows = orgs.map((org) => [org.orgId, org.orgName, `tier ${org.tier}`, limitsText(org)]);
-    output.result("orgs list", { orgs }, rowsFor(output.out, rows));
-    if (orgs.length === 0 && !output.json) output.note("No orgs yet.");
-  });
+  await using db = await openStore(tool, flags);
+  const orgs = await storedOrgs.listOrgs(db);
+  const rows = orgs.map((org) => [org.orgId, org.orgName, `tier ${org.tier}`, limitsText(org)]);
+  output.result("orgs list", { orgs }, rowsFor(output.out, rows));
+  if (orgs.length === 0 && !output.json) output.note("No orgs yet.");
 }
 
 interface NewOrgFlags extends StoreFlags, storedOrgs.NewLimits {
@@ -142,17 +129,16 @@ export async function setOrg(
       next: "Say what: --parallel-runs, --runs-per-day or --tier.",
     });
   }
-  return onDatabase(tool, { dataDir, database }, async (db) => {
-    const org = await db.transaction().execute(async (tx) => {
-      const changed = await storedOrgs.setOrgLimits(tx, orgName, limits);
-      if (database !== undefined) {
-        const { notify, payloadOf } = await import("../../team/store/notify.ts");
-        await notify(tx, [payloadOf(changed.orgId, { kind: "org" })]);
-      }
-      return changed;
-    });
-    tool.output.result("orgs set", org, `${org.orgName}, tier ${org.tier}: ${limitsText(org)}.`);
+  await using db = await openStore(tool, { dataDir, database });
+  const org = await db.transaction().execute(async (tx) => {
+    const changed = await storedOrgs.setOrgLimits(tx, orgName, limits);
+    if (database !== undefined) {
+      const { notify, payloadOf } = await import("../../team/store/notify.ts");
+      await notify(tx, [payloadOf(changed.orgId, { kind: "org" })]);
+    }
+    return changed;
   });
+  tool.output.result("orgs set", org, `${org.orgName}, tier ${org.tier}: ${limitsText(org)}.`);
 }
 
 function limitsText({ limits: { parallelRuns, runsPerDay } }: storedOrgs.OrgLimits): string {

@@ -19,40 +19,34 @@ export async function showOrg(tool: Tool): Promise<void> {
   const { output, interrupted } = tool;
   const client = await tool.connect();
   const { org, servedAt, runsInWork } = await numbersOf(client, interrupted);
-  const use =
-    runsInWork === undefined
-      ? undefined
-      : await readDayUse(client, org, servedAt ?? client.clock.now(), interrupted);
-  const usedUp = servedAt === undefined ? undefined : usedUpAt(org, servedAt);
+  const now = servedAt ?? client.clock.now();
+  const use = runsInWork && (await readDayUse(client, org, now, interrupted));
   const facts = {
     ...org,
-    ...(servedAt === undefined ? {} : { resetsAt: new Date(nextReset(servedAt)).toISOString() }),
-    ...(runsInWork === undefined ? {} : { runsInWork: [...runsInWork] }),
-    ...(use === undefined ? {} : useFacts(use)),
-    ...(usedUp === undefined ? {} : { usedUpAt: new Date(usedUp).toISOString() }),
+    resetsAt: instantOf(servedAt && nextReset(servedAt)),
+    runsInWork: runsInWork && [...runsInWork],
+    byPipeline: use?.byPipeline.map(({ name: pipeline, runs }) => ({ pipeline, runs })),
+    byActor: use?.byActor.map(({ name: _, ...byKey }) => byKey),
+    usedUpAt: instantOf(servedAt && usedUpAt(org, servedAt)),
   };
   const lines = [
     `${org.orgName} (${org.orgId}), tier ${org.tier}, ${counted(org.limits.parallelRuns, "run")} at a time`,
     `${barOf(org, output.out)}${quotaText(org)}. ${resetLine(servedAt)}`,
-    ...useLines(org, use, servedAt),
+    ...(use === undefined ? [] : useLines(org, use, servedAt)),
     ...slotLines(org, runsInWork, servedAt, output.out),
     `Your key: ${org.actor}`,
   ];
   output.result("org", facts, lines.join("\n"));
 }
 
-function useFacts({ byPipeline, byActor }: DayUse) {
-  return {
-    byPipeline: byPipeline.map(({ name: pipeline, runs }) => ({ pipeline, runs })),
-    byActor: byActor.map(({ name: _, ...use }) => use),
-  };
+function instantOf(time: number | undefined): string | undefined {
+  return time === undefined ? undefined : new Date(time).toISOString();
 }
 
-function useLines(org: Org, use: DayUse | undefined, servedAt: number | undefined): string[] {
-  if (use === undefined) return [];
+function useLines(org: Org, use: DayUse, servedAt: number | undefined): string[] {
   const who = useText(use, org.actor, english);
-  const pace = servedAt === undefined ? undefined : paceText(org, { servedAt, now: Date.now() }, english);
-  return [...(who === undefined ? [] : [`${who}.`]), ...(pace === undefined ? [] : [pace])];
+  const pace = servedAt && paceText(org, { servedAt, now: Date.now() }, english);
+  return [...(who ? [`${who}.`] : []), ...(pace ? [pace] : [])];
 }
 
 /** What the service said of the org and its slots. */

@@ -90,9 +90,7 @@ export class AgentSession {
     const seen = await this.ask((client) => numbersOf(client, signal), signal);
     this.guard.see(seen);
     const quota = this.#quotaOf(seen);
-    const now = this.clock.now();
-    const served = seen.servedAt ?? now;
-    this.#last = { quota, until: now + nextReset(served) - served };
+    this.#last = { quota, until: dayEnd(this.clock, seen).until };
     return { seen, quota };
   }
 
@@ -248,19 +246,20 @@ export class StartGuard {
     return (this.#limits.maxRuns ?? Number.POSITIVE_INFINITY) - this.#started;
   }
 
-  /** Until 00:00 UTC, which is reached after as many seconds here as by the service's clock. */
-  #rememberDay(
-    scope: "free-day" | "reserve",
-    { servedAt }: Pick<Numbers, "servedAt">,
-    next: string,
-  ): StartRefusal {
-    const now = this.#clock.now();
-    const served = servedAt ?? now;
-    const reset = nextReset(served);
+  /** Until 00:00 UTC. */
+  #rememberDay(scope: "free-day" | "reserve", seen: Pick<Numbers, "servedAt">, next: string): StartRefusal {
+    const { reset, until } = dayEnd(this.#clock, seen);
     const refusal = { scope, retryable: false, resetsAt: new Date(reset).toISOString(), next } as const;
-    this.#remembered = { refusal, until: now + reset - served };
-    return { ...refusal, retryAfterSeconds: Math.ceil((reset - served) / 1000) };
+    this.#remembered = { refusal, until };
+    return { ...refusal, retryAfterSeconds: Math.ceil((until - this.#clock.now()) / 1000) };
   }
+}
+
+/** When the day's count starts again, by the service's clock (`reset`) and by the one here, which is as long until then. */
+function dayEnd(clock: Pick<Clock, "now">, { servedAt }: Pick<Numbers, "servedAt">) {
+  const now = clock.now();
+  const reset = nextReset(servedAt ?? now);
+  return { reset, until: now + reset - (servedAt ?? now) };
 }
 
 /** Whether the org has a free slot, as far as the service tells. */

@@ -118,18 +118,15 @@ const envelopeSchema = z.object({ [clientInfo]: z.object({ name: z.string() }) }
 
 async function quotaPart(outcome: ToolOutcome<object>, caller: Caller): Promise<QuotaPart> {
   // It would only fail again. After a refused key it may not: a service that was restarted has another.
-  if (outcome.kind === "failed" && isUnreached(outcome.error)) {
-    return { quotaProblem: describeError(outcome.error) };
+  const fault = outcome.kind === "failed" ? outcome.error : undefined;
+  if (fault instanceof PipelineError && fault.type === "out-of-reach") {
+    return { quotaProblem: describeError(fault) };
   }
   if (outcome.kind !== "failed" && outcome.quota !== undefined) return { quota: outcome.quota };
   return within(quotaSeconds, caller, async ({ session, signal }) => {
     const { quota } = await session.look(signal);
     return { quota };
   }).catch((error: unknown) => ({ quotaProblem: describeError(error) }));
-}
-
-function isUnreached(error: unknown): boolean {
-  return error instanceof PipelineError && error.type === "out-of-reach";
 }
 
 /** @throws PipelineError `out-of-reach` when the time is over; what `act` throws. */

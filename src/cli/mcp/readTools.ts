@@ -5,7 +5,7 @@ import { findProject } from "../../client/project.ts";
 import { Deadline, DeadlinePassed } from "../../client/service/deadline.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import { pipelineListSchema } from "../../contract/pipelines.ts";
-import { nameOf, type Run, type RunStep, reasonLine, toldFailure } from "../../contract/run.ts";
+import { nameOf, type Run, reasonLine, toldFailure } from "../../contract/run.ts";
 import { failedStep, isActive, runStatuses } from "../../contract/runStatus.ts";
 import { repeat } from "../../machine/bell.ts";
 import { inputMeaning } from "../../pipeline/inputs.ts";
@@ -218,13 +218,15 @@ function runOutcome(
 ): Extract<ToolOutcome<{ readonly run: Run & { readonly stepsLeftOut?: number } }>, { kind: "done" }> {
   const failed = failedStep(run);
   const all = [...(run.steps ?? []).entries()];
-  const told = all.length > mostSteps ? all.filter(([, step]) => tellsMuch(step)).slice(0, mostSteps) : all;
+  const told =
+    all.length > mostSteps ? all.filter(([, { status }]) => !plainEnds.has(status)).slice(0, mostSteps) : all;
   const leftOut = all.length - told.length;
   const isTold = new Set(told.map(([index]) => index));
   const { artifacts = [] } = run;
   const steps = told.map(([index, step]) => {
     const { name, type, status, message = "" } = step;
-    const why = index === failed?.index && message !== "" ? `: ${firstLine(message)}` : "";
+    const [first = ""] = message.split("\n", 1);
+    const why = index === failed?.index && message !== "" ? `: ${first.replace(/:$/, "")}` : "";
     const kind = [type, ...stepNotes(step)].join(", ");
     return line(`  ${index + 1}. ${name} (${kind}) ${status}${why}`);
   });
@@ -254,17 +256,11 @@ function runOutcome(
   };
 }
 
-/** Whether a step of many is worth its place. */
-function tellsMuch({ status }: RunStep): boolean {
-  return !["succeeded", "skipped", "not-reached"].includes(status);
-}
+/** A step of many that ended so isn't worth its place. */
+const plainEnds: ReadonlySet<string> = new Set(["succeeded", "skipped", "not-reached"]);
 
 function valueLines(title: string, values: Readonly<Record<string, unknown>> = {}): string[] {
   return Object.entries(values).map(([name, value]) => line(`${title} ${name}: ${JSON.stringify(value)}`));
-}
-
-function firstLine(text: string): string {
-  return (text.split("\n", 1)[0] ?? "").replace(/:$/, "");
 }
 
 /** `run_01J… hello failed, started 2026-11-23T10:00:00Z`. */

@@ -26,7 +26,11 @@ export interface HtmlFacts {
 
 /** Runs as one HTML file that needs nothing besides: no script, no other file, no network. */
 export async function htmlReport(runs: readonly ReportedRun[], { style, now }: HtmlFacts): Promise<string> {
-  const title = runs.map(({ pipeline, run }) => `${pipeline} ${wordOf(run)}`).join(", ");
+  const title = runs
+    .map(
+      ({ pipeline, run }) => `${pipeline} ${run ? statusWord(run.status).toLowerCase() : "without a result"}`,
+    )
+    .join(", ");
   const text = await html`<!doctype html>
 <html lang="en">
 <head>
@@ -61,10 +65,6 @@ const ownStyle = `
 .why::first-letter{text-transform:uppercase}
 @media print{.lines{max-height:none}}
 `;
-
-function wordOf(run: Run | undefined): string {
-  return run === undefined ? "without a result" : statusWord(run.status).toLowerCase();
-}
 
 function stateView(run: Run | undefined): Html {
   return run === undefined ? html`<span class="status bad">No result</span>` : statusView(run.status);

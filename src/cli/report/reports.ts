@@ -100,14 +100,11 @@ async function writablePath(named: string, kind: Report["kind"]): Promise<string
     await rm(fresh);
     return path;
   } catch (cause) {
-    throw new PipelineError("usage", `--${kind}: ${named} can't be written: ${reasonOf(cause)}.`, {
+    const code = codeOf(cause);
+    const why = code === "ENOENT" ? "its folder doesn't exist" : (code ?? describeError(cause));
+    throw new PipelineError("usage", `--${kind}: ${named} can't be written: ${why}.`, {
       cause,
       next: "Name a file in a folder that you may write to.",
     });
   }
-}
-
-function reasonOf(error: unknown): string {
-  const code = codeOf(error);
-  return code === "ENOENT" ? "its folder doesn't exist" : (code ?? describeError(error));
 }

@@ -8,7 +8,7 @@ import type { QueuePlace } from "../../text/queueText.ts";
 import type { LiveLines } from "../terminal/liveLines.ts";
 import type { RunTerminal } from "../tool.ts";
 import { followStarted, type LogStream } from "./followStarted.ts";
-import { type ProgressDeps, WaitProgress } from "./progress.ts";
+import { type ProgressDeps, waitProgress } from "./progress.ts";
 
 /** The outcome of one pipeline of the command line. */
 export type Outcome =
@@ -117,7 +117,7 @@ export class Batch {
       const { refusal } = usedUp.start;
       return { kind: "refused", start: { pipeline, refusal, waitedSeconds: 0, options } };
     }
-    using progress = new WaitProgress(this.#progress, pipeline);
+    using progress = waitProgress(this.#progress, pipeline);
     let unwanted: Run | undefined;
     let isInDoubt = false;
     let queued: QueuePlace | undefined;

@@ -85,15 +85,13 @@ function faultOf(
   );
   const others = outcomes.filter((outcome) => outcome.kind === "follow-failed");
   const next = [
-    ...others.map(({ run }) => lookAfter(run)),
+    ...others.map(
+      ({ run }) => `${nameOf(run)} may still be running: \`${runCommand("show", run.runId)}\` shows it.`,
+    ),
     failure.next,
     ...(notStarted.length > 0 ? [`Not started: ${notStarted.join(", ")}.`] : []),
   ];
   return { failure: { ...failure, next: next.filter((sentence) => sentence !== "").join(" ") }, exitCode };
-}
-
-function lookAfter(run: Run): string {
-  return `${nameOf(run)} may still be running: \`${runCommand("show", run.runId)}\` shows it.`;
 }
 
 /** As a clause of a sentence. */

@@ -156,63 +156,49 @@ const reportEverySeconds = 30;
 const holdersTimeoutSeconds = 2;
 
 /** Shows a wait for a slot on standard error: one live line on a terminal, otherwise a line every 30 s. */
-export class WaitProgress implements Disposable {
-  readonly #deps: ProgressDeps;
-  readonly #pipeline: string;
-  readonly #over = new AbortController();
-  #secondsLeft = 0;
-  #reportedAt: number | undefined;
-  #place = "";
-
-  constructor(deps: ProgressDeps, pipeline: string) {
-    this.#deps = deps;
-    this.#pipeline = pipeline;
-  }
-
-  /** Says who is waited for. Never rejects. @param servedAt as for {@link slotHoldersLine}. */
-  async begin(client: ServiceClient, servedAt: number | undefined): Promise<void> {
-    const { live, clock, output } = this.#deps;
-    if (output.isQuiet) return;
-    using deadline = new Deadline(clock, this.#over.signal);
-    deadline.arm(holdersTimeoutSeconds);
-    const holders = await slotHoldersLine(client, servedAt, deadline.signal);
-    if (this.#over.signal.aborted) return;
-    this.#reportedAt = this.#secondsLeft;
-    const who = holders ?? "another run";
-    live.note(`${this.#pipeline}: waiting for ${who} to finish; gives up in ${waitSeconds} s`);
-  }
-
-  show(secondsLeft: number): void {
-    this.#secondsLeft = secondsLeft;
-    const { live, output } = this.#deps;
-    live.set(this, (spinner) => this.#line(spinner));
-    if (output.err.isLive || this.#reportedAt === undefined) return;
-    if (this.#reportedAt - secondsLeft < reportEverySeconds) return;
-    this.#reportedAt = secondsLeft;
-    output.note(`${this.#pipeline}: still waiting; gives up in ${secondsLeft} s`);
-  }
-
-  showPlace(place: QueuePlace | undefined): void {
-    const text = place === undefined ? "" : placeText(place, english);
-    const { live, output } = this.#deps;
-    if (text === this.#place) return;
-    this.#place = text;
-    if (output.err.isLive) live.set(this, (spinner) => this.#line(spinner));
-    else if (text !== "") output.note(`${this.#pipeline}: ${text} in the queue`);
-  }
-
-  [Symbol.dispose](): void {
-    this.#over.abort();
-    this.#deps.live.remove(this);
-  }
-
-  #line(spinner: string): string {
-    const { err } = this.#deps.output;
-    const { between } = marksOf(err);
-    const rest = err.style.dim(`${between} Ctrl-C stops waiting`);
-    const place = this.#place === "" ? "" : `, ${this.#place}`;
-    return `${spinner} ${this.#pipeline}: waiting${place}; gives up in ${this.#secondsLeft} s ${rest}`;
-  }
+export function waitProgress({ output, live, clock }: ProgressDeps, pipeline: string) {
+  const over = new AbortController();
+  const owner = {};
+  let left = 0;
+  let reportedAt: number | undefined;
+  let queued = "";
+  const draw = () =>
+    live.set(owner, (spinner) => {
+      const rest = output.err.style.dim(`${marksOf(output.err).between} Ctrl-C stops waiting`);
+      return `${spinner} ${pipeline}: waiting${queued && `, ${queued}`}; gives up in ${left} s ${rest}`;
+    });
+  return {
+    /** Says who is waited for. Never rejects. @param servedAt as for {@link slotHoldersLine}. */
+    async begin(client: ServiceClient, servedAt: number | undefined): Promise<void> {
+      if (output.isQuiet) return;
+      using deadline = new Deadline(clock, over.signal);
+      deadline.arm(holdersTimeoutSeconds);
+      const holders = await slotHoldersLine(client, servedAt, deadline.signal);
+      if (over.signal.aborted) return;
+      reportedAt = left;
+      const who = holders ?? "another run";
+      live.note(`${pipeline}: waiting for ${who} to finish; gives up in ${waitSeconds} s`);
+    },
+    show(secondsLeft: number): void {
+      left = secondsLeft;
+      draw();
+      if (output.err.isLive || reportedAt === undefined) return;
+      if (reportedAt - secondsLeft < reportEverySeconds) return;
+      reportedAt = secondsLeft;
+      output.note(`${pipeline}: still waiting; gives up in ${secondsLeft} s`);
+    },
+    showPlace(place: QueuePlace | undefined): void {
+      const text = place === undefined ? "" : placeText(place, english);
+      if (text === queued) return;
+      queued = text;
+      if (output.err.isLive) draw();
+      else if (text !== "") output.note(`${pipeline}: ${text} in the queue`);
+    },
+    [Symbol.dispose](): void {
+      over.abort();
+      live.remove(owner);
+    },
+  };
 }
 
 /**

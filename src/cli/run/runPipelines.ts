@@ -94,14 +94,13 @@ async function runEach(tool: Tool, named: readonly string[], flags: RunFlags): P
   const outcomes = await batch.run(pipelines);
   const took = client.clock.monotonic() - began;
   const isSummedUp = isOneOfSeveral && !output.isQuiet && outcomes.some((outcome) => "run" in outcome);
+  const isUsedUp = outcomes.some(
+    (outcome) => outcome.kind === "refused" && outcome.start.refusal.scope === "free-day",
+  );
   // The reason of such a refusal names the org's limit.
-  const org = isSummedUp || outcomes.some(isUsedUp) ? await orgNumbers(client, tool.leaving) : undefined;
+  const org = isSummedUp || isUsedUp ? await orgNumbers(client, tool.leaving) : undefined;
   const end = () => conclude(outcomes, { output, root, wasInterrupted: interrupted.aborted, took, org });
   return { outcomes, end };
-}
-
-function isUsedUp(outcome: Outcome): boolean {
-  return outcome.kind === "refused" && outcome.start.refusal.scope === "free-day";
 }
 
 /** Connects, with a live line where that takes noticeably long, as the start of the embedded service may. */

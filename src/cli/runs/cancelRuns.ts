@@ -25,9 +25,10 @@ export async function cancelRuns(
   named: readonly string[],
 ): Promise<number> {
   const { output, interrupted } = tool;
+  const { out } = output;
   const isNamed = mine || named.length > 0;
   if (mine && named.length > 0) throw unclear("Name run ids or --mine, not both.");
-  if (!isNamed && (output.json || !output.out.isTerminal)) throw unclear("Which run?");
+  if (!isNamed && (output.json || !out.isTerminal)) throw unclear("Which run?");
   const client = await tool.connect();
   const runIds = named.length > 0 ? [...new Set(named)] : await listMine(tool, client);
   if (!isNamed && runIds.length > 1) throw unclear(`Which run? Yours are active: ${runIds.join(", ")}.`);
@@ -36,7 +37,9 @@ export async function cancelRuns(
   const ends = await Promise.all(
     outcomes.map(async (outcome) => {
       const end = wait ? await untilStopped(outcome) : outcome;
-      if (end.kind === "cancelled") output.text(lineOf(tool, end));
+      if (end.kind === "cancelled") {
+        output.text(`${end.runId} ${out.isTerminal ? statusText(end.status, out) : end.status}`);
+      }
       return end;
     }),
   );
@@ -87,10 +90,6 @@ async function listMine({ output, interrupted }: Tool, client: ServiceClient): P
       next: "Name each: `pipeline runs cancel <id>…`. The service's own command-line tool may list them.",
     });
   }
-}
-
-function lineOf({ output }: Tool, { runId, status }: CancelOutcome & { kind: "cancelled" }): string {
-  return `${runId} ${output.out.isTerminal ? statusText(status, output.out) : status}`;
 }
 
 /** All failures as one; the next step is given once if it is the same for all. */

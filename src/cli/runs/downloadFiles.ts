@@ -10,7 +10,7 @@ import { firstNames } from "../../text/counted.ts";
 import { asFileName } from "../../text/fileName.ts";
 import type { Tool } from "../tool.ts";
 import { namedOrLatest } from "./showRun.ts";
-import { Steps } from "./steps.ts";
+import { stepsOf } from "./steps.ts";
 
 interface DownloadOptions {
   readonly step?: string;
@@ -33,7 +33,7 @@ export async function downloadFiles(
   const client = await tool.connect();
   const run = await client.run(await namedOrLatest(client, named, interrupted), interrupted);
   const folder = resolve(tool.folder, to ?? (asFileName(run.runId) || "run"));
-  const steps = new Steps(client, run.runId, interrupted);
+  const steps = stepsOf(client, run.runId, interrupted);
   if (step !== undefined) await steps.require(step);
   const artifacts = await steps.select(run.artifacts ?? [], step);
   const files = placed(wanted({ ...run, artifacts }, name, step), folder);

@@ -12,9 +12,9 @@ import type { Terminal } from "../terminal/terminal.ts";
 import { statusText } from "../terminal/terminal.ts";
 import type { Tool } from "../tool.ts";
 import { ago } from "./listRuns.ts";
-import { entryPrinter, LinePrinter, type LogPrinter, rawPrinter } from "./runLogPrinter.ts";
+import { entryPrinter, type LogPrinter, linePrinter, rawPrinter } from "./runLogPrinter.ts";
 import { namedOrLatest } from "./showRun.ts";
-import { Steps } from "./steps.ts";
+import { type Steps, stepsOf } from "./steps.ts";
 
 interface LogOptions extends LineSelection {
   readonly follow?: boolean;
@@ -64,7 +64,7 @@ async function print(
   const { output } = tool;
   const client = await tool.connect();
   const runId = await namedOrLatest(client, named, signal);
-  const steps = new Steps(client, runId, signal);
+  const steps = stepsOf(client, runId, signal);
   const apiKeys = new Set([client.apiKey]);
   const printer = printerOf(tool, runId, steps, apiKeys, options, grep);
   let after = 0;
@@ -108,7 +108,8 @@ async function print(
   }
   signal.throwIfAborted();
   if (!hasPrinted && options.step !== undefined) await steps.require(options.step);
-  const failures = printer instanceof LinePrinter ? await selectedFailures(options, steps) : [];
+  const hasLines = !output.json && !options.ndjson && !options.raw;
+  const failures = hasLines ? await selectedFailures(options, steps) : [];
   hasPrinted ||= failures.length > 0;
   await printer.end(end?.status, failures);
   if (!output.json && !follow && (end === undefined || isActive(end))) {
@@ -133,8 +134,8 @@ async function searchLogs(
   let removed = 0;
   for (const run of runs) {
     const { runId } = run;
-    const steps = new Steps(client, runId, signal);
-    const printer = new LinePrinter(output, steps.nameOf, {
+    const steps = stepsOf(client, runId, signal);
+    const printer = linePrinter(output, steps.nameOf, {
       ...{ hasTimes: options.timestamps, tail: options.tail, apiKeys: new Set([client.apiKey]) },
       grep: grep?.find,
       of: { runId, heading: headingOf(run, client.clock.now(), output.out) },
@@ -218,7 +219,7 @@ function printerOf(
 ): LogPrinter {
   if (output.json || ndjson) return entryPrinter(output, runId, tail);
   if (raw) return rawPrinter(output, apiKeys);
-  return new LinePrinter(output, steps.nameOf, { hasTimes: timestamps, tail, apiKeys, grep: grep?.find });
+  return linePrinter(output, steps.nameOf, { hasTimes: timestamps, tail, apiKeys, grep: grep?.find });
 }
 
 function checkOptions({ output }: Tool, named: string | undefined, options: LogOptions): void {
