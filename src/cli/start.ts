@@ -8,7 +8,7 @@ import type { Perform } from "./commands/command.ts";
 import { tabWord } from "./commands/more.ts";
 import { Output, reportFault } from "./output/output.ts";
 import { createProgram } from "./program.ts";
-import { Interrupts } from "./terminal/interrupts.ts";
+import { heedInterrupts } from "./terminal/interrupts.ts";
 import type { Stream } from "./terminal/terminal.ts";
 
 /** Where a command line is run: the tool's process. */
@@ -59,7 +59,7 @@ export async function runLine(line: readonly string[], host: ToolHost): Promise<
   const perform: Perform = async (command, flags, act) => {
     const output = new Output({ out, err, env, flags });
     const release = () => output.release();
-    using interrupts = new Interrupts(output.err.isLive ? release : undefined);
+    using interrupts = heedInterrupts(output.err.isLive ? release : undefined);
     // Also on an immediate exit.
     process.once("exit", release);
     try {

@@ -4,7 +4,7 @@ import { toWire } from "../../contract/wire.ts";
 import type { Environment } from "../../project/environment.ts";
 import { controlCharacters, sanitizeForTerminal } from "../../text/controlCharacters.ts";
 import { Interrupted } from "../terminal/interrupts.ts";
-import { LiveRegion } from "../terminal/liveLines.ts";
+import { liveRegion } from "../terminal/liveLines.ts";
 import { type Stream, type Terminal, type TerminalFlags, terminalOf } from "../terminal/terminal.ts";
 import type { CommandName, Facts } from "./outputs.ts";
 
@@ -33,7 +33,7 @@ export class Output {
   readonly #outStream: Stream;
   readonly #errStream: Stream;
   readonly #warnings: string[] = [];
-  readonly #region: LiveRegion;
+  readonly #region: ReturnType<typeof liveRegion>;
   #draining: Promise<unknown> | undefined;
 
   constructor({ out, err, env, flags }: OutputOptions) {
@@ -43,7 +43,7 @@ export class Output {
     this.err = terminalOf(err, env, flags);
     this.json = flags.json;
     this.isQuiet = flags.quiet;
-    this.#region = new LiveRegion(err, this.err);
+    this.#region = liveRegion(err, this.err);
   }
 
   /** Prints the command's result: the object `facts` with `--json`, otherwise the text. */

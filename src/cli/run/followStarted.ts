@@ -10,7 +10,7 @@ import { type CancelReply, nameOf, type Run } from "../../contract/run.ts";
 import { anySignal } from "../../machine/anySignal.ts";
 import { failureOf } from "../output/output.ts";
 import type { RunTerminal } from "../tool.ts";
-import { type ProgressDeps, RunProgress } from "./progress.ts";
+import { type ProgressDeps, runProgress } from "./progress.ts";
 
 /** `end-unknown`: the service can't show how the run ends. `follow-failed`: the run may still be active. */
 export type Followed =
@@ -38,7 +38,7 @@ export async function followStarted(
     service = await tool.connect(signal);
     return service;
   };
-  using progress = new RunProgress(deps, started, deps.log !== undefined);
+  using progress = runProgress(deps, started, deps.log !== undefined);
   const stop = new AbortController();
   const ends = anySignal([leaving, stop.signal]);
   let cancelled: Promise<CancelReply | undefined> | undefined;

@@ -8,7 +8,7 @@ import { english, refusalLines } from "../../text/refusalText.ts";
 import { failureOf } from "../output/output.ts";
 import { type ReportedRun, reportedRun } from "../report/reportedRuns.ts";
 import { openReports, type WantedReports } from "../report/reports.ts";
-import { LiveLines } from "../terminal/liveLines.ts";
+import { type LiveLines, liveLines } from "../terminal/liveLines.ts";
 import type { Tool } from "../tool.ts";
 import { Batch, type Outcome } from "./batch.ts";
 import { conclude, describeOutcome, doubtOf, lookAtRuns, orgNumbers } from "./conclude.ts";
@@ -64,7 +64,7 @@ function notStarted(pipeline: string, error: unknown): Outcome {
 async function runEach(tool: Tool, named: readonly string[], flags: RunFlags): Promise<Ended> {
   const { output, interrupted } = tool;
   const given = await inputValuesOf(flags.input, tool);
-  using live = new LiveLines(output, systemClock);
+  using live = liveLines(output, systemClock);
   const client = await connectLive(tool, live);
   const began = client.clock.monotonic();
   const here = await registerLocalProject(tool, client, flags.project);

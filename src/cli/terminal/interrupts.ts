@@ -10,48 +10,36 @@ export class Interrupted extends Error {
 /**
  * Aborts a signal at the first interrupt, for a graceful end; the second one exits at once. A suspension (Ctrl-Z), which Windows
  * hasn't, releases the terminal first.
+ * @param release gives up the terminal; undefined where nothing is drawn.
  */
-export class Interrupts implements Disposable {
-  readonly #first = new AbortController();
-  readonly #second = new AbortController();
-  readonly #isDetached = isDetached();
-  readonly #release: () => void;
-
-  /** @param release gives up the terminal; undefined where nothing is drawn. */
-  constructor(release: (() => void) | undefined) {
-    this.#release = release ?? (() => {});
-    for (const name of signalNames) process.on(name, this.#onInterrupt);
-    if (release !== undefined && process.platform !== "win32") process.on("SIGTSTP", this.#onSuspend);
-  }
-
-  /** Aborted by the first interrupt. */
-  get signal(): AbortSignal {
-    return this.#first.signal;
-  }
-
-  /** Aborted by the second one, right before the process exits: listeners can still print. */
-  get leaving(): AbortSignal {
-    return this.#second.signal;
-  }
-
-  [Symbol.dispose](): void {
-    for (const name of signalNames) process.off(name, this.#onInterrupt);
-    process.off("SIGTSTP", this.#onSuspend);
-  }
-
-  readonly #onInterrupt = (name: NodeJS.Signals): void => {
-    if (name === "SIGHUP" && this.#isDetached) return;
-    if (!this.signal.aborted) {
-      this.#first.abort(new Interrupted("interrupted"));
+export function heedInterrupts(release: (() => void) | undefined) {
+  const first = new AbortController();
+  const second = new AbortController();
+  const isAway = isDetached();
+  const onInterrupt = (name: NodeJS.Signals): void => {
+    if (name === "SIGHUP" && isAway) return;
+    if (!first.signal.aborted) {
+      first.abort(new Interrupted("interrupted"));
       return;
     }
-    this.#second.abort(this.signal.reason);
+    second.abort(first.signal.reason);
     process.exit(exitCodes.interrupted);
   };
-
-  readonly #onSuspend = (): void => {
-    this.#release();
+  const onSuspend = (): void => {
+    release?.();
     process.kill(process.pid, "SIGSTOP");
+  };
+  for (const name of signalNames) process.on(name, onInterrupt);
+  if (release !== undefined && process.platform !== "win32") process.on("SIGTSTP", onSuspend);
+  return {
+    /** Aborted by the first interrupt. */
+    signal: first.signal,
+    /** Aborted by the second one, right before the process exits: listeners can still print. */
+    leaving: second.signal,
+    [Symbol.dispose](): void {
+      for (const name of signalNames) process.off(name, onInterrupt);
+      process.off("SIGTSTP", onSuspend);
+    },
   };
 }
 

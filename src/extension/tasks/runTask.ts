@@ -3,7 +3,7 @@ import { t } from "@vscode/l10n";
 import { Output, reportFault } from "../../cli/output/output.ts";
 import { Batch, type Outcome } from "../../cli/run/batch.ts";
 import { conclude } from "../../cli/run/conclude.ts";
-import { LiveLines } from "../../cli/terminal/liveLines.ts";
+import { liveLines } from "../../cli/terminal/liveLines.ts";
 import type { RunTerminal } from "../../cli/tool.ts";
 import { exitCodes, PipelineError } from "../../contract/errors.ts";
 import { refusalReport, startOptions } from "../../contract/refusal.ts";
@@ -109,7 +109,7 @@ async function run(
     unread: io.leaving,
     connect: async (signal = interrupted) => reconnect?.(signal) ?? client,
   };
-  using live = new LiveLines(output, systemClock);
+  using live = liveLines(output, systemClock);
   const wait = waits.begin(complete, () => stop.abort(new Error("the wait was stopped")));
   const batch = new Batch(terminal, client, {
     parallel: 1,
