@@ -1,7 +1,6 @@
 import { replaceControlCharacters, sanitizeForTerminal } from "../text/controlCharacters.ts";
 import { addAccountWords } from "./commands/account.ts";
-import type { Perform } from "./commands/command.ts";
-import { ToolCommand } from "./commands/command.ts";
+import { type Perform, ToolCommand } from "./commands/command.ts";
 import { addServiceWords } from "./commands/machineService.ts";
 import { addMoreWords } from "./commands/more.ts";
 import { addPipelineWords, addRunWords } from "./commands/run.ts";
@@ -53,8 +52,11 @@ export function createProgram({
     .addSection("Environment variables", environmentVariables);
 }
 
-/** The commands in the order of the help. A new command's name goes here, and its words into the file that `add` is from. */
-const parts: readonly Part[] = [
+/**
+ * The commands in the order of the help, below their group's heading. A new command's name goes here, and its words into the
+ * file that `add` is from.
+ */
+const parts = [
   { group: "Run and watch", commands: ["run"], add: addRunWords },
   { group: "Run and watch", commands: ["runs"], add: addRunsWords },
   { group: "Run and watch", commands: ["pipelines", "validate"], add: addPipelineWords },
@@ -71,13 +73,6 @@ const parts: readonly Part[] = [
   // Not `help`, which tells of all the others.
   { group: "More", commands: ["mcp", "completion"], add: addMoreWords },
 ];
-
-interface Part {
-  /** Their heading in the help. */
-  readonly group: string;
-  readonly commands: readonly string[];
-  readonly add: (program: ToolCommand) => void;
-}
 
 /** The parser's message, which repeats words of the line, made safe for a terminal. */
 function complaint(text: string, line: readonly string[]): string {

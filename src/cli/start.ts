@@ -75,10 +75,7 @@ export async function runLine(line: readonly string[], host: ToolHost): Promise<
         interrupted: interrupts.signal,
         leaving: interrupts.leaving,
         unread,
-        runnerPath: join(programs, "runner.js"),
-        parserPath: join(programs, "parser.js"),
-        pageFolder: join(programs, "page"),
-        servicePath: serviceDeps.servicePath,
+        programs,
         connect: async (signal = interrupts.signal, start = "needed") => {
           const deps = {
             ...serviceDeps,

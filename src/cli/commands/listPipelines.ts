@@ -1,6 +1,5 @@
 import { isServiceNamed } from "../../client/logins/logins.ts";
 import { findProject, misnamedFiles, registerProject } from "../../client/project.ts";
-import { PipelineError } from "../../contract/errors.ts";
 import type { DeclaredInput } from "../../contract/inputs.ts";
 import type { PipelineEntry } from "../../contract/pipelines.ts";
 import { quoted } from "../../pipeline/mistakes/problem.ts";
@@ -20,31 +19,22 @@ interface ListOptions {
 /**
  * `pipeline pipelines`: lists the project's files, which needs no service. Outside of a project, for another project, or
  * with another machine's service in use, lists the service's pipelines.
- * @throws PipelineError `usage` for both options; as `ServiceClient`.
+ * @throws PipelineError as `ServiceClient`.
  */
 export async function listPipelines(tool: Tool, options: ListOptions): Promise<void> {
-  if (options.all && options.project !== undefined) {
-    throw new PipelineError("usage", "--all and --project exclude each other.");
-  }
+  const { output } = tool;
   const { tag: tags } = options;
   const listed = await pipelinesOf(tool, options);
   const pipelines = tags === undefined ? listed : listed.filter((entry) => hasTag(entry, tags));
   const misnamed = await misnamedFiles(tool.folder);
-  if (misnamed.length > 0) tool.output.warn(misnamedText(misnamed));
+  if (misnamed.length > 0) output.warn(misnamedText(misnamed));
   tell(tool, pipelines);
-  if (tags !== undefined) tellUntold(tool, listed, pipelines);
-  else if (pipelines.length === 0 && !tool.output.json) await tellWhere(tool, options.project);
-}
-
-/** Says what a list of those with a tag leaves out without knowing. */
-function tellUntold(
-  { output }: Tool,
-  listed: readonly PipelineEntry[],
-  shown: readonly PipelineEntry[],
-): void {
   const broken = listed.filter(({ problem }) => problem !== undefined);
-  if (broken.length > 0) output.warn(untoldTags(broken));
-  else if (shown.length === 0 && !output.json) output.note(knownTags(listed));
+  // A list of those with a tag leaves these out without knowing.
+  if (tags !== undefined && broken.length > 0) output.warn(untoldTags(broken));
+  else if (tags !== undefined && pipelines.length === 0 && !output.json) output.note(knownTags(listed));
+  else if (tags === undefined && pipelines.length === 0 && !output.json)
+    await tellWhere(tool, options.project);
 }
 
 /** Says where no pipelines were found, and which files are here. */

@@ -10,8 +10,7 @@ import { counted } from "../../text/counted.ts";
 import { type DayUse, paceText, usedUpAt, useText } from "../../text/dayUse.ts";
 import { english, resetText } from "../../text/refusalText.ts";
 import { duration, elapsed } from "../../text/time.ts";
-import type { Terminal } from "../terminal/terminal.ts";
-import { statusText } from "../terminal/terminal.ts";
+import { statusText, type Terminal } from "../terminal/terminal.ts";
 import type { Tool } from "../tool.ts";
 
 /** `pipeline org`: shows the org's limits, today's usage and, where the service lists runs, the slot holders. */
@@ -29,9 +28,14 @@ export async function showOrg(tool: Tool): Promise<void> {
     byActor: use?.byActor.map(({ name: _, ...byKey }) => byKey),
     usedUpAt: instantOf(servedAt && usedUpAt(org, servedAt)),
   };
+  // By the service's clock, since this machine's may be wrong.
+  const reset =
+    servedAt === undefined
+      ? "The count starts again at 00:00 UTC."
+      : resetText(secondsToReset(servedAt), Date.now(), english);
   const lines = [
     `${org.orgName} (${org.orgId}), tier ${org.tier}, ${counted(org.limits.parallelRuns, "run")} at a time`,
-    `${barOf(org, output.out)}${quotaText(org)}. ${resetLine(servedAt)}`,
+    `${barOf(org, output.out)}${quotaText(org)}. ${reset}`,
     ...(use === undefined ? [] : useLines(org, use, servedAt)),
     ...slotLines(org, runsInWork, servedAt, output.out),
     `Your key: ${org.actor}`,
@@ -91,13 +95,6 @@ function barOf(org: Org, terminal: Terminal): string {
   const paint = { plenty: style.good, low: style.caution, "used-up": style.bad }[quotaLevel(org)];
   const used = (hasUnicode ? "█" : "#").repeat(rounded);
   return `${paint(used)}${style.dim((hasUnicode ? "░" : "-").repeat(barWidth - rounded))} `;
-}
-
-/** By the service's clock, since this machine's may be wrong. */
-function resetLine(servedAt: number | undefined): string {
-  return servedAt === undefined
-    ? "The count starts again at 00:00 UTC."
-    : resetText(secondsToReset(servedAt), Date.now(), english);
 }
 
 function slotLines(

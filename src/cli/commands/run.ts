@@ -74,7 +74,7 @@ export function addPipelineWords(program: ToolCommand): void {
       ],
     })
     .option("--project <name>", "only those of one project", name)
-    .option("--all", "those of every project that the service knows")
+    .addOption(new Option("--all", "those of every project that the service knows").conflicts("project"))
     .option("--tag <tag>", "only those that have this tag; as often as needed, for any of several", names)
     .does(async () => (await import("./listPipelines.ts")).listPipelines);
 

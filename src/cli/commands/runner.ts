@@ -1,4 +1,5 @@
 import { hostname } from "node:os";
+import { join } from "node:path";
 import { Logins, loginCommand } from "../../client/logins/logins.ts";
 import { clientOf } from "../../client/logins/serviceFor.ts";
 import { parseBaseUrl } from "../../client/service/baseUrl.ts";
@@ -19,7 +20,8 @@ interface RunnerOptions {
 
 /** `pipeline runner`: runs what a service has for this machine, until an interrupt or, with `--once`, one run is over. */
 export async function run(tool: Tool, { service, slots, label, once = false }: RunnerOptions): Promise<void> {
-  const { output, env, interrupted, runnerPath } = tool;
+  const { output, env, interrupted } = tool;
+  const runnerPath = join(tool.programs, "runner.js");
   const baseUrl = parseBaseUrl(service);
   const client = clientOf(await keyFor(tool, baseUrl), env, {});
   await runMachine(

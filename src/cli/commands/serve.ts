@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { PipelineError } from "../../contract/errors.ts";
 import { readConnection } from "../../machine/connectionFile.ts";
 import { dataFolder } from "../../machine/dataFolder.ts";
@@ -22,7 +22,8 @@ interface ServeFlags extends StoreFlags {
  * @throws PipelineError `conflict` if a service for this folder is running.
  */
 export async function serveInForeground(tool: Tool, flags: ServeFlags): Promise<void> {
-  const { env, interrupted, runnerPath, parserPath, pageFolder } = tool;
+  const { env, interrupted, programs } = tool;
+  const pageFolder = join(programs, "page");
   const { database, host, port } = flags;
   if (database === undefined && host !== undefined) {
     throw new PipelineError("usage", "--host is for --database only.", {
@@ -34,7 +35,13 @@ export async function serveInForeground(tool: Tool, flags: ServeFlags): Promise<
   if (database !== undefined) {
     const { serveDatabase } = await import("../../team/serveDatabase.ts");
     const retentionDays = days ?? defaultRetention.days;
-    const place = { url: database, host: host ?? "127.0.0.1", port, parserPath, pageFolder };
+    const place = {
+      url: database,
+      host: host ?? "127.0.0.1",
+      port,
+      parserPath: join(programs, "parser.js"),
+      pageFolder,
+    };
     const serving = await serveDatabase({ ...place, version: ownVersion, retentionDays, log });
     tellServing(tool, serving.url);
     if (!interrupted.aborted) await once(interrupted, "abort");
@@ -45,6 +52,7 @@ export async function serveInForeground(tool: Tool, flags: ServeFlags): Promise<
   const folder = flags.dataDir ?? dataFolder(env);
   const otherOwner = flags.allowOtherOwner ? "allowed" : "refused";
   const retention = days === undefined ? {} : { days };
+  const runnerPath = join(programs, "runner.js");
   const serving = await serve({ folder, otherOwner, port, runnerPath, pageFolder, env, retention, log });
   if (serving === "taken") {
     const other = await readConnection(folder);

@@ -151,8 +151,9 @@ function startsAgain({ folder, because }: DataFolder): string {
 /** `pipeline service restart`: ends the runs and the service, and starts it, also where none runs. */
 export async function restartService(tool: Tool, flags: Flags): Promise<void> {
   const { folder } = placeOf(tool, flags);
-  const { output, interrupted, env, servicePath } = tool;
+  const { output, interrupted, env } = tool;
   output.passing("Ending the active runs.");
+  const servicePath = join(tool.programs, "service.js");
   const deps = { folder, env, execPath: process.execPath, servicePath };
   const { ended, now } = await restartEmbedded(deps, interrupted);
   const { url, pid, version } = now.connection;

@@ -138,7 +138,13 @@ async function within<T>(
   using deadline = new Deadline(session.clock, anySignal([context.mcpReq.signal, session.ended]));
   deadline.arm(seconds);
   const { signal } = deadline;
-  const progress: Call["progress"] = (done, total, message) => sendProgress(context, done, total, message);
+  const progress: Call["progress"] = async (done, total, message) => {
+    const { progressToken } = context.mcpReq._meta ?? {};
+    if (progressToken === undefined) return;
+    const params = { progressToken, progress: done, total, message };
+    // Ignored: the client has left, which ends the call.
+    await context.mcpReq.notify({ method: "notifications/progress", params }).catch(() => undefined);
+  };
   try {
     return await act({ session, agent, tool: session.toolFor(signal), signal, progress });
   } catch (error) {
@@ -147,17 +153,4 @@ async function within<T>(
       cause: error,
     });
   }
-}
-
-async function sendProgress(
-  { mcpReq }: ServerContext,
-  progress: number,
-  total: number,
-  message: string,
-): Promise<void> {
-  const { progressToken } = mcpReq._meta ?? {};
-  if (progressToken === undefined) return;
-  const params = { progressToken, progress, total, message };
-  // Ignored: the client has left, which ends the call.
-  await mcpReq.notify({ method: "notifications/progress", params }).catch(() => undefined);
 }

@@ -42,7 +42,13 @@ export const getRunLogTool = agentTool({
   }),
   async act({ runId, failedStepOnly = false, lastLines = linesByDefault }, { session, signal }) {
     const run = await session.ask((client) => client.run(runId, signal), signal);
-    const step = failedStepOnly ? failedIndex(run) : undefined;
+    const failed = failedStep(run);
+    if (failedStepOnly && failed === undefined) {
+      throw new PipelineError("not-found", `No step of ${runId} has failed: the run is ${run.status}.`, {
+        next: "Leave out `failed-step-only` to read all of its log.",
+      });
+    }
+    const step = failedStepOnly ? failed?.index : undefined;
     const tail = new LogTail({ lines: lastLines, ofLine: longestLine, ofAll: longestLog });
     const keep = (line: LogLine): void => {
       if (step === undefined || line.stepIndex === step) tail.add(line);
@@ -55,14 +61,6 @@ export const getRunLogTool = agentTool({
 });
 
 type LogPart = z.infer<typeof partSchema>;
-
-function failedIndex(run: Run): number {
-  const failed = failedStep(run);
-  if (failed !== undefined) return failed.index;
-  throw new PipelineError("not-found", `No step of ${run.runId} has failed: the run is ${run.status}.`, {
-    next: "Leave out `failed-step-only` to read all of its log.",
-  });
-}
 
 function partsOf({ steps = [] }: Run, lines: readonly LogLine[]): LogPart[] {
   const parts: { readonly index: number; readonly lines: string[] }[] = [];

@@ -7,14 +7,12 @@ import type { Run, StartRequest } from "../../contract/run.ts";
 import type { QueuePlace } from "../../text/queueText.ts";
 import type { LiveLines } from "../terminal/liveLines.ts";
 import type { RunTerminal } from "../tool.ts";
-import { followStarted, type LogStream } from "./followStarted.ts";
+import { type Followed, followStarted, type LogStream } from "./followStarted.ts";
 import { type ProgressDeps, waitProgress } from "./progress.ts";
 
 /** The outcome of one pipeline of the command line. */
 export type Outcome =
-  /** `isFollowed` is false with `--detach`, and where the service doesn't show how a run ends. */
-  | { readonly kind: "run"; readonly run: Run; readonly isFollowed: boolean }
-  | { readonly kind: "follow-failed"; readonly run: Run; readonly error: unknown }
+  | Followed
   | { readonly kind: "refused"; readonly start: RefusedStart }
   | { readonly kind: "not-started"; readonly pipeline: string; readonly error?: unknown }
   /** Interrupted during the wait for a slot. `isInDoubt`: without a reply, so a run may exist. */
@@ -46,11 +44,13 @@ export interface BatchOptions {
 /** The runs of one command, in the order of the command line. */
 export class Batch {
   readonly #tool: RunTerminal;
-  readonly #starting = new Set<string>();
+  /** Pipelines whose start request has no reply yet, so a run may exist. */
+  readonly starting = new Set<string>();
+  /** Started runs whose end isn't known yet. */
+  readonly active = new Set<Run>();
   #client: ServiceClient;
   readonly #options: BatchOptions;
   readonly #progress: ProgressDeps;
-  readonly #active = new Set<Run>();
   /** Started at the moment of an interrupt. */
   readonly #unwanted = new Set<Run>();
   readonly #outcomes: Outcome[] = [];
@@ -61,16 +61,6 @@ export class Batch {
     this.#options = options;
     const { live, isOneOfSeveral } = options;
     this.#progress = { output: tool.output, live, clock: client.clock, isOneOfSeveral };
-  }
-
-  /** Started runs whose end isn't known yet. */
-  get active(): readonly Run[] {
-    return [...this.#active];
-  }
-
-  /** Pipelines whose start request has no reply yet, so a run may exist. */
-  get starting(): readonly string[] {
-    return [...this.#starting];
   }
 
   async run(pipelines: readonly string[]): Promise<readonly Outcome[]> {
@@ -92,16 +82,11 @@ export class Batch {
       this.#progress.output.note(`${pipeline}: ${run.runId} started`);
       return started;
     }
-    this.#active.add(run);
+    this.active.add(run);
     const { log } = this.#options;
     const followed = await followStarted(this.#tool, this.#client, run, { ...this.#progress, log });
-    this.#active.delete(run);
-    if (followed.kind === "follow-failed") return followed;
-    if (followed.kind === "end-unknown") {
-      const { host } = this.#client.baseUrl;
-      this.#progress.output.warn(`${pipeline}: ${host} doesn't report how ${run.runId} ends.`);
-    }
-    return { kind: "run", run: followed.run, isFollowed: followed.kind === "ended" };
+    this.active.delete(run);
+    return followed;
   }
 
   async #start(pipeline: string): Promise<Outcome> {
@@ -121,7 +106,7 @@ export class Batch {
     let unwanted: Run | undefined;
     let isInDoubt = false;
     let queued: QueuePlace | undefined;
-    this.#starting.add(pipeline);
+    this.starting.add(pipeline);
     try {
       const outcome = await startRun(
         { ...request, pipeline, ...(Object.keys(inputs).length === 0 ? {} : { inputs }) },
@@ -143,8 +128,8 @@ export class Batch {
           onUnwanted: (run) => {
             unwanted = run;
             this.#unwanted.add(run);
-            this.#starting.delete(pipeline);
-            this.#active.add(run);
+            this.starting.delete(pipeline);
+            this.active.add(run);
           },
           onDoubt: () => {
             isInDoubt = true;
@@ -165,19 +150,12 @@ export class Batch {
         ? { kind: "abandoned", pipeline, isInDoubt }
         : { kind: "not-started", pipeline, error };
     } finally {
-      this.#starting.delete(pipeline);
+      this.starting.delete(pipeline);
     }
   }
 }
 
 /** Whether no more runs are started, since they would probably fail the same way. A refusal is no fault. */
-function isFault(outcome: Outcome): boolean {
-  switch (outcome.kind) {
-    case "follow-failed":
-      return true;
-    case "not-started":
-      return outcome.error !== undefined;
-    default:
-      return false;
-  }
+export function isFault(outcome: Outcome): outcome is Extract<Outcome, { error?: unknown }> {
+  return "error" in outcome && outcome.error !== undefined;
 }

@@ -14,7 +14,7 @@ import { duration } from "../../text/time.ts";
 import { unsetIn } from "../../text/unsetVariables.ts";
 import { type Failure, failureOf, type Output } from "../output/output.ts";
 import { marksOf } from "../terminal/terminal.ts";
-import type { Outcome } from "./batch.ts";
+import { isFault, type Outcome } from "./batch.ts";
 
 export interface Conclusion {
   readonly output: Output;
@@ -74,11 +74,9 @@ export async function conclude(outcomes: readonly Outcome[], conclusion: Conclus
 }
 
 /** The first fault, with the pipelines that weren't started because of it. */
-function faultOf(
-  outcomes: readonly Outcome[],
-): { readonly failure: Failure; readonly exitCode: number } | undefined {
-  const fault = outcomes.find((outcome) => "error" in outcome && outcome.error !== undefined);
-  if (fault === undefined || !("error" in fault)) return undefined;
+function faultOf(outcomes: readonly Outcome[]): ReturnType<typeof failureOf> | undefined {
+  const fault = outcomes.find(isFault);
+  if (fault === undefined) return undefined;
   const { failure, exitCode } = failureOf(fault.error);
   const notStarted = outcomes.flatMap((outcome) =>
     outcome.kind === "not-started" && outcome !== fault ? [outcome.pipeline] : [],
@@ -159,13 +157,10 @@ function linesOf(runs: readonly Run[]): string {
 /** `3 runs: 2 succeeded, 1 failed · 12 s · 4 of 50 runs used today`. */
 function summary(outcomes: readonly Outcome[], { output, took, org }: Conclusion): string {
   const { between } = marksOf(output.err);
-  const counts = new Map<string, number>();
-  for (const outcome of outcomes) {
-    const word = wordOf(outcome);
-    counts.set(word, (counts.get(word) ?? 0) + 1);
-  }
   const runs = outcomes.filter((outcome) => "run" in outcome).length;
-  const totals = [...counts].map(([word, count]) => `${count} ${word}`).join(", ");
+  const totals = [...Map.groupBy(outcomes, wordOf)]
+    .map(([word, { length }]) => `${length} ${word}`)
+    .join(", ");
   const facts = [`${counted(runs, "run")}: ${totals}`, duration(took), ...(org ? [quotaText(org)] : [])];
   return facts.join(` ${between} `);
 }

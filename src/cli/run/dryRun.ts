@@ -1,4 +1,5 @@
 import { execFile } from "node:child_process";
+import { join } from "node:path";
 import { promisify } from "node:util";
 import * as z from "zod/mini";
 import { isServiceNamed } from "../../client/logins/logins.ts";
@@ -89,7 +90,8 @@ export async function dryRunPipelines(
 type Shown = NonNullable<Facts<"run">["dryRuns"]>[number];
 
 /** Has the runner's program look, which has all that steps need. @throws the signal's reason. */
-async function look(jobs: readonly DryJob[], { env, interrupted, runnerPath }: Tool): Promise<DryRun[]> {
+async function look(jobs: readonly DryJob[], { env, interrupted, programs }: Tool): Promise<DryRun[]> {
+  const runnerPath = join(programs, "runner.js");
   const looking = promisify(execFile)(process.execPath, [runnerPath, dryRunArgument], {
     env: { ...withoutStarter(env), ELECTRON_RUN_AS_NODE: "1" },
     maxBuffer: Number.POSITIVE_INFINITY,

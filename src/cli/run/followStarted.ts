@@ -12,10 +12,9 @@ import { failureOf } from "../output/output.ts";
 import type { RunTerminal } from "../tool.ts";
 import { type ProgressDeps, runProgress } from "./progress.ts";
 
-/** `end-unknown`: the service can't show how the run ends. `follow-failed`: the run may still be active. */
+/** `isFollowed` is false with `--detach`, and where the service doesn't show how a run ends. `follow-failed`: it may still be active. */
 export type Followed =
-  | { readonly kind: "ended"; readonly run: Run }
-  | { readonly kind: "end-unknown"; readonly run: Run }
+  | { readonly kind: "run"; readonly run: Run; readonly isFollowed: boolean }
   | { readonly kind: "follow-failed"; readonly run: Run; readonly error: unknown };
 
 /** In seconds: the longest gap between log entries once the run has stopped. */
@@ -84,12 +83,17 @@ export async function followStarted(
     if (!isPrinting) patience.arm(restOfLogTimeout);
     await log;
     progress.end(run);
-    return { kind: "ended", run };
+    return { kind: "run", run, isFollowed: true };
   } catch (error) {
     // Where the end can't be seen, the cancel request must still reach the service.
     const reply = await cancelled;
     if (!(error instanceof AbsentEndpoint)) return { kind: "follow-failed", run, error };
-    return { kind: "end-unknown", run: reply === undefined ? run : { ...run, status: reply.status } };
+    tool.output.warn(`${nameOf(run)}: ${client.baseUrl.host} doesn't report how ${run.runId} ends.`);
+    return {
+      kind: "run",
+      run: reply === undefined ? run : { ...run, status: reply.status },
+      isFollowed: false,
+    };
   } finally {
     interrupted.removeEventListener("abort", cancel);
     stop.abort();

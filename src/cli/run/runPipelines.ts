@@ -149,7 +149,8 @@ async function grantedParallel(
 }
 
 /** Prints what a second Ctrl-C leaves behind. */
-function reportInterrupt({ output }: Tool, { active, starting }: Batch): void {
+function reportInterrupt({ output }: Tool, batch: Batch): void {
+  const [active, starting] = [[...batch.active], [...batch.starting]];
   const left = [
     ...active.map((run) => `${nameOf(run)} may still be running (${run.runId})`),
     ...starting.map(doubtOf),

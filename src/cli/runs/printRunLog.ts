@@ -2,13 +2,11 @@ import { followLog } from "../../client/follow/followLog.ts";
 import { listRuns } from "../../client/follow/listRuns.ts";
 import { exitCodes, PipelineError } from "../../contract/errors.ts";
 import type { LogEntry } from "../../contract/log.ts";
-import type { Run } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
 import { anySignal } from "../../machine/anySignal.ts";
 import { readTextExpectation } from "../../pipeline/file/expectation.ts";
 import { PatternFault, searchFor } from "../../runner/output/textSearch.ts";
 import type { Failure } from "../../text/failureLines.ts";
-import type { Terminal } from "../terminal/terminal.ts";
 import { statusText } from "../terminal/terminal.ts";
 import type { Tool } from "../tool.ts";
 import { ago } from "./listRuns.ts";
@@ -133,12 +131,13 @@ async function searchLogs(
   const { runs } = await listRuns(client, { statuses: [], pipeline, limit: last }, signal);
   let removed = 0;
   for (const run of runs) {
-    const { runId } = run;
+    const { runId, createdAt } = run;
+    const when = createdAt === undefined ? "" : `, ${ago(createdAt, client.clock.now())}`;
     const steps = stepsOf(client, runId, signal);
     const printer = linePrinter(output, steps.nameOf, {
       ...{ hasTimes: options.timestamps, tail: options.tail, apiKeys: new Set([client.apiKey]) },
       grep: grep?.find,
-      of: { runId, heading: headingOf(run, client.clock.now(), output.out) },
+      of: { runId, heading: `${output.out.style.bold(runId)} ${statusText(run.status, output.out)}${when}` },
     });
     const onEntry = async (entry: LogEntry): Promise<void> => {
       if (!(await isSelected(entry, options, steps))) return;
@@ -161,11 +160,6 @@ async function searchLogs(
   return exitCodes.done;
 }
 
-function headingOf({ runId, status, createdAt }: Run, now: number, out: Terminal): string {
-  const when = createdAt === undefined ? "" : `, ${ago(createdAt, now)}`;
-  return `${out.style.bold(runId)} ${statusText(status, out)}${when}`;
-}
-
 async function isSelected(
   { stepIndex, stream: from }: LogEntry,
   { stream, step }: LineSelection,
@@ -183,19 +177,16 @@ async function selectedFailures(
   return stream === "note" ? steps.select(await steps.failures(), step) : [];
 }
 
-interface Search {
-  readonly find: (lines: string) => boolean;
-  readonly hasFound: boolean;
-}
+type Search = ReturnType<typeof searchOf>;
 
 /** @throws PipelineError `usage` for a pattern that is none, and from `find` for one that takes too long. */
-function searchOf(grep: string): Search {
+function searchOf(grep: string) {
   const read = readTextExpectation(grep);
   if (read.kind === "invalid") throw usage(`--grep: ${read.problem}.`);
   const search = searchFor(read.expectation);
   const result = {
     hasFound: false,
-    find(lines: string) {
+    find(lines: string): boolean {
       try {
         const isFound = search(lines);
         result.hasFound ||= isFound;

@@ -4,8 +4,7 @@ import { PipelineError } from "../../contract/errors.ts";
 import type { LogEntry, LogLine } from "../../contract/log.ts";
 import { stripEscapeSequences } from "../../text/escapeSequences.ts";
 import { type Failure, FailureLines } from "../../text/failureLines.ts";
-import type { Output } from "../output/output.ts";
-import { jsonLine } from "../output/output.ts";
+import { jsonLine, type Output } from "../output/output.ts";
 
 /** How a log's entries are printed. */
 export interface LogPrinter {

@@ -11,8 +11,7 @@ import { duration, tookText } from "../../text/time.ts";
 import { stepNotes } from "../../text/timeline.ts";
 import { reportedRun } from "../report/reportedRuns.ts";
 import { openReports, type WantedReports } from "../report/reports.ts";
-import type { Terminal } from "../terminal/terminal.ts";
-import { statusLook, stepLook, table } from "../terminal/terminal.ts";
+import { statusLook, stepLook, type Terminal, table } from "../terminal/terminal.ts";
 import type { Tool } from "../tool.ts";
 import { ago, took } from "./listRuns.ts";
 

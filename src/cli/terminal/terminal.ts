@@ -68,9 +68,7 @@ export function terminalOf(
 /** On Windows only terminals that set a variable of their own: the old console shows boxes. Elsewhere by the locale. */
 function hasUnicode(env: Environment, platform: NodeJS.Platform): boolean {
   if (platform === "win32") {
-    return (
-      isSet(env, "WT_SESSION") || isSet(env, "TERM_PROGRAM") || isSet(env, "ConEmuTask") || isSet(env, "CI")
-    );
+    return ["WT_SESSION", "TERM_PROGRAM", "ConEmuTask", "CI"].some((name) => isSet(env, name));
   }
   const locale = env["LC_ALL"] || env["LC_CTYPE"] || env["LANG"] || "";
   return env["TERM"] !== "linux" && !/^(C|POSIX)$/.test(locale);
@@ -154,17 +152,13 @@ export function marksOf({ hasUnicode }: Pick<Terminal, "hasUnicode">) {
   return hasUnicode ? unicodeMarks : asciiMarks;
 }
 
-/** How a status is displayed: a mark as well as a colour, so that no information is in the colour alone. */
-interface StatusLook {
-  readonly mark: string;
-  readonly paint: (text: string) => string;
-}
+type StatusLook = ReturnType<typeof statusLook>;
 
-/** An unknown status is displayed as it is (contract: "Endpoints"). */
-export function statusLook(
-  status: string,
-  { style, hasUnicode }: Pick<Terminal, "style" | "hasUnicode">,
-): StatusLook {
+/**
+ * How a status is displayed: a mark as well as a colour, so that no information is in the colour alone. An unknown one is
+ * displayed as it is (contract: "Endpoints").
+ */
+export function statusLook(status: string, { style, hasUnicode }: Pick<Terminal, "style" | "hasUnicode">) {
   const mark = (unicode: string, ascii: string) => (hasUnicode ? unicode : ascii);
   switch (status) {
     case "running":

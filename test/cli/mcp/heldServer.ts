@@ -27,10 +27,7 @@ export async function agentAt(
     interrupted: never,
     leaving: never,
     unread: never,
-    runnerPath: "",
-    parserPath: "",
-    pageFolder: "",
-    servicePath: "",
+    programs: "",
     connect: async () => client,
   };
   const options = { project: "lamps", ...limits };
