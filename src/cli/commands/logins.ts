@@ -70,9 +70,9 @@ export async function logout(
   baseUrl?: string,
 ): Promise<number> {
   const logins = new Logins(env);
-  const wanted = options.all
-    ? await logins.origins()
-    : await originsOf(logins, baseUrl ?? env["PIPELINE_BASE_URL"] ?? "");
+  const named = baseUrl ?? env["PIPELINE_BASE_URL"] ?? "";
+  const meant = async () => (named === "" ? logins.current() : parseBaseUrl(named).origin);
+  const wanted = options.all ? await logins.origins() : [(await meant()) ?? []].flat();
   const origins: string[] = [];
   const faults: unknown[] = [];
   for (const origin of wanted) {
@@ -98,12 +98,6 @@ export async function logout(
     output.note("The service accepts a forgotten key until it is revoked.");
   }
   return exitCodes.done;
-}
-
-async function originsOf(logins: Logins, baseUrl: string): Promise<readonly string[]> {
-  if (baseUrl !== "") return [parseBaseUrl(baseUrl).origin];
-  const current = await logins.current();
-  return current === undefined ? [] : [current];
 }
 
 type Listed = Facts<"logins">["logins"][number];

@@ -96,8 +96,10 @@ interface FileToValidate extends ReadPipeline {
  */
 async function filesToValidate(folder: string, args: readonly string[]): Promise<FileToValidate[]> {
   const project = await findProject(folder);
-  const own = project === undefined ? [] : await filesIn(folder, project.root);
   if (args.length === 0 && project === undefined) throw await noPipelinesHere(folder);
+  const checked = project === undefined ? [] : await checkedFiles(project.root);
+  const shown = (path: string) => relative(folder, join(project?.root ?? "", path));
+  const own = checked.map((file) => ({ ...file, path: shown(file.path) }));
   if (args.length === 0) return own;
   const files = new Map<string, FileToValidate>();
   for (const argument of args) {
@@ -137,13 +139,6 @@ async function fileAt(path: string): Promise<ReadPipeline> {
   return (
     siblings.find((file) => file.path === `pipelines/${basename(path)}`) ?? (await readPipelineFile(path))
   );
-}
-
-async function filesIn(folder: string, root: string): Promise<ProjectFile[]> {
-  return (await checkedFiles(root)).map((file) => ({
-    ...file,
-    path: relative(folder, join(root, file.path)),
-  }));
 }
 
 /** The names that a person may mean a file by. */

@@ -3,7 +3,6 @@ import { findAgain, mayHaveRestarted } from "../../client/service/failedRequest.
 import { secondsToLimit } from "../../client/start/slotHolders.ts";
 import { nextReset } from "../../contract/day.ts";
 import type { Org } from "../../contract/org.ts";
-import type { Run } from "../../contract/run.ts";
 import { anySignal } from "../../machine/anySignal.ts";
 import { type Clock, systemClock } from "../../machine/clock.ts";
 import { type Numbers, numbersOf } from "../commands/org.ts";
@@ -105,7 +104,11 @@ export class AgentSession {
     const startsLeft = this.guard.startsLeft(org);
     // The service lists the newest first.
     const holders = runsInWork
-      ?.map((run) => holderOf(run, org.actor, servedAt))
+      ?.map((run): Holder => {
+        const { runId, pipeline, actor, createdAt } = run;
+        const secondsLeft = secondsToLimit(run, servedAt);
+        return { runId, pipeline, isYours: actor === org.actor, createdAt, secondsLeft };
+      })
       .reverse()
       .sort((one, other) => (one.secondsLeft ?? unlimited) - (other.secondsLeft ?? unlimited));
     return {
@@ -132,12 +135,6 @@ export class AgentSession {
 }
 
 const unlimited = Number.MAX_SAFE_INTEGER;
-
-/** @param me the id of the key in use. @param servedAt the service's clock, in milliseconds since 1970. */
-function holderOf(run: Run, me: string, servedAt: number | undefined): Holder {
-  const { runId, pipeline, actor, createdAt } = run;
-  return { runId, pipeline, isYours: actor === me, createdAt, secondsLeft: secondsToLimit(run, servedAt) };
-}
 
 /** What agents may use of the day's runs. */
 interface StartLimits {

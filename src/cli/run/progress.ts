@@ -184,14 +184,10 @@ async function slotHoldersLine(
 ): Promise<string | undefined> {
   const runs = (await slotHolders(client, signal)) ?? [];
   if (runs.length === 0) return undefined;
+  const once = client.withoutRetries();
   const isNamed = runs.some(({ actorName }) => actorName !== undefined);
-  const org = isNamed
-    ? await client
-        .withoutRetries()
-        .org(signal)
-        .catch(() => undefined)
-    : undefined;
-  return runs.map((run) => holderText(run, org?.actor, servedAt)).join(" or ");
+  const me = isNamed ? (await once.org(signal).catch(() => undefined))?.actor : undefined;
+  return runs.map((run) => holderText(run, me, servedAt)).join(" or ");
 }
 
 function holderText(run: Run, me: string | undefined, servedAt: number | undefined): string {
