@@ -192,9 +192,10 @@ async function waited(runId: string, seconds: number, call: Call): Promise<Run> 
   let seen: Run | undefined;
   using patience = new Deadline(clock, signal);
   patience.arm(seconds);
-  const telling = repeat(clock, progressSeconds * 1000, () => {
+  const telling = repeat(clock, progressSeconds * 1000, async () => {
     const passed = Math.round((clock.monotonic() - began) / 100) / 10;
-    return call.progress(Math.min(passed, seconds), seconds, seen === undefined ? "asking" : runLine(seen));
+    if (passed === 0 && seen === undefined) return;
+    await call.progress(Math.min(passed, seconds), seconds, seen === undefined ? "asking" : runLine(seen));
   });
   const onChange = (run: Run): void => {
     seen = run;
