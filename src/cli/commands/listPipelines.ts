@@ -32,9 +32,9 @@ export async function listPipelines(tool: Tool, options: ListOptions): Promise<v
   const broken = listed.filter(({ problem }) => problem !== undefined);
   // A list of those with a tag leaves these out without knowing.
   if (tags !== undefined && broken.length > 0) output.warn(untoldTags(broken));
-  else if (tags !== undefined && pipelines.length === 0 && !output.json) output.note(knownTags(listed));
-  else if (tags === undefined && pipelines.length === 0 && !output.json)
-    await tellWhere(tool, options.project);
+  if (pipelines.length > 0 || output.json) return;
+  if (tags === undefined) await tellWhere(tool, options.project);
+  else if (broken.length === 0) output.note(knownTags(listed));
 }
 
 /** Says where no pipelines were found, and which files are here. */

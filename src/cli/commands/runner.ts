@@ -51,13 +51,10 @@ async function keyFor({ env }: Tool, baseUrl: URL) {
   const apiKey = env["PIPELINE_API_KEY"] ?? "";
   const named = env["PIPELINE_BASE_URL"] ?? "";
   if (apiKey !== "" && named !== "" && parseBaseUrl(named).origin !== baseUrl.origin) {
-    throw new PipelineError(
-      "usage",
-      "PIPELINE_API_KEY is the key of the service that PIPELINE_BASE_URL names.",
-      {
-        next: `That isn't ${baseUrl.host}: unset PIPELINE_BASE_URL, or set both to the service of --service.`,
-      },
-    );
+    const message = "PIPELINE_API_KEY is the key of the service that PIPELINE_BASE_URL names.";
+    throw new PipelineError("usage", message, {
+      next: `That isn't ${baseUrl.host}: unset PIPELINE_BASE_URL, or set both to the service of --service.`,
+    });
   }
   if (apiKey !== "") {
     return { baseUrl, apiKey, refusedKeyNext: `Set PIPELINE_API_KEY to a runner's key of ${baseUrl.host}.` };

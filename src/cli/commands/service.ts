@@ -199,11 +199,8 @@ async function leftFolder(folder: string, signal: AbortSignal): Promise<void> {
 async function stillThere(folder: string): Promise<PipelineError> {
   const holder = await readConnection(folder);
   const named = holder === undefined ? "" : ` (process ${holder.pid})`;
-  return new PipelineError(
-    "out-of-reach",
-    `A service${named} still holds the folder ${folder}, and does not answer.`,
-    {
-      next: "End that process, where it runs: maybe in another container or on another machine, which shares the folder. Its runs end with it, and no window starts it again before you ask.",
-    },
-  );
+  const message = `A service${named} still holds the folder ${folder}, and does not answer.`;
+  return new PipelineError("out-of-reach", message, {
+    next: "End that process, where it runs: maybe in another container or on another machine, which shares the folder. Its runs end with it, and no window starts it again before you ask.",
+  });
 }

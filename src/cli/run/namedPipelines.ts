@@ -9,23 +9,6 @@ import { nearestName } from "../../pipeline/mistakes/problem.ts";
 import { firstNames } from "../../text/counted.ts";
 import type { Tool } from "../tool.ts";
 
-/** The names of pipelines of which the command line may name the file instead: `hello.yaml`, `pipelines/hello.yaml`. */
-async function pipelineNames(
-  { folder }: Pick<Tool, "folder">,
-  named: readonly string[],
-  root: string | undefined,
-): Promise<readonly string[]> {
-  if (root === undefined || !named.some((name) => /\.ya?ml$/.test(name))) return named;
-  // The parser of pipeline files takes long to load.
-  const { projectFiles } = await import("../../project/pipelineFiles.ts");
-  const files = await projectFiles(root);
-  return named.map((name) => {
-    if (files.some((file) => file.name === name)) return name;
-    const paths = [resolve(folder, name), join(root, "pipelines", name)];
-    return files.find(({ path }) => paths.includes(join(root, path)))?.name ?? name;
-  });
-}
-
 /** Where the pipelines are that are to be run. */
 export interface Where {
   /** Undefined for the files of the project alone. */
@@ -36,18 +19,29 @@ export interface Where {
 }
 
 /**
- * The names of the pipelines that a command line means: it names them, or their tags.
+ * The names of the pipelines that a command line means: by their tags, by their names, or by their files, such as `hello.yaml`
+ * and `pipelines/hello.yaml`.
  * @throws PipelineError as `taggedPipelines`.
  */
 export async function wantedPipelines(
-  tool: Tool,
+  { folder, interrupted }: Tool,
   { client, project, root }: Where,
   named: readonly string[],
   tags: readonly string[] | undefined,
 ): Promise<readonly string[]> {
-  if (tags === undefined) return pipelineNames(tool, named, root);
-  if (root !== undefined) return taggedPipelines(await localPipelines(root), tags);
-  return taggedPipelines((await client?.pipelines(project, tool.interrupted))?.pipelines ?? [], tags);
+  if (tags !== undefined) {
+    if (root !== undefined) return taggedPipelines(await localPipelines(root), tags);
+    return taggedPipelines((await client?.pipelines(project, interrupted))?.pipelines ?? [], tags);
+  }
+  if (root === undefined || !named.some((name) => /\.ya?ml$/.test(name))) return named;
+  // The parser of pipeline files takes long to load.
+  const { projectFiles } = await import("../../project/pipelineFiles.ts");
+  const files = await projectFiles(root);
+  return named.map((name) => {
+    if (files.some((file) => file.name === name)) return name;
+    const paths = [resolve(folder, name), join(root, "pipelines", name)];
+    return files.find(({ path }) => paths.includes(join(root, path)))?.name ?? name;
+  });
 }
 
 /**
@@ -218,15 +212,11 @@ export function untoldTags(broken: readonly PipelineEntry[]): string {
 function noSuchPipelines(missing: readonly string[], known: readonly string[]): PipelineError {
   const quoted = missing.map((name) => `\`${name}\``);
   const nearest = missing.map((name) => nearestName(name, known)).filter((name) => name !== undefined);
-  return new PipelineError(
-    "not-found",
-    `There is no pipeline ${quoted.join(", nor ")}, so none was started.`,
-    {
-      next: missing.some((name) => name.includes("="))
-        ? "An input is given by `--input`, such as `--input stage=prod`."
-        : nearest.length > 0
-          ? `Did you mean ${[...new Set(nearest)].map((name) => `\`${name}\``).join(" and ")}?`
-          : `There are: ${firstNames(known)}.`,
-    },
-  );
+  const message = `There is no pipeline ${quoted.join(", nor ")}, so none was started.`;
+  const next = missing.some((name) => name.includes("="))
+    ? "An input is given by `--input`, such as `--input stage=prod`."
+    : nearest.length > 0
+      ? `Did you mean ${[...new Set(nearest)].map((name) => `\`${name}\``).join(" and ")}?`
+      : `There are: ${firstNames(known)}.`;
+  return new PipelineError("not-found", message, { next });
 }

@@ -32,7 +32,7 @@ export interface RunFlags extends WantedReports {
 }
 
 /** What each start request says besides the pipeline. */
-export function requestOf({ project, timeLimit, from }: RunFlags): Omit<StartRequest, "pipeline"> {
+function requestOf({ project, timeLimit, from }: RunFlags): Omit<StartRequest, "pipeline"> {
   return { project, timeLimitSeconds: timeLimit, fromStep: from };
 }
 
@@ -46,7 +46,9 @@ export async function runPipelines(tool: Tool, named: readonly string[], flags: 
     const outcomes = (flags.tag ?? named).map((pipeline) => notStarted(pipeline, error));
     return { outcomes, end: () => Promise.reject(error) };
   });
-  const isReported = reports === undefined || (await reports.write(await reportedRuns(tool, outcomes)));
+  const reported: ReportedRun[] = [];
+  if (reports !== undefined) for (const each of outcomes) reported.push(await reportedOutcome(tool, each));
+  const isReported = (await reports?.write(reported)) ?? true;
   const exitCode = await end();
   return !isReported && exitCode === exitCodes.done ? errorTypes.internal.exitCode : exitCode;
 }
@@ -163,13 +165,7 @@ function reportInterrupt({ output }: Tool, batch: Batch): void {
   output.failure("run", { type: "interrupted", message, next }, { runs: active });
 }
 
-/** What the reports say of each pipeline. */
-async function reportedRuns(tool: Tool, outcomes: readonly Outcome[]): Promise<ReportedRun[]> {
-  const runs: ReportedRun[] = [];
-  for (const outcome of outcomes) runs.push(await reportedOutcome(tool, outcome));
-  return runs;
-}
-
+/** What the reports say of a pipeline. */
 async function reportedOutcome(tool: Tool, outcome: Outcome): Promise<ReportedRun> {
   // After the first Ctrl-C, the log of the cancelled run is still read.
   const { leaving } = tool;

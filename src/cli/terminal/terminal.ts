@@ -225,10 +225,8 @@ export function table(rows: readonly (readonly string[])[], layout: TableLayout 
     if (whole > columns) widths[column] = Math.min(widest, Math.max(leastWidth, widest - (whole - columns)));
   }
   return rows
-    .map((cells) =>
-      cells.map((cell, column) => fitted(cell, widths[column] ?? 0, ellipsis)).join(" ".repeat(gap)),
-    )
-    .map((line) => line.trimEnd())
+    .map((cells) => cells.map((cell, column) => fitted(cell, widths[column] ?? 0, ellipsis)))
+    .map((cells) => cells.join(" ".repeat(gap)).trimEnd())
     .join("\n");
 }
 
