@@ -25,7 +25,7 @@ export async function buildMcp({ outdir, ...moduleOptions }, noting) {
     ...moduleOptions,
     stdin: {
       contents:
-        'export { McpServer, parseJSONRPCMessage, ProtocolErrorCode } from "@modelcontextprotocol/server"; export { serveStdio, StdioServerTransport } from "@modelcontextprotocol/server/stdio";',
+        'export { McpServer, parseJSONRPCMessage, ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/server"; export { serveStdio, StdioServerTransport } from "@modelcontextprotocol/server/stdio";',
       resolveDir: import.meta.dirname,
     },
     alias: { "@modelcontextprotocol/server/_shims": resolve(import.meta.dirname, "mcpShims.mjs") },

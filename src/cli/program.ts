@@ -1,12 +1,9 @@
 import { replaceControlCharacters, sanitizeForTerminal } from "../text/controlCharacters.ts";
 import { addAccountWords } from "./commands/account.ts";
-import type { Perform } from "./commands/command.ts";
-import { ToolCommand } from "./commands/command.ts";
-import { addCompletionWords } from "./commands/completion.ts";
+import { type Perform, ToolCommand } from "./commands/command.ts";
 import { addServiceWords } from "./commands/machineService.ts";
-import { addMcpWords } from "./commands/mcp.ts";
-import { addPipelineWords } from "./commands/pipelines.ts";
-import { addRunWords } from "./commands/run.ts";
+import { addMoreWords } from "./commands/more.ts";
+import { addPipelineWords, addRunWords } from "./commands/run.ts";
 import { addRunsWords } from "./commands/runs.ts";
 import type { Stream } from "./terminal/terminal.ts";
 
@@ -55,8 +52,11 @@ export function createProgram({
     .addSection("Environment variables", environmentVariables);
 }
 
-/** The commands in the order of the help. A new command's name goes here, and its words into the file that `add` is from. */
-const parts: readonly Part[] = [
+/**
+ * The commands in the order of the help, below their group's heading. A new command's name goes here, and its words into the
+ * file that `add` is from.
+ */
+const parts = [
   { group: "Run and watch", commands: ["run"], add: addRunWords },
   { group: "Run and watch", commands: ["runs"], add: addRunsWords },
   { group: "Run and watch", commands: ["pipelines", "validate"], add: addPipelineWords },
@@ -70,17 +70,9 @@ const parts: readonly Part[] = [
     commands: ["service", "serve", "runner", "backup", "keys", "orgs"],
     add: addServiceWords,
   },
-  { group: "More", commands: ["mcp"], add: addMcpWords },
-  { group: "More", commands: ["completion"], add: addCompletionWords },
-  { group: "More", commands: [], add: addHelpWords },
+  // Not `help`, which tells of all the others.
+  { group: "More", commands: ["mcp", "completion"], add: addMoreWords },
 ];
-
-interface Part {
-  /** Their heading in the help. */
-  readonly group: string;
-  readonly commands: readonly string[];
-  readonly add: (program: ToolCommand) => void;
-}
 
 /** The parser's message, which repeats words of the line, made safe for a terminal. */
 function complaint(text: string, line: readonly string[]): string {
@@ -91,20 +83,6 @@ function complaint(text: string, line: readonly string[]): string {
     text,
   );
   return shown.replace(/^error: /, "pipeline: ");
-}
-
-/** `pipeline help`: the same as `--help`, also for a command of two words. */
-function addHelpWords(program: ToolCommand): void {
-  program
-    .add("help", { summary: "show what a command does", examples: [["pipeline help runs list", ""]] })
-    .argument("[command...]", "the command")
-    .action((words: string[]) => {
-      const command: ToolCommand = program.below(words);
-      const known = command.words().split(" ");
-      const unknown = words.find((word, index) => word !== known[index]);
-      if (unknown === undefined) command.help();
-      command.unknownCommand(unknown);
-    });
 }
 
 /** Every exit code of the tool with its meaning (contract: "The command-line tool"); shown by the help. */

@@ -5,10 +5,10 @@ import { errorTypes, exitCodes, PipelineError } from "../contract/errors.ts";
 import { hideOwnMemory } from "../machine/ownMemory.ts";
 import type { Environment } from "../project/environment.ts";
 import type { Perform } from "./commands/command.ts";
-import { tabWord } from "./commands/completion.ts";
+import { tabWord } from "./commands/more.ts";
 import { Output, reportFault } from "./output/output.ts";
 import { createProgram } from "./program.ts";
-import { Interrupts, Suspension } from "./terminal/interrupts.ts";
+import { heedInterrupts } from "./terminal/interrupts.ts";
 import type { Stream } from "./terminal/terminal.ts";
 
 /** Where a command line is run: the tool's process. */
@@ -58,9 +58,8 @@ export async function runLine(line: readonly string[], host: ToolHost): Promise<
 
   const perform: Perform = async (command, flags, act) => {
     const output = new Output({ out, err, env, flags });
-    using interrupts = new Interrupts();
-    using _suspension = output.err.isLive ? new Suspension(() => output.release()) : undefined;
     const release = () => output.release();
+    using interrupts = heedInterrupts(output.err.isLive ? release : undefined);
     // Also on an immediate exit.
     process.once("exit", release);
     try {
@@ -76,10 +75,7 @@ export async function runLine(line: readonly string[], host: ToolHost): Promise<
         interrupted: interrupts.signal,
         leaving: interrupts.leaving,
         unread,
-        runnerPath: join(programs, "runner.js"),
-        parserPath: join(programs, "parser.js"),
-        pageFolder: join(programs, "page"),
-        servicePath: serviceDeps.servicePath,
+        programs,
         connect: async (signal = interrupts.signal, start = "needed") => {
           const deps = {
             ...serviceDeps,

@@ -26,14 +26,8 @@ export interface RunTerminal {
 export interface Tool extends RunTerminal {
   /** The working folder. */
   readonly folder: string;
-  /** The program of one run; `serve` needs it. */
-  readonly runnerPath: string;
-  /** The program that `serve --database` parses with. */
-  readonly parserPath: string;
-  /** The built style and script of the page; `serve` needs them. */
-  readonly pageFolder: string;
-  /** The program of this machine's own service. */
-  readonly servicePath: string;
+  /** The folder of the built programs. */
+  readonly programs: string;
 }
 
 /**

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { readdir } from "node:fs/promises";
 import { type AddressInfo, createServer } from "node:net";
 import fc from "fast-check";
-import { bashWord, kindOfArgument, kindOfOption, readBashLine } from "../../src/cli/completion/wantedWord.ts";
+import { paths, values } from "../../src/cli/completion/answerTab.ts";
+import { bashWord, readBashLine } from "../../src/cli/completion/wantedWord.ts";
 import { LoopbackService } from "../client/loopbackService.ts";
 import { programPipeline, untilCancelled } from "../service/startedService.ts";
 import { servedToolbox, type Toolbox, toolbox } from "./toolbox.ts";
@@ -69,18 +70,14 @@ describe("what may stand at the cursor", () => {
   it("is known for each argument and option, or it is free text", () => {
     const free: string[] = [];
     for (const command of words().program.leaves()) {
-      const wants = (name: string, choices: readonly string[] | undefined, kind: string) => {
-        if (choices === undefined && kind === "anything") free.push(name);
+      const wants = (name: string, choices: readonly string[] | undefined, shown = name) => {
+        if (choices === undefined && !(name in values || name in paths)) free.push(shown);
       };
       for (const argument of command.registeredArguments) {
-        wants(
-          `${command.words()} ${argument.name()}`,
-          argument.argChoices,
-          kindOfArgument(command, argument),
-        );
+        wants(`${command.words()} ${argument.name()}`, argument.argChoices);
       }
       for (const option of command.options.filter(({ required }) => required)) {
-        wants(`--${option.name()}`, option.argChoices, kindOfOption(option));
+        wants(option.name(), option.argChoices, `--${option.name()}`);
       }
     }
     const known = ["help command", "login base-url", "logout base-url", "keys revoke id"];

@@ -1,4 +1,5 @@
 import { Command, type ErrorOptions, type HelpContext, InvalidArgumentError } from "commander";
+import { exitCodes } from "../../contract/errors.ts";
 import { nearestName } from "../../pipeline/mistakes/problem.ts";
 import type { OutputFlags } from "../output/output.ts";
 import type { CommandName } from "../output/outputs.ts";
@@ -64,16 +65,23 @@ export class ToolCommand extends Command {
     });
   }
 
-  /** Sets the action. @param load gives, once the command is called, what takes the options and then the arguments. */
+  /**
+   * Sets the action.
+   * @param load gives, once the command is called, what takes the options and then the arguments. Its result is the exit code,
+   *   or nothing for a command that is done.
+   */
   does<Options, Arguments extends unknown[]>(
-    load: () => Promise<(tool: Tool, options: Options, ...args: Arguments) => Promise<number>>,
+    load: () => Promise<
+      (tool: Tool, options: Options, ...args: Arguments) => Promise<number> | Promise<void>
+    >,
   ): this {
     return this.action((...given: [...Arguments, Options, ToolCommand]) => {
       const options = given.at(-2) as Options;
       const args = given.slice(0, -2) as Arguments;
-      return this.#perform(this.words() as CommandName, this.#flags(), async (tool) =>
-        (await load())(tool, options, ...args),
-      );
+      return this.#perform(this.words() as CommandName, this.#flags(), async (tool) => {
+        const act = await load();
+        return (await act(tool, options, ...args)) ?? exitCodes.done;
+      });
     });
   }
 
@@ -146,21 +154,20 @@ export function wholeNumber(least: number, most: number): (text: string) => numb
 }
 
 /** Reads a name with a maximum length and without control characters. */
-export function name(text: string): string {
-  return nameOf(text, 200);
+export const name = nameUpTo(200);
+/** Reads a key's name. */
+export const keyName = nameUpTo(100);
+
+function nameUpTo(longest: number) {
+  return (text: string): string => {
+    if (text.trim() !== "" && text.length <= longest && !/\p{Cc}/u.test(text)) return text;
+    throw new InvalidArgumentError(
+      `A name has 1 to ${longest} characters, none of them a control character.`,
+    );
+  };
 }
 
 /** Collects the values of a repeatable option. */
-export function names(text: string, before: readonly string[] | undefined): string[] {
-  return [...(before ?? []), name(text)];
-}
-
-/** Reads a key's name. */
-export function keyName(text: string): string {
-  return nameOf(text, 100);
-}
-
-function nameOf(text: string, longest: number): string {
-  if (text.trim() !== "" && text.length <= longest && !/\p{Cc}/u.test(text)) return text;
-  throw new InvalidArgumentError(`A name has 1 to ${longest} characters, none of them a control character.`);
+export function names(text: string, before: readonly string[] = []): string[] {
+  return [...before, name(text)];
 }

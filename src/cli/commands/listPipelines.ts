@@ -1,54 +1,40 @@
 import { isServiceNamed } from "../../client/logins/logins.ts";
-import { findProject, type LocalProject, misnamedFiles, registerProject } from "../../client/project.ts";
-import { PipelineError } from "../../contract/errors.ts";
+import { findProject, misnamedFiles, registerProject } from "../../client/project.ts";
 import type { DeclaredInput } from "../../contract/inputs.ts";
 import type { PipelineEntry } from "../../contract/pipelines.ts";
 import { quoted } from "../../pipeline/mistakes/problem.ts";
 import { listedFiles, projectFiles } from "../../project/pipelineFiles.ts";
 import { replaceControlCharacters } from "../../text/controlCharacters.ts";
 import { counted } from "../../text/counted.ts";
-import { rowsFor } from "../output/table.ts";
 import { hasTag, knownTags, misnamedText, untoldTags } from "../run/namedPipelines.ts";
+import { rowsFor } from "../terminal/terminal.ts";
 import type { Tool } from "../tool.ts";
 
 interface ListOptions {
-  /** Only the service's pipelines of this project. */
   readonly project?: string | undefined;
-  /** The pipelines of all projects of the service. */
   readonly all?: boolean;
-  /** Only those that have one of these; undefined for all. */
   readonly tag?: readonly string[];
 }
 
 /**
  * `pipeline pipelines`: lists the project's files, which needs no service. Outside of a project, for another project, or
  * with another machine's service in use, lists the service's pipelines.
- * @throws PipelineError `usage` for both options; as `ServiceClient`.
+ * @throws PipelineError as `ServiceClient`.
  */
-export async function listPipelines(tool: Tool, options: ListOptions): Promise<number> {
-  if (options.all && options.project !== undefined) {
-    throw new PipelineError("usage", "--all and --project exclude each other.");
-  }
+export async function listPipelines(tool: Tool, options: ListOptions): Promise<void> {
+  const { output } = tool;
   const { tag: tags } = options;
   const listed = await pipelinesOf(tool, options);
   const pipelines = tags === undefined ? listed : listed.filter((entry) => hasTag(entry, tags));
   const misnamed = await misnamedFiles(tool.folder);
-  if (misnamed.length > 0) tool.output.warn(misnamedText(misnamed));
+  if (misnamed.length > 0) output.warn(misnamedText(misnamed));
   tell(tool, pipelines);
-  if (tags !== undefined) tellUntold(tool, listed, pipelines);
-  else if (pipelines.length === 0 && !tool.output.json) await tellWhere(tool, options.project);
-  return 0;
-}
-
-/** Says what a list of those with a tag leaves out without knowing. */
-function tellUntold(
-  { output }: Tool,
-  listed: readonly PipelineEntry[],
-  shown: readonly PipelineEntry[],
-): void {
   const broken = listed.filter(({ problem }) => problem !== undefined);
-  if (broken.length > 0) output.warn(untoldTags(broken));
-  else if (shown.length === 0 && !output.json) output.note(knownTags(listed));
+  // A list of those with a tag leaves these out without knowing.
+  if (tags !== undefined && broken.length > 0) output.warn(untoldTags(broken));
+  if (pipelines.length > 0 || output.json) return;
+  if (tags === undefined) await tellWhere(tool, options.project);
+  else if (broken.length === 0) output.note(knownTags(listed));
 }
 
 /** Says where no pipelines were found, and which files are here. */
@@ -66,22 +52,15 @@ async function tellWhere({ env, folder, output, connect }: Tool, project: string
 }
 
 /** The pipelines to list. @throws as `ServiceClient`. */
-export async function pipelinesOf(tool: Tool, options: ListOptions): Promise<readonly PipelineEntry[]> {
+export async function pipelinesOf(
+  tool: Tool,
+  { all = false, project }: ListOptions,
+): Promise<readonly PipelineEntry[]> {
   const here = await findProject(tool.folder);
   const own = (await isServiceNamed(tool.env)) ? undefined : here;
-  const isOwn = own !== undefined && !options.all && (options.project ?? own.name) === own.name;
-  return isOwn ? ownPipelines(own) : knownPipelines(tool, own, options.project);
-}
-
-async function ownPipelines({ name: project, root }: LocalProject): Promise<PipelineEntry[]> {
-  return (await listedFiles(root)).map((file) => ({ ...file, project }));
-}
-
-async function knownPipelines(
-  tool: Tool,
-  own: LocalProject | undefined,
-  project: string | undefined,
-): Promise<PipelineEntry[]> {
+  if (own !== undefined && !all && (project ?? own.name) === own.name) {
+    return (await listedFiles(own.root)).map((file) => ({ ...file, project: own.name }));
+  }
   const client = await tool.connect();
   // Registered as `pipeline run` does, so that the list shows what can be run.
   if (own !== undefined && project === undefined) await registerProject(client, own, tool.interrupted);

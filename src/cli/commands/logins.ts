@@ -5,16 +5,15 @@ import { exitCodes, PipelineError } from "../../contract/errors.ts";
 import type { Org } from "../../contract/org.ts";
 import { failureOf } from "../output/output.ts";
 import type { Facts } from "../output/outputs.ts";
-import { rowsFor } from "../output/table.ts";
 import { type Asking, readLine, readSecret } from "../terminal/readSecret.ts";
-import { isSet } from "../terminal/terminal.ts";
+import { isSet, rowsFor } from "../terminal/terminal.ts";
 import type { Tool } from "../tool.ts";
 
 /**
  * `pipeline login`: reads an API key, tests it, and stores it for this service only.
  * @param named defaults to `PIPELINE_BASE_URL`, else to what is typed.
  */
-export async function login(tool: Tool, _: object, named?: string): Promise<number> {
+export async function login(tool: Tool, _: object, named?: string): Promise<void> {
   const { output, env, interrupted } = tool;
   const asking = { input: process.stdin, prompt: process.stderr };
   const baseUrl = parseBaseUrl(named ?? (await namedService(tool, asking)));
@@ -36,7 +35,6 @@ export async function login(tool: Tool, _: object, named?: string): Promise<numb
       `The key is saved in a file that only you can read: ${file}.`,
     ].join("\n"),
   );
-  return exitCodes.done;
 }
 
 async function namedService({ env, interrupted }: Tool, asking: Asking): Promise<string> {
@@ -72,9 +70,9 @@ export async function logout(
   baseUrl?: string,
 ): Promise<number> {
   const logins = new Logins(env);
-  const wanted = options.all
-    ? await logins.origins()
-    : await originsOf(logins, baseUrl ?? env["PIPELINE_BASE_URL"] ?? "");
+  const named = baseUrl ?? env["PIPELINE_BASE_URL"] ?? "";
+  const meant = async () => (named === "" ? logins.current() : parseBaseUrl(named).origin);
+  const wanted = options.all ? await logins.origins() : [(await meant()) ?? []].flat();
   const origins: string[] = [];
   const faults: unknown[] = [];
   for (const origin of wanted) {
@@ -102,16 +100,10 @@ export async function logout(
   return exitCodes.done;
 }
 
-async function originsOf(logins: Logins, baseUrl: string): Promise<readonly string[]> {
-  if (baseUrl !== "") return [parseBaseUrl(baseUrl).origin];
-  const current = await logins.current();
-  return current === undefined ? [] : [current];
-}
-
 type Listed = Facts<"logins">["logins"][number];
 
 /** `pipeline logins`: lists the service in use, with the reason, and every stored login. Sends no request. */
-export async function listLogins({ output, env }: Tool): Promise<number> {
+export async function listLogins({ output, env }: Tool): Promise<void> {
   const stored = new Logins(env);
   const current = await stored.current();
   const logins: Listed[] = [];
@@ -135,7 +127,6 @@ export async function listLogins({ output, env }: Tool): Promise<number> {
   ]);
   output.result("logins", { inUse, logins }, rowsFor(output.out, rows));
   if (!output.json) output.note(sentence(inUse));
-  return exitCodes.done;
 }
 
 type InUse = Facts<"logins">["inUse"];

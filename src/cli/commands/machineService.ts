@@ -16,13 +16,13 @@ export function addServiceWords(program: ToolCommand): void {
       ],
     })
     .option("--port <n>", "the port; 0 for any free one", wholeNumber(0, 65_535), 0)
-    .addOption(databaseOption())
+    .addOption(databaseOption)
     .option("--host <address>", "with --database: the address to listen on (else 127.0.0.1)")
     .option(
       "--object-store <url>",
       "with --database: s3://bucket[/prefix], where logs and artifacts of ended runs are moved; the AWS_ variables have its key",
     )
-    .addOption(dataDirOption())
+    .addOption(dataDirOption)
     .option(
       "--retention-days <n>",
       `how many days logs and artifacts are kept (else PIPELINE_RETENTION_DAYS, else ${retentionDays.byDefault})`,
@@ -54,7 +54,7 @@ export function addServiceWords(program: ToolCommand): void {
       examples: [["pipeline backup runs-copy.db", "a new file"]],
     })
     .argument("<file>", "the backup's file, which must not exist yet")
-    .addOption(dataDirOption())
+    .addOption(dataDirOption)
     .does(() => loadService(async () => (await import("./serve.ts")).backup));
 
   addServiceProcessWords(program);
@@ -103,7 +103,7 @@ function addServiceProcessWords(program: ToolCommand): void {
   for (const { name, act, summary, example } of commands) {
     service
       .add(name, { summary, examples: [example] })
-      .addOption(dataDirOption())
+      .addOption(dataDirOption)
       .does(async () => (await import("./service.ts"))[act]);
   }
 }
@@ -132,9 +132,9 @@ function addKeyWords(program: ToolCommand): void {
     .option("--org <name>", "the name of the org; may be left out where there is only one", name)
     .option("--all-orgs", "for a runner that takes work of every org")
     .option("--name <name>", "what the key is called, for example who uses it", keyName)
-    .addOption(dataDirOption())
-    .addOption(databaseOption())
-    .does(() => loadService(async () => (await import("./keys.ts")).createKey));
+    .addOption(dataDirOption)
+    .addOption(databaseOption)
+    .does(() => loadService(async () => (await import("./database.ts")).createKey));
   keys
     .add("list", {
       summary: "list the keys, also the revoked ones; never a secret",
@@ -144,9 +144,9 @@ function addKeyWords(program: ToolCommand): void {
       ],
     })
     .option("--org <name>", "only those of one org", name)
-    .addOption(dataDirOption())
-    .addOption(databaseOption())
-    .does(() => loadService(async () => (await import("./keys.ts")).listKeys));
+    .addOption(dataDirOption)
+    .addOption(databaseOption)
+    .does(() => loadService(async () => (await import("./database.ts")).listKeys));
   keys
     .add("revoke", {
       summary: "revoke a key",
@@ -156,9 +156,9 @@ function addKeyWords(program: ToolCommand): void {
       examples: [["pipeline keys revoke key_01kb3v9d2n5q8s1t4w7y0z3a6c", "by an id of `pipeline keys list`"]],
     })
     .argument("<id>", "the key's id, as `keys list` shows it")
-    .addOption(dataDirOption())
-    .addOption(databaseOption())
-    .does(() => loadService(async () => (await import("./keys.ts")).revokeKey));
+    .addOption(dataDirOption)
+    .addOption(databaseOption)
+    .does(() => loadService(async () => (await import("./database.ts")).revokeKey));
 }
 
 /** `pipeline orgs …`: on the same databases as `pipeline keys`. */
@@ -177,9 +177,9 @@ function addOrgWords(program: ToolCommand): void {
         ["pipeline orgs list --json", "with every field"],
       ],
     })
-    .addOption(dataDirOption())
-    .addOption(databaseOption())
-    .does(() => loadService(async () => (await import("./orgs.ts")).listOrgs));
+    .addOption(dataDirOption)
+    .addOption(databaseOption)
+    .does(() => loadService(async () => (await import("./database.ts")).listOrgs));
   orgs
     .add("set", {
       summary: "set an org's limits and its tier",
@@ -203,20 +203,17 @@ function addOrgWords(program: ToolCommand): void {
       wholeNumber(1, mostOfOrg.runsPerDay),
     )
     .option("--tier <name>", "what its tier is called; limits don't follow from it", name)
-    .addOption(dataDirOption())
-    .addOption(databaseOption())
-    .does(() => loadService(async () => (await import("./orgs.ts")).setOrg));
+    .addOption(dataDirOption)
+    .addOption(databaseOption)
+    .does(() => loadService(async () => (await import("./database.ts")).setOrg));
 }
 
-function dataDirOption(): Option {
-  return new Option(
-    "--data-dir <folder>",
-    "where the service's data is kept (else PIPELINE_DATA_DIR, else your data folder)",
-  );
-}
+const dataDirOption = new Option(
+  "--data-dir <folder>",
+  "where the service's data is kept (else PIPELINE_DATA_DIR, else your data folder)",
+);
 
-function databaseOption(): Option {
-  return new Option("--database <url>", "of a service for many machines: its postgres:// URL").conflicts(
-    "dataDir",
-  );
-}
+const databaseOption = new Option(
+  "--database <url>",
+  "of a service for many machines: its postgres:// URL",
+).conflicts("dataDir");

@@ -1,61 +1,56 @@
 import { readDayUse } from "../../client/follow/dayUse.ts";
 import type { ServiceClient } from "../../client/service/client.ts";
-import { Deadline, DeadlinePassed } from "../../client/service/deadline.ts";
-import { secondsToLimit } from "../../client/start/slotHolders.ts";
+import { Deadline } from "../../client/service/deadline.ts";
+import { secondsToLimit, slotHolders } from "../../client/start/slotHolders.ts";
 import { nextReset, secondsToReset } from "../../contract/day.ts";
-import { PipelineError } from "../../contract/errors.ts";
 import { quotaLevel, quotaText } from "../../contract/limits.ts";
 import type { Org } from "../../contract/org.ts";
 import type { Run } from "../../contract/run.ts";
-import { isActive } from "../../contract/runStatus.ts";
 import { counted } from "../../text/counted.ts";
 import { type DayUse, paceText, usedUpAt, useText } from "../../text/dayUse.ts";
 import { english, resetText } from "../../text/refusalText.ts";
 import { duration, elapsed } from "../../text/time.ts";
-import { statusText } from "../terminal/marks.ts";
-import type { Terminal } from "../terminal/terminal.ts";
+import { statusText, type Terminal } from "../terminal/terminal.ts";
 import type { Tool } from "../tool.ts";
 
 /** `pipeline org`: shows the org's limits, today's usage and, where the service lists runs, the slot holders. */
-export async function showOrg(tool: Tool): Promise<number> {
+export async function showOrg(tool: Tool): Promise<void> {
   const { output, interrupted } = tool;
   const client = await tool.connect();
   const { org, servedAt, runsInWork } = await numbersOf(client, interrupted);
-  const use =
-    runsInWork === undefined
-      ? undefined
-      : await readDayUse(client, org, servedAt ?? client.clock.now(), interrupted);
-  const usedUp = servedAt === undefined ? undefined : usedUpAt(org, servedAt);
+  const now = servedAt ?? client.clock.now();
+  const use = runsInWork && (await readDayUse(client, org, now, interrupted));
   const facts = {
     ...org,
-    ...(servedAt === undefined ? {} : { resetsAt: new Date(nextReset(servedAt)).toISOString() }),
-    ...(runsInWork === undefined ? {} : { runsInWork: [...runsInWork] }),
-    ...(use === undefined ? {} : useFacts(use)),
-    ...(usedUp === undefined ? {} : { usedUpAt: new Date(usedUp).toISOString() }),
+    resetsAt: instantOf(servedAt && nextReset(servedAt)),
+    runsInWork: runsInWork && [...runsInWork],
+    byPipeline: use?.byPipeline.map(({ name: pipeline, runs }) => ({ pipeline, runs })),
+    byActor: use?.byActor.map(({ name: _, ...byKey }) => byKey),
+    usedUpAt: instantOf(servedAt && usedUpAt(org, servedAt)),
   };
+  // By the service's clock, since this machine's may be wrong.
+  const reset =
+    servedAt === undefined
+      ? "The count starts again at 00:00 UTC."
+      : resetText(secondsToReset(servedAt), Date.now(), english);
   const lines = [
     `${org.orgName} (${org.orgId}), tier ${org.tier}, ${counted(org.limits.parallelRuns, "run")} at a time`,
-    `${barOf(org, output.out)}${quotaText(org)}. ${resetLine(servedAt)}`,
-    ...useLines(org, use, servedAt),
+    `${barOf(org, output.out)}${quotaText(org)}. ${reset}`,
+    ...(use === undefined ? [] : useLines(org, use, servedAt)),
     ...slotLines(org, runsInWork, servedAt, output.out),
     `Your key: ${org.actor}`,
   ];
   output.result("org", facts, lines.join("\n"));
-  return 0;
 }
 
-function useFacts({ byPipeline, byActor }: DayUse) {
-  return {
-    byPipeline: byPipeline.map(({ name: pipeline, runs }) => ({ pipeline, runs })),
-    byActor: byActor.map(({ name: _, ...use }) => use),
-  };
+function instantOf(time: number | undefined): string | undefined {
+  return time === undefined ? undefined : new Date(time).toISOString();
 }
 
-function useLines(org: Org, use: DayUse | undefined, servedAt: number | undefined): string[] {
-  if (use === undefined) return [];
+function useLines(org: Org, use: DayUse, servedAt: number | undefined): string[] {
   const who = useText(use, org.actor, english);
-  const pace = servedAt === undefined ? undefined : paceText(org, { servedAt, now: Date.now() }, english);
-  return [...(who === undefined ? [] : [`${who}.`]), ...(pace === undefined ? [] : [pace])];
+  const pace = servedAt && paceText(org, { servedAt, now: Date.now() }, english);
+  return [...(who ? [`${who}.`] : []), ...(pace ? [pace] : [])];
 }
 
 /** What the service said of the org and its slots. */
@@ -78,19 +73,13 @@ const mostRuns = 20;
 /** Short, since the runs are optional and the org's numbers wait for them. */
 const runsTimeoutSeconds = 2;
 
-/** @returns undefined on any error, since the org is displayed without its runs, too. */
+/** @returns undefined on any error, since the org is displayed without its runs, too. @throws the signal's reason. */
 async function runsOf(client: ServiceClient, signal: AbortSignal): Promise<readonly Run[] | undefined> {
-  try {
-    using deadline = new Deadline(client.clock, signal);
-    deadline.arm(runsTimeoutSeconds);
-    const query = { active: true, limit: mostRuns };
-    const { runs } = await client.withoutRetries().runs(query, deadline.signal);
-    // A service may ignore the query.
-    return runs.filter(isActive);
-  } catch (error) {
-    if (error instanceof PipelineError || error instanceof DeadlinePassed) return undefined;
-    throw error;
-  }
+  using deadline = new Deadline(client.clock, signal);
+  deadline.arm(runsTimeoutSeconds);
+  const runs = await slotHolders(client.withoutRetries(), deadline.signal, mostRuns);
+  signal.throwIfAborted();
+  return runs;
 }
 
 const barWidth = 20;
@@ -106,13 +95,6 @@ function barOf(org: Org, terminal: Terminal): string {
   const paint = { plenty: style.good, low: style.caution, "used-up": style.bad }[quotaLevel(org)];
   const used = (hasUnicode ? "█" : "#").repeat(rounded);
   return `${paint(used)}${style.dim((hasUnicode ? "░" : "-").repeat(barWidth - rounded))} `;
-}
-
-/** By the service's clock, since this machine's may be wrong. */
-function resetLine(servedAt: number | undefined): string {
-  return servedAt === undefined
-    ? "The count starts again at 00:00 UTC."
-    : resetText(secondsToReset(servedAt), Date.now(), english);
 }
 
 function slotLines(

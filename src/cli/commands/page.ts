@@ -9,11 +9,7 @@ import type { Tool } from "../tool.ts";
  * shows the link in the process list for a moment; hence an option.
  * @throws PipelineError `breaks-contract` for a link to another origin than the service's.
  */
-export async function showPage(
-  tool: Tool,
-  options: { readonly open?: true },
-  runId?: string,
-): Promise<number> {
+export async function showPage(tool: Tool, options: { readonly open?: true }, runId?: string): Promise<void> {
   const client = await tool.connect();
   // Before the link, which is good for a minute: a run that isn't there is told here, not in the browser.
   if (runId !== undefined) await client.run(runId, tool.interrupted);
@@ -31,7 +27,6 @@ export async function showPage(
   if (options.open && !(await openInBrowser(url, tool.env))) {
     tool.output.note("No browser could be opened: open the link yourself.");
   }
-  return 0;
 }
 
 /**

@@ -2,6 +2,7 @@ import { InvalidArgumentError, Option } from "commander";
 import { readTimeLimit } from "../../client/start/timeLimit.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import { inputNamePattern } from "../../contract/inputs.ts";
+import type { RunFlags } from "../run/runPipelines.ts";
 import type { Tool } from "../tool.ts";
 import { name, names, type ToolCommand, wholeNumber } from "./command.ts";
 
@@ -60,37 +61,48 @@ export function addRunWords(program: ToolCommand): void {
     .does(async () => runOrLook);
 }
 
-async function runOrLook(tool: Tool, flags: RunFlags, pipelines: string[]): Promise<number> {
-  checkFlags(flags, pipelines);
-  const { tag: tags, parallel, detach = false, log = false, project, input: inputs = [] } = flags;
-  if (pipelines.length === 0 && tags === undefined) {
-    const { noneNamed } = await import("../run/namedPipelines.ts");
-    throw await noneNamed(tool, project);
-  }
-  const asking = { input: process.stdin, prompt: process.stderr };
-  const request = { project, timeLimitSeconds: flags.timeLimit, fromStep: flags.from };
-  const wanted = { tags, parallel, detach, log, request, inputs, reports: flags };
-  if (flags.dryRun) {
-    const { dryRunPipelines } = await import("../run/dryRun.ts");
-    return dryRunPipelines(tool, pipelines, wanted, flags.connect === true, asking);
-  }
-  const { runPipelines } = await import("../run/runPipelines.ts");
-  return runPipelines(tool, pipelines, wanted, asking);
+/** `pipeline pipelines` and `pipeline validate`. */
+export function addPipelineWords(program: ToolCommand): void {
+  program
+    .add("pipelines", {
+      summary: "list pipelines with their resource types and problems",
+      description:
+        "List pipelines with their resource types and problems.\n\nIn a project, those of its files, which needs no service; elsewhere, and with --all, --project or another service in use, those that the service knows.",
+      examples: [
+        ["pipeline pipelines", "those of the project that you are in"],
+        ["pipeline pipelines --all", "those of every project that the service knows"],
+      ],
+    })
+    .option("--project <name>", "only those of one project", name)
+    .addOption(new Option("--all", "those of every project that the service knows").conflicts("project"))
+    .option("--tag <tag>", "only those that have this tag; as often as needed, for any of several", names)
+    .does(async () => (await import("./listPipelines.ts")).listPipelines);
+
+  program
+    .add("validate", {
+      summary: "show the problems of pipeline files, with line and column",
+      description:
+        "Show every problem of pipeline files with its line and column: of those that are named, else of all in the project.\n\nThe exit code is 1 when there is one, 2 when a file isn't there. It needs no service.",
+      examples: [
+        ["pipeline validate", "every pipeline of the project"],
+        ["pipeline validate hello nightly", "two of them, by their names"],
+        ["pipeline validate ../other/pipelines/build.yaml", "a file, wherever it is"],
+        ["pipeline validate - --stdin-name build.yaml < build.yaml", "unsaved text of an editor"],
+      ],
+    })
+    .argument("[file...]", "paths of files, names of the project's pipelines, or - for standard input")
+    .option("--stdin-name <file>", "the name of standard input in messages")
+    .does(async () => (await import("./validate.ts")).validate);
 }
 
-interface RunFlags {
-  readonly tag?: readonly string[];
-  readonly parallel?: number;
-  readonly detach?: boolean;
-  readonly log?: boolean;
-  readonly project?: string;
-  readonly timeLimit?: number;
-  readonly from?: string;
-  readonly input?: readonly InputWord[];
-  readonly junit?: string;
-  readonly html?: string;
-  readonly dryRun?: true;
-  readonly connect?: true;
+async function runOrLook(tool: Tool, flags: RunFlags, pipelines: string[]): Promise<number> {
+  checkFlags(flags, pipelines);
+  if (pipelines.length === 0 && flags.tag === undefined) {
+    const { noneNamed } = await import("../run/namedPipelines.ts");
+    throw await noneNamed(tool, flags.project);
+  }
+  if (flags.dryRun) return (await import("../run/dryRun.ts")).dryRunPipelines(tool, pipelines, flags);
+  return (await import("../run/runPipelines.ts")).runPipelines(tool, pipelines, flags);
 }
 
 /** @throws PipelineError `usage` for options that don't go together. */
@@ -118,13 +130,9 @@ function checkFlags(options: RunFlags, pipelines: readonly string[]): void {
 const description =
   "Start a run of each pipeline and follow it until it stops.\n\nWhile another run holds the org's slot, it waits for up to 120 s. When a limit refuses a run, standard output holds one JSON object that says why and when to try again, and the exit code is 5. Progress goes to standard error; so does the log where several pipelines are named or --json is given, and otherwise it goes to standard output.\n\nVariables of a file have no option: the pipeline names the file, as `env-file: .env`.";
 
-type InputWord = readonly [name: string, text: string];
-
-/** Collects inputs; the text may be empty. */
-function inputWords(text: string, before: readonly InputWord[] = []): InputWord[] {
-  const at = text.indexOf("=");
-  const word = text.slice(0, Math.max(0, at));
-  if (inputNamePattern.test(word)) return [...before, [word, text.slice(at + 1)]];
+/** Collects inputs as `name=value`; the value may be empty. */
+export function inputWords(text: string, before: readonly string[] = []): string[] {
+  if (inputNamePattern.test(text.slice(0, Math.max(0, text.indexOf("="))))) return [...before, text];
   throw new InvalidArgumentError("It should be name=value, such as region=eu.");
 }
 

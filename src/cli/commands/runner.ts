@@ -1,8 +1,9 @@
 import { hostname } from "node:os";
+import { join } from "node:path";
 import { Logins, loginCommand } from "../../client/logins/logins.ts";
 import { clientOf } from "../../client/logins/serviceFor.ts";
 import { parseBaseUrl } from "../../client/service/baseUrl.ts";
-import { exitCodes, PipelineError } from "../../contract/errors.ts";
+import { PipelineError } from "../../contract/errors.ts";
 import { systemClock } from "../../machine/clock.ts";
 import { lineLog, logLevel, standardErrorLog } from "../../machine/log.ts";
 import { RunnerApi } from "../../team/runnerMachine/runnerApi.ts";
@@ -11,20 +12,16 @@ import { unpackSnapshot } from "../../team/runnerMachine/unpackSnapshot.ts";
 import type { Tool } from "../tool.ts";
 
 interface RunnerOptions {
-  /** The service's base URL. */
   readonly service: string;
   readonly slots: number;
-  /** Default: the machine's name. */
   readonly label?: string;
   readonly once?: boolean;
 }
 
 /** `pipeline runner`: runs what a service has for this machine, until an interrupt or, with `--once`, one run is over. */
-export async function run(
-  tool: Tool,
-  { service, slots, label, once = false }: RunnerOptions,
-): Promise<number> {
-  const { output, env, interrupted, runnerPath } = tool;
+export async function run(tool: Tool, { service, slots, label, once = false }: RunnerOptions): Promise<void> {
+  const { output, env, interrupted } = tool;
+  const runnerPath = join(tool.programs, "runner.js");
   const baseUrl = parseBaseUrl(service);
   const client = clientOf(await keyFor(tool, baseUrl), env, {});
   await runMachine(
@@ -44,7 +41,6 @@ export async function run(
     },
     interrupted,
   );
-  return exitCodes.done;
 }
 
 /**
@@ -55,13 +51,10 @@ async function keyFor({ env }: Tool, baseUrl: URL) {
   const apiKey = env["PIPELINE_API_KEY"] ?? "";
   const named = env["PIPELINE_BASE_URL"] ?? "";
   if (apiKey !== "" && named !== "" && parseBaseUrl(named).origin !== baseUrl.origin) {
-    throw new PipelineError(
-      "usage",
-      "PIPELINE_API_KEY is the key of the service that PIPELINE_BASE_URL names.",
-      {
-        next: `That isn't ${baseUrl.host}: unset PIPELINE_BASE_URL, or set both to the service of --service.`,
-      },
-    );
+    const message = "PIPELINE_API_KEY is the key of the service that PIPELINE_BASE_URL names.";
+    throw new PipelineError("usage", message, {
+      next: `That isn't ${baseUrl.host}: unset PIPELINE_BASE_URL, or set both to the service of --service.`,
+    });
   }
   if (apiKey !== "") {
     return { baseUrl, apiKey, refusedKeyNext: `Set PIPELINE_API_KEY to a runner's key of ${baseUrl.host}.` };

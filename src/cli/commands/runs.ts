@@ -1,19 +1,18 @@
 import { InvalidArgumentError, Option } from "commander";
-import { inputNamePattern } from "../../contract/inputs.ts";
+import { exitCodes } from "../../contract/errors.ts";
 import { runStatuses } from "../../contract/runStatus.ts";
+import type { AskedRuns } from "../runs/listRuns.ts";
 import type { Tool } from "../tool.ts";
 import { name, type ToolCommand, wholeNumber } from "./command.ts";
+import { inputWords } from "./run.ts";
 
 /** `pipeline runs …`. */
 export function addRunsWords(program: ToolCommand): void {
   const runs = program.add("runs", { summary: "list, watch and cancel runs, and read their logs" });
   addList(runs);
-  addShow(runs);
-  addLog(runs);
-  addDiff(runs);
-  addFile(runs);
-  addDownload(runs);
-  addCancel(runs);
+  addShowAndLog(runs);
+  addDiffAndFile(runs);
+  addDownloadAndCancel(runs);
 }
 
 function addList(runs: ToolCommand): void {
@@ -45,7 +44,7 @@ function addList(runs: ToolCommand): void {
     )
     .option("--pipeline <name>", "only runs of this pipeline", name)
     .option("--project <name>", "only runs of this project", name)
-    .option("--input <name=value>", "only runs with this value of an input; repeatable", inputFilters)
+    .option("--input <name=value>", "only runs with this value of an input; repeatable", inputWords)
     .option("--mine", "only runs that your API key started")
     .option(
       "--since <time>",
@@ -57,7 +56,7 @@ function addList(runs: ToolCommand): void {
     .does(async () => listOrWatch);
 }
 
-function addShow(runs: ToolCommand): void {
+function addShowAndLog(runs: ToolCommand): void {
   runs
     .add("show", {
       summary: "show a run, its steps and their files",
@@ -78,9 +77,6 @@ function addShow(runs: ToolCommand): void {
     .option("--junit <file>", "write its report in JUnit XML, a testcase a step; - is standard output", name)
     .option("--html <file>", "write its report as one HTML file that needs nothing besides", name)
     .does(async () => (await import("../runs/showRun.ts")).showRun);
-}
-
-function addLog(runs: ToolCommand): void {
   runs
     .add("log", {
       summary: "print a run's log",
@@ -121,7 +117,7 @@ function addLog(runs: ToolCommand): void {
     .does(async () => (await import("../runs/printRunLog.ts")).printRunLog);
 }
 
-function addDiff(runs: ToolCommand): void {
+function addDiffAndFile(runs: ToolCommand): void {
   runs
     .add("diff", {
       summary: "show what changed since a run's pipeline last succeeded",
@@ -130,10 +126,7 @@ function addDiff(runs: ToolCommand): void {
       examples: [["pipeline runs diff", "for your newest run"]],
     })
     .argument("[id]", "id of a run", name)
-    .does(async () => (await import("../runs/showChanges.ts")).showChanges);
-}
-
-function addFile(runs: ToolCommand): void {
+    .does(async () => (await import("../runs/showRun.ts")).showChanges);
   runs
     .add("file", {
       summary: "print a run's pipeline file as it ran",
@@ -142,10 +135,10 @@ function addFile(runs: ToolCommand): void {
       examples: [["pipeline runs file", "of your newest run"]],
     })
     .argument("[id]", "id of a run", name)
-    .does(async () => (await import("../runs/showChanges.ts")).showFile);
+    .does(async () => (await import("../runs/showRun.ts")).showFile);
 }
 
-function addDownload(runs: ToolCommand): void {
+function addDownloadAndCancel(runs: ToolCommand): void {
   runs
     .add("download", {
       summary: "save the files that a run's steps kept",
@@ -166,9 +159,6 @@ function addDownload(runs: ToolCommand): void {
     .option("--to <folder>", "where they go (else a folder named after the run)", name)
     .option("--overwrite", "replace files that are there already")
     .does(async () => (await import("../runs/downloadFiles.ts")).downloadFiles);
-}
-
-function addCancel(runs: ToolCommand): void {
   runs
     .add("cancel", {
       summary: "cancel runs",
@@ -195,12 +185,6 @@ function statuses(text: string, before: readonly string[] = []): string[] {
   throw new InvalidArgumentError(`There is no status \`${unknown}\`; there are: ${known.join(", ")}.`);
 }
 
-/** Collects values of inputs that runs are to have. */
-function inputFilters(text: string, before: readonly string[] = []): string[] {
-  if (inputNamePattern.test(text.slice(0, Math.max(0, text.indexOf("="))))) return [...before, text];
-  throw new InvalidArgumentError("It should be name=value, such as region=eu.");
-}
-
 async function listOrWatch(
   tool: Tool,
   { active = false, watch = false, status = [], since, until, ...options }: ListFlags,
@@ -209,19 +193,14 @@ async function listOrWatch(
   const span = isNamed && (await import("./namedTime.ts")).readSpan({ since, until }, Date.now());
   const wanted = { ...options, ...span, statuses: active ? [...status, "in-work"] : status };
   if (watch) return (await import("../runs/watchRuns.ts")).watchRuns(tool, wanted);
-  return (await import("../runs/listRuns.ts")).listRuns(tool, wanted);
+  await (await import("../runs/listRuns.ts")).listRuns(tool, wanted);
+  return exitCodes.done;
 }
 
-interface ListFlags {
+interface ListFlags extends Omit<AskedRuns, "statuses" | "since" | "until"> {
   readonly since?: string;
   readonly until?: string;
-  readonly limit: number;
-  readonly after?: string;
   readonly active?: boolean;
   readonly status?: string[];
-  readonly pipeline?: string;
-  readonly project?: string;
-  readonly input?: readonly string[];
-  readonly mine?: boolean;
   readonly watch?: boolean;
 }

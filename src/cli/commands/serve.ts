@@ -1,13 +1,13 @@
 import { once } from "node:events";
-import { resolve } from "node:path";
-import { exitCodes, PipelineError } from "../../contract/errors.ts";
+import { join, resolve } from "node:path";
+import { PipelineError } from "../../contract/errors.ts";
 import { readConnection } from "../../machine/connectionFile.ts";
 import { dataFolder } from "../../machine/dataFolder.ts";
 import { lineLog, logLevel, standardErrorLog } from "../../machine/log.ts";
 import { ownVersion } from "../../machine/versions.ts";
 import { defaultRetention, retentionDaysOf } from "../../service/runs/retention.ts";
 import type { Tool } from "../tool.ts";
-import type { StoreFlags } from "./keys.ts";
+import type { StoreFlags } from "./database.ts";
 
 interface ServeFlags extends StoreFlags {
   readonly port: number;
@@ -22,8 +22,9 @@ interface ServeFlags extends StoreFlags {
  * an interrupt.
  * @throws PipelineError `conflict` if a service for this folder is running.
  */
-export async function serveInForeground(tool: Tool, flags: ServeFlags): Promise<number> {
-  const { env, interrupted, runnerPath, parserPath, pageFolder } = tool;
+export async function serveInForeground(tool: Tool, flags: ServeFlags): Promise<void> {
+  const { env, interrupted, programs } = tool;
+  const pageFolder = join(programs, "page");
   const { database, host, port, objectStore: named } = flags;
   if (database === undefined && host !== undefined) {
     throw new PipelineError("usage", "--host is for --database only.", {
@@ -42,17 +43,24 @@ export async function serveInForeground(tool: Tool, flags: ServeFlags): Promise<
     const { serveDatabase } = await import("../../team/serveDatabase.ts");
     const objectStore = named === undefined ? undefined : objectStoreSettings(named, env);
     const retentionDays = days ?? defaultRetention.days;
-    const place = { url: database, host: host ?? "127.0.0.1", port, parserPath, pageFolder };
+    const place = {
+      url: database,
+      host: host ?? "127.0.0.1",
+      port,
+      parserPath: join(programs, "parser.js"),
+      pageFolder,
+    };
     const serving = await serveDatabase({ ...place, version: ownVersion, retentionDays, objectStore, log });
     tellServing(tool, serving.url);
     if (!interrupted.aborted) await once(interrupted, "abort");
     await serving.stop();
-    return exitCodes.done;
+    return;
   }
   const { serve } = await import("../../service/server.ts");
   const folder = flags.dataDir ?? dataFolder(env);
   const otherOwner = flags.allowOtherOwner ? "allowed" : "refused";
   const retention = days === undefined ? {} : { days };
+  const runnerPath = join(programs, "runner.js");
   const serving = await serve({ folder, otherOwner, port, runnerPath, pageFolder, env, retention, log });
   if (serving === "taken") {
     const other = await readConnection(folder);
@@ -66,7 +74,6 @@ export async function serveInForeground(tool: Tool, flags: ServeFlags): Promise<
   if (interrupted.aborted) stop();
   interrupted.addEventListener("abort", stop, { once: true });
   await serving.stopped;
-  return exitCodes.done;
 }
 
 function tellServing({ output }: Tool, url: string): void {
@@ -79,10 +86,9 @@ export async function backup(
   { output, folder, env }: Tool,
   { dataDir = dataFolder(env) }: Pick<StoreFlags, "dataDir">,
   named: string,
-): Promise<number> {
+): Promise<void> {
   const { backupDatabase } = await import("../../service/store/backupDatabase.ts");
   const file = resolve(folder, named);
   await backupDatabase(dataDir, file);
   output.result("backup", { file }, `Written: ${file}`);
-  return exitCodes.done;
 }

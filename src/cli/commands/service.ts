@@ -3,7 +3,7 @@ import module from "node:module";
 import { dirname, join, resolve } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { type Ended, restartEmbedded, stopEmbedded } from "../../client/embedded/endEmbedded.ts";
-import { findEmbedded } from "../../client/embedded/findEmbedded.ts";
+import { type Embedded, findEmbedded } from "../../client/embedded/findEmbedded.ts";
 import { Logins } from "../../client/logins/logins.ts";
 import { unlessAbsent } from "../../client/service/failedRequest.ts";
 import { errorTypes, exitCodes, PipelineError } from "../../contract/errors.ts";
@@ -14,10 +14,10 @@ import { dataFolder, serviceLogFile } from "../../machine/dataFolder.ts";
 import { isStopped } from "../../machine/stoppedFile.ts";
 import { counted } from "../../text/counted.ts";
 import { sizeText } from "../../text/size.ts";
-import { rowsFor } from "../output/table.ts";
 import { ago } from "../runs/listRuns.ts";
+import { rowsFor } from "../terminal/terminal.ts";
 import { loadService, type Tool } from "../tool.ts";
-import type { StoreFlags } from "./keys.ts";
+import type { StoreFlags } from "./database.ts";
 
 /** The data folder that a command is about, and what has named it. */
 interface DataFolder {
@@ -44,37 +44,26 @@ export async function showStatus(tool: Tool, flags: Flags): Promise<number> {
     sizeOf(folder),
     readConnection(folder),
   ]);
-  const stopped = isStopped(folder);
-  if (found === undefined) {
-    const facts = { running: false, stopped, dataFolder: folder, bytes };
-    const what = stopped
-      ? `stopped: ${startsAgain(place)}`
-      : "not running: it starts when something needs it";
-    const rows = [
-      [
-        "service",
-        written === undefined ? what : `does not answer: process ${written.pid} was killed, or hangs`,
-      ],
-      ["data", dataText(folder, bytes)],
-    ];
-    tool.output.result("service status", facts, rowsFor(tool.output.out, rows));
-    return errorTypes["out-of-reach"].exitCode;
-  }
-  const { url, pid, version } = found.connection;
-  const asked = found.client.serviceState(tool.interrupted);
-  // An older service doesn't say.
-  const state = await unlessAbsent(found.client, asked, undefined, tool.interrupted);
+  const asked = async ({ client }: Embedded) =>
+    // An older service doesn't say.
+    unlessAbsent(client, client.serviceState(tool.interrupted), undefined, tool.interrupted);
+  const state = found && (await asked(found));
+  const stopped = found === undefined && isStopped(folder);
+  const { url, pid, version } = found?.connection ?? {};
+  const running = found !== undefined;
+  const away = written && `does not answer: process ${written.pid} was killed, or hangs`;
+  const rest = stopped ? `stopped: ${startsAgain(place)}` : "not running: it starts when something needs it";
   const rows = [
-    ["service", "running"],
-    ["address", url],
-    ["process", String(pid)],
-    ...(version === undefined ? [] : [["version", version]]),
-    ...(state === undefined ? [] : stateRows(state, found.client.clock.now())),
-    ["data", dataText(folder, bytes)],
+    ["service", running ? "running" : (away ?? rest)],
+    ...Object.entries({ address: url, process: pid, version }).flatMap(([name, value]) =>
+      value === undefined ? [] : [[name, String(value)]],
+    ),
+    ...(state === undefined ? [] : stateRows(state, Date.now())),
+    ["data", `${folder} (${sizeText(bytes)})`],
   ];
-  const facts = { running: true, stopped: false, url, pid, version, ...state, dataFolder: folder, bytes };
+  const facts = { running, stopped, url, pid, version, ...state, dataFolder: folder, bytes };
   tool.output.result("service status", facts, rowsFor(tool.output.out, rows));
-  return exitCodes.done;
+  return running ? exitCodes.done : errorTypes["out-of-reach"].exitCode;
 }
 
 function stateRows({ startedAt, runs, waiting }: ServiceState, now: number): string[][] {
@@ -89,29 +78,22 @@ function runText({ runId, pipeline, project }: ServiceState["runs"][number]): st
   return `${pipeline} of ${project} (${runId})`;
 }
 
-function dataText(folder: string, bytes: number): string {
-  return `${folder} (${sizeText(bytes)})`;
-}
-
 /** The bytes of the files in a folder and below; links are not followed. 0 where there is none. */
 async function sizeOf(folder: string): Promise<number> {
   const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
   const sizes = await Promise.all(
-    entries.map((entry) => {
+    entries.map(async (entry) => {
       const path = join(folder, entry.name);
       if (entry.isDirectory()) return sizeOf(path);
       // It may have been removed meanwhile.
-      return lstat(path).then(
-        ({ size }) => size,
-        () => 0,
-      );
+      return (await lstat(path).catch(() => undefined))?.size ?? 0;
     }),
   );
   return sizes.reduce((sum, size) => sum + size, 0);
 }
 
 /** `pipeline service where`: the files and folders of this machine's own service and of the tool. Starts none. */
-export async function showWhere(tool: Tool, flags: Flags): Promise<number> {
+export async function showWhere(tool: Tool, flags: Flags): Promise<void> {
   const { folder, because } = placeOf(tool, flags);
   // Node.js has a folder for each of its versions in it. Not asked of `compiledFolder`, which would part the tool's small entry.
   const compiled = module.getCompileCacheDir?.();
@@ -141,11 +123,10 @@ export async function showWhere(tool: Tool, flags: Flags): Promise<number> {
       : [["cache", facts.cache, "compiled code; PIPELINE_CACHE_DIR names another"]]),
   ];
   tool.output.result("service where", facts, rowsFor(tool.output.out, rows));
-  return exitCodes.done;
 }
 
 /** `pipeline service stop`: ends the runs and the service, which nobody starts again before a person asks. */
-export async function stopService(tool: Tool, flags: Flags): Promise<number> {
+export async function stopService(tool: Tool, flags: Flags): Promise<void> {
   const { output, interrupted } = tool;
   const place = placeOf(tool, flags);
   const { folder } = place;
@@ -158,7 +139,6 @@ export async function stopService(tool: Tool, flags: Flags): Promise<number> {
   output.result("service stop", { stopped: true, pid, runs, waiting, dataFolder: folder }, text);
   noteEnded(tool, ended, "Turned away");
   output.note(startsAgain(place));
-  return exitCodes.done;
 }
 
 /** What starts a stopped one. Windows, and any other command, know no folder that only an option names. */
@@ -169,10 +149,11 @@ function startsAgain({ folder, because }: DataFolder): string {
 }
 
 /** `pipeline service restart`: ends the runs and the service, and starts it, also where none runs. */
-export async function restartService(tool: Tool, flags: Flags): Promise<number> {
+export async function restartService(tool: Tool, flags: Flags): Promise<void> {
   const { folder } = placeOf(tool, flags);
-  const { output, interrupted, env, servicePath } = tool;
+  const { output, interrupted, env } = tool;
   output.passing("Ending the active runs.");
+  const servicePath = join(tool.programs, "service.js");
   const deps = { folder, env, execPath: process.execPath, servicePath };
   const { ended, now } = await restartEmbedded(deps, interrupted);
   const { url, pid, version } = now.connection;
@@ -181,7 +162,6 @@ export async function restartService(tool: Tool, flags: Flags): Promise<number> 
   const how = ended === undefined ? "Started" : "Restarted";
   output.result("service restart", facts, `${how}: process ${pid} at ${url}.`);
   noteEnded(tool, ended, "Still waiting");
-  return exitCodes.done;
 }
 
 function noteEnded({ output }: Tool, ended: Ended | undefined, waiters: string): void {
@@ -219,11 +199,8 @@ async function leftFolder(folder: string, signal: AbortSignal): Promise<void> {
 async function stillThere(folder: string): Promise<PipelineError> {
   const holder = await readConnection(folder);
   const named = holder === undefined ? "" : ` (process ${holder.pid})`;
-  return new PipelineError(
-    "out-of-reach",
-    `A service${named} still holds the folder ${folder}, and does not answer.`,
-    {
-      next: "End that process, where it runs: maybe in another container or on another machine, which shares the folder. Its runs end with it, and no window starts it again before you ask.",
-    },
-  );
+  const message = `A service${named} still holds the folder ${folder}, and does not answer.`;
+  return new PipelineError("out-of-reach", message, {
+    next: "End that process, where it runs: maybe in another container or on another machine, which shares the folder. Its runs end with it, and no window starts it again before you ask.",
+  });
 }

@@ -2,7 +2,7 @@ import { stat } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { stdin } from "node:process";
 import { addAbortSignal, type Readable } from "node:stream";
-import { findProject, type LocalProject, misnamedFiles } from "../../client/project.ts";
+import { findProject, misnamedFiles } from "../../client/project.ts";
 import { exitCodes, PipelineError } from "../../contract/errors.ts";
 import { formatProblem, nearestName, type Place, type Problem } from "../../pipeline/mistakes/problem.ts";
 import { mostBytesRead, parseWithParts } from "../../project/parts.ts";
@@ -96,29 +96,28 @@ interface FileToValidate extends ReadPipeline {
  */
 async function filesToValidate(folder: string, args: readonly string[]): Promise<FileToValidate[]> {
   const project = await findProject(folder);
-  const found: FileToValidate[][] = [];
-  if (args.length === 0) found.push(await wholeProject(folder, project));
-  for (const argument of args) found.push(await filesOf(folder, argument, project));
+  if (args.length === 0 && project === undefined) throw await noPipelinesHere(folder);
+  const checked = project === undefined ? [] : await checkedFiles(project.root);
+  const shown = (path: string) => relative(folder, join(project?.root ?? "", path));
+  const own = checked.map((file) => ({ ...file, path: shown(file.path) }));
+  if (args.length === 0) return own;
   const files = new Map<string, FileToValidate>();
-  for (const file of found.flat()) {
-    const path = resolve(folder, file.path);
-    if (!files.has(path)) files.set(path, file);
+  for (const argument of args) {
+    for (const file of await filesOf(folder, argument, own)) {
+      const path = resolve(folder, file.path);
+      if (!files.has(path)) files.set(path, file);
+    }
   }
   return [...files.values()];
 }
 
-async function wholeProject(folder: string, project: LocalProject | undefined): Promise<FileToValidate[]> {
-  if (project !== undefined) return filesIn(folder, project.root);
-  throw await noPipelinesHere(folder);
-}
-
+/** @param own the files of the project. */
 async function filesOf(
   folder: string,
   argument: string,
-  project: LocalProject | undefined,
+  own: readonly ProjectFile[],
 ): Promise<FileToValidate[]> {
-  const isPath = /[/\\]|\.ya?ml$/i.test(argument);
-  const files = isPath || project === undefined ? [] : await filesIn(folder, project.root);
+  const files = /[/\\]|\.ya?ml$/i.test(argument) ? [] : own;
   const named = files.filter((file) => namesOf(file).includes(argument));
   if (named.length > 0) return named;
   const path = resolve(folder, argument);
@@ -142,14 +141,8 @@ async function fileAt(path: string): Promise<ReadPipeline> {
   );
 }
 
-async function filesIn(folder: string, root: string): Promise<ProjectFile[]> {
-  return (await checkedFiles(root)).map((file) => ({
-    ...file,
-    path: relative(folder, join(root, file.path)),
-  }));
-}
-
-function namesOf({ name, path }: ProjectFile): string[] {
+/** The names that a person may mean a file by. */
+export function namesOf({ name, path }: ProjectFile): string[] {
   return [name, basename(path, ".yaml")];
 }
 

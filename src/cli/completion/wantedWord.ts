@@ -8,71 +8,51 @@ export interface Candidate {
   readonly meaning?: string;
 }
 
-/** What completes the word at the cursor: known words, or a value of some kind. */
-export type Wanted = {
+/** What completes the word at the cursor. */
+export interface Wanted {
+  /** Known words; else what a value is of: an option by its name, or an argument as `runs show id`. */
+  readonly of: readonly Candidate[] | string;
   /** The part of the word before the value: `--project=`. */
   readonly lead: string;
-} & (
-  | { readonly kind: "words"; readonly words: readonly Candidate[] }
-  | {
-      readonly kind: "value";
-      readonly value: ValueKind;
-      /** The command's arguments so far; none is offered twice. */
-      readonly given: readonly string[];
-      /** All of the command's arguments. */
-      readonly args: readonly string[];
-      /** The options' values so far, by long name without dashes. */
-      readonly options: ReadonlyMap<string, string>;
-    }
-);
+  /** What is not offered again. */
+  readonly given: readonly string[];
+  /** The command's arguments so far. */
+  readonly args: readonly string[];
+  /** The options' values so far, by long name without dashes. */
+  readonly options: ReadonlyMap<string, string>;
+}
 
 /** @param before the words before the cursor's, without the tool's name. */
 export function wantedWord(program: ToolCommand, before: readonly string[], current: string): Wanted {
-  const parsed = parseLine(program, before);
-  const { command, awaiting, onlyArguments, given, used, values } = parsed;
-  const value = (kind: ValueKind, lead = ""): Wanted => ({
-    kind: "value",
-    value: kind,
-    lead,
-    given: awaiting === undefined && lead === "" ? given : [],
-    args: given,
-    options: values,
-  });
-  if (awaiting !== undefined) return ofChoices(awaiting) ?? value(kindOfOption(awaiting));
+  const { command, awaiting, onlyArguments, args, used, options } = parseLine(program, before);
+  const wanted = (of: Wanted["of"], lead = "", given: readonly string[] = []): Wanted => {
+    return { of, lead, given, args, options };
+  };
+  if (awaiting !== undefined) return wanted(choicesOf(awaiting) ?? awaiting.name());
   if (!onlyArguments && current.startsWith("-")) {
-    const [flag = "", attached] = splitFlag(current);
+    const [flag, attached] = splitFlag(current);
     const option = attached === undefined ? undefined : optionOf(command, flag);
-    if (option === undefined) return words(optionWords(command, used));
-    const lead = `${flag}=`;
-    return ofChoices(option, lead) ?? value(kindOfOption(option), lead);
+    if (option === undefined) return wanted(optionWords(command, used));
+    return wanted(choicesOf(option) ?? option.name(), `${flag}=`);
   }
-  if (command.words() === "help") return words(commandWords(program.below(given)));
-  if (command.commands.length > 0) return words(given.length === 0 ? commandWords(command) : []);
-  const argument = argumentAt(command, given.length);
-  if (argument === undefined) return words([]);
-  return ofChoices(argument) ?? value(kindOfArgument(command, argument));
+  if (command.words() === "help") return wanted(commandWords(program.below(args)));
+  if (command.commands.length > 0) return wanted(args.length === 0 ? commandWords(command) : []);
+  const argument = argumentAt(command, args.length);
+  if (argument === undefined) return wanted([]);
+  return wanted(choicesOf(argument) ?? `${command.words()} ${argument.name()}`, "", args);
 }
 
-interface ParsedLine {
-  readonly command: ToolCommand;
-  /** The option whose value comes next. */
-  readonly awaiting: Option | undefined;
-  readonly onlyArguments: boolean;
-  readonly given: readonly string[];
-  readonly used: ReadonlySet<Option>;
-  readonly values: ReadonlyMap<string, string>;
-}
-
-function parseLine(program: ToolCommand, line: readonly string[]): ParsedLine {
+function parseLine(program: ToolCommand, line: readonly string[]) {
   let command = program;
+  /** The option whose value comes next. */
   let awaiting: Option | undefined;
   let onlyArguments = false;
-  const given: string[] = [];
+  const args: string[] = [];
   const used = new Set<Option>();
-  const values = new Map<string, string>();
+  const options = new Map<string, string>();
   for (const word of line) {
     if (awaiting !== undefined) {
-      values.set(awaiting.name(), word);
+      options.set(awaiting.name(), word);
       awaiting = undefined;
     } else if (!onlyArguments && word === "--") {
       onlyArguments = true;
@@ -81,15 +61,15 @@ function parseLine(program: ToolCommand, line: readonly string[]): ParsedLine {
       const option = optionOf(command, flag);
       if (option === undefined) continue;
       used.add(option);
-      if (attached !== undefined) values.set(option.name(), attached);
+      if (attached !== undefined) options.set(option.name(), attached);
       else if (option.required) awaiting = option;
     } else {
-      const next = given.length === 0 && !onlyArguments ? command.below([word]) : command;
-      if (next === command) given.push(word);
+      const next = args.length === 0 && !onlyArguments ? command.below([word]) : command;
+      if (next === command) args.push(word);
       command = next;
     }
   }
-  return { command, awaiting, onlyArguments, given, used, values };
+  return { command, awaiting, onlyArguments, args, used, options };
 }
 
 function splitFlag(word: string): [flag: string, value: string | undefined] {
@@ -123,72 +103,9 @@ function commandWords(command: ToolCommand): Candidate[] {
   return commands.map((each) => ({ word: each.name(), meaning: each.summary() }));
 }
 
-function ofChoices({ argChoices }: Argument | Option, lead = ""): Wanted | undefined {
-  return (
-    argChoices &&
-    words(
-      argChoices.map((word) => ({ word })),
-      lead,
-    )
-  );
+function choicesOf({ argChoices }: Argument | Option): readonly Candidate[] | undefined {
+  return argChoices?.map((word) => ({ word }));
 }
-
-function words(candidates: readonly Candidate[], lead = ""): Wanted {
-  return { kind: "words", words: candidates, lead };
-}
-
-/** The kinds of option values and arguments that can be completed. */
-export type ValueKind =
-  | "pipeline"
-  | "pipeline-or-file"
-  | "project"
-  | "run"
-  | "run-in-work"
-  | "artifact"
-  | "step"
-  | "status"
-  | "input"
-  | "tag"
-  | "file"
-  | "folder"
-  | "anything";
-
-export function kindOfOption(option: Option): ValueKind {
-  return optionKinds[option.name()] ?? "anything";
-}
-
-export function kindOfArgument(command: ToolCommand, argument: Argument): ValueKind {
-  return argumentKinds[`${command.words()} ${argument.name()}`] ?? "anything";
-}
-
-/** By option name, which means the same in every command. */
-const optionKinds: Readonly<Record<string, ValueKind>> = {
-  pipeline: "pipeline",
-  project: "project",
-  status: "status",
-  step: "step",
-  input: "input",
-  tag: "tag",
-  "data-dir": "folder",
-  to: "folder",
-  "stdin-name": "file",
-  junit: "file",
-  html: "file",
-};
-
-const argumentKinds: Readonly<Record<string, ValueKind>> = {
-  "run pipeline": "pipeline",
-  "runs cancel id": "run-in-work",
-  "page id": "run",
-  "runs show id": "run",
-  "runs log id": "run",
-  "runs diff id": "run",
-  "runs file id": "run",
-  "runs download id": "run",
-  "runs download name": "artifact",
-  "validate file": "pipeline-or-file",
-  "backup file": "file",
-};
 
 /** A bash command line up to the cursor. */
 interface BashLine {

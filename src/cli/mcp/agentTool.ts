@@ -1,13 +1,21 @@
-import type { McpServer, ServerContext, ToolAnnotations } from "@modelcontextprotocol/server";
+import {
+  type CallToolResult,
+  type McpServer,
+  ProtocolError,
+  ProtocolErrorCode,
+  type ServerContext,
+  type ToolAnnotations,
+} from "@modelcontextprotocol/server";
 import * as z from "zod/mini";
 import { Deadline, DeadlinePassed } from "../../client/service/deadline.ts";
 import { describeError, PipelineError } from "../../contract/errors.ts";
 import { agentName } from "../../contract/run.ts";
-import type { Parsed } from "../../contract/wire.ts";
+import { fromWire } from "../../contract/wire.ts";
+import { wireSchema } from "../../contract/wireSchema.ts";
 import { anySignal } from "../../machine/anySignal.ts";
 import type { Tool } from "../tool.ts";
 import type { AgentSession } from "./agentSession.ts";
-import { argumentsSchema, type QuotaPart, resultSchema, type ToolOutcome, toolResult } from "./results.ts";
+import { aroundFacts, type QuotaPart, type ToolOutcome, toolResult, withoutJsonTexts } from "./results.ts";
 
 /** One call of a tool. */
 export interface Call {
@@ -50,33 +58,47 @@ export const onlyLooks = {
   openWorldHint: false,
 } as const;
 
-/** @returns a function that offers the tool to the agents of a server. */
-export function agentTool<Input, Shape extends z.core.$ZodLooseShape>(
-  tool: AgentTool<Input, Shape>,
-): (server: McpServer, session: AgentSession) => void {
-  const { name, title, description, annotations, input, facts } = tool;
-  const config = {
-    title,
-    description,
-    annotations,
-    inputSchema: argumentsSchema(input),
-    outputSchema: resultSchema(facts),
-  };
-  return (server, session) => {
-    server.registerTool(name, config, async (given: Parsed<Input>, context: ServerContext) => {
-      const caller = { session, context, agent: nameOf(server, context) };
-      const outcome = await within(tool.seconds ?? callSeconds, caller, (call) =>
-        tool.act(validArguments(name, given), call),
-      ).catch((error: unknown) => ({ kind: "failed", error }) as const);
+/** A tool as a server offers it: its fields are in kebab-case for agents, too. An error has none of the tool's facts. */
+export function agentTool<Input, Shape extends z.core.$ZodLooseShape>({
+  input,
+  facts,
+  seconds = callSeconds,
+  act,
+  ...told
+}: AgentTool<Input, Shape>) {
+  return {
+    name: told.name,
+    listed: () => ({
+      ...told,
+      inputSchema: { ...wireSchema(input), type: "object" as const },
+      outputSchema: { ...wireSchema(z.extend(z.partial(facts), aroundFacts)), type: "object" as const },
+    }),
+    async call(given: unknown, caller: Caller): Promise<CallToolResult> {
+      const outcome = await within(seconds, caller, (call) => {
+        const read = fromWire(input, withoutJsonTexts(given));
+        if (read.kind === "valid") return act(read.value, call);
+        throw new PipelineError("invalid-request", `Invalid arguments for ${told.name}: ${read.problem}.`);
+      }).catch((error: unknown) => ({ kind: "failed", error }) as const);
       return toolResult(outcome, await quotaPart(outcome, caller));
-    });
+    },
   };
 }
 
-/** @throws PipelineError `invalid-request`, saying what is wrong. */
-function validArguments<Input>(tool: string, given: Parsed<Input>): Input {
-  if (given.kind === "valid") return given.value;
-  throw new PipelineError("invalid-request", `Invalid arguments for ${tool}: ${given.problem}.`);
+/** Has a server offer tools to its agents. The library's own answer to wrong arguments would be without the quota. */
+export function offerTools(
+  { server }: McpServer,
+  session: AgentSession,
+  tools: readonly ReturnType<typeof agentTool>[],
+): void {
+  server.registerCapabilities({ tools: {} });
+  server.setRequestHandler("tools/list", async () => ({ tools: tools.map((tool) => tool.listed()) }));
+  server.setRequestHandler("tools/call", async ({ params: { name, arguments: given } }, context) => {
+    const tool = tools.find((each) => each.name === name);
+    if (tool === undefined) {
+      throw new ProtocolError(ProtocolErrorCode.InvalidParams, `There is no tool ${name}.`);
+    }
+    return tool.call(given, { session, context, agent: nameOf(server, context) });
+  });
 }
 
 /** Who calls a tool, and how. */
@@ -85,7 +107,7 @@ interface Caller extends Pick<Call, "session" | "agent"> {
 }
 
 /** A client says who it is in its first request, since revision 2026-07-28 in each. */
-function nameOf({ server }: McpServer, { mcpReq }: ServerContext): string {
+function nameOf(server: McpServer["server"], { mcpReq }: ServerContext): string {
   const envelope = envelopeSchema.safeParse(mcpReq.envelope);
   const info = envelope.success ? envelope.data[clientInfo] : server.getClientVersion();
   return agentName(info?.name ?? "") ?? "unnamed";
@@ -96,18 +118,15 @@ const envelopeSchema = z.object({ [clientInfo]: z.object({ name: z.string() }) }
 
 async function quotaPart(outcome: ToolOutcome<object>, caller: Caller): Promise<QuotaPart> {
   // It would only fail again. After a refused key it may not: a service that was restarted has another.
-  if (outcome.kind === "failed" && isUnreached(outcome.error)) {
-    return { quotaProblem: describeError(outcome.error) };
+  const fault = outcome.kind === "failed" ? outcome.error : undefined;
+  if (fault instanceof PipelineError && fault.type === "out-of-reach") {
+    return { quotaProblem: describeError(fault) };
   }
   if (outcome.kind !== "failed" && outcome.quota !== undefined) return { quota: outcome.quota };
   return within(quotaSeconds, caller, async ({ session, signal }) => {
     const { quota } = await session.look(signal);
     return { quota };
   }).catch((error: unknown) => ({ quotaProblem: describeError(error) }));
-}
-
-function isUnreached(error: unknown): boolean {
-  return error instanceof PipelineError && error.type === "out-of-reach";
 }
 
 /** @throws PipelineError `out-of-reach` when the time is over; what `act` throws. */
@@ -119,7 +138,13 @@ async function within<T>(
   using deadline = new Deadline(session.clock, anySignal([context.mcpReq.signal, session.ended]));
   deadline.arm(seconds);
   const { signal } = deadline;
-  const progress: Call["progress"] = (done, total, message) => sendProgress(context, done, total, message);
+  const progress: Call["progress"] = async (done, total, message) => {
+    const { progressToken } = context.mcpReq._meta ?? {};
+    if (progressToken === undefined) return;
+    const params = { progressToken, progress: done, total, message };
+    // Ignored: the client has left, which ends the call.
+    await context.mcpReq.notify({ method: "notifications/progress", params }).catch(() => undefined);
+  };
   try {
     return await act({ session, agent, tool: session.toolFor(signal), signal, progress });
   } catch (error) {
@@ -128,17 +153,4 @@ async function within<T>(
       cause: error,
     });
   }
-}
-
-async function sendProgress(
-  { mcpReq }: ServerContext,
-  progress: number,
-  total: number,
-  message: string,
-): Promise<void> {
-  const { progressToken } = mcpReq._meta ?? {};
-  if (progressToken === undefined) return;
-  const params = { progressToken, progress, total, message };
-  // Ignored: the client has left, which ends the call.
-  await mcpReq.notify({ method: "notifications/progress", params }).catch(() => undefined);
 }

@@ -1,4 +1,3 @@
-import { basename } from "node:path";
 import * as z from "zod/mini";
 import { followRun } from "../../client/follow/followRun.ts";
 import { listRuns } from "../../client/follow/listRuns.ts";
@@ -6,8 +5,9 @@ import { findProject } from "../../client/project.ts";
 import { Deadline, DeadlinePassed } from "../../client/service/deadline.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import { pipelineListSchema } from "../../contract/pipelines.ts";
-import { nameOf, type Run, type RunStep, reasonLine, toldFailure } from "../../contract/run.ts";
+import { nameOf, type Run, reasonLine, toldFailure } from "../../contract/run.ts";
 import { failedStep, isActive, runStatuses } from "../../contract/runStatus.ts";
+import { repeat } from "../../machine/bell.ts";
 import { inputMeaning } from "../../pipeline/inputs.ts";
 import { formatProblem } from "../../pipeline/mistakes/problem.ts";
 import { checkedFiles } from "../../project/pipelineFiles.ts";
@@ -16,7 +16,7 @@ import { replaceControlCharacters } from "../../text/controlCharacters.ts";
 import { stepNotes } from "../../text/timeline.ts";
 import { pipelinesOf } from "../commands/listPipelines.ts";
 import { readSpan } from "../commands/namedTime.ts";
-import { validatedFacts } from "../commands/validate.ts";
+import { namesOf, validatedFacts } from "../commands/validate.ts";
 import { outputs } from "../output/outputs.ts";
 import { noPipelinesHere } from "../run/namedPipelines.ts";
 import { agentTool, type Call, onlyLooks } from "./agentTool.ts";
@@ -78,15 +78,13 @@ export const validatePipelinesTool = agentTool({
     const project = await findProject(tool.folder);
     if (project === undefined) throw await noPipelinesHere(tool.folder);
     const all = await checkedFiles(project.root);
-    const isNamed = (file: (typeof all)[number], name: string): boolean =>
-      file.name === name || basename(file.path, ".yaml") === name;
-    const missing = pipelines?.find((name) => !all.some((file) => isNamed(file, name)));
+    const missing = pipelines?.find((name) => !all.some((file) => namesOf(file).includes(name)));
     if (missing !== undefined) {
       throw new PipelineError("not-found", `There is no pipeline \`${line(missing)}\` in this project.`, {
         next: "list_pipelines lists those that there are.",
       });
     }
-    const asked = all.filter((file) => pipelines?.some((name) => isNamed(file, name)) ?? true);
+    const asked = all.filter((file) => pipelines?.some((name) => namesOf(file).includes(name)) ?? true);
     const files = asked.map(validatedFacts);
     const problems = files.flatMap(({ path, problems }) =>
       problems.map((problem) => line(formatProblem(path, problem))),
@@ -193,38 +191,26 @@ async function waited(runId: string, seconds: number, call: Call): Promise<Run> 
   const { clock } = client;
   const began = clock.monotonic();
   let seen: Run | undefined;
-  const tell = (): Promise<void> => {
-    const passed = Math.round((clock.monotonic() - began) / 100) / 10;
-    return call.progress(Math.min(passed, seconds), seconds, seen === undefined ? "asking" : runLine(seen));
-  };
   using patience = new Deadline(clock, signal);
   patience.arm(seconds);
-  const keepTelling = async (): Promise<never> => {
-    for (;;) {
-      await clock.sleep(progressSeconds * 1000, patience.signal);
-      await tell();
-    }
-  };
+  const telling = repeat(clock, progressSeconds * 1000, async () => {
+    const passed = Math.round((clock.monotonic() - began) / 100) / 10;
+    if (passed === 0 && seen === undefined) return;
+    await call.progress(Math.min(passed, seconds), seconds, seen === undefined ? "asking" : runLine(seen));
+  });
   const onChange = (run: Run): void => {
     seen = run;
-    void tell();
+    telling.soon();
   };
-  const telling = keepTelling().catch(() => undefined);
+  const followed = { runId, pipeline: undefined };
   try {
-    return await followRun(
-      client,
-      { runId, pipeline: undefined },
-      onChange,
-      patience.signal,
-      session.reconnect,
-    );
+    return await followRun(client, followed, onChange, patience.signal, session.reconnect);
   } catch (error) {
     signal.throwIfAborted();
     if (!(error instanceof DeadlinePassed) || seen === undefined) throw error;
     return seen;
   } finally {
-    patience[Symbol.dispose]();
-    await telling;
+    await telling.stop();
   }
 }
 
@@ -234,13 +220,15 @@ function runOutcome(
 ): Extract<ToolOutcome<{ readonly run: Run & { readonly stepsLeftOut?: number } }>, { kind: "done" }> {
   const failed = failedStep(run);
   const all = [...(run.steps ?? []).entries()];
-  const told = all.length > mostSteps ? all.filter(([, step]) => tellsMuch(step)).slice(0, mostSteps) : all;
+  const told =
+    all.length > mostSteps ? all.filter(([, { status }]) => !plainEnds.has(status)).slice(0, mostSteps) : all;
   const leftOut = all.length - told.length;
   const isTold = new Set(told.map(([index]) => index));
   const { artifacts = [] } = run;
   const steps = told.map(([index, step]) => {
     const { name, type, status, message = "" } = step;
-    const why = index === failed?.index && message !== "" ? `: ${firstLine(message)}` : "";
+    const [first = ""] = message.split("\n", 1);
+    const why = index === failed?.index && message !== "" ? `: ${first.replace(/:$/, "")}` : "";
     const kind = [type, ...stepNotes(step)].join(", ");
     return line(`  ${index + 1}. ${name} (${kind}) ${status}${why}`);
   });
@@ -270,17 +258,11 @@ function runOutcome(
   };
 }
 
-/** Whether a step of many is worth its place. */
-function tellsMuch({ status }: RunStep): boolean {
-  return !["succeeded", "skipped", "not-reached"].includes(status);
-}
+/** A step of many that ended so isn't worth its place. */
+const plainEnds: ReadonlySet<string> = new Set(["succeeded", "skipped", "not-reached"]);
 
 function valueLines(title: string, values: Readonly<Record<string, unknown>> = {}): string[] {
   return Object.entries(values).map(([name, value]) => line(`${title} ${name}: ${JSON.stringify(value)}`));
-}
-
-function firstLine(text: string): string {
-  return (text.split("\n", 1)[0] ?? "").replace(/:$/, "");
 }
 
 /** `run_01J… hello failed, started 2026-11-23T10:00:00Z`. */

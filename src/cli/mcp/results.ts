@@ -1,10 +1,9 @@
-import type { CallToolResult, StandardSchemaWithJSON } from "@modelcontextprotocol/server";
+import type { CallToolResult } from "@modelcontextprotocol/server";
 import * as z from "zod/mini";
 import { withNext } from "../../contract/errors.ts";
 import { instant, lenient } from "../../contract/fields.ts";
 import { runSchema } from "../../contract/run.ts";
-import { fromWire, toWire } from "../../contract/wire.ts";
-import { wireSchema } from "../../contract/wireSchema.ts";
+import { toWire } from "../../contract/wire.ts";
 import { replaceControlCharacters } from "../../text/controlCharacters.ts";
 import { failureOf } from "../output/output.ts";
 
@@ -56,7 +55,7 @@ export const refusalSchema = z.object({
 });
 
 /** What every result may have beside the facts of its tool. */
-const aroundFacts = {
+export const aroundFacts = {
   quota: z.optional(quotaSchema),
   quotaProblem: z.optional(described("why the quota isn't known", z.string())),
   error: z.optional(z.object({ type: z.string(), message: z.string(), next: z.string() })),
@@ -94,22 +93,8 @@ export const agentRunSchema = z.extend(runSchema, {
   outputs: lenient(z.optional(z.record(z.string(), z.json()))),
 });
 
-/** The schema of a tool's results. An error has none of its facts. */
-export function resultSchema<Shape extends z.core.$ZodLooseShape>(facts: z.ZodMiniObject<Shape>) {
-  const schema = z.extend(z.partial(facts), aroundFacts);
-  return asStandard(schema, (value) => {
-    const read = fromWire(schema, value);
-    return read.kind === "valid" ? { value: read.value } : { issues: [{ message: read.problem }] };
-  });
-}
-
-/** The schema of a tool's arguments. A problem is a value, too: the library's own answer to one would be without the quota. */
-export function argumentsSchema<T>(schema: z.ZodMiniType<T>) {
-  return asStandard(schema, (value) => ({ value: fromWire(schema, withoutJsonTexts(value)) }));
-}
-
 /** Some clients send a map or a list as the text of its JSON. No text that a tool takes begins like one. */
-function withoutJsonTexts(value: unknown): unknown {
+export function withoutJsonTexts(value: unknown): unknown {
   const entries = Object.entries(value ?? {}).map(([name, item]: [string, unknown]) => [name, parsed(item)]);
   return Object.fromEntries(entries);
 }
@@ -121,22 +106,6 @@ function parsed(value: unknown): unknown {
   } catch {
     return value;
   }
-}
-
-/** A schema of the contract's kind as the protocol's library takes it: its fields are in kebab-case for agents, too. */
-function asStandard<T>(
-  schema: z.ZodMiniType,
-  validate: StandardSchemaWithJSON<unknown, T>["~standard"]["validate"],
-): StandardSchemaWithJSON<unknown, T> {
-  const json = (): Record<string, unknown> => ({ ...wireSchema(schema) });
-  return {
-    "~standard": {
-      version: 1,
-      vendor: "pipeline-runs",
-      validate,
-      jsonSchema: { input: json, output: json },
-    },
-  };
 }
 
 /** The result as the protocol sends it: short text for those who read, and the same as a value. */

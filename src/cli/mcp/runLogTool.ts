@@ -1,12 +1,11 @@
 import { randomUUID } from "node:crypto";
 import * as z from "zod/mini";
-import { followLog } from "../../client/follow/followLog.ts";
-import { TerminalLines } from "../../client/follow/terminalLines.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import type { LogLine } from "../../contract/log.ts";
 import type { Run } from "../../contract/run.ts";
 import { failedStep, isActive } from "../../contract/runStatus.ts";
-import { agentTool, type Call, onlyLooks } from "./agentTool.ts";
+import { LogTail, readLines } from "../report/reportedRuns.ts";
+import { agentTool, onlyLooks } from "./agentTool.ts";
 import { runIdInput, runLine, upTo } from "./readTools.ts";
 import { described } from "./results.ts";
 
@@ -43,12 +42,19 @@ export const getRunLogTool = agentTool({
   }),
   async act({ runId, failedStepOnly = false, lastLines = linesByDefault }, { session, signal }) {
     const run = await session.ask((client) => client.run(runId, signal), signal);
-    const step = failedStepOnly ? failedIndex(run) : undefined;
-    const tail = new LogTail(lastLines);
-    await readLog(run, { session, signal }, (line) => {
+    const failed = failedStep(run);
+    if (failedStepOnly && failed === undefined) {
+      throw new PipelineError("not-found", `No step of ${runId} has failed: the run is ${run.status}.`, {
+        next: "Leave out `failed-step-only` to read all of its log.",
+      });
+    }
+    const step = failedStepOnly ? failed?.index : undefined;
+    const tail = new LogTail({ lines: lastLines, ofLine: longestLine, ofAll: longestLog });
+    const keep = (line: LogLine): void => {
       if (step === undefined || line.stepIndex === step) tail.add(line);
-    });
-    const parts = tail.parts(run);
+    };
+    await session.ask((client) => readLines(client, runId, { hasColor: false }, keep, signal), signal);
+    const parts = partsOf(run, tail.lines);
     const facts = { runId, status: run.status, parts, linesLeftOut: tail.leftOut };
     return { kind: "done", facts, text: logText(run, parts, tail.leftOut) };
   },
@@ -56,59 +62,17 @@ export const getRunLogTool = agentTool({
 
 type LogPart = z.infer<typeof partSchema>;
 
-function failedIndex(run: Run): number {
-  const failed = failedStep(run);
-  if (failed !== undefined) return failed.index;
-  throw new PipelineError("not-found", `No step of ${run.runId} has failed: the run is ${run.status}.`, {
-    next: "Leave out `failed-step-only` to read all of its log.",
-  });
-}
-
-async function readLog(
-  { runId }: Run,
-  { session, signal }: Pick<Call, "session" | "signal">,
-  onLine: (line: LogLine) => void,
-): Promise<void> {
-  await session.ask(async (client) => {
-    const lines = new TerminalLines({ hasColor: false, apiKeys: new Set([client.apiKey]) });
-    await followLog(client, runId, { follow: false }, (entry) => lines.add(entry).forEach(onLine), signal);
-    lines.rest().forEach(onLine);
-  }, signal);
-}
-
-/** The last lines of a log that are few and short enough. */
-class LogTail {
-  leftOut = 0;
-  readonly #most: number;
-  readonly #lines: { readonly stepIndex: number; readonly text: string }[] = [];
-  #length = 0;
-
-  constructor(most: number) {
-    this.#most = most;
+function partsOf({ steps = [] }: Run, lines: readonly LogLine[]): LogPart[] {
+  const parts: { readonly index: number; readonly lines: string[] }[] = [];
+  for (const { stepIndex, text } of lines) {
+    const last = parts.at(-1);
+    if (last?.index === stepIndex) last.lines.push(text);
+    else parts.push({ index: stepIndex, lines: [text] });
   }
-
-  add({ stepIndex, text }: LogLine): void {
-    const line = text.length > longestLine ? `${text.slice(0, longestLine)} …` : text;
-    this.#lines.push({ stepIndex, text: line });
-    this.#length += line.length + 1;
-    while (this.#lines.length > this.#most || this.#length > longestLog) {
-      this.#length -= (this.#lines.shift()?.text.length ?? 0) + 1;
-      this.leftOut += 1;
-    }
-  }
-
-  parts({ steps = [] }: Run): LogPart[] {
-    const parts: { readonly index: number; readonly lines: string[] }[] = [];
-    for (const { stepIndex, text } of this.#lines) {
-      const last = parts.at(-1);
-      if (last?.index === stepIndex) last.lines.push(text);
-      else parts.push({ index: stepIndex, lines: [text] });
-    }
-    return parts.map(({ index, lines }) => ({
-      step: steps[index]?.name ?? `step ${index + 1}`,
-      output: lines.join("\n"),
-    }));
-  }
+  return parts.map(({ index, lines }) => ({
+    step: steps[index]?.name ?? `step ${index + 1}`,
+    output: lines.join("\n"),
+  }));
 }
 
 /** The log between two marks that no program can print, since it doesn't know them. */

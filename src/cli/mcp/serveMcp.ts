@@ -1,12 +1,12 @@
 import { once } from "node:events";
+import { Transform } from "node:stream";
 import { finished } from "node:stream/promises";
-import { McpServer } from "@modelcontextprotocol/server";
+import { McpServer, ProtocolErrorCode, parseJSONRPCMessage } from "@modelcontextprotocol/server";
 import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/stdio";
 import { exitCodes } from "../../contract/errors.ts";
 import type { Tool } from "../tool.ts";
 import { AgentSession, type McpOptions } from "./agentSession.ts";
-import { cancelMyRunsTool, cancelRunTool } from "./cancelTools.ts";
-import { longestLine, messageLines } from "./messageLines.ts";
+import { offerTools } from "./agentTool.ts";
 import {
   getQuotaTool,
   getRunTool,
@@ -16,7 +16,7 @@ import {
   waitForRunTool,
 } from "./readTools.ts";
 import { getRunLogTool } from "./runLogTool.ts";
-import { startRunTool } from "./startTool.ts";
+import { cancelMyRunsTool, cancelRunTool, startRunTool } from "./startTools.ts";
 
 declare const PIPELINE_RUNS_VERSION: string;
 
@@ -41,10 +41,10 @@ export async function serveMcp(tool: Tool, options: McpOptions): Promise<number>
 function createServer(session: AgentSession): McpServer {
   const server = new McpServer(
     { name: "pipeline-runs", title: "Pipeline Runs", version: PIPELINE_RUNS_VERSION },
-    { capabilities: { tools: {} }, instructions: instructionsFor(session.options) },
+    { instructions: instructionsFor(session.options) },
   );
-  const tools = session.options.isReadOnly ? readTools : [...readTools, ...actingTools];
-  for (const offer of tools) offer(server, session);
+  const tools = session.options.readOnly ? readTools : [...readTools, ...actingTools];
+  offerTools(server, session, tools);
   return server;
 }
 
@@ -60,10 +60,10 @@ const readTools = [
 
 const actingTools = [startRunTool, cancelRunTool, cancelMyRunsTool];
 
-function instructionsFor({ isReadOnly }: McpOptions): string {
+function instructionsFor({ readOnly }: McpOptions): string {
   const limits =
     "An org has few slots (often one) and a number of runs a day; every run counts, whatever it comes to.";
-  const rules = isReadOnly
+  const rules = readOnly
     ? [
         `Shows the project's pipelines and their runs; only people begin and cancel those here. ${limits}`,
         "- Validate a changed file.",
@@ -81,4 +81,69 @@ function instructionsFor({ isReadOnly }: McpOptions): string {
 
 function aborted(signal: AbortSignal): Promise<unknown> {
   return signal.aborted ? Promise.resolve() : once(signal, "abort");
+}
+
+/** In bytes. */
+export const longestLine = 10 * 1024 * 1024;
+
+/**
+ * Passes on the lines of a client that are messages, and has every other one answered with an error: the library drops those,
+ * and ends over one that is too long.
+ * @param answer takes the JSON of an error's reply.
+ */
+export function messageLines(answer: (json: string) => void): Transform {
+  let pieces: Buffer[] = [];
+  let bytes = 0;
+  const add = (piece: Buffer): void => {
+    bytes += piece.length;
+    if (bytes > longestLine) pieces = [];
+    else pieces.push(piece);
+  };
+  const problemOf = (line: string): object | undefined => {
+    if (bytes > longestLine) {
+      return problem(ProtocolErrorCode.InvalidRequest, `A line has at most ${longestLine} bytes.`);
+    }
+    return line.trim() === "" ? undefined : lineProblem(line);
+  };
+  return new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      let from = 0;
+      for (let end = chunk.indexOf("\n"); end !== -1; end = chunk.indexOf("\n", from)) {
+        add(chunk.subarray(from, end));
+        from = end + 1;
+        const line = Buffer.concat(pieces).toString("utf8");
+        const found = problemOf(line);
+        if (found !== undefined) answer(JSON.stringify(found));
+        else this.push(`${line}\n`);
+        pieces = [];
+        bytes = 0;
+      }
+      add(chunk.subarray(from));
+      done();
+    },
+  });
+}
+
+function lineProblem(line: string): object | undefined {
+  let message: unknown;
+  try {
+    message = JSON.parse(line);
+    parseJSONRPCMessage(message);
+    return undefined;
+  } catch {
+    if (message === undefined) return problem(ProtocolErrorCode.ParseError, "This line is no JSON.");
+    const what = Array.isArray(message)
+      ? "Messages come one a line, not as a batch."
+      : "This is no message of JSON-RPC 2.0.";
+    return problem(ProtocolErrorCode.InvalidRequest, what, idOf(message));
+  }
+}
+
+function problem(code: ProtocolErrorCode, message: string, id: string | number | null = null): object {
+  return { jsonrpc: "2.0", id, error: { code, message } };
+}
+
+function idOf(message: unknown): string | number | null {
+  const id = typeof message === "object" && message !== null && "id" in message ? message.id : null;
+  return typeof id === "string" || typeof id === "number" ? id : null;
 }

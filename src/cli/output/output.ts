@@ -4,7 +4,7 @@ import { toWire } from "../../contract/wire.ts";
 import type { Environment } from "../../project/environment.ts";
 import { controlCharacters, sanitizeForTerminal } from "../../text/controlCharacters.ts";
 import { Interrupted } from "../terminal/interrupts.ts";
-import { LiveRegion } from "../terminal/liveLines.ts";
+import { liveRegion } from "../terminal/liveLines.ts";
 import { type Stream, type Terminal, type TerminalFlags, terminalOf } from "../terminal/terminal.ts";
 import type { CommandName, Facts } from "./outputs.ts";
 
@@ -33,8 +33,8 @@ export class Output {
   readonly #outStream: Stream;
   readonly #errStream: Stream;
   readonly #warnings: string[] = [];
-  readonly #region: LiveRegion;
-  readonly #draining = new Map<Stream, Promise<void>>();
+  readonly #region: ReturnType<typeof liveRegion>;
+  #draining: Promise<unknown> | undefined;
 
   constructor({ out, err, env, flags }: OutputOptions) {
     this.#outStream = out;
@@ -43,7 +43,7 @@ export class Output {
     this.err = terminalOf(err, env, flags);
     this.json = flags.json;
     this.isQuiet = flags.quiet;
-    this.#region = new LiveRegion(err, this.err);
+    this.#region = liveRegion(err, this.err);
   }
 
   /** Prints the command's result: the object `facts` with `--json`, otherwise the text. */
@@ -83,32 +83,21 @@ export class Output {
    * @throws the signal's reason.
    */
   async drained(signal: AbortSignal): Promise<void> {
-    for (const stream of [this.#outStream, this.#errStream]) {
-      if (stream.writableNeedDrain === true) await this.#drained(stream, signal);
-    }
-  }
-
-  /** One listener for each stream, shared by all callers. */
-  #drain(stream: Stream): Promise<void> {
-    const known = this.#draining.get(stream);
-    if (known !== undefined) return known;
-    const drain = new Promise<void>((resolve) => stream.once?.("drain", resolve)).then(() => {
-      this.#draining.delete(stream);
+    const full = [this.#outStream, this.#errStream].filter((stream) => stream.writableNeedDrain === true);
+    if (full.length === 0) return;
+    signal.throwIfAborted();
+    // One for all who wait, since a stream warns of many listeners.
+    this.#draining ??= Promise.all(
+      full.map((stream) => new Promise<void>((resolve) => stream.once?.("drain", resolve))),
+    ).finally(() => {
+      this.#draining = undefined;
     });
-    this.#draining.set(stream, drain);
-    return drain;
-  }
-
-  async #drained(stream: Stream, signal: AbortSignal): Promise<void> {
-    await new Promise<void>((resolve, reject) => {
-      const onAbort = (): void => reject(signal.reason);
-      if (signal.aborted) return onAbort();
-      signal.addEventListener("abort", onAbort, { once: true });
-      void this.#drain(stream).then(() => {
-        signal.removeEventListener("abort", onAbort);
-        resolve();
-      });
-    });
+    const given = Promise.withResolvers<never>();
+    const giveUp = (): void => given.reject(signal.reason);
+    signal.addEventListener("abort", giveUp, { once: true });
+    await Promise.race([this.#draining, given.promise]).finally(() =>
+      signal.removeEventListener("abort", giveUp),
+    );
   }
 
   /** Prints the refusal object, also without `--json`: scripts detect a refusal by it. */

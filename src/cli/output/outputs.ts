@@ -34,6 +34,9 @@ const dryRun = z.extend(dryRunSchema, {
   timeLimitSeconds: z.int(),
 });
 
+/** What was ended of a service. */
+const ended = { runs: serviceStateSchema.shape.runs, waiting: z.int(), dataFolder: z.string() };
+
 /**
  * Each command's result with `--json`, besides `ok`, `command` and `warnings`. Names are camelCase here and kebab-case in the
  * output. New fields are optional, and no field is ever removed.
@@ -101,21 +104,17 @@ export const outputs = {
     logins: z.string(),
     cache: z.optional(z.string()),
   }),
-  /** `pid` is absent where none ran. `runs` and `waiting` are what was ended. */
+  /** `pid` is absent where none ran. */
   "service stop": z.object({
     stopped: z.boolean(),
     pid: z.optional(z.int()),
-    runs: serviceStateSchema.shape.runs,
-    waiting: z.int(),
-    dataFolder: z.string(),
+    ...ended,
   }),
   "service restart": z.object({
     url: z.url(),
     pid: z.int(),
     version: z.optional(z.string()),
-    runs: serviceStateSchema.shape.runs,
-    waiting: z.int(),
-    dataFolder: z.string(),
+    ...ended,
   }),
   runner: z.object({ runnerId: z.string(), service: z.url(), slots: z.int() }),
   /** Nothing: its standard output is the protocol's. */

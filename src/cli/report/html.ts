@@ -17,16 +17,17 @@ import { duration } from "../../text/time.ts";
 import { stepNotes, timelineOf } from "../../text/timeline.ts";
 import type { ReportedRun, StepLog } from "./reportedRuns.ts";
 
-export interface HtmlFacts {
-  /** The page's style, which a report has in itself. */
-  readonly style: string;
-  /** Milliseconds since 1970. */
-  readonly now: number;
-}
-
-/** Runs as one HTML file that needs nothing besides: no script, no other file, no network. */
-export async function htmlReport(runs: readonly ReportedRun[], { style, now }: HtmlFacts): Promise<string> {
-  const title = runs.map(({ pipeline, run }) => `${pipeline} ${wordOf(run)}`).join(", ");
+/**
+ * Runs as one HTML file that needs nothing besides: no script, no other file, no network.
+ * @param style the page's, which a report has in itself.
+ * @param now milliseconds since 1970.
+ */
+export async function htmlReport(runs: readonly ReportedRun[], style: string, now: number): Promise<string> {
+  const title = runs
+    .map(
+      ({ pipeline, run }) => `${pipeline} ${run ? statusWord(run.status).toLowerCase() : "without a result"}`,
+    )
+    .join(", ");
   const text = await html`<!doctype html>
 <html lang="en">
 <head>
@@ -61,10 +62,6 @@ const ownStyle = `
 .why::first-letter{text-transform:uppercase}
 @media print{.lines{max-height:none}}
 `;
-
-function wordOf(run: Run | undefined): string {
-  return run === undefined ? "without a result" : statusWord(run.status).toLowerCase();
-}
 
 function stateView(run: Run | undefined): Html {
   return run === undefined ? html`<span class="status bad">No result</span>` : statusView(run.status);

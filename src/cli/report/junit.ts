@@ -1,4 +1,3 @@
-import type { RunStep } from "../../contract/run.ts";
 import { stripEscapeSequences } from "../../text/escapeSequences.ts";
 import type { ReportedRun, StepLog } from "./reportedRuns.ts";
 
@@ -22,31 +21,53 @@ export function junitReport(runs: readonly ReportedRun[]): string {
 
 interface Case {
   readonly kind: "passed" | "failure" | "error" | "skipped";
-  readonly text: string;
+  readonly name: string;
+  /** The status of the step, or of its run. */
+  readonly type: string;
+  readonly milliseconds: number;
+  readonly problem: string;
+  readonly log?: StepLog | undefined;
 }
 
-function suiteOf(reported: ReportedRun) {
-  const { pipeline: name, run, problem } = reported;
+function suiteOf({ pipeline, run, problem, logs }: ReportedRun) {
   const takeName = distinctNames();
-  const steps = run?.steps ?? [];
-  const cases = steps.map((step, index) => stepCase(takeName(step.name), step, index, reported));
+  const cases = (run?.steps ?? []).map((step, index): Case => {
+    const { status: type, message, startedAt, stoppedAt } = step;
+    return {
+      kind: kinds[type] ?? "error",
+      name: takeName(step.name),
+      type,
+      milliseconds: between(startedAt, stoppedAt ?? run?.stoppedAt),
+      problem: message ?? problem ?? type,
+      log: logs.get(index),
+    };
+  });
   const isRed = cases.some(({ kind }) => kind === "failure" || kind === "error");
   if (problem !== undefined && !isRed) {
-    cases.push(caseOf(takeName("(the run)"), 0, reported, { kind: "error", type: run?.status, problem }));
+    const type = run?.status ?? "no-result";
+    cases.push({ kind: "error", name: takeName("(the run)"), type, milliseconds: 0, problem });
   }
   const milliseconds = between(run?.createdAt, run?.stoppedAt);
   const timestamp = run?.createdAt && new Date(run.createdAt).toISOString().slice(0, 19);
   const facts = { ...countsOf(cases), time: seconds(milliseconds), timestamp, hostname: run?.runner };
   const text = [
-    `${tag("testsuite", { name, ...facts })}>`,
-    ...propertiesOf(reported),
-    ...cases.map((each) => each.text),
+    `${tag("testsuite", { name: pipeline, ...facts })}>`,
+    ...propertiesOf(run),
+    ...cases.map((each) => caseText(pipeline, each)),
     "</testsuite>",
   ].join("\n");
   return { cases, milliseconds, text };
 }
 
-function propertiesOf({ run }: ReportedRun): string[] {
+/** A step that the run's end has stopped, and one of an unknown status, is an error. */
+const kinds: Readonly<Record<string, Case["kind"]>> = {
+  succeeded: "passed",
+  skipped: "skipped",
+  "not-reached": "skipped",
+  failed: "failure",
+};
+
+function propertiesOf(run: ReportedRun["run"]): string[] {
   if (run === undefined) return [];
   const { runId, status, project, inputs = {}, steps = [] } = run;
   const properties: [string, unknown][] = [
@@ -62,54 +83,22 @@ function propertiesOf({ run }: ReportedRun): string[] {
   return ["<properties>", ...lines, "</properties>"];
 }
 
-function stepCase(name: string, step: RunStep, index: number, reported: ReportedRun): Case {
-  const { status, message, startedAt, stoppedAt } = step;
-  const { run, logs, problem } = reported;
-  const milliseconds = between(startedAt, stoppedAt ?? run?.stoppedAt);
-  return caseOf(name, milliseconds, reported, endOf(status, message ?? problem ?? status), logs.get(index));
-}
-
-type CaseEnd =
-  | { readonly kind: "passed" | "skipped" }
-  | { readonly kind: "failure" | "error"; readonly type: string | undefined; readonly problem: string };
-
-/** A step that the run's end has stopped, and one of an unknown status, is an error. */
-function endOf(status: string, problem: string): CaseEnd {
-  switch (status) {
-    case "succeeded":
-      return { kind: "passed" };
-    case "skipped":
-    case "not-reached":
-      return { kind: "skipped" };
-    case "failed":
-      return { kind: "failure", type: status, problem };
-    default:
-      return { kind: "error", type: status, problem };
-  }
-}
-
-function caseOf(
-  name: string,
-  milliseconds: number,
-  { pipeline }: ReportedRun,
-  end: CaseEnd,
-  log?: StepLog,
-): Case {
-  const text = [
-    `${tag("testcase", { classname: pipeline, name, time: seconds(milliseconds) })}>`,
-    ...endLines(end),
+function caseText(classname: string, { kind, name, type, milliseconds, problem, log }: Case): string {
+  const [message = ""] = problem.split("\n");
+  const ends = {
+    passed: [],
+    // GitLab takes it with neither a text nor an attribute.
+    skipped: ["<skipped/>"],
+    // The whole text is the element's too: GitLab shows that, and no attribute.
+    failure: [`${tag("failure", { message, type })}>${escapeText(problem)}</failure>`],
+    error: [`${tag("error", { message, type })}>${escapeText(problem)}</error>`],
+  };
+  return [
+    `${tag("testcase", { classname, name, time: seconds(milliseconds) })}>`,
+    ...ends[kind],
     ...(log === undefined ? [] : [`<system-out>${escapeText(logText(log))}</system-out>`]),
     "</testcase>",
   ].join("\n");
-  return { kind: end.kind, text };
-}
-
-/** The whole text is the element's too: GitLab shows that, and no attribute; it takes `<skipped/>` with neither. */
-function endLines(end: CaseEnd): string[] {
-  if (!("problem" in end)) return end.kind === "skipped" ? ["<skipped/>"] : [];
-  const { kind, type, problem } = end;
-  const [message = ""] = problem.split("\n");
-  return [`${tag(kind, { message, type: type ?? "no-result" })}>${escapeText(problem)}</${kind}>`];
 }
 
 function logText({ lines, leftOut }: StepLog): string {

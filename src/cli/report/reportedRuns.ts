@@ -1,10 +1,11 @@
-import { followLog } from "../../client/follow/followLog.ts";
+import { type FollowLogOptions, followLog } from "../../client/follow/followLog.ts";
 import { TerminalLines } from "../../client/follow/terminalLines.ts";
+import type { ServiceClient } from "../../client/service/client.ts";
 import type { LogLine } from "../../contract/log.ts";
 import { nameOf, type Run } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
 import { failureOf } from "../output/output.ts";
-import type { RunTerminal } from "../tool.ts";
+import type { Tool } from "../tool.ts";
 
 /** What a report says of one pipeline of a command. */
 export interface ReportedRun {
@@ -17,18 +18,11 @@ export interface ReportedRun {
   readonly logs: ReadonlyMap<number, StepLog>;
 }
 
-/** The end of a step's log. */
-export interface StepLog {
-  /** With colours as SGR sequences, without anything else that drives a terminal. */
-  readonly lines: readonly LogLine[];
-  /** How many lines before these are left out. */
-  readonly leftOut: number;
-}
+/** The end of a step's log, with colours as SGR sequences, without anything else that drives a terminal. */
+export type StepLog = Pick<LogTail, "lines" | "leftOut">;
 
-/** Of a step. */
-const mostLines = 2_000;
-/** In characters; the rest of a longer line is left out. */
-const longestLine = 4_000;
+/** Of a step's log. */
+const stepLimits: LogLimits = { lines: 2_000, ofLine: 4_000, ofAll: Number.POSITIVE_INFINITY };
 
 /**
  * A run with its log. A log that can't be read is only a warning.
@@ -36,17 +30,27 @@ const longestLine = 4_000;
  * @param problem see {@link ReportedRun}; left out, what the run itself says.
  */
 export async function reportedRun(
-  tool: RunTerminal,
+  { output, connect }: Tool,
   run: Run,
   signal: AbortSignal,
   problem = problemOf(run),
 ): Promise<ReportedRun> {
-  const logs = await logsOf(tool, run, signal).catch((error: unknown) => {
+  let logs = new Map<number, LogTail>();
+  const onGap = (first: number, last: number): void =>
+    output.warn(`${nameOf(run)}: the service left out the log's entries ${first} to ${last}.`);
+  const keep = (line: LogLine): void => {
+    const log = logs.get(line.stepIndex) ?? new LogTail(stepLimits);
+    logs.set(line.stepIndex, log);
+    log.add(line);
+  };
+  try {
+    await readLines(await connect(signal), run.runId, { hasColor: true, onGap }, keep, signal);
+  } catch (error) {
     signal.throwIfAborted();
+    logs = new Map();
     const why = failureOf(error).failure.message;
-    tool.output.warn(`${nameOf(run)}: the report is without the log, which can't be read: ${why}`);
-    return new Map<number, StepLog>();
-  });
+    output.warn(`${nameOf(run)}: the report is without the log, which can't be read: ${why}`);
+  }
   return { pipeline: nameOf(run), run, problem, logs };
 }
 
@@ -56,34 +60,52 @@ function problemOf(run: Run): string | undefined {
   return run.reason ?? run.status;
 }
 
-async function logsOf(
-  tool: RunTerminal,
-  run: Run,
+/** Reads the lines of a log so far, without anything that drives a terminal but colours. @throws as `followLog`. */
+export async function readLines(
+  client: ServiceClient,
+  runId: string,
+  { hasColor, ...options }: Pick<FollowLogOptions, "onGap"> & { readonly hasColor: boolean },
+  onLine: (line: LogLine) => void,
   signal: AbortSignal,
-): Promise<ReadonlyMap<number, StepLog>> {
-  const client = await tool.connect(signal);
-  const whole = new TerminalLines({ hasColor: true, apiKeys: new Set([client.apiKey]) });
-  const logs = new Map<number, { lines: LogLine[]; leftOut: number }>();
-  const keep = (line: LogLine): void => {
-    const log = logs.get(line.stepIndex) ?? { lines: [], leftOut: 0 };
-    logs.set(line.stepIndex, log);
-    const { text } = line;
-    log.lines.push(text.length > longestLine ? { ...line, text: `${text.slice(0, longestLine)}…` } : line);
-    if (log.lines.length <= mostLines) return;
-    log.lines.shift();
-    log.leftOut += 1;
-  };
-  const onGap = (first: number, last: number): void =>
-    tool.output.warn(`${nameOf(run)}: the service left out the log's entries ${first} to ${last}.`);
+): Promise<void> {
+  const lines = new TerminalLines({ hasColor, apiKeys: new Set([client.apiKey]) });
   await followLog(
     client,
-    run.runId,
-    { follow: false, onGap },
-    (entry) => {
-      for (const line of whole.add(entry)) keep(line);
-    },
+    runId,
+    { follow: false, ...options },
+    (entry) => lines.add(entry).forEach(onLine),
     signal,
   );
-  for (const line of whole.rest()) keep(line);
-  return logs;
+  lines.rest().forEach(onLine);
+}
+
+/** How much of a log is kept: so many lines, and characters of a line and of all. */
+interface LogLimits {
+  readonly lines: number;
+  readonly ofLine: number;
+  readonly ofAll: number;
+}
+
+/** The last lines of a log that are few and short enough. */
+export class LogTail {
+  readonly lines: LogLine[] = [];
+  /** How many lines before these are left out. */
+  leftOut = 0;
+  readonly #limits: LogLimits;
+  #length = 0;
+
+  constructor(limits: LogLimits) {
+    this.#limits = limits;
+  }
+
+  add(line: LogLine): void {
+    const { lines, ofLine, ofAll } = this.#limits;
+    const text = line.text.length > ofLine ? `${line.text.slice(0, ofLine)}…` : line.text;
+    this.lines.push({ ...line, text });
+    this.#length += text.length + 1;
+    while (this.lines.length > lines || this.#length > ofAll) {
+      this.#length -= (this.lines.shift()?.text.length ?? 0) + 1;
+      this.leftOut += 1;
+    }
+  }
 }

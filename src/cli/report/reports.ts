@@ -19,24 +19,17 @@ interface Report {
   readonly path: string | undefined;
 }
 
-/** The reports of one command, to files that were found writable. */
-export interface Reports {
-  /** Whether a report takes the place of the result on standard output. */
-  readonly isPrinted: boolean;
-  /** Writes each report. @returns whether all are written; a warning says why one isn't. */
-  write(runs: readonly ReportedRun[]): Promise<boolean>;
-}
-
 /**
+ * The reports of one command, to files that were found writable.
  * @param canPrint whether standard output is free for a report.
  * @returns undefined when none is wanted.
  * @throws PipelineError `usage` for a report that can't be written.
  */
 export async function openReports(
-  { output, folder, pageFolder }: Tool,
+  { output, folder, programs }: Tool,
   wanted: WantedReports,
   canPrint: boolean,
-): Promise<Reports | undefined> {
+) {
   const reports: Report[] = [];
   for (const kind of ["junit", "html"] as const) {
     const named = wanted[kind];
@@ -56,12 +49,14 @@ export async function openReports(
   }
   if (reports.length === 0) return undefined;
   return {
+    /** Whether a report takes the place of the result on standard output. */
     isPrinted: reports.some(({ path }) => path === undefined),
-    async write(runs) {
+    /** Writes each report. @returns whether all are written; a warning says why one isn't. */
+    async write(runs: readonly ReportedRun[]): Promise<boolean> {
       let isDone = true;
       for (const { kind, path } of reports) {
         try {
-          const text = await textOf(kind, runs, pageFolder);
+          const text = await textOf(kind, runs, programs);
           if (path === undefined) output.line(text);
           else await replaceFile(path, `${text}\n`);
         } catch (error) {
@@ -74,15 +69,11 @@ export async function openReports(
   };
 }
 
-async function textOf(
-  kind: Report["kind"],
-  runs: readonly ReportedRun[],
-  pageFolder: string,
-): Promise<string> {
+async function textOf(kind: Report["kind"], runs: readonly ReportedRun[], programs: string): Promise<string> {
   if (kind === "junit") return (await import("./junit.ts")).junitReport(runs);
   const { htmlReport } = await import("./html.ts");
-  const style = await readFile(join(pageFolder, "page.css"), "utf8");
-  return htmlReport(runs, { style, now: systemClock.now() });
+  const style = await readFile(join(programs, "page", "page.css"), "utf8");
+  return htmlReport(runs, style, systemClock.now());
 }
 
 /**
@@ -100,14 +91,11 @@ async function writablePath(named: string, kind: Report["kind"]): Promise<string
     await rm(fresh);
     return path;
   } catch (cause) {
-    throw new PipelineError("usage", `--${kind}: ${named} can't be written: ${reasonOf(cause)}.`, {
+    const code = codeOf(cause);
+    const why = code === "ENOENT" ? "its folder doesn't exist" : (code ?? describeError(cause));
+    throw new PipelineError("usage", `--${kind}: ${named} can't be written: ${why}.`, {
       cause,
       next: "Name a file in a folder that you may write to.",
     });
   }
-}
-
-function reasonOf(error: unknown): string {
-  const code = codeOf(error);
-  return code === "ENOENT" ? "its folder doesn't exist" : (code ?? describeError(error));
 }

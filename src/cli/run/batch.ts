@@ -5,27 +5,18 @@ import { waitSeconds } from "../../contract/limits.ts";
 import { type RefusedStart, startOptions } from "../../contract/refusal.ts";
 import type { Run, StartRequest } from "../../contract/run.ts";
 import type { QueuePlace } from "../../text/queueText.ts";
+import type { LiveLines } from "../terminal/liveLines.ts";
 import type { RunTerminal } from "../tool.ts";
-import { followStarted } from "./followStarted.ts";
-import type { LogDestination } from "./printLog.ts";
-import { type ProgressDeps, WaitProgress } from "./progress.ts";
+import { type Followed, followStarted, type LogStream } from "./followStarted.ts";
+import { type ProgressDeps, waitProgress } from "./progress.ts";
 
 /** The outcome of one pipeline of the command line. */
 export type Outcome =
-  /** `isFollowed` is false with `--detach`, and where the service doesn't show how a run ends. */
-  | { readonly kind: "run"; readonly run: Run; readonly isFollowed: boolean }
-  | { readonly kind: "follow-failed"; readonly run: Run; readonly error: unknown }
+  | Followed
   | { readonly kind: "refused"; readonly start: RefusedStart }
   | { readonly kind: "not-started"; readonly pipeline: string; readonly error?: unknown }
   /** Interrupted during the wait for a slot. `isInDoubt`: without a reply, so a run may exist. */
   | { readonly kind: "abandoned"; readonly pipeline: string; readonly isInDoubt: boolean };
-
-/** An unwanted run was started at the moment of an interrupt. */
-interface Started {
-  readonly kind: "run";
-  readonly run: Run;
-  readonly isUnwanted: boolean;
-}
 
 export interface BatchOptions {
   readonly parallel: number;
@@ -36,7 +27,10 @@ export interface BatchOptions {
   readonly root: string | undefined;
   /** What each pipeline is given; nothing more than the request has where it is left out. */
   readonly inputs?: ReadonlyMap<string, InputValues>;
-  readonly log: LogDestination | undefined;
+  readonly log: LogStream | undefined;
+  readonly live: LiveLines;
+  /** Whether each line starts with its pipeline's name, since others print too. */
+  readonly isOneOfSeveral: boolean;
   /** The options that a retry needs, as words of the command line. */
   readonly retryOptions: readonly string[];
   /** Called every second of a wait, with the place in the queue where it is known. */
@@ -50,28 +44,23 @@ export interface BatchOptions {
 /** The runs of one command, in the order of the command line. */
 export class Batch {
   readonly #tool: RunTerminal;
-  readonly #starting = new Set<string>();
+  /** Pipelines whose start request has no reply yet, so a run may exist. */
+  readonly starting = new Set<string>();
+  /** Started runs whose end isn't known yet. */
+  readonly active = new Set<Run>();
   #client: ServiceClient;
   readonly #options: BatchOptions;
   readonly #progress: ProgressDeps;
-  readonly #active = new Set<Run>();
+  /** Started at the moment of an interrupt. */
+  readonly #unwanted = new Set<Run>();
   readonly #outcomes: Outcome[] = [];
 
-  constructor(tool: RunTerminal, client: ServiceClient, options: BatchOptions, progress: ProgressDeps) {
+  constructor(tool: RunTerminal, client: ServiceClient, options: BatchOptions) {
     this.#tool = tool;
     this.#client = client;
     this.#options = options;
-    this.#progress = progress;
-  }
-
-  /** Started runs whose end isn't known yet. */
-  get active(): readonly Run[] {
-    return [...this.#active];
-  }
-
-  /** Pipelines whose start request has no reply yet, so a run may exist. */
-  get starting(): readonly string[] {
-    return [...this.#starting];
+    const { live, isOneOfSeveral } = options;
+    this.#progress = { output: tool.output, live, clock: client.clock, isOneOfSeveral };
   }
 
   async run(pipelines: readonly string[]): Promise<readonly Outcome[]> {
@@ -87,27 +76,20 @@ export class Batch {
     const started = await this.#start(pipeline);
     this.#options.onReply?.();
     if (started.kind !== "run") return started;
-    const { run, isUnwanted } = started;
+    const { run } = started;
     this.#options.onStarted?.(run);
-    if (this.#options.detach && !isUnwanted) {
+    if (this.#options.detach && !this.#unwanted.has(run)) {
       this.#progress.output.note(`${pipeline}: ${run.runId} started`);
-      return { kind: "run", run, isFollowed: false };
+      return started;
     }
-    this.#active.add(run);
-    const followed = await followStarted(this.#tool, this.#client, run, {
-      ...this.#progress,
-      log: this.#options.log,
-    });
-    this.#active.delete(run);
-    if (followed.kind === "follow-failed") return followed;
-    if (followed.kind === "end-unknown") {
-      const { host } = this.#client.baseUrl;
-      this.#progress.output.warn(`${pipeline}: ${host} doesn't report how ${run.runId} ends.`);
-    }
-    return { kind: "run", run: followed.run, isFollowed: followed.kind === "ended" };
+    this.active.add(run);
+    const { log } = this.#options;
+    const followed = await followStarted(this.#tool, this.#client, run, { ...this.#progress, log });
+    this.active.delete(run);
+    return followed;
   }
 
-  async #start(pipeline: string): Promise<Exclude<Outcome, { kind: "run" }> | Started> {
+  async #start(pipeline: string): Promise<Outcome> {
     const { interrupted } = this.#tool;
     const { request, retryOptions } = this.#options;
     const inputs = this.#options.inputs?.get(pipeline) ?? {};
@@ -120,11 +102,11 @@ export class Batch {
       const { refusal } = usedUp.start;
       return { kind: "refused", start: { pipeline, refusal, waitedSeconds: 0, options } };
     }
-    using progress = new WaitProgress(this.#progress, pipeline);
+    using progress = waitProgress(this.#progress, pipeline);
     let unwanted: Run | undefined;
     let isInDoubt = false;
     let queued: QueuePlace | undefined;
-    this.#starting.add(pipeline);
+    this.starting.add(pipeline);
     try {
       const outcome = await startRun(
         { ...request, pipeline, ...(Object.keys(inputs).length === 0 ? {} : { inputs }) },
@@ -134,7 +116,7 @@ export class Batch {
           ownRunId: this.#tool.env["PIPELINE_RUN_ID"],
           // After one refusal, the other pipelines don't wait for a slot.
           patienceSeconds: refusals.length > 0 ? 0 : waitSeconds,
-          onWaitStart: (servedAt) => progress.begin(this.#client, servedAt),
+          onWaitStart: (servedAt) => void progress.begin(this.#client, servedAt),
           onWaiting: (secondsLeft) => {
             progress.show(secondsLeft);
             this.#options.onWaiting?.(secondsLeft, queued);
@@ -145,8 +127,9 @@ export class Batch {
           },
           onUnwanted: (run) => {
             unwanted = run;
-            this.#starting.delete(pipeline);
-            this.#active.add(run);
+            this.#unwanted.add(run);
+            this.starting.delete(pipeline);
+            this.active.add(run);
           },
           onDoubt: () => {
             isInDoubt = true;
@@ -158,28 +141,21 @@ export class Batch {
         },
         interrupted,
       );
-      if (outcome.kind === "started") return { kind: "run", run: outcome.run, isUnwanted: false };
+      if (outcome.kind === "started") return { kind: "run", run: outcome.run, isFollowed: false };
       const { kind, ...refused } = outcome;
       return { kind, start: { pipeline, ...refused, options } };
     } catch (error) {
-      if (unwanted !== undefined) return { kind: "run", run: unwanted, isUnwanted: true };
+      if (unwanted !== undefined) return { kind: "run", run: unwanted, isFollowed: false };
       return interrupted.aborted
         ? { kind: "abandoned", pipeline, isInDoubt }
         : { kind: "not-started", pipeline, error };
     } finally {
-      this.#starting.delete(pipeline);
+      this.starting.delete(pipeline);
     }
   }
 }
 
 /** Whether no more runs are started, since they would probably fail the same way. A refusal is no fault. */
-function isFault(outcome: Outcome): boolean {
-  switch (outcome.kind) {
-    case "follow-failed":
-      return true;
-    case "not-started":
-      return outcome.error !== undefined;
-    default:
-      return false;
-  }
+export function isFault(outcome: Outcome): outcome is Extract<Outcome, { error?: unknown }> {
+  return "error" in outcome && outcome.error !== undefined;
 }

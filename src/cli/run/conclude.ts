@@ -13,8 +13,8 @@ import { english, refusalLines } from "../../text/refusalText.ts";
 import { duration } from "../../text/time.ts";
 import { unsetIn } from "../../text/unsetVariables.ts";
 import { type Failure, failureOf, type Output } from "../output/output.ts";
-import { marksOf } from "../terminal/marks.ts";
-import type { Outcome } from "./batch.ts";
+import { marksOf } from "../terminal/terminal.ts";
+import { isFault, type Outcome } from "./batch.ts";
 
 export interface Conclusion {
   readonly output: Output;
@@ -74,26 +74,22 @@ export async function conclude(outcomes: readonly Outcome[], conclusion: Conclus
 }
 
 /** The first fault, with the pipelines that weren't started because of it. */
-function faultOf(
-  outcomes: readonly Outcome[],
-): { readonly failure: Failure; readonly exitCode: number } | undefined {
-  const fault = outcomes.find((outcome) => "error" in outcome && outcome.error !== undefined);
-  if (fault === undefined || !("error" in fault)) return undefined;
+function faultOf(outcomes: readonly Outcome[]): ReturnType<typeof failureOf> | undefined {
+  const fault = outcomes.find(isFault);
+  if (fault === undefined) return undefined;
   const { failure, exitCode } = failureOf(fault.error);
   const notStarted = outcomes.flatMap((outcome) =>
     outcome.kind === "not-started" && outcome !== fault ? [outcome.pipeline] : [],
   );
   const others = outcomes.filter((outcome) => outcome.kind === "follow-failed");
   const next = [
-    ...others.map(({ run }) => lookAfter(run)),
+    ...others.map(
+      ({ run }) => `${nameOf(run)} may still be running: \`${runCommand("show", run.runId)}\` shows it.`,
+    ),
     failure.next,
     ...(notStarted.length > 0 ? [`Not started: ${notStarted.join(", ")}.`] : []),
   ];
   return { failure: { ...failure, next: next.filter((sentence) => sentence !== "").join(" ") }, exitCode };
-}
-
-function lookAfter(run: Run): string {
-  return `${nameOf(run)} may still be running: \`${runCommand("show", run.runId)}\` shows it.`;
 }
 
 /** As a clause of a sentence. */
@@ -111,7 +107,7 @@ export function describeOutcome(outcome: Outcome): string {
         ? `${doubtOf(outcome.pipeline)}: ${lookAtRuns}`
         : `${outcome.pipeline} stopped waiting, and no run was started`;
     case "not-started":
-      return isLost(outcome) ? doubtOf(outcome.pipeline) : `${outcome.pipeline} was not started`;
+      return isInDoubt(outcome) ? doubtOf(outcome.pipeline) : `${outcome.pipeline} was not started`;
     case "refused":
       return `${outcome.start.pipeline} was refused`;
   }
@@ -124,8 +120,8 @@ export function doubtOf(pipeline: string): string {
 
 export const lookAtRuns = "`pipeline runs list --active` shows it";
 
-function isLost(outcome: Outcome): boolean {
-  return "error" in outcome && outcome.error instanceof LostStart;
+function isInDoubt(outcome: Outcome & { kind: "abandoned" | "not-started" }): boolean {
+  return outcome.kind === "abandoned" ? outcome.isInDoubt : outcome.error instanceof LostStart;
 }
 
 /** How a run ended, and why. Only the step's name where its line above has said why. */
@@ -161,13 +157,10 @@ function linesOf(runs: readonly Run[]): string {
 /** `3 runs: 2 succeeded, 1 failed · 12 s · 4 of 50 runs used today`. */
 function summary(outcomes: readonly Outcome[], { output, took, org }: Conclusion): string {
   const { between } = marksOf(output.err);
-  const counts = new Map<string, number>();
-  for (const outcome of outcomes) {
-    const word = wordOf(outcome);
-    counts.set(word, (counts.get(word) ?? 0) + 1);
-  }
   const runs = outcomes.filter((outcome) => "run" in outcome).length;
-  const totals = [...counts].map(([word, count]) => `${count} ${word}`).join(", ");
+  const totals = [...Map.groupBy(outcomes, wordOf)]
+    .map(([word, { length }]) => `${length} ${word}`)
+    .join(", ");
   const facts = [`${counted(runs, "run")}: ${totals}`, duration(took), ...(org ? [quotaText(org)] : [])];
   return facts.join(` ${between} `);
 }
@@ -176,14 +169,12 @@ function wordOf(outcome: Outcome): string {
   switch (outcome.kind) {
     case "run":
       return outcome.isFollowed ? outcome.run.status : "started";
-    case "follow-failed":
-      return "unknown";
     case "refused":
       return "refused";
-    case "abandoned":
-      return outcome.isInDoubt ? "unknown" : "not started";
-    case "not-started":
-      return isLost(outcome) ? "unknown" : "not started";
+    case "follow-failed":
+      return "unknown";
+    default:
+      return isInDoubt(outcome) ? "unknown" : "not started";
   }
 }
 

@@ -1,4 +1,5 @@
 import { execFile } from "node:child_process";
+import { join } from "node:path";
 import { promisify } from "node:util";
 import * as z from "zod/mini";
 import { isServiceNamed } from "../../client/logins/logins.ts";
@@ -12,51 +13,39 @@ import { replaceControlCharacters } from "../../text/controlCharacters.ts";
 import { counted } from "../../text/counted.ts";
 import { duration } from "../../text/time.ts";
 import type { Facts } from "../output/outputs.ts";
-import type { Asking } from "../terminal/readSecret.ts";
 import { loadService, type Tool } from "../tool.ts";
-import {
-  checkPipelines,
-  localPipelines,
-  noPipelinesHere,
-  pipelineNames,
-  taggedPipelines,
-} from "./namedPipelines.ts";
+import { checkPipelines, noPipelinesHere, wantedPipelines } from "./namedPipelines.ts";
 import { inputsOfRuns, inputValuesOf } from "./runInputs.ts";
-import type { RunOptions } from "./runPipelines.ts";
+import type { RunFlags } from "./runPipelines.ts";
 
 /**
  * `pipeline run --dry-run`: shows what each step would send or run, and what would make it fail. It starts no run, no step and no
  * service.
- * @param isConnecting whether it connects to the hosts and databases that steps name.
  * @returns the exit code: 1 where something would fail.
  * @throws PipelineError as a start would.
  */
 export async function dryRunPipelines(
   tool: Tool,
   named: readonly string[],
-  { tags, inputs: words, request }: Pick<RunOptions, "tags" | "inputs" | "request">,
-  isConnecting: boolean,
-  asking: Asking,
+  flags: RunFlags,
 ): Promise<number> {
   const { output, folder, env } = tool;
-  const given = await inputValuesOf(words, tool);
+  const given = await inputValuesOf(flags.input, tool);
   const here = await findProject(folder);
   if (here === undefined) throw await noPipelinesHere(folder);
   const { root } = here;
-  const project = request.project ?? here.name;
-  const names =
-    tags === undefined
-      ? await pipelineNames(tool, named, root)
-      : taggedPipelines(await localPipelines(root), tags);
-  const problem = await checkPipelines(tool, undefined, names, { project, root });
+  const project = flags.project ?? here.name;
+  const where = { client: undefined, project, root };
+  const names = await wantedPipelines(tool, where, named, flags.tag);
+  const problem = await checkPipelines(tool, names, where);
   if (problem !== undefined) throw problem;
-  const inputs = await inputsOfRuns(tool, names, given, { client: undefined, project, root }, asking);
+  const inputs = await inputsOfRuns(tool, names, given, where);
   const { ProjectPipelines, fixedInputs, requireStep } = await loadService(
     () => import("../../service/runs/projectPipelines.ts"),
   );
   const files = new ProjectPipelines();
   const environment = Object.entries(withoutStarter(env)).map(([name, value]) => `${name}=${value}`);
-  const { fromStep, timeLimitSeconds } = request;
+  const { from: fromStep, timeLimit, connect: isConnecting = false } = flags;
   const found = [];
   for (const name of names) {
     const { pipeline, source, warnings } = await files.find([{ name: project, root }], name);
@@ -80,7 +69,7 @@ export async function dryRunPipelines(
   }
   const dryRuns = found.flatMap(({ path, job: { pipeline } }, index): Shown[] => {
     const run = runs[index];
-    const limit = timeLimitSeconds ?? pipeline.timeLimitSeconds;
+    const limit = timeLimit ?? pipeline.timeLimitSeconds;
     return run === undefined ? [] : [{ pipeline: pipeline.name, path, timeLimitSeconds: limit, ...run }];
   });
   for (const [index, run] of dryRuns.entries()) {
@@ -101,7 +90,8 @@ export async function dryRunPipelines(
 type Shown = NonNullable<Facts<"run">["dryRuns"]>[number];
 
 /** Has the runner's program look, which has all that steps need. @throws the signal's reason. */
-async function look(jobs: readonly DryJob[], { env, interrupted, runnerPath }: Tool): Promise<DryRun[]> {
+async function look(jobs: readonly DryJob[], { env, interrupted, programs }: Tool): Promise<DryRun[]> {
+  const runnerPath = join(programs, "runner.js");
   const looking = promisify(execFile)(process.execPath, [runnerPath, dryRunArgument], {
     env: { ...withoutStarter(env), ELECTRON_RUN_AS_NODE: "1" },
     maxBuffer: Number.POSITIVE_INFINITY,

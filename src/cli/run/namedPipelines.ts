@@ -11,6 +11,27 @@ import { nearestName } from "../../pipeline/mistakes/problem.ts";
 import { firstNames } from "../../text/counted.ts";
 import type { Tool } from "../tool.ts";
 
+/** Where the pipelines are that are to be run. */
+export interface Where {
+  /** Undefined for the files of the project alone. */
+  readonly client: ServiceClient | undefined;
+  /** Undefined outside of a project. */
+  readonly project: string | undefined;
+  readonly root: string | undefined;
+}
+
+/** The names of the pipelines that a command line means: by their tags, or as {@link pipelineNames}. @throws PipelineError as that, and as `taggedPipelines`. */
+export async function wantedPipelines(
+  tool: Tool,
+  { client, project, root }: Where,
+  named: readonly string[],
+  tags: readonly string[] | undefined,
+): Promise<readonly string[]> {
+  if (tags === undefined) return pipelineNames(tool, named, root);
+  if (root !== undefined) return taggedPipelines(await localPipelines(root), tags);
+  return taggedPipelines((await client?.pipelines(project, tool.interrupted))?.pipelines ?? [], tags);
+}
+
 /**
  * The names of pipelines of which the command line may name the file instead: `hello.yaml`, `pipelines/hello.yaml`.
  * @throws PipelineError `not-found` for a file of another project.
@@ -60,16 +81,13 @@ async function requireNoOthers(
  * Checks every pipeline before the first run starts: a typo in the last name should not use runs of the day. Where the
  * service doesn't list pipelines, its reply to each start tells. That reply is enough for a single pipeline of a project.
  *
- * @param client undefined to look at the project's files alone.
- * @param here its name and folder; undefined outside of a project.
  * @returns `not-found` for unknown names, `invalid-request` for invalid files; undefined if all can be run.
  * @throws the signal's reason.
  */
 export async function checkPipelines(
   tool: Tool,
-  client: ServiceClient | undefined,
   names: readonly string[],
-  { project, root }: { readonly project: string | undefined; readonly root: string | undefined },
+  { client, project, root }: Where,
 ): Promise<PipelineError | undefined> {
   const isOutside = project === undefined && !(await isServiceNamed(tool.env));
   const misnamed = await misnamedFiles(tool.folder);
@@ -185,10 +203,7 @@ export async function localPipelines(root: string): Promise<readonly PipelineEnt
  * @throws PipelineError `not-found` where none has one, `invalid-request` where a file can't be run: its tags aren't known,
  *   and a run of a tag should not leave out what belongs to it.
  */
-export function taggedPipelines(
-  listed: readonly PipelineEntry[],
-  tags: readonly string[],
-): readonly string[] {
+function taggedPipelines(listed: readonly PipelineEntry[], tags: readonly string[]): readonly string[] {
   const broken = listed.filter(({ problem }) => problem !== undefined);
   if (broken.length > 0) {
     const problems = broken.map(({ problem }) => problem).join("\n");
@@ -230,15 +245,11 @@ export function untoldTags(broken: readonly PipelineEntry[]): string {
 function noSuchPipelines(missing: readonly string[], known: readonly string[]): PipelineError {
   const quoted = missing.map((name) => `\`${name}\``);
   const nearest = missing.map((name) => nearestName(name, known)).filter((name) => name !== undefined);
-  return new PipelineError(
-    "not-found",
-    `There is no pipeline ${quoted.join(", nor ")}, so none was started.`,
-    {
-      next: missing.some((name) => name.includes("="))
-        ? "An input is given by `--input`, such as `--input stage=prod`."
-        : nearest.length > 0
-          ? `Did you mean ${[...new Set(nearest)].map((name) => `\`${name}\``).join(" and ")}?`
-          : `There are: ${firstNames(known)}.`,
-    },
-  );
+  const message = `There is no pipeline ${quoted.join(", nor ")}, so none was started.`;
+  const next = missing.some((name) => name.includes("="))
+    ? "An input is given by `--input`, such as `--input stage=prod`."
+    : nearest.length > 0
+      ? `Did you mean ${[...new Set(nearest)].map((name) => `\`${name}\``).join(" and ")}?`
+      : `There are: ${firstNames(known)}.`;
+  return new PipelineError("not-found", message, { next });
 }

@@ -10,7 +10,7 @@ import { duration, elapsed, tookText } from "../../text/time.ts";
 import { stepNotes } from "../../text/timeline.ts";
 import type { Output } from "../output/output.ts";
 import type { LiveLines } from "../terminal/liveLines.ts";
-import { marksOf, stepLook } from "../terminal/marks.ts";
+import { marksOf, stepLook } from "../terminal/terminal.ts";
 
 export interface ProgressDeps {
   readonly output: Output;
@@ -26,123 +26,93 @@ const logWithinMilliseconds = 1000;
 /**
  * Shows a run's progress on standard error: a permanent line for each ended step, and on a live terminal the current step
  * with its seconds. They are counted here, since the service's clock may differ. Beside a log, a step's line follows its output.
+ * @param hasLog whether `logged` will tell how far the run's log is printed.
  */
-export class RunProgress implements Disposable {
-  readonly #deps: ProgressDeps;
-  #run: Run;
-  readonly #over = new AbortController();
-  #printedSteps = 0;
-  #heldSteps = 0;
+export function runProgress(deps: ProgressDeps, started: Run, hasLog: boolean) {
+  const { output, live, clock } = deps;
+  const over = new AbortController();
+  const owner = {};
+  let run = started;
+  let printed = 0;
+  let held = 0;
   /** The steps before this one have all their output on the screen. */
-  #loggedSteps: number;
-  #current: { readonly name: string; readonly since: number };
-  #isCancelling = false;
+  let loggedSteps = hasLog ? 0 : Number.POSITIVE_INFINITY;
+  let current = { name: "starting", since: clock.monotonic() };
+  let isCancelling = false;
 
-  /** @param hasLog whether {@link logged} will tell how far the run's log is printed. */
-  constructor(deps: ProgressDeps, run: Run, hasLog: boolean) {
-    this.#deps = deps;
-    this.#run = run;
-    this.#loggedSteps = hasLog ? 0 : Number.POSITIVE_INFINITY;
-    this.#current = { name: "starting", since: deps.clock.monotonic() };
-    deps.live.set(this, (spinner) => this.#line(spinner));
-    deps.live.note(`${nameOf(run)}: ${run.runId} started`);
-  }
-
-  show(run: Run): void {
-    this.#run = run;
-    const current = this.#steps.find(isOpen);
-    if (current !== undefined) this.#setCurrent(current.name);
-    this.#printEnded();
-    const ended = this.#endedSteps();
-    if (ended <= Math.max(this.#printedSteps, this.#heldSteps)) return;
-    this.#heldSteps = ended;
-    this.#deps.clock.sleep(logWithinMilliseconds, this.#over.signal).then(
-      () => this.logged(ended),
-      () => undefined,
-    );
-  }
-
+  const note = (text: string): void => live.note(`${nameOf(run)}: ${text}`);
+  /** The steps that have ended, from the first on. */
+  const ended = (): readonly RunStep[] => {
+    const { steps = [] } = run;
+    const active = steps.findIndex(isOpen);
+    return active === -1 ? steps : steps.slice(0, active);
+  };
   /** The output of so many steps is printed. */
-  logged(steps: number): void {
-    this.#loggedSteps = Math.max(this.#loggedSteps, steps);
-    this.#printEnded();
-  }
-
-  /** Shows that the run was cancelled and its end is awaited. */
-  cancelling(): void {
-    this.#isCancelling = true;
-    this.#setCurrent("cancelling");
-    this.#deps.live.note(
-      `${nameOf(this.#run)}: cancelling ${this.#run.runId}; Ctrl-C again leaves at once, without waiting for its end`,
-    );
-  }
-
-  /** Shows what the service says of the run beside its status. */
-  note(text: string): void {
-    this.#deps.live.note(`${nameOf(this.#run)}: ${text}`);
-  }
-
-  end(run: Run): void {
-    this.#run = run;
-    this.logged(Number.POSITIVE_INFINITY);
-    this.#deps.live.remove(this);
-    const took = tookText(run.createdAt, run.stoppedAt);
-    this.#deps.output.note(`${nameOf(this.#run)}: ${run.status}${took === undefined ? "" : ` in ${took}`}`);
-  }
-
-  [Symbol.dispose](): void {
-    this.#over.abort();
-    this.logged(Number.POSITIVE_INFINITY);
-    this.#deps.live.remove(this);
-  }
-
-  get #steps(): readonly RunStep[] {
-    return this.#run.steps ?? [];
-  }
-
-  /** How many steps have ended, from the first on. */
-  #endedSteps(): number {
-    const active = this.#steps.findIndex(isOpen);
-    return active === -1 ? this.#steps.length : active;
-  }
-
-  #printEnded(): void {
-    const until = Math.min(this.#endedSteps(), this.#loggedSteps);
-    for (const step of this.#steps.slice(this.#printedSteps, until)) this.#deps.live.note(this.#ended(step));
-    this.#printedSteps = Math.max(this.#printedSteps, until);
-  }
-
-  #setCurrent(name: string): void {
-    if (this.#isCancelling && name !== "cancelling") return;
-    if (name !== this.#current.name) this.#current = { name, since: this.#deps.clock.monotonic() };
-  }
-
-  #line(spinner: string): string {
-    const { output, clock } = this.#deps;
-    const { style } = output.err;
+  const logged = (steps: number): void => {
+    loggedSteps = Math.max(loggedSteps, steps);
+    const shown = ended().slice(0, loggedSteps);
+    for (const step of shown.slice(printed)) live.note(endedText(step, run, deps));
+    printed = Math.max(printed, shown.length);
+  };
+  live.set(owner, (spinner) => {
     const { between } = marksOf(output.err);
-    const time = elapsed(clock.monotonic() - this.#current.since);
-    const end = this.#isCancelling ? ` ${between} Ctrl-C again leaves at once` : "";
-    return `${spinner} ${nameOf(this.#run)}: ${this.#current.name} ${style.dim(`${between} ${time}${end}`)}`;
-  }
+    const time = elapsed(clock.monotonic() - current.since);
+    const end = isCancelling ? ` ${between} Ctrl-C again leaves at once` : "";
+    return `${spinner} ${nameOf(run)}: ${current.name} ${output.err.style.dim(`${between} ${time}${end}`)}`;
+  });
+  note(`${run.runId} started`);
+  return {
+    note,
+    logged,
+    show(now: Run): void {
+      run = now;
+      const name = run.steps?.find(isOpen)?.name ?? current.name;
+      if (!isCancelling && name !== current.name) current = { name, since: clock.monotonic() };
+      logged(0);
+      const { length } = ended();
+      if (length <= Math.max(printed, held)) return;
+      held = length;
+      clock.sleep(logWithinMilliseconds, over.signal).then(
+        () => logged(length),
+        () => undefined,
+      );
+    },
+    /** Shows that the run was cancelled and its end is awaited. */
+    cancelling(): void {
+      isCancelling = true;
+      current = { name: "cancelling", since: clock.monotonic() };
+      note(`cancelling ${run.runId}; Ctrl-C again leaves at once, without waiting for its end`);
+    },
+    end(now: Run): void {
+      run = now;
+      logged(Number.POSITIVE_INFINITY);
+      live.remove(owner);
+      const took = tookText(run.createdAt, run.stoppedAt);
+      output.note(`${nameOf(run)}: ${run.status}${took === undefined ? "" : ` in ${took}`}`);
+    },
+    [Symbol.dispose](): void {
+      over.abort();
+      logged(Number.POSITIVE_INFINITY);
+      live.remove(owner);
+    },
+  };
+}
 
-  #ended(step: RunStep): string {
-    const { name, status, startedAt, stoppedAt, message } = step;
-    const { output, isOneOfSeveral } = this.#deps;
-    const { style } = output.err;
-    const whose = isOneOfSeveral ? `${nameOf(this.#run)}: ` : "";
-    const { mark, paint } = stepLook(step, this.#run, output.err);
-    const notes = stepNotes(step);
-    if (status === "skipped" || status === "not-reached") {
-      const facts = [status.replace("-", " "), ...notes].join(", ");
-      return style.dim(`  ${mark} ${whose}${name} (${facts})`);
-    }
-    const took = tookText(startedAt, stoppedAt);
-    const facts = [...(took === undefined ? [] : [took]), ...notes];
-    const why =
-      status === "succeeded" || message === undefined ? "" : `\n    ${message.replaceAll("\n", "\n    ")}`;
-    return `  ${paint(mark)} ${whose}${name}${facts.length === 0 ? "" : style.dim(` (${facts.join(", ")})`)}${why}`;
+function endedText(step: RunStep, run: Run, { output, isOneOfSeveral }: ProgressDeps): string {
+  const { name, status, startedAt, stoppedAt, message } = step;
+  const { style } = output.err;
+  const whose = isOneOfSeveral ? `${nameOf(run)}: ` : "";
+  const { mark, paint } = stepLook(step, run, output.err);
+  const notes = stepNotes(step);
+  if (status === "skipped" || status === "not-reached") {
+    const facts = [status.replace("-", " "), ...notes].join(", ");
+    return style.dim(`  ${mark} ${whose}${name} (${facts})`);
   }
+  const took = tookText(startedAt, stoppedAt);
+  const facts = [...(took === undefined ? [] : [took]), ...notes];
+  const why =
+    status === "succeeded" || message === undefined ? "" : `\n    ${message.replaceAll("\n", "\n    ")}`;
+  return `  ${paint(mark)} ${whose}${name}${facts.length === 0 ? "" : style.dim(` (${facts.join(", ")})`)}${why}`;
 }
 
 /** Whether a step goes on, or is still to come. */
@@ -156,66 +126,49 @@ const reportEverySeconds = 30;
 const holdersTimeoutSeconds = 2;
 
 /** Shows a wait for a slot on standard error: one live line on a terminal, otherwise a line every 30 s. */
-export class WaitProgress implements Disposable {
-  readonly #deps: ProgressDeps;
-  readonly #pipeline: string;
-  readonly #over = new AbortController();
-  #secondsLeft = 0;
-  #reportedAt: number | undefined;
-  #place = "";
-
-  constructor(deps: ProgressDeps, pipeline: string) {
-    this.#deps = deps;
-    this.#pipeline = pipeline;
-  }
-
-  /** @param servedAt as for {@link slotHoldersLine}. */
-  begin(client: ServiceClient, servedAt: number | undefined): void {
-    if (!this.#deps.output.isQuiet) void this.#reportBeginning(client, servedAt);
-  }
-
-  show(secondsLeft: number): void {
-    this.#secondsLeft = secondsLeft;
-    const { live, output } = this.#deps;
-    live.set(this, (spinner) => this.#line(spinner));
-    if (output.err.isLive || this.#reportedAt === undefined) return;
-    if (this.#reportedAt - secondsLeft < reportEverySeconds) return;
-    this.#reportedAt = secondsLeft;
-    output.note(`${this.#pipeline}: still waiting; gives up in ${secondsLeft} s`);
-  }
-
-  showPlace(place: QueuePlace | undefined): void {
-    const text = place === undefined ? "" : placeText(place, english);
-    const { live, output } = this.#deps;
-    if (text === this.#place) return;
-    this.#place = text;
-    if (output.err.isLive) live.set(this, (spinner) => this.#line(spinner));
-    else if (text !== "") output.note(`${this.#pipeline}: ${text} in the queue`);
-  }
-
-  [Symbol.dispose](): void {
-    this.#over.abort();
-    this.#deps.live.remove(this);
-  }
-
-  async #reportBeginning(client: ServiceClient, servedAt: number | undefined): Promise<void> {
-    const { live, clock } = this.#deps;
-    using deadline = new Deadline(clock, this.#over.signal);
-    deadline.arm(holdersTimeoutSeconds);
-    const holders = await slotHoldersLine(client, servedAt, deadline.signal);
-    if (this.#over.signal.aborted) return;
-    this.#reportedAt = this.#secondsLeft;
-    const who = holders ?? "another run";
-    live.note(`${this.#pipeline}: waiting for ${who} to finish; gives up in ${waitSeconds} s`);
-  }
-
-  #line(spinner: string): string {
-    const { err } = this.#deps.output;
-    const { between } = marksOf(err);
-    const rest = err.style.dim(`${between} Ctrl-C stops waiting`);
-    const place = this.#place === "" ? "" : `, ${this.#place}`;
-    return `${spinner} ${this.#pipeline}: waiting${place}; gives up in ${this.#secondsLeft} s ${rest}`;
-  }
+export function waitProgress({ output, live, clock }: ProgressDeps, pipeline: string) {
+  const over = new AbortController();
+  const owner = {};
+  let left = 0;
+  let reportedAt: number | undefined;
+  let queued = "";
+  const draw = () =>
+    live.set(owner, (spinner) => {
+      const rest = output.err.style.dim(`${marksOf(output.err).between} Ctrl-C stops waiting`);
+      return `${spinner} ${pipeline}: waiting${queued && `, ${queued}`}; gives up in ${left} s ${rest}`;
+    });
+  return {
+    /** Says who is waited for. Never rejects. @param servedAt as for {@link slotHoldersLine}. */
+    async begin(client: ServiceClient, servedAt: number | undefined): Promise<void> {
+      if (output.isQuiet) return;
+      using deadline = new Deadline(clock, over.signal);
+      deadline.arm(holdersTimeoutSeconds);
+      const holders = await slotHoldersLine(client, servedAt, deadline.signal);
+      if (over.signal.aborted) return;
+      reportedAt = left;
+      const who = holders ?? "another run";
+      live.note(`${pipeline}: waiting for ${who} to finish; gives up in ${waitSeconds} s`);
+    },
+    show(secondsLeft: number): void {
+      left = secondsLeft;
+      draw();
+      if (output.err.isLive || reportedAt === undefined) return;
+      if (reportedAt - secondsLeft < reportEverySeconds) return;
+      reportedAt = secondsLeft;
+      output.note(`${pipeline}: still waiting; gives up in ${secondsLeft} s`);
+    },
+    showPlace(place: QueuePlace | undefined): void {
+      const text = place === undefined ? "" : placeText(place, english);
+      if (text === queued) return;
+      queued = text;
+      if (output.err.isLive) draw();
+      else if (text !== "") output.note(`${pipeline}: ${text} in the queue`);
+    },
+    [Symbol.dispose](): void {
+      over.abort();
+      live.remove(owner);
+    },
+  };
 }
 
 /**
@@ -231,14 +184,10 @@ async function slotHoldersLine(
 ): Promise<string | undefined> {
   const runs = (await slotHolders(client, signal)) ?? [];
   if (runs.length === 0) return undefined;
+  const once = client.withoutRetries();
   const isNamed = runs.some(({ actorName }) => actorName !== undefined);
-  const org = isNamed
-    ? await client
-        .withoutRetries()
-        .org(signal)
-        .catch(() => undefined)
-    : undefined;
-  return runs.map((run) => holderText(run, org?.actor, servedAt)).join(" or ");
+  const me = isNamed ? (await once.org(signal).catch(() => undefined))?.actor : undefined;
+  return runs.map((run) => holderText(run, me, servedAt)).join(" or ");
 }
 
 function holderText(run: Run, me: string | undefined, servedAt: number | undefined): string {

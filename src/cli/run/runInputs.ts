@@ -1,5 +1,4 @@
 import { resolve } from "node:path";
-import type { ServiceClient } from "../../client/service/client.ts";
 import { describeError, PipelineError } from "../../contract/errors.ts";
 import {
   type DeclaredInput,
@@ -11,18 +10,10 @@ import { inputMeaning, readInput, readInputs, requireInputs } from "../../pipeli
 import { replaceControlCharacters } from "../../text/controlCharacters.ts";
 import { type Asking, readLine } from "../terminal/readSecret.ts";
 import type { Tool } from "../tool.ts";
-import { listedPipelines, localPipelines } from "./namedPipelines.ts";
+import { listedPipelines, localPipelines, type Where } from "./namedPipelines.ts";
 
 /** UTF-8 has at most three bytes a character. */
 const longestInputBytes = 3 * longestInput;
-
-/** Where the pipelines are that are to be run. */
-interface Where {
-  /** Undefined for the files of the project alone. */
-  readonly client: ServiceClient | undefined;
-  readonly project: string | undefined;
-  readonly root: string | undefined;
-}
 
 /**
  * What each pipeline is given: the inputs of the command line that its file declares, and what is asked for at a terminal.
@@ -33,9 +24,9 @@ export async function inputsOfRuns(
   pipelines: readonly string[],
   given: InputValues,
   { client, project, root }: Where,
-  asking: Asking,
 ): Promise<ReadonlyMap<string, InputValues>> {
   const { output, interrupted } = tool;
+  const asking = { input: process.stdin, prompt: process.stderr };
   const canAsk = asking.input.isTTY === true && output.err.isTerminal && !output.json;
   // The service says what is wrong with the only start; before several, each is checked.
   if (Object.keys(given).length === 0 && !canAsk && pipelines.length === 1) return new Map();
@@ -121,12 +112,15 @@ function meant(line: string, { type, options }: DeclaredInput): InputValue {
  * @throws PipelineError `usage` for a file that can't be read; Interrupted.
  */
 export async function inputValuesOf(
-  words: readonly (readonly [name: string, text: string])[],
+  words: readonly string[] | undefined,
   { folder, interrupted }: Pick<Tool, "folder" | "interrupted">,
 ): Promise<InputValues> {
   const values: [string, string][] = [];
   // One after the other: a pipe that stays open must not keep the tool when another can't be read.
-  for (const [name, text] of words) values.push([name, await textOf(name, text, folder, interrupted)]);
+  for (const word of words ?? []) {
+    const [name = ""] = word.split("=", 1);
+    values.push([name, await textOf(name, word.slice(name.length + 1), folder, interrupted)]);
+  }
   return Object.fromEntries(values);
 }
 

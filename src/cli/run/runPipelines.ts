@@ -1,117 +1,108 @@
 import { findProject, registerProject } from "../../client/project.ts";
 import type { ServiceClient } from "../../client/service/client.ts";
-import { errorTypes, exitCodes } from "../../contract/errors.ts";
+import { describeError, errorTypes, exitCodes } from "../../contract/errors.ts";
 import { runCommand, startOptions } from "../../contract/refusal.ts";
 import { nameOf, type StartRequest } from "../../contract/run.ts";
 import { systemClock } from "../../machine/clock.ts";
+import { english, refusalLines } from "../../text/refusalText.ts";
 import { failureOf } from "../output/output.ts";
+import { type ReportedRun, reportedRun } from "../report/reportedRuns.ts";
 import { openReports, type WantedReports } from "../report/reports.ts";
-import { LiveLines } from "../terminal/liveLines.ts";
-import type { Asking } from "../terminal/readSecret.ts";
+import { type LiveLines, liveLines } from "../terminal/liveLines.ts";
 import type { Tool } from "../tool.ts";
 import { Batch, type Outcome } from "./batch.ts";
-import { conclude, doubtOf, lookAtRuns, orgNumbers } from "./conclude.ts";
-import { checkPipelines, localPipelines, pipelineNames, taggedPipelines } from "./namedPipelines.ts";
-import { OutcomeReport } from "./outcomeReport.ts";
-import type { LogDestination } from "./printLog.ts";
+import { conclude, describeOutcome, doubtOf, lookAtRuns, orgNumbers } from "./conclude.ts";
+import { checkPipelines, wantedPipelines } from "./namedPipelines.ts";
 import { inputsOfRuns, inputValuesOf } from "./runInputs.ts";
 
-export interface RunOptions {
-  /** Instead of names: all pipelines that have one of them. */
-  readonly tags: readonly string[] | undefined;
-  readonly parallel: number | undefined;
-  readonly detach: boolean;
-  readonly log: boolean;
-  readonly reports: WantedReports;
-  /** What each start request says besides the pipeline; without a project, the folder's. */
-  readonly request: Omit<StartRequest, "pipeline">;
-  readonly inputs: readonly (readonly [name: string, text: string])[];
+/** The options of `pipeline run`, as `commands/run.ts` declares them. */
+export interface RunFlags extends WantedReports {
+  readonly tag?: readonly string[];
+  readonly parallel?: number;
+  readonly detach?: boolean;
+  readonly log?: boolean;
+  readonly project?: string;
+  /** In seconds. */
+  readonly timeLimit?: number;
+  readonly from?: string;
+  /** Each as `name=value`. */
+  readonly input?: readonly string[];
+  readonly dryRun?: true;
+  readonly connect?: true;
+}
+
+/** What each start request says besides the pipeline. */
+function requestOf({ project, timeLimit, from }: RunFlags): Omit<StartRequest, "pipeline"> {
+  return { project, timeLimitSeconds: timeLimit, fromStep: from };
 }
 
 /**
  * `pipeline run <pipeline>…`: starts a run of each and follows it to its end (contract: "The command-line tool"). Reports are
  * written whatever comes of it, but not after a second Ctrl-C.
  */
-export async function runPipelines(
-  tool: Tool,
-  named: readonly string[],
-  options: RunOptions,
-  asking: Asking,
-): Promise<number> {
-  const reports = await openReports(tool, options.reports, false);
-  const report = new OutcomeReport(tool, reports);
-  try {
-    const exitCode = await runEach(tool, named, options, asking, report);
-    return report.hasFailed && exitCode === exitCodes.done ? errorTypes.internal.exitCode : exitCode;
-  } catch (error) {
-    await report.write((options.tags ?? named).map((pipeline) => ({ kind: "not-started", pipeline, error })));
-    throw error;
-  }
+export async function runPipelines(tool: Tool, named: readonly string[], flags: RunFlags): Promise<number> {
+  const reports = await openReports(tool, flags, false);
+  const { outcomes, end } = await runEach(tool, named, flags).catch((error: unknown): Ended => {
+    const outcomes = (flags.tag ?? named).map((pipeline) => notStarted(pipeline, error));
+    return { outcomes, end: () => Promise.reject(error) };
+  });
+  const reported: ReportedRun[] = [];
+  if (reports !== undefined) for (const each of outcomes) reported.push(await reportedOutcome(tool, each));
+  const isReported = (await reports?.write(reported)) ?? true;
+  const exitCode = await end();
+  return !isReported && exitCode === exitCodes.done ? errorTypes.internal.exitCode : exitCode;
 }
 
-async function runEach(
-  tool: Tool,
-  named: readonly string[],
-  options: RunOptions,
-  asking: Asking,
-  report: OutcomeReport,
-): Promise<number> {
+interface Ended {
+  readonly outcomes: readonly Outcome[];
+  /** Prints the result. @returns the exit code. */
+  readonly end: () => Promise<number>;
+}
+
+function notStarted(pipeline: string, error: unknown): Outcome {
+  return { kind: "not-started", pipeline, error };
+}
+
+async function runEach(tool: Tool, named: readonly string[], flags: RunFlags): Promise<Ended> {
   const { output, interrupted } = tool;
-  const given = await inputValuesOf(options.inputs, tool);
-  using live = new LiveLines(output, systemClock);
+  const given = await inputValuesOf(flags.input, tool);
+  using live = liveLines(output, systemClock);
   const client = await connectLive(tool, live);
   const began = client.clock.monotonic();
-  const { project, root } = await registerLocalProject(tool, client, options.request.project);
-  const pipelines =
-    options.tags === undefined
-      ? await pipelineNames(tool, named, root)
-      : taggedPipelines(
-          root === undefined
-            ? (await client.pipelines(project, interrupted)).pipelines
-            : await localPipelines(root),
-          options.tags,
-        );
-  const isOneOfSeveral = pipelines.length > 1;
-  const problem = await checkPipelines(tool, client, pipelines, { project, root });
+  const here = await registerLocalProject(tool, client, flags.project);
+  const where = { client, ...here };
+  const pipelines = await wantedPipelines(tool, where, named, flags.tag);
+  const problem = await checkPipelines(tool, pipelines, where);
   if (problem !== undefined) {
-    await report.write(pipelines.map((pipeline) => ({ kind: "not-started", pipeline, error: problem })));
     const { failure, exitCode } = failureOf(problem);
-    output.failure("run", failure, { runs: [] });
-    return exitCode;
+    const end = async () => {
+      output.failure("run", failure, { runs: [] });
+      return exitCode;
+    };
+    return { outcomes: pipelines.map((pipeline) => notStarted(pipeline, problem)), end };
   }
-  const inputs = await inputsOfRuns(tool, pipelines, given, { client, project, root }, asking);
-  const parallel = await grantedParallel(tool, client, options.parallel);
-  const batch = new Batch(
-    tool,
-    client,
-    {
-      ...options,
-      request: { ...options.request, project },
-      root,
-      inputs,
-      parallel,
-      log: options.log ? logDestination(tool, isOneOfSeveral) : undefined,
-      retryOptions: startOptions(options.request),
-    },
-    { output, live, clock: client.clock, isOneOfSeveral },
+  const inputs = await inputsOfRuns(tool, pipelines, given, where);
+  const parallel = await grantedParallel(tool, client, flags.parallel);
+  const isOneOfSeveral = pipelines.length > 1;
+  const { project, root } = here;
+  const batch = new Batch(tool, client, {
+    request: { ...requestOf(flags), project },
+    ...{ root, inputs, parallel, live, isOneOfSeveral, detach: flags.detach === true },
+    // With a single pipeline, standard output holds its log or the refusal, never both.
+    log: flags.log ? (output.json || isOneOfSeveral ? "error" : "output") : undefined,
+    retryOptions: startOptions(requestOf(flags)),
+  });
+  tool.leaving.addEventListener("abort", () => reportInterrupt(tool, batch), { once: true });
+  const outcomes = await batch.run(pipelines);
+  const took = client.clock.monotonic() - began;
+  const isSummedUp = isOneOfSeveral && !output.isQuiet && outcomes.some((outcome) => "run" in outcome);
+  const isUsedUp = outcomes.some(
+    (outcome) => outcome.kind === "refused" && outcome.start.refusal.scope === "free-day",
   );
-  const onLeaving = (): void => reportInterrupt(tool, batch);
-  tool.leaving.addEventListener("abort", onLeaving, { once: true });
-  try {
-    const outcomes = await batch.run(pipelines);
-    const took = client.clock.monotonic() - began;
-    const isSummedUp = isOneOfSeveral && !output.isQuiet && outcomes.some((outcome) => "run" in outcome);
-    // The reason of such a refusal names the org's limit.
-    const org = isSummedUp || outcomes.some(isUsedUp) ? await orgNumbers(client, tool.leaving) : undefined;
-    await report.write(outcomes);
-    return await conclude(outcomes, { output, root, wasInterrupted: interrupted.aborted, took, org });
-  } finally {
-    tool.leaving.removeEventListener("abort", onLeaving);
-  }
-}
-
-function isUsedUp(outcome: Outcome): boolean {
-  return outcome.kind === "refused" && outcome.start.refusal.scope === "free-day";
+  // The reason of such a refusal names the org's limit.
+  const org = isSummedUp || isUsedUp ? await orgNumbers(client, tool.leaving) : undefined;
+  const end = () => conclude(outcomes, { output, root, wasInterrupted: interrupted.aborted, took, org });
+  return { outcomes, end };
 }
 
 /** Connects, with a live line where that takes noticeably long, as the start of the embedded service may. */
@@ -159,13 +150,9 @@ async function grantedParallel(
   return granted;
 }
 
-/** With a single pipeline, standard output holds its log or the refusal, never both. */
-function logDestination({ output }: Tool, isOneOfSeveral: boolean): LogDestination {
-  return { stream: output.json || isOneOfSeveral ? "error" : "output", isOneOfSeveral };
-}
-
 /** Prints what a second Ctrl-C leaves behind. */
-function reportInterrupt({ output }: Tool, { active, starting }: Batch): void {
+function reportInterrupt({ output }: Tool, batch: Batch): void {
+  const [active, starting] = [[...batch.active], [...batch.starting]];
   const left = [
     ...active.map((run) => `${nameOf(run)} may still be running (${run.runId})`),
     ...starting.map(doubtOf),
@@ -176,4 +163,32 @@ function reportInterrupt({ output }: Tool, { active, starting }: Batch): void {
   const next = left.length === 0 ? "" : lookup;
   const message = left.length === 0 ? "interrupted" : `interrupted: ${left.join("; ")}.`;
   output.failure("run", { type: "interrupted", message, next }, { runs: active });
+}
+
+/** What the reports say of a pipeline. */
+async function reportedOutcome(tool: Tool, outcome: Outcome): Promise<ReportedRun> {
+  // After the first Ctrl-C, the log of the cancelled run is still read.
+  const { leaving } = tool;
+  const withoutRun = (pipeline: string, problem: string): ReportedRun => {
+    return { pipeline, run: undefined, problem, logs: new Map() };
+  };
+  switch (outcome.kind) {
+    case "run":
+      return outcome.isFollowed
+        ? reportedRun(tool, outcome.run, leaving)
+        : reportedRun(tool, outcome.run, leaving, "The service doesn't report how the run ends.");
+    case "follow-failed":
+      return reportedRun(tool, outcome.run, leaving, describeOutcome(outcome));
+    case "refused": {
+      const { start } = outcome;
+      const { reason } = refusalLines([start], { now: Date.now(), runsPerDay: undefined }, english);
+      return withoutRun(start.pipeline, reason);
+    }
+    case "not-started": {
+      const { pipeline, error } = outcome;
+      return withoutRun(pipeline, error === undefined ? describeOutcome(outcome) : describeError(error));
+    }
+    case "abandoned":
+      return withoutRun(outcome.pipeline, describeOutcome(outcome));
+  }
 }

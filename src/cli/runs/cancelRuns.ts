@@ -6,13 +6,11 @@ import { exitCodes, PipelineError, withNext } from "../../contract/errors.ts";
 import { isActive } from "../../contract/runStatus.ts";
 import { counted } from "../../text/counted.ts";
 import { type Failure, failureOf } from "../output/output.ts";
-import { statusText } from "../terminal/marks.ts";
+import { statusText } from "../terminal/terminal.ts";
 import type { Tool } from "../tool.ts";
 
 interface CancelOptions {
-  /** Whether to cancel every active run of the caller's key. */
   readonly mine?: boolean;
-  /** Whether to wait until each run has stopped and released its slot. */
   readonly wait?: boolean;
 }
 
@@ -27,35 +25,30 @@ export async function cancelRuns(
   named: readonly string[],
 ): Promise<number> {
   const { output, interrupted } = tool;
+  const { out } = output;
   const isNamed = mine || named.length > 0;
   if (mine && named.length > 0) throw unclear("Name run ids or --mine, not both.");
-  if (!isNamed && (output.json || !output.out.isTerminal)) throw unclear("Which run?");
+  if (!isNamed && (output.json || !out.isTerminal)) throw unclear("Which run?");
   const client = await tool.connect();
   const runIds = named.length > 0 ? [...new Set(named)] : await listMine(tool, client);
   if (!isNamed && runIds.length > 1) throw unclear(`Which run? Yours are active: ${runIds.join(", ")}.`);
-  const stops: Promise<void>[] = [];
-  const final: CancelOutcome[] = [];
-  const finish = (outcome: CancelOutcome): void => {
-    final.push(outcome);
-    if (outcome.kind === "cancelled") output.text(lineOf(tool, outcome));
-  };
+  const outcomes = await cancelEach(client, runIds, interrupted);
   const untilStopped = stopWaiter(tool, client);
-  const onOutcome = (outcome: CancelOutcome): void => {
-    if (wait && outcome.kind === "cancelled" && isActive({ status: outcome.status })) {
-      stops.push(untilStopped(outcome).then(finish));
-    } else finish(outcome);
-  };
-  const outcomes = await cancelEach(client, runIds, interrupted, onOutcome);
-  await Promise.all(stops);
-  output.passing();
+  const ends = await Promise.all(
+    outcomes.map(async (outcome) => {
+      const end = wait ? await untilStopped(outcome) : outcome;
+      if (end.kind === "cancelled") {
+        output.text(`${end.runId} ${out.isTerminal ? statusText(end.status, out) : end.status}`);
+      }
+      return end;
+    }),
+  );
   interrupted.throwIfAborted();
 
-  const byId = new Map(final.map((outcome) => [outcome.runId, outcome]));
-  const inOrder = outcomes.flatMap(({ runId }) => byId.get(runId) ?? []);
-  const runs = inOrder.flatMap((each) =>
+  const runs = ends.flatMap((each) =>
     each.kind === "cancelled" ? [{ runId: each.runId, status: each.status }] : [],
   );
-  const failures = inOrder.flatMap((each) =>
+  const failures = ends.flatMap((each) =>
     each.kind === "failed" ? [{ runId: each.runId, ...failureOf(each.error) }] : [],
   );
   if (failures.length === 0) {
@@ -99,12 +92,6 @@ async function listMine({ output, interrupted }: Tool, client: ServiceClient): P
   }
 }
 
-type Cancelled = Extract<CancelOutcome, { kind: "cancelled" }>;
-
-function lineOf({ output }: Tool, { runId, status }: Cancelled): string {
-  return `${runId} ${output.out.isTerminal ? statusText(status, output.out) : status}`;
-}
-
 /** All failures as one; the next step is given once if it is the same for all. */
 function combined(failures: readonly { readonly runId: string; readonly failure: Failure }[]): Failure {
   const types = new Set(failures.map(({ failure }) => failure.type));
@@ -133,9 +120,10 @@ function stopWaiter({ output, interrupted }: Tool, client: ServiceClient) {
     const line = `waiting for ${runs} to stop; Ctrl-C leaves, and what was cancelled stays so`;
     output.passing(...(left === 0 ? [] : [line]));
   };
-  /** @returns how the run ended; `cancelled` with a warning where the service can't show it. */
-  return async (cancelled: Cancelled): Promise<CancelOutcome> => {
-    const { runId } = cancelled;
+  /** @returns how the run ended; what it was given, with a warning where the service can't show it. */
+  return async (outcome: CancelOutcome): Promise<CancelOutcome> => {
+    if (outcome.kind === "failed" || !isActive({ status: outcome.status })) return outcome;
+    const { runId } = outcome;
     show(1);
     try {
       const run = await followRun(client, { runId }, () => {}, interrupted);
@@ -146,7 +134,7 @@ function stopWaiter({ output, interrupted }: Tool, client: ServiceClient) {
         output.warn(`${client.baseUrl.host} doesn't tell when a run has stopped, so that isn't waited for.`);
       }
       hasWarned = true;
-      return cancelled;
+      return outcome;
     } finally {
       show(-1);
     }

@@ -1,7 +1,7 @@
 import { lstat, mkdir } from "node:fs/promises";
 import { dirname, join, relative, resolve } from "node:path";
 import { readArtifact } from "../../client/service/readArtifact.ts";
-import { describeError, exitCodes, PipelineError } from "../../contract/errors.ts";
+import { describeError, PipelineError } from "../../contract/errors.ts";
 import type { Artifact, Run } from "../../contract/run.ts";
 import { replaceFile } from "../../machine/privateFile.ts";
 import { nearestName, quoted } from "../../pipeline/mistakes/problem.ts";
@@ -10,12 +10,10 @@ import { firstNames } from "../../text/counted.ts";
 import { asFileName } from "../../text/fileName.ts";
 import type { Tool } from "../tool.ts";
 import { namedOrLatest } from "./showRun.ts";
-import { Steps } from "./steps.ts";
+import { stepsOf } from "./steps.ts";
 
 interface DownloadOptions {
-  /** Only the files of this step, by its name, number or id. */
   readonly step?: string;
-  /** The folder; by default one in the working folder that is named after the run. */
   readonly to?: string;
   readonly overwrite?: boolean;
 }
@@ -30,44 +28,31 @@ export async function downloadFiles(
   { step, to, overwrite }: DownloadOptions,
   named?: string,
   name?: string,
-): Promise<number> {
+): Promise<void> {
   const { output, interrupted } = tool;
   const client = await tool.connect();
   const run = await client.run(await namedOrLatest(client, named, interrupted), interrupted);
   const folder = resolve(tool.folder, to ?? (asFileName(run.runId) || "run"));
-  const steps = new Steps(client, run.runId, interrupted);
+  const steps = stepsOf(client, run.runId, interrupted);
   if (step !== undefined) await steps.require(step);
   const artifacts = await steps.select(run.artifacts ?? [], step);
-  const files = placed(wanted({ ...run, artifacts }, name, step)).map(({ artifact, path }) => ({
-    artifact,
-    path: join(folder, path),
-  }));
-  await refuseLinks(
-    folder,
-    files.map(({ path }) => path),
-  );
-  if (!overwrite) await refuseExisting(files.map(({ path }) => path));
-  for (const { artifact, path } of files) {
-    const content = await readArtifact(client, run.runId, artifact.file, interrupted);
+  const files = placed(wanted({ ...run, artifacts }, name, step), folder);
+  for (const { path } of files) await refuseTaken(folder, path, overwrite);
+  for (const { file, path } of files) {
+    const content = await readArtifact(client, run.runId, file, interrupted);
     try {
       await mkdir(dirname(path), { recursive: true });
       await replaceFile(path, content);
     } catch (cause) {
-      throw new PipelineError(
-        "usage",
-        `${path} can't be written: ${codeOf(cause) ?? describeError(cause)}.`,
-        {
-          cause,
-          next: "Name another folder with --to.",
-        },
-      );
+      const why = codeOf(cause) ?? describeError(cause);
+      throw new PipelineError("usage", `${path} can't be written: ${why}.`, { cause, next: otherFolder });
     }
     output.line(relative(tool.folder, path));
   }
-  const saved = files.map(({ artifact, path }) => ({ ...artifact, path }));
-  output.result("runs download", { runId: run.runId, folder, files: saved }, "");
-  return exitCodes.done;
+  output.result("runs download", { runId: run.runId, folder, files }, "");
 }
+
+const otherFolder = "Name another folder with --to.";
 
 /** @throws PipelineError `not-found` */
 function wanted(
@@ -90,8 +75,8 @@ function wanted(
   });
 }
 
-/** Where each file goes within the folder: its name may have folders, and comes from elsewhere. Of several with one name each has its own. */
-function placed(artifacts: readonly Artifact[]) {
+/** Where each file goes in the folder: its name may have folders, and comes from elsewhere. Of several with one name each has its own. */
+function placed(artifacts: readonly Artifact[], folder: string) {
   const taken: (readonly string[])[] = [];
   return artifacts.map((artifact) => {
     const path = safePath(artifact.name);
@@ -100,7 +85,7 @@ function placed(artifacts: readonly Artifact[]) {
       own = path.with(0, `${count}-${path[0]}`);
     }
     taken.push(own);
-    return { artifact, path: join(...own) };
+    return { ...artifact, path: join(folder, ...own) };
   });
 }
 
@@ -124,25 +109,18 @@ function areAlike(one: readonly string[], other: readonly string[]): boolean {
   return text(one) === text(other);
 }
 
-/** Nothing is saved outside of the folder by a link in it. @throws PipelineError `conflict` */
-async function refuseLinks(folder: string, paths: readonly string[]): Promise<void> {
-  for (const path of paths) {
-    for (let above = dirname(path); above !== folder; above = dirname(above)) {
-      if ((await lstat(above).catch(() => undefined))?.isSymbolicLink() !== true) continue;
-      throw new PipelineError("conflict", `${above} is a link to elsewhere, so nothing was saved.`, {
-        next: "Name another folder with --to.",
-      });
-    }
+/**
+ * Nothing is saved outside of the folder by a link in it, nor over what is there.
+ * @throws PipelineError `conflict`
+ */
+async function refuseTaken(folder: string, path: string, overwrite = false): Promise<void> {
+  for (let above = dirname(path); above !== folder; above = dirname(above)) {
+    if ((await lstat(above).catch(() => undefined))?.isSymbolicLink() !== true) continue;
+    const message = `${above} is a link to elsewhere, so nothing was saved.`;
+    throw new PipelineError("conflict", message, { next: otherFolder });
   }
-}
-
-/** @throws PipelineError `conflict` */
-async function refuseExisting(paths: readonly string[]): Promise<void> {
-  for (const path of paths) {
-    const found = await lstat(path).catch(() => undefined);
-    if (found === undefined) continue;
-    throw new PipelineError("conflict", `${path} is there already, so nothing was saved.`, {
-      next: "Name another folder with --to, or replace what is there with --overwrite.",
-    });
-  }
+  if (overwrite || (await lstat(path).catch(() => undefined)) === undefined) return;
+  throw new PipelineError("conflict", `${path} is there already, so nothing was saved.`, {
+    next: "Name another folder with --to, or replace what is there with --overwrite.",
+  });
 }

@@ -2,20 +2,17 @@ import { listRuns as listNewest, type WantedRuns } from "../../client/follow/lis
 import type { ServiceClient } from "../../client/service/client.ts";
 import { listedReason, type Run, reasonLine } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
-import { duration } from "../../text/time.ts";
-import { table } from "../output/table.ts";
-import { marksOf, statusText } from "../terminal/marks.ts";
-import { type Terminal, widthOf } from "../terminal/terminal.ts";
+import { tookText } from "../../text/time.ts";
+import { marksOf, statusText, type Terminal, table, widthOf } from "../terminal/terminal.ts";
 import type { Tool } from "../tool.ts";
 
 /** The filters of the command line. */
 export interface AskedRuns extends Omit<WantedRuns, "me"> {
-  /** Only runs that the caller's key started. */
   readonly mine?: boolean;
 }
 
 /** `pipeline runs list`: the org's runs, newest first. */
-export async function listRuns(tool: Tool, asked: AskedRuns): Promise<number> {
+export async function listRuns(tool: Tool, asked: AskedRuns): Promise<void> {
   const { output, interrupted } = tool;
   const client = await tool.connect();
   // Only the table has a column with who started a run.
@@ -35,7 +32,6 @@ export async function listRuns(tool: Tool, asked: AskedRuns): Promise<number> {
   }
   output.result("runs list", { runs, ...(next === undefined ? {} : { next }) }, text);
   if (runs.length === 0 && lookedThrough === undefined && !output.json) output.note(noneText(asked));
-  return 0;
 }
 
 /** Replaces `mine` by the id of the caller's key. */
@@ -75,12 +71,13 @@ export function runTable(runs: readonly Run[], terminal: Terminal, options: RunT
   const columns: Column[] = [
     { head: "ID", cell: ({ runId }) => runId },
     { head: "STATUS", cell: ({ status }) => statusText(status, terminal) },
-    { head: "PIPELINE", cell: ({ pipeline }) => pipeline },
-    { head: "PROJECT", cell: ({ project }) => (hasProjects ? project : undefined) },
+    { head: "PIPELINE", isName: true, cell: ({ pipeline }) => pipeline },
+    { head: "PROJECT", isName: true, cell: ({ project }) => (hasProjects ? project : undefined) },
     { head: "STARTED", cell: ({ createdAt }) => createdAt && ago(createdAt, now) },
     { head: "TOOK", cell: (run) => took(run, now) },
     {
       head: "BY",
+      isName: true,
       cell: ({ actor, actorName = "another key" }) =>
         hasOthers && actor ? (actor === me ? "you" : actorName) : undefined,
     },
@@ -95,7 +92,7 @@ export function runTable(runs: readonly Run[], terminal: Terminal, options: RunT
   let shown = columns.filter(({ cell }) => runs.some((run) => cell(run) !== undefined));
   for (;;) {
     const rows = runs.map((run) => shown.map(({ cell }) => cell(run) ?? ""));
-    const cut = shown.flatMap(({ head }, column) => (isName(head) ? [column] : []));
+    const cut = shown.flatMap(({ isName }, column) => (isName ? [column] : []));
     const text = table([shown.map(({ head }) => dim(head)), ...rows], { columns: width, ellipsis, cut });
     const [heads = "", ...lines] = text.split("\n");
     const isFitting = [heads, ...lines].every((line) => widthOf(line) <= width);
@@ -110,12 +107,9 @@ export function runTable(runs: readonly Run[], terminal: Terminal, options: RunT
 /** An id with its status. */
 const leastColumns = 2;
 
-function isName(head: string): boolean {
-  return head === "PIPELINE" || head === "PROJECT" || head === "BY";
-}
-
 interface Column {
   readonly head: string;
+  readonly isName?: boolean;
   /** @returns undefined where the run lacks it. */
   readonly cell: (run: Run) => string | undefined;
 }
@@ -139,10 +133,8 @@ export function runLines(runs: readonly Run[]): string {
 
 /** How long a run took, or has taken until now. @returns undefined where that isn't known. */
 export function took(run: Run, now: number): string | undefined {
-  if (run.createdAt === undefined) return undefined;
-  const began = Date.parse(run.createdAt);
-  if (run.stoppedAt !== undefined) return duration(Date.parse(run.stoppedAt) - began);
-  return isActive(run) ? duration(Math.max(0, now - began)) : undefined;
+  const { createdAt, stoppedAt } = run;
+  return tookText(createdAt, stoppedAt ?? (isActive(run) ? new Date(now).toISOString() : undefined));
 }
 
 const minute = 60_000;

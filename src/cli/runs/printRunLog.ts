@@ -2,44 +2,34 @@ import { followLog } from "../../client/follow/followLog.ts";
 import { listRuns } from "../../client/follow/listRuns.ts";
 import { exitCodes, PipelineError } from "../../contract/errors.ts";
 import type { LogEntry } from "../../contract/log.ts";
-import type { Run } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
 import { anySignal } from "../../machine/anySignal.ts";
 import { readTextExpectation } from "../../pipeline/file/expectation.ts";
 import { PatternFault, searchFor } from "../../runner/output/textSearch.ts";
 import type { Failure } from "../../text/failureLines.ts";
-import { statusText } from "../terminal/marks.ts";
-import type { Terminal } from "../terminal/terminal.ts";
+import { statusText } from "../terminal/terminal.ts";
 import type { Tool } from "../tool.ts";
 import { ago } from "./listRuns.ts";
-import { entryPrinter, LinePrinter, type LogPrinter, rawPrinter } from "./runLogPrinter.ts";
+import { entryPrinter, type LogPrinter, linePrinter, rawPrinter } from "./runLogPrinter.ts";
 import { namedOrLatest } from "./showRun.ts";
-import { Steps } from "./steps.ts";
+import { type Steps, stepsOf } from "./steps.ts";
 
 interface LogOptions extends LineSelection {
   readonly follow?: boolean;
-  /** Searches the logs of this pipeline's last runs instead. */
   readonly pipeline?: string;
-  /** How many of them. */
   readonly last?: number;
-  /** Without changes for the terminal. */
   readonly raw?: boolean;
-  /** One JSON object a line for each entry. */
   readonly ndjson?: boolean;
-  /** Whether the exit code reports that the run has not succeeded. */
   readonly exitStatus?: boolean;
 }
 
 /** Which lines of a log are printed, and how. */
 interface LineSelection {
-  /** Only this step, by its name, number or id. */
   readonly step?: string;
-  /** Only this stream. */
   readonly stream?: string;
   readonly timestamps?: boolean;
-  /** Only the last lines of the current log; with JSON, entries. */
+  /** With JSON, of entries. */
   readonly tail?: number;
-  /** Only lines with this text, or that match this `/pattern/`. */
   readonly grep?: string;
 }
 
@@ -72,7 +62,7 @@ async function print(
   const { output } = tool;
   const client = await tool.connect();
   const runId = await namedOrLatest(client, named, signal);
-  const steps = new Steps(client, runId, signal);
+  const steps = stepsOf(client, runId, signal);
   const apiKeys = new Set([client.apiKey]);
   const printer = printerOf(tool, runId, steps, apiKeys, options, grep);
   let after = 0;
@@ -116,7 +106,8 @@ async function print(
   }
   signal.throwIfAborted();
   if (!hasPrinted && options.step !== undefined) await steps.require(options.step);
-  const failures = printer instanceof LinePrinter ? await selectedFailures(options, steps) : [];
+  const hasLines = !output.json && !options.ndjson && !options.raw;
+  const failures = hasLines ? await selectedFailures(options, steps) : [];
   hasPrinted ||= failures.length > 0;
   await printer.end(end?.status, failures);
   if (!output.json && !follow && (end === undefined || isActive(end))) {
@@ -140,12 +131,13 @@ async function searchLogs(
   const { runs } = await listRuns(client, { statuses: [], pipeline, limit: last }, signal);
   let removed = 0;
   for (const run of runs) {
-    const { runId } = run;
-    const steps = new Steps(client, runId, signal);
-    const printer = new LinePrinter(output, steps.nameOf, {
+    const { runId, createdAt } = run;
+    const when = createdAt === undefined ? "" : `, ${ago(createdAt, client.clock.now())}`;
+    const steps = stepsOf(client, runId, signal);
+    const printer = linePrinter(output, steps.nameOf, {
       ...{ hasTimes: options.timestamps, tail: options.tail, apiKeys: new Set([client.apiKey]) },
       grep: grep?.find,
-      of: { runId, heading: headingOf(run, client.clock.now(), output.out) },
+      of: { runId, heading: `${output.out.style.bold(runId)} ${statusText(run.status, output.out)}${when}` },
     });
     const onEntry = async (entry: LogEntry): Promise<void> => {
       if (!(await isSelected(entry, options, steps))) return;
@@ -168,11 +160,6 @@ async function searchLogs(
   return exitCodes.done;
 }
 
-function headingOf({ runId, status, createdAt }: Run, now: number, out: Terminal): string {
-  const when = createdAt === undefined ? "" : `, ${ago(createdAt, now)}`;
-  return `${out.style.bold(runId)} ${statusText(status, out)}${when}`;
-}
-
 async function isSelected(
   { stepIndex, stream: from }: LogEntry,
   { stream, step }: LineSelection,
@@ -190,19 +177,16 @@ async function selectedFailures(
   return stream === "note" ? steps.select(await steps.failures(), step) : [];
 }
 
-interface Search {
-  readonly find: (lines: string) => boolean;
-  readonly hasFound: boolean;
-}
+type Search = ReturnType<typeof searchOf>;
 
 /** @throws PipelineError `usage` for a pattern that is none, and from `find` for one that takes too long. */
-function searchOf(grep: string): Search {
+function searchOf(grep: string) {
   const read = readTextExpectation(grep);
   if (read.kind === "invalid") throw usage(`--grep: ${read.problem}.`);
   const search = searchFor(read.expectation);
   const result = {
     hasFound: false,
-    find(lines: string) {
+    find(lines: string): boolean {
       try {
         const isFound = search(lines);
         result.hasFound ||= isFound;
@@ -226,7 +210,7 @@ function printerOf(
 ): LogPrinter {
   if (output.json || ndjson) return entryPrinter(output, runId, tail);
   if (raw) return rawPrinter(output, apiKeys);
-  return new LinePrinter(output, steps.nameOf, { hasTimes: timestamps, tail, apiKeys, grep: grep?.find });
+  return linePrinter(output, steps.nameOf, { hasTimes: timestamps, tail, apiKeys, grep: grep?.find });
 }
 
 function checkOptions({ output }: Tool, named: string | undefined, options: LogOptions): void {

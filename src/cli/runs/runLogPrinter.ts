@@ -4,8 +4,7 @@ import { PipelineError } from "../../contract/errors.ts";
 import type { LogEntry, LogLine } from "../../contract/log.ts";
 import { stripEscapeSequences } from "../../text/escapeSequences.ts";
 import { type Failure, FailureLines } from "../../text/failureLines.ts";
-import type { Output } from "../output/output.ts";
-import { jsonLine } from "../output/output.ts";
+import { jsonLine, type Output } from "../output/output.ts";
 
 /** How a log's entries are printed. */
 export interface LogPrinter {
@@ -32,76 +31,59 @@ interface LineOptions {
 }
 
 /** Prints lines that are safe for a terminal; on a terminal, with a heading for each step. */
-export class LinePrinter implements LogPrinter {
-  readonly #output: Output;
-  readonly #lines: TerminalLines;
-  readonly #failures = new FailureLines();
-  readonly #stepName: StepName;
-  readonly #options: LineOptions;
+export function linePrinter(
+  output: Output,
+  stepName: StepName,
+  { hasTimes, tail, apiKeys, grep, of }: LineOptions,
+): LogPrinter {
+  const { out } = output;
+  const whole = new TerminalLines({ hasColor: out.hasColor, apiKeys });
+  const failureLines = new FailureLines();
   /** The last lines so far, with `tail`. */
-  #held: LogLine[] = [];
-  #step: number | undefined;
-  #isHolding: boolean;
+  const held: LogLine[] = [];
+  let isHolding = tail !== undefined;
+  let step: number | undefined;
 
-  constructor(output: Output, stepName: StepName, options: LineOptions) {
-    this.#output = output;
-    this.#lines = new TerminalLines({ hasColor: output.out.hasColor, apiKeys: options.apiKeys });
-    this.#stepName = stepName;
-    this.#options = options;
-    this.#isHolding = options.tail !== undefined;
-  }
-
-  async add(entry: LogEntry): Promise<void> {
-    await this.#take(this.#lines.add(entry));
-  }
-
-  async #take(lines: LogLine[]): Promise<void> {
-    for (const line of lines) this.#failures.add(line);
-    const found = this.#found(lines);
-    if (this.#isHolding) this.#hold(found);
-    else for (const line of found) await this.#print(line);
-  }
-
-  async stopHolding(): Promise<void> {
-    this.#isHolding = false;
-    for (const line of this.#held.splice(0)) await this.#print(line);
-  }
-
-  async end(_: string | undefined, failures: readonly Failure[]): Promise<void> {
-    await this.#take(this.#lines.rest());
-    for (const line of this.#failures.beside(failures)) {
-      await this.add({ ...line, sequence: 0, stream: "note", text: `${line.text}\n` });
-    }
-    await this.stopHolding();
-  }
-
-  #found(lines: LogLine[]): LogLine[] {
-    const { grep } = this.#options;
+  const plain = ({ text }: LogLine) => stripEscapeSequences(text);
+  const found = (lines: LogLine[]): LogLine[] => {
     if (grep === undefined || lines.length === 0) return lines;
-    const plain = ({ text }: LogLine) => stripEscapeSequences(text);
     // Most have none, and a search costs about as much for many lines as for one.
     return grep(lines.map(plain).join("\n")) ? lines.filter((line) => grep(plain(line))) : [];
-  }
-
-  #hold(lines: readonly LogLine[]): void {
-    const { tail = 0 } = this.#options;
-    for (const line of lines.slice(Math.max(0, lines.length - tail))) this.#held.push(line);
-    if (this.#held.length > tail) this.#held.splice(0, this.#held.length - tail);
-  }
-
-  async #print({ stepIndex, stream, at, text }: LogLine): Promise<void> {
-    const { out } = this.#output;
-    const { of } = this.#options;
-    if (out.isTerminal && of !== undefined && this.#step === undefined) this.#output.line(of.heading);
-    if (out.isTerminal && stepIndex !== this.#step) {
-      const name = (await this.#stepName(stepIndex)) ?? `step ${stepIndex + 1}`;
-      this.#output.line(out.style.bold(`${out.hasUnicode ? "▸" : ">"} ${name}`));
+  };
+  const print = async ({ stepIndex, stream, at, text }: LogLine): Promise<void> => {
+    if (out.isTerminal && of !== undefined && step === undefined) output.line(of.heading);
+    if (out.isTerminal && stepIndex !== step) {
+      const name = (await stepName(stepIndex)) ?? `step ${stepIndex + 1}`;
+      output.line(out.style.bold(`${out.hasUnicode ? "▸" : ">"} ${name}`));
     }
-    this.#step = stepIndex;
-    const time = this.#options.hasTimes ? `${out.style.dim(at)} ` : "";
+    step = stepIndex;
+    const time = hasTimes ? `${out.style.dim(at)} ` : "";
     const run = of === undefined || out.isTerminal ? "" : `${of.runId}\t`;
-    this.#output.line(`${run}${time}${stream === "note" ? out.style.dim(text) : text}`);
-  }
+    output.line(`${run}${time}${stream === "note" ? out.style.dim(text) : text}`);
+  };
+  const take = async (lines: LogLine[]): Promise<void> => {
+    for (const line of lines) failureLines.add(line);
+    if (isHolding) {
+      for (const line of found(lines)) held.push(line);
+      held.splice(0, Math.max(0, held.length - (tail ?? 0)));
+    } else for (const line of found(lines)) await print(line);
+  };
+  const stopHolding = async (): Promise<void> => {
+    isHolding = false;
+    for (const line of held.splice(0)) await print(line);
+  };
+  const add = (entry: LogEntry): Promise<void> => take(whole.add(entry));
+  return {
+    add,
+    stopHolding,
+    async end(_, failures) {
+      await take(whole.rest());
+      for (const line of failureLines.beside(failures)) {
+        await add({ ...line, sequence: 0, stream: "note", text: `${line.text}\n` });
+      }
+      await stopHolding();
+    },
+  };
 }
 
 /**
@@ -164,11 +146,7 @@ function sizeOf({ text }: LogEntry): number {
 }
 
 function tooLong(): PipelineError {
-  return new PipelineError(
-    "payload-too-large",
-    "The log is longer than the 64 MiB that are printed at once.",
-    {
-      next: "`--ndjson` without `--tail` prints each entry as it comes.",
-    },
-  );
+  const message = "The log is longer than the 64 MiB that are printed at once.";
+  const next = "`--ndjson` without `--tail` prints each entry as it comes.";
+  return new PipelineError("payload-too-large", message, { next });
 }

@@ -5,20 +5,17 @@ import { runCommand, shellWord } from "../../contract/refusal.ts";
 import type { Artifact, Run, RunStep } from "../../contract/run.ts";
 import { nameOf, reasonText, startedBy, toldFailure } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
-import { commitText } from "../../text/changes.ts";
+import { changeNotes, commitText, ranText } from "../../text/changes.ts";
 import { sizeText } from "../../text/size.ts";
 import { duration, tookText } from "../../text/time.ts";
 import { stepNotes } from "../../text/timeline.ts";
-import { table } from "../output/table.ts";
 import { reportedRun } from "../report/reportedRuns.ts";
 import { openReports, type WantedReports } from "../report/reports.ts";
-import { statusLook, stepLook } from "../terminal/marks.ts";
-import type { Terminal } from "../terminal/terminal.ts";
+import { statusLook, stepLook, type Terminal, table } from "../terminal/terminal.ts";
 import type { Tool } from "../tool.ts";
 import { ago, took } from "./listRuns.ts";
 
 interface ShowOptions extends WantedReports {
-  /** Whether the exit code reports that the run has not succeeded. */
   readonly exitStatus?: boolean;
 }
 
@@ -151,6 +148,54 @@ function artifactsText(artifacts: readonly Artifact[], { run, terminal }: Sheet)
 
 function indented(text: string, width: number): string {
   return text.replaceAll("\n", `\n${" ".repeat(width)}`);
+}
+
+/**
+ * `pipeline runs diff [id]`: shows what changed since the pipeline last succeeded, for the caller's newest run by default.
+ * @throws as `ServiceClient.run` and `ServiceClient.changes`.
+ */
+export async function showChanges(tool: Tool, _: object, named?: string): Promise<void> {
+  const { output, interrupted } = tool;
+  const client = await tool.connect();
+  const runId = await namedOrLatest(client, named, interrupted);
+  const [run, changes] = await Promise.all([
+    client.run(runId, interrupted),
+    client.changes(runId, interrupted),
+  ]);
+  const { lastPassed, diffs = {} } = changes;
+  const { style } = output.out;
+  const looks: Readonly<Record<string, (text: string) => string>> = {
+    "+": style.good,
+    "-": style.bad,
+    "@": style.dim,
+  };
+  const since =
+    lastPassed === undefined
+      ? []
+      : [
+          `Since ${nameOf(run)} last succeeded: ${lastPassed.runId}, ${ago(lastPassed.createdAt, client.clock.now())}`,
+        ];
+  const files = Object.entries(diffs).flatMap(([path, diff]) => [
+    "",
+    style.bold(path),
+    ...diff.split("\n").map((line) => (looks[line.charAt(0)] ?? String)(line)),
+  ]);
+  const text = [...since, ...changeNotes(run, changes), ...files].join("\n");
+  const { commit, inputs } = run;
+  output.result(
+    "runs diff",
+    { runId, ...(commit && { commit }), ...(inputs && { inputs }), ...changes },
+    text,
+  );
+}
+
+/** `pipeline runs file [id]`: prints a run's pipeline file as it ran, and the files that it includes. */
+export async function showFile(tool: Tool, _: object, named?: string): Promise<void> {
+  const { output, interrupted } = tool;
+  const client = await tool.connect();
+  const runId = await namedOrLatest(client, named, interrupted);
+  const ran = await client.ranPipeline(runId, interrupted);
+  output.result("runs file", { runId, ...ran }, ranText(ran).trimEnd());
 }
 
 /**

@@ -4,75 +4,65 @@ import type { Run } from "../../contract/run.ts";
 import type { Pipeline } from "../../pipeline/pipeline.ts";
 import { type Failure, failuresOf } from "../../text/failureLines.ts";
 
+export type Steps = ReturnType<typeof stepsOf>;
+
 /** A run's steps, which the service lists as they start. */
-export class Steps {
-  readonly #client: ServiceClient;
-  readonly #runId: string;
-  readonly #signal: AbortSignal;
-  #run: Run | undefined;
+export function stepsOf(client: ServiceClient, runId: string, signal: AbortSignal) {
+  let run: Run | undefined;
   /** Those of its pipeline file, once it was asked for. */
-  #ran: ReturnType<typeof ranSteps> | undefined;
+  let ran: ReturnType<typeof ranSteps> | undefined;
   /** The last requested step, so that an unknown one isn't requested for each of its lines. */
-  #asked = -1;
+  let asked = -1;
 
-  constructor(client: ServiceClient, runId: string, signal: AbortSignal) {
-    this.#client = client;
-    this.#runId = runId;
-    this.#signal = signal;
-  }
-
-  /** @returns undefined where the service doesn't list the step. */
-  readonly nameOf = async (stepIndex: number): Promise<string | undefined> => {
-    const known = this.#names()[stepIndex];
-    if (known !== undefined || this.#asked === stepIndex) return known;
-    this.#asked = stepIndex;
-    return (await this.all())[stepIndex];
-  };
-
-  #names(): readonly string[] {
-    return this.#run?.steps?.map(({ name }) => name) ?? [];
-  }
-
+  const names = (): readonly string[] => run?.steps?.map(({ name }) => name) ?? [];
   /** Requests the names of all steps so far. */
-  async all(): Promise<readonly string[]> {
-    this.#run = await this.#client.run(this.#runId, this.#signal).catch(() => this.#run);
-    return this.#names();
-  }
-
+  const all = async (): Promise<readonly string[]> => {
+    run = await client.run(runId, signal).catch(() => run);
+    return names();
+  };
+  /** @returns undefined where the service doesn't list the step. */
+  const nameOf = async (stepIndex: number): Promise<string | undefined> => {
+    const known = names()[stepIndex];
+    if (known !== undefined || asked === stepIndex) return known;
+    asked = stepIndex;
+    return (await all())[stepIndex];
+  };
   /** Whether the step of an index is the one of this name, or else of this number, counted from 1, or else of this id. */
-  async isMeant(stepIndex: number, meant: string): Promise<boolean> {
-    const name = await this.nameOf(stepIndex);
+  const isMeant = async (stepIndex: number, meant: string): Promise<boolean> => {
+    const name = await nameOf(stepIndex);
     if (name === meant) return true;
-    if (this.#names().includes(meant)) return false;
+    if (names().includes(meant)) return false;
     if (/^\d+$/.test(meant)) return meant === String(stepIndex + 1);
-    this.#ran ??= ranSteps(this.#client, this.#runId, this.#signal);
-    return (await this.#ran)[stepIndex]?.id === meant;
-  }
-
+    ran ??= ranSteps(client, runId, signal);
+    return (await ran)[stepIndex]?.id === meant;
+  };
   /** What is of the step that is meant; all where none is. */
-  async select<Of extends { readonly stepIndex: number }>(
-    all: readonly Of[],
+  const select = async <Of extends { readonly stepIndex: number }>(
+    among: readonly Of[],
     meant: string | undefined,
-  ): Promise<Of[]> {
-    if (meant === undefined) return [...all];
-    const areMeant = await Promise.all(all.map(({ stepIndex }) => this.isMeant(stepIndex, meant)));
-    return all.filter((_, index) => areMeant[index]);
-  }
-
-  /** Why the steps so far failed. */
-  async failures(): Promise<Failure[]> {
-    await this.all();
-    return this.#run === undefined ? [] : failuresOf(this.#run);
-  }
-
-  /** @throws PipelineError `not-found` where the run has no such step. */
-  async require(meant: string): Promise<void> {
-    const names = await this.all();
-    const indexes = names.map((_, stepIndex) => ({ stepIndex }));
-    if ((await this.select(indexes, meant)).length > 0) return;
-    const known = names.length === 0 ? "It has told of no step yet." : `Its steps are: ${names.join(", ")}.`;
-    throw new PipelineError("not-found", `The run has no step \`${meant}\`.`, { next: known });
-  }
+  ): Promise<Of[]> => {
+    if (meant === undefined) return [...among];
+    const areMeant = await Promise.all(among.map(({ stepIndex }) => isMeant(stepIndex, meant)));
+    return among.filter((_, index) => areMeant[index]);
+  };
+  return {
+    nameOf,
+    isMeant,
+    select,
+    /** Why the steps so far failed. */
+    async failures(): Promise<Failure[]> {
+      await all();
+      return run === undefined ? [] : failuresOf(run);
+    },
+    /** @throws PipelineError `not-found` where the run has no such step. */
+    async require(meant: string): Promise<void> {
+      const told = await all();
+      const indexes = told.map((_, stepIndex) => ({ stepIndex }));
+      if ((await select(indexes, meant)).length > 0) return;
+      const next = told.length === 0 ? "It has told of no step yet." : `Its steps are: ${told.join(", ")}.`;
+      throw new PipelineError("not-found", `The run has no step \`${meant}\`.`, { next });
+    },
+  };
 }
 
 /** A run's steps as its pipeline file has them, with their ids; none where the service doesn't keep the file. */

@@ -2,6 +2,7 @@ import { watchRuns as followRuns, type WatchRunsDeps } from "../../client/follow
 import { exitCodes, PipelineError } from "../../contract/errors.ts";
 import type { Run } from "../../contract/run.ts";
 import { anySignal } from "../../machine/anySignal.ts";
+import { repeat } from "../../machine/bell.ts";
 import type { Clock } from "../../machine/clock.ts";
 import type { Output } from "../output/output.ts";
 import type { Tool } from "../tool.ts";
@@ -19,28 +20,23 @@ export async function watchRuns(tool: Tool, asked: AskedRuns): Promise<number> {
   const { output, interrupted, unread } = tool;
   const client = await tool.connect();
   const wanted = await withMe(client, asked, interrupted);
-  // Ends the other of the two promises, whose timer would keep the process alive and go on drawing.
-  const over = new AbortController();
-  const ends = anySignal([interrupted, unread, over.signal]);
+  const ends = anySignal([interrupted, unread]);
   const isDrawn = output.out.isTerminal && output.err.isLive && !output.json;
   const display = isDrawn ? drawnRuns(output, client.clock) : printedRuns(output);
   try {
-    await Promise.race([
-      followRuns(client, wanted, { ...display, reconnect: () => tool.connect() }, ends),
-      display.keepFresh(ends),
-    ]);
+    await followRuns(client, wanted, { ...display, reconnect: () => tool.connect() }, ends);
   } catch (error) {
     if (!ends.aborted) throw error;
   } finally {
-    over.abort();
+    await display.stop();
   }
   display.end();
   return interrupted.aborted ? exitCodes.interrupted : exitCodes.done;
 }
 
 interface Display extends Omit<WatchRunsDeps, "reconnect"> {
-  /** Never resolves; rejects with the signal's reason. */
-  keepFresh(signal: AbortSignal): Promise<never>;
+  /** Ends the drawing. */
+  stop(): Promise<void>;
   /** Leaves the last state on the terminal. */
   end(): void;
 }
@@ -48,40 +44,39 @@ interface Display extends Omit<WatchRunsDeps, "reconnect"> {
 /** A table that is redrawn at each change, and every second for its relative times. */
 function drawnRuns(output: Output, clock: Clock): Display {
   const { out, err } = output;
-  let seen: readonly Run[] = [];
+  let seen: readonly Run[] | undefined;
   let me = "";
   let fault: string | undefined;
-  const tableOf = (columns: number) => runTable(seen, out, { me, now: clock.now(), columns });
-  const draw = (): void => {
+  const tableOf = (runs: readonly Run[], columns: number) =>
+    runTable(runs, out, { me, now: clock.now(), columns });
+  const draw = async (): Promise<void> => {
+    if (seen === undefined) return;
     const foot =
       fault === undefined
         ? err.style.dim("live; Ctrl-C ends")
         : err.style.caution(`not live: ${fault} Trying again.`);
     // A line that fills the terminal would wrap before it is drawn over.
-    const lines = seen.length === 0 ? ["No run is like that now."] : tableOf(err.columns - 1).split("\n");
+    const lines =
+      seen.length === 0 ? ["No run is like that now."] : tableOf(seen, err.columns - 1).split("\n");
     output.passing(...lines, foot);
   };
+  const drawing = repeat(clock, 1000, draw);
   return {
     onRuns(runs, actor) {
       seen = runs;
       me = actor;
       fault = undefined;
-      draw();
+      drawing.soon();
     },
     onGone() {},
     onBroken({ message }) {
       fault = message;
-      draw();
+      drawing.soon();
     },
-    async keepFresh(signal) {
-      for (;;) {
-        await clock.sleep(1000, signal);
-        draw();
-      }
-    },
+    stop: drawing.stop,
     end() {
       output.release();
-      output.text(tableOf(out.columns));
+      output.text(tableOf(seen ?? [], out.columns));
     },
   };
 }
@@ -99,7 +94,7 @@ function printedRuns(output: Output): Display {
     onRuns: (runs) => runs.toReversed().forEach(print),
     onGone: print,
     onBroken: ({ message }) => output.note(`pipeline: ${message} Trying again.`),
-    keepFresh: () => new Promise(() => {}),
+    async stop() {},
     end() {},
   };
 }

@@ -7,38 +7,39 @@ export class Interrupted extends Error {
   override readonly name = "Interrupted";
 }
 
-/** Aborts a signal at the first interrupt, for a graceful end; the second one exits at once. */
-export class Interrupts implements Disposable {
-  readonly #first = new AbortController();
-  readonly #second = new AbortController();
-  readonly #isDetached = isDetached();
-
-  constructor() {
-    for (const name of signalNames) process.on(name, this.#onInterrupt);
-  }
-
-  /** Aborted by the first interrupt. */
-  get signal(): AbortSignal {
-    return this.#first.signal;
-  }
-
-  /** Aborted by the second one, right before the process exits: listeners can still print. */
-  get leaving(): AbortSignal {
-    return this.#second.signal;
-  }
-
-  [Symbol.dispose](): void {
-    for (const name of signalNames) process.off(name, this.#onInterrupt);
-  }
-
-  readonly #onInterrupt = (name: NodeJS.Signals): void => {
-    if (name === "SIGHUP" && this.#isDetached) return;
-    if (!this.signal.aborted) {
-      this.#first.abort(new Interrupted("interrupted"));
+/**
+ * Aborts a signal at the first interrupt, for a graceful end; the second one exits at once. A suspension (Ctrl-Z), which Windows
+ * hasn't, releases the terminal first.
+ * @param release gives up the terminal; undefined where nothing is drawn.
+ */
+export function heedInterrupts(release: (() => void) | undefined) {
+  const first = new AbortController();
+  const second = new AbortController();
+  const isAway = isDetached();
+  const onInterrupt = (name: NodeJS.Signals): void => {
+    if (name === "SIGHUP" && isAway) return;
+    if (!first.signal.aborted) {
+      first.abort(new Interrupted("interrupted"));
       return;
     }
-    this.#second.abort(this.signal.reason);
+    second.abort(first.signal.reason);
     process.exit(exitCodes.interrupted);
+  };
+  const onSuspend = (): void => {
+    release?.();
+    process.kill(process.pid, "SIGSTOP");
+  };
+  for (const name of signalNames) process.on(name, onInterrupt);
+  if (release !== undefined && process.platform !== "win32") process.on("SIGTSTP", onSuspend);
+  return {
+    /** Aborted by the first interrupt. */
+    signal: first.signal,
+    /** Aborted by the second one, right before the process exits: listeners can still print. */
+    leaving: second.signal,
+    [Symbol.dispose](): void {
+      for (const name of signalNames) process.off(name, onInterrupt);
+      process.off("SIGTSTP", onSuspend);
+    },
   };
 }
 
@@ -56,23 +57,4 @@ function isDetached(): boolean {
   return [1, 2]
     .map((stream) => fstatSync(stream))
     .every((stats) => stats.isFile() || stats.isCharacterDevice());
-}
-
-/** Releases the terminal when the tool is suspended (Ctrl-Z). Windows has no suspension. */
-export class Suspension implements Disposable {
-  readonly #release: () => void;
-
-  constructor(release: () => void, platform: NodeJS.Platform = process.platform) {
-    this.#release = release;
-    if (platform !== "win32") process.on("SIGTSTP", this.#onSuspend);
-  }
-
-  [Symbol.dispose](): void {
-    process.off("SIGTSTP", this.#onSuspend);
-  }
-
-  readonly #onSuspend = (): void => {
-    this.#release();
-    process.kill(process.pid, "SIGSTOP");
-  };
 }

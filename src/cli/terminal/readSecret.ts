@@ -1,8 +1,6 @@
-import { once } from "node:events";
 import { createInterface, type ReadLineOptions } from "node:readline";
 import { addAbortSignal, type Readable, Writable } from "node:stream";
 import { PipelineError } from "../../contract/errors.ts";
-import { anySignal } from "../../machine/anySignal.ts";
 import { Interrupted } from "./interrupts.ts";
 import type { Stream } from "./terminal.ts";
 
@@ -66,26 +64,19 @@ async function nextLine(
 ): Promise<string | undefined> {
   signal.throwIfAborted();
   if (options.input.readableEnded || options.input.destroyed) return undefined;
-  const keys = createInterface(options);
-  const over = new AbortController();
-  const next = (event: string) => once(keys, event, { signal: anySignal([signal, over.signal]) });
+  // An abort closes it.
+  const keys = createInterface({ ...options, signal });
+  const next = Promise.withResolvers<string | undefined>();
+  const isOver = () => next.resolve(undefined);
+  // Input that can't be read has ended.
+  keys.once("line", next.resolve).once("close", isOver).once("error", isOver);
+  keys.once("SIGINT", () => next.reject(new Interrupted("interrupted")));
   try {
     ask();
-    const [typed] = await Promise.race([
-      next("line"),
-      next("close"),
-      next("SIGINT").then(() => {
-        throw new Interrupted("interrupted");
-      }),
-    ]);
-    return typed;
-  } catch (error) {
+    const typed = await next.promise;
     signal.throwIfAborted();
-    // Input that can't be read has ended.
-    if (options.input.errored) return undefined;
-    throw error;
+    return typed;
   } finally {
-    over.abort();
     keys.close();
   }
 }

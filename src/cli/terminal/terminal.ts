@@ -68,9 +68,7 @@ export function terminalOf(
 /** On Windows only terminals that set a variable of their own: the old console shows boxes. Elsewhere by the locale. */
 function hasUnicode(env: Environment, platform: NodeJS.Platform): boolean {
   if (platform === "win32") {
-    return (
-      isSet(env, "WT_SESSION") || isSet(env, "TERM_PROGRAM") || isSet(env, "ConEmuTask") || isSet(env, "CI")
-    );
+    return ["WT_SESSION", "TERM_PROGRAM", "ConEmuTask", "CI"].some((name) => isSet(env, name));
   }
   const locale = env["LC_ALL"] || env["LC_CTYPE"] || env["LANG"] || "";
   return env["TERM"] !== "linux" && !/^(C|POSIX)$/.test(locale);
@@ -133,4 +131,107 @@ export function graphemesOf(text: string): string[] {
 /** An empty variable counts as unset, as everywhere in this tool. */
 export function isSet(env: Environment, name: string): boolean {
   return (env[name] ?? "") !== "";
+}
+
+/** The symbols in the tool's lines. */
+const unicodeMarks = {
+  /** Separates two facts on a line. */
+  between: "·",
+  ellipsis: "…",
+  /** The frames. */
+  spinner: ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"],
+};
+
+const asciiMarks: typeof unicodeMarks = {
+  between: "-",
+  ellipsis: "...",
+  spinner: ["|", "/", "-", "\\"],
+};
+
+export function marksOf({ hasUnicode }: Pick<Terminal, "hasUnicode">) {
+  return hasUnicode ? unicodeMarks : asciiMarks;
+}
+
+type StatusLook = ReturnType<typeof statusLook>;
+
+/**
+ * How a status is displayed: a mark as well as a colour, so that no information is in the colour alone. An unknown one is
+ * displayed as it is (contract: "Endpoints").
+ */
+export function statusLook(status: string, { style, hasUnicode }: Pick<Terminal, "style" | "hasUnicode">) {
+  const mark = (unicode: string, ascii: string) => (hasUnicode ? unicode : ascii);
+  switch (status) {
+    case "running":
+    case "cancelling":
+      return { mark: mark("●", "*"), paint: style.caution };
+    case "succeeded":
+      return { mark: mark("✓", "+"), paint: style.good };
+    case "failed":
+    case "timed-out":
+    case "lost":
+      return { mark: mark("✗", "x"), paint: style.bad };
+    case "cancelled":
+      return { mark: mark("−", "-"), paint: style.dim };
+    default:
+      return { mark: mark("·", "."), paint: style.dim };
+  }
+}
+
+/** The look of a step: one that its run's end has stopped looks as that end does. */
+export function stepLook(
+  step: { readonly status: string },
+  run: { readonly status: string },
+  terminal: Pick<Terminal, "style" | "hasUnicode">,
+): StatusLook {
+  if (step.status !== "stopped") return statusLook(step.status, terminal);
+  const isCancelled = run.status === "cancelling" || run.status === "cancelled";
+  return statusLook(isCancelled ? "cancelled" : "failed", terminal);
+}
+
+export function statusText(status: string, terminal: Pick<Terminal, "style" | "hasUnicode">): string {
+  const { mark, paint } = statusLook(status, terminal);
+  return paint(`${mark} ${status}`);
+}
+
+interface TableLayout {
+  /** The maximum width of a line; default: unlimited. */
+  readonly columns?: number;
+  /** The indexes of the columns that are cut, one after the other, if the lines are too wide. */
+  readonly cut?: readonly number[];
+  readonly ellipsis?: string;
+}
+
+/** The minimum width of a cut column. */
+const leastWidth = 8;
+const gap = 2;
+
+/** Aligned columns on a terminal, otherwise tab-separated fields, since a name may contain spaces. */
+export function rowsFor(
+  { isTerminal }: Pick<Terminal, "isTerminal">,
+  rows: readonly (readonly string[])[],
+): string {
+  return isTerminal ? table(rows) : rows.map((cells) => cells.join("\t")).join("\n");
+}
+
+/** Aligned columns. SGR sequences have no width, wide characters two. */
+export function table(rows: readonly (readonly string[])[], layout: TableLayout = {}): string {
+  const { columns = Number.POSITIVE_INFINITY, cut = [], ellipsis = "…" } = layout;
+  const widths = (rows[0] ?? []).map((_, column) =>
+    Math.max(...rows.map((cells) => widthOf(cells[column] ?? ""))),
+  );
+  for (const column of cut) {
+    const whole = widths.reduce((sum, width) => sum + width + gap, -gap);
+    const widest = widths[column] ?? 0;
+    if (whole > columns) widths[column] = Math.min(widest, Math.max(leastWidth, widest - (whole - columns)));
+  }
+  return rows
+    .map((cells) => cells.map((cell, column) => fitted(cell, widths[column] ?? 0, ellipsis)))
+    .map((cells) => cells.join(" ".repeat(gap)).trimEnd())
+    .join("\n");
+}
+
+/** Pads or cuts a text to exactly this width. */
+function fitted(text: string, columns: number, ellipsis: string): string {
+  const shown = cut(text, columns, ellipsis);
+  return shown.text + " ".repeat(columns - shown.width);
 }

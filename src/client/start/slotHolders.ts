@@ -5,16 +5,18 @@ import type { ServiceClient } from "../service/client.ts";
 const mostNamed = 3;
 
 /**
- * The runs that hold the org's slots, newest first; three at most.
+ * The runs that hold the org's slots, newest first.
+ * @param limit how many at most.
  * @returns undefined when the service can't list them; the wait goes on without.
  */
 export async function slotHolders(
   client: ServiceClient,
   signal: AbortSignal,
+  limit = mostNamed,
 ): Promise<readonly Run[] | undefined> {
   try {
     // A service may ignore the filter.
-    return (await client.runs({ active: true, limit: mostNamed }, signal)).runs.filter(isActive);
+    return (await client.runs({ active: true, limit }, signal)).runs.filter(isActive);
   } catch {
     return undefined;
   }

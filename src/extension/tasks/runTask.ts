@@ -3,7 +3,7 @@ import { t } from "@vscode/l10n";
 import { Output, reportFault } from "../../cli/output/output.ts";
 import { Batch, type Outcome } from "../../cli/run/batch.ts";
 import { conclude } from "../../cli/run/conclude.ts";
-import { LiveLines } from "../../cli/terminal/liveLines.ts";
+import { liveLines } from "../../cli/terminal/liveLines.ts";
 import type { RunTerminal } from "../../cli/tool.ts";
 import { exitCodes, PipelineError } from "../../contract/errors.ts";
 import { refusalReport, startOptions } from "../../contract/refusal.ts";
@@ -109,28 +109,25 @@ async function run(
     unread: io.leaving,
     connect: async (signal = interrupted) => reconnect?.(signal) ?? client,
   };
-  using live = new LiveLines(output, systemClock);
+  using live = liveLines(output, systemClock);
   const wait = waits.begin(complete, () => stop.abort(new Error("the wait was stopped")));
-  const batch = new Batch(
-    terminal,
-    client,
-    {
-      parallel: 1,
-      detach: false,
-      request,
-      root,
-      log: { stream: "output", isOneOfSeveral: false },
-      retryOptions: startOptions({ ...request, project: undefined }),
-      onWaiting: (secondsLeft, place) => wait.update(secondsLeft, place),
-      onReply: () => {
-        wait.end();
-        session.noteChange(client, deps.signal);
-      },
-      // Its end shows in the terminal.
-      onStarted: ({ runId }) => announcer.suppress(runId),
+  const batch = new Batch(terminal, client, {
+    parallel: 1,
+    detach: false,
+    request,
+    root,
+    log: "output",
+    live,
+    isOneOfSeveral: false,
+    retryOptions: startOptions({ ...request, project: undefined }),
+    onWaiting: (secondsLeft, place) => wait.update(secondsLeft, place),
+    onReply: () => {
+      wait.end();
+      session.noteChange(client, deps.signal);
     },
-    { output, live, clock: client.clock, isOneOfSeveral: false },
-  );
+    // Its end shows in the terminal.
+    onStarted: ({ runId }) => announcer.suppress(runId),
+  });
   const outcomes = await batch.run([pipeline]);
   const [outcome] = outcomes;
   if (outcome?.kind === "not-started" && startsByTool(outcome.error, deps)) {

@@ -2,8 +2,9 @@ import { parse } from "node:path";
 import { Client, InMemoryTransport } from "@modelcontextprotocol/client";
 import { McpServer } from "@modelcontextprotocol/server";
 import { AgentSession, type McpOptions } from "../../../src/cli/mcp/agentSession.ts";
+import { offerTools } from "../../../src/cli/mcp/agentTool.ts";
 import { getQuotaTool, waitForRunTool } from "../../../src/cli/mcp/readTools.ts";
-import { startRunTool } from "../../../src/cli/mcp/startTool.ts";
+import { startRunTool } from "../../../src/cli/mcp/startTools.ts";
 import { Output } from "../../../src/cli/output/output.ts";
 import type { ServiceClient } from "../../../src/client/service/client.ts";
 import type { FakeClock } from "../../clock/fakeClock.ts";
@@ -26,16 +27,13 @@ export async function agentAt(
     interrupted: never,
     leaving: never,
     unread: never,
-    runnerPath: "",
-    parserPath: "",
-    pageFolder: "",
-    servicePath: "",
+    programs: "",
     connect: async () => client,
   };
-  const options = { isReadOnly: false, project: "lamps", maxRuns: undefined, reserve: 0, ...limits };
+  const options = { project: "lamps", ...limits };
   const session = new AgentSession(tool, options, clock);
   const server = new McpServer({ name: "held", version: "1" });
-  for (const offer of [getQuotaTool, startRunTool, waitForRunTool]) offer(server, session);
+  offerTools(server, session, [getQuotaTool, startRunTool, waitForRunTool]);
   const [near, far] = InMemoryTransport.createLinkedPair();
   await server.connect(far);
   const agent = new Client({ name: "test-agent", version: "1" });

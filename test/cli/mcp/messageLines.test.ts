@@ -4,7 +4,7 @@ import { open, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { execa } from "execa";
-import { longestLine, messageLines } from "../../../src/cli/mcp/messageLines.ts";
+import { longestLine, messageLines } from "../../../src/cli/mcp/serveMcp.ts";
 import { toolbox } from "../toolbox.ts";
 
 const ping = '{"jsonrpc":"2.0","id":"last","method":"ping"}';

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import type { Numbers } from "../../../src/cli/commands/org.ts";
-import { StartGuard } from "../../../src/cli/mcp/startGuard.ts";
+import { StartGuard } from "../../../src/cli/mcp/agentSession.ts";
 
 const noon = Date.UTC(2026, 10, 23, 12);
 const day = 86_400;

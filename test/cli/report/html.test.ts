@@ -12,7 +12,7 @@ const attack = `<img src=x onerror="alert('hacked')"><script>alert("hacked")</sc
 const now = Date.UTC(2026, 2, 4, 12, 1);
 
 async function reportOf(...runs: readonly ReportedRun[]): Promise<string> {
-  return htmlReport(runs, { style: await readFile(join(pageFolder, "page.css"), "utf8"), now });
+  return htmlReport(runs, await readFile(join(pageFolder, "page.css"), "utf8"), now);
 }
 
 /** Everything that a report may show. */

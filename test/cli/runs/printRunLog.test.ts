@@ -32,10 +32,7 @@ describe("the printing of a run's log", () => {
       interrupted: never,
       leaving: never,
       unread: never,
-      runnerPath: "",
-      parserPath: "",
-      pageFolder: "",
-      servicePath: "",
+      programs: "",
       connect: async () => service.client(systemClock),
     };
     await assert.rejects(printRunLog(tool, { follow: true }, "run_1"), /no room left/);

@@ -82,7 +82,7 @@ async function checkCommandLine(input: string): Promise<void> {
   for (let at = 0; at <= Math.min(line.length, 6); at++) {
     const wanted = wantedWord(all, line.slice(0, at), line[at] ?? "");
     assert(
-      wanted.kind === "value" || wanted.words.every(({ word }) => word !== ""),
+      typeof wanted.of === "string" || wanted.of.every(({ word }) => word !== ""),
       "what may be typed is a word",
     );
   }

@@ -1,15 +1,18 @@
 import * as z from "zod/mini";
 import { LostStart } from "../../client/service/replyErrors.ts";
+import { type CancelOutcome, cancelEach, myActiveRuns } from "../../client/start/cancelRuns.ts";
 import { type StartOutcome, startRun } from "../../client/start/startRun.ts";
+import { describeError } from "../../contract/errors.ts";
 import { givenInputsSchema } from "../../contract/inputs.ts";
 import { timeLimit } from "../../contract/limits.ts";
 import type { Run, StartRequest } from "../../contract/run.ts";
+import { isActive } from "../../contract/runStatus.ts";
 import { filesNamed } from "../../project/pipelineFiles.ts";
 import { replaceControlCharacters } from "../../text/controlCharacters.ts";
 import { english, limitText } from "../../text/refusalText.ts";
 import { checkPipelines, pipelineNames } from "../run/namedPipelines.ts";
 import { agentTool, type Call } from "./agentTool.ts";
-import { nameInput, runLine, upTo } from "./readTools.ts";
+import { nameInput, runIdInput, runLine, upTo } from "./readTools.ts";
 import {
   type AgentQuota,
   agentRunSchema,
@@ -68,9 +71,9 @@ async function start(
   const { project, root } = await session.project(signal);
   const [pipeline = named] = await pipelineNames(tool, [named], root);
   const client = await tool.connect();
-  const problem = await checkPipelines(tool, client, [pipeline], { project, root });
+  const problem = await checkPipelines(tool, [pipeline], { client, project, root });
   if (problem !== undefined) throw problem;
-  if (session.options.reserve > 0) {
+  if (session.options.reserve) {
     const { seen, quota } = await session.look(signal);
     const reserved = guard.reserved(seen);
     if (reserved !== undefined) return refused(pipeline, reserved, quota);
@@ -153,4 +156,71 @@ function whyText({ scope }: StartRefusal): string {
     case "reserve":
       return "what is left of today's runs is for people (--reserve).";
   }
+}
+
+/** What a run has done so far stays done, and a run that has stopped is left as it is. */
+const cancels = {
+  readOnlyHint: false,
+  destructiveHint: true,
+  idempotentHint: true,
+  openWorldHint: false,
+} as const;
+
+const cancelledSchema = z.object({ runId: z.string(), status: z.string() });
+
+export const cancelRunTool = agentTool({
+  name: "cancel_run",
+  title: "Cancel a run",
+  description:
+    "Cancels a run. It holds its slot until its programs have ended, which wait_for_run waits for. The run stays counted among the day's.",
+  annotations: cancels,
+  input: z.strictObject({ runId: runIdInput }),
+  facts: cancelledSchema,
+  async act({ runId }, { session, signal }) {
+    const outcome = await session.ask(async (client) => {
+      const [only] = await cancelEach(client, [runId], signal);
+      if (only?.kind !== "cancelled") throw only?.error;
+      return only;
+    }, signal);
+    const { status } = outcome;
+    return { kind: "done", facts: { runId, status }, text: cancelText([outcome]) };
+  },
+});
+
+export const cancelMyRunsTool = agentTool({
+  name: "cancel_my_runs",
+  title: "Cancel my runs",
+  description:
+    "Cancels every active run that the key in use started: yours, and those that the person started with the same key. Prefer cancel_run for a run of your own.",
+  annotations: cancels,
+  input: z.strictObject({}),
+  facts: z.object({
+    runs: z.array(cancelledSchema),
+    failed: z.array(z.object({ runId: z.string(), message: z.string() })),
+  }),
+  async act(_, { session, signal }) {
+    const outcomes = await session.ask(async (client) => {
+      const { mine } = await myActiveRuns(client, signal);
+      const ids = mine.map(({ runId }) => runId);
+      return cancelEach(client, ids, signal);
+    }, signal);
+    const runs = outcomes.flatMap((each) =>
+      each.kind === "cancelled" ? [{ runId: each.runId, status: each.status }] : [],
+    );
+    const failed = outcomes.flatMap((each) =>
+      each.kind === "failed" ? [{ runId: each.runId, message: describeError(each.error) }] : [],
+    );
+    return { kind: "done", facts: { runs, failed }, text: cancelText(outcomes) };
+  },
+});
+
+function cancelText(outcomes: readonly CancelOutcome[]): string {
+  if (outcomes.length === 0) return "The key in use has no active run.";
+  return outcomes
+    .map((each) => {
+      if (each.kind === "failed") return `${each.runId} was not cancelled: ${describeError(each.error)}`;
+      const isStill = isActive({ status: each.status });
+      return `${each.runId} ${each.status}${isStill ? ": wait_for_run waits until it has given up its slot" : ""}.`;
+    })
+    .join("\n");
 }
