@@ -45,6 +45,9 @@ describe("the tool's help", () => {
       // What other tools have at their top.
       ["runs log", "logs", "deploy"],
       ["runs cancel", "cancel"],
+      ["run", "start", "deploy"],
+      ["org", "whoami"],
+      ["--version", "version"],
     ] as const) {
       const { stdout, stderr, exitCode } = await tool.call(args);
       assert.deepEqual([stdout, exitCode], ["", 2]);
@@ -61,6 +64,8 @@ describe("the tool's help", () => {
       /unknown option '--stage'[\s\S]*\(An input is given by `--input stage=<value>`\.\)/,
     );
     assert.doesNotMatch((await tool.call(["org", "--stage"])).stderr, /--input/);
+    assert.doesNotMatch((await tool.call(["run", "deploy", "-v"])).stderr, /--input/);
+    assert.match((await tool.call(["run", "deploy", "--timeout", "5m"])).stderr, /by `--time-limit`\.\)/);
     await tool.write("deploy", "resources: { sh: { type: cli } }\nsteps: [{ use: sh, run: echo }]\n");
     const behind = await tool.call(["run", "deploy", "stage=prod"]);
     assert.match(behind.stderr, /^An input is given by `--input`/m);

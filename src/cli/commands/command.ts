@@ -112,8 +112,12 @@ export class ToolCommand extends Command {
     const lastWords = new Map(
       [...this.leaves(), ...this.commands].reverse().map((each) => [each.name(), each]),
     );
-    const meant = lastWords.get(nearestName(word, lastWords.keys()) ?? "");
-    const hint = meant instanceof ToolCommand ? `\n(Did you mean \`pipeline ${meant.words()}\`?)` : "";
+    const near = lastWords.get(nearestName(word, lastWords.keys()) ?? "");
+    const meant =
+      near instanceof ToolCommand
+        ? near.words()
+        : Object.entries(otherWords).find(([, theirs]) => theirs.includes(word))?.[0];
+    const hint = meant === undefined ? "" : `\n(Did you mean \`pipeline ${meant}\`?)`;
     return this.error(`error: unknown command '${word}'${hint}`);
   }
 
@@ -121,8 +125,9 @@ export class ToolCommand extends Command {
   override error(message: string, options?: ErrorOptions): never {
     const isInput =
       options?.code === "commander.unknownOption" && this.options.some(({ long }) => long === "--input");
-    const [, name] = (isInput && /'--?([A-Za-z][^'=]*)/.exec(message)) || [];
-    const hint = name === undefined ? "" : `\n(An input is given by \`--input ${name}=<value>\`.)`;
+    const [, name] = (isInput && /'--([A-Za-z][^'=]*)/.exec(message)) || [];
+    const given = `An input is given by \`--input ${name}=<value>\`${name === "timeout" ? ", the run's time limit by `--time-limit`" : ""}.`;
+    const hint = name === undefined ? "" : `\n(${given})`;
     return super.error(`${message}${hint}`, options);
   }
 
@@ -137,6 +142,16 @@ export class ToolCommand extends Command {
     return { json, quiet, color };
   }
 }
+
+/** What other tools call our commands. */
+const otherWords: Readonly<Record<string, readonly string[]>> = {
+  run: ["start", "exec", "trigger"],
+  "runs list": ["ps", "jobs", "history"],
+  org: ["whoami", "quota", "usage", "limits"],
+  validate: ["lint", "check"],
+  page: ["open", "ui", "dashboard"],
+  "--version": ["version"],
+};
 
 /** @returns the exit code. */
 type Act = (tool: Tool) => Promise<number>;
