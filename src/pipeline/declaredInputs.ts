@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { checkShape, isMap } from "./file/checkShape.ts";
-import type { FieldTexts } from "./file/fieldTexts.ts";
+import { field } from "./file/fieldTexts.ts";
 import { checkNumbers, type StepReading } from "./file/readValues.ts";
 import { idPattern } from "./file/values.ts";
 import type { Path } from "./file/yamlSource.ts";
@@ -12,29 +12,28 @@ const value = z.union([z.string(), z.number(), z.boolean()], aValue);
 
 /** An input with more than its default, as the file writes it. */
 const inputFileSchema = z.strictObject({
-  type: z.optional(z.enum(inputTypes, `expected one of ${inputTypes.join(", ")}`)),
-  options: z.optional(z.array(value).check(z.minLength(1))),
-  default: z.optional(value),
-  description: z.optional(z.string()),
-});
-
-/** The whole of `inputs`, for the JSON Schema. */
-export const inputsFileSchema = z.record(z.string(), z.nullable(z.union([value, inputFileSchema])));
-
-export const inputTexts: FieldTexts = {
-  type: {
+  type: field(z.enum(inputTypes, `expected one of ${inputTypes.join(", ")}`), {
     meaning: "What its value is.",
     byDefault: "that of its `default` or `options`, else `text`",
     bounds: "`text`, `number` or `boolean`",
     values: [...inputTypes],
-  },
-  options: { meaning: "The values that it may have. Whoever starts a run picks one.", byDefault: "any" },
-  default: {
+  }),
+  options: field(z.array(value).check(z.minLength(1)), {
+    meaning: "The values that it may have. Whoever starts a run picks one.",
+    byDefault: "any",
+  }),
+  default: field(value, {
     meaning: "Its value where a start gives none. A text may use `env` and `run`.",
     byDefault: "none: then each start has to give one",
-  },
-  description: { meaning: "What it is for, shown to whoever starts a run.", byDefault: "none" },
-};
+  }),
+  description: field(z.string(), {
+    meaning: "What it is for, shown to whoever starts a run.",
+    byDefault: "none",
+  }),
+});
+
+/** The whole of `inputs`, for the JSON Schema. */
+export const inputsFileSchema = z.record(z.string(), z.nullable(z.union([value, inputFileSchema])));
 
 const aName = "an input's name begins with a letter or `_` and goes on with letters, digits, `_` and `-`";
 

@@ -1,6 +1,7 @@
 import * as z from "zod/mini";
 import { checkShape, isMap } from "./file/checkShape.ts";
 import { parseDuration } from "./file/duration.ts";
+import { field, needed } from "./file/fieldTexts.ts";
 import { ProblemList } from "./file/problemList.ts";
 import { leadsOut } from "./file/projectPath.ts";
 import { checkNumbers } from "./file/readValues.ts";
@@ -17,8 +18,16 @@ import { resourceTypes, type Step } from "./types/resourceTypes.ts";
 /** A step that is a part, as the file writes it. */
 export const includeFileSchema = z.strictObject({
   ...everyControl,
-  include: nonEmpty,
-  inputs: z.optional(z.record(z.string(), z.unknown())),
+  name: field(nonEmpty, { meaning: "What the part is called wherever it is shown.", byDefault: "its path" }),
+  include: needed(nonEmpty, {
+    meaning:
+      "A pipeline file whose steps run here, by its path in the project's folder. Its `outputs` are what the `id` of this step has. Where this file has a resource of the same name and type, the part's steps work with that.",
+    values: ["parts/login.yaml"],
+  }),
+  inputs: field(z.record(z.string(), z.unknown()), {
+    meaning: "What the part's inputs are.",
+    byDefault: "their defaults",
+  }),
 });
 
 const deepestInclude = 5;

@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { includeShape, stepWithoutResource, topShape } from "../../src/pipeline/editing/shape.ts";
 import { contexts, functions, isFunctionName, signatureOf } from "../../src/pipeline/expression/names.ts";
 import { parsePipeline } from "../../src/pipeline/parsePipeline.ts";
-import { everyStepTexts, includeTexts, pipelineTexts } from "../../src/pipeline/pipelineFile.ts";
 import { everyResultField, resultFields } from "../../src/pipeline/types/resultFields.ts";
+import { fieldsOf } from "./fieldsOf.ts";
 import { sampleOf, samplePart, shownPipelines } from "./shownPipelines.ts";
 
 const root = join(import.meta.dirname, "../..");
@@ -71,8 +72,9 @@ describe("the documentation of the pipeline file", () => {
 
   it("has every field of the file, of a step, of an input and of a part", () => {
     const text = ["pipeline-file.md", "inputs.md", "parts.md"].map(page).join("\n");
-    const fields = [pipelineTexts, everyStepTexts, includeTexts].flatMap((texts) => Object.keys(texts));
-    for (const field of fields) {
+    const inputs = topShape.fields.get("inputs")?.shape;
+    const inside = [stepWithoutResource, includeShape, inputs].flatMap((shape) => fieldsOf(shape));
+    for (const field of ["expect.that", ...topShape.fields.keys(), ...inside.map(({ path }) => path)]) {
       const name = field.startsWith("expect.") ? field : (field.split(".").at(-1) ?? field);
       assert.match(text, new RegExp(`[\`{ ]${name.replace("$", "\\$")}(?:\`|:)`), field);
     }

@@ -1,5 +1,7 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: expressions as pipeline files write them.
 import * as z from "zod/mini";
 import { durationPattern } from "./duration.ts";
+import { field, needed } from "./fieldTexts.ts";
 
 /** The values that several resource types have in common, as the file writes them and ready to run. */
 
@@ -33,38 +35,83 @@ export const id = z.string().check(z.regex(idPattern, anId));
 const condition = z.union([nonEmpty, z.boolean()], "expected an expression, such as `inputs.visit`");
 
 /** What a step has to be like beside what its type looks at: expressions that have to be true. */
-export const that = z.optional(
+export const that = field(
   z.union([condition, z.array(condition).check(z.minLength(1))], "expected an expression, or a list of them"),
+  {
+    meaning: "An expression, or a list of them, that has to be true of the result, `this`.",
+    byDefault: "none",
+    values: ["this."],
+  },
 );
 
 const aRetry = "expected `{ for: 30s, every: 1s }` or `{ times: 3, every: 1s }`";
 
 /** What every step has when something is done before, around or after it, whatever that is. */
 export const everyControl = {
-  id: z.optional(id),
-  name: z.optional(nonEmpty),
-  if: z.optional(condition),
-  "on-failure": z.optional(z.literal("continue", "expected `continue`; without it, the run ends here")),
+  id: field(id, {
+    meaning: "The name by which later steps read its result: `${{ steps.<id>.json.total }}`.",
+    byDefault: "none",
+    bounds: "letters, digits, `_` and `-`",
+  }),
+  name: field(nonEmpty, {
+    meaning: "What the step is called wherever it is shown.",
+    byDefault: "its action, such as `GET /health`",
+  }),
+  if: field(condition, {
+    meaning: "An expression. If it is false, the step is skipped.",
+    byDefault: "`true`",
+    values: ["inputs.", "exists(steps."],
+  }),
+  "on-failure": field(z.literal("continue", "expected `continue`; without it, the run ends here"), {
+    meaning: "With `continue`, the run goes on when this step fails, and ends as failed.",
+    byDefault: "the run ends here",
+    values: ["continue"],
+  }),
 };
 
 /** The fields of every step that uses a resource, whatever its type. */
 export const everyStep = {
   ...everyControl,
-  use: z.string(),
-  each: z.optional(
-    z.union([nonEmpty, z.array(z.unknown())], "expected a list, or an expression that is one"),
-  ),
-  retry: z.optional(
+  use: needed(z.string(), {
+    meaning:
+      "The name of the resource that the step works with. Its type decides what else the step can have.",
+  }),
+  each: field(z.union([nonEmpty, z.array(z.unknown())], "expected a list, or an expression that is one"), {
+    meaning:
+      "A list, or an expression that is one. The step runs once for each item, `${{ each.value }}`, and its result is the list of theirs.",
+    byDefault: "the step runs once",
+    bounds: "at most 1000 items",
+  }),
+  retry: field(
     z.strictObject(
       {
-        for: z.optional(duration),
-        times: z.optional(z.int().check(z.minimum(1), z.maximum(1000))),
-        every: z.optional(duration),
+        for: field(duration, {
+          meaning: "How long it is tried, from the first attempt on.",
+          values: ["10s", "30s", "1m"],
+        }),
+        times: field(z.int().check(z.minimum(1), z.maximum(1000)), {
+          meaning: "How often it is tried.",
+          bounds: "1 to 1000",
+          values: ["3", "5"],
+        }),
+        every: field(duration, {
+          meaning: "The pause between two attempts.",
+          byDefault: "`1s`",
+          values: ["500ms", "1s", "5s"],
+        }),
       },
       aRetry,
     ),
+    {
+      meaning:
+        "The step runs again and again until it succeeds: `for` a length of time, or at most so many `times`. The last attempt counts.",
+      byDefault: "one attempt",
+    },
   ),
-  mask: z.optional(z.array(nonEmpty).check(z.minLength(1))),
+  mask: field(z.array(nonEmpty).check(z.minLength(1)), {
+    meaning: "Paths in the step's result whose values are secrets, such as `json.token`: they show as `***`.",
+    byDefault: "none",
+  }),
 };
 
 /** The same of a step that is ready to run. Expressions are as they are written, since their values are known only then. */

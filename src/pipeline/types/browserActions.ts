@@ -17,6 +17,8 @@ import {
   actionNames,
   dialogAnswers,
   isActionName,
+  keyNames,
+  modifiers,
   readFileSchema,
   seenElementsFileSchema,
   type TargetFile,
@@ -315,15 +317,6 @@ function readElement(file: TargetFile, path: Path, reading: StepReading): Elemen
       return way satisfies never;
   }
 }
-
-const modifiers = ["Shift", "Control", "Alt", "Meta", "ControlOrMeta"];
-
-export const keyNames: readonly string[] = [
-  ...modifiers,
-  ..."Enter Tab Escape Space Backspace Delete Insert Home End PageUp PageDown".split(" "),
-  ..."ArrowLeft ArrowUp ArrowRight ArrowDown CapsLock ContextMenu".split(" "),
-  ...Array.from({ length: 12 }, (_, index) => `F${index + 1}`),
-];
 
 /** Checks `Enter`, `a` or `Control+Shift+K`: modifiers and then one key. @returns undefined for valid keys. */
 function problemOfKey(written: string): string | undefined {

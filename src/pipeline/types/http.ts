@@ -24,9 +24,7 @@ import {
   type HttpStepFile,
   httpMethods,
   httpResourceSchema,
-  httpResourceTexts,
   httpStepFileSchema,
-  httpStepTexts,
 } from "./httpFile.ts";
 import {
   type HttpStep,
@@ -47,7 +45,6 @@ export const httpType: ResourceType<HttpStep> = {
   meaning: "Sends a request and looks at the reply.",
   actions: `one of ${actions}`,
   file: { resource: httpResourceSchema, step: httpStepFileSchema },
-  texts: { resource: httpResourceTexts, step: httpStepTexts },
   snippets: {
     resource: { name: "shop", fields: ', base-url: "${2:http://127.0.0.1:8080}"' },
     step: { name: "it answers", lines: ["get: ${2:/}", "expect: { status: ${3:200} }"] },

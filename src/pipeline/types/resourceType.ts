@@ -1,5 +1,4 @@
 import type * as z from "zod/mini";
-import type { FieldTexts } from "../file/fieldTexts.ts";
 import type { ProblemList } from "../file/problemList.ts";
 import type { StepReading } from "../file/readValues.ts";
 import type { Path } from "../file/yamlSource.ts";
@@ -16,8 +15,6 @@ export interface ResourceType<Step extends { readonly type: string }> {
   readonly actions: string;
   /** A resource and a step as the file writes them; for the JSON Schema, completion and hover. */
   readonly file: { readonly resource: FileSchema; readonly step: FileSchema };
-  /** The texts of their fields, without those of `type` and of what every step has. */
-  readonly texts: { readonly resource: FieldTexts; readonly step: FieldTexts };
   /** What completion offers as a whole: a resource's name and its fields behind `type`; a step's name and its lines. */
   readonly snippets: {
     readonly resource: { readonly name: string; readonly fields: string };

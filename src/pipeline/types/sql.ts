@@ -1,7 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: snippets, and references as pipeline files write them.
 import * as z from "zod/mini";
 import { checkShape } from "../file/checkShape.ts";
-import { type FieldTexts, timeoutText } from "../file/fieldTexts.ts";
+import { field, needed, timeoutText, typeText } from "../file/fieldTexts.ts";
 import { checkNumbers, checkReadPath, readTimeout, type StepReading } from "../file/readValues.ts";
 import { hasExpression } from "../file/textPieces.ts";
 import { type DeepReadonly, duration, everyStep, nonEmpty, plannedStep, that } from "../file/values.ts";
@@ -13,47 +13,15 @@ import { isBlank, transactionWord } from "./statementText.ts";
 
 /** The sql resource and its steps as a pipeline file writes them. */
 
-const params = z.array(z.unknown());
-
-const aStatement = "expected a statement, or a map with `query` and `params`";
-
-const sqlResourceSchema = z.strictObject({
-  type: z.literal("sql"),
-  url: nonEmpty,
-  timeout: z.optional(duration),
-});
-
-const sqlStepFileSchema = z.strictObject({
-  ...everyStep,
-  query: z.optional(nonEmpty),
-  params: z.optional(params),
-  statements: z.optional(
-    z
-      .array(z.union([nonEmpty, z.strictObject({ query: nonEmpty, params: z.optional(params) })], aStatement))
-      .check(z.minLength(1)),
-  ),
-  file: z.optional(nonEmpty),
-  timeout: z.optional(duration),
-  expect: z.optional(
-    z.strictObject({
-      rows: z.optional(z.array(z.record(z.string(), z.unknown()))),
-      "row-count": z.optional(z.int().check(z.nonnegative())),
-      that,
-    }),
-  ),
-});
-
-type SqlResourceFile = z.infer<typeof sqlResourceSchema>;
-type SqlStepFile = z.infer<typeof sqlStepFileSchema>;
-
-const paramsText = {
+const params = field(z.array(z.unknown()), {
   meaning:
     "The values for the statement's parameters (`?` in SQLite and MySQL, `$1` and so on in PostgreSQL), in their order.",
   byDefault: "none",
-};
+});
 
-const resourceTexts: FieldTexts = {
-  url: {
+const sqlResourceSchema = z.strictObject({
+  type: needed(z.literal("sql"), typeText),
+  url: needed(nonEmpty, {
     meaning:
       "The database's address. A file is named against the project's folder. A password comes from the environment only.",
     bounds:
@@ -67,49 +35,78 @@ const resourceTexts: FieldTexts = {
       '"mysql://app:${{ env.DB_PASSWORD }}@127.0.0.1:3306/shop"',
       "${{ env.DATABASE_URL }}",
     ],
-  },
-  timeout: timeoutText("How long each step may take as a whole, connecting included.", "`10s`"),
-};
+  }),
+  timeout: field(
+    duration,
+    timeoutText("How long each step may take as a whole, connecting included.", "`10s`"),
+  ),
+});
 
-const stepTexts: FieldTexts = {
-  query: { meaning: "One statement. Values belong into `params` and not into the text." },
-  params: paramsText,
-  statements: {
-    meaning:
-      "Several statements that are one transaction: all of them or none. Each is a text, or a map with `query` and `params`. In MySQL, what changes tables commits by itself.",
-  },
-  "statements.query": { meaning: "One statement of the transaction." },
-  "statements.params": paramsText,
-  file: {
+const sqlStepFileSchema = z.strictObject({
+  ...everyStep,
+  query: field(nonEmpty, { meaning: "One statement. Values belong into `params` and not into the text." }),
+  params,
+  statements: field(
+    z
+      .array(
+        z.union(
+          [
+            nonEmpty,
+            z.strictObject({
+              query: needed(nonEmpty, { meaning: "One statement of the transaction." }),
+              params,
+            }),
+          ],
+          "expected a statement, or a map with `query` and `params`",
+        ),
+      )
+      .check(z.minLength(1)),
+    {
+      meaning:
+        "Several statements that are one transaction: all of them or none. Each is a text, or a map with `query` and `params`. In MySQL, what changes tables commits by itself.",
+    },
+  ),
+  file: field(nonEmpty, {
     meaning:
       "A file of statements, by a fixed path against the project's folder, run as the database runs several at once: PostgreSQL as one transaction, SQLite and MySQL one by one. Nothing is filled in within it.",
     bounds: "at most 1 MiB",
     values: ["fixtures.sql"],
-  },
-  timeout: timeoutText("How long this step may take as a whole.", "the resource's, else `10s`"),
-  expect: {
-    meaning: "What the last statement has to return; otherwise the step fails.",
-    byDefault: "nothing is compared",
-  },
-  "expect.rows": {
-    meaning:
-      "The rows of the last statement, in their order and no more of them; of a row only the columns that are written here are compared.",
-    byDefault: "none",
-  },
-  "expect.row-count": {
-    meaning: "How many rows the last statement returns or, if it returns none, inserts, changes or deletes.",
-    byDefault: "none",
-    bounds: "a whole number, 0 or more",
-    values: ["1", "0"],
-  },
-};
+  }),
+  timeout: field(
+    duration,
+    timeoutText("How long this step may take as a whole.", "the resource's, else `10s`"),
+  ),
+  expect: field(
+    z.strictObject({
+      rows: field(z.array(z.record(z.string(), z.unknown())), {
+        meaning:
+          "The rows of the last statement, in their order and no more of them; of a row only the columns that are written here are compared.",
+        byDefault: "none",
+      }),
+      "row-count": field(z.int().check(z.nonnegative()), {
+        meaning:
+          "How many rows the last statement returns or, if it returns none, inserts, changes or deletes.",
+        byDefault: "none",
+        bounds: "a whole number, 0 or more",
+        values: ["1", "0"],
+      }),
+      that,
+    }),
+    {
+      meaning: "What the last statement has to return; otherwise the step fails.",
+      byDefault: "nothing is compared",
+    },
+  ),
+});
+
+type SqlResourceFile = z.infer<typeof sqlResourceSchema>;
+type SqlStepFile = z.infer<typeof sqlStepFileSchema>;
 
 export const sqlType: ResourceType<SqlStep> = {
   type: "sql",
   meaning: "Runs statements on SQLite, PostgreSQL or MySQL and looks at what they return.",
   actions: "`query`, `statements` or `file`",
   file: { resource: sqlResourceSchema, step: sqlStepFileSchema },
-  texts: { resource: resourceTexts, step: stepTexts },
   snippets: {
     resource: { name: "orders", fields: ', url: "${2:sqlite::memory:}"' },
     step: { name: "one row", lines: ["query: ${2:select 1 as n}", "expect: { rows: [{ ${3:n: 1} }] }"] },
