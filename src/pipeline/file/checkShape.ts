@@ -2,7 +2,7 @@ import type * as z from "zod/mini";
 import { noText, valueAt } from "../../contract/wire.ts";
 import { replaceControlCharacters } from "../../text/controlCharacters.ts";
 import { type ForeignWord, foreignType, foreignWord } from "../mistakes/foreignWords.ts";
-import { meantValue } from "../mistakes/meantValue.ts";
+import { inQuotes } from "../mistakes/lines.ts";
 import { placeholderIn } from "../mistakes/placeholders.ts";
 import { nearestName, quoted, suggestion } from "../mistakes/problem.ts";
 import type { ProblemList } from "./problemList.ts";
@@ -111,24 +111,20 @@ function reportType(
 }
 
 /** Adds what is expected, with what was meant. */
-function addWanted({ value, at, inside }: Site, wanted: string, problems: ProblemList): void {
+function addWanted({ value, at }: Pick<Site, "value" | "at">, wanted: string, problems: ProblemList): void {
   const isType = at.at(-1) === "type" && typeof value === "string";
   const type = isType ? foreignType(value, wanted.split(/[ ,]+/)) : undefined;
   if (type !== undefined) {
     problems.add(at, wanted + hintOf(type, {}), type.how === undefined ? type.field : undefined);
     return;
   }
-  const likely = meantValue(at.at(-1), value, { wanted, inside });
-  const meant = likely !== undefined && isShown(likely) ? likely : undefined;
+  const meant = meantValue(at.at(-1), value, wanted);
   const isOpen = typeof value === "string" && (hasExpression(value) || placeholderIn(value) !== undefined);
   if (isOpen) problems.addFixed(at, wanted);
-  else if (meant !== undefined && (wanted === aMap || wanted === "expected a list"))
-    problems.add(at, `${wanted}: \`${meant}\``, meant);
-  else if (meant !== undefined && !wanted.includes("`"))
-    problems.add(at, `${wanted}; did you mean \`${meant}\`?`, meant);
+  else if (meant !== undefined) problems.add(at, `${wanted}; did you mean \`${meant}\`?`, meant);
   else if (Array.isArray(value) && wanted === aMap)
     problems.add(at, `${wanted}, not a list: \`name: value\` without dashes and brackets`);
-  else problems.add(at, wanted, meant);
+  else problems.add(at, wanted);
 }
 
 /** Of what may be text among others: `run: false` is no command, and `run: "false"` is. */
@@ -149,9 +145,20 @@ function reportUnion(
 
 const aMap = "expected a map of names and values";
 
-/** Whether a message can have the text as it is. */
-function isShown(text: string): boolean {
-  return text.length <= 200 && replaceControlCharacters(text) === text;
+const listsOfTexts: readonly unknown[] = ["mask", "unmasked", "tags", "options", "params"];
+
+/** The value that was meant by a text, as YAML: of `tags: nightly`, `status: "204"`, `timeout: 5 sec`. */
+function meantValue(field: unknown, text: unknown, wanted: string): string | undefined {
+  if (typeof text !== "string" || text.length > 200 || replaceControlCharacters(text) !== text)
+    return undefined;
+  if (listsOfTexts.includes(field)) return `[${/^[A-Za-z/][\w./-]*$/.test(text) ? text : inQuotes(text)}]`;
+  if (wanted.startsWith("expected a length of time")) {
+    const written = /^(\d{1,9}(?:\.\d{1,3})?) ?(ms|s|m|h)(?:ec(?:ond)?s?|in(?:ute)?s?|ours?)?$/i;
+    const [, amount, unit] = written.exec(text.trim()) ?? [];
+    return amount && unit && amount + unit.toLowerCase();
+  }
+  const isNumber = /^expected a (?:whole )?number\b/.test(wanted) && /^\d{1,9}(?:\.\d{1,3})?$/.test(text);
+  return isNumber ? text : undefined;
 }
 
 /** The name of a required field that is missing; for a union, zod reports it as an invalid union. */

@@ -1,9 +1,9 @@
 import { type Alias, isAlias, isMap, isScalar, isSeq, type Node, parseDocument } from "yaml";
+import { blockAround } from "../mistakes/lines.ts";
 import type { Fix, Place, Problem } from "../mistakes/problem.ts";
 import { edited, isMended, mostProblems, Repairs, type Troubles } from "../mistakes/repairs.ts";
 import { change, type Slip } from "../mistakes/slip.ts";
 import { slipsBehind } from "../mistakes/slips.ts";
-import { blockAround } from "../mistakes/structureSlips.ts";
 import { quoteSlip } from "../mistakes/valueSlips.ts";
 import { Converter } from "./convert.ts";
 import { scalarOffsets } from "./scalarOffsets.ts";
@@ -29,9 +29,9 @@ export function readYaml(text: string, isField: (name: string) => boolean): Read
   let budget = mostReadAgain;
   const again: Read = (next) => {
     budget -= next.length;
-    return budget < 0 ? undefined : read(next, isField);
+    return budget < 0 ? undefined : read(next);
   };
-  let reading = read(text, isField);
+  let reading = read(text);
   const conflict = reading.errors.length > 0 ? conflictMarker.exec(text) : null;
   if (conflict !== null) {
     // What is wrong behind it isn't: every line is there twice.
@@ -102,7 +102,7 @@ function shortened(
 /** A text as the library reads it. */
 type Reading = ReturnType<typeof read>;
 
-function read(text: string, isField: (name: string) => boolean) {
+function read(text: string) {
   const document = parseDocument(text, {
     prettyErrors: false,
     // The library's check is quadratic, which takes minutes for a hostile file.
@@ -114,7 +114,7 @@ function read(text: string, isField: (name: string) => boolean) {
   const tooDeep = found.find(({ code }) => code === "RESOURCE_EXHAUSTION");
   // In the order of the text. Where the stack ends differs from one reading to the next, and so does what is wrong behind it.
   const errors = tooDeep ? [tooDeep] : found.toSorted((one, other) => one.pos[0] - other.pos[0]);
-  const converter = new Converter(text, isField);
+  const converter = new Converter(text);
   const value = errors.length > 0 ? null : converter.convert(document.contents, 0);
   const troubles: Troubles = {
     errors: errors.map(({ pos }) => pos[0]),

@@ -24,6 +24,23 @@ export function lineIndex(lines: readonly Line[], offset: number): number {
   );
 }
 
+/** The lines around an offset that belong together: a step, or the entry of a resource. */
+export function blockAround(text: string, at: number): { readonly line: Line; readonly block: Span } {
+  const lines = linesOf(text);
+  const index = lineIndex(lines, at);
+  const line = lines[index] ?? { text: "", start: 0, end: 0, indent: 0 };
+  const isOther = (other: Line) => other.text.trim() !== "" && other.indent < line.indent;
+  const first = lines.findLastIndex((other, above) => above < index && isOther(other));
+  const last = lines.findIndex((other, below) => below > index && isOther(other));
+  return {
+    line,
+    block: {
+      start: line.indent === 0 ? line.start : (lines[first]?.start ?? line.start),
+      end: last === -1 ? text.length : (lines[last]?.start ?? line.end),
+    },
+  };
+}
+
 /** A line `name: value`, with the dashes before it. */
 export interface EntryLine {
   readonly name: string;
