@@ -1,7 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: expressions as pipeline files write them.
 import assert from "node:assert/strict";
+import { connectTarget } from "../../src/pipeline/file/address.ts";
 import { parsePipeline } from "../../src/pipeline/parsePipeline.ts";
-import { connectTarget } from "../../src/pipeline/types/connectTo.ts";
 
 function parse(resource: string, step: string) {
   const base = '"http://h.test"';

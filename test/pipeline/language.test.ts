@@ -1,8 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: expressions as pipeline files write them.
 import assert from "node:assert/strict";
 import { parsePipeline } from "../../src/pipeline/parsePipeline.ts";
-import { skippedUse } from "../../src/pipeline/skippedUse.ts";
-import { stepToGoOnAt } from "../../src/pipeline/stepToGoOnAt.ts";
+import { skippedUse, stepToGoOnAt } from "../../src/pipeline/stepToGoOnAt.ts";
 
 type Files = Readonly<Record<string, string>>;
 

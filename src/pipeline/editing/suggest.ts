@@ -11,8 +11,8 @@ import {
   suggestFiles,
   suggestResources,
   suggestSteps,
+  suggestValues,
 } from "./suggestion.ts";
-import { suggestValues } from "./suggestValues.ts";
 import type { Crumb } from "./tree.ts";
 
 /** What the editor knows of the project in which a file is. */

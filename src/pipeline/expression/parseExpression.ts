@@ -5,7 +5,14 @@ import { Parser } from "@actions/expressions/parser";
 import { type Invalid, splitText, type Variable, type Words } from "../file/textPieces.ts";
 import { quoted, suggestion } from "../mistakes/problem.ts";
 import { everyResultField, resultFields } from "../types/resultFields.ts";
-import { convertTree } from "./convertTree.ts";
+import {
+  convertTree,
+  Mistake,
+  type PlacedToken,
+  problemOfSymbol,
+  readTokens,
+  tooDeep,
+} from "./convertTree.ts";
 import type { Expression } from "./expression.ts";
 import {
   type ContextName,
@@ -17,7 +24,6 @@ import {
   parametersOf,
   signatureOf,
 } from "./names.ts";
-import { Mistake, type PlacedToken, problemOfSymbol, readTokens, tooDeep } from "./tokens.ts";
 
 export type ParsedExpression = { readonly kind: "valid"; readonly expression: Expression } | Invalid;
 

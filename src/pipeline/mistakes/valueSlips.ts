@@ -116,7 +116,7 @@ function unclosedIn(line: Line, sign: string): readonly Slip[] {
   ];
 }
 
-export function count(text: string, sign: string): number {
+function count(text: string, sign: string): number {
   return text.split(sign).length - 1;
 }
 

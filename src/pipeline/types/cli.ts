@@ -3,8 +3,8 @@ import * as z from "zod/mini";
 import { checkShape } from "../file/checkShape.ts";
 import { outputs } from "../file/expectation.ts";
 import { expectedText, field, needed, timeoutText, typeText } from "../file/fieldTexts.ts";
-import { leadsOut } from "../file/projectPath.ts";
 import {
+  leadsOut,
   readAllExpected,
   readTexts,
   type StepReading,

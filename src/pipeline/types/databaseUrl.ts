@@ -38,50 +38,16 @@ const otherNames: ReadonlyMap<string, Parameter | Part> = new Map([
  * What is for pools, for sessions that last, and for how a library shows values, in addresses of providers, Prisma, libpq and JDBC; named
  * likewise. A step has one session and its `timeout`.
  */
-const withoutEffect = new Set([
-  "allowpublickeyretrieval",
-  "autoreconnect",
-  "characterencoding",
-  "charset",
-  "clientencoding",
-  "collation",
-  "connectionlimit",
-  "connecttimeout",
-  "datestrings",
-  "decimalnumbers",
-  "encoding",
-  "fallbackapplicationname",
-  "getserverpublickey",
-  "gssencmode",
-  "interpolateparams",
-  "keepalives",
-  "keepalivescount",
-  "keepalivesidle",
-  "keepalivesinterval",
-  "krbsrvname",
-  "loc",
-  "multistatements",
-  "parsetime",
-  "pgbouncer",
-  "pool",
-  "pooltimeout",
-  "preparethreshold",
-  "readtimeout",
-  "reconnect",
-  "servertimezone",
-  "sockettimeout",
-  "sslcompression",
-  "sslsni",
-  "statementcachesize",
-  "statementtimeout",
-  "supa",
-  "supportbignumbers",
-  "tcpusertimeout",
-  "timezone",
-  "uselibpqcompat",
-  "useunicode",
-  "writetimeout",
-]);
+const withoutEffect = new Set(
+  `
+allowpublickeyretrieval autoreconnect characterencoding charset clientencoding collation connectionlimit
+connecttimeout datestrings decimalnumbers encoding fallbackapplicationname getserverpublickey gssencmode
+interpolateparams keepalives keepalivescount keepalivesidle keepalivesinterval krbsrvname loc
+multistatements parsetime pgbouncer pool pooltimeout preparethreshold readtimeout reconnect servertimezone
+sockettimeout sslcompression sslsni statementcachesize statementtimeout supa supportbignumbers
+tcpusertimeout timezone uselibpqcompat useunicode writetimeout
+`.split(/\s+/),
+);
 
 /** From the weakest to the strictest. */
 const tlsModes = ["disable", "allow", "prefer", "require", "verify-ca", "verify-full"];

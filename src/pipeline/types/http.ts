@@ -1,4 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: snippets.
+
+import { problemOfConnect } from "../file/address.ts";
 import { checkShape } from "../file/checkShape.ts";
 import { parseDuration } from "../file/duration.ts";
 import { readStatus } from "../file/expectation.ts";
@@ -17,7 +19,6 @@ import {
 import { hasExpression } from "../file/textPieces.ts";
 import type { Path } from "../file/yamlSource.ts";
 import { quoted } from "../mistakes/problem.ts";
-import { problemOfConnect } from "./connectTo.ts";
 import {
   bodyFields,
   type HttpResourceFile,
