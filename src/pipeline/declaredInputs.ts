@@ -1,11 +1,12 @@
 import * as z from "zod/mini";
+import type { InputValue } from "../contract/inputs.ts";
 import { checkShape, isMap } from "./file/checkShape.ts";
 import { field } from "./file/fieldTexts.ts";
 import { checkNumbers, type StepReading } from "./file/readValues.ts";
 import { idPattern } from "./file/values.ts";
 import type { Path } from "./file/yamlSource.ts";
 import { isOpen } from "./inputs.ts";
-import { type Input, type InputValue, inputTypes, inputValue } from "./pipeline.ts";
+import { type Input, inputTypes } from "./pipeline.ts";
 
 const aValue = "expected a text, a number, true or false";
 const value = z.union([z.string(), z.number(), z.boolean()], aValue);
@@ -53,7 +54,7 @@ function readDeclaration(name: string, entry: unknown, path: Path, reading: Read
   const { problems } = reading;
   if (entry === null) return { name, type: "text" };
   if (!isMap(entry)) checkNumbers(entry, path, reading, true);
-  const plain = inputValue.safeParse(entry);
+  const plain = value.safeParse(entry);
   if (plain.success) return { name, type: typeOf(plain.data), default: plain.data };
   if (!isMap(entry)) {
     problems.add(

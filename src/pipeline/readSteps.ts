@@ -10,7 +10,7 @@ import type { Path, YamlSource } from "./file/yamlSource.ts";
 import { foreignWord } from "./mistakes/foreignWords.ts";
 import { nearestName, quoted, suggestion } from "./mistakes/problem.ts";
 import type { PartFile, PartFiles } from "./partFiles.ts";
-import type { Input, Pipeline } from "./pipeline.ts";
+import type { Input, Part, Pipeline } from "./pipeline.ts";
 import { type Resource, readResources, stepReader } from "./readResources.ts";
 import { resourceTypes, type Step } from "./types/resourceTypes.ts";
 
@@ -57,8 +57,6 @@ export interface StepsReading {
   readonly part?: number;
   readonly depth: number;
 }
-
-type Part = NonNullable<Pipeline["parts"]>[number];
 
 /** The steps of a file, with those of its parts in their places. */
 export class PlannedSteps {

@@ -115,53 +115,42 @@ export const everyStep = {
 };
 
 /** The same of a step that is ready to run. Expressions are as they are written, since their values are known only then. */
-export const plannedStep = {
-  name: z.string(),
-  use: z.string(),
+export interface PlannedStep {
+  readonly name: string;
+  readonly use: string;
   /** The name by which expressions find its result. */
-  id: z.optional(z.string()),
+  readonly id?: string | undefined;
   /** The index of the part that it belongs to in `Pipeline.parts`; undefined for a step of the file itself. */
-  part: z.optional(z.int()),
+  readonly part?: number | undefined;
   /** Whether it runs after all others, also when they failed or were stopped. */
-  isCleanup: z.optional(z.literal(true)),
+  readonly isCleanup?: true | undefined;
   /** An expression; if it is false, the step is skipped. */
-  if: z.optional(z.string()),
+  readonly if?: string | undefined;
   /** A list, or a text with an expression for one: the step runs once for each of its items. */
-  each: z.optional(z.unknown()),
-  retry: z.optional(
-    z.object({
-      /** How long it is tried, from the beginning of the first attempt. */
-      forMilliseconds: z.optional(z.number()),
-      /** How often it is tried, the first attempt included. */
-      times: z.optional(z.int()),
-      /** From the end of an attempt to the next one. */
-      everyMilliseconds: z.number(),
-    }),
-  ),
+  readonly each?: unknown;
+  readonly retry?:
+    | {
+        /** How long it is tried, from the beginning of the first attempt. */
+        readonly forMilliseconds?: number | undefined;
+        /** How often it is tried, the first attempt included. */
+        readonly times?: number | undefined;
+        /** From the end of an attempt to the next one. */
+        readonly everyMilliseconds: number;
+      }
+    | undefined;
   /** Whether the run goes on when it fails, and fails in the end. */
-  goesOn: z.optional(z.literal(true)),
+  readonly goesOn?: true | undefined;
   /** Paths in its result whose values are secrets, such as `json.token`. */
-  mask: z.optional(z.array(z.string())),
+  readonly mask?: readonly string[] | undefined;
   /** Expressions that have to be true of its result, `this`. */
-  that: z.optional(z.array(z.string())),
-};
-
-const planSchema = z.object(plannedStep);
+  readonly that?: readonly string[] | undefined;
+}
 
 /** What is done around a step, whatever it does. */
-export type Plan = Omit<DeepReadonly<z.infer<typeof planSchema>>, "name" | "use">;
-
-export type DeepReadonly<T> = T extends readonly (infer Item)[]
-  ? readonly DeepReadonly<Item>[]
-  : T extends object
-    ? { readonly [Key in keyof T]: DeepReadonly<T[Key]> }
-    : T;
+export type Plan = Omit<PlannedStep, "name" | "use">;
 
 /** How numbers of a value are written: of a list or a map by the places of those in it that have any, from 0. */
 export type WrittenDigits = string | { readonly [place: string]: WrittenDigits };
-export const writtenDigitsSchema: z.ZodMiniType<WrittenDigits> = z.lazy(() =>
-  z.union([z.string(), z.record(z.string(), writtenDigitsSchema)]),
-);
 
 const aStatus = "expected a number from 100 to 599, or a kind of status such as 2xx";
 
@@ -176,21 +165,18 @@ export const statusFileSchema = (several = aStatus) =>
   );
 
 /** Both ends are inclusive. */
-export const statusRangeSchema = z.object({ from: z.int(), to: z.int() });
-
-export type StatusRange = Readonly<z.infer<typeof statusRangeSchema>>;
+export interface StatusRange {
+  readonly from: number;
+  readonly to: number;
+}
 
 /** One expectation of a text: that it contains a text, or that a line matches a regular expression. */
-export const textExpectationSchema = z.discriminatedUnion("kind", [
-  z.object({ kind: z.literal("contains"), text: z.string() }),
-  z.object({ kind: z.literal("matches"), source: z.string(), flags: z.string() }),
-]);
-
-export const textExpectationsSchema = z.array(textExpectationSchema);
-
-export type TextExpectation = z.infer<typeof textExpectationSchema>;
+export type TextExpectation =
+  | { readonly kind: "contains"; readonly text: string }
+  | { readonly kind: "matches"; readonly source: string; readonly flags: string };
 
 /** An address as the file writes it: a whole one, or a path behind that of its resource. Each may contain references. */
-export const addressSchema = z.object({ base: z.optional(z.string()), target: z.string() });
-
-export type Address = Readonly<z.infer<typeof addressSchema>>;
+export interface Address {
+  readonly base?: string | undefined;
+  readonly target: string;
+}

@@ -12,20 +12,19 @@ import {
   writtenTimeout,
 } from "../file/readValues.ts";
 import {
-  type DeepReadonly,
   duration,
   everyStep,
   expectedWords,
   nonEmpty,
-  plannedStep,
-  textExpectationsSchema,
+  type PlannedStep,
+  type TextExpectation,
   that,
   variableName,
   words,
 } from "../file/values.ts";
 import type { Path } from "../file/yamlSource.ts";
 import { quoted } from "../mistakes/problem.ts";
-import { backgroundFile, backgroundSchema, readBackground } from "./cliBackground.ts";
+import { type Background, backgroundFile, readBackground } from "./cliBackground.ts";
 import type { ResourceType } from "./resourceType.ts";
 
 /** The cli resource and its steps as a pipeline file writes them. */
@@ -254,29 +253,23 @@ function firstLine(text: string): string {
 }
 
 /** A step that runs a program, resolved against its resource and ready to run. */
-export const cliStepSchema = z.object({
-  type: z.literal("cli"),
-  ...plannedStep,
+export interface CliStep extends PlannedStep {
+  readonly type: "cli";
   /** A line for the shell, or a program and its arguments without one. */
-  run: z.union([z.string(), z.array(z.string())]),
+  readonly run: string | readonly string[];
   /** Of a line for the shell; undefined for the machine's own. */
-  shell: z.optional(shell),
+  readonly shell?: (typeof shells)[number] | undefined;
   /** Relative to the project's folder. */
-  cwd: z.string(),
-  env: z.record(z.string(), z.string()),
-  stdin: z.optional(z.string()),
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly stdin?: string | undefined;
   /** Undefined for one that has only the run's time limit. */
-  timeoutMilliseconds: z.optional(z.number()),
+  readonly timeoutMilliseconds?: number | undefined;
   /** Undefined for a program whose end the step waits for. */
-  background: z.optional(backgroundSchema),
+  readonly background?: Background | undefined;
   /** Patterns of files that are saved as artifacts. */
-  keep: z.optional(z.array(z.string())),
-  expect: z.object({
-    exitCode: z.int(),
-    output: z.optional(textExpectationsSchema),
-    stdout: z.optional(textExpectationsSchema),
-    stderr: z.optional(textExpectationsSchema),
-  }),
-});
-
-export type CliStep = DeepReadonly<z.infer<typeof cliStepSchema>>;
+  readonly keep?: readonly string[] | undefined;
+  readonly expect: { readonly exitCode: number } & {
+    readonly [Output in (typeof outputs)[number]]?: readonly TextExpectation[] | undefined;
+  };
+}

@@ -3,14 +3,7 @@ import { problemOfPort, problemOfReadyAddress } from "../file/address.ts";
 import { expectedText, field, timeoutText } from "../file/fieldTexts.ts";
 import { readAllExpected, readTimeLimit, type StepReading, writtenText } from "../file/readValues.ts";
 import { hasExpression } from "../file/textPieces.ts";
-import {
-  type DeepReadonly,
-  duration,
-  expectedWords,
-  nonEmpty,
-  textExpectationsSchema,
-  words,
-} from "../file/values.ts";
+import { duration, expectedWords, nonEmpty, type TextExpectation, words } from "../file/values.ts";
 
 /** What a cli step says of a program that goes on while later steps run. */
 
@@ -58,14 +51,12 @@ export const backgroundFile = {
 const fileSchema = z.object(backgroundFile);
 
 /** A program in the background, and what shows that it is ready; all of it has to. */
-export const backgroundSchema = z.object({
-  port: z.optional(z.string()),
-  output: z.optional(textExpectationsSchema),
-  http: z.optional(z.string()),
-  withinMilliseconds: z.number(),
-});
-
-export type Background = DeepReadonly<z.infer<typeof backgroundSchema>>;
+export interface Background {
+  readonly port?: string | undefined;
+  readonly output?: readonly TextExpectation[] | undefined;
+  readonly http?: string | undefined;
+  readonly withinMilliseconds: number;
+}
 
 /** Shorter than a run's time limit, so that the message says what is missing. */
 const readyByDefault = 20_000;

@@ -1,4 +1,3 @@
-import * as z from "zod/mini";
 import { hasExpression, markedSource, splitText } from "../file/textPieces.ts";
 import { quoted, suggestion } from "../mistakes/problem.ts";
 
@@ -79,43 +78,34 @@ const otherModes: ReadonlyMap<string, string> = new Map([
   ['{"rejectunauthorized":true}', "verify-full"],
 ]);
 
-const server = {
+/** Each part of an address may contain `${{ env.NAME }}`, which the runner replaces. */
+interface Server<Name extends string> {
   /** A name, an address, or the path of a socket; with PostgreSQL of its folder. */
-  host: z.string(),
-  port: z.string(),
-  user: z.string(),
-  password: z.string(),
-  database: z.string(),
-};
+  readonly host: string;
+  readonly port: string;
+  readonly user: string;
+  readonly password: string;
+  readonly database: string;
+  readonly parameters: Readonly<Partial<Record<Name, string>>>;
+}
 
-/** A parsed database address. Each part may contain `${{ env.NAME }}`, which the runner replaces. */
-export const databaseSchema = z.discriminatedUnion("kind", [
-  z.object({ kind: z.literal("sqlite-memory") }),
-  z.object({
-    kind: z.literal("sqlite-file"),
-    /** Against the project's folder. */
-    path: z.string(),
-    /** SQLite's own names: read-only, read and write, and also create the file. */
-    mode: z.enum(sqliteModes),
-  }),
-  z.object({
-    kind: z.literal("postgres"),
-    ...server,
-    parameters: z.partialRecord(z.enum(postgresParameters), z.string()),
-  }),
-  z.object({
-    kind: z.literal("mysql"),
-    ...server,
-    parameters: z.partialRecord(z.enum(tlsParameters), z.string()),
-  }),
-  /** The whole address comes from the environment, so only the runner can parse it. */
-  z.object({ kind: z.literal("environment"), url: z.string() }),
-]);
-
-export type DatabaseAddress = Readonly<z.infer<typeof databaseSchema>>;
-export type PostgresAddress = Extract<DatabaseAddress, { kind: "postgres" }>;
-export type MysqlAddress = Extract<DatabaseAddress, { kind: "mysql" }>;
+export type PostgresAddress = { readonly kind: "postgres" } & Server<Parameter>;
+export type MysqlAddress = { readonly kind: "mysql" } & Server<(typeof tlsParameters)[number]>;
 export type ServerAddress = PostgresAddress | MysqlAddress;
+
+/** A parsed database address. */
+export type DatabaseAddress =
+  | { readonly kind: "sqlite-memory" }
+  | {
+      readonly kind: "sqlite-file";
+      /** Against the project's folder. */
+      readonly path: string;
+      /** SQLite's own names: read-only, read and write, and also create the file. */
+      readonly mode: (typeof sqliteModes)[number];
+    }
+  | ServerAddress
+  /** The whole address comes from the environment, so only the runner can parse it. */
+  | { readonly kind: "environment"; readonly url: string };
 
 type ReadUrl =
   | { readonly kind: "valid"; readonly database: DatabaseAddress }

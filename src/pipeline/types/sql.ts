@@ -4,10 +4,10 @@ import { checkShape } from "../file/checkShape.ts";
 import { field, needed, timeoutText, typeText } from "../file/fieldTexts.ts";
 import { checkNumbers, checkReadPath, readTimeout, type StepReading } from "../file/readValues.ts";
 import { hasExpression } from "../file/textPieces.ts";
-import { type DeepReadonly, duration, everyStep, nonEmpty, plannedStep, that } from "../file/values.ts";
+import { duration, everyStep, nonEmpty, type PlannedStep, that } from "../file/values.ts";
 import type { Path } from "../file/yamlSource.ts";
 import { quoted } from "../mistakes/problem.ts";
-import { type DatabaseAddress, databaseSchema, readDatabaseUrl } from "./databaseUrl.ts";
+import { type DatabaseAddress, readDatabaseUrl } from "./databaseUrl.ts";
 import type { ResourceType } from "./resourceType.ts";
 import { isBlank, transactionWord } from "./statementText.ts";
 
@@ -143,7 +143,6 @@ interface SqlResource {
 }
 
 type Work = SqlStep["work"];
-type Statement = Extract<Work, { kind: "statements" }>["statements"][number];
 
 /** Resolves a step against its resource. @returns undefined when it has nothing to run. */
 function readSqlStep(file: SqlStepFile, resource: SqlResource, reading: StepReading): SqlStep | undefined {
@@ -223,27 +222,29 @@ function nameOf(work: Work): string {
 }
 
 /** A step that runs statements and checks what the last one returns, resolved against its resource and ready to run. */
-export const sqlStepSchema = z.object({
-  type: z.literal("sql"),
-  ...plannedStep,
-  database: databaseSchema,
-  work: z.discriminatedUnion("kind", [
-    z.object({
-      kind: z.literal("statements"),
-      /** At least one. `params` are the values of `?` or `$1`, `$2`, …; any JSON values. */
-      statements: z.array(z.object({ text: z.string(), params: z.array(z.unknown()) })).check(z.minLength(1)),
-      /** Whether they run as one transaction. */
-      isTransaction: z.boolean(),
-    }),
+export interface SqlStep extends PlannedStep {
+  readonly type: "sql";
+  readonly database: DatabaseAddress;
+  readonly work:
+    | {
+        readonly kind: "statements";
+        /** At least one. */
+        readonly statements: readonly Statement[];
+        /** Whether they run as one transaction. */
+        readonly isTransaction: boolean;
+      }
     /** A file of statements, against the project's folder. */
-    z.object({ kind: z.literal("file"), path: z.string() }),
-  ]),
-  timeoutMilliseconds: z.number(),
-  expect: z.object({
+    | { readonly kind: "file"; readonly path: string };
+  readonly timeoutMilliseconds: number;
+  readonly expect: {
     /** Each compared by subset, see `describeMismatches`. */
-    rows: z.optional(z.array(z.unknown())),
-    rowCount: z.optional(z.int()),
-  }),
-});
+    readonly rows?: readonly unknown[] | undefined;
+    readonly rowCount?: number | undefined;
+  };
+}
 
-export type SqlStep = DeepReadonly<z.infer<typeof sqlStepSchema>>;
+interface Statement {
+  readonly text: string;
+  /** The values of `?` or `$1`, `$2`, …; any JSON values. */
+  readonly params: readonly unknown[];
+}
