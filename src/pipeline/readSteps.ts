@@ -67,7 +67,7 @@ export class PlannedSteps {
   /** The resources that the parts add, by type and name. */
   readonly resources = new Map<string, Pipeline["resources"][number]>();
   readonly #files: PartFiles;
-  /** The resources of type browser that have a page. */
+  /** The resources that a step has used, and so may have opened a page of. */
   readonly #opened = new Set<string>();
   /** The cleanup of the parts among the steps, the last included first. */
   readonly #partCleanups: (() => void)[] = [];
@@ -120,6 +120,8 @@ export class PlannedSteps {
     const foreignName = (name: string) => nameOfOtherType(name, resource);
     const opened = this.#opened;
     const step = resource.readStep(entry, { path, problems, source, foreignName, opened });
+    // An invalid step might have opened a page, so the next one isn't reported for having none.
+    opened.add(resource.name);
     return resource.kind === "wrong" ? undefined : step;
   }
 

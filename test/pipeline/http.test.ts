@@ -101,7 +101,8 @@ describe("what an http step of a pipeline file says", () => {
       "a part that is none",
       "",
       "post: /, multipart: { a: { path: b } }",
-      "5:40: expected text, `{ file: path }`, or a list of these",
+      "5:40: `a` needs `file`",
+      "5:42: `a` has no `path`",
     ],
     [
       "the type of all parts",

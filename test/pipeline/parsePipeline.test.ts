@@ -652,7 +652,7 @@ steps:
       "11:19: an sql step has no `qurey`; did you mean `query`?",
       "12:45: a timeout is at least 1ms and at most 1h",
       "13:5: this step does nothing; a cli step has `run`",
-      "14:37: there is no action `clik`; did you mean `click`?",
+      "14:37: `actions` has no `clik`; did you mean `click`?",
       "16:17: an http step has no `gte`; did you mean `get`?",
     ]);
   });

@@ -17,8 +17,6 @@ import { type Crumb, type Tree, textBehind } from "./tree.ts";
 export interface Shape {
   /** A map of fixed names. */
   readonly fields: ReadonlyMap<string, Field>;
-  /** Whether a map has exactly one of the fields, as an entry of `actions`. */
-  readonly isOneField: boolean;
   /** The values of a map with arbitrary names. */
   readonly named: Shape | undefined;
   readonly item: Shape | undefined;
@@ -37,7 +35,6 @@ export interface Field {
 
 const anything: Shape = {
   fields: new Map(),
-  isOneField: false,
   named: undefined,
   item: undefined,
   words: [],
@@ -169,12 +166,10 @@ function fieldsOf(shape: Readonly<Record<string, z.core.$ZodType>>): ReadonlyMap
   );
 }
 
-/** Merges the options of a union. Maps with one field each become one map with a choice of fields. */
+/** Merges the options of a union. */
 function either(one: Shape, other: Shape): Shape {
-  const isOneField = [one, other].every(({ fields, isOneField }) => fields.size === 1 || isOneField);
   return {
     fields: new Map([...one.fields, ...other.fields]),
-    isOneField,
     named: one.named ?? other.named,
     item: one.item ?? other.item,
     words: [...one.words, ...other.words],

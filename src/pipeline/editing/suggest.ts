@@ -1,6 +1,7 @@
 import { describeField } from "../file/fieldTexts.ts";
 import { everyStep } from "../file/values.ts";
 import type { ReadPart } from "../partFiles.ts";
+import { actionNames } from "../types/browserFile.ts";
 import { bodyFields, httpMethods } from "../types/httpFile.ts";
 import { type Caret, caretAt } from "./caret.ts";
 import { type Field, isStepList, type Shape, shapeAt } from "./shape.ts";
@@ -110,6 +111,7 @@ const alternatives: readonly (readonly string[])[] = [
   ["query", "statements", "file"],
   ["role", "label", "placeholder", "test-id", "css"],
   ["use", "include"],
+  actionNames,
 ];
 
 const exclusivePairs: readonly (readonly [string, string])[] = [
@@ -122,7 +124,6 @@ const exclusivePairs: readonly (readonly [string, string])[] = [
 
 function suggestFields(caret: Caret, shape: Shape, place: FieldPlace): readonly Suggestion[] {
   const { others } = place;
-  if (shape.isOneField && others.size > 0) return [];
   const isTarget = shape.fields.has("css");
   return [...shape.fields.values()]
     .filter(({ name }) => !others.has(name) && !isExcluded(name, shape, others))

@@ -5,13 +5,16 @@ import { type ForeignWord, foreignType, foreignWord } from "../mistakes/foreignW
 import { inQuotes } from "../mistakes/lines.ts";
 import { placeholderIn } from "../mistakes/placeholders.ts";
 import { nearestName, quoted, suggestion } from "../mistakes/problem.ts";
+import { definition } from "./fieldTexts.ts";
 import type { ProblemList } from "./problemList.ts";
 import { hasExpression } from "./textPieces.ts";
 import type { Path } from "./yamlSource.ts";
 
 /** A schema of a map in the file, and what such a map is called in messages. */
-interface Shape<T> {
-  readonly schema: z.ZodMiniType<T> & { readonly def: { readonly shape: Readonly<Record<string, unknown>> } };
+export interface Shape<T> {
+  readonly schema: z.ZodMiniType<T> & {
+    readonly def: { readonly shape: Readonly<Record<string, z.core.$ZodType>> };
+  };
   /** With its article: `an http step`. */
   readonly noun: string;
   /** Explains a name that doesn't belong here. @returns undefined when there is nothing to add. */
@@ -52,7 +55,7 @@ function report<T>(
   const site = {
     value: valueAt(value, issue.path),
     at,
-    inside: namesInside(shape.schema.def.shape, issue.path),
+    inside: namesInside(shape.schema, issue.path),
   };
   const missing = missingName(value, issue);
   if (missing !== undefined) {
@@ -77,12 +80,29 @@ function report<T>(
     case "invalid_key":
       problems.addToName(at, issue.issues[0]?.message ?? "this name can't stand here");
       return;
-    case "invalid_type":
-      reportType(site, issue, problems);
+    case "invalid_type": {
+      const { expected, message } = issue;
+      const each = expected === "array" && isMap(site.value) ? "; begin each of its items with `- `" : "";
+      const wanted = message || `expected ${kinds[expected] ?? `a ${expected}`}`;
+      addWanted(site, wanted + each, problems, expected === "string");
       return;
-    case "invalid_union":
-      reportUnion(site, issue, problems);
+    }
+    case "invalid_union": {
+      // Of a map that fits one of them but for something in it, that is said.
+      const [ofMap, ...others] = issue.errors.filter((issues) =>
+        issues.every(({ code, path: within }) => code === "unrecognized_keys" || within.length > 0),
+      );
+      if (!isMap(site.value) || ofMap === undefined || others.length > 0) {
+        const mayBeText = issue.errors
+          .flat()
+          .some((inner) => inner.code === "invalid_type" && inner.expected === "string");
+        addWanted(site, issue.message || "this is not valid here", problems, mayBeText);
+        return;
+      }
+      for (const inner of ofMap)
+        report(shape, value, { ...inner, path: [...issue.path, ...inner.path] }, path, problems);
       return;
+    }
     case "too_small":
       problems.add(at, issue.origin === "array" ? "this list is empty" : tooSmall(issue));
       return;
@@ -94,24 +114,20 @@ function report<T>(
   }
 }
 
-function reportType(
-  site: Site,
-  { expected, message }: z.core.$ZodIssueInvalidType,
+/**
+ * Adds what is expected, with what was meant.
+ * @param mayBeText whether a text would fit: `run: false` is no command, and `run: "false"` is.
+ */
+function addWanted(
+  { value, at }: Pick<Site, "value" | "at">,
+  wanted: string,
   problems: ProblemList,
+  mayBeText = false,
 ): void {
-  const { value, at } = site;
-  const wanted = message === "" ? `expected ${kinds[expected] ?? `a ${expected}`}` : message;
-  if (expected === "string" && (typeof value === "number" || typeof value === "boolean")) {
-    problems.addNotText(at, `expected text; put this ${typeof value} in quotes`);
-  } else if (expected === "array" && isMap(value)) {
-    problems.add(at, `${wanted}; begin each of its items with \`- \``);
-  } else {
-    addWanted(site, wanted, problems);
+  if (mayBeText && (typeof value === "number" || typeof value === "boolean")) {
+    problems.addNotText(at, `${wanted}; put this ${typeof value} in quotes`);
+    return;
   }
-}
-
-/** Adds what is expected, with what was meant. */
-function addWanted({ value, at }: Pick<Site, "value" | "at">, wanted: string, problems: ProblemList): void {
   const isType = at.at(-1) === "type" && typeof value === "string";
   const type = isType ? foreignType(value, wanted.split(/[ ,]+/)) : undefined;
   if (type !== undefined) {
@@ -125,22 +141,6 @@ function addWanted({ value, at }: Pick<Site, "value" | "at">, wanted: string, pr
   else if (Array.isArray(value) && wanted === aMap)
     problems.add(at, `${wanted}, not a list: \`name: value\` without dashes and brackets`);
   else problems.add(at, wanted);
-}
-
-/** Of what may be text among others: `run: false` is no command, and `run: "false"` is. */
-function reportUnion(
-  site: Site,
-  { errors, message }: z.core.$ZodIssueInvalidUnion,
-  problems: ProblemList,
-): void {
-  const { value, at } = site;
-  const wanted = message === "" ? "this is not valid here" : message;
-  const mayBeText = errors
-    .flat()
-    .some((issue) => issue.code === "invalid_type" && issue.expected === "string");
-  if (mayBeText && (typeof value === "number" || typeof value === "boolean")) {
-    problems.addNotText(at, `${wanted}; put this ${typeof value} in quotes`);
-  } else addWanted(site, wanted, problems);
 }
 
 const aMap = "expected a map of names and values";
@@ -169,7 +169,7 @@ function missingName(value: unknown, issue: z.core.$ZodIssue): string | undefine
 }
 
 function unknownIn<T>(map: unknown, { schema }: Shape<T>, path: Path): readonly string[] {
-  const known = namesInside(schema.def.shape, path.slice(0, -1));
+  const known = namesInside(schema, path.slice(0, -1));
   return isMap(map) ? Object.keys(map).filter((name) => !known.includes(name)) : [];
 }
 
@@ -183,7 +183,7 @@ function unknownName<T>(
   const parent = inside.at(-1);
   const more = parent === undefined && word === undefined ? shape.foreign?.(name) : undefined;
   if (more !== undefined) return more;
-  const near = suggestion(name, namesInside(shape.schema.def.shape, inside));
+  const near = suggestion(name, namesInside(shape.schema, inside));
   return `${nameOf(shape, inside)} has no \`${quoted(name)}\`${word === undefined ? near : hintOf(word, map)}`;
 }
 
@@ -200,22 +200,28 @@ function hintOf({ field, entry, how }: ForeignWord, map: unknown): string {
   return entry === undefined ? `; did you mean \`${field}\`?` : `; write \`${entry}\``;
 }
 
-/** The field names of an object schema inside `shape`; none if there is no such object. */
-function namesInside(shape: Readonly<Record<string, unknown>>, inside: Path): readonly string[] {
-  let names = shape;
-  for (const part of inside) {
-    const inner = typeof part === "string" ? shapeOf(names[part]) : undefined;
-    if (inner === undefined) return [];
-    names = inner;
+/** The names that a map at a path inside a schema can have; none where no map can be. */
+function namesInside(schema: z.core.$ZodType, inside: Path): readonly string[] {
+  const [part, ...rest] = inside;
+  const def = definition(schema);
+  switch (def.type) {
+    case "optional":
+    case "nullable":
+      return namesInside(def.innerType, inside);
+    case "union":
+      return def.options.flatMap((option) => namesInside(option, inside));
+    case "object": {
+      if (part === undefined) return Object.keys(def.shape);
+      const field = def.shape[String(part)];
+      return field === undefined ? [] : namesInside(field, rest);
+    }
+    case "record":
+      return part === undefined ? [] : namesInside(def.valueType, rest);
+    case "array":
+      return part === undefined ? [] : namesInside(def.element, rest);
+    default:
+      return [];
   }
-  return Object.keys(names);
-}
-
-function shapeOf(schema: unknown): Readonly<Record<string, unknown>> | undefined {
-  const def = isMap(schema) ? schema["def"] : undefined;
-  if (!isMap(def)) return undefined;
-  if (isMap(def["shape"])) return def["shape"];
-  return shapeOf(def["innerType"]);
 }
 
 /** Whether a value is a map of the file: an object and not a list. */

@@ -145,6 +145,7 @@ const fields: Readonly<Record<string, readonly ForeignWord[]>> = {
   ...each("goto visit navigate", how("wait-for", "`goto` stands beside `actions`, in a step of its own")),
   screenshot: how("wait-for", "`screenshot` stands beside `actions`"),
   ...each("assert-visible expect", lookedAt),
+  frame: how("click", "an element says which one it is in: `click: { text: Pay, frame: { name: card } }`"),
   // Of `expect`.
   ...each("json-path jsonpath", byPath),
   ...each("status-code statuscode", same("status")),

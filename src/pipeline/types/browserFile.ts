@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { expectedText, type FieldText, field, needed, timeoutText, typeText } from "../file/fieldTexts.ts";
+import { expectedText, field, needed, timeoutText, typeText } from "../file/fieldTexts.ts";
 import {
   duration,
   everyStep,
@@ -125,7 +125,7 @@ export const browserResourceSchema = z.strictObject({
   ),
 });
 
-export const seenElementsFileSchema = z.strictObject({
+const seenElementsFileSchema = z.strictObject({
   ...target,
   count: field(z.int().check(z.nonnegative("a count is 0 or more")), {
     meaning: "How many such elements can be seen; 0 is none.",
@@ -155,7 +155,7 @@ const evaluateText = {
 };
 
 /** What is read of a page: an element, or the value of a script. */
-export const readFileSchema = z.strictObject({
+const readFileSchema = z.strictObject({
   ...target,
   evaluate: field(z.union([nonEmpty, evaluateFileSchema], "expected a script"), evaluateText),
 });
@@ -178,66 +178,116 @@ export const keyNames: readonly string[] = [
   ...Array.from({ length: 12 }, (_, index) => `F${index + 1}`),
 ];
 
-export const actionFileSchemas = {
-  click: targetFileSchema,
-  fill: z.strictObject({
-    ...target,
-    with: needed(words, { meaning: "The text that the field is filled with." }),
-  }),
-  press: z.strictObject({
-    ...target,
-    key: needed(nonEmpty, {
-      meaning: "The key: one character, or a name such as `Enter`.",
-      values: keyNames,
+const dialogAnswers = ["accept", "dismiss"] as const;
+
+const aKey = "expected a key such as Enter, or a map such as `{ key: Enter, label: Search }`";
+const aScript = "expected a script such as `document.title`, or a map such as `{ script: …, with: { … } }`";
+const anAnswer = "expected `accept`, `dismiss`, or a map such as `{ text: Ada }`, which accepts with a text";
+/** One of these. */
+const actions = {
+  click: field(targetFileSchema, { meaning: "Clicks an element." }),
+  fill: field(
+    z.strictObject({
+      ...target,
+      with: needed(words, { meaning: "The text that the field is filled with." }),
     }),
-  }),
-  select: z.strictObject({
-    ...target,
-    option: needed(words, { meaning: "The option that is shown so, or has this value." }),
-  }),
-  check: targetFileSchema,
-  uncheck: targetFileSchema,
-  "wait-for": seenElementsFileSchema,
-  evaluate: evaluateFileSchema,
-  upload: z.strictObject({
-    ...target,
-    file: needed(
-      z.union(
-        [nonEmpty, z.array(nonEmpty).check(z.minLength(1))],
-        "expected a file's path, or a list of them",
-      ),
-      { meaning: "The file, by its path from the project's folder; or a list of files." },
+    { meaning: "Replaces what is in a field. The text is never shown in the log." },
+  ),
+  press: field(
+    z.union(
+      [
+        nonEmpty,
+        z.strictObject({
+          ...target,
+          key: needed(nonEmpty, {
+            meaning: "The key: one character, or a name such as `Enter`.",
+            values: keyNames,
+          }),
+        }),
+      ],
+      aKey,
     ),
-  }),
-  download: z.strictObject({
-    ...target,
-    as: field(fileName, {
-      meaning: "The name under which it is kept.",
-      byDefault: "the name that it has",
-      bounds: "a file's name, of letters, digits, spaces, `.`, `_` and `-`",
+    {
+      meaning: "Presses a key, in an element or where the focus is. Others can be held: `Control+Shift+k`.",
+      values: keyNames,
+    },
+  ),
+  select: field(
+    z.strictObject({
+      ...target,
+      option: needed(words, { meaning: "The option that is shown so, or has this value." }),
     }),
+    { meaning: "Selects an option of a list." },
+  ),
+  check: field(targetFileSchema, { meaning: "Checks a checkbox, radio button or switch." }),
+  uncheck: field(targetFileSchema, { meaning: "Unchecks a checkbox or switch." }),
+  "wait-for": field(seenElementsFileSchema, {
+    meaning: "Waits until an element can be seen, or as many as `count` says; with 0, until it is gone.",
   }),
-  dialog: z.strictObject({
-    text: needed(words, {
-      meaning: "The text that a `prompt` is accepted with. It is never shown in the log.",
+  evaluate: field(z.union([nonEmpty, evaluateFileSchema], aScript), evaluateText),
+  upload: field(
+    z.strictObject({
+      ...target,
+      file: needed(
+        z.union(
+          [nonEmpty, z.array(nonEmpty).check(z.minLength(1))],
+          "expected a file's path, or a list of them",
+        ),
+        { meaning: "The file, by its path from the project's folder; or a list of files." },
+      ),
     }),
-  }),
-  tab: z.strictObject({
-    title: field(filledWords, { meaning: `What the title of the tab's page holds: ${expectedText}.` }),
-    url: field(filledWords, {
-      meaning: `What the address of the tab's page holds: ${expectedText}. Leave out the first slash of a path.`,
+    { meaning: "Puts files of the project into a field for files, also one that can't be seen." },
+  ),
+  download: field(
+    z.strictObject({
+      ...target,
+      as: field(fileName, {
+        meaning: "The name under which it is kept.",
+        byDefault: "the name that it has",
+        bounds: "a file's name, of letters, digits, spaces, `.`, `_` and `-`",
+      }),
     }),
-  }),
-} as const;
+    { meaning: "Clicks an element that causes a download, which is kept with the run." },
+  ),
+  dialog: field(
+    z.union(
+      [
+        z.enum(dialogAnswers),
+        z.strictObject({
+          text: needed(words, {
+            meaning: "The text that a `prompt` is accepted with. It is never shown in the log.",
+          }),
+        }),
+      ],
+      anAnswer,
+    ),
+    {
+      meaning:
+        "How the page's next dialog (`alert`, `confirm` or `prompt`) is answered; stands before the action that opens it. The step waits for the dialog. Any other one is dismissed.",
+      values: dialogAnswers,
+    },
+  ),
+  tab: field(
+    z.strictObject({
+      title: field(filledWords, { meaning: `What the title of the tab's page holds: ${expectedText}.` }),
+      url: field(filledWords, {
+        meaning: `What the address of the tab's page holds: ${expectedText}. Leave out the first slash of a path.`,
+      }),
+    }),
+    {
+      meaning:
+        "Goes on in the tab that fits, of several in the one opened last, until it closes or another is chosen.",
+    },
+  ),
+};
 
-export type ActionName = keyof typeof actionFileSchemas;
-export const actionNames = Object.keys(actionFileSchemas).filter(isActionName);
+export const actionNames = Object.keys(actions);
 
-export function isActionName(name: string): name is ActionName {
-  return Object.hasOwn(actionFileSchemas, name);
-}
+export const anAction = `an action is a map such as \`click: { role: button, name: Go }\`; the actions are ${actionNames.join(", ")}`;
 
-export const dialogAnswers = ["accept", "dismiss"] as const;
+const actionFileSchema = z.strictObject(actions, anAction);
+
+export type ActionFile = z.infer<typeof actionFileSchema>;
 
 const screenshot = z
   .string()
@@ -248,26 +298,7 @@ const screenshot = z
     ),
   );
 
-const expected = {
-  status: field(statusFileSchema(), {
-    meaning: "The status of the `goto`, after redirects.",
-    byDefault: "below 400",
-    bounds: "a number from 100 to 599, or `1xx` to `5xx`",
-    values: ["2xx", "200", "404"],
-  }),
-  url: field(words, {
-    meaning: `What the page's address holds: ${expectedText}. Leave out the first slash of a path.`,
-    byDefault: "none",
-  }),
-  title: field(words, { meaning: `What the page's title holds: ${expectedText}.`, byDefault: "none" }),
-  text: field(expectedWords, {
-    meaning: `What can be read on the page: ${expectedText}.`,
-    byDefault: "none",
-  }),
-  that,
-};
-
-const step = {
+export const browserStepFileSchema = z.strictObject({
   ...everyStep,
   goto: field(nonEmpty, {
     meaning:
@@ -290,71 +321,28 @@ const step = {
     byDefault: "none",
     values: ["login.json"],
   }),
-};
-
-/** The step's outermost level. Actions and elements are checked one by one, so that problems name them. */
-export const browserStepOutlineSchema = z.strictObject({
-  ...step,
-  actions: z.optional(z.array(z.unknown()).check(z.minLength(1))),
-  expect: z.optional(
-    z.strictObject({ ...expected, elements: z.optional(z.array(z.unknown()).check(z.minLength(1))) }),
-  ),
-  read: z.optional(z.record(readName, z.unknown())),
-});
-
-/** What some of them can be instead of a map. */
-const shortActions: { readonly [Name in ActionName]?: z.ZodMiniType } = {
-  press: nonEmpty,
-  evaluate: nonEmpty,
-  dialog: z.enum(dialogAnswers),
-};
-
-const actionTexts: Readonly<Record<ActionName, FieldText>> = {
-  click: { meaning: "Clicks an element." },
-  fill: { meaning: "Replaces what is in a field. The text is never shown in the log." },
-  press: {
-    meaning: "Presses a key, in an element or where the focus is. Others can be held: `Control+Shift+k`.",
-    values: keyNames,
-  },
-  select: { meaning: "Selects an option of a list." },
-  check: { meaning: "Checks a checkbox, radio button or switch." },
-  uncheck: { meaning: "Unchecks a checkbox or switch." },
-  "wait-for": {
-    meaning: "Waits until an element can be seen, or as many as `count` says; with 0, until it is gone.",
-  },
-  evaluate: evaluateText,
-  upload: { meaning: "Puts files of the project into a field for files, also one that can't be seen." },
-  download: { meaning: "Clicks an element that causes a download, which is kept with the run." },
-  dialog: {
-    meaning:
-      "How the page's next dialog (`alert`, `confirm` or `prompt`) is answered; stands before the action that opens it. The step waits for the dialog. Any other one is dismissed.",
-    values: dialogAnswers,
-  },
-  tab: {
-    meaning:
-      "Goes on in the tab that fits, of several in the one opened last, until it closes or another is chosen.",
-  },
-};
-
-const actionSchema = z.union(
-  actionNames.map((name) => {
-    const short = shortActions[name];
-    const schema = actionFileSchemas[name];
-    const whole = short === undefined ? schema : z.union([short, schema]);
-    return z.strictObject({ [name]: needed<z.ZodMiniType>(whole, actionTexts[name]) });
-  }),
-);
-
-/** The whole step, for the JSON Schema. */
-export const browserStepFileSchema = z.strictObject({
-  ...step,
-  actions: field(z.array(actionSchema).check(z.minLength(1)), {
+  actions: field(z.array(actionFileSchema).check(z.minLength(1)), {
     meaning: "What is done on the page, one after the other.",
     byDefault: "nothing",
   }),
   expect: field(
     z.strictObject({
-      ...expected,
+      status: field(statusFileSchema(), {
+        meaning: "The status of the `goto`, after redirects.",
+        byDefault: "below 400",
+        bounds: "a number from 100 to 599, or `1xx` to `5xx`",
+        values: ["2xx", "200", "404"],
+      }),
+      url: field(words, {
+        meaning: `What the page's address holds: ${expectedText}. Leave out the first slash of a path.`,
+        byDefault: "none",
+      }),
+      title: field(words, { meaning: `What the page's title holds: ${expectedText}.`, byDefault: "none" }),
+      text: field(expectedWords, {
+        meaning: `What can be read on the page: ${expectedText}.`,
+        byDefault: "none",
+      }),
+      that,
       elements: field(z.array(seenElementsFileSchema).check(z.minLength(1)), {
         meaning: "Elements that can be seen: at least one of each, or as many as its `count` says.",
         byDefault: "none",
@@ -373,5 +361,8 @@ export const browserStepFileSchema = z.strictObject({
   }),
 });
 
+export type SeenElementsFile = z.infer<typeof seenElementsFileSchema>;
+export type ReadFile = z.infer<typeof readFileSchema>;
+export type ScriptFile = NonNullable<ReadFile["evaluate"]>;
 export type BrowserResourceFile = z.infer<typeof browserResourceSchema>;
-export type BrowserStepFile = z.infer<typeof browserStepOutlineSchema>;
+export type BrowserStepFile = z.infer<typeof browserStepFileSchema>;

@@ -1,6 +1,5 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: snippets.
 import * as z from "zod/mini";
-import { checkShape } from "../file/checkShape.ts";
 import { outputs } from "../file/expectation.ts";
 import { expectedText, field, needed, timeoutText, typeText } from "../file/fieldTexts.ts";
 import {
@@ -22,10 +21,9 @@ import {
   variableName,
   words,
 } from "../file/values.ts";
-import type { Path } from "../file/yamlSource.ts";
 import { quoted } from "../mistakes/problem.ts";
 import { type Background, backgroundFile, readBackground } from "./cliBackground.ts";
-import type { ResourceType } from "./resourceType.ts";
+import { type ReadResource, resourceType } from "./resourceType.ts";
 
 /** The cli resource and its steps as a pipeline file writes them. */
 
@@ -138,7 +136,7 @@ const cliStepFileSchema = z.strictObject({
 type CliResourceFile = z.infer<typeof cliResourceSchema>;
 type CliStepFile = z.infer<typeof cliStepFileSchema>;
 
-export const cliType: ResourceType<CliStep> = {
+export const cliType = resourceType({
   type: "cli",
   meaning: "Runs a program of this machine and looks at how it ends and what it prints.",
   actions: "`run`",
@@ -148,21 +146,13 @@ export const cliType: ResourceType<CliStep> = {
     step: { name: "unit tests", lines: ["run: ${2:npm test}"] },
   },
   validResource: { type: "cli" },
-  readResource(entry, path, problems) {
-    const resource = checkShape({ schema: cliResourceSchema, noun: "a cli resource" }, entry, path, problems);
-    if (resource === undefined) return undefined;
-    return (step, reading) => {
-      const shape = { schema: cliStepFileSchema, noun: "a cli step", foreign: reading.foreignName };
-      const file = checkShape(shape, step, reading.path, reading.problems);
-      return file && readCliStep(file, { file: resource, path }, reading);
-    };
-  },
-};
+  readResource: (resource) => (step, reading) => readCliStep(step, resource, reading),
+});
 
 /** Resolves a step against its resource. @returns undefined when it has no `run`. */
 function readCliStep(
   file: CliStepFile,
-  resource: { readonly file: CliResourceFile; readonly path: Path },
+  resource: ReadResource<CliResourceFile>,
   reading: StepReading,
 ): CliStep | undefined {
   const { path, problems, source } = reading;

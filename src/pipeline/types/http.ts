@@ -1,7 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: snippets.
 
 import { problemOfConnect } from "../file/address.ts";
-import { checkShape } from "../file/checkShape.ts";
 import { parseDuration } from "../file/duration.ts";
 import { readStatus } from "../file/expectation.ts";
 import type { ProblemList } from "../file/problemList.ts";
@@ -37,11 +36,11 @@ import {
   problemOfProxy,
   userWithColon,
 } from "./httpStep.ts";
-import type { ResourceType } from "./resourceType.ts";
+import { type ReadResource, resourceType } from "./resourceType.ts";
 
 const actions = `${httpMethods.join(", ")}, request`;
 
-export const httpType: ResourceType<HttpStep> = {
+export const httpType = resourceType({
   type: "http",
   meaning: "Sends a request and looks at the reply.",
   actions: `one of ${actions}`,
@@ -51,20 +50,13 @@ export const httpType: ResourceType<HttpStep> = {
     step: { name: "it answers", lines: ["get: ${2:/}", "expect: { status: ${3:200} }"] },
   },
   validResource: { type: "http", "base-url": "http://127.0.0.1" },
-  readResource(entry, path, problems) {
-    const shape = { schema: httpResourceSchema, noun: "an http resource" };
-    const resource = checkShape(shape, entry, path, problems);
-    if (resource === undefined) return undefined;
-    checkBaseUrl({ file: resource, path }, insteadOfPassword, problems);
-    checkHeaders(resource, path, problems);
-    checkConnection(resource, path, problems);
-    return (step, reading) => {
-      const stepShape = { schema: httpStepFileSchema, noun: "an http step", foreign: reading.foreignName };
-      const file = checkShape(stepShape, step, reading.path, reading.problems);
-      return file && readHttpStep(file, { file: resource, path }, reading);
-    };
+  readResource(resource, problems) {
+    checkBaseUrl(resource, insteadOfPassword, problems);
+    checkHeaders(resource.file, resource.path, problems);
+    checkConnection(resource.file, resource.path, problems);
+    return (step, reading) => readHttpStep(step, resource, reading);
   },
-};
+});
 
 /** Where a user and password belong instead of the address. */
 const insteadOfPassword = "send them by `auth`";
@@ -72,7 +64,7 @@ const insteadOfPassword = "send them by `auth`";
 /** Resolves a step against its resource. @returns undefined when it has no request. */
 function readHttpStep(
   file: HttpStepFile,
-  resource: { readonly file: HttpResourceFile; readonly path: Path },
+  resource: ReadResource<HttpResourceFile>,
   reading: StepReading,
 ): HttpStep | undefined {
   const { path, problems, source } = reading;

@@ -1,6 +1,5 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: snippets, and references as pipeline files write them.
 import * as z from "zod/mini";
-import { checkShape } from "../file/checkShape.ts";
 import { field, needed, timeoutText, typeText } from "../file/fieldTexts.ts";
 import { checkNumbers, checkReadPath, readTimeout, type StepReading } from "../file/readValues.ts";
 import { hasExpression } from "../file/textPieces.ts";
@@ -8,7 +7,7 @@ import { duration, everyStep, nonEmpty, type PlannedStep, that } from "../file/v
 import type { Path } from "../file/yamlSource.ts";
 import { quoted } from "../mistakes/problem.ts";
 import { type DatabaseAddress, readDatabaseUrl } from "./databaseUrl.ts";
-import type { ResourceType } from "./resourceType.ts";
+import { type ReadResource, resourceType } from "./resourceType.ts";
 import { isBlank, transactionWord } from "./statementText.ts";
 
 /** The sql resource and its steps as a pipeline file writes them. */
@@ -102,7 +101,7 @@ const sqlStepFileSchema = z.strictObject({
 type SqlResourceFile = z.infer<typeof sqlResourceSchema>;
 type SqlStepFile = z.infer<typeof sqlStepFileSchema>;
 
-export const sqlType: ResourceType<SqlStep> = {
+export const sqlType = resourceType({
   type: "sql",
   meaning: "Runs statements on SQLite, PostgreSQL or MySQL and looks at what they return.",
   actions: "`query`, `statements` or `file`",
@@ -112,11 +111,9 @@ export const sqlType: ResourceType<SqlStep> = {
     step: { name: "one row", lines: ["query: ${2:select 1 as n}", "expect: { rows: [{ ${3:n: 1} }] }"] },
   },
   validResource: { type: "sql", url: "sqlite::memory:" },
-  readResource(entry, path, problems) {
-    const shape = { schema: sqlResourceSchema, noun: "an sql resource" };
-    const resource = checkShape(shape, entry, path, problems);
-    if (resource === undefined) return undefined;
-    const read = readDatabaseUrl(resource.url);
+  readResource(resource, problems) {
+    const { file, path } = resource;
+    const read = readDatabaseUrl(file.url);
     if (read.kind === "invalid") {
       problems.add([...path, "url"], read.problem);
       return undefined;
@@ -128,17 +125,11 @@ export const sqlType: ResourceType<SqlStep> = {
         `a password doesn't belong into the file; take it from the environment, such as \`${database.kind}://app:\${{ env.DB_PASSWORD }}@host/database\``,
       );
     }
-    return (step, reading) => {
-      const stepShape = { schema: sqlStepFileSchema, noun: "an sql step", foreign: reading.foreignName };
-      const file = checkShape(stepShape, step, reading.path, reading.problems);
-      return file && readSqlStep(file, { file: resource, path, database }, reading);
-    };
+    return (step, reading) => readSqlStep(step, { ...resource, database }, reading);
   },
-};
+});
 
-interface SqlResource {
-  readonly file: SqlResourceFile;
-  readonly path: Path;
+interface SqlResource extends ReadResource<SqlResourceFile> {
   readonly database: DatabaseAddress;
 }
 
