@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import type { InputValue } from "../contract/inputs.ts";
 import { checkShape, isMap } from "./file/checkShape.ts";
-import { field } from "./file/fieldTexts.ts";
+import { field, noneByDefault } from "./file/fieldTexts.ts";
 import { checkNumbers, type StepReading } from "./file/readValues.ts";
 import { idPattern } from "./file/values.ts";
 import type { Path } from "./file/yamlSource.ts";
@@ -27,10 +27,7 @@ const inputFileSchema = z.strictObject({
     meaning: "Its value where a start gives none. A text may use `env` and `run`.",
     byDefault: "none: then each start has to give one",
   }),
-  description: field(z.string(), {
-    meaning: "What it is for, shown to whoever starts a run.",
-    byDefault: "none",
-  }),
+  description: noneByDefault(z.string(), "What it is for, shown to whoever starts a run."),
 });
 
 /** The whole of `inputs`, for the JSON Schema. */

@@ -2,7 +2,7 @@
 import * as z from "zod/mini";
 import { timeLimit } from "../contract/limits.ts";
 import { inputsFileSchema } from "./declaredInputs.ts";
-import { field, fieldNames, needed } from "./file/fieldTexts.ts";
+import { field, fieldNames, needed, noneByDefault } from "./file/fieldTexts.ts";
 import { duration, id, nonEmpty, variableName } from "./file/values.ts";
 import { isName } from "./pipeline.ts";
 import { includeFileSchema } from "./readSteps.ts";
@@ -89,15 +89,14 @@ const stepsSchema = z
 /** The whole file, for the JSON Schema and for completion. */
 export const wholeFileSchema = z.strictObject({
   ...top,
-  inputs: field(inputsFileSchema, {
-    meaning:
-      "What a run is given by its name, for `${{ inputs.<name> }}`: a map of names to defaults, or to maps with `type`, `options`, `default` and `description`. They are no secrets.",
-    byDefault: "none",
-  }),
-  resources: field(z.record(z.string(), z.union(types.map(({ file }) => file.resource))), {
-    meaning: "What the steps work with: a map of names of your own to resources, each of a `type`.",
-    byDefault: "none",
-  }),
+  inputs: noneByDefault(
+    inputsFileSchema,
+    "What a run is given by its name, for `${{ inputs.<name> }}`: a map of names to defaults, or to maps with `type`, `options`, `default` and `description`. They are no secrets.",
+  ),
+  resources: noneByDefault(
+    z.record(z.string(), z.union(types.map(({ file }) => file.resource))),
+    "What the steps work with: a map of names of your own to resources, each of a `type`.",
+  ),
   steps: needed(stepsSchema, {
     meaning: "What is done, one after the other. The first step that fails fails the run.",
     bounds: "at least one step",

@@ -65,7 +65,7 @@ describe("the documentation of the pipeline file", () => {
       );
     const given = { ...resultFields, "every step": everyResultField };
     for (const [of, fields] of Object.entries(given)) {
-      for (const field of fields)
+      for (const field of Object.keys(fields))
         assert.match(rows.get(of) ?? "", new RegExp(`\`${field}\\b`), `${of}: ${field}`);
     }
   });

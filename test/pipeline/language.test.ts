@@ -464,7 +464,7 @@ steps:
       parsed.warnings.map(({ message }) => message),
       [
         "`$SHOP_TOKEN` isn't filled in here: write `${{ env.SHOP_TOKEN }}`",
-        "`${SHOP_USER:-me}` isn't filled in here: write `${{ default(env.SHOP_USER, 'me') }}`",
+        "`${SHOP_USER:-me}` isn't filled in here: write `${{ env.SHOP_USER }}`",
         "`${SHOP:?is missing}` isn't filled in here: write `${{ env.SHOP }}`",
         "`$HOME` isn't filled in here: write `${{ env.HOME }}`",
         "`${id}` isn't filled in here: write `${{ inputs.id }}`",

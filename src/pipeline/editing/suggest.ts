@@ -114,13 +114,13 @@ const alternatives: readonly (readonly string[])[] = [
   actionNames,
 ];
 
-const exclusivePairs: readonly (readonly [string, string])[] = [
-  ...["get", "head"].flatMap((method) => bodyFields.map((body) => [method, body] as const)),
-  ["statements", "params"],
-  ["file", "params"],
-  ["label", "text"],
-  ["placeholder", "text"],
-];
+/** A map has none of these beside the field. */
+const excluded: Readonly<Record<string, readonly string[]>> = {
+  get: bodyFields,
+  head: bodyFields,
+  params: ["statements", "file"],
+  text: ["label", "placeholder"],
+};
 
 function suggestFields(caret: Caret, shape: Shape, place: FieldPlace): readonly Suggestion[] {
   const { others } = place;
@@ -143,8 +143,8 @@ function isExcluded(name: string, { fields }: Shape, others: ReadonlySet<string>
   const isOneOf = (names: readonly string[]) => names.every((other) => fields.has(other));
   return (
     alternatives.some((names) => names.includes(name) && isOneOf(names) && names.some(isThere)) ||
-    exclusivePairs.some(
-      ([one, other]) => (name === one && isThere(other)) || (name === other && isThere(one)),
+    Object.entries(excluded).some(
+      ([one, names]) => (name === one && names.some(isThere)) || (isThere(one) && names.includes(name)),
     )
   );
 }

@@ -101,7 +101,7 @@ export function suggestValues(
   }
   const step = stepAt(crumbs, caret.outline);
   if (isInStep && !isWhole && field === "mask" && step !== undefined)
-    return fieldsOf(step, caret.outline, []).map(({ name, meaning }) => value(caret, spot, name, meaning));
+    return fieldsOf(step, caret.outline, {}).map(({ name, meaning }) => value(caret, spot, name, meaning));
   const words = new Set([...shape.words, ...(fieldTextAt(crumbs, caret.outline)?.values ?? [])]);
   return [...words].map((word) => value(caret, spot, word));
 }

@@ -25,6 +25,11 @@ export function field<T extends z.ZodMiniType>(schema: T, text: FieldText): z.Zo
   return own;
 }
 
+/** One in the place of which nothing stands. */
+export function noneByDefault<T extends z.ZodMiniType>(schema: T, meaning: string): z.ZodMiniOptional<T> {
+  return field(schema, { meaning, byDefault: "none" });
+}
+
 /** A field that has to be there. */
 export function needed<T extends z.ZodMiniType>(schema: T, text: FieldText): T {
   // Other fields may have the same schema, with texts of their own.

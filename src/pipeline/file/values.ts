@@ -1,7 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: expressions as pipeline files write them.
 import * as z from "zod/mini";
 import { durationPattern } from "./duration.ts";
-import { field, needed } from "./fieldTexts.ts";
+import { field, needed, noneByDefault } from "./fieldTexts.ts";
 
 /** The values that several resource types have in common, as the file writes them and ready to run. */
 
@@ -108,10 +108,10 @@ export const everyStep = {
       byDefault: "one attempt",
     },
   ),
-  mask: field(z.array(nonEmpty).check(z.minLength(1)), {
-    meaning: "Paths in the step's result whose values are secrets, such as `json.token`: they show as `***`.",
-    byDefault: "none",
-  }),
+  mask: noneByDefault(
+    z.array(nonEmpty).check(z.minLength(1)),
+    "Paths in the step's result whose values are secrets, such as `json.token`: they show as `***`.",
+  ),
 };
 
 /** The same of a step that is ready to run. Expressions are as they are written, since their values are known only then. */

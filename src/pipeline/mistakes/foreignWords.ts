@@ -179,7 +179,8 @@ const types: Readonly<Record<string, readonly ForeignWord[]>> = {
   ),
 };
 
-function each(names: string, meant: readonly ForeignWord[]) {
+/** The same of several names. */
+export function each<T>(names: string, meant: T) {
   return Object.fromEntries(names.split(" ").map((name) => [name, meant]));
 }
 

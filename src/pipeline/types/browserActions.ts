@@ -30,7 +30,7 @@ import {
 } from "./browserStep.ts";
 import { everyResultField, resultFields } from "./resultFields.ts";
 
-const resultNames: readonly string[] = [...resultFields.browser, ...everyResultField];
+const resultNames = Object.keys({ ...resultFields.browser, ...everyResultField });
 
 /** Reads an action of a step. @returns undefined when it is invalid. */
 export function readAction(file: ActionFile, at: Path, reading: StepReading): Action | undefined {
@@ -197,7 +197,7 @@ function readElement(file: TargetFile, path: Path, reading: StepReading): Elemen
   }
   switch (way) {
     case "role":
-      return file.role && { kind: "role", role: file.role, name: expected("name"), text };
+      return { kind: "role", role: file.role ?? "", name: expected("name"), text };
     case "label": {
       const label = expected("label");
       return label && { kind: "label", label };

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { expectedText, field, needed, timeoutText, typeText } from "../file/fieldTexts.ts";
+import { expectedText, field, needed, noneByDefault, timeoutText, typeText } from "../file/fieldTexts.ts";
 import {
   duration,
   everyStep,
@@ -114,11 +114,10 @@ export const browserResourceSchema = z.strictObject({
     byDefault: "none: the browser begins empty",
     values: ["login.json"],
   }),
-  trace: field(z.literal("on-failure", "expected `on-failure`; without it, no trace is kept"), {
-    meaning:
-      "Keeps a trace of a step that fails, for Playwright's trace viewer: what was done, the page before and after it, and what went over the network. Texts in it are masked, pictures aren't.",
-    byDefault: "none",
-  }),
+  trace: noneByDefault(
+    z.literal("on-failure", "expected `on-failure`; without it, no trace is kept"),
+    "Keeps a trace of a step that fails, for Playwright's trace viewer: what was done, the page before and after it, and what went over the network. Texts in it are masked, pictures aren't.",
+  ),
   timeout: field(
     duration,
     timeoutText("How long each step may take as a whole, once the browser has started.", "`10s`"),
@@ -333,20 +332,17 @@ export const browserStepFileSchema = z.strictObject({
         bounds: "a number from 100 to 599, or `1xx` to `5xx`",
         values: ["2xx", "200", "404"],
       }),
-      url: field(words, {
-        meaning: `What the page's address holds: ${expectedText}. Leave out the first slash of a path.`,
-        byDefault: "none",
-      }),
-      title: field(words, { meaning: `What the page's title holds: ${expectedText}.`, byDefault: "none" }),
-      text: field(expectedWords, {
-        meaning: `What can be read on the page: ${expectedText}.`,
-        byDefault: "none",
-      }),
+      url: noneByDefault(
+        words,
+        `What the page's address holds: ${expectedText}. Leave out the first slash of a path.`,
+      ),
+      title: noneByDefault(words, `What the page's title holds: ${expectedText}.`),
+      text: noneByDefault(expectedWords, `What can be read on the page: ${expectedText}.`),
       that,
-      elements: field(z.array(seenElementsFileSchema).check(z.minLength(1)), {
-        meaning: "Elements that can be seen: at least one of each, or as many as its `count` says.",
-        byDefault: "none",
-      }),
+      elements: noneByDefault(
+        z.array(seenElementsFileSchema).check(z.minLength(1)),
+        "Elements that can be seen: at least one of each, or as many as its `count` says.",
+      ),
     }),
     {
       meaning:
@@ -354,11 +350,10 @@ export const browserStepFileSchema = z.strictObject({
       byDefault: "a `goto` has a status below 400",
     },
   ),
-  read: field(z.record(readName, readFileSchema), {
-    meaning:
-      "What expressions can read of the step by these names, as `steps.<id>.<name>`, once all that is expected holds: the text of an element, the value of a field, whether a box is checked, or the value of a script.",
-    byDefault: "none",
-  }),
+  read: noneByDefault(
+    z.record(readName, readFileSchema),
+    "What expressions can read of the step by these names, as `steps.<id>.<name>`, once all that is expected holds: the text of an element, the value of a field, whether a box is checked, or the value of a script.",
+  ),
 });
 
 export type SeenElementsFile = z.infer<typeof seenElementsFileSchema>;

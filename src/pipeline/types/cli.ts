@@ -1,7 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: snippets.
 import * as z from "zod/mini";
 import { outputs } from "../file/expectation.ts";
-import { expectedText, field, needed, timeoutText, typeText } from "../file/fieldTexts.ts";
+import { expectedText, field, needed, noneByDefault, timeoutText, typeText } from "../file/fieldTexts.ts";
 import {
   leadsOut,
   readAllExpected,
@@ -50,10 +50,10 @@ const cliResourceSchema = z.strictObject({
     byDefault: "`.`",
     values: ["."],
   }),
-  env: field(environment, {
-    meaning: "Environment variables of the programs. A step's own of the same name wins.",
-    byDefault: "none",
-  }),
+  env: noneByDefault(
+    environment,
+    "Environment variables of the programs. A step's own of the same name wins.",
+  ),
   timeout: field(
     duration,
     timeoutText(
@@ -112,18 +112,9 @@ const cliStepFileSchema = z.strictObject({
         bounds: "a whole number, 0 or more",
         values: ["0", "1"],
       }),
-      output: field(expectedWords, {
-        meaning: `What standard output or standard error holds: ${expectedText}.`,
-        byDefault: "none",
-      }),
-      stdout: field(expectedWords, {
-        meaning: `What standard output holds: ${expectedText}.`,
-        byDefault: "none",
-      }),
-      stderr: field(expectedWords, {
-        meaning: `What standard error holds: ${expectedText}.`,
-        byDefault: "none",
-      }),
+      output: noneByDefault(expectedWords, `What standard output or standard error holds: ${expectedText}.`),
+      stdout: noneByDefault(expectedWords, `What standard output holds: ${expectedText}.`),
+      stderr: noneByDefault(expectedWords, `What standard error holds: ${expectedText}.`),
       that,
     }),
     {

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { problemOfPort, problemOfReadyAddress } from "../file/address.ts";
-import { expectedText, field, timeoutText } from "../file/fieldTexts.ts";
+import { expectedText, field, noneByDefault, timeoutText } from "../file/fieldTexts.ts";
 import { readAllExpected, readTimeLimit, type StepReading, writtenText } from "../file/readValues.ts";
 import { hasExpression } from "../file/textPieces.ts";
 import { duration, expectedWords, nonEmpty, type TextExpectation, words } from "../file/values.ts";
@@ -23,7 +23,7 @@ export const backgroundFile = {
           bounds: "from `1` to `65535`",
           values: ["8080"],
         }),
-        output: field(expectedWords, { meaning: `What it has printed: ${expectedText}.`, byDefault: "none" }),
+        output: noneByDefault(expectedWords, `What it has printed: ${expectedText}.`),
         http: field(nonEmpty, {
           meaning:
             "This address answers with a status from 200 to 299. Redirects are followed, and a certificate isn't checked.",

@@ -1,6 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: values as pipeline files write them.
 import * as z from "zod/mini";
-import { expectedText, field, needed, timeoutText, typeText } from "../file/fieldTexts.ts";
+import { expectedText, field, needed, noneByDefault, timeoutText, typeText } from "../file/fieldTexts.ts";
 import {
   duration,
   everyStep,
@@ -67,15 +67,14 @@ export const httpResourceSchema = z.strictObject({
     bounds: "begins with `http://` or `https://`",
     values: ["http://127.0.0.1:8080"],
   }),
-  headers: field(headers, {
-    meaning:
-      "Headers that are sent with each request; a list sends one several times. A step's own header of the same name wins.",
-    byDefault: "none",
-  }),
-  auth: field(auth, {
-    meaning: "Who asks, sent with each request to the origin of `base-url`. A step's own wins.",
-    byDefault: "none",
-  }),
+  headers: noneByDefault(
+    headers,
+    "Headers that are sent with each request; a list sends one several times. A step's own header of the same name wins.",
+  ),
+  auth: noneByDefault(
+    auth,
+    "Who asks, sent with each request to the origin of `base-url`. A step's own wins.",
+  ),
   cookies: field(z.boolean(), {
     meaning: "Whether the cookies that replies set are sent with the redirects and steps that follow.",
     ...falseAlone,
@@ -88,18 +87,12 @@ export const httpResourceSchema = z.strictObject({
   }),
   tls: field(
     z.strictObject({
-      ca: field(nonEmpty, {
-        meaning: `Authorities that are trusted beside those of the machine: ${orPem}.`,
-        byDefault: "none",
-      }),
-      cert: field(nonEmpty, {
-        meaning: `The certificate by which this side proves who it is to the origin of \`base-url\`: ${orPem}.`,
-        byDefault: "none",
-      }),
-      key: field(nonEmpty, {
-        meaning: `The certificate's key, without a passphrase: ${orPem}.`,
-        byDefault: "none",
-      }),
+      ca: noneByDefault(nonEmpty, `Authorities that are trusted beside those of the machine: ${orPem}.`),
+      cert: noneByDefault(
+        nonEmpty,
+        `The certificate by which this side proves who it is to the origin of \`base-url\`: ${orPem}.`,
+      ),
+      key: noneByDefault(nonEmpty, `The certificate's key, without a passphrase: ${orPem}.`),
       verify: field(z.boolean(), {
         meaning: "Whether a server's certificate has to be trusted and match the host.",
         ...falseAlone,
@@ -156,40 +149,39 @@ export const httpStepFileSchema = z.strictObject({
     }),
     { meaning: "Sends a request of any other method." },
   ),
-  query: field(fields, {
-    meaning:
-      "The address's query by its names, behind what it has already. Values are percent-encoded, a list is repeated, and an expression that gives null is left out.",
-    byDefault: "none",
-  }),
+  query: noneByDefault(
+    fields,
+    "The address's query by its names, behind what it has already. Values are percent-encoded, a list is repeated, and an expression that gives null is left out.",
+  ),
   headers: field(headers, {
     meaning:
       "Headers of this request; a list sends one several times. They win over the resource's of the same name.",
     byDefault: "the resource's",
   }),
   auth: field(auth, { meaning: "Who asks.", byDefault: "the resource's" }),
-  body: field(
+  body: noneByDefault(
     z.union(
       [z.string(), z.number(), z.boolean()],
       "expected text; `json` sends any value, and `form` the fields of a form",
     ),
-    { meaning: `The request's body as text. ${noBody}`, byDefault: "none" },
+    `The request's body as text. ${noBody}`,
   ),
-  json: field(z.unknown(), {
-    meaning: `The request's body: any value, sent as JSON with \`content-type: application/json\`. ${noBody}`,
-    byDefault: "none",
-  }),
-  form: field(fields, {
-    meaning: `The request's body: the fields of a form, sent as \`application/x-www-form-urlencoded\`; a list is repeated, and an expression that gives null is left out. ${noBody}`,
-    byDefault: "none",
-  }),
-  multipart: field(parts, {
-    meaning: `The request's body: the parts of a form, sent as \`multipart/form-data\`. Each is a text, \`{ file: path, type, filename }\`, or a list of these. ${noBody}`,
-    byDefault: "none",
-  }),
-  file: field(nonEmpty, {
-    meaning: `The request's body: a file of the project, by its path from there. Its type is that of the header \`content-type\`, else \`application/octet-stream\`. ${noBody}`,
-    byDefault: "none",
-  }),
+  json: noneByDefault(
+    z.unknown(),
+    `The request's body: any value, sent as JSON with \`content-type: application/json\`. ${noBody}`,
+  ),
+  form: noneByDefault(
+    fields,
+    `The request's body: the fields of a form, sent as \`application/x-www-form-urlencoded\`; a list is repeated, and an expression that gives null is left out. ${noBody}`,
+  ),
+  multipart: noneByDefault(
+    parts,
+    `The request's body: the parts of a form, sent as \`multipart/form-data\`. Each is a text, \`{ file: path, type, filename }\`, or a list of these. ${noBody}`,
+  ),
+  file: noneByDefault(
+    nonEmpty,
+    `The request's body: a file of the project, by its path from there. Its type is that of the header \`content-type\`, else \`application/octet-stream\`. ${noBody}`,
+  ),
   cookies: field(z.boolean(), {
     meaning: "Whether cookies are sent with this request, and those of its reply are kept.",
     byDefault: "the resource's, else true",
@@ -232,22 +224,18 @@ export const httpStepFileSchema = z.strictObject({
           values: "2xx 200 201 202 204 301 304 400 401 403 404 409 422 5xx".split(" "),
         },
       ),
-      headers: field(headers, {
-        meaning: `What each header of the reply holds: ${expectedText}.`,
-        byDefault: "none",
-      }),
-      json: field(z.unknown(), {
-        meaning:
-          "A value that the reply's JSON has to match: objects may hold more than is written, lists have to be as long, all else has to be equal.",
-        byDefault: "none",
-      }),
+      headers: noneByDefault(headers, `What each header of the reply holds: ${expectedText}.`),
+      json: noneByDefault(
+        z.unknown(),
+        "A value that the reply's JSON has to match: objects may hold more than is written, lists have to be as long, all else has to be equal.",
+      ),
       "json-schema": field(nonEmpty, {
         meaning:
           "A JSON Schema that the reply's JSON has to fit: a file of the project, by its path from there.",
         byDefault: "none",
         bounds: "draft 07, 2019-09 or 2020-12 by its `$schema`, else 2020-12",
       }),
-      text: field(expectedWords, { meaning: `What the reply holds: ${expectedText}.`, byDefault: "none" }),
+      text: noneByDefault(expectedWords, `What the reply holds: ${expectedText}.`),
       sha256: field(nonEmpty, {
         meaning: "The SHA-256 of the reply's body, which may be of any size.",
         byDefault: "none",

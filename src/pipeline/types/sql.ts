@@ -1,6 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: snippets, and references as pipeline files write them.
 import * as z from "zod/mini";
-import { field, needed, timeoutText, typeText } from "../file/fieldTexts.ts";
+import { field, needed, noneByDefault, timeoutText, typeText } from "../file/fieldTexts.ts";
 import { checkNumbers, checkReadPath, readTimeout, type StepReading } from "../file/readValues.ts";
 import { hasExpression } from "../file/textPieces.ts";
 import { duration, everyStep, nonEmpty, type PlannedStep, that } from "../file/values.ts";
@@ -12,11 +12,10 @@ import { isBlank, transactionWord } from "./statementText.ts";
 
 /** The sql resource and its steps as a pipeline file writes them. */
 
-const params = field(z.array(z.unknown()), {
-  meaning:
-    "The values for the statement's parameters (`?` in SQLite and MySQL, `$1` and so on in PostgreSQL), in their order.",
-  byDefault: "none",
-});
+const params = noneByDefault(
+  z.array(z.unknown()),
+  "The values for the statement's parameters (`?` in SQLite and MySQL, `$1` and so on in PostgreSQL), in their order.",
+);
 
 const sqlResourceSchema = z.strictObject({
   type: needed(z.literal("sql"), typeText),
@@ -77,11 +76,10 @@ const sqlStepFileSchema = z.strictObject({
   ),
   expect: field(
     z.strictObject({
-      rows: field(z.array(z.record(z.string(), z.unknown())), {
-        meaning:
-          "The rows of the last statement, in their order and no more of them; of a row only the columns that are written here are compared.",
-        byDefault: "none",
-      }),
+      rows: noneByDefault(
+        z.array(z.record(z.string(), z.unknown())),
+        "The rows of the last statement, in their order and no more of them; of a row only the columns that are written here are compared.",
+      ),
       "row-count": field(z.int().check(z.nonnegative()), {
         meaning:
           "How many rows the last statement returns or, if it returns none, inserts, changes or deletes.",

@@ -95,7 +95,7 @@ describe("a word of another tool", () => {
     ],
     [
       "  - { use: shop, get: /, if: github.ref == 'x' }\n",
-      "`github` isn't there; what a CI system says is in `env`, such as `env.GITHUB_SHA`",
+      "there is no `github`; what a CI system says is in `env`, such as `env.GITHUB_SHA`",
       undefined,
     ],
     [
