@@ -221,16 +221,9 @@ class Evaluation {
 }
 
 function isOrdered<T extends string | number | bigint>(operator: Operator, one: T, other: T): boolean {
-  switch (operator) {
-    case "<":
-      return one < other;
-    case "<=":
-      return one <= other;
-    case ">":
-      return one > other;
-    default:
-      return one >= other;
-  }
+  if (operator === "<") return one < other;
+  if (operator === "<=") return one <= other;
+  return operator === ">" ? one > other : one >= other;
 }
 
 function memberOf(owner: Json, name: Json): Json | undefined {

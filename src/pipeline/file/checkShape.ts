@@ -3,7 +3,7 @@ import { noText, valueAt } from "../../contract/wire.ts";
 import { replaceControlCharacters } from "../../text/controlCharacters.ts";
 import { type ForeignWord, foreignType, foreignWord } from "../mistakes/foreignWords.ts";
 import { inQuotes } from "../mistakes/lines.ts";
-import { placeholderIn } from "../mistakes/placeholders.ts";
+import { nothingFilledIn, placeholderIn } from "../mistakes/placeholders.ts";
 import { nearestName, quoted, suggestion } from "../mistakes/problem.ts";
 import { definition } from "./fieldTexts.ts";
 import type { ProblemList } from "./problemList.ts";
@@ -136,7 +136,7 @@ function addWanted(
   }
   const meant = meantValue(at.at(-1), value, wanted);
   const isOpen = typeof value === "string" && (hasExpression(value) || placeholderIn(value) !== undefined);
-  if (isOpen) problems.addFixed(at, wanted);
+  if (isOpen) problems.add(at, `${wanted}; ${nothingFilledIn}`);
   else if (meant !== undefined) problems.add(at, `${wanted}; did you mean \`${meant}\`?`, meant);
   else if (Array.isArray(value) && wanted === aMap)
     problems.add(at, `${wanted}, not a list: \`name: value\` without dashes and brackets`);

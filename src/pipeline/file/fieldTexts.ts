@@ -79,8 +79,3 @@ export const typeText: FieldText = {
 
 /** For each field that is compared with a text. */
 export const expectedText = "as it stands, or between slashes a regular expression that some line matches";
-
-/** The documentation of a field that says how long something may take. */
-export function timeoutText(meaning: string, byDefault: string): FieldText {
-  return { meaning, byDefault, bounds: "from `1ms` to `1h`", values: ["1s", "5s", "10s", "30s", "1m"] };
-}

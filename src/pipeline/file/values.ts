@@ -17,6 +17,12 @@ export const duration = z.union(
   aDuration,
 );
 
+/** A field that says how long something may take. */
+export function timeoutField(meaning: string, byDefault: string): z.ZodMiniOptional<typeof duration> {
+  const values = ["1s", "5s", "10s", "30s", "1m"];
+  return field(duration, { meaning, byDefault, bounds: "from `1ms` to `1h`", values });
+}
+
 /** A value that is used as text: YAML reads `8080` and `true` as a number and a boolean, but they are meant as written. */
 export const words = z.union([z.string(), z.number(), z.boolean()], "expected text");
 

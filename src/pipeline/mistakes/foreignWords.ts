@@ -180,7 +180,7 @@ const types: Readonly<Record<string, readonly ForeignWord[]>> = {
 };
 
 /** The same of several names. */
-export function each<T>(names: string, meant: T) {
+export function each<const T>(names: string, meant: T) {
   return Object.fromEntries(names.split(" ").map((name) => [name, meant]));
 }
 

@@ -1,13 +1,13 @@
 import * as z from "zod/mini";
-import { expectedText, field, needed, noneByDefault, timeoutText, typeText } from "../file/fieldTexts.ts";
+import { expectedText, field, needed, noneByDefault, typeText } from "../file/fieldTexts.ts";
 import {
-  duration,
   everyStep,
   expectedWords,
   idPattern,
   nonEmpty,
   statusFileSchema,
   that,
+  timeoutField,
   words,
 } from "../file/values.ts";
 import { quoted, suggestion } from "../mistakes/problem.ts";
@@ -118,10 +118,7 @@ export const browserResourceSchema = z.strictObject({
     z.literal("on-failure", "expected `on-failure`; without it, no trace is kept"),
     "Keeps a trace of a step that fails, for Playwright's trace viewer: what was done, the page before and after it, and what went over the network. Texts in it are masked, pictures aren't.",
   ),
-  timeout: field(
-    duration,
-    timeoutText("How long each step may take as a whole, once the browser has started.", "`10s`"),
-  ),
+  timeout: timeoutField("How long each step may take as a whole, once the browser has started.", "`10s`"),
 });
 
 const seenElementsFileSchema = z.strictObject({
@@ -304,10 +301,7 @@ export const browserStepFileSchema = z.strictObject({
       "Opens this address: a path, put behind the resource's `base-url`, or a whole one. The first step of a resource has it; one without goes on where the last one left.",
     values: ["/"],
   }),
-  timeout: field(
-    duration,
-    timeoutText("How long this step may take as a whole.", "the resource's, else `10s`"),
-  ),
+  timeout: timeoutField("How long this step may take as a whole.", "the resource's, else `10s`"),
   screenshot: field(screenshot, {
     meaning: "The name under which a picture of what can be seen is kept when the step succeeds.",
     byDefault: "none",

@@ -1,7 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: snippets.
 import * as z from "zod/mini";
 import { outputs } from "../file/expectation.ts";
-import { expectedText, field, needed, noneByDefault, timeoutText, typeText } from "../file/fieldTexts.ts";
+import { expectedText, field, needed, noneByDefault, typeText } from "../file/fieldTexts.ts";
 import {
   leadsOut,
   readAllExpected,
@@ -11,13 +11,13 @@ import {
   writtenTimeout,
 } from "../file/readValues.ts";
 import {
-  duration,
   everyStep,
   expectedWords,
   nonEmpty,
   type PlannedStep,
   type TextExpectation,
   that,
+  timeoutField,
   variableName,
   words,
 } from "../file/values.ts";
@@ -54,12 +54,9 @@ const cliResourceSchema = z.strictObject({
     environment,
     "Environment variables of the programs. A step's own of the same name wins.",
   ),
-  timeout: field(
-    duration,
-    timeoutText(
-      "How long each program may take. Those in the background may take until the run ends.",
-      "the run's time limit alone",
-    ),
+  timeout: timeoutField(
+    "How long each program may take. Those in the background may take until the run ends.",
+    "the run's time limit alone",
   ),
 });
 
@@ -87,12 +84,9 @@ const cliStepFileSchema = z.strictObject({
     meaning: "The text that the program reads from its standard input.",
     byDefault: "no input",
   }),
-  timeout: field(
-    duration,
-    timeoutText(
-      "How long the program may take. After that it is ended, and the step fails.",
-      "the resource's, else the run's time limit alone",
-    ),
+  timeout: timeoutField(
+    "How long the program may take. After that it is ended, and the step fails.",
+    "the resource's, else the run's time limit alone",
   ),
   ...backgroundFile,
   keep: field(

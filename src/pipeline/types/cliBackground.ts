@@ -1,9 +1,9 @@
 import * as z from "zod/mini";
 import { problemOfPort, problemOfReadyAddress } from "../file/address.ts";
-import { expectedText, field, noneByDefault, timeoutText } from "../file/fieldTexts.ts";
+import { expectedText, field, noneByDefault } from "../file/fieldTexts.ts";
 import { readAllExpected, readTimeLimit, type StepReading, writtenText } from "../file/readValues.ts";
 import { hasExpression } from "../file/textPieces.ts";
-import { duration, expectedWords, nonEmpty, type TextExpectation, words } from "../file/values.ts";
+import { expectedWords, nonEmpty, type TextExpectation, timeoutField, words } from "../file/values.ts";
 
 /** What a cli step says of a program that goes on while later steps run. */
 
@@ -31,12 +31,9 @@ export const backgroundFile = {
           bounds: "begins with `http://` or `https://`",
           values: ["http://127.0.0.1:8080/health"],
         }),
-        within: field(
-          duration,
-          timeoutText(
-            "How long it may take to be ready. After that it is ended, and the step fails.",
-            "`20s`",
-          ),
+        within: timeoutField(
+          "How long it may take to be ready. After that it is ended, and the step fails.",
+          "`20s`",
         ),
       },
       "expected what shows it, such as `{ port: 8080 }` or `{ output: is open }`",

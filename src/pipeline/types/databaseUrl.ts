@@ -1,4 +1,5 @@
 import { hasExpression, markedSource, splitText } from "../file/textPieces.ts";
+import { each } from "../mistakes/foreignWords.ts";
 import { quoted, suggestion } from "../mistakes/problem.ts";
 
 const sqliteModes = ["ro", "rw", "rwc"] as const;
@@ -20,18 +21,15 @@ const parts = ["host", "port", "user", "password", "database"] as const;
 type Part = (typeof parts)[number];
 
 /** Other names of all these, in lower case and without `-` and `_`: MySQL's own, and those of libpq, Prisma and other libraries. */
-const otherNames: ReadonlyMap<string, Parameter | Part> = new Map([
-  ["currentschema", "schema"],
-  ["dbname", "database"],
-  ["searchpath", "schema"],
-  ["ssl", "sslmode"],
-  ["sslaccept", "sslmode"],
-  ["tls", "sslmode"],
-  ["usessl", "sslmode"],
-  ["sslca", "sslrootcert"],
-  ["socket", "host"],
-  ["unixsocket", "host"],
-] as const);
+const otherNames = new Map<string, Parameter | Part>(
+  Object.entries({
+    ...each("currentschema searchpath", "schema"),
+    ...each("ssl sslaccept tls usessl", "sslmode"),
+    ...each("socket unixsocket", "host"),
+    dbname: "database",
+    sslca: "sslrootcert",
+  } as const),
+);
 
 /**
  * What is for pools, for sessions that last, and for how a library shows values, in addresses of providers, Prisma, libpq and JDBC; named
@@ -60,23 +58,17 @@ const choices: Readonly<Partial<Record<Parameter, readonly string[]>>> = {
   target_session_attrs: ["any", "read-write", "read-only", "primary", "standby"],
 };
 /** The same in MySQL's words, and in those of Prisma and of other libraries. */
-const otherModes: ReadonlyMap<string, string> = new Map([
-  ["0", "disable"],
-  ["false", "disable"],
-  ["disabled", "disable"],
-  ["preferred", "prefer"],
-  ["accept_invalid_certs", "require"],
-  ["no-verify", "require"],
-  ["required", "require"],
-  ["skip-verify", "require"],
-  ['{"rejectunauthorized":false}', "require"],
-  ["verify_ca", "verify-ca"],
-  ["1", "verify-full"],
-  ["strict", "verify-full"],
-  ["true", "verify-full"],
-  ["verify_identity", "verify-full"],
-  ['{"rejectunauthorized":true}', "verify-full"],
-]);
+const otherModes = new Map(
+  Object.entries({
+    ...each("0 false disabled", "disable"),
+    preferred: "prefer",
+    ...each("accept_invalid_certs no-verify required skip-verify", "require"),
+    '{"rejectunauthorized":false}': "require",
+    verify_ca: "verify-ca",
+    ...each("1 strict true verify_identity", "verify-full"),
+    '{"rejectunauthorized":true}': "verify-full",
+  }),
+);
 
 /** Each part of an address may contain `${{ env.NAME }}`, which the runner replaces. */
 interface Server<Name extends string> {

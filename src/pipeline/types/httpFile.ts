@@ -1,6 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: values as pipeline files write them.
 import * as z from "zod/mini";
-import { expectedText, field, needed, noneByDefault, timeoutText, typeText } from "../file/fieldTexts.ts";
+import { expectedText, field, needed, noneByDefault, typeText } from "../file/fieldTexts.ts";
 import {
   duration,
   everyStep,
@@ -8,6 +8,7 @@ import {
   nonEmpty,
   statusFileSchema,
   that,
+  timeoutField,
   words,
 } from "../file/values.ts";
 
@@ -119,10 +120,7 @@ export const httpResourceSchema = z.strictObject({
     byDefault: "none",
     bounds: "OpenAPI 3.0 or 3.1, or Swagger 2.0",
   }),
-  timeout: field(
-    duration,
-    timeoutText("How long each request, its redirects and its reply may take together.", "`10s`"),
-  ),
+  timeout: timeoutField("How long each request, its redirects and its reply may take together.", "`10s`"),
 });
 
 export const httpStepFileSchema = z.strictObject({
@@ -204,12 +202,9 @@ export const httpStepFileSchema = z.strictObject({
       "Whether the reply may be kept with the run and be shown in messages and the log. Later steps can read it anyway.",
     ...falseAlone,
   }),
-  timeout: field(
-    duration,
-    timeoutText(
-      "How long this request, its redirects and its reply may take together.",
-      "the resource's, else `10s`",
-    ),
+  timeout: timeoutField(
+    "How long this request, its redirects and its reply may take together.",
+    "the resource's, else `10s`",
   ),
   expect: field(
     z.strictObject({

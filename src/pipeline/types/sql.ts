@@ -1,9 +1,9 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: snippets, and references as pipeline files write them.
 import * as z from "zod/mini";
-import { field, needed, noneByDefault, timeoutText, typeText } from "../file/fieldTexts.ts";
+import { field, needed, noneByDefault, typeText } from "../file/fieldTexts.ts";
 import { checkNumbers, checkReadPath, readTimeout, type StepReading } from "../file/readValues.ts";
 import { hasExpression } from "../file/textPieces.ts";
-import { duration, everyStep, nonEmpty, type PlannedStep, that } from "../file/values.ts";
+import { everyStep, nonEmpty, type PlannedStep, that, timeoutField } from "../file/values.ts";
 import type { Path } from "../file/yamlSource.ts";
 import { quoted } from "../mistakes/problem.ts";
 import { type DatabaseAddress, readDatabaseUrl } from "./databaseUrl.ts";
@@ -34,10 +34,7 @@ const sqlResourceSchema = z.strictObject({
       "${{ env.DATABASE_URL }}",
     ],
   }),
-  timeout: field(
-    duration,
-    timeoutText("How long each step may take as a whole, connecting included.", "`10s`"),
-  ),
+  timeout: timeoutField("How long each step may take as a whole, connecting included.", "`10s`"),
 });
 
 const sqlStepFileSchema = z.strictObject({
@@ -70,10 +67,7 @@ const sqlStepFileSchema = z.strictObject({
     bounds: "at most 1 MiB",
     values: ["fixtures.sql"],
   }),
-  timeout: field(
-    duration,
-    timeoutText("How long this step may take as a whole.", "the resource's, else `10s`"),
-  ),
+  timeout: timeoutField("How long this step may take as a whole.", "the resource's, else `10s`"),
   expect: field(
     z.strictObject({
       rows: noneByDefault(
