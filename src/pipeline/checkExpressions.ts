@@ -7,10 +7,15 @@ import type { ProblemList } from "./file/problemList.ts";
 import { hasExpression, splitText } from "./file/textPieces.ts";
 import type { Path } from "./file/yamlSource.ts";
 import type { KnownNames, KnownStep } from "./knownNames.ts";
-import { foreignMember } from "./mistakes/foreignWords.ts";
-import { inQuotes } from "./mistakes/lines.ts";
-import { nothingFilledIn, type Placeholder, placeholderIn, variableOf } from "./mistakes/placeholders.ts";
+import {
+  foreignMember,
+  nothingFilledIn,
+  type Placeholder,
+  placeholderIn,
+  variableOf,
+} from "./mistakes/foreignWords.ts";
 import { quoted, suggestion } from "./mistakes/problem.ts";
+import { inQuotes } from "./mistakes/slip.ts";
 import type { Input } from "./pipeline.ts";
 import {
   eachFields,

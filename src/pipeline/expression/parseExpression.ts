@@ -3,8 +3,7 @@ import { ErrorType, ExpressionError, MAX_EXPRESSION_LENGTH } from "@actions/expr
 import { TokenType } from "@actions/expressions/lexer";
 import { Parser } from "@actions/expressions/parser";
 import { type Invalid, splitText, type Variable, type Words } from "../file/textPieces.ts";
-import { each } from "../mistakes/foreignWords.ts";
-import { quoted, suggestion } from "../mistakes/problem.ts";
+import { each, quoted, suggestion } from "../mistakes/problem.ts";
 import { everyResultField, resultFields } from "../types/resultFields.ts";
 import {
   convertTree,

@@ -1,11 +1,16 @@
 import type * as z from "zod/mini";
 import { noText, valueAt } from "../../contract/wire.ts";
 import { replaceControlCharacters } from "../../text/controlCharacters.ts";
-import { type ForeignWord, foreignType, foreignWord } from "../mistakes/foreignWords.ts";
-import { inQuotes } from "../mistakes/lines.ts";
-import { nothingFilledIn, placeholderIn } from "../mistakes/placeholders.ts";
+import {
+  type ForeignWord,
+  foreignType,
+  foreignWord,
+  nothingFilledIn,
+  placeholderIn,
+} from "../mistakes/foreignWords.ts";
 import { nearestName, quoted, suggestion } from "../mistakes/problem.ts";
-import { definition } from "./fieldTexts.ts";
+import { inQuotes } from "../mistakes/slip.ts";
+import { namesInside } from "./fieldTexts.ts";
 import type { ProblemList } from "./problemList.ts";
 import { hasExpression } from "./textPieces.ts";
 import type { Path } from "./yamlSource.ts";
@@ -198,30 +203,6 @@ function hintOf({ field, entry, how }: ForeignWord, map: unknown): string {
   // A name twice would be the next problem.
   if (entry === undefined && isMap(map) && field in map) return `; that is \`${field}\` here`;
   return entry === undefined ? `; did you mean \`${field}\`?` : `; write \`${entry}\``;
-}
-
-/** The names that a map at a path inside a schema can have; none where no map can be. */
-function namesInside(schema: z.core.$ZodType, inside: Path): readonly string[] {
-  const [part, ...rest] = inside;
-  const def = definition(schema);
-  switch (def.type) {
-    case "optional":
-    case "nullable":
-      return namesInside(def.innerType, inside);
-    case "union":
-      return def.options.flatMap((option) => namesInside(option, inside));
-    case "object": {
-      if (part === undefined) return Object.keys(def.shape);
-      const field = def.shape[String(part)];
-      return field === undefined ? [] : namesInside(field, rest);
-    }
-    case "record":
-      return part === undefined ? [] : namesInside(def.valueType, rest);
-    case "array":
-      return part === undefined ? [] : namesInside(def.element, rest);
-    default:
-      return [];
-  }
 }
 
 /** Whether a value is a map of the file: an object and not a list. */

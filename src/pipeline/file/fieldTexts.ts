@@ -38,24 +38,40 @@ export function needed<T extends z.ZodMiniType>(schema: T, text: FieldText): T {
   return own;
 }
 
-/** The names of all fields of a schema, at any depth. */
-export function fieldNames(schema: z.core.$ZodType): readonly string[] {
+/** The schemas right inside one: of a map's fields with their names, of items and of values by names of one's own without. */
+function partsOf(schema: z.core.$ZodType): readonly (readonly [string | undefined, z.core.$ZodType])[] {
   const def = definition(schema);
   switch (def.type) {
     case "optional":
     case "nullable":
-      return fieldNames(def.innerType);
+      return partsOf(def.innerType);
     case "object":
-      return Object.entries(def.shape).flatMap(([name, inner]) => [name, ...fieldNames(inner)]);
+      return Object.entries(def.shape);
     case "record":
-      return fieldNames(def.valueType);
+      return [[undefined, def.valueType]];
     case "array":
-      return fieldNames(def.element);
+      return [[undefined, def.element]];
     case "union":
-      return def.options.flatMap(fieldNames);
+      return def.options.flatMap(partsOf);
     default:
       return [];
   }
+}
+
+/** The names of all fields of a schema, at any depth. */
+export function fieldNames(schema: z.core.$ZodType): readonly string[] {
+  return partsOf(schema).flatMap(([name, part]) => [name ?? [], fieldNames(part)].flat());
+}
+
+/** The names that a map at a path inside a schema can have; none where no map can be. */
+export function namesInside(
+  schema: z.core.$ZodType,
+  [first, ...rest]: readonly PropertyKey[],
+): readonly string[] {
+  return partsOf(schema).flatMap(([name, part]) => {
+    if (first === undefined) return name ?? [];
+    return name === undefined || name === first ? namesInside(part, rest) : [];
+  });
 }
 
 export function definition(schema: z.core.$ZodType): z.core.$ZodTypes["_zod"]["def"] {

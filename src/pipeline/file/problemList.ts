@@ -1,4 +1,4 @@
-import { nothingFilledIn } from "../mistakes/placeholders.ts";
+import { nothingFilledIn } from "../mistakes/foreignWords.ts";
 import { type Fix, inOrder, type Place, type Problem } from "../mistakes/problem.ts";
 import { mostProblems } from "../mistakes/repairs.ts";
 import type { Path, YamlSource } from "./yamlSource.ts";

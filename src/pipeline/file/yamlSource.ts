@@ -1,9 +1,8 @@
 import { type Alias, isAlias, isMap, isScalar, isSeq, Lexer, type Node, parseDocument } from "yaml";
 import { largestFile } from "../../contract/limits.ts";
-import { blockAround } from "../mistakes/lines.ts";
 import type { Fix, Place, Problem } from "../mistakes/problem.ts";
 import { edited, isMended, mostProblems, Repairs, type Troubles } from "../mistakes/repairs.ts";
-import { change, type Slip } from "../mistakes/slip.ts";
+import { blockAround, change, type Slip } from "../mistakes/slip.ts";
 import { slipsBehind } from "../mistakes/slips.ts";
 import { quoteSlip } from "../mistakes/valueSlips.ts";
 import { Converter } from "./convert.ts";

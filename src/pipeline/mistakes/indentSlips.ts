@@ -1,6 +1,5 @@
-import { entryOfLine, type Line } from "./lines.ts";
 import type { Edit, Fix, Span } from "./problem.ts";
-import { change, insertion, type Site, type Slip } from "./slip.ts";
+import { change, entryOfLine, insertion, type Line, type Site, type Slip } from "./slip.ts";
 
 /** The text behind `|` on lines that aren't indented more than its name. */
 export function tooShallow({ lines, index }: Site): Slip | undefined {

@@ -105,3 +105,8 @@ export function quoted(text: string): string {
   const line = text.replace(hidden, " ");
   return line.length > 60 ? `${line.slice(0, 60)}…` : line;
 }
+
+/** The same of several names. */
+export function each<const T>(names: string, meant: T) {
+  return Object.fromEntries(names.split(" ").map((name) => [name, meant]));
+}

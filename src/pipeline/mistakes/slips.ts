@@ -1,8 +1,7 @@
 import type { YAMLError } from "yaml";
 import { indentation, missingPipe, tabs, tooShallow, wrongLine } from "./indentSlips.ts";
-import { lineIndex, linesOf } from "./lines.ts";
 import { quoted } from "./problem.ts";
-import type { Guess, Site, Slip } from "./slip.ts";
+import { type Guess, lineIndex, linesOf, type Site, type Slip } from "./slip.ts";
 import {
   missingColon,
   missingComma,

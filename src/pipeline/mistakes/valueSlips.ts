@@ -1,6 +1,17 @@
-import { entryOfLine, inQuotes, type Line, lineIndex, linesOf, tearsQuotes, valueAround } from "./lines.ts";
 import { quoted, type Span } from "./problem.ts";
-import { change, insertion, type Site, type Slip } from "./slip.ts";
+import {
+  change,
+  entryOfLine,
+  inQuotes,
+  insertion,
+  type Line,
+  lineIndex,
+  linesOf,
+  type Site,
+  type Slip,
+  tearsQuotes,
+  valueAround,
+} from "./slip.ts";
 
 /** Between brackets, the comma of a function's arguments ends the value. */
 export function tornCall({ text, error }: Site): Slip | undefined {

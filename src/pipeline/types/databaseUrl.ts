@@ -1,6 +1,5 @@
 import { hasExpression, markedSource, splitText } from "../file/textPieces.ts";
-import { each } from "../mistakes/foreignWords.ts";
-import { quoted, suggestion } from "../mistakes/problem.ts";
+import { each, quoted, suggestion } from "../mistakes/problem.ts";
 
 const sqliteModes = ["ro", "rw", "rwc"] as const;
 
