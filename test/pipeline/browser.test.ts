@@ -154,8 +154,8 @@ steps:
     [
       "with the action of another type",
       "  - { use: web, goto: /, get: /, run: x }",
-      "3:26: `get` belongs to a step of type http, but `web` is of type browser, whose steps have goto, actions, expect, read, screenshot, storage",
-      "3:34: `run` belongs to a step of type cli, but `web` is of type browser, whose steps have goto, actions, expect, read, screenshot, storage",
+      "3:26: `get` belongs to a step of type http, but `web` is of type browser, whose steps have one or more of goto, actions, expect, read, screenshot, storage",
+      "3:34: `run` belongs to a step of type cli, but `web` is of type browser, whose steps have one or more of goto, actions, expect, read, screenshot, storage",
     ],
     [
       "with an action that there isn't",

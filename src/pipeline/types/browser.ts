@@ -27,7 +27,7 @@ const doing = ["goto", "actions", "expect", "read", "screenshot", "storage"] as 
 export const browserType = resourceType({
   type: "browser",
   meaning: "Uses a page as a person would, in a real browser, and looks at what is on it.",
-  actions: doing.join(", "),
+  actions: `one or more of ${doing.join(", ")}`,
   file: { resource: browserResourceSchema, step: browserStepFileSchema },
   snippets: {
     resource: { name: "chrome", fields: ', base-url: "${2:http://127.0.0.1:8080}"' },
@@ -56,10 +56,7 @@ function readBrowserStep(
 ): BrowserStep | undefined {
   const { path, problems } = reading;
   const { goto, screenshot, storage } = file;
-  if (doing.every((name) => file[name] === undefined)) {
-    problems.add(path, `this step does nothing; a browser step has one or more of ${doing.join(", ")}`);
-    return undefined;
-  }
+  if (doing.every((name) => file[name] === undefined)) return undefined;
   const resourceName = String(resource.path.at(-1));
   if (goto === undefined && !reading.opened.has(resourceName)) {
     problems.add(

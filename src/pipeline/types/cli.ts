@@ -141,10 +141,7 @@ function readCliStep(
   reading: StepReading,
 ): CliStep | undefined {
   const { path, problems, source } = reading;
-  if (file.run === undefined) {
-    problems.add(path, "this step does nothing; a cli step has `run`");
-    return undefined;
-  }
+  if (file.run === undefined) return undefined;
   const run =
     typeof file.run === "string"
       ? file.run

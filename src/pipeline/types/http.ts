@@ -38,12 +38,12 @@ import {
 } from "./httpStep.ts";
 import { type ReadResource, resourceType } from "./resourceType.ts";
 
-const actions = `${httpMethods.join(", ")}, request`;
+const requests = [...httpMethods, "request"] as const;
 
 export const httpType = resourceType({
   type: "http",
   meaning: "Sends a request and looks at the reply.",
-  actions: `one of ${actions}`,
+  actions: `one of ${requests.join(", ")}`,
   file: { resource: httpResourceSchema, step: httpStepFileSchema },
   snippets: {
     resource: { name: "shop", fields: ', base-url: "${2:http://127.0.0.1:8080}"' },
@@ -68,13 +68,8 @@ function readHttpStep(
   reading: StepReading,
 ): HttpStep | undefined {
   const { path, problems, source } = reading;
-  const [field, ...others] = ([...httpMethods, "request"] as const).filter(
-    (name) => file[name] !== undefined,
-  );
-  if (field === undefined) {
-    problems.add(path, `this step does nothing; an http step has one of ${actions}`);
-    return undefined;
-  }
+  const [field, ...others] = requests.filter((name) => file[name] !== undefined);
+  if (field === undefined) return undefined;
   for (const other of others) {
     problems.addToName([...path, other], `a step sends one request, and this one already has \`${field}\``);
   }

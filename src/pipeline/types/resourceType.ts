@@ -44,7 +44,10 @@ export function resourceType<File, StepFile, Step extends { readonly type: strin
     readonly resource: Shape<File>["schema"];
     readonly step: Shape<StepFile>["schema"];
   };
-  /** @returns undefined when the resource is invalid in a way that leaves nothing to read steps with. */
+  /**
+   * @returns the reader of steps, which is undefined for one that does nothing; undefined when the resource is invalid in a way that
+   *   leaves nothing to read steps with.
+   */
   readResource(
     resource: ReadResource<File>,
     problems: ProblemList,
@@ -62,7 +65,11 @@ export function resourceType<File, StepFile, Step extends { readonly type: strin
         const { foreignName: foreign } = reading;
         const stepShape = { schema: type.file.step, noun: `${noun} step`, foreign };
         const stepFile = checkShape(stepShape, step, reading.path, reading.problems);
-        return stepFile && readStep(stepFile, reading);
+        if (stepFile === undefined) return undefined;
+        const read = readStep(stepFile, reading);
+        if (read === undefined)
+          reading.problems.add(reading.path, `this step does nothing; ${noun} step has ${type.actions}`);
+        return read;
       };
     },
   };

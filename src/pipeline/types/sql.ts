@@ -132,10 +132,7 @@ function readSqlStep(file: SqlStepFile, resource: SqlResource, reading: StepRead
   const { path, problems } = reading;
   const actions = (["query", "statements", "file"] as const).filter((name) => file[name] !== undefined);
   const [action, second] = actions;
-  if (action === undefined) {
-    problems.add(path, "this step does nothing; an sql step has `query`, `statements` or `file`");
-    return undefined;
-  }
+  if (action === undefined) return undefined;
   if (second !== undefined) {
     problems.addToName([...path, second], `a step has \`${action}\` or \`${second}\`, not both`);
   }
