@@ -106,7 +106,7 @@ export function quoted(text: string): string {
   return line.length > 60 ? `${line.slice(0, 60)}…` : line;
 }
 
-/** The same of several names. */
+/** Entries of one value: for each of the names, which spaces separate. */
 export function each<const T>(names: string, meant: T) {
   return Object.fromEntries(names.split(" ").map((name) => [name, meant]));
 }
