@@ -8,12 +8,24 @@ import type { ProblemList } from "./file/problemList.ts";
 import { hasExpression, onlyPiece, splitText } from "./file/textPieces.ts";
 import type { Path } from "./file/yamlSource.ts";
 import type { KnownNames, KnownStep } from "./knownNames.ts";
-import { foreignMember } from "./mistakes/foreignWords.ts";
-import { inQuotes } from "./mistakes/lines.ts";
-import { nothingFilledIn, type Placeholder, placeholderIn, variableOf } from "./mistakes/placeholders.ts";
+import {
+  foreignMember,
+  nothingFilledIn,
+  type Placeholder,
+  placeholderIn,
+  variableOf,
+} from "./mistakes/foreignWords.ts";
 import { quoted, suggestion } from "./mistakes/problem.ts";
+import { inQuotes } from "./mistakes/slip.ts";
 import type { Input } from "./pipeline.ts";
-import { everyResultField, inResult, resultFields } from "./types/resultFields.ts";
+import {
+  eachFields,
+  everyResultField,
+  inResult,
+  ownResultFields,
+  resultFields,
+  runFields,
+} from "./types/resultFields.ts";
 
 /** What may stand in a text of the file. */
 export type Place =
@@ -154,7 +166,7 @@ class Check {
       const parsed = parseExpression(inResult(text), ["this"]);
       const [found] = parsed.kind === "invalid" ? [parsed] : this.#inReferences(parsed.expression, 0, step);
       if (found === undefined) continue;
-      const hasJson = step.type !== undefined && resultFields[step.type].includes("json");
+      const hasJson = step.type !== undefined && "json" in resultFields[step.type];
       const inJson = hasJson
         ? `; in its JSON it would be \`json.${quoted(text.replace(/^\$\.?/, ""))}\``
         : "";
@@ -211,23 +223,16 @@ class Check {
     return `\`${quoted(found.written)}\` isn't filled in here: ${way}`;
   }
 
-  #wayToWrite(
-    { written, name, byDefault }: Placeholder,
-    { kind, contexts }: Exclude<Place, { kind: "fixed" }>,
-  ): string {
+  #wayToWrite({ written, name }: Placeholder, { kind, contexts }: Exclude<Place, { kind: "fixed" }>): string {
     const asWritten = (expression: string) =>
       kind === "text" ? `\`\${{ ${expression} }}\`` : `\`${expression}\``;
     // runn writes `steps` too, with `res` for a reply.
     const isOurs = new RegExp(`^\\{\\{\\s*(?:${contexts.join("|")})\\.(?!.*\\.res\\b)`).test(written);
     if (isOurs) return `write ${asWritten(quoted(written.slice(2, -2).trim()))}`;
     const variable = `env.${quoted(variableOf(name))}`;
-    const ofEnv =
-      byDefault === undefined
-        ? variable
-        : `default(${variable}, '${quoted(byDefault.replaceAll("'", "''"))}')`;
     const ofInputs = asWritten(`inputs.${quoted(name)}`);
     if (this.#names.inputs.has(name)) return `write ${ofInputs}`;
-    const ways = [...(variableOf(name) === name ? [] : [ofInputs]), asWritten(ofEnv)];
+    const ways = [...(variableOf(name) === name ? [] : [ofInputs]), asWritten(variable)];
     if (contexts.includes("steps")) ways.push(`${asWritten("steps.<id>…")} for what an earlier step gave`);
     return `write ${new Intl.ListFormat("en", { type: "disjunction" }).format(ways)}`;
   }
@@ -394,11 +399,11 @@ class Check {
         return unknown(`there is no input \`${quoted(asked)}\``, known, "; the file has no `inputs`");
       }
       case "run":
-        if (asked === undefined || runFields.includes(asked)) return undefined;
-        return unknown(`a run has no \`${quoted(asked)}\``, runFields, "");
+        if (asked === undefined || Object.hasOwn(runFields, asked)) return undefined;
+        return unknown(`a run has no \`${quoted(asked)}\``, Object.keys(runFields), "");
       case "each":
-        if (asked === undefined || eachFields.includes(asked)) return undefined;
-        return unknown(`\`each\` has no \`${quoted(asked)}\``, eachFields, "");
+        if (asked === undefined || Object.hasOwn(eachFields, asked)) return undefined;
+        return unknown(`\`each\` has no \`${quoted(asked)}\``, Object.keys(eachFields), "");
       case "this":
         return step === undefined ? undefined : problemOfField(step, path, "this", ownResultFields);
       case "steps": {
@@ -452,11 +457,6 @@ function setBy(script: string): ReadonlySet<string> {
   return found;
 }
 
-export const runFields = ["id", "pipeline", "project", "started-at"];
-export const eachFields = ["value", "index"];
-/** What `this` has, whatever the type: the step isn't over yet. */
-export const ownResultFields: readonly string[] = everyResultField.filter((name) => name !== "outcome");
-
 type Names = Reference["path"];
 
 function problemOfResult(step: KnownStep, path: Names, shown: string): Found | undefined {
@@ -474,14 +474,14 @@ function problemOfField(
   { type, outputs, read }: KnownStep,
   [field, member]: Names,
   shown: string,
-  every: readonly string[] = everyResultField,
+  every: Readonly<Record<string, string>> = everyResultField,
 ): Found | undefined {
   if (field === undefined) return undefined;
   const name = String(field.name);
-  const own = type === undefined ? outputs : resultFields[type];
+  const own = type === undefined ? outputs : Object.keys(resultFields[type]);
   // A part that can't be read, or a resource that isn't known.
   if (own === undefined) return undefined;
-  const known = [...own, ...read, ...every];
+  const known = [...own, ...read, ...Object.keys(every)];
   if (!known.includes(name)) {
     const foreign = foreignMember(name, known);
     const near = foreign === undefined ? suggestion(name, known) : `; did you mean \`${foreign}\`?`;

@@ -1,40 +1,37 @@
 import * as z from "zod/mini";
+import type { InputValue } from "../contract/inputs.ts";
 import { checkShape, isMap } from "./file/checkShape.ts";
-import type { FieldTexts } from "./file/fieldTexts.ts";
+import { field, noneByDefault } from "./file/fieldTexts.ts";
 import { checkNumbers, type StepReading } from "./file/readValues.ts";
 import { idPattern } from "./file/values.ts";
 import type { Path } from "./file/yamlSource.ts";
 import { isOpen } from "./inputs.ts";
-import { type Input, type InputValue, inputTypes, inputValue } from "./pipeline.ts";
+import { type Input, inputTypes } from "./pipeline.ts";
 
 const aValue = "expected a text, a number, true or false";
 const value = z.union([z.string(), z.number(), z.boolean()], aValue);
 
 /** An input with more than its default, as the file writes it. */
 const inputFileSchema = z.strictObject({
-  type: z.optional(z.enum(inputTypes, `expected one of ${inputTypes.join(", ")}`)),
-  options: z.optional(z.array(value).check(z.minLength(1))),
-  default: z.optional(value),
-  description: z.optional(z.string()),
-});
-
-/** The whole of `inputs`, for the JSON Schema. */
-export const inputsFileSchema = z.record(z.string(), z.nullable(z.union([value, inputFileSchema])));
-
-export const inputTexts: FieldTexts = {
-  type: {
+  type: field(z.enum(inputTypes, `expected one of ${inputTypes.join(", ")}`), {
     meaning: "What its value is.",
     byDefault: "that of its `default` or `options`, else `text`",
     bounds: "`text`, `number` or `boolean`",
     values: [...inputTypes],
-  },
-  options: { meaning: "The values that it may have. Whoever starts a run picks one.", byDefault: "any" },
-  default: {
+  }),
+  options: field(z.array(value).check(z.minLength(1)), {
+    meaning: "The values that it may have. Whoever starts a run picks one.",
+    byDefault: "any",
+  }),
+  default: field(value, {
     meaning: "Its value where a start gives none. A text may use `env` and `run`.",
     byDefault: "none: then each start has to give one",
-  },
-  description: { meaning: "What it is for, shown to whoever starts a run.", byDefault: "none" },
-};
+  }),
+  description: noneByDefault(z.string(), "What it is for, shown to whoever starts a run."),
+});
+
+/** The whole of `inputs`, for the JSON Schema. */
+export const inputsFileSchema = z.record(z.string(), z.nullable(z.union([value, inputFileSchema])));
 
 const aName = "an input's name begins with a letter or `_` and goes on with letters, digits, `_` and `-`";
 
@@ -54,7 +51,7 @@ function readDeclaration(name: string, entry: unknown, path: Path, reading: Read
   const { problems } = reading;
   if (entry === null) return { name, type: "text" };
   if (!isMap(entry)) checkNumbers(entry, path, reading, true);
-  const plain = inputValue.safeParse(entry);
+  const plain = value.safeParse(entry);
   if (plain.success) return { name, type: typeOf(plain.data), default: plain.data };
   if (!isMap(entry)) {
     problems.add(

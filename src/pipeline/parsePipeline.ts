@@ -4,13 +4,11 @@ import { readDeclarations } from "./declaredInputs.ts";
 import { checkShape, isMap } from "./file/checkShape.ts";
 import { parseDuration } from "./file/duration.ts";
 import { ProblemList } from "./file/problemList.ts";
-import { leadsOut } from "./file/projectPath.ts";
-import { checkNumbers } from "./file/readValues.ts";
-import { problemOfSize } from "./file/size.ts";
-import { readYaml, type YamlSource } from "./file/yamlSource.ts";
+import { checkNumbers, leadsOut } from "./file/readValues.ts";
+import { problemOfSize, readYaml, type YamlSource } from "./file/yamlSource.ts";
 import { knownNames } from "./knownNames.ts";
 import { inOrder, type Place, type Problem, quoted } from "./mistakes/problem.ts";
-import { type ParsedFile, PartFiles, type ReadPart } from "./partFiles.ts";
+import { type ParsedFile, type PartFiles, partFiles, type ReadPart } from "./partFiles.ts";
 import { isName, type ParsedPipeline, type Pipeline } from "./pipeline.ts";
 import { isField, outlineSchema } from "./pipelineFile.ts";
 import { readResources } from "./readResources.ts";
@@ -29,7 +27,7 @@ export function parsePipeline(
   readPart: ReadPart = () => undefined,
   isThere: (path: string) => boolean = () => true,
 ): ParsedPipeline {
-  const { parsed } = parseFile(text, fileName, new PartFiles(readPart, parseFile, isThere));
+  const { parsed } = parseFile(text, fileName, partFiles(readPart, parseFile, isThere));
   return parsed;
 }
 

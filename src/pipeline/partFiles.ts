@@ -29,54 +29,54 @@ export interface ParsedFile {
 type ParseFile = (text: string, path: string, files: PartFiles) => ParsedFile;
 
 /** The files that a pipeline file includes, and those that these include: each is read and checked by itself once. */
-export class PartFiles {
-  readonly #read: ReadPart;
-  readonly #parse: ParseFile;
+export interface PartFiles {
+  /** @param path relative to the project's folder. */
+  file(path: string): PartFile;
   /** Whether the project has a file at a path in its folder. */
   readonly isThere: (path: string) => boolean;
-  readonly #files = new Map<string, PartFile>();
   /** The texts that were read, by their paths. */
-  readonly texts = new Map<string, string>();
+  readonly texts: Map<string, string>;
+}
 
-  constructor(read: ReadPart, parse: ParseFile, isThere: (path: string) => boolean) {
-    this.#read = read;
-    this.#parse = parse;
-    this.isThere = isThere;
-  }
+export function partFiles(read: ReadPart, parse: ParseFile, isThere: PartFiles["isThere"]): PartFiles {
+  const files = new Map<string, PartFile>();
+  const parts: PartFiles = {
+    isThere,
+    texts: new Map(),
+    file(path) {
+      const known = files.get(path);
+      if (known !== undefined) return known;
+      // Until it has been read, whoever asks again is a part of it.
+      files.set(path, { kind: "unusable", problem: `\`${quoted(path)}\` includes itself` });
+      const file = fileOf(path, read, parse, parts);
+      files.set(path, file);
+      return file;
+    },
+  };
+  return parts;
+}
 
-  /** @param path relative to the project's folder. */
-  file(path: string): PartFile {
-    const known = this.#files.get(path);
-    if (known !== undefined) return known;
-    // Until it has been read, whoever asks again is a part of it.
-    this.#files.set(path, { kind: "unusable", problem: `\`${quoted(path)}\` includes itself` });
-    const file = this.#fileOf(path);
-    this.#files.set(path, file);
-    return file;
-  }
+function fileOf(path: string, readPart: ReadPart, parse: ParseFile, parts: PartFiles): PartFile {
+  const read = readPart(path);
+  if (read === undefined) return { kind: "unknown" };
+  if (read.kind === "unreadable")
+    return {
+      kind: "unusable",
+      problem: `\`${quoted(path)}\` can't be read: ${read.problem}${beside(path, readPart, parts)}`,
+    };
+  parts.texts.set(path, read.text);
+  const { parsed, source } = parse(read.text, path, parts);
+  if (parsed.kind === "valid" && source !== undefined) return { kind: "file", source, parsed };
+  const problems = parsed.kind === "invalid" ? parsed.problems : [];
+  const [first] = problems;
+  const where = first === undefined ? "" : `: line ${first.line}, column ${first.column}: ${first.message}`;
+  const more = problems.length > 1 ? `; and ${problems.length - 1} more` : "";
+  return { kind: "unusable", problem: `\`${quoted(path)}\` can't be run${where}${more}` };
+}
 
-  /** The file that is meant by a path from the folder of who includes it; empty where there is none. */
-  #beside(path: string): string {
-    const folders = ["pipelines/", ...[...this.texts.keys()].map((part) => part.replace(/[^/]*$/, ""))];
-    const meant = folders.map((folder) => folder + path).find((file) => this.#read(file)?.kind === "read");
-    return meant === undefined ? "" : `; from there it is \`${quoted(meant)}\``;
-  }
-
-  #fileOf(path: string): PartFile {
-    const read = this.#read(path);
-    if (read === undefined) return { kind: "unknown" };
-    if (read.kind === "unreadable")
-      return {
-        kind: "unusable",
-        problem: `\`${quoted(path)}\` can't be read: ${read.problem}${this.#beside(path)}`,
-      };
-    this.texts.set(path, read.text);
-    const { parsed, source } = this.#parse(read.text, path, this);
-    if (parsed.kind === "valid" && source !== undefined) return { kind: "file", source, parsed };
-    const problems = parsed.kind === "invalid" ? parsed.problems : [];
-    const [first] = problems;
-    const where = first === undefined ? "" : `: line ${first.line}, column ${first.column}: ${first.message}`;
-    const more = problems.length > 1 ? `; and ${problems.length - 1} more` : "";
-    return { kind: "unusable", problem: `\`${quoted(path)}\` can't be run${where}${more}` };
-  }
+/** The file that is meant by a path from the folder of who includes it; empty where there is none. */
+function beside(path: string, read: ReadPart, { texts }: PartFiles): string {
+  const folders = ["pipelines/", ...[...texts.keys()].map((part) => part.replace(/[^/]*$/, ""))];
+  const meant = folders.map((folder) => folder + path).find((file) => read(file)?.kind === "read");
+  return meant === undefined ? "" : `; from there it is \`${quoted(meant)}\``;
 }

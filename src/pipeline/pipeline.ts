@@ -1,79 +1,64 @@
-import * as z from "zod/mini";
-import { timeLimit } from "../contract/limits.ts";
-import type { DeepReadonly } from "./file/values.ts";
+import type { InputValue } from "../contract/inputs.ts";
+import type { Plan } from "./file/values.ts";
 import type { Place, Problem } from "./mistakes/problem.ts";
-import { resourceTypeNames } from "./types/resourceTypeNames.ts";
-import { stepSchema } from "./types/resourceTypes.ts";
+import type { ResourceTypeName } from "./types/resourceTypeNames.ts";
+import type { Step } from "./types/resourceTypes.ts";
 
 export const inputTypes = ["text", "number", "boolean"] as const;
 
-/** A value of an input: what a start gives, or the file's own. */
-export const inputValue = z.union([z.string(), z.number(), z.boolean()]);
-export type InputValue = z.infer<typeof inputValue>;
-
-const inputSchema = z.object({
-  name: z.string(),
-  type: z.enum(inputTypes),
-  /** The values that it may have; undefined for any of its type. */
-  options: z.optional(z.array(inputValue).check(z.minLength(1))),
-  /** Undefined where it has to be given. A text may have expressions with `env` and `run`. */
-  default: z.optional(inputValue),
-  description: z.optional(z.string()),
-});
-
 /** A value that a run is given by its name. */
-export type Input = DeepReadonly<z.infer<typeof inputSchema>>;
+export interface Input {
+  readonly name: string;
+  readonly type: (typeof inputTypes)[number];
+  /** The values that it may have; undefined for any of its type. */
+  readonly options?: readonly InputValue[] | undefined;
+  /** Undefined where it has to be given. A text may have expressions with `env` and `run`. */
+  readonly default?: InputValue | undefined;
+  readonly description?: string | undefined;
+}
 
 /** Texts or values with expressions, by their names. */
-const written = z.record(z.string(), z.unknown());
+type Written = Readonly<Record<string, unknown>>;
 
 /**
  * Another pipeline file whose steps are a step of this one. They stand in `Pipeline.steps` one after the other; its cleanup steps
- * come after those of the file that includes it.
+ * come after those of the file that includes it. Expressions in `if` and in `given` are the includer's.
  */
-const partSchema = z.object({
-  name: z.string(),
+export interface Part extends Pick<Plan, "id" | "if" | "goesOn" | "isCleanup"> {
+  readonly name: string;
   /** The part that includes it; undefined for the file itself. */
-  parent: z.optional(z.int()),
-  /** As of a step: see `plannedStep`. Expressions in them and in `given` are the includer's. */
-  id: z.optional(z.string()),
-  if: z.optional(z.string()),
-  goesOn: z.optional(z.literal(true)),
-  /** It stands in `finally`. */
-  isCleanup: z.optional(z.literal(true)),
+  readonly parent?: number | undefined;
   /** What the includer gives for its inputs. */
-  given: written,
-  inputs: z.array(inputSchema),
+  readonly given: Written;
+  readonly inputs: readonly Input[];
   /** What its id has, with expressions of its own. */
-  outputs: written,
-});
+  readonly outputs: Written;
+}
 
 /**
  * A pipeline ready to run: names are checked, defaults applied, each step is resolved against its resource, and parts are put in
  * place. Only the values of expressions are missing, which the runner fills in. It is plain JSON, since it is sent to the runner's
  * process.
  */
-export const pipelineSchema = z.object({
-  name: z.string(),
+export interface Pipeline {
+  readonly name: string;
   /** By which `pipeline run --tag` finds it. */
-  tags: z.optional(z.array(z.string())),
-  timeLimitSeconds: z.int().check(z.positive(), z.maximum(timeLimit.atMost)),
+  readonly tags?: readonly string[] | undefined;
+  readonly timeLimitSeconds: number;
   /** A file of variables, relative to the project's folder. The runner reads it. */
-  envFile: z.optional(z.string()),
+  readonly envFile?: string | undefined;
   /** The variables whose values are no secrets. */
-  unmasked: z.optional(z.array(z.string())),
-  resources: z.array(z.object({ name: z.string(), type: z.enum(resourceTypeNames) })),
-  inputs: z.optional(z.array(inputSchema)),
-  parts: z.optional(z.array(partSchema)),
-  /** In the order in which they run; those that clean up are the last. */
-  steps: z.array(stepSchema).check(z.minLength(1)),
+  readonly unmasked?: readonly string[] | undefined;
+  readonly resources: readonly { readonly name: string; readonly type: ResourceTypeName }[];
+  readonly inputs?: readonly Input[] | undefined;
+  readonly parts?: readonly Part[] | undefined;
+  /** At least one, in the order in which they run; those that clean up are the last. */
+  readonly steps: readonly Step[];
   /** How much of the time limit is the cleanup's, in milliseconds; undefined where nothing cleans up. */
-  cleanupMilliseconds: z.optional(z.number()),
+  readonly cleanupMilliseconds?: number | undefined;
   /** What is kept of the run, with expressions. */
-  outputs: z.optional(written),
-});
-
-export type Pipeline = DeepReadonly<z.infer<typeof pipelineSchema>>;
+  readonly outputs?: Written | undefined;
+}
 
 /** A pipeline file as it was read. */
 export type ParsedPipeline =

@@ -1,24 +1,32 @@
 import * as z from "zod/mini";
 import { checkShape, isMap } from "./file/checkShape.ts";
 import { parseDuration } from "./file/duration.ts";
+import { field, needed } from "./file/fieldTexts.ts";
 import { ProblemList } from "./file/problemList.ts";
-import { leadsOut } from "./file/projectPath.ts";
-import { checkNumbers } from "./file/readValues.ts";
+import { checkNumbers, leadsOut } from "./file/readValues.ts";
 import { marked } from "./file/textPieces.ts";
 import { everyControl, everyStep, nonEmpty, type Plan, that } from "./file/values.ts";
 import type { Path, YamlSource } from "./file/yamlSource.ts";
 import { foreignWord } from "./mistakes/foreignWords.ts";
 import { nearestName, quoted, suggestion } from "./mistakes/problem.ts";
 import type { PartFile, PartFiles } from "./partFiles.ts";
-import type { Input, Pipeline } from "./pipeline.ts";
+import type { Input, Part, Pipeline } from "./pipeline.ts";
 import { type Resource, readResources, stepReader } from "./readResources.ts";
 import { resourceTypes, type Step } from "./types/resourceTypes.ts";
 
 /** A step that is a part, as the file writes it. */
 export const includeFileSchema = z.strictObject({
   ...everyControl,
-  include: nonEmpty,
-  inputs: z.optional(z.record(z.string(), z.unknown())),
+  name: field(nonEmpty, { meaning: "What the part is called wherever it is shown.", byDefault: "its path" }),
+  include: needed(nonEmpty, {
+    meaning:
+      "A pipeline file whose steps run here, by its path in the project's folder. Its `outputs` are what the `id` of this step has. Where this file has a resource of the same name and type, the part's steps work with that.",
+    values: ["parts/login.yaml"],
+  }),
+  inputs: field(z.record(z.string(), z.unknown()), {
+    meaning: "What the part's inputs are.",
+    byDefault: "their defaults",
+  }),
 });
 
 const deepestInclude = 5;
@@ -50,8 +58,6 @@ export interface StepsReading {
   readonly depth: number;
 }
 
-type Part = NonNullable<Pipeline["parts"]>[number];
-
 /** The steps of a file, with those of its parts in their places. */
 export class PlannedSteps {
   readonly steps: Step[] = [];
@@ -61,7 +67,7 @@ export class PlannedSteps {
   /** The resources that the parts add, by type and name. */
   readonly resources = new Map<string, Pipeline["resources"][number]>();
   readonly #files: PartFiles;
-  /** The resources of type browser that have a page. */
+  /** The resources that a step has used, and so may have opened a page of. */
   readonly #opened = new Set<string>();
   /** The cleanup of the parts among the steps, the last included first. */
   readonly #partCleanups: (() => void)[] = [];
@@ -114,6 +120,8 @@ export class PlannedSteps {
     const foreignName = (name: string) => nameOfOtherType(name, resource);
     const opened = this.#opened;
     const step = resource.readStep(entry, { path, problems, source, foreignName, opened });
+    // An invalid step might have opened a page, so the next one isn't reported for having none.
+    opened.add(resource.name);
     return resource.kind === "wrong" ? undefined : step;
   }
 

@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { includeShape, stepWithoutResource, topShape } from "../../src/pipeline/editing/shape.ts";
 import { contexts, functions, isFunctionName, signatureOf } from "../../src/pipeline/expression/names.ts";
 import { parsePipeline } from "../../src/pipeline/parsePipeline.ts";
-import { everyStepTexts, includeTexts, pipelineTexts } from "../../src/pipeline/pipelineFile.ts";
 import { everyResultField, resultFields } from "../../src/pipeline/types/resultFields.ts";
+import { fieldsOf } from "./fieldsOf.ts";
 import { sampleOf, samplePart, shownPipelines } from "./shownPipelines.ts";
 
 const root = join(import.meta.dirname, "../..");
@@ -64,15 +65,16 @@ describe("the documentation of the pipeline file", () => {
       );
     const given = { ...resultFields, "every step": everyResultField };
     for (const [of, fields] of Object.entries(given)) {
-      for (const field of fields)
+      for (const field of Object.keys(fields))
         assert.match(rows.get(of) ?? "", new RegExp(`\`${field}\\b`), `${of}: ${field}`);
     }
   });
 
   it("has every field of the file, of a step, of an input and of a part", () => {
     const text = ["pipeline-file.md", "inputs.md", "parts.md"].map(page).join("\n");
-    const fields = [pipelineTexts, everyStepTexts, includeTexts].flatMap((texts) => Object.keys(texts));
-    for (const field of fields) {
+    const inputs = topShape.fields.get("inputs")?.shape;
+    const inside = [stepWithoutResource, includeShape, inputs].flatMap((shape) => fieldsOf(shape));
+    for (const field of ["expect.that", ...topShape.fields.keys(), ...inside.map(({ path }) => path)]) {
       const name = field.startsWith("expect.") ? field : (field.split(".").at(-1) ?? field);
       assert.match(text, new RegExp(`[\`{ ]${name.replace("$", "\\$")}(?:\`|:)`), field);
     }

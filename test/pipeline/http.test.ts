@@ -1,7 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: expressions as pipeline files write them.
 import assert from "node:assert/strict";
+import { connectTarget } from "../../src/pipeline/file/address.ts";
 import { parsePipeline } from "../../src/pipeline/parsePipeline.ts";
-import { connectTarget } from "../../src/pipeline/types/connectTo.ts";
 
 function parse(resource: string, step: string) {
   const base = '"http://h.test"';
@@ -101,7 +101,8 @@ describe("what an http step of a pipeline file says", () => {
       "a part that is none",
       "",
       "post: /, multipart: { a: { path: b } }",
-      "5:40: expected text, `{ file: path }`, or a list of these",
+      "5:40: `a` needs `file`",
+      "5:42: `a` has no `path`",
     ],
     [
       "the type of all parts",

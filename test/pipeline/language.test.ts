@@ -1,8 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: expressions as pipeline files write them.
 import assert from "node:assert/strict";
 import { parsePipeline } from "../../src/pipeline/parsePipeline.ts";
-import { skippedUse } from "../../src/pipeline/skippedUse.ts";
-import { stepToGoOnAt } from "../../src/pipeline/stepToGoOnAt.ts";
+import { skippedUse, stepToGoOnAt } from "../../src/pipeline/stepToGoOnAt.ts";
 
 type Files = Readonly<Record<string, string>>;
 
@@ -480,7 +479,7 @@ steps:
       parsed.warnings.map(({ message }) => message),
       [
         "`$SHOP_TOKEN` isn't filled in here: write `${{ env.SHOP_TOKEN }}`",
-        "`${SHOP_USER:-me}` isn't filled in here: write `${{ default(env.SHOP_USER, 'me') }}`",
+        "`${SHOP_USER:-me}` isn't filled in here: write `${{ env.SHOP_USER }}`",
         "`${SHOP:?is missing}` isn't filled in here: write `${{ env.SHOP }}`",
         "`$HOME` isn't filled in here: write `${{ env.HOME }}`",
         "`${id}` isn't filled in here: write `${{ inputs.id }}`",

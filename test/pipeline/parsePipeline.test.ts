@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { inAddress, joinAddress } from "../../src/pipeline/file/address.ts";
 import { formatProblem } from "../../src/pipeline/mistakes/problem.ts";
 import { parsePipeline } from "../../src/pipeline/parsePipeline.ts";
-import { type Pipeline, pipelineSchema } from "../../src/pipeline/pipeline.ts";
+import type { Pipeline } from "../../src/pipeline/pipeline.ts";
 
 const oneStep = "resources: { sh: { type: cli } }\nsteps: [{ use: sh, run: echo }]";
 
@@ -652,7 +652,7 @@ steps:
       "11:19: an sql step has no `qurey`; did you mean `query`?",
       "12:45: a timeout is at least 1ms and at most 1h",
       "13:5: this step does nothing; a cli step has `run`",
-      "14:37: there is no action `clik`; did you mean `click`?",
+      "14:37: `actions` has no `clik`; did you mean `click`?",
       "16:17: an http step has no `gte`; did you mean `get`?",
     ]);
   });
@@ -781,7 +781,7 @@ describe("a hostile pipeline file", function () {
       fc.property(fc.array(fc.dictionary(key, value, { maxKeys: 5 }), { maxLength: 4 }), (steps) => {
         const resources = { sh: { type: "cli" }, shop: { type: "http", "base-url": "http://h.test" } };
         const parsed = parsePipeline(JSON.stringify({ resources, steps }), "a.yaml");
-        if (parsed.kind === "valid") pipelineSchema.parse(JSON.parse(JSON.stringify(parsed.pipeline)));
+        assert.ok(parsed.kind === "invalid" || parsed.pipeline.steps.length > 0);
       }),
       { numRuns: 500 },
     );

@@ -1,4 +1,4 @@
-import { problemOfSize } from "../file/size.ts";
+import { problemOfSize } from "../file/yamlSource.ts";
 import type { Span } from "../mistakes/problem.ts";
 import type { ReadPart } from "../partFiles.ts";
 import { type Outline, outlineOfTree } from "./outline.ts";

@@ -1,7 +1,12 @@
-import { eachFields, ownResultFields, runFields } from "../checkExpressions.ts";
 import { type ContextName, contexts, isContextName } from "../expression/names.ts";
 import { splitText } from "../file/textPieces.ts";
-import { everyResultField, resultFields } from "../types/resultFields.ts";
+import {
+  eachFields,
+  everyResultField,
+  ownResultFields,
+  resultFields,
+  runFields,
+} from "../types/resultFields.ts";
 import type { Outline, OutlinedInput, OutlinedStep } from "./outline.ts";
 import { entriesOf, entryOf } from "./tree.ts";
 
@@ -42,9 +47,9 @@ export function membersOf(path: readonly (string | number)[], at: Surroundings):
     case "inputs":
       return at.outline.inputs.map(inputText);
     case "run":
-      return runFields.map((name) => ({ name, meaning: fieldTexts[`run.${name}`] ?? "" }));
+      return Object.entries(runFields).map(([name, meaning]) => ({ name, meaning }));
     case "each":
-      return eachFields.map((name) => ({ name, meaning: fieldTexts[`each.${name}`] ?? "" }));
+      return Object.entries(eachFields).map(([name, meaning]) => ({ name, meaning }));
     case "this":
       return at.step === undefined ? [] : fieldsOf(at.step, at.outline, ownResultFields);
     default:
@@ -80,7 +85,7 @@ function idText({ id, label, type, include, isEach }: OutlinedStep): MemberText[
 export function fieldsOf(
   { type, include, tree }: OutlinedStep,
   outline: Outline,
-  every: readonly string[] = everyResultField,
+  every: Readonly<Record<string, string>> = everyResultField,
 ): readonly MemberText[] {
   const outputs = include === undefined ? undefined : outline.part(include.text)?.outputs;
   return [
@@ -93,41 +98,13 @@ export function fieldsOf(
       detail: "read",
       meaning: "What the step reads of the page by this name.",
     })),
-    ...[...(type === undefined ? [] : resultFields[type]), ...every].map((name) => ({
+    ...Object.entries({ ...(type && resultFields[type]), ...every }).map(([name, meaning]) => ({
       name,
       ...(type !== undefined && { detail: type }),
-      meaning: fieldTexts[`${type}.${name}`] ?? fieldTexts[name] ?? "",
+      meaning,
     })),
   ];
 }
-
-/** What is known of each field of a result, of `run` and of `each`; by its type first. */
-export const fieldTexts: Readonly<Record<string, string>> = {
-  outcome: "How the step ended: `succeeded`, `failed` or `skipped`.",
-  time: "How long the step took, in seconds.",
-  attempts: "How many attempts the step took, with `retry`.",
-  status: "The reply's status, a number.",
-  headers: "The reply's headers, by their names in lower case.",
-  cookies: "The cookies that the reply sets, by their names.",
-  text: "The reply's body as text.",
-  json: "The reply's body, read as JSON.",
-  rows: "The rows of the last statement: a list of maps.",
-  "row-count": "How many rows the last statement gave or changed.",
-  "exit-code": "The program's exit code.",
-  output: "What the program printed: standard output and standard error.",
-  stdout: "What the program printed on standard output.",
-  stderr: "What the program printed on standard error.",
-  "cli.json": "What the program printed on standard output, read as JSON.",
-  url: "The page's address.",
-  title: "The page's title.",
-  "browser.text": "The page's visible text.",
-  "run.id": "The run's id.",
-  "run.pipeline": "The pipeline's name.",
-  "run.project": "The project's name.",
-  "run.started-at": "When the run started, such as `2026-11-25T13:00:00.000Z`.",
-  "each.value": "The item of the list.",
-  "each.index": "The item's place in the list, from 0.",
-};
 
 /** Of an input of this file, or of a part. */
 export function inputText(input: OutlinedInput): MemberText {

@@ -1,9 +1,9 @@
-import { problemOfSize } from "../file/size.ts";
 import { everyStep } from "../file/values.ts";
+import { problemOfSize } from "../file/yamlSource.ts";
+import { scriptItems } from "../knownNames.ts";
 import { quoted, type Span } from "../mistakes/problem.ts";
 import type { ReadPart } from "../partFiles.ts";
 import { type Input, inputTypes, type ParsedPipeline, type Pipeline } from "../pipeline.ts";
-import { scriptItems } from "../scriptItems.ts";
 import type { ResourceTypeName } from "../types/resourceTypeNames.ts";
 import { findResourceType } from "../types/resourceTypes.ts";
 import {

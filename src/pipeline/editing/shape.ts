@@ -1,16 +1,7 @@
 import * as z from "zod/mini";
-import { inputsFileSchema } from "../declaredInputs.ts";
-import type { FieldText, FieldTexts } from "../file/fieldTexts.ts";
+import { definition, type FieldText, needed, textOf, typeText } from "../file/fieldTexts.ts";
 import { everyStep } from "../file/values.ts";
-import {
-  everyStepTexts,
-  includeTexts,
-  outlineSchema,
-  pipelineTexts,
-  resourceTexts,
-  stepTexts,
-  typeText,
-} from "../pipelineFile.ts";
+import { wholeFileSchema } from "../pipelineFile.ts";
 import { includeFileSchema } from "../readSteps.ts";
 import { type ResourceTypeName, resourceTypeNames } from "../types/resourceTypeNames.ts";
 import { findResourceType, resourceTypes } from "../types/resourceTypes.ts";
@@ -22,8 +13,6 @@ import { type Crumb, type Tree, textBehind } from "./tree.ts";
 export interface Shape {
   /** A map of fixed names. */
   readonly fields: ReadonlyMap<string, Field>;
-  /** Whether a map has exactly one of the fields, as an entry of `actions`. */
-  readonly isOneField: boolean;
   /** The values of a map with arbitrary names. */
   readonly named: Shape | undefined;
   readonly item: Shape | undefined;
@@ -42,7 +31,6 @@ export interface Field {
 
 const anything: Shape = {
   fields: new Map(),
-  isOneField: false,
   named: undefined,
   item: undefined,
   words: [],
@@ -53,29 +41,22 @@ const anything: Shape = {
 export const typeShapes: ReadonlyMap<ResourceTypeName, { readonly resource: Shape; readonly step: Shape }> =
   new Map(
     resourceTypeNames.map((name) => {
-      const { file } = resourceTypes[name];
-      return [
-        name,
-        { resource: shapeOf(file.resource, resourceTexts(name)), step: shapeOf(file.step, stepTexts(name)) },
-      ];
+      const { resource, step } = resourceTypes[name].file;
+      return [name, { resource: shapeOf(resource), step: shapeOf(step) }];
     }),
   );
 
-export const topShape: Shape = shapeOf(
-  z.strictObject({ ...outlineSchema.shape, inputs: z.optional(inputsFileSchema) }),
-  pipelineTexts,
+export const topShape: Shape = shapeOf(wholeFileSchema);
+
+const resourceWithoutType: Shape = shapeOf(
+  z.strictObject({ type: needed(z.enum(resourceTypeNames), typeText) }),
 );
 
-const resourceWithoutType: Shape = shapeOf(z.strictObject({ type: z.enum(resourceTypeNames) }), {
-  type: typeText,
-});
-
-const includeShape: Shape = shapeOf(includeFileSchema, includeTexts);
+export const includeShape: Shape = shapeOf(includeFileSchema);
 
 /** A step without a known resource, which may still become a part. */
-const stepWithoutResource: Shape = shapeOf(
+export const stepWithoutResource: Shape = shapeOf(
   z.strictObject({ ...everyStep, include: z.optional(includeFileSchema.shape.include) }),
-  { ...includeTexts, ...everyStepTexts },
 );
 
 /** @param crumbs the path to the position, as `spotAt` returns it. */
@@ -143,20 +124,20 @@ function follow(shape: Shape, crumbs: readonly Crumb[]): Shape {
   }, shape);
 }
 
-function shapeOf(schema: z.core.$ZodType, texts: FieldTexts, prefix = ""): Shape {
+function shapeOf(schema: z.core.$ZodType): Shape {
   const def = definition(schema);
   switch (def.type) {
     case "optional":
     case "nullable":
-      return shapeOf(def.innerType, texts, prefix);
+      return shapeOf(def.innerType);
     case "object":
-      return { ...anything, fields: fieldsOf(def.shape, texts, prefix) };
+      return { ...anything, fields: fieldsOf(def.shape) };
     case "record":
-      return { ...anything, named: shapeOf(def.valueType, texts, prefix) };
+      return { ...anything, named: shapeOf(def.valueType) };
     case "array":
-      return { ...anything, item: shapeOf(def.element, texts, prefix) };
+      return { ...anything, item: shapeOf(def.element) };
     case "union":
-      return def.options.map((option) => shapeOf(option, texts, prefix)).reduce(either);
+      return def.options.map((option) => shapeOf(option)).reduce(either);
     case "enum":
       return { ...anything, isText: true, words: Object.values(def.entries).map(String) };
     case "literal":
@@ -170,33 +151,24 @@ function shapeOf(schema: z.core.$ZodType, texts: FieldTexts, prefix = ""): Shape
   }
 }
 
-function fieldsOf(
-  shape: Readonly<Record<string, z.core.$ZodType>>,
-  texts: FieldTexts,
-  prefix: string,
-): ReadonlyMap<string, Field> {
+function fieldsOf(shape: Readonly<Record<string, z.core.$ZodType>>): ReadonlyMap<string, Field> {
   return new Map(
     Object.entries(shape).map(([name, schema]) => {
-      const path = prefix === "" ? name : `${prefix}.${name}`;
-      const isRequired = definition(schema).type !== "optional";
-      return [name, { name, text: texts[path], isRequired, shape: shapeOf(schema, texts, path) }];
+      const def = definition(schema);
+      const isRequired = def.type !== "optional";
+      const text = textOf(schema) ?? (def.type === "optional" ? textOf(def.innerType) : undefined);
+      return [name, { name, text, isRequired, shape: shapeOf(schema) }];
     }),
   );
 }
 
-/** Merges the options of a union. Maps with one field each become one map with a choice of fields. */
+/** Merges the options of a union. */
 function either(one: Shape, other: Shape): Shape {
-  const isOneField = [one, other].every(({ fields, isOneField }) => fields.size === 1 || isOneField);
   return {
     fields: new Map([...one.fields, ...other.fields]),
-    isOneField,
     named: one.named ?? other.named,
     item: one.item ?? other.item,
     words: [...one.words, ...other.words],
     isText: one.isText || other.isText,
   };
-}
-
-function definition(schema: z.core.$ZodType): z.core.$ZodTypes["_zod"]["def"] {
-  return (schema as z.core.$ZodTypes)._zod.def;
 }

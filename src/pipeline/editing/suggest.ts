@@ -1,6 +1,7 @@
 import { describeField } from "../file/fieldTexts.ts";
 import { everyStep } from "../file/values.ts";
 import type { ReadPart } from "../partFiles.ts";
+import { actionNames } from "../types/browserFile.ts";
 import { bodyFields, httpMethods } from "../types/httpFile.ts";
 import { type Caret, caretAt } from "./caret.ts";
 import { type Field, isStepList, type Shape, shapeAt } from "./shape.ts";
@@ -11,8 +12,8 @@ import {
   suggestFiles,
   suggestResources,
   suggestSteps,
+  suggestValues,
 } from "./suggestion.ts";
-import { suggestValues } from "./suggestValues.ts";
 import type { Crumb } from "./tree.ts";
 
 /** What the editor knows of the project in which a file is. */
@@ -110,19 +111,19 @@ const alternatives: readonly (readonly string[])[] = [
   ["query", "statements", "file"],
   ["role", "label", "placeholder", "test-id", "css"],
   ["use", "include"],
+  actionNames,
 ];
 
-const exclusivePairs: readonly (readonly [string, string])[] = [
-  ...["get", "head"].flatMap((method) => bodyFields.map((body) => [method, body] as const)),
-  ["statements", "params"],
-  ["file", "params"],
-  ["label", "text"],
-  ["placeholder", "text"],
-];
+/** A map has none of these beside the field. */
+const excluded: Readonly<Record<string, readonly string[]>> = {
+  get: bodyFields,
+  head: bodyFields,
+  params: ["statements", "file"],
+  text: ["label", "placeholder"],
+};
 
 function suggestFields(caret: Caret, shape: Shape, place: FieldPlace): readonly Suggestion[] {
   const { others } = place;
-  if (shape.isOneField && others.size > 0) return [];
   const isTarget = shape.fields.has("css");
   return [...shape.fields.values()]
     .filter(({ name }) => !others.has(name) && !isExcluded(name, shape, others))
@@ -142,8 +143,8 @@ function isExcluded(name: string, { fields }: Shape, others: ReadonlySet<string>
   const isOneOf = (names: readonly string[]) => names.every((other) => fields.has(other));
   return (
     alternatives.some((names) => names.includes(name) && isOneOf(names) && names.some(isThere)) ||
-    exclusivePairs.some(
-      ([one, other]) => (name === one && isThere(other)) || (name === other && isThere(one)),
+    Object.entries(excluded).some(
+      ([one, names]) => (name === one && names.some(isThere)) || (isThere(one) && names.includes(name)),
     )
   );
 }

@@ -88,7 +88,7 @@ class Work {
 }
 
 /** One evaluation of an expression, which keeps each part's value for an explanation. */
-export class Evaluation {
+class Evaluation {
   readonly tools: Tools;
   readonly work = new Work();
   readonly #text: string;
@@ -225,16 +225,9 @@ export class Evaluation {
 }
 
 function isOrdered<T extends string | number | bigint>(operator: Operator, one: T, other: T): boolean {
-  switch (operator) {
-    case "<":
-      return one < other;
-    case "<=":
-      return one <= other;
-    case ">":
-      return one > other;
-    default:
-      return one >= other;
-  }
+  if (operator === "<") return one < other;
+  if (operator === "<=") return one <= other;
+  return operator === ">" ? one > other : one >= other;
 }
 
 function memberOf(owner: Json, name: Json): Json | undefined {
@@ -272,4 +265,46 @@ export function describeNames(names: readonly string[]): string {
   const shown = names.filter((name) => name.length <= most.letters).slice(0, most.names);
   if (names.length === 0) return "is empty";
   return `has ${[...shown, ...(shown.length < names.length ? ["…"] : [])].join(", ")}`;
+}
+
+/** How many sides of an `||` are explained: each takes its values' masking. */
+const mostSides = 10;
+
+/**
+ * Says why a condition doesn't hold, with the values that it compares: `length(this.json.items) == inputs.lamps: 1 and 2`.
+ * The message shows no more of a value than its beginning, masked.
+ * @returns undefined when it holds.
+ * @throws ExpressionFault when it has no value, or one that is neither true nor false.
+ */
+export function explain({ text, root }: Expression, contexts: Contexts, tools: Tools): string | undefined {
+  const evaluation = new Evaluation(text, contexts, tools);
+  if (evaluation.truth(root, "a condition")) return undefined;
+  return why(root, false, evaluation);
+}
+
+/** Why a node, which has been evaluated, is true or false. */
+function why(node: Node, is: boolean, evaluation: Evaluation): string {
+  const source = evaluation.source(node);
+  const begin = is ? `${source} is true` : source;
+  switch (node.kind) {
+    case "not":
+      return why(node.operand, !is, evaluation);
+    case "logical": {
+      // One side makes `&&` false or `||` true; otherwise each does its part.
+      const decisive = node.operands.find((operand) => evaluation.value(operand) === is);
+      const sides = is === (node.operator === "||") && decisive !== undefined ? [decisive] : node.operands;
+      const said = sides.slice(0, mostSides).map((operand) => why(operand, is, evaluation));
+      return [...said, ...(sides.length > mostSides ? ["…"] : [])].join("; ");
+    }
+    case "compare":
+      return `${begin}: ${evaluation.shown([node.left, node.right])}`;
+    case "call": {
+      const [first] = node.args;
+      if (node.name !== "exists" || first === undefined) return `${begin}: ${evaluation.shown(node.args)}`;
+      const missing = evaluation.missing(first);
+      return missing?.message ?? `${evaluation.source(first)} is there: ${evaluation.shown([first])}`;
+    }
+    default:
+      return `${source} is ${is}`;
+  }
 }

@@ -3,9 +3,16 @@ import { ErrorType, ExpressionError, MAX_EXPRESSION_LENGTH } from "@actions/expr
 import { TokenType } from "@actions/expressions/lexer";
 import { Parser } from "@actions/expressions/parser";
 import { type Invalid, splitText, type Variable, type Words } from "../file/textPieces.ts";
-import { quoted, suggestion } from "../mistakes/problem.ts";
+import { each, quoted, suggestion } from "../mistakes/problem.ts";
 import { everyResultField, resultFields } from "../types/resultFields.ts";
-import { convertTree } from "./convertTree.ts";
+import {
+  convertTree,
+  Mistake,
+  type PlacedToken,
+  problemOfSymbol,
+  readTokens,
+  tooDeep,
+} from "./convertTree.ts";
 import type { Expression } from "./expression.ts";
 import {
   type ContextName,
@@ -17,7 +24,6 @@ import {
   parametersOf,
   signatureOf,
 } from "./names.ts";
-import { Mistake, type PlacedToken, problemOfSymbol, readTokens, tooDeep } from "./tokens.ts";
 
 export type ParsedExpression = { readonly kind: "valid"; readonly expression: Expression } | Invalid;
 
@@ -79,8 +85,7 @@ function checkNames(tokens: readonly PlacedToken[], known: readonly ContextName[
     if (isAfter(1, TokenType.LEFT_PAREN)) {
       if (isFunctionName(name)) return;
       const names = Object.keys(functions);
-      const hint =
-        hintOfFunction(name) || suggestion(name, names) || `; the functions are ${names.join(", ")}`;
+      const hint = hintOf(name) || suggestion(name, names) || `; the functions are ${names.join(", ")}`;
       throw new Mistake(`there is no function \`${quoted(name)}\`${hint}`, placed);
     }
     if (!isContextName(name) || !known.includes(name))
@@ -90,50 +95,31 @@ function checkNames(tokens: readonly PlacedToken[], known: readonly ContextName[
   });
 }
 
-/** Operators of other tools. */
-const words: Readonly<Record<string, string>> = {
-  and: "&&",
-  or: "||",
-  not: "!",
-  eq: "==",
-  ne: "!=",
-  ShouldEqual: "==",
-  ShouldNotEqual: "!=",
-  matches: "match(text, '/…/')",
-  ShouldContainSubstring: "contains(text, part)",
-  in: "contains(list, item)",
+/** What other tools have, and what is done here instead. */
+const elsewhere: Readonly<Record<string, string>> = {
+  and: "write `&&`",
+  or: "write `||`",
+  not: "write `!`",
+  eq: "write `==`",
+  ne: "write `!=`",
+  ShouldEqual: "write `==`",
+  ShouldNotEqual: "write `!=`",
+  matches: "write `match(text, '/…/')`",
+  ShouldContainSubstring: "write `contains(text, part)`",
+  in: "write `contains(list, item)`",
+  ...each("len size count", "did you mean `length`?"),
+  ...each("always success failure cancelled", "what runs however a run ends stands in `finally`"),
+  secrets: "did you mean `env`?",
+  vars: "did you mean `inputs`?",
+  ...each("current response result", "did you mean `this`?"),
+  matrix: "did you mean `each`?",
+  needs: "did you mean `steps`?",
+  ...each("github gitlab runner job", "what a CI system says is in `env`, such as `env.GITHUB_SHA`"),
 };
 
-/** What other tools have. */
-function hintOfFunction(name: string): string {
-  switch (name) {
-    case "len":
-    case "size":
-    case "count":
-      return "; did you mean `length`?";
-    case "always":
-    case "success":
-    case "failure":
-    case "cancelled":
-      return "; what runs however a run ends stands in `finally`";
-    default:
-      return "";
-  }
+function hintOf(name: string): string {
+  return Object.hasOwn(elsewhere, name) ? `; ${elsewhere[name]}` : "";
 }
-
-/** What other tools call it. */
-const elsewhere: Readonly<Record<string, ContextName>> = {
-  secrets: "env",
-  vars: "inputs",
-  current: "this",
-  response: "this",
-  result: "this",
-  matrix: "each",
-  needs: "steps",
-};
-
-/** Those whose values a CI system has put into the environment too. */
-const ofSystem: readonly string[] = ["github", "gitlab", "runner", "job"];
 
 function problemOfContext(name: string, known: readonly ContextName[]): string {
   const shown = `\`${quoted(name)}\``;
@@ -141,21 +127,15 @@ function problemOfContext(name: string, known: readonly ContextName[]): string {
     const { where } = contexts[name];
     return `${shown} ${where === undefined ? `can't be used here; ${known.join(", ")} can` : `is there only ${where}`}`;
   }
-  if (Object.hasOwn(words, name)) return `${shown} can't stand here; write \`${words[name]}\``;
-  if (Object.hasOwn(elsewhere, name)) return `there is no ${shown}; did you mean \`${elsewhere[name]}\`?`;
-  if (ofSystem.includes(name))
-    return `${shown} isn't there; what a CI system says is in \`env\`, such as \`env.GITHUB_SHA\``;
   if (isFunctionName(name)) return `\`${name}\` is a function: \`${signatureOf(name)}\``;
   if (known.includes("this") && isResultField(name))
     return `there is no ${shown}; did you mean \`this.${name}\`?`;
   const paths = `a path begins with ${known.join(", ")}`;
-  return `there is no ${shown}${suggestion(name, known) || `; a text is written \`'${quoted(name)}'\`, and ${paths}`}`;
+  return `there is no ${shown}${hintOf(name) || suggestion(name, known) || `; a text is written \`'${quoted(name)}'\`, and ${paths}`}`;
 }
 
 function isResultField(name: string): boolean {
-  return [everyResultField, ...Object.values(resultFields)].some((names) =>
-    names.some((one) => one === name),
-  );
+  return [everyResultField, ...Object.values(resultFields)].some((fields) => Object.hasOwn(fields, name));
 }
 
 function parseTokens(tokens: readonly PlacedToken[], text: string): Expr {

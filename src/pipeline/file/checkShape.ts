@@ -1,17 +1,25 @@
 import type * as z from "zod/mini";
 import { noText, valueAt } from "../../contract/wire.ts";
 import { replaceControlCharacters } from "../../text/controlCharacters.ts";
-import { type ForeignWord, foreignType, foreignWord } from "../mistakes/foreignWords.ts";
-import { meantValue } from "../mistakes/meantValue.ts";
-import { placeholderIn } from "../mistakes/placeholders.ts";
+import {
+  type ForeignWord,
+  foreignType,
+  foreignWord,
+  nothingFilledIn,
+  placeholderIn,
+} from "../mistakes/foreignWords.ts";
 import { nearestName, quoted, suggestion } from "../mistakes/problem.ts";
+import { inQuotes } from "../mistakes/slip.ts";
+import { namesInside } from "./fieldTexts.ts";
 import type { ProblemList } from "./problemList.ts";
 import { hasExpression } from "./textPieces.ts";
 import type { Path } from "./yamlSource.ts";
 
 /** A schema of a map in the file, and what such a map is called in messages. */
-interface Shape<T> {
-  readonly schema: z.ZodMiniType<T> & { readonly def: { readonly shape: Readonly<Record<string, unknown>> } };
+export interface Shape<T> {
+  readonly schema: z.ZodMiniType<T> & {
+    readonly def: { readonly shape: Readonly<Record<string, z.core.$ZodType>> };
+  };
   /** With its article: `an http step`. */
   readonly noun: string;
   /** Explains a name that doesn't belong here. @returns undefined when there is nothing to add. */
@@ -52,7 +60,7 @@ function report<T>(
   const site = {
     value: valueAt(value, issue.path),
     at,
-    inside: namesInside(shape.schema.def.shape, issue.path),
+    inside: namesInside(shape.schema, issue.path),
   };
   const missing = missingName(value, issue);
   if (missing !== undefined) {
@@ -77,12 +85,29 @@ function report<T>(
     case "invalid_key":
       problems.addToName(at, issue.issues[0]?.message ?? "this name can't stand here");
       return;
-    case "invalid_type":
-      reportType(site, issue, problems);
+    case "invalid_type": {
+      const { expected, message } = issue;
+      const each = expected === "array" && isMap(site.value) ? "; begin each of its items with `- `" : "";
+      const wanted = message || `expected ${kinds[expected] ?? `a ${expected}`}`;
+      addWanted(site, wanted + each, problems, expected === "string");
       return;
-    case "invalid_union":
-      reportUnion(site, issue, problems);
+    }
+    case "invalid_union": {
+      // Of a map that fits one of them but for something in it, that is said.
+      const [ofMap, ...others] = issue.errors.filter((issues) =>
+        issues.every(({ code, path: within }) => code === "unrecognized_keys" || within.length > 0),
+      );
+      if (!isMap(site.value) || ofMap === undefined || others.length > 0) {
+        const mayBeText = issue.errors
+          .flat()
+          .some((inner) => inner.code === "invalid_type" && inner.expected === "string");
+        addWanted(site, issue.message || "this is not valid here", problems, mayBeText);
+        return;
+      }
+      for (const inner of ofMap)
+        report(shape, value, { ...inner, path: [...issue.path, ...inner.path] }, path, problems);
       return;
+    }
     case "too_small":
       problems.add(at, issue.origin === "array" ? "this list is empty" : tooSmall(issue));
       return;
@@ -94,65 +119,52 @@ function report<T>(
   }
 }
 
-function reportType(
-  site: Site,
-  { expected, message }: z.core.$ZodIssueInvalidType,
+/**
+ * Adds what is expected, with what was meant.
+ * @param mayBeText whether a text would fit: `run: false` is no command, and `run: "false"` is.
+ */
+function addWanted(
+  { value, at }: Pick<Site, "value" | "at">,
+  wanted: string,
   problems: ProblemList,
+  mayBeText = false,
 ): void {
-  const { value, at } = site;
-  const wanted = message === "" ? `expected ${kinds[expected] ?? `a ${expected}`}` : message;
-  if (expected === "string" && (typeof value === "number" || typeof value === "boolean")) {
-    problems.addNotText(at, `expected text; put this ${typeof value} in quotes`);
-  } else if (expected === "array" && isMap(value)) {
-    problems.add(at, `${wanted}; begin each of its items with \`- \``);
-  } else {
-    addWanted(site, wanted, problems);
+  const isExpression = wanted.includes("an expression");
+  if (mayBeText && !isExpression && (typeof value === "number" || typeof value === "boolean")) {
+    problems.addNotText(at, `${wanted}; put this ${typeof value} in quotes`);
+    return;
   }
-}
-
-/** Adds what is expected, with what was meant. */
-function addWanted({ value, at, inside }: Site, wanted: string, problems: ProblemList): void {
   const isType = at.at(-1) === "type" && typeof value === "string";
   const type = isType ? foreignType(value, wanted.split(/[ ,]+/)) : undefined;
   if (type !== undefined) {
     problems.add(at, wanted + hintOf(type, {}), type.how === undefined ? type.field : undefined);
     return;
   }
-  const likely = meantValue(at.at(-1), value, { wanted, inside });
-  const meant = likely !== undefined && isShown(likely) ? likely : undefined;
+  const meant = meantValue(at.at(-1), value, wanted);
   const isOpen = typeof value === "string" && (hasExpression(value) || placeholderIn(value) !== undefined);
-  if (isOpen) problems.addFixed(at, wanted);
-  else if (meant !== undefined && (wanted === aMap || wanted === "expected a list"))
-    problems.add(at, `${wanted}: \`${meant}\``, meant);
-  else if (meant !== undefined && !wanted.includes("`"))
-    problems.add(at, `${wanted}; did you mean \`${meant}\`?`, meant);
+  if (isOpen) problems.add(at, `${wanted}; ${nothingFilledIn}`);
+  else if (meant !== undefined) problems.add(at, `${wanted}; did you mean \`${meant}\`?`, meant);
   else if (Array.isArray(value) && wanted === aMap)
     problems.add(at, `${wanted}, not a list: \`name: value\` without dashes and brackets`);
-  else problems.add(at, wanted, meant);
-}
-
-/** Of what may be text among others: `run: false` is no command, and `run: "false"` is. */
-function reportUnion(
-  site: Site,
-  { errors, message }: z.core.$ZodIssueInvalidUnion,
-  problems: ProblemList,
-): void {
-  const { value, at } = site;
-  const wanted = message === "" ? "this is not valid here" : message;
-  const isExpression = wanted.includes("an expression");
-  const mayBeText = errors
-    .flat()
-    .some((issue) => issue.code === "invalid_type" && issue.expected === "string");
-  if (mayBeText && !isExpression && (typeof value === "number" || typeof value === "boolean")) {
-    problems.addNotText(at, `${wanted}; put this ${typeof value} in quotes`);
-  } else addWanted(site, wanted, problems);
+  else problems.add(at, wanted);
 }
 
 const aMap = "expected a map of names and values";
 
-/** Whether a message can have the text as it is. */
-function isShown(text: string): boolean {
-  return text.length <= 200 && replaceControlCharacters(text) === text;
+const listsOfTexts: readonly unknown[] = ["mask", "unmasked", "tags", "options", "params"];
+
+/** The value that was meant by a text, as YAML: of `tags: nightly`, `status: "204"`, `timeout: 5 sec`. */
+function meantValue(field: unknown, text: unknown, wanted: string): string | undefined {
+  if (typeof text !== "string" || text.length > 200 || replaceControlCharacters(text) !== text)
+    return undefined;
+  if (listsOfTexts.includes(field)) return `[${/^[A-Za-z/][\w./-]*$/.test(text) ? text : inQuotes(text)}]`;
+  if (wanted.startsWith("expected a length of time")) {
+    const written = /^(\d{1,9}(?:\.\d{1,3})?) ?(ms|s|m|h)(?:ec(?:ond)?s?|in(?:ute)?s?|ours?)?$/i;
+    const [, amount, unit] = written.exec(text.trim()) ?? [];
+    return amount && unit && amount + unit.toLowerCase();
+  }
+  const isNumber = /^expected a (?:whole )?number\b/.test(wanted) && /^\d{1,9}(?:\.\d{1,3})?$/.test(text);
+  return isNumber ? text : undefined;
 }
 
 /** The name of a required field that is missing; for a union, zod reports it as an invalid union. */
@@ -163,7 +175,7 @@ function missingName(value: unknown, issue: z.core.$ZodIssue): string | undefine
 }
 
 function unknownIn<T>(map: unknown, { schema }: Shape<T>, path: Path): readonly string[] {
-  const known = namesInside(schema.def.shape, path.slice(0, -1));
+  const known = namesInside(schema, path.slice(0, -1));
   return isMap(map) ? Object.keys(map).filter((name) => !known.includes(name)) : [];
 }
 
@@ -177,7 +189,7 @@ function unknownName<T>(
   const parent = inside.at(-1);
   const more = parent === undefined && word === undefined ? shape.foreign?.(name) : undefined;
   if (more !== undefined) return more;
-  const near = suggestion(name, namesInside(shape.schema.def.shape, inside));
+  const near = suggestion(name, namesInside(shape.schema, inside));
   return `${nameOf(shape, inside)} has no \`${quoted(name)}\`${word === undefined ? near : hintOf(word, map)}`;
 }
 
@@ -192,24 +204,6 @@ function hintOf({ field, entry, how }: ForeignWord, map: unknown): string {
   // A name twice would be the next problem.
   if (entry === undefined && isMap(map) && field in map) return `; that is \`${field}\` here`;
   return entry === undefined ? `; did you mean \`${field}\`?` : `; write \`${entry}\``;
-}
-
-/** The field names of an object schema inside `shape`; none if there is no such object. */
-function namesInside(shape: Readonly<Record<string, unknown>>, inside: Path): readonly string[] {
-  let names = shape;
-  for (const part of inside) {
-    const inner = typeof part === "string" ? shapeOf(names[part]) : undefined;
-    if (inner === undefined) return [];
-    names = inner;
-  }
-  return Object.keys(names);
-}
-
-function shapeOf(schema: unknown): Readonly<Record<string, unknown>> | undefined {
-  const def = isMap(schema) ? schema["def"] : undefined;
-  if (!isMap(def)) return undefined;
-  if (isMap(def["shape"])) return def["shape"];
-  return shapeOf(def["innerType"]);
 }
 
 /** Whether a value is a map of the file: an object and not a list. */

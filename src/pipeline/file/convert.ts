@@ -2,16 +2,7 @@ import { type Alias, isAlias, isMap, isScalar, isSeq, type Node, type ParsedNode
 import { quoted } from "../mistakes/problem.ts";
 import { mostProblems } from "../mistakes/repairs.ts";
 import type { Slip } from "../mistakes/slip.ts";
-import {
-  besideNameSlip,
-  dashedSlip,
-  duplicateSlip,
-  hasNoBreak,
-  noBreakSlip,
-  outdentedSlip,
-  undashedSlip,
-} from "../mistakes/structureSlips.ts";
-import { callSlip, quoteSlip, tornSlip } from "../mistakes/valueSlips.ts";
+import { callSlip, hasNoBreak, noBreakSlip, quoteSlip, tornSlip } from "../mistakes/valueSlips.ts";
 
 export const deepestNesting = 64;
 /** Aliases are counted expanded, so that a few lines of aliases can't stand for gigabytes; a long text as several. */
@@ -23,21 +14,6 @@ function valuesOf(text: unknown): number {
   return typeof text === "string" ? Math.floor(text.length / charactersOfAValue) : 0;
 }
 
-const topFields: ReadonlySet<string> = new Set([
-  "$schema",
-  "name",
-  "tags",
-  "time-limit",
-  "env-file",
-  "unmasked",
-  "inputs",
-  "resources",
-  "steps",
-  "finally",
-  "finally-limit",
-  "outputs",
-]);
-
 /** Converts YAML nodes to plain data, and reports what YAML allows but a pipeline file doesn't. */
 export class Converter {
   readonly complaints: Slip[] = [];
@@ -48,11 +24,8 @@ export class Converter {
   readonly #text: string;
   #size = 0;
 
-  readonly #isField: (name: string) => boolean;
-
-  constructor(text: string, isField: (name: string) => boolean) {
+  constructor(text: string) {
     this.#text = text;
-    this.#isField = isField;
   }
 
   convert(node: ParsedNode | Node | null, depth: number): unknown {
@@ -83,13 +56,7 @@ export class Converter {
       if (node.type === Scalar.PLAIN && node.comment) this.#add(() => tornSlip(this.#text, start, end));
       return node.value;
     }
-    if (isSeq<ParsedNode>(node)) {
-      return node.items.map((item) => {
-        if (depth === 1 && isSeq(item) && item.flow !== true)
-          this.#add(() => dashedSlip("there is one dash too many here", [startOf(item)]));
-        return this.convert(item, depth + 1);
-      });
-    }
+    if (isSeq<ParsedNode>(node)) return node.items.map((item) => this.convert(item, depth + 1));
     if (!isMap<ParsedNode, ParsedNode | null>(node)) return this.#report("this can't be read", node);
     const entries = new Map<string, unknown>();
     for (const { key, value } of node.items) {
@@ -100,19 +67,10 @@ export class Converter {
       } else if (hasNoBreak(name)) {
         this.#add(() => noBreakSlip(name, startOf(key)));
       } else if (entries.has(name)) {
-        const twice = {
-          message: `\`${quoted(name)}\` is here twice`,
-          start: startOf(key),
-          end: startOf(key),
-        };
-        const first = startOf(node.items[0]?.key ?? null);
-        this.#add(() => duplicateSlip(this.#text, name, startOf(key), first) ?? twice);
+        this.#report(`\`${quoted(name)}\` is here twice`, key);
       } else if (name === "<<" && isAlias(value)) {
         this.#report("a pipeline file has no merge keys (`<<`); an alias can stand for a whole value", key);
-      } else {
-        if (depth === 0) this.#checkTop(name, key, value, entries);
-        entries.set(name, this.convert(value, depth + 1));
-      }
+      } else entries.set(name, this.convert(value, depth + 1));
     }
     return Object.fromEntries(entries);
   }
@@ -142,29 +100,6 @@ export class Converter {
     return true;
   }
 
-  /** What is certain at the file's top: lists and maps that were mixed up, and a step's lines that aren't indented. */
-  #checkTop(
-    name: string,
-    key: ParsedNode,
-    value: ParsedNode | null,
-    before: ReadonlyMap<string, unknown>,
-  ): void {
-    if (name === "steps" && isMap(value) && value.flow !== true) {
-      this.#add(() => undashedSlip(this.#text, startOf(value), value.range?.[1] ?? startOf(value)));
-    } else if (name === "resources" && isSeq<Node>(value) && !value.flow && value.items.every(isEntry)) {
-      const dashes = value.items.map((item) => this.#text.lastIndexOf("-", startOf(item)));
-      this.#add(() => dashedSlip("`resources` is a map of names and resources, without dashes", dashes));
-    } else if (name === "resources" && isMap<ParsedNode, ParsedNode | null>(value)) {
-      const bare = value.items.findIndex((pair) => isScalar(pair.value) && pair.value.value === null);
-      const next = bare === -1 ? undefined : value.items[bare + 1]?.key;
-      if (isScalar(next) && next.value === "type") {
-        this.#add(() => besideNameSlip(this.#text, startOf(next), this.#isField));
-      }
-    } else if (!topFields.has(name) && this.#isField(name) && Array.isArray(before.get("steps"))) {
-      this.#add(() => outdentedSlip(this.#text, startOf(key)));
-    }
-  }
-
   #report(message: string, node: Node | ParsedNode): null {
     this.#add(() => ({ message, start: startOf(node), end: startOf(node) }));
     return null;
@@ -175,11 +110,6 @@ export class Converter {
     const slip = this.complaints.length < mostProblems ? find() : undefined;
     if (slip !== undefined) this.complaints.push(slip);
   }
-}
-
-/** Whether an item of a list has one name, which may be meant as an entry of a map. */
-function isEntry(item: Node): boolean {
-  return isMap(item) && item.items.length === 1;
 }
 
 function startOf(node: Node | null): number {

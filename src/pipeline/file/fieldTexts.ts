@@ -1,3 +1,5 @@
+import * as z from "zod/mini";
+
 /** The documentation of a field of the pipeline file, in Markdown, for editors and the JSON Schema. */
 export interface FieldText {
   readonly meaning: string;
@@ -9,11 +11,72 @@ export interface FieldText {
   readonly values?: readonly string[];
 }
 
-/**
- * Fields by name; a nested field by its path, such as `expect.status`. Lists add nothing to a path: the `query` of each
- * of the `statements` is `statements.query`.
- */
-export type FieldTexts = Readonly<Record<string, FieldText>>;
+const texts = new WeakMap<z.core.$ZodType, FieldText>();
+
+/** The documentation of the field that a schema is of. */
+export function textOf(schema: z.core.$ZodType): FieldText | undefined {
+  return texts.get(schema);
+}
+
+/** A field that may be left out. */
+export function field<T extends z.ZodMiniType>(schema: T, text: FieldText): z.ZodMiniOptional<T> {
+  const own = z.optional(schema);
+  texts.set(own, text);
+  return own;
+}
+
+/** One in the place of which nothing stands. */
+export function noneByDefault<T extends z.ZodMiniType>(schema: T, meaning: string): z.ZodMiniOptional<T> {
+  return field(schema, { meaning, byDefault: "none" });
+}
+
+/** A field that has to be there. */
+export function needed<T extends z.ZodMiniType>(schema: T, text: FieldText): T {
+  // Other fields may have the same schema, with texts of their own.
+  const own = schema.clone(schema.def);
+  texts.set(own, text);
+  return own;
+}
+
+/** The schemas right inside one: of a map's fields with their names, of items and of values by names of one's own without. */
+function partsOf(schema: z.core.$ZodType): readonly (readonly [string | undefined, z.core.$ZodType])[] {
+  const def = definition(schema);
+  switch (def.type) {
+    case "optional":
+    case "nullable":
+      return partsOf(def.innerType);
+    case "object":
+      return Object.entries(def.shape);
+    case "record":
+      return [[undefined, def.valueType]];
+    case "array":
+      return [[undefined, def.element]];
+    case "union":
+      return def.options.flatMap(partsOf);
+    default:
+      return [];
+  }
+}
+
+/** The names of all fields of a schema, at any depth. */
+export function fieldNames(schema: z.core.$ZodType): readonly string[] {
+  return partsOf(schema).flatMap(([name, part]) => [name ?? [], fieldNames(part)].flat());
+}
+
+/** The names that a map at a path inside a schema can have; none where no map can be. */
+export function namesInside(
+  schema: z.core.$ZodType,
+  [first, ...rest]: readonly PropertyKey[],
+): readonly string[] {
+  return partsOf(schema).flatMap(([name, part]) => {
+    if (first === undefined) return name ?? [];
+    return name === undefined || name === first ? namesInside(part, rest) : [];
+  });
+}
+
+export function definition(schema: z.core.$ZodType): z.core.$ZodTypes["_zod"]["def"] {
+  return (schema as z.core.$ZodTypes)._zod.def;
+}
 
 export function describeField({ meaning, byDefault, bounds }: FieldText): string {
   const parts = [
@@ -24,15 +87,11 @@ export function describeField({ meaning, byDefault, bounds }: FieldText): string
   return parts.join(" ");
 }
 
-/** Prefixes the fields with the name of the field that contains them. */
-export function inside(name: string, texts: FieldTexts): FieldTexts {
-  return Object.fromEntries(Object.entries(texts).map(([field, text]) => [`${name}.${field}`, text]));
-}
+/** A resource's `type`, whatever its type. */
+export const typeText: FieldText = {
+  meaning: "What kind of thing the resource is; it decides what the steps that use it can do.",
+  bounds: "`http`, `sql`, `browser`, or `cli`",
+};
 
 /** For each field that is compared with a text. */
 export const expectedText = "as it stands, or between slashes a regular expression that some line matches";
-
-/** The documentation of a field that says how long something may take. */
-export function timeoutText(meaning: string, byDefault: string): FieldText {
-  return { meaning, byDefault, bounds: "from `1ms` to `1h`", values: ["1s", "5s", "10s", "30s", "1m"] };
-}

@@ -1,4 +1,4 @@
-import { nothingFilledIn } from "../mistakes/placeholders.ts";
+import { nothingFilledIn } from "../mistakes/foreignWords.ts";
 import { type Fix, inOrder, type Place, type Problem } from "../mistakes/problem.ts";
 import { mostProblems } from "../mistakes/repairs.ts";
 import type { Path, YamlSource } from "./yamlSource.ts";
@@ -9,7 +9,6 @@ export class ProblemList {
   readonly #problems: Problem[] = [];
   /** The first problem of the value at each path, by its index. */
   readonly #ofValues = new Map<string, number>();
-  readonly #fixed = new Set<string>();
   /** The files that have to be there, by their paths in the project's folder, and where they are named. */
   readonly files: { readonly path: string; readonly at: Path }[] = [];
 
@@ -35,15 +34,10 @@ export class ProblemList {
     if (this.#problems.length > index && !this.#ofValues.has(key)) this.#ofValues.set(key, index);
   }
 
-  /** Adds a problem of the value at a path, at which nothing can be filled in either. */
-  addFixed(path: Path, message: string): void {
-    this.add(path, `${message}; ${nothingFilledIn}`);
-    this.#fixed.add(keyOf(path));
-  }
-
   /** Whether it is said of a path that nothing can be filled in. */
   isFixed(path: Path): boolean {
-    return this.#fixed.has(keyOf(path));
+    const index = this.#ofValues.get(keyOf(path));
+    return index !== undefined && this.#problems[index]?.message.endsWith(nothingFilledIn) === true;
   }
 
   /** Says the first problem of the value at a path in other words. @returns whether there is one. */

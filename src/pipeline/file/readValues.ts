@@ -5,7 +5,6 @@ import { isMap } from "./checkShape.ts";
 import { parseDuration } from "./duration.ts";
 import { readTextExpectation } from "./expectation.ts";
 import type { ProblemList } from "./problemList.ts";
-import { leadsOut } from "./projectPath.ts";
 import { hasExpression } from "./textPieces.ts";
 import type { Address, TextExpectation, WrittenDigits } from "./values.ts";
 import type { Path, YamlSource } from "./yamlSource.ts";
@@ -196,4 +195,9 @@ export function readAddress(
     );
   }
   return address;
+}
+
+/** Whether a path of the file leads out of the project's folder, as it is written; a link may do so as well. */
+export function leadsOut(path: string): boolean {
+  return /^(?:[/\\]|[A-Za-z]:)/.test(path) || path.split(/[/\\]/).includes("..");
 }

@@ -1,5 +1,7 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: expressions as pipeline files write them.
 import * as z from "zod/mini";
 import { durationPattern } from "./duration.ts";
+import { field, needed, noneByDefault } from "./fieldTexts.ts";
 
 /** The values that several resource types have in common, as the file writes them and ready to run. */
 
@@ -14,6 +16,12 @@ export const duration = z.union(
   [z.string().check(z.regex(durationPattern, aDuration)), z.number().check(z.nonnegative(aDuration))],
   aDuration,
 );
+
+/** A field that says how long something may take. */
+export function timeoutField(meaning: string, byDefault: string): z.ZodMiniOptional<typeof duration> {
+  const values = ["1s", "5s", "10s", "30s", "1m"];
+  return field(duration, { meaning, byDefault, bounds: "from `1ms` to `1h`", values });
+}
 
 /** A value that is used as text: YAML reads `8080` and `true` as a number and a boolean, but they are meant as written. */
 export const words = z.union([z.string(), z.number(), z.boolean()], "expected text");
@@ -33,88 +41,122 @@ export const id = z.string().check(z.regex(idPattern, anId));
 const condition = z.union([nonEmpty, z.boolean()], "expected an expression, such as `inputs.visit`");
 
 /** What a step has to be like beside what its type looks at: expressions that have to be true. */
-export const that = z.optional(
+export const that = field(
   z.union([condition, z.array(condition).check(z.minLength(1))], "expected an expression, or a list of them"),
+  {
+    meaning: "An expression, or a list of them, that has to be true of the result, `this`.",
+    byDefault: "none",
+    values: ["this."],
+  },
 );
 
 const aRetry = "expected `{ for: 30s, every: 1s }` or `{ times: 3, every: 1s }`";
 
 /** What every step has when something is done before, around or after it, whatever that is. */
 export const everyControl = {
-  id: z.optional(id),
-  name: z.optional(nonEmpty),
-  if: z.optional(condition),
-  "on-failure": z.optional(z.literal("continue", "expected `continue`; without it, the run ends here")),
+  id: field(id, {
+    meaning: "The name by which later steps read its result: `${{ steps.<id>.json.total }}`.",
+    byDefault: "none",
+    bounds: "letters, digits, `_` and `-`",
+  }),
+  name: field(nonEmpty, {
+    meaning: "What the step is called wherever it is shown.",
+    byDefault: "its action, such as `GET /health`",
+  }),
+  if: field(condition, {
+    meaning: "An expression. If it is false, the step is skipped.",
+    byDefault: "`true`",
+    values: ["inputs.", "exists(steps."],
+  }),
+  "on-failure": field(z.literal("continue", "expected `continue`; without it, the run ends here"), {
+    meaning: "With `continue`, the run goes on when this step fails, and ends as failed.",
+    byDefault: "the run ends here",
+    values: ["continue"],
+  }),
 };
 
 /** The fields of every step that uses a resource, whatever its type. */
 export const everyStep = {
   ...everyControl,
-  use: z.string(),
-  each: z.optional(
-    z.union([nonEmpty, z.array(z.unknown())], "expected a list, or an expression that is one"),
-  ),
-  retry: z.optional(
+  use: needed(z.string(), {
+    meaning:
+      "The name of the resource that the step works with. Its type decides what else the step can have.",
+  }),
+  each: field(z.union([nonEmpty, z.array(z.unknown())], "expected a list, or an expression that is one"), {
+    meaning:
+      "A list, or an expression that is one. The step runs once for each item, `${{ each.value }}`, and its result is the list of theirs.",
+    byDefault: "the step runs once",
+    bounds: "at most 1000 items",
+  }),
+  retry: field(
     z.strictObject(
       {
-        for: z.optional(duration),
-        times: z.optional(z.int().check(z.minimum(1), z.maximum(1000))),
-        every: z.optional(duration),
+        for: field(duration, {
+          meaning: "How long it is tried, from the first attempt on.",
+          values: ["10s", "30s", "1m"],
+        }),
+        times: field(z.int().check(z.minimum(1), z.maximum(1000)), {
+          meaning: "How often it is tried.",
+          bounds: "1 to 1000",
+          values: ["3", "5"],
+        }),
+        every: field(duration, {
+          meaning: "The pause between two attempts.",
+          byDefault: "`1s`",
+          values: ["500ms", "1s", "5s"],
+        }),
       },
       aRetry,
     ),
+    {
+      meaning:
+        "The step runs again and again until it succeeds: `for` a length of time, or at most so many `times`. The last attempt counts.",
+      byDefault: "one attempt",
+    },
   ),
-  mask: z.optional(z.array(nonEmpty).check(z.minLength(1))),
+  mask: noneByDefault(
+    z.array(nonEmpty).check(z.minLength(1)),
+    "Paths in the step's result whose values are secrets, such as `json.token`: they show as `***`.",
+  ),
 };
 
 /** The same of a step that is ready to run. Expressions are as they are written, since their values are known only then. */
-export const plannedStep = {
-  name: z.string(),
-  use: z.string(),
+export interface PlannedStep {
+  readonly name: string;
+  readonly use: string;
   /** The name by which expressions find its result. */
-  id: z.optional(z.string()),
+  readonly id?: string | undefined;
   /** The index of the part that it belongs to in `Pipeline.parts`; undefined for a step of the file itself. */
-  part: z.optional(z.int()),
+  readonly part?: number | undefined;
   /** Whether it runs after all others, also when they failed or were stopped. */
-  isCleanup: z.optional(z.literal(true)),
+  readonly isCleanup?: true | undefined;
   /** An expression; if it is false, the step is skipped. */
-  if: z.optional(z.string()),
+  readonly if?: string | undefined;
   /** A list, or a text with an expression for one: the step runs once for each of its items. */
-  each: z.optional(z.unknown()),
-  retry: z.optional(
-    z.object({
-      /** How long it is tried, from the beginning of the first attempt. */
-      forMilliseconds: z.optional(z.number()),
-      /** How often it is tried, the first attempt included. */
-      times: z.optional(z.int()),
-      /** From the end of an attempt to the next one. */
-      everyMilliseconds: z.number(),
-    }),
-  ),
+  readonly each?: unknown;
+  readonly retry?:
+    | {
+        /** How long it is tried, from the beginning of the first attempt. */
+        readonly forMilliseconds?: number | undefined;
+        /** How often it is tried, the first attempt included. */
+        readonly times?: number | undefined;
+        /** From the end of an attempt to the next one. */
+        readonly everyMilliseconds: number;
+      }
+    | undefined;
   /** Whether the run goes on when it fails, and fails in the end. */
-  goesOn: z.optional(z.literal(true)),
+  readonly goesOn?: true | undefined;
   /** Paths in its result whose values are secrets, such as `json.token`. */
-  mask: z.optional(z.array(z.string())),
+  readonly mask?: readonly string[] | undefined;
   /** Expressions that have to be true of its result, `this`. */
-  that: z.optional(z.array(z.string())),
-};
-
-const planSchema = z.object(plannedStep);
+  readonly that?: readonly string[] | undefined;
+}
 
 /** What is done around a step, whatever it does. */
-export type Plan = Omit<DeepReadonly<z.infer<typeof planSchema>>, "name" | "use">;
-
-export type DeepReadonly<T> = T extends readonly (infer Item)[]
-  ? readonly DeepReadonly<Item>[]
-  : T extends object
-    ? { readonly [Key in keyof T]: DeepReadonly<T[Key]> }
-    : T;
+export type Plan = Omit<PlannedStep, "name" | "use">;
 
 /** How numbers of a value are written: of a list or a map by the places of those in it that have any, from 0. */
 export type WrittenDigits = string | { readonly [place: string]: WrittenDigits };
-export const writtenDigitsSchema: z.ZodMiniType<WrittenDigits> = z.lazy(() =>
-  z.union([z.string(), z.record(z.string(), writtenDigitsSchema)]),
-);
 
 const aStatus = "expected a number from 100 to 599, or a kind of status such as 2xx";
 
@@ -129,21 +171,18 @@ export const statusFileSchema = (several = aStatus) =>
   );
 
 /** Both ends are inclusive. */
-export const statusRangeSchema = z.object({ from: z.int(), to: z.int() });
-
-export type StatusRange = Readonly<z.infer<typeof statusRangeSchema>>;
+export interface StatusRange {
+  readonly from: number;
+  readonly to: number;
+}
 
 /** One expectation of a text: that it contains a text, or that a line matches a regular expression. */
-export const textExpectationSchema = z.discriminatedUnion("kind", [
-  z.object({ kind: z.literal("contains"), text: z.string() }),
-  z.object({ kind: z.literal("matches"), source: z.string(), flags: z.string() }),
-]);
-
-export const textExpectationsSchema = z.array(textExpectationSchema);
-
-export type TextExpectation = z.infer<typeof textExpectationSchema>;
+export type TextExpectation =
+  | { readonly kind: "contains"; readonly text: string }
+  | { readonly kind: "matches"; readonly source: string; readonly flags: string };
 
 /** An address as the file writes it: a whole one, or a path behind that of its resource. Each may contain references. */
-export const addressSchema = z.object({ base: z.optional(z.string()), target: z.string() });
-
-export type Address = Readonly<z.infer<typeof addressSchema>>;
+export interface Address {
+  readonly base?: string | undefined;
+  readonly target: string;
+}

@@ -1,12 +1,11 @@
-import { type Alias, isAlias, isMap, isScalar, isSeq, type Node, parseDocument } from "yaml";
+import { type Alias, isAlias, isMap, isScalar, isSeq, Lexer, type Node, parseDocument } from "yaml";
+import { largestFile } from "../../contract/limits.ts";
 import type { Fix, Place, Problem } from "../mistakes/problem.ts";
 import { edited, isMended, mostProblems, Repairs, type Troubles } from "../mistakes/repairs.ts";
-import { change, type Slip } from "../mistakes/slip.ts";
+import { blockAround, change, type Slip } from "../mistakes/slip.ts";
 import { slipsBehind } from "../mistakes/slips.ts";
-import { blockAround } from "../mistakes/structureSlips.ts";
 import { quoteSlip } from "../mistakes/valueSlips.ts";
 import { Converter } from "./convert.ts";
-import { scalarOffsets } from "./scalarOffsets.ts";
 
 export type Path = readonly PropertyKey[];
 
@@ -29,9 +28,9 @@ export function readYaml(text: string, isField: (name: string) => boolean): Read
   let budget = mostReadAgain;
   const again: Read = (next) => {
     budget -= next.length;
-    return budget < 0 ? undefined : read(next, isField);
+    return budget < 0 ? undefined : read(next);
   };
-  let reading = read(text, isField);
+  let reading = read(text);
   const conflict = reading.errors.length > 0 ? conflictMarker.exec(text) : null;
   if (conflict !== null) {
     // What is wrong behind it isn't: every line is there twice.
@@ -102,7 +101,7 @@ function shortened(
 /** A text as the library reads it. */
 type Reading = ReturnType<typeof read>;
 
-function read(text: string, isField: (name: string) => boolean) {
+function read(text: string) {
   const document = parseDocument(text, {
     prettyErrors: false,
     // The library's check is quadratic, which takes minutes for a hostile file.
@@ -114,7 +113,7 @@ function read(text: string, isField: (name: string) => boolean) {
   const tooDeep = found.find(({ code }) => code === "RESOURCE_EXHAUSTION");
   // In the order of the text. Where the stack ends differs from one reading to the next, and so does what is wrong behind it.
   const errors = tooDeep ? [tooDeep] : found.toSorted((one, other) => one.pos[0] - other.pos[0]);
-  const converter = new Converter(text, isField);
+  const converter = new Converter(text);
   const value = errors.length > 0 ? null : converter.convert(document.contents, 0);
   const troubles: Troubles = {
     errors: errors.map(({ pos }) => pos[0]),
@@ -218,4 +217,61 @@ function findNode(root: Node | null, path: Path, targets: ReadonlyMap<Alias, Nod
 
 function startOf(node: Node | null): number {
   return node?.range?.[0] ?? 0;
+}
+
+/**
+ * The YAML library takes some 10 µs for each, and the service reads files of cloned repositories, which may be hostile. A file of
+ * three thousand steps has fewer.
+ */
+const mostTokens = 128 * 1024;
+
+/** A text of this length has no more tokens than that. */
+const neverTooMany = mostTokens / 2;
+
+/** Why a text is not read, as the end of `the file …`; undefined for one that is. */
+export function problemOfSize(text: string): string | undefined {
+  if (text.length > largestFile) return "is larger than 1 MiB, the most that is read";
+  if (text.length <= neverTooMany) return undefined;
+  let count = 0;
+  for (const _ of new Lexer().lex(text)) {
+    count += 1;
+    if (count > mostTokens) return `has too many values to be read: put some of its steps into a part`;
+  }
+  return undefined;
+}
+
+/**
+ * Where each character of a scalar's value stands in the scalar as it is written, with its quotes or its `|`. What follows a line
+ * break that YAML folds, or an escape that stands for another character than the one behind it, has no place.
+ */
+export function scalarOffsets(written: string): readonly number[] {
+  if (/^[|>]/.test(written)) return blockOffsets(written);
+  const quote = /^['"]/.exec(written)?.[0];
+  const offsets: number[] = [];
+  let at = quote === undefined ? 0 : 1;
+  const end = written.length - (quote === undefined ? 0 : 1);
+  while (at < end && !/[\r\n]/.test(written.charAt(at))) {
+    offsets.push(at);
+    if (quote === '"' && written[at] === "\\") {
+      if (/[xuU]/.test(written.charAt(at + 1))) break;
+      at += 1;
+    } else if (quote === "'" && written[at] === "'") at += 1;
+    at += 1;
+  }
+  return offsets;
+}
+
+/** Of a block with `>` only up to its first empty line, behind which line breaks count otherwise. */
+function blockOffsets(written: string): readonly number[] {
+  const [header = "", ...lines] = written.split(/(?<=\n)/);
+  const indent = /^ */.exec(lines.find((line) => line.trim() !== "") ?? "")?.[0].length ?? 0;
+  const offsets: number[] = [];
+  let start = header.length;
+  for (const line of lines) {
+    if (header.startsWith(">") && (line.trim() === "" || line[indent] === " ")) break;
+    const from = Math.min(indent, line.replace(/\r?\n$/, "").length);
+    for (let at = from; at < line.length; at += 1) if (line[at] !== "\r") offsets.push(start + at);
+    start += line.length;
+  }
+  return offsets;
 }

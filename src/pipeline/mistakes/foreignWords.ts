@@ -1,4 +1,5 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: expressions as pipeline files write them.
+import { each } from "./problem.ts";
 
 /** How another tool's word is said here. */
 export interface ForeignWord {
@@ -151,6 +152,7 @@ const fields: Readonly<Record<string, readonly ForeignWord[]>> = {
   ...each("goto visit navigate", how("wait-for", "`goto` stands beside `actions`, in a step of its own")),
   screenshot: how("wait-for", "`screenshot` stands beside `actions`"),
   ...each("assert-visible expect", lookedAt),
+  frame: how("click", "an element says which one it is in: `click: { text: Pay, frame: { name: card } }`"),
   // Of `expect`.
   ...each("json-path jsonpath", byPath),
   ...each("status-code statuscode", same("status")),
@@ -184,10 +186,6 @@ const types: Readonly<Record<string, readonly ForeignWord[]>> = {
     how("text", "write it as JSON in a text, which `fromJSON(inputs.<name>)` reads"),
   ),
 };
-
-function each(names: string, meant: readonly ForeignWord[]) {
-  return Object.fromEntries(names.split(" ").map((name) => [name, meant]));
-}
 
 /** Members of a step's result in other tools, and what has the same here: the first that there is. */
 const members: Readonly<Record<string, readonly string[]>> = {
@@ -230,3 +228,35 @@ function dashed(name: string): string {
     .replaceAll("_", "-")
     .toLowerCase();
 }
+
+/** What another tool would fill in. */
+export interface Placeholder {
+  readonly written: string;
+  readonly name: string;
+}
+
+/** Of Postman, Hurl, runn, venom and Taskfile. */
+const inBraces = /(?<!\$)\{\{\s*[\w.$][^{}\n]*\}\}/;
+/** Of a shell, and so of Docker Compose and GitLab CI. Without braces, only what is surely a variable. */
+const ofShell = /(?<![\w$])\$(?:\{([A-Za-z_]\w*)(?::?[-=?][^{}\n]*)?\}|([A-Z][A-Z0-9_]{2,})\b(?!\$))/;
+
+/** @param not what isn't looked for, since the text may mean it. */
+export function placeholderIn(text: string, not?: "braces" | "shell"): Placeholder | undefined {
+  const [written] = (not !== "braces" && inBraces.exec(text)) || [];
+  if (written !== undefined) return { written, name: written.match(/[\w-]+/g)?.at(-1) ?? "name" };
+  const [variable, braced, bare] = (not !== "shell" && ofShell.exec(text)) || [];
+  // GraphQL has variables of its own.
+  const name = braced ?? (/(?<!\{)\{(?!\{)/.test(text) ? undefined : bare);
+  return variable === undefined || name === undefined ? undefined : { written: variable, name };
+}
+
+/** `baseUrl`, `base-url`: `BASE_URL`. */
+export function variableOf(name: string): string {
+  return name
+    .replace(/([a-z0-9])([A-Z])/g, "$1_$2")
+    .replaceAll("-", "_")
+    .toUpperCase();
+}
+
+/** What is said of a text that has expressions, or a placeholder, where none can be. */
+export const nothingFilledIn = "nothing can be filled in here";

@@ -1,6 +1,5 @@
-import { entryOfLine, type Line } from "./lines.ts";
 import type { Edit, Fix, Span } from "./problem.ts";
-import { change, insertion, type Site, type Slip } from "./slip.ts";
+import { change, entryOfLine, insertion, type Line, type Site, type Slip } from "./slip.ts";
 
 /** The text behind `|` on lines that aren't indented more than its name. */
 export function tooShallow({ lines, index }: Site): Slip | undefined {
@@ -66,7 +65,7 @@ export function indentation({ lines, index, error }: Site): readonly Slip[] {
 }
 
 /** The line, or it and those below that go with it, at the columns of the lines above, the nearest first. */
-export function reindented(lines: readonly Line[], index: number): readonly Slip[] {
+function reindented(lines: readonly Line[], index: number): readonly Slip[] {
   const line = lines[index];
   if (line === undefined) return [];
   const isItem = line.text[line.indent] === "-";
@@ -74,7 +73,9 @@ export function reindented(lines: readonly Line[], index: number): readonly Slip
     lines
       .slice(0, index)
       .reverse()
-      .flatMap((above) => columnsOf(above, isItem)),
+      .flatMap((above) => columnsOf(above, isItem))
+      // What isn't indented is rather a field of the file than one of a step.
+      .filter((column) => isItem || column > 0),
   );
   const lastWithIt = lines.findIndex(
     (other, at) =>
@@ -97,14 +98,14 @@ export function reindented(lines: readonly Line[], index: number): readonly Slip
   ];
 }
 
-export function wrongIndent(column: number): string {
+function wrongIndent(column: number): string {
   return `the indentation is wrong: this line has to begin in column ${column + 1}`;
 }
 
 const mostColumns = 3;
 
 /** A list's next item without its dash. */
-export function newItem(line: Line, block: readonly Line[], span: Span): Slip {
+function newItem(line: Line, block: readonly Line[], span: Span): Slip {
   const at = line.start + line.indent;
   const rest = block.slice(1).filter(({ text }) => text.trim() !== "");
   return {
@@ -123,7 +124,7 @@ function columnsOf({ text }: Line, ofDashes: boolean): readonly number[] {
 }
 
 /** Moves lines to the right, or to the left where they have the spaces. */
-export function shifted(lines: readonly Line[], by: number): Fix | undefined {
+function shifted(lines: readonly Line[], by: number): Fix | undefined {
   const full = lines.filter(({ text }) => text.trim() !== "");
   if (by === 0 || full.some(({ indent }) => indent + by < 0)) return undefined;
   return indents(

@@ -67,30 +67,25 @@ export function suggestion(name: string, candidates: Iterable<string>): string {
 
 /** Optimal string alignment: Levenshtein's distance in which two swapped neighbours are one edit. */
 function editDistance(from: string, to: string): number {
-  let beforeLast: readonly number[] = [];
-  let last: readonly number[] = Array.from({ length: to.length + 1 }, (_, column) => column);
+  const rows: number[][] = [];
+  const at = (row: number, column: number) => rows[row]?.[column] ?? Math.max(row, column);
   for (let row = 1; row <= from.length; row += 1) {
-    const current = [row];
+    rows[row] = [row];
     for (let column = 1; column <= to.length; column += 1) {
-      const change = from[row - 1] === to[column - 1] ? 0 : 1;
-      let least = Math.min(
-        cell(current, column - 1) + 1,
-        cell(last, column) + 1,
-        cell(last, column - 1) + change,
+      const isSame = from[row - 1] === to[column - 1];
+      const isSwapped =
+        row > 1 && column > 1 && from[row - 1] === to[column - 2] && from[row - 2] === to[column - 1];
+      rows[row]?.push(
+        Math.min(
+          at(row, column - 1) + 1,
+          at(row - 1, column) + 1,
+          at(row - 1, column - 1) + (isSame ? 0 : 1),
+          isSwapped ? at(row - 2, column - 2) + 1 : Number.POSITIVE_INFINITY,
+        ),
       );
-      if (row > 1 && column > 1 && from[row - 1] === to[column - 2] && from[row - 2] === to[column - 1]) {
-        least = Math.min(least, cell(beforeLast, column - 2) + 1);
-      }
-      current.push(least);
     }
-    beforeLast = last;
-    last = current;
   }
-  return cell(last, to.length);
-}
-
-function cell(row: readonly number[], column: number): number {
-  return row[column] ?? Number.POSITIVE_INFINITY;
+  return at(from.length, to.length);
 }
 
 /**
@@ -109,4 +104,9 @@ const hidden = new RegExp(`[\\s${controlCharacters}]+`, "gu");
 export function quoted(text: string): string {
   const line = text.replace(hidden, " ");
   return line.length > 60 ? `${line.slice(0, 60)}…` : line;
+}
+
+/** Entries of one value: for each of the names, which spaces separate. */
+export function each<const T>(names: string, meant: T) {
+  return Object.fromEntries(names.split(" ").map((name) => [name, meant]));
 }

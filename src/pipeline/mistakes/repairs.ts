@@ -1,6 +1,5 @@
-import { type Line, lineIndex, linesOf } from "./lines.ts";
 import type { Edit, Fix, Place, Problem, Span } from "./problem.ts";
-import type { Slip } from "./slip.ts";
+import { type Line, lineIndex, linesOf, type Slip } from "./slip.ts";
 
 export const mostProblems = 100;
 

@@ -1,23 +1,17 @@
 import type { YAMLError } from "yaml";
 import { indentation, missingPipe, tabs, tooShallow, wrongLine } from "./indentSlips.ts";
-import { lineIndex, linesOf } from "./lines.ts";
 import { quoted } from "./problem.ts";
+import { type Guess, lineIndex, linesOf, type Site, type Slip } from "./slip.ts";
 import {
-  glued,
   missingColon,
   missingComma,
   missingSpace,
-  tooFewBrackets,
-  tooManyBrackets,
-} from "./signSlips.ts";
-import type { Guess, Site, Slip } from "./slip.ts";
-import {
   onNextLine,
   quotes,
   singleQuotes,
+  tooFewBrackets,
+  tooManyBrackets,
   tornCall,
-  trailingColon,
-  typographicQuotes,
   unclosedQuote,
   unclosedQuoteAbove,
 } from "./valueSlips.ts";
@@ -29,7 +23,7 @@ import {
 const guesses: Readonly<Partial<Record<YAMLError["code"], readonly Guess[]>>> = {
   TAB_AS_INDENT: [tabs],
   BAD_INDENT: [tabs, tooFewBrackets, tooManyBrackets, indentation],
-  BLOCK_AS_IMPLICIT_KEY: [trailingColon, typographicQuotes, missingSpace, wrongLine, quotes, indentation],
+  BLOCK_AS_IMPLICIT_KEY: [missingSpace, wrongLine, quotes, indentation],
   BLOCK_IN_FLOW: [missingComma, quotes],
   MULTILINE_IMPLICIT_KEY: [missingSpace, missingColon, wrongLine],
   MISSING_CHAR: [
@@ -38,7 +32,6 @@ const guesses: Readonly<Partial<Record<YAMLError["code"], readonly Guess[]>>> = 
     tooShallow,
     missingPipe,
     unclosedQuote,
-    glued,
     missingColon,
     indentation,
     wrongLine,

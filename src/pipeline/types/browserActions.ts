@@ -1,4 +1,3 @@
-import { checkShape, isMap } from "../file/checkShape.ts";
 import {
   checkNumbers,
   checkReadPath,
@@ -9,16 +8,15 @@ import {
 import { hasExpression } from "../file/textPieces.ts";
 import type { TextExpectation } from "../file/values.ts";
 import type { Path } from "../file/yamlSource.ts";
-import { foreignWord } from "../mistakes/foreignWords.ts";
 import { quoted, suggestion } from "../mistakes/problem.ts";
 import {
-  type ActionName,
-  actionFileSchemas,
-  actionNames,
-  dialogAnswers,
-  isActionName,
-  readFileSchema,
-  seenElementsFileSchema,
+  type ActionFile,
+  anAction,
+  keyNames,
+  modifiers,
+  type ReadFile,
+  type ScriptFile,
+  type SeenElementsFile,
   type TargetFile,
 } from "./browserFile.ts";
 import {
@@ -32,115 +30,64 @@ import {
 } from "./browserStep.ts";
 import { everyResultField, resultFields } from "./resultFields.ts";
 
-const resultNames: readonly string[] = [...resultFields.browser, ...everyResultField];
+const resultNames = Object.keys({ ...resultFields.browser, ...everyResultField });
 
 /** Reads an action of a step. @returns undefined when it is invalid. */
-export function readAction(entry: unknown, path: Path, reading: StepReading): Action | undefined {
-  const { problems } = reading;
-  const known = `the actions are ${actionNames.join(", ")}`;
-  const names = isMap(entry) ? Object.keys(entry) : [];
-  const [name, ...others] = names;
-  if (!isMap(entry) || name === undefined) {
-    problems.add(path, `an action is a map such as \`click: { role: button, name: Go }\`; ${known}`);
-    return undefined;
-  }
-  for (const other of others) {
+export function readAction(file: ActionFile, at: Path, reading: StepReading): Action | undefined {
+  const { problems, source } = reading;
+  const [name, ...others] = Object.keys(file);
+  if (name === undefined) problems.add(at, anAction);
+  for (const other of others)
     problems.addToName(
-      [...path, other],
-      `an entry of \`actions\` is one action, and this one already has \`${quoted(name)}\``,
+      [...at, other],
+      `an entry of \`actions\` is one action, and this one already has \`${name}\``,
     );
+  if (name === undefined || others.length > 0) return undefined;
+  const path = [...at, name];
+  const written = (text: string | number | boolean, field: string) =>
+    writtenText(text, [...path, field], source);
+  const { evaluate, dialog, tab, press, fill, select, upload, download, "wait-for": seen } = file;
+  if (evaluate !== undefined) return { kind: "evaluate", ...readScript(evaluate, path, reading) };
+  if (typeof dialog === "string") return { kind: "dialog", answer: dialog };
+  if (dialog !== undefined) return { kind: "dialog", answer: "accept", text: written(dialog.text, "text") };
+  if (tab !== undefined) {
+    const { title, url } = tab;
+    if (title === undefined && url === undefined)
+      problems.add(path, "this names no tab; it needs `title` or `url`");
+    return {
+      kind: "tab",
+      title: readExpected(title, [...path, "title"], reading),
+      url: readUrlExpectation(url, [...path, "url"], reading),
+    };
   }
-  if (!isActionName(name)) {
-    const near =
-      name === "frame"
-        ? "; an element says which one it is in: `click: { role: button, name: Pay, frame: { name: card } }`"
-        : hintOfAction(name);
-    problems.addToName([...path, name], `there is no action \`${quoted(name)}\`${near || `; ${known}`}`);
-    return undefined;
+  if (press !== undefined) checkKey(press, path, reading);
+  if (typeof press === "string") return { kind: "press", key: press };
+  if (press !== undefined && !namesTarget(press)) return { kind: "press", key: press.key };
+  const element = press ?? fill ?? select ?? upload ?? download ?? seen ?? file.click ?? file.check;
+  const target = readTarget(element ?? file.uncheck ?? {}, path, reading);
+  if (target === undefined) return undefined;
+  if (press !== undefined) return { kind: "press", key: press.key, target };
+  if (fill !== undefined) return { kind: "fill", target, with: written(fill.with, "with") };
+  if (select !== undefined) return { kind: "select", target, option: written(select.option, "option") };
+  if (download !== undefined) return { kind: "download", target, as: download.as };
+  if (seen !== undefined) return { kind: "wait-for", target, count: seen.count };
+  if (upload !== undefined) {
+    const files = [upload.file].flat();
+    for (const [index, one] of files.entries())
+      checkReadPath(one, [...path, "file", ...(upload.file === one ? [] : [index])], problems);
+    return { kind: "upload", target, files };
   }
-  return readNamed(name, entry[name], [...path, name], reading);
+  return { kind: file.click ? "click" : file.check ? "check" : "uncheck", target };
 }
 
-function hintOfAction(name: string): string {
-  const word = foreignWord(name, actionNames);
-  if (word === undefined) return suggestion(name, actionNames);
-  return word.how === undefined ? `; did you mean \`${word.field}\`?` : `; ${word.how}`;
-}
-
-/** Reads elements that are waited for or expected. */
+/** Reads elements that are expected. */
 export function readSeenElements(
-  entry: unknown,
-  noun: string,
+  file: SeenElementsFile,
   path: Path,
   reading: StepReading,
 ): SeenElements | undefined {
-  const file = checkShape({ schema: seenElementsFileSchema, noun }, entry, path, reading.problems);
-  const target = file && readTarget(file, path, reading);
+  const target = readTarget(file, path, reading);
   return target && { target, count: file.count };
-}
-
-function readNamed(name: ActionName, value: unknown, path: Path, reading: StepReading): Action | undefined {
-  const { problems, source } = reading;
-  const noun = `\`${name}\``;
-  switch (name) {
-    case "click":
-    case "check":
-    case "uncheck": {
-      const file = checkShape({ schema: actionFileSchemas[name], noun }, value, path, problems);
-      const target = file && readTarget(file, path, reading);
-      return target && { kind: name, target };
-    }
-    case "fill": {
-      const file = checkShape({ schema: actionFileSchemas.fill, noun }, value, path, problems);
-      const target = file && readTarget(file, path, reading);
-      return target && { kind: "fill", target, with: writtenText(file.with, [...path, "with"], source) };
-    }
-    case "press":
-      return readPress(value, path, reading);
-    case "select": {
-      const file = checkShape({ schema: actionFileSchemas.select, noun }, value, path, problems);
-      const target = file && readTarget(file, path, reading);
-      return (
-        target && { kind: "select", target, option: writtenText(file.option, [...path, "option"], source) }
-      );
-    }
-    case "wait-for": {
-      const seen = readSeenElements(value, noun, path, reading);
-      return seen && { kind: "wait-for", ...seen };
-    }
-    case "evaluate": {
-      const script = readScript(value, path, reading);
-      return script && { kind: "evaluate", ...script };
-    }
-    case "upload": {
-      const file = checkShape({ schema: actionFileSchemas.upload, noun }, value, path, problems);
-      const target = file && readTarget(file, path, reading);
-      for (const [index, one] of [file?.file ?? []].flat().entries())
-        checkReadPath(one, [...path, "file", ...(file?.file === one ? [] : [index])], problems);
-      return target && { kind: "upload", target, files: [file.file].flat() };
-    }
-    case "download": {
-      const file = checkShape({ schema: actionFileSchemas.download, noun }, value, path, problems);
-      const target = file && readTarget(file, path, reading);
-      return target && { kind: "download", target, as: file.as };
-    }
-    case "dialog":
-      return readDialog(value, path, reading);
-    case "tab": {
-      const file = checkShape({ schema: actionFileSchemas.tab, noun }, value, path, problems);
-      if (file === undefined) return undefined;
-      const { title, url } = file;
-      if (title === undefined && url === undefined)
-        problems.add(path, "this names no tab; it needs `title` or `url`");
-      return {
-        kind: "tab",
-        title: readExpected(title, [...path, "title"], reading),
-        url: readUrlExpectation(url, [...path, "url"], reading),
-      };
-    }
-    default:
-      return name satisfies never;
-  }
 }
 
 /** Adds a hint to a problem: a path of two parts looks like a regular expression with unknown flags. */
@@ -157,84 +104,38 @@ export function readUrlExpectation(
 /** Reads what a step's `read` names. @returns undefined when it is invalid. */
 export function readNamedValue(
   name: string,
-  entry: unknown,
+  file: ReadFile,
   path: Path,
   reading: StepReading,
 ): NonNullable<BrowserStep["read"]>[number] | undefined {
   const { problems } = reading;
   if (resultNames.includes(name)) problems.addToName(path, `the result of a step has its own \`${name}\``);
-  const file = checkShape({ schema: readFileSchema, noun: `\`${quoted(name)}\`` }, entry, path, problems);
-  if (file === undefined) return undefined;
   if (file.evaluate === undefined) {
     const target = readTarget(file, path, reading);
     return target && { name, target };
   }
   if (namesTarget(file)) problems.add(path, "this is an element or `evaluate`, not both");
-  const evaluate = readScript(file.evaluate, [...path, "evaluate"], reading);
-  return evaluate && { name, evaluate };
+  return { name, evaluate: readScript(file.evaluate, [...path, "evaluate"], reading) };
 }
 
 /** `evaluate: document.title` is a script by itself, `evaluate: { script: …, with: … }` one with variables. */
-function readScript(value: unknown, path: Path, reading: StepReading): Script | undefined {
-  const { problems } = reading;
-  if (typeof value !== "string" && !isMap(value)) {
-    problems.add(
-      path,
-      "expected a script such as `document.title`, or a map such as `{ script: …, with: { … } }`",
-    );
-    return undefined;
-  }
-  const entry = isMap(value) ? value : { script: value };
-  const file = checkShape({ schema: actionFileSchemas.evaluate, noun: "`evaluate`" }, entry, path, problems);
-  if (file === undefined) return undefined;
-  const { script, with: variables = {} } = file;
+function readScript(file: ScriptFile, path: Path, reading: StepReading): Script {
+  const { script, with: variables = {} } = typeof file === "string" ? { script: file } : file;
   checkNumbers(variables, [...path, "with"], reading);
   const made = hasExpression(script) ? undefined : functionOf(script, Object.keys(variables));
   if (made?.kind === "invalid")
-    problems.add(isMap(value) ? [...path, "script"] : path, `this is no JavaScript: ${made.problem}`);
+    reading.problems.add(
+      typeof file === "string" ? path : [...path, "script"],
+      `this is no JavaScript: ${made.problem}`,
+    );
   return { script, variables };
 }
 
-/** `dialog: accept` answers any dialog, `dialog: { text: Ada }` one that asks for a text. */
-function readDialog(value: unknown, path: Path, reading: StepReading): Action | undefined {
-  const { problems, source } = reading;
-  const answer = dialogAnswers.find((known) => known === value);
-  if (answer !== undefined) return { kind: "dialog", answer };
-  if (!isMap(value)) {
-    problems.add(
-      path,
-      "expected `accept`, `dismiss`, or a map such as `{ text: Ada }`, which accepts with a text",
-    );
-    return undefined;
-  }
-  const file = checkShape({ schema: actionFileSchemas.dialog, noun: "`dialog`" }, value, path, problems);
-  return (
-    file && { kind: "dialog", answer: "accept", text: writtenText(file.text, [...path, "text"], source) }
-  );
-}
-
 /** `press: Enter` is sent to the focused element, `press: { key: Enter, label: Search }` to the field. */
-function readPress(value: unknown, path: Path, reading: StepReading): Action | undefined {
-  const { problems } = reading;
-  if (typeof value === "string" && value !== "") {
-    checkKey(value, path, reading);
-    return { kind: "press", key: value };
-  }
-  if (!isMap(value)) {
-    problems.add(path, "expected a key such as Enter, or a map such as `{ key: Enter, label: Search }`");
-    return undefined;
-  }
-  const file = checkShape({ schema: actionFileSchemas.press, noun: "`press`" }, value, path, problems);
-  if (file === undefined) return undefined;
-  checkKey(file.key, [...path, "key"], reading);
-  if (!namesTarget(file)) return { kind: "press", key: file.key };
-  const target = readTarget(file, path, reading);
-  return target && { kind: "press", key: file.key, target };
-}
-
-function checkKey(key: string, path: Path, { problems }: StepReading): void {
+function checkKey(press: string | { readonly key: string }, path: Path, { problems }: StepReading): void {
+  const key = typeof press === "string" ? press : press.key;
   const problem = hasExpression(key) ? undefined : problemOfKey(key);
-  if (problem !== undefined) problems.add(path, problem);
+  if (problem !== undefined) problems.add(typeof press === "string" ? path : [...path, "key"], problem);
 }
 
 const ways = ["role", "label", "placeholder", "test-id", "css"] as const;
@@ -296,7 +197,7 @@ function readElement(file: TargetFile, path: Path, reading: StepReading): Elemen
   }
   switch (way) {
     case "role":
-      return file.role && { kind: "role", role: file.role, name: expected("name"), text };
+      return { kind: "role", role: file.role ?? "", name: expected("name"), text };
     case "label": {
       const label = expected("label");
       return label && { kind: "label", label };
@@ -315,15 +216,6 @@ function readElement(file: TargetFile, path: Path, reading: StepReading): Elemen
       return way satisfies never;
   }
 }
-
-const modifiers = ["Shift", "Control", "Alt", "Meta", "ControlOrMeta"];
-
-export const keyNames: readonly string[] = [
-  ...modifiers,
-  ..."Enter Tab Escape Space Backspace Delete Insert Home End PageUp PageDown".split(" "),
-  ..."ArrowLeft ArrowUp ArrowRight ArrowDown CapsLock ContextMenu".split(" "),
-  ...Array.from({ length: 12 }, (_, index) => `F${index + 1}`),
-];
 
 /** Checks `Enter`, `a` or `Control+Shift+K`: modifiers and then one key. @returns undefined for valid keys. */
 function problemOfKey(written: string): string | undefined {

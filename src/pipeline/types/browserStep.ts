@@ -1,119 +1,47 @@
-import * as z from "zod/mini";
 import { describeExpectation } from "../file/expectation.ts";
-import {
-  addressSchema,
-  type DeepReadonly,
-  plannedStep,
-  statusRangeSchema,
-  textExpectationSchema,
-  textExpectationsSchema,
-} from "../file/values.ts";
+import type { Address, PlannedStep, StatusRange, TextExpectation } from "../file/values.ts";
 
 /** The roles of WAI-ARIA 1.2 that elements of a page have. */
-export const roles = [
-  "alert",
-  "alertdialog",
-  "application",
-  "article",
-  "banner",
-  "blockquote",
-  "button",
-  "caption",
-  "cell",
-  "checkbox",
-  "code",
-  "columnheader",
-  "combobox",
-  "complementary",
-  "contentinfo",
-  "definition",
-  "dialog",
-  "document",
-  "emphasis",
-  "feed",
-  "figure",
-  "form",
-  "grid",
-  "gridcell",
-  "group",
-  "heading",
-  "img",
-  "link",
-  "list",
-  "listbox",
-  "listitem",
-  "log",
-  "main",
-  "marquee",
-  "math",
-  "menu",
-  "menubar",
-  "menuitem",
-  "menuitemcheckbox",
-  "menuitemradio",
-  "meter",
-  "navigation",
-  "note",
-  "option",
-  "paragraph",
-  "progressbar",
-  "radio",
-  "radiogroup",
-  "region",
-  "row",
-  "rowgroup",
-  "rowheader",
-  "scrollbar",
-  "search",
-  "searchbox",
-  "separator",
-  "slider",
-  "spinbutton",
-  "status",
-  "strong",
-  "switch",
-  "tab",
-  "table",
-  "tablist",
-  "tabpanel",
-  "term",
-  "textbox",
-  "time",
-  "timer",
-  "toolbar",
-  "tooltip",
-  "tree",
-  "treegrid",
-  "treeitem",
-] as const;
+export const roles: readonly string[] = `
+alert alertdialog application article banner blockquote button caption cell checkbox code columnheader
+combobox complementary contentinfo definition dialog document emphasis feed figure form grid gridcell group
+heading img link list listbox listitem log main marquee math menu menubar menuitem menuitemcheckbox
+menuitemradio meter navigation note option paragraph progressbar radio radiogroup region row rowgroup
+rowheader scrollbar search searchbox separator slider spinbutton status strong switch tab table tablist
+tabpanel term textbox time timer toolbar tooltip tree treegrid treeitem
+`
+  .trim()
+  .split(/\s+/);
 
-const text = z.optional(textExpectationSchema);
+type Text = TextExpectation | undefined;
 
 /** A frame of a page, at any depth. All that is said of it fits. */
-const frameSchema = z.object({
-  title: text,
-  name: text,
-  testId: z.optional(z.string()),
-  css: z.optional(z.string()),
-});
-
-export type FrameTarget = DeepReadonly<z.infer<typeof frameSchema>>;
-
-/** Without it, the element is in the page itself. */
-const inFrame = { frame: z.optional(frameSchema) };
+export interface FrameTarget {
+  readonly title?: Text;
+  readonly name?: Text;
+  readonly testId?: string | undefined;
+  readonly css?: string | undefined;
+}
 
 /** How an element of a page is found. `text` beside another way narrows it to elements that contain the text. */
-const targetSchema = z.discriminatedUnion("kind", [
-  z.object({ kind: z.literal("role"), role: z.enum(roles), name: text, text, ...inFrame }),
-  z.object({ kind: z.literal("label"), label: textExpectationSchema, ...inFrame }),
-  z.object({ kind: z.literal("placeholder"), placeholder: textExpectationSchema, ...inFrame }),
-  z.object({ kind: z.literal("test-id"), testId: z.string(), text, ...inFrame }),
-  z.object({ kind: z.literal("css"), selector: z.string(), text, ...inFrame }),
+export type ElementTarget = {
+  /** Without it, the element is in the page itself. */
+  readonly frame?: FrameTarget | undefined;
+} & (
+  | {
+      readonly kind: "role";
+      /** One of `roles`. */
+      readonly role: string;
+      readonly name?: Text;
+      readonly text?: Text;
+    }
+  | { readonly kind: "label"; readonly label: TextExpectation }
+  | { readonly kind: "placeholder"; readonly placeholder: TextExpectation }
+  | { readonly kind: "test-id"; readonly testId: string; readonly text?: Text }
+  | { readonly kind: "css"; readonly selector: string; readonly text?: Text }
   /** The innermost element that contains it. */
-  z.object({ kind: z.literal("text"), text: textExpectationSchema, ...inFrame }),
-]);
-
-export type ElementTarget = DeepReadonly<z.infer<typeof targetSchema>>;
+  | { readonly kind: "text"; readonly text: TextExpectation }
+);
 
 /**
  * The source of the function that a script of the file is, of an object with the values of its variables.
@@ -180,45 +108,48 @@ function describeElement(target: ElementTarget): string {
   }
 }
 
-function holding(text: z.infer<typeof textExpectationSchema> | undefined): string {
+function holding(text: Text): string {
   return text === undefined ? "" : ` that holds ${describeExpectation(text)}`;
 }
 
 /** Elements that have to be visible: `count` of them, or at least one. */
-const seenElementsSchema = z.object({ target: targetSchema, count: z.optional(z.int()) });
+export interface SeenElements {
+  readonly target: ElementTarget;
+  readonly count?: number | undefined;
+}
 
 /** JavaScript, an expression or statements, with the values of its variables. */
-const scriptSchema = z.object({ script: z.string(), variables: z.record(z.string(), z.unknown()) });
+export interface Script {
+  readonly script: string;
+  readonly variables: Readonly<Record<string, unknown>>;
+}
 
 /** The answer to a dialog that comes later in the step; with a text for a prompt. */
-const dialogAnswerSchema = z.object({ answer: z.enum(["accept", "dismiss"]), text: z.optional(z.string()) });
+export interface DialogAnswer {
+  readonly answer: "accept" | "dismiss";
+  readonly text?: string | undefined;
+}
 
 /** A tab that fits all that is said of it. */
-const tabSchema = z.object({ title: text, url: text });
+export interface TabTarget {
+  readonly title?: Text;
+  readonly url?: Text;
+}
 
-const actionSchema = z.discriminatedUnion("kind", [
-  z.object({ kind: z.literal("click"), target: targetSchema }),
-  z.object({ kind: z.literal("fill"), target: targetSchema, with: z.string() }),
+export type Action =
+  | { readonly kind: "click" | "check" | "uncheck"; readonly target: ElementTarget }
+  | { readonly kind: "fill"; readonly target: ElementTarget; readonly with: string }
   /** Without a target, the key goes to whatever has the focus. */
-  z.object({ kind: z.literal("press"), key: z.string(), target: z.optional(targetSchema) }),
-  z.object({ kind: z.literal("select"), target: targetSchema, option: z.string() }),
-  z.object({ kind: z.literal("check"), target: targetSchema }),
-  z.object({ kind: z.literal("uncheck"), target: targetSchema }),
-  z.object({ kind: z.literal("wait-for"), ...seenElementsSchema.shape }),
-  z.object({ kind: z.literal("evaluate"), ...scriptSchema.shape }),
+  | { readonly kind: "press"; readonly key: string; readonly target?: ElementTarget | undefined }
+  | { readonly kind: "select"; readonly target: ElementTarget; readonly option: string }
+  | ({ readonly kind: "wait-for" } & SeenElements)
+  | ({ readonly kind: "evaluate" } & Script)
   /** Paths relative to the project's folder. */
-  z.object({ kind: z.literal("upload"), target: targetSchema, files: z.array(z.string()) }),
+  | { readonly kind: "upload"; readonly target: ElementTarget; readonly files: readonly string[] }
   /** Clicks what causes the download, which is kept under this name, by default its own. */
-  z.object({ kind: z.literal("download"), target: targetSchema, as: z.optional(z.string()) }),
-  z.object({ kind: z.literal("dialog"), ...dialogAnswerSchema.shape }),
-  z.object({ kind: z.literal("tab"), ...tabSchema.shape }),
-]);
-
-export type SeenElements = DeepReadonly<z.infer<typeof seenElementsSchema>>;
-export type Script = DeepReadonly<z.infer<typeof scriptSchema>>;
-export type DialogAnswer = DeepReadonly<z.infer<typeof dialogAnswerSchema>>;
-export type TabTarget = DeepReadonly<z.infer<typeof tabSchema>>;
-export type Action = DeepReadonly<z.infer<typeof actionSchema>>;
+  | { readonly kind: "download"; readonly target: ElementTarget; readonly as?: string | undefined }
+  | ({ readonly kind: "dialog" } & DialogAnswer)
+  | ({ readonly kind: "tab" } & TabTarget);
 
 /** The action, for logs: "click the button `Go`". The text that a field is filled with is left out. */
 export function describeAction(action: Action): string {
@@ -261,43 +192,42 @@ export function describeSeen({ target, count }: SeenElements): string {
 }
 
 /** A step that uses a page, resolved against its resource and ready to run. */
-export const browserStepSchema = z.object({
-  type: z.literal("browser"),
-  ...plannedStep,
-  browser: z.object({
+export interface BrowserStep extends PlannedStep {
+  readonly type: "browser";
+  readonly browser: {
     /** A path relative to the project's folder, or a program on the PATH. By default a browser of this machine. */
-    executable: z.optional(z.string()),
+    readonly executable?: string | undefined;
     /** A device that it stands for, by Playwright's name of it. */
-    device: z.optional(z.string()),
+    readonly device?: string | undefined;
     /** In CSS pixels; by default the device's. */
-    viewport: z.optional(z.object({ width: z.int(), height: z.int() })),
+    readonly viewport?: { readonly width: number; readonly height: number } | undefined;
     /** A file of the project with the cookies and local storage that it begins with. */
-    storage: z.optional(z.string()),
+    readonly storage?: string | undefined;
     /** Whether a trace of a step that fails is kept. */
-    isTraced: z.optional(z.literal(true)),
-  }),
+    readonly isTraced?: true | undefined;
+  };
   /** The resource's base URL with the step's path. Without it the step continues on the current page. */
-  goto: z.optional(addressSchema),
-  actions: z.array(actionSchema),
+  readonly goto?: Address | undefined;
+  readonly actions: readonly Action[];
   /** For the whole step, once the browser has started. */
-  timeoutMilliseconds: z.number(),
-  expect: z.object({
-    status: z.optional(statusRangeSchema),
-    url: z.optional(textExpectationSchema),
-    title: z.optional(textExpectationSchema),
-    text: z.optional(textExpectationsSchema),
-    elements: z.array(seenElementsSchema),
-  }),
+  readonly timeoutMilliseconds: number;
+  readonly expect: {
+    readonly status?: StatusRange | undefined;
+    readonly url?: Text;
+    readonly title?: Text;
+    readonly text?: readonly TextExpectation[] | undefined;
+    readonly elements: readonly SeenElements[];
+  };
   /** What the step gives to expressions by these names: an element's text or value, or a script's value. */
-  read: z.optional(
-    z.array(
-      z.object({ name: z.string(), target: z.optional(targetSchema), evaluate: z.optional(scriptSchema) }),
-    ),
-  ),
+  readonly read?:
+    | readonly {
+        readonly name: string;
+        readonly target?: ElementTarget | undefined;
+        readonly evaluate?: Script | undefined;
+      }[]
+    | undefined;
   /** The name of the screenshot that is saved when the step succeeds. */
-  screenshot: z.optional(z.string()),
+  readonly screenshot?: string | undefined;
   /** The file of the project into which cookies and local storage are saved when the step succeeds. */
-  storage: z.optional(z.string()),
-});
-
-export type BrowserStep = DeepReadonly<z.infer<typeof browserStepSchema>>;
+  readonly storage?: string | undefined;
+}

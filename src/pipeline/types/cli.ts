@@ -1,10 +1,9 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: snippets.
 import * as z from "zod/mini";
-import { checkShape } from "../file/checkShape.ts";
 import { outputs } from "../file/expectation.ts";
-import { expectedText, type FieldTexts, timeoutText } from "../file/fieldTexts.ts";
-import { leadsOut } from "../file/projectPath.ts";
+import { expectedText, field, needed, noneByDefault, typeText } from "../file/fieldTexts.ts";
 import {
+  leadsOut,
   readAllExpected,
   readTexts,
   type StepReading,
@@ -12,21 +11,19 @@ import {
   writtenTimeout,
 } from "../file/readValues.ts";
 import {
-  type DeepReadonly,
-  duration,
   everyStep,
   expectedWords,
   nonEmpty,
-  plannedStep,
-  textExpectationsSchema,
+  type PlannedStep,
+  type TextExpectation,
   that,
+  timeoutField,
   variableName,
   words,
 } from "../file/values.ts";
-import type { Path } from "../file/yamlSource.ts";
 import { quoted } from "../mistakes/problem.ts";
-import { backgroundFile, backgroundSchema, backgroundTexts, readBackground } from "./cliBackground.ts";
-import type { ResourceType } from "./resourceType.ts";
+import { type Background, backgroundFile, readBackground } from "./cliBackground.ts";
+import { type ReadResource, resourceType } from "./resourceType.ts";
 
 /** The cli resource and its steps as a pipeline file writes them. */
 
@@ -34,152 +31,117 @@ const environment = z.record(variableName, words);
 
 /** The shells of a text's lines. */
 const shells = ["bash", "sh"] as const;
-const shell = z.optional(z.enum(shells, "expected bash or sh"));
+const shell = z.enum(shells, "expected bash or sh");
+const shellText = { bounds: "`bash` or `sh`", values: [...shells] };
+const shellByDefault =
+  "`sh`; `bash` where the text has what only bash knows, such as `[[ … ]]`; with a pipe, a shell that fails with each of its programs; `cmd.exe` on Windows";
 
 const aCommand = "expected a line for the shell, or a list of a program and its arguments";
 
 const cliResourceSchema = z.strictObject({
-  type: z.literal("cli"),
-  shell,
-  cwd: z.optional(nonEmpty),
-  env: z.optional(environment),
-  timeout: z.optional(duration),
+  type: needed(z.literal("cli"), typeText),
+  shell: field(shell, {
+    meaning: "The shell of steps whose `run` is a text. A first line `#!` of a step goes before it.",
+    byDefault: shellByDefault,
+    ...shellText,
+  }),
+  cwd: field(nonEmpty, {
+    meaning: "The folder in which programs run, against the project's folder.",
+    byDefault: "`.`",
+    values: ["."],
+  }),
+  env: noneByDefault(
+    environment,
+    "Environment variables of the programs. A step's own of the same name wins.",
+  ),
+  timeout: timeoutField(
+    "How long each program may take. Those in the background may take until the run ends.",
+    "the run's time limit alone",
+  ),
 });
 
 const cliStepFileSchema = z.strictObject({
   ...everyStep,
-  run: z.optional(z.union([nonEmpty, z.array(words).check(z.minLength(1, aCommand))], aCommand)),
-  shell,
-  cwd: z.optional(nonEmpty),
-  env: z.optional(environment),
-  stdin: z.optional(words),
-  timeout: z.optional(duration),
-  ...backgroundFile,
-  keep: z.optional(
-    z.union([nonEmpty, z.array(nonEmpty).check(z.minLength(1))], "expected a file's path, or a list of them"),
+  run: field(z.union([nonEmpty, z.array(words).check(z.minLength(1, aCommand))], aCommand), {
+    meaning:
+      "What to run. A text is lines for the shell, and the step is over at the first line that fails; a first line such as `#!/usr/bin/env python3` names another program for them. A list is a program and its arguments, with no shell between.",
+  }),
+  shell: field(shell, {
+    meaning: "The shell of a `run` that is a text: `bash` runs with `-e -o pipefail`, `sh` with `-e`.",
+    byDefault: `the resource's, else ${shellByDefault}`,
+    ...shellText,
+  }),
+  cwd: field(nonEmpty, {
+    meaning: "The folder in which it runs, against the project's folder.",
+    byDefault: "the resource's, else `.`",
+    values: ["."],
+  }),
+  env: field(environment, {
+    meaning: "Environment variables of the program. They win over the resource's of the same name.",
+    byDefault: "the resource's",
+  }),
+  stdin: field(words, {
+    meaning: "The text that the program reads from its standard input.",
+    byDefault: "no input",
+  }),
+  timeout: timeoutField(
+    "How long the program may take. After that it is ended, and the step fails.",
+    "the resource's, else the run's time limit alone",
   ),
-  expect: z.optional(
+  ...backgroundFile,
+  keep: field(
+    z.union([nonEmpty, z.array(nonEmpty).check(z.minLength(1))], "expected a file's path, or a list of them"),
+    {
+      meaning:
+        "Files that the program leaves, kept with the run whether it succeeds or fails: paths or patterns such as `reports/**/*.xml`, from the folder in which it runs. Texts are masked.",
+      byDefault: "none",
+      bounds: "within the project's folder; 100 files of at most 8 MiB",
+    },
+  ),
+  expect: field(
     z.strictObject({
-      "exit-code": z.optional(z.int().check(z.nonnegative())),
-      output: z.optional(expectedWords),
-      stdout: z.optional(expectedWords),
-      stderr: z.optional(expectedWords),
+      "exit-code": field(z.int().check(z.nonnegative()), {
+        meaning: "The program's exit code.",
+        byDefault: "`0`",
+        bounds: "a whole number, 0 or more",
+        values: ["0", "1"],
+      }),
+      output: noneByDefault(expectedWords, `What standard output or standard error holds: ${expectedText}.`),
+      stdout: noneByDefault(expectedWords, `What standard output holds: ${expectedText}.`),
+      stderr: noneByDefault(expectedWords, `What standard error holds: ${expectedText}.`),
       that,
     }),
+    {
+      meaning: "How the program has to end; otherwise the step fails.",
+      byDefault: "an exit code of `0`",
+    },
   ),
 });
 
 type CliResourceFile = z.infer<typeof cliResourceSchema>;
 type CliStepFile = z.infer<typeof cliStepFileSchema>;
 
-const shellByDefault =
-  "`sh`; `bash` where the text has what only bash knows, such as `[[ … ]]`; with a pipe, a shell that fails with each of its programs; `cmd.exe` on Windows";
-
-const resourceTexts: FieldTexts = {
-  shell: {
-    meaning: "The shell of steps whose `run` is a text. A first line `#!` of a step goes before it.",
-    byDefault: shellByDefault,
-    bounds: "`bash` or `sh`",
-    values: [...shells],
-  },
-  cwd: {
-    meaning: "The folder in which programs run, against the project's folder.",
-    byDefault: "`.`",
-    values: ["."],
-  },
-  env: {
-    meaning: "Environment variables of the programs. A step's own of the same name wins.",
-    byDefault: "none",
-  },
-  timeout: timeoutText(
-    "How long each program may take. Those in the background may take until the run ends.",
-    "the run's time limit alone",
-  ),
-};
-
-const stepTexts: FieldTexts = {
-  shell: {
-    meaning: "The shell of a `run` that is a text: `bash` runs with `-e -o pipefail`, `sh` with `-e`.",
-    byDefault: `the resource's, else ${shellByDefault}`,
-    bounds: "`bash` or `sh`",
-    values: [...shells],
-  },
-  run: {
-    meaning:
-      "What to run. A text is lines for the shell, and the step is over at the first line that fails; a first line such as `#!/usr/bin/env python3` names another program for them. A list is a program and its arguments, with no shell between.",
-  },
-  cwd: {
-    meaning: "The folder in which it runs, against the project's folder.",
-    byDefault: "the resource's, else `.`",
-    values: ["."],
-  },
-  env: {
-    meaning: "Environment variables of the program. They win over the resource's of the same name.",
-    byDefault: "the resource's",
-  },
-  stdin: { meaning: "The text that the program reads from its standard input.", byDefault: "no input" },
-  timeout: timeoutText(
-    "How long the program may take. After that it is ended, and the step fails.",
-    "the resource's, else the run's time limit alone",
-  ),
-  ...backgroundTexts,
-  keep: {
-    meaning:
-      "Files that the program leaves, kept with the run whether it succeeds or fails: paths or patterns such as `reports/**/*.xml`, from the folder in which it runs. Texts are masked.",
-    byDefault: "none",
-    bounds: "within the project's folder; 100 files of at most 8 MiB",
-  },
-  expect: {
-    meaning: "How the program has to end; otherwise the step fails.",
-    byDefault: "an exit code of `0`",
-  },
-  "expect.exit-code": {
-    meaning: "The program's exit code.",
-    byDefault: "`0`",
-    bounds: "a whole number, 0 or more",
-    values: ["0", "1"],
-  },
-  "expect.output": {
-    meaning: `What standard output or standard error holds: ${expectedText}.`,
-    byDefault: "none",
-  },
-  "expect.stdout": { meaning: `What standard output holds: ${expectedText}.`, byDefault: "none" },
-  "expect.stderr": { meaning: `What standard error holds: ${expectedText}.`, byDefault: "none" },
-};
-
-export const cliType: ResourceType<CliStep> = {
+export const cliType = resourceType({
   type: "cli",
   meaning: "Runs a program of this machine and looks at how it ends and what it prints.",
   actions: "`run`",
   file: { resource: cliResourceSchema, step: cliStepFileSchema },
-  texts: { resource: resourceTexts, step: stepTexts },
   snippets: {
     resource: { name: "shell", fields: "" },
     step: { name: "unit tests", lines: ["run: ${2:npm test}"] },
   },
   validResource: { type: "cli" },
-  readResource(entry, path, problems) {
-    const resource = checkShape({ schema: cliResourceSchema, noun: "a cli resource" }, entry, path, problems);
-    if (resource === undefined) return undefined;
-    return (step, reading) => {
-      const shape = { schema: cliStepFileSchema, noun: "a cli step", foreign: reading.foreignName };
-      const file = checkShape(shape, step, reading.path, reading.problems);
-      return file && readCliStep(file, { file: resource, path }, reading);
-    };
-  },
-};
+  readResource: (resource) => (step, reading) => readCliStep(step, resource, reading),
+});
 
 /** Resolves a step against its resource. @returns undefined when it has no `run`. */
 function readCliStep(
   file: CliStepFile,
-  resource: { readonly file: CliResourceFile; readonly path: Path },
+  resource: ReadResource<CliResourceFile>,
   reading: StepReading,
 ): CliStep | undefined {
   const { path, problems, source } = reading;
-  if (file.run === undefined) {
-    problems.add(path, "this step does nothing; a cli step has `run`");
-    return undefined;
-  }
+  if (file.run === undefined) return undefined;
   const run =
     typeof file.run === "string"
       ? file.run
@@ -263,29 +225,23 @@ function firstLine(text: string): string {
 }
 
 /** A step that runs a program, resolved against its resource and ready to run. */
-export const cliStepSchema = z.object({
-  type: z.literal("cli"),
-  ...plannedStep,
+export interface CliStep extends PlannedStep {
+  readonly type: "cli";
   /** A line for the shell, or a program and its arguments without one. */
-  run: z.union([z.string(), z.array(z.string())]),
+  readonly run: string | readonly string[];
   /** Of a line for the shell; undefined for the machine's own. */
-  shell,
+  readonly shell?: (typeof shells)[number] | undefined;
   /** Relative to the project's folder. */
-  cwd: z.string(),
-  env: z.record(z.string(), z.string()),
-  stdin: z.optional(z.string()),
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly stdin?: string | undefined;
   /** Undefined for one that has only the run's time limit. */
-  timeoutMilliseconds: z.optional(z.number()),
+  readonly timeoutMilliseconds?: number | undefined;
   /** Undefined for a program whose end the step waits for. */
-  background: z.optional(backgroundSchema),
+  readonly background?: Background | undefined;
   /** Patterns of files that are saved as artifacts. */
-  keep: z.optional(z.array(z.string())),
-  expect: z.object({
-    exitCode: z.int(),
-    output: z.optional(textExpectationsSchema),
-    stdout: z.optional(textExpectationsSchema),
-    stderr: z.optional(textExpectationsSchema),
-  }),
-});
-
-export type CliStep = DeepReadonly<z.infer<typeof cliStepSchema>>;
+  readonly keep?: readonly string[] | undefined;
+  readonly expect: { readonly exitCode: number } & {
+    readonly [Output in (typeof outputs)[number]]?: readonly TextExpectation[] | undefined;
+  };
+}

@@ -1,76 +1,59 @@
 import * as z from "zod/mini";
 import { problemOfPort, problemOfReadyAddress } from "../file/address.ts";
-import { expectedText, type FieldTexts, timeoutText } from "../file/fieldTexts.ts";
+import { expectedText, field, noneByDefault } from "../file/fieldTexts.ts";
 import { readAllExpected, readTimeLimit, type StepReading, writtenText } from "../file/readValues.ts";
 import { hasExpression } from "../file/textPieces.ts";
-import {
-  type DeepReadonly,
-  duration,
-  expectedWords,
-  nonEmpty,
-  textExpectationsSchema,
-  words,
-} from "../file/values.ts";
+import { expectedWords, nonEmpty, type TextExpectation, timeoutField, words } from "../file/values.ts";
 
 /** What a cli step says of a program that goes on while later steps run. */
 
 export const backgroundFile = {
-  background: z.optional(z.boolean()),
-  ready: z.optional(
+  background: field(z.boolean(), {
+    meaning:
+      "Whether the program goes on while later steps run, as a server does: the step succeeds once it is `ready`, and the program is ended with the run.",
+    byDefault: "`false`",
+    values: ["true"],
+  }),
+  ready: field(
     z.strictObject(
       {
-        port: z.optional(words),
-        output: z.optional(expectedWords),
-        http: z.optional(nonEmpty),
-        within: z.optional(duration),
+        port: field(words, {
+          meaning: "It takes connections on this port of this machine.",
+          byDefault: "none",
+          bounds: "from `1` to `65535`",
+          values: ["8080"],
+        }),
+        output: noneByDefault(expectedWords, `What it has printed: ${expectedText}.`),
+        http: field(nonEmpty, {
+          meaning:
+            "This address answers with a status from 200 to 299. Redirects are followed, and a certificate isn't checked.",
+          byDefault: "none",
+          bounds: "begins with `http://` or `https://`",
+          values: ["http://127.0.0.1:8080/health"],
+        }),
+        within: timeoutField(
+          "How long it may take to be ready. After that it is ended, and the step fails.",
+          "`20s`",
+        ),
       },
       "expected what shows it, such as `{ port: 8080 }` or `{ output: is open }`",
     ),
+    {
+      meaning: "What shows that a program in the background is ready: all that stands here.",
+      byDefault: "that it has started",
+    },
   ),
 };
 
 const fileSchema = z.object(backgroundFile);
 
-export const backgroundTexts: FieldTexts = {
-  background: {
-    meaning:
-      "Whether the program goes on while later steps run, as a server does: the step succeeds once it is `ready`, and the program is ended with the run.",
-    byDefault: "`false`",
-    values: ["true"],
-  },
-  ready: {
-    meaning: "What shows that a program in the background is ready: all that stands here.",
-    byDefault: "that it has started",
-  },
-  "ready.port": {
-    meaning: "It takes connections on this port of this machine.",
-    byDefault: "none",
-    bounds: "from `1` to `65535`",
-    values: ["8080"],
-  },
-  "ready.output": { meaning: `What it has printed: ${expectedText}.`, byDefault: "none" },
-  "ready.http": {
-    meaning:
-      "This address answers with a status from 200 to 299. Redirects are followed, and a certificate isn't checked.",
-    byDefault: "none",
-    bounds: "begins with `http://` or `https://`",
-    values: ["http://127.0.0.1:8080/health"],
-  },
-  "ready.within": timeoutText(
-    "How long it may take to be ready. After that it is ended, and the step fails.",
-    "`20s`",
-  ),
-};
-
 /** A program in the background, and what shows that it is ready; all of it has to. */
-export const backgroundSchema = z.object({
-  port: z.optional(z.string()),
-  output: z.optional(textExpectationsSchema),
-  http: z.optional(z.string()),
-  withinMilliseconds: z.number(),
-});
-
-export type Background = DeepReadonly<z.infer<typeof backgroundSchema>>;
+export interface Background {
+  readonly port?: string | undefined;
+  readonly output?: readonly TextExpectation[] | undefined;
+  readonly http?: string | undefined;
+  readonly withinMilliseconds: number;
+}
 
 /** Shorter than a run's time limit, so that the message says what is missing. */
 const readyByDefault = 20_000;

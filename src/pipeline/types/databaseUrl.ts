@@ -1,6 +1,5 @@
-import * as z from "zod/mini";
 import { hasExpression, markedSource, splitText } from "../file/textPieces.ts";
-import { quoted, suggestion } from "../mistakes/problem.ts";
+import { each, quoted, suggestion } from "../mistakes/problem.ts";
 
 const sqliteModes = ["ro", "rw", "rwc"] as const;
 
@@ -21,67 +20,30 @@ const parts = ["host", "port", "user", "password", "database"] as const;
 type Part = (typeof parts)[number];
 
 /** Other names of all these, in lower case and without `-` and `_`: MySQL's own, and those of libpq, Prisma and other libraries. */
-const otherNames: ReadonlyMap<string, Parameter | Part> = new Map([
-  ["currentschema", "schema"],
-  ["dbname", "database"],
-  ["searchpath", "schema"],
-  ["ssl", "sslmode"],
-  ["sslaccept", "sslmode"],
-  ["tls", "sslmode"],
-  ["usessl", "sslmode"],
-  ["sslca", "sslrootcert"],
-  ["socket", "host"],
-  ["unixsocket", "host"],
-] as const);
+const otherNames = new Map<string, Parameter | Part>(
+  Object.entries({
+    ...each("currentschema searchpath", "schema"),
+    ...each("ssl sslaccept tls usessl", "sslmode"),
+    ...each("socket unixsocket", "host"),
+    dbname: "database",
+    sslca: "sslrootcert",
+  } as const),
+);
 
 /**
  * What is for pools, for sessions that last, and for how a library shows values, in addresses of providers, Prisma, libpq and JDBC; named
  * likewise. A step has one session and its `timeout`.
  */
-const withoutEffect = new Set([
-  "allowpublickeyretrieval",
-  "autoreconnect",
-  "characterencoding",
-  "charset",
-  "clientencoding",
-  "collation",
-  "connectionlimit",
-  "connecttimeout",
-  "datestrings",
-  "decimalnumbers",
-  "encoding",
-  "fallbackapplicationname",
-  "getserverpublickey",
-  "gssencmode",
-  "interpolateparams",
-  "keepalives",
-  "keepalivescount",
-  "keepalivesidle",
-  "keepalivesinterval",
-  "krbsrvname",
-  "loc",
-  "multistatements",
-  "parsetime",
-  "pgbouncer",
-  "pool",
-  "pooltimeout",
-  "preparethreshold",
-  "readtimeout",
-  "reconnect",
-  "servertimezone",
-  "sockettimeout",
-  "sslcompression",
-  "sslsni",
-  "statementcachesize",
-  "statementtimeout",
-  "supa",
-  "supportbignumbers",
-  "tcpusertimeout",
-  "timezone",
-  "uselibpqcompat",
-  "useunicode",
-  "writetimeout",
-]);
+const withoutEffect = new Set(
+  `
+allowpublickeyretrieval autoreconnect characterencoding charset clientencoding collation connectionlimit
+connecttimeout datestrings decimalnumbers encoding fallbackapplicationname getserverpublickey gssencmode
+interpolateparams keepalives keepalivescount keepalivesidle keepalivesinterval krbsrvname loc
+multistatements parsetime pgbouncer pool pooltimeout preparethreshold readtimeout reconnect servertimezone
+sockettimeout sslcompression sslsni statementcachesize statementtimeout supa supportbignumbers
+tcpusertimeout timezone uselibpqcompat useunicode writetimeout
+`.split(/\s+/),
+);
 
 /** From the weakest to the strictest. */
 const tlsModes = ["disable", "allow", "prefer", "require", "verify-ca", "verify-full"];
@@ -95,61 +57,46 @@ const choices: Readonly<Partial<Record<Parameter, readonly string[]>>> = {
   target_session_attrs: ["any", "read-write", "read-only", "primary", "standby"],
 };
 /** The same in MySQL's words, and in those of Prisma and of other libraries. */
-const otherModes: ReadonlyMap<string, string> = new Map([
-  ["0", "disable"],
-  ["false", "disable"],
-  ["disabled", "disable"],
-  ["preferred", "prefer"],
-  ["accept_invalid_certs", "require"],
-  ["no-verify", "require"],
-  ["required", "require"],
-  ["skip-verify", "require"],
-  ['{"rejectunauthorized":false}', "require"],
-  ["verify_ca", "verify-ca"],
-  ["1", "verify-full"],
-  ["strict", "verify-full"],
-  ["true", "verify-full"],
-  ["verify_identity", "verify-full"],
-  ['{"rejectunauthorized":true}', "verify-full"],
-]);
+const otherModes = new Map(
+  Object.entries({
+    ...each("0 false disabled", "disable"),
+    preferred: "prefer",
+    ...each("accept_invalid_certs no-verify required skip-verify", "require"),
+    '{"rejectunauthorized":false}': "require",
+    verify_ca: "verify-ca",
+    ...each("1 strict true verify_identity", "verify-full"),
+    '{"rejectunauthorized":true}': "verify-full",
+  }),
+);
 
-const server = {
+/** Each part of an address may contain `${{ env.NAME }}`, which the runner replaces. */
+interface Server<Name extends string> {
   /** A name, an address, or the path of a socket; with PostgreSQL of its folder. */
-  host: z.string(),
-  port: z.string(),
-  user: z.string(),
-  password: z.string(),
-  database: z.string(),
-};
+  readonly host: string;
+  readonly port: string;
+  readonly user: string;
+  readonly password: string;
+  readonly database: string;
+  readonly parameters: Readonly<Partial<Record<Name, string>>>;
+}
 
-/** A parsed database address. Each part may contain `${{ env.NAME }}`, which the runner replaces. */
-export const databaseSchema = z.discriminatedUnion("kind", [
-  z.object({ kind: z.literal("sqlite-memory") }),
-  z.object({
-    kind: z.literal("sqlite-file"),
-    /** Against the project's folder. */
-    path: z.string(),
-    /** SQLite's own names: read-only, read and write, and also create the file. */
-    mode: z.enum(sqliteModes),
-  }),
-  z.object({
-    kind: z.literal("postgres"),
-    ...server,
-    parameters: z.partialRecord(z.enum(postgresParameters), z.string()),
-  }),
-  z.object({
-    kind: z.literal("mysql"),
-    ...server,
-    parameters: z.partialRecord(z.enum(tlsParameters), z.string()),
-  }),
-  /** The whole address comes from the environment, so only the runner can parse it. */
-  z.object({ kind: z.literal("environment"), url: z.string() }),
-]);
-
-export type DatabaseAddress = Readonly<z.infer<typeof databaseSchema>>;
-export type PostgresAddress = Extract<DatabaseAddress, { kind: "postgres" }>;
-export type MysqlAddress = Extract<DatabaseAddress, { kind: "mysql" }>;
+export type PostgresAddress = { readonly kind: "postgres" } & Server<Parameter>;
+export type MysqlAddress = { readonly kind: "mysql" } & Server<(typeof tlsParameters)[number]>;
 export type ServerAddress = PostgresAddress | MysqlAddress;
+
+/** A parsed database address. */
+export type DatabaseAddress =
+  | { readonly kind: "sqlite-memory" }
+  | {
+      readonly kind: "sqlite-file";
+      /** Against the project's folder. */
+      readonly path: string;
+      /** SQLite's own names: read-only, read and write, and also create the file. */
+      readonly mode: (typeof sqliteModes)[number];
+    }
+  | ServerAddress
+  /** The whole address comes from the environment, so only the runner can parse it. */
+  | { readonly kind: "environment"; readonly url: string };
 
 type ReadUrl =
   | { readonly kind: "valid"; readonly database: DatabaseAddress }

@@ -1,5 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: snippets.
-import { checkShape } from "../file/checkShape.ts";
+
+import { problemOfConnect } from "../file/address.ts";
 import { parseDuration } from "../file/duration.ts";
 import { readStatus } from "../file/expectation.ts";
 import type { ProblemList } from "../file/problemList.ts";
@@ -17,16 +18,13 @@ import {
 import { hasExpression } from "../file/textPieces.ts";
 import type { Path } from "../file/yamlSource.ts";
 import { quoted } from "../mistakes/problem.ts";
-import { problemOfConnect } from "./connectTo.ts";
 import {
   bodyFields,
   type HttpResourceFile,
   type HttpStepFile,
   httpMethods,
   httpResourceSchema,
-  httpResourceTexts,
   httpStepFileSchema,
-  httpStepTexts,
 } from "./httpFile.ts";
 import {
   type HttpStep,
@@ -38,35 +36,27 @@ import {
   problemOfProxy,
   userWithColon,
 } from "./httpStep.ts";
-import type { ResourceType } from "./resourceType.ts";
+import { type ReadResource, resourceType } from "./resourceType.ts";
 
-const actions = `${httpMethods.join(", ")}, request`;
+const requests = [...httpMethods, "request"] as const;
 
-export const httpType: ResourceType<HttpStep> = {
+export const httpType = resourceType({
   type: "http",
   meaning: "Sends a request and looks at the reply.",
-  actions: `one of ${actions}`,
+  actions: `one of ${requests.join(", ")}`,
   file: { resource: httpResourceSchema, step: httpStepFileSchema },
-  texts: { resource: httpResourceTexts, step: httpStepTexts },
   snippets: {
     resource: { name: "shop", fields: ', base-url: "${2:http://127.0.0.1:8080}"' },
     step: { name: "it answers", lines: ["get: ${2:/}", "expect: { status: ${3:200} }"] },
   },
   validResource: { type: "http", "base-url": "http://127.0.0.1" },
-  readResource(entry, path, problems) {
-    const shape = { schema: httpResourceSchema, noun: "an http resource" };
-    const resource = checkShape(shape, entry, path, problems);
-    if (resource === undefined) return undefined;
-    checkBaseUrl({ file: resource, path }, insteadOfPassword, problems);
-    checkHeaders(resource, path, problems);
-    checkConnection(resource, path, problems);
-    return (step, reading) => {
-      const stepShape = { schema: httpStepFileSchema, noun: "an http step", foreign: reading.foreignName };
-      const file = checkShape(stepShape, step, reading.path, reading.problems);
-      return file && readHttpStep(file, { file: resource, path }, reading);
-    };
+  readResource(resource, problems) {
+    checkBaseUrl(resource, insteadOfPassword, problems);
+    checkHeaders(resource.file, resource.path, problems);
+    checkConnection(resource.file, resource.path, problems);
+    return (step, reading) => readHttpStep(step, resource, reading);
   },
-};
+});
 
 /** Where a user and password belong instead of the address. */
 const insteadOfPassword = "send them by `auth`";
@@ -74,17 +64,12 @@ const insteadOfPassword = "send them by `auth`";
 /** Resolves a step against its resource. @returns undefined when it has no request. */
 function readHttpStep(
   file: HttpStepFile,
-  resource: { readonly file: HttpResourceFile; readonly path: Path },
+  resource: ReadResource<HttpResourceFile>,
   reading: StepReading,
 ): HttpStep | undefined {
   const { path, problems, source } = reading;
-  const [field, ...others] = ([...httpMethods, "request"] as const).filter(
-    (name) => file[name] !== undefined,
-  );
-  if (field === undefined) {
-    problems.add(path, `this step does nothing; an http step has one of ${actions}`);
-    return undefined;
-  }
+  const [field, ...others] = requests.filter((name) => file[name] !== undefined);
+  if (field === undefined) return undefined;
   for (const other of others) {
     problems.addToName([...path, other], `a step sends one request, and this one already has \`${field}\``);
   }

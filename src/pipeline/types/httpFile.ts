@@ -1,6 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: values as pipeline files write them.
 import * as z from "zod/mini";
-import { expectedText, type FieldTexts, timeoutText } from "../file/fieldTexts.ts";
+import { expectedText, field, needed, noneByDefault, typeText } from "../file/fieldTexts.ts";
 import {
   duration,
   everyStep,
@@ -8,6 +8,7 @@ import {
   nonEmpty,
   statusFileSchema,
   that,
+  timeoutField,
   words,
 } from "../file/values.ts";
 
@@ -15,99 +16,6 @@ import {
 
 export const httpMethods = ["get", "post", "put", "patch", "delete", "head", "options"] as const;
 export const bodyFields = ["body", "json", "form", "multipart", "file"] as const;
-
-const headerName = z
-  .string()
-  .check(z.regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, "this can't name an HTTP header"));
-const headers = z.record(headerName, expectedWords);
-const fields = z.record(z.string(), z.union([words, z.array(words)], "expected text, or a list of texts"));
-const auth = z.strictObject({ basic: z.strictObject({ user: words, password: words }) });
-const redirects = z.int().check(z.minimum(0), z.maximum(20));
-
-const fileOfPart = z.strictObject({
-  file: nonEmpty,
-  type: z.optional(nonEmpty),
-  filename: z.optional(nonEmpty),
-});
-const part = z.union([words, fileOfPart]);
-const parts = z.record(
-  z.string(),
-  z.union([words, fileOfPart, z.array(part)], "expected text, `{ file: path }`, or a list of these"),
-);
-
-export const httpResourceSchema = z.strictObject({
-  type: z.literal("http"),
-  "base-url": z.optional(nonEmpty),
-  headers: z.optional(headers),
-  auth: z.optional(auth),
-  cookies: z.optional(z.boolean()),
-  redirects: z.optional(redirects),
-  tls: z.optional(
-    z.strictObject({
-      ca: z.optional(nonEmpty),
-      cert: z.optional(nonEmpty),
-      key: z.optional(nonEmpty),
-      verify: z.optional(z.boolean()),
-    }),
-  ),
-  proxy: z.optional(nonEmpty),
-  "connect-to": z.optional(z.record(z.string(), nonEmpty)),
-  openapi: z.optional(nonEmpty),
-  timeout: z.optional(duration),
-});
-
-export const httpStepFileSchema = z.strictObject({
-  ...everyStep,
-  get: z.optional(nonEmpty),
-  post: z.optional(nonEmpty),
-  put: z.optional(nonEmpty),
-  patch: z.optional(nonEmpty),
-  delete: z.optional(nonEmpty),
-  head: z.optional(nonEmpty),
-  options: z.optional(
-    z
-      .string("this is the method, with a path such as `options: /`; what Hurl calls options are fields here")
-      .check(z.minLength(1, "this text is empty")),
-  ),
-  request: z.optional(z.strictObject({ method: nonEmpty, path: nonEmpty })),
-  query: z.optional(fields),
-  headers: z.optional(headers),
-  auth: z.optional(auth),
-  body: z.optional(
-    z.union(
-      [z.string(), z.number(), z.boolean()],
-      "expected text; `json` sends any value, and `form` the fields of a form",
-    ),
-  ),
-  json: z.optional(z.unknown()),
-  form: z.optional(fields),
-  multipart: z.optional(parts),
-  file: z.optional(nonEmpty),
-  cookies: z.optional(z.boolean()),
-  redirects: z.optional(redirects),
-  openapi: z.optional(z.literal([false, "reply"], "expected `reply` or `false`")),
-  keep: z.optional(z.boolean()),
-  timeout: z.optional(duration),
-  expect: z.optional(
-    z.strictObject({
-      status: z.optional(
-        statusFileSchema(
-          "expected one status; several are a condition: `that: this.status == 200 || this.status == 201`",
-        ),
-      ),
-      headers: z.optional(z.record(headerName, expectedWords)),
-      json: z.optional(z.unknown()),
-      "json-schema": z.optional(nonEmpty),
-      text: z.optional(expectedWords),
-      sha256: z.optional(nonEmpty),
-      time: z.optional(duration),
-      that,
-    }),
-  ),
-});
-
-export type HttpResourceFile = z.infer<typeof httpResourceSchema>;
-export type HttpStepFile = z.infer<typeof httpStepFileSchema>;
 
 const target =
   "a path, put behind the resource's `base-url` with one slash between, or a whole address that begins with `http://` or `https://`";
@@ -121,193 +29,227 @@ const noBody = "Not with `get` or `head`, nor beside another body.";
 const orPem = "a file of the project, or the text of it (`-----BEGIN …`) out of the environment";
 const falseAlone = { byDefault: "true", values: ["false"] };
 
-const basicTexts: FieldTexts = {
-  "auth.basic": { meaning: "A user and password, sent as an `authorization` header." },
-  "auth.basic.user": { meaning: "The user's name, without a colon." },
-  "auth.basic.password": {
-    meaning: "The password, out of the environment.",
-    values: ['"${{ env.SHOP_PASSWORD }}"'],
-  },
-};
+const headerName = z
+  .string()
+  .check(z.regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, "this can't name an HTTP header"));
+const headers = z.record(headerName, expectedWords);
+const fields = z.record(z.string(), z.union([words, z.array(words)], "expected text, or a list of texts"));
+const redirects = z.int().check(z.minimum(0), z.maximum(20));
 
-export const httpResourceTexts: FieldTexts = {
-  "base-url": {
+const auth = z.strictObject({
+  basic: needed(
+    z.strictObject({
+      user: needed(words, { meaning: "The user's name, without a colon." }),
+      password: needed(words, {
+        meaning: "The password, out of the environment.",
+        values: ['"${{ env.SHOP_PASSWORD }}"'],
+      }),
+    }),
+    { meaning: "A user and password, sent as an `authorization` header." },
+  ),
+});
+
+const fileOfPart = z.strictObject({
+  file: needed(nonEmpty, { meaning: "A file of the project, by its path from there." }),
+  type: field(nonEmpty, { meaning: "The file's content type.", byDefault: "`application/octet-stream`" }),
+  filename: field(nonEmpty, { meaning: "The name that is sent.", byDefault: "the file's own" }),
+});
+const part = z.union([words, fileOfPart]);
+const parts = z.record(
+  z.string(),
+  z.union([words, fileOfPart, z.array(part)], "expected text, `{ file: path }`, or a list of these"),
+);
+
+export const httpResourceSchema = z.strictObject({
+  type: needed(z.literal("http"), typeText),
+  "base-url": field(nonEmpty, {
     meaning: "The address that is put before each step's path.",
     byDefault: "none: then each step has a whole address",
     bounds: "begins with `http://` or `https://`",
     values: ["http://127.0.0.1:8080"],
-  },
-  headers: {
-    meaning:
-      "Headers that are sent with each request; a list sends one several times. A step's own header of the same name wins.",
-    byDefault: "none",
-  },
-  auth: {
-    meaning: "Who asks, sent with each request to the origin of `base-url`. A step's own wins.",
-    byDefault: "none",
-  },
-  ...basicTexts,
-  cookies: {
+  }),
+  headers: noneByDefault(
+    headers,
+    "Headers that are sent with each request; a list sends one several times. A step's own header of the same name wins.",
+  ),
+  auth: noneByDefault(
+    auth,
+    "Who asks, sent with each request to the origin of `base-url`. A step's own wins.",
+  ),
+  cookies: field(z.boolean(), {
     meaning: "Whether the cookies that replies set are sent with the redirects and steps that follow.",
     ...falseAlone,
-  },
-  redirects: {
+  }),
+  redirects: field(redirects, {
     meaning: "How many redirects a step follows; with 0 a redirect is the reply itself.",
     byDefault: "10",
     bounds: "0 to 20",
     values: ["0"],
-  },
-  tls: { meaning: "How the servers of this resource prove who they are, and how this side does." },
-  "tls.ca": {
-    meaning: `Authorities that are trusted beside those of the machine: ${orPem}.`,
-    byDefault: "none",
-  },
-  "tls.cert": {
-    meaning: `The certificate by which this side proves who it is to the origin of \`base-url\`: ${orPem}.`,
-    byDefault: "none",
-  },
-  "tls.key": { meaning: `The certificate's key, without a passphrase: ${orPem}.`, byDefault: "none" },
-  "tls.verify": {
-    meaning: "Whether a server's certificate has to be trusted and match the host.",
-    ...falseAlone,
-  },
-  proxy: {
+  }),
+  tls: field(
+    z.strictObject({
+      ca: noneByDefault(nonEmpty, `Authorities that are trusted beside those of the machine: ${orPem}.`),
+      cert: noneByDefault(
+        nonEmpty,
+        `The certificate by which this side proves who it is to the origin of \`base-url\`: ${orPem}.`,
+      ),
+      key: noneByDefault(nonEmpty, `The certificate's key, without a passphrase: ${orPem}.`),
+      verify: field(z.boolean(), {
+        meaning: "Whether a server's certificate has to be trusted and match the host.",
+        ...falseAlone,
+      }),
+    }),
+    { meaning: "How the servers of this resource prove who they are, and how this side does." },
+  ),
+  proxy: field(nonEmpty, {
     meaning:
       "The proxy through which all requests go. A user and password stand in its address, percent-encoded.",
     byDefault: "none, whatever the environment says",
     bounds: "begins with `http://` or `https://`",
     values: ["http://127.0.0.1:3128"],
-  },
-  "connect-to": {
+  }),
+  "connect-to": field(z.record(z.string(), nonEmpty), {
     meaning:
       "Where to connect to instead of a host: its name, with a port or without, `*.example.com` or `*`, and behind it an address. Everything else of a request stays as it is, its certificate too.",
     byDefault: "none",
     bounds: "`host`, `host:port` or `unix:/path/of.sock`; the first that fits counts",
-  },
-  openapi: {
+  }),
+  openapi: field(nonEmpty, {
     meaning:
       "The OpenAPI document that each request to `base-url` has to fit before it is sent, and each reply: a file of the project, by its path from there.",
     byDefault: "none",
     bounds: "OpenAPI 3.0 or 3.1, or Swagger 2.0",
-  },
-  timeout: timeoutText("How long each request, its redirects and its reply may take together.", "`10s`"),
-};
+  }),
+  timeout: timeoutField("How long each request, its redirects and its reply may take together.", "`10s`"),
+});
 
-export const httpStepTexts: FieldTexts = {
-  get: request("GET"),
-  post: request("POST"),
-  put: request("PUT"),
-  patch: request("PATCH"),
-  delete: request("DELETE"),
-  head: request("HEAD"),
-  options: request("OPTIONS"),
-  request: { meaning: "Sends a request of any other method." },
-  "request.method": { meaning: "The method, sent in capitals.", values: ["PURGE", "PROPFIND", "REPORT"] },
-  "request.path": { meaning: `The address: ${target}.`, values: ["/"] },
-  query: {
-    meaning:
-      "The address's query by its names, behind what it has already. Values are percent-encoded, a list is repeated, and an expression that gives null is left out.",
-    byDefault: "none",
-  },
-  headers: {
+export const httpStepFileSchema = z.strictObject({
+  ...everyStep,
+  get: field(nonEmpty, request("GET")),
+  post: field(nonEmpty, request("POST")),
+  put: field(nonEmpty, request("PUT")),
+  patch: field(nonEmpty, request("PATCH")),
+  delete: field(nonEmpty, request("DELETE")),
+  head: field(nonEmpty, request("HEAD")),
+  options: field(
+    z
+      .string("this is the method, with a path such as `options: /`; what Hurl calls options are fields here")
+      .check(z.minLength(1, "this text is empty")),
+    request("OPTIONS"),
+  ),
+  request: field(
+    z.strictObject({
+      method: needed(nonEmpty, {
+        meaning: "The method, sent in capitals.",
+        values: ["PURGE", "PROPFIND", "REPORT"],
+      }),
+      path: needed(nonEmpty, { meaning: `The address: ${target}.`, values: ["/"] }),
+    }),
+    { meaning: "Sends a request of any other method." },
+  ),
+  query: noneByDefault(
+    fields,
+    "The address's query by its names, behind what it has already. Values are percent-encoded, a list is repeated, and an expression that gives null is left out.",
+  ),
+  headers: field(headers, {
     meaning:
       "Headers of this request; a list sends one several times. They win over the resource's of the same name.",
     byDefault: "the resource's",
-  },
-  auth: { meaning: "Who asks.", byDefault: "the resource's" },
-  ...basicTexts,
-  body: { meaning: `The request's body as text. ${noBody}`, byDefault: "none" },
-  json: {
-    meaning: `The request's body: any value, sent as JSON with \`content-type: application/json\`. ${noBody}`,
-    byDefault: "none",
-  },
-  form: {
-    meaning: `The request's body: the fields of a form, sent as \`application/x-www-form-urlencoded\`; a list is repeated, and an expression that gives null is left out. ${noBody}`,
-    byDefault: "none",
-  },
-  multipart: {
-    meaning: `The request's body: the parts of a form, sent as \`multipart/form-data\`. Each is a text, \`{ file: path, type, filename }\`, or a list of these. ${noBody}`,
-    byDefault: "none",
-  },
-  "multipart.file": { meaning: "A file of the project, by its path from there." },
-  "multipart.type": { meaning: "The file's content type.", byDefault: "`application/octet-stream`" },
-  "multipart.filename": { meaning: "The name that is sent.", byDefault: "the file's own" },
-  file: {
-    meaning: `The request's body: a file of the project, by its path from there. Its type is that of the header \`content-type\`, else \`application/octet-stream\`. ${noBody}`,
-    byDefault: "none",
-  },
-  cookies: {
+  }),
+  auth: field(auth, { meaning: "Who asks.", byDefault: "the resource's" }),
+  body: noneByDefault(
+    z.union(
+      [z.string(), z.number(), z.boolean()],
+      "expected text; `json` sends any value, and `form` the fields of a form",
+    ),
+    `The request's body as text. ${noBody}`,
+  ),
+  json: noneByDefault(
+    z.unknown(),
+    `The request's body: any value, sent as JSON with \`content-type: application/json\`. ${noBody}`,
+  ),
+  form: noneByDefault(
+    fields,
+    `The request's body: the fields of a form, sent as \`application/x-www-form-urlencoded\`; a list is repeated, and an expression that gives null is left out. ${noBody}`,
+  ),
+  multipart: noneByDefault(
+    parts,
+    `The request's body: the parts of a form, sent as \`multipart/form-data\`. Each is a text, \`{ file: path, type, filename }\`, or a list of these. ${noBody}`,
+  ),
+  file: noneByDefault(
+    nonEmpty,
+    `The request's body: a file of the project, by its path from there. Its type is that of the header \`content-type\`, else \`application/octet-stream\`. ${noBody}`,
+  ),
+  cookies: field(z.boolean(), {
     meaning: "Whether cookies are sent with this request, and those of its reply are kept.",
     byDefault: "the resource's, else true",
     values: ["false"],
-  },
-  redirects: {
+  }),
+  redirects: field(redirects, {
     meaning: "How many redirects are followed; with 0 a redirect is the reply itself.",
     byDefault: "the resource's, else 10; 0 where `expect.status` is a 3xx",
     bounds: "0 to 20",
     values: ["0"],
-  },
-  openapi: {
+  }),
+  openapi: field(z.literal([false, "reply"], "expected `reply` or `false`"), {
     meaning:
       "With `reply` the request may be other than the resource's OpenAPI document says, as when it is to be refused; with `false` the reply too.",
     byDefault: "both have to fit",
     values: ["reply", "false"],
-  },
-  keep: {
+  }),
+  keep: field(z.boolean(), {
     meaning:
       "Whether the reply may be kept with the run and be shown in messages and the log. Later steps can read it anyway.",
     ...falseAlone,
-  },
-  timeout: timeoutText(
+  }),
+  timeout: timeoutField(
     "How long this request, its redirects and its reply may take together.",
     "the resource's, else `10s`",
   ),
-  expect: {
-    meaning: "What the reply has to be like; otherwise the step fails.",
-    byDefault: "a status of `2xx`",
-  },
-  "expect.status": {
-    meaning: "The reply's status. Redirects are followed, unless a 3xx is expected.",
-    byDefault: "`2xx`",
-    bounds: "a number from 100 to 599, or `1xx` to `5xx`",
-    values: [
-      "2xx",
-      "200",
-      "201",
-      "202",
-      "204",
-      "301",
-      "304",
-      "400",
-      "401",
-      "403",
-      "404",
-      "409",
-      "422",
-      "5xx",
-    ],
-  },
-  "expect.headers": { meaning: `What each header of the reply holds: ${expectedText}.`, byDefault: "none" },
-  "expect.json": {
-    meaning:
-      "A value that the reply's JSON has to match: objects may hold more than is written, lists have to be as long, all else has to be equal.",
-    byDefault: "none",
-  },
-  "expect.json-schema": {
-    meaning: "A JSON Schema that the reply's JSON has to fit: a file of the project, by its path from there.",
-    byDefault: "none",
-    bounds: "draft 07, 2019-09 or 2020-12 by its `$schema`, else 2020-12",
-  },
-  "expect.text": { meaning: `What the reply holds: ${expectedText}.`, byDefault: "none" },
-  "expect.sha256": {
-    meaning: "The SHA-256 of the reply's body, which may be of any size.",
-    byDefault: "none",
-    bounds: "64 hexadecimal digits",
-  },
-  "expect.time": {
-    meaning: "The longest that the reply may take.",
-    byDefault: "none",
-    bounds: "a length of time",
-    values: ["500ms", "1s", "2s", "5s"],
-  },
-};
+  expect: field(
+    z.strictObject({
+      status: field(
+        statusFileSchema(
+          "expected one status; several are a condition: `that: this.status == 200 || this.status == 201`",
+        ),
+        {
+          meaning: "The reply's status. Redirects are followed, unless a 3xx is expected.",
+          byDefault: "`2xx`",
+          bounds: "a number from 100 to 599, or `1xx` to `5xx`",
+          values: "2xx 200 201 202 204 301 304 400 401 403 404 409 422 5xx".split(" "),
+        },
+      ),
+      headers: noneByDefault(headers, `What each header of the reply holds: ${expectedText}.`),
+      json: noneByDefault(
+        z.unknown(),
+        "A value that the reply's JSON has to match: objects may hold more than is written, lists have to be as long, all else has to be equal.",
+      ),
+      "json-schema": field(nonEmpty, {
+        meaning:
+          "A JSON Schema that the reply's JSON has to fit: a file of the project, by its path from there.",
+        byDefault: "none",
+        bounds: "draft 07, 2019-09 or 2020-12 by its `$schema`, else 2020-12",
+      }),
+      text: noneByDefault(expectedWords, `What the reply holds: ${expectedText}.`),
+      sha256: field(nonEmpty, {
+        meaning: "The SHA-256 of the reply's body, which may be of any size.",
+        byDefault: "none",
+        bounds: "64 hexadecimal digits",
+      }),
+      time: field(duration, {
+        meaning: "The longest that the reply may take.",
+        byDefault: "none",
+        bounds: "a length of time",
+        values: ["500ms", "1s", "2s", "5s"],
+      }),
+      that,
+    }),
+    {
+      meaning: "What the reply has to be like; otherwise the step fails.",
+      byDefault: "a status of `2xx`",
+    },
+  ),
+});
+
+export type HttpResourceFile = z.infer<typeof httpResourceSchema>;
+export type HttpStepFile = z.infer<typeof httpStepFileSchema>;

@@ -1,92 +1,76 @@
-import * as z from "zod/mini";
 import { isAbsolute } from "../file/address.ts";
-import {
-  addressSchema,
-  type DeepReadonly,
-  plannedStep,
-  statusRangeSchema,
-  textExpectationsSchema,
-  writtenDigitsSchema,
-} from "../file/values.ts";
+import type { Address, PlannedStep, StatusRange, TextExpectation, WrittenDigits } from "../file/values.ts";
 
 /** By their names in lower case; a list is sent as several headers. */
-const headersSchema = z.record(z.string(), z.union([z.string(), z.array(z.string())]));
-const authSchema = z.optional(z.object({ user: z.string(), password: z.string() }));
+type Headers = Readonly<Record<string, string | readonly string[]>>;
+type Auth = { readonly user: string; readonly password: string } | undefined;
 /** Texts, and values of any type that expressions stand for. */
-const fieldsSchema = z.record(z.string(), z.unknown());
+type Fields = Readonly<Record<string, unknown>>;
 
 /** A step that sends a request and checks its reply, resolved against its resource and ready to run. */
-export const httpStepSchema = z.object({
-  type: z.literal("http"),
-  ...plannedStep,
+export interface HttpStep extends PlannedStep {
+  readonly type: "http";
   /** In capitals, unless an expression stands for it. */
-  method: z.string(),
-  address: addressSchema,
+  readonly method: string;
+  readonly address: Address;
   /** What the address's query has more. */
-  query: fieldsSchema,
-  headers: headersSchema,
-  auth: authSchema,
+  readonly query: Fields;
+  readonly headers: Headers;
+  readonly auth?: Auth;
   /** Of the resource, for the origin of its `base-url` alone; for every address where there is none. */
-  ofResource: z.object({ headers: headersSchema, auth: authSchema }),
-  body: z.discriminatedUnion("kind", [
-    z.object({ kind: z.literal("none") }),
-    z.object({ kind: z.literal("text"), text: z.string() }),
+  readonly ofResource: { readonly headers: Headers; readonly auth?: Auth };
+  readonly body:
+    | { readonly kind: "none" }
+    | { readonly kind: "text"; readonly text: string }
     /** `digits` is of numbers that are written otherwise than JavaScript writes them. */
-    z.object({ kind: z.literal("json"), value: z.unknown(), digits: z.optional(writtenDigitsSchema) }),
-    z.object({ kind: z.literal("form"), fields: fieldsSchema }),
-    z.object({
-      kind: z.literal("multipart"),
-      parts: z.array(
-        z.object({
-          name: z.string(),
-          content: z.discriminatedUnion("kind", [
-            z.object({ kind: z.literal("text"), text: z.string() }),
-            z.object({
-              kind: z.literal("file"),
-              path: z.string(),
-              type: z.optional(z.string()),
-              filename: z.optional(z.string()),
-            }),
-          ]),
-        }),
-      ),
-    }),
-    z.object({ kind: z.literal("file"), path: z.string() }),
-  ]),
-  cookies: z.boolean(),
+    | { readonly kind: "json"; readonly value: unknown; readonly digits?: WrittenDigits | undefined }
+    | { readonly kind: "form"; readonly fields: Fields }
+    | { readonly kind: "multipart"; readonly parts: readonly Part[] }
+    | { readonly kind: "file"; readonly path: string };
+  readonly cookies: boolean;
   /** How many are followed at most. */
-  redirects: z.int(),
+  readonly redirects: number;
   /** How the servers are reached. */
-  connection: z.object({
+  readonly connection: {
     /** Each a path of the project, or the text itself. */
-    tls: z.object({
-      ca: z.optional(z.string()),
-      cert: z.optional(z.string()),
-      key: z.optional(z.string()),
-      verify: z.boolean(),
-    }),
-    proxy: z.optional(z.string()),
-    connectTo: z.record(z.string(), z.string()),
-  }),
+    readonly tls: {
+      readonly ca?: string | undefined;
+      readonly cert?: string | undefined;
+      readonly key?: string | undefined;
+      readonly verify: boolean;
+    };
+    readonly proxy?: string | undefined;
+    readonly connectTo: Readonly<Record<string, string>>;
+  };
   /** A path of the project, and whether the request is looked at too. */
-  openApi: z.optional(z.object({ path: z.string(), checksRequest: z.boolean() })),
+  readonly openApi?: { readonly path: string; readonly checksRequest: boolean } | undefined;
   /** Whether the reply may be shown and kept. */
-  keep: z.boolean(),
-  timeoutMilliseconds: z.number(),
-  expect: z.object({
-    status: statusRangeSchema,
-    headers: z.record(z.string(), textExpectationsSchema),
+  readonly keep: boolean;
+  readonly timeoutMilliseconds: number;
+  readonly expect: {
+    readonly status: StatusRange;
+    readonly headers: Readonly<Record<string, readonly TextExpectation[]>>;
     /** In an object, to tell an expected `null` from no expectation. */
-    json: z.optional(z.object({ value: z.unknown() })),
+    readonly json?: { readonly value?: unknown } | undefined;
     /** A path of the project. */
-    jsonSchema: z.optional(z.string()),
-    text: z.optional(textExpectationsSchema),
-    sha256: z.optional(z.string()),
-    withinMilliseconds: z.optional(z.number()),
-  }),
-});
+    readonly jsonSchema?: string | undefined;
+    readonly text?: readonly TextExpectation[] | undefined;
+    readonly sha256?: string | undefined;
+    readonly withinMilliseconds?: number | undefined;
+  };
+}
 
-export type HttpStep = DeepReadonly<z.infer<typeof httpStepSchema>>;
+interface Part {
+  readonly name: string;
+  readonly content:
+    | { readonly kind: "text"; readonly text: string }
+    | {
+        readonly kind: "file";
+        readonly path: string;
+        readonly type?: string | undefined;
+        readonly filename?: string | undefined;
+      };
+}
 
 /** What is wrong with a method, as a sentence. As all that follows, it is asked of the file and again in the run, which fills in. */
 export function problemOfMethod(method: string): string | undefined {

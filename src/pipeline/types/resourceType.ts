@@ -1,11 +1,7 @@
-import type * as z from "zod/mini";
-import type { FieldTexts } from "../file/fieldTexts.ts";
+import { checkShape, type Shape } from "../file/checkShape.ts";
 import type { ProblemList } from "../file/problemList.ts";
 import type { StepReading } from "../file/readValues.ts";
 import type { Path } from "../file/yamlSource.ts";
-
-/** A schema of a map in the file, whose fields can be listed. */
-type FileSchema = z.ZodMiniType & { readonly def: { readonly shape: Readonly<Record<string, unknown>> } };
 
 /** A resource type: how the file writes its resources and steps, how they are read, and the texts of their fields. */
 export interface ResourceType<Step extends { readonly type: string }> {
@@ -15,9 +11,7 @@ export interface ResourceType<Step extends { readonly type: string }> {
   /** What a step of it does, for messages: "`run`", "one of get, post". */
   readonly actions: string;
   /** A resource and a step as the file writes them; for the JSON Schema, completion and hover. */
-  readonly file: { readonly resource: FileSchema; readonly step: FileSchema };
-  /** The texts of their fields, without those of `type` and of what every step has. */
-  readonly texts: { readonly resource: FieldTexts; readonly step: FieldTexts };
+  readonly file: { readonly resource: Shape<unknown>["schema"]; readonly step: Shape<unknown>["schema"] };
   /** What completion offers as a whole: a resource's name and its fields behind `type`; a step's name and its lines. */
   readonly snippets: {
     readonly resource: { readonly name: string; readonly fields: string };
@@ -34,3 +28,49 @@ export interface ResourceType<Step extends { readonly type: string }> {
 
 /** Reads a step's entry. @returns undefined when it is invalid; its problems are then in `reading.problems`. */
 export type ReadStep<Step> = (entry: unknown, reading: StepReading) => Step | undefined;
+
+/** A resource of the file whose shape is checked. */
+export interface ReadResource<File> {
+  readonly file: File;
+  readonly path: Path;
+}
+
+/** A type by what it reads of resources and steps whose shape is checked. */
+export function resourceType<File, StepFile, Step extends { readonly type: string }>({
+  readResource,
+  ...type
+}: Omit<ResourceType<Step>, "file" | "readResource"> & {
+  readonly file: {
+    readonly resource: Shape<File>["schema"];
+    readonly step: Shape<StepFile>["schema"];
+  };
+  /**
+   * @returns the reader of steps, which is undefined for one that does nothing; undefined when the resource is invalid in a way that
+   *   leaves nothing to read steps with.
+   */
+  readResource(
+    resource: ReadResource<File>,
+    problems: ProblemList,
+  ): ((step: StepFile, reading: StepReading) => Step | undefined) | undefined;
+}): ResourceType<Step> {
+  const noun = `${/^[hs]/.test(type.type) ? "an" : "a"} ${type.type}`;
+  return {
+    ...type,
+    readResource(entry, path, problems) {
+      const shape = { schema: type.file.resource, noun: `${noun} resource` };
+      const file = checkShape(shape, entry, path, problems);
+      const readStep = file && readResource({ file, path }, problems);
+      if (readStep === undefined) return undefined;
+      return (step, reading) => {
+        const { foreignName: foreign } = reading;
+        const stepShape = { schema: type.file.step, noun: `${noun} step`, foreign };
+        const stepFile = checkShape(stepShape, step, reading.path, reading.problems);
+        if (stepFile === undefined) return undefined;
+        const read = readStep(stepFile, reading);
+        if (read === undefined)
+          reading.problems.add(reading.path, `this step does nothing; ${noun} step has ${type.actions}`);
+        return read;
+      };
+    },
+  };
+}

@@ -1,59 +1,25 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: snippets, and references as pipeline files write them.
 import * as z from "zod/mini";
-import { checkShape } from "../file/checkShape.ts";
-import { type FieldTexts, timeoutText } from "../file/fieldTexts.ts";
+import { field, needed, noneByDefault, typeText } from "../file/fieldTexts.ts";
 import { checkNumbers, checkReadPath, readTimeout, type StepReading } from "../file/readValues.ts";
 import { hasExpression } from "../file/textPieces.ts";
-import { type DeepReadonly, duration, everyStep, nonEmpty, plannedStep, that } from "../file/values.ts";
+import { everyStep, nonEmpty, type PlannedStep, that, timeoutField } from "../file/values.ts";
 import type { Path } from "../file/yamlSource.ts";
 import { quoted } from "../mistakes/problem.ts";
-import { type DatabaseAddress, databaseSchema, readDatabaseUrl } from "./databaseUrl.ts";
-import type { ResourceType } from "./resourceType.ts";
+import { type DatabaseAddress, readDatabaseUrl } from "./databaseUrl.ts";
+import { type ReadResource, resourceType } from "./resourceType.ts";
 import { isBlank, transactionWord } from "./statementText.ts";
 
 /** The sql resource and its steps as a pipeline file writes them. */
 
-const params = z.array(z.unknown());
-
-const aStatement = "expected a statement, or a map with `query` and `params`";
+const params = noneByDefault(
+  z.array(z.unknown()),
+  "The values for the statement's parameters (`?` in SQLite and MySQL, `$1` and so on in PostgreSQL), in their order.",
+);
 
 const sqlResourceSchema = z.strictObject({
-  type: z.literal("sql"),
-  url: nonEmpty,
-  timeout: z.optional(duration),
-});
-
-const sqlStepFileSchema = z.strictObject({
-  ...everyStep,
-  query: z.optional(nonEmpty),
-  params: z.optional(params),
-  statements: z.optional(
-    z
-      .array(z.union([nonEmpty, z.strictObject({ query: nonEmpty, params: z.optional(params) })], aStatement))
-      .check(z.minLength(1)),
-  ),
-  file: z.optional(nonEmpty),
-  timeout: z.optional(duration),
-  expect: z.optional(
-    z.strictObject({
-      rows: z.optional(z.array(z.record(z.string(), z.unknown()))),
-      "row-count": z.optional(z.int().check(z.nonnegative())),
-      that,
-    }),
-  ),
-});
-
-type SqlResourceFile = z.infer<typeof sqlResourceSchema>;
-type SqlStepFile = z.infer<typeof sqlStepFileSchema>;
-
-const paramsText = {
-  meaning:
-    "The values for the statement's parameters (`?` in SQLite and MySQL, `$1` and so on in PostgreSQL), in their order.",
-  byDefault: "none",
-};
-
-const resourceTexts: FieldTexts = {
-  url: {
+  type: needed(z.literal("sql"), typeText),
+  url: needed(nonEmpty, {
     meaning:
       "The database's address. A file is named against the project's folder. A password comes from the environment only.",
     bounds:
@@ -67,59 +33,79 @@ const resourceTexts: FieldTexts = {
       '"mysql://app:${{ env.DB_PASSWORD }}@127.0.0.1:3306/shop"',
       "${{ env.DATABASE_URL }}",
     ],
-  },
-  timeout: timeoutText("How long each step may take as a whole, connecting included.", "`10s`"),
-};
+  }),
+  timeout: timeoutField("How long each step may take as a whole, connecting included.", "`10s`"),
+});
 
-const stepTexts: FieldTexts = {
-  query: { meaning: "One statement. Values belong into `params` and not into the text." },
-  params: paramsText,
-  statements: {
-    meaning:
-      "Several statements that are one transaction: all of them or none. Each is a text, or a map with `query` and `params`. In MySQL, what changes tables commits by itself.",
-  },
-  "statements.query": { meaning: "One statement of the transaction." },
-  "statements.params": paramsText,
-  file: {
+const sqlStepFileSchema = z.strictObject({
+  ...everyStep,
+  query: field(nonEmpty, { meaning: "One statement. Values belong into `params` and not into the text." }),
+  params,
+  statements: field(
+    z
+      .array(
+        z.union(
+          [
+            nonEmpty,
+            z.strictObject({
+              query: needed(nonEmpty, { meaning: "One statement of the transaction." }),
+              params,
+            }),
+          ],
+          "expected a statement, or a map with `query` and `params`",
+        ),
+      )
+      .check(z.minLength(1)),
+    {
+      meaning:
+        "Several statements that are one transaction: all of them or none. Each is a text, or a map with `query` and `params`. In MySQL, what changes tables commits by itself.",
+    },
+  ),
+  file: field(nonEmpty, {
     meaning:
       "A file of statements, by a fixed path against the project's folder, run as the database runs several at once: PostgreSQL as one transaction, SQLite and MySQL one by one. Nothing is filled in within it.",
     bounds: "at most 1 MiB",
     values: ["fixtures.sql"],
-  },
-  timeout: timeoutText("How long this step may take as a whole.", "the resource's, else `10s`"),
-  expect: {
-    meaning: "What the last statement has to return; otherwise the step fails.",
-    byDefault: "nothing is compared",
-  },
-  "expect.rows": {
-    meaning:
-      "The rows of the last statement, in their order and no more of them; of a row only the columns that are written here are compared.",
-    byDefault: "none",
-  },
-  "expect.row-count": {
-    meaning: "How many rows the last statement returns or, if it returns none, inserts, changes or deletes.",
-    byDefault: "none",
-    bounds: "a whole number, 0 or more",
-    values: ["1", "0"],
-  },
-};
+  }),
+  timeout: timeoutField("How long this step may take as a whole.", "the resource's, else `10s`"),
+  expect: field(
+    z.strictObject({
+      rows: noneByDefault(
+        z.array(z.record(z.string(), z.unknown())),
+        "The rows of the last statement, in their order and no more of them; of a row only the columns that are written here are compared.",
+      ),
+      "row-count": field(z.int().check(z.nonnegative()), {
+        meaning:
+          "How many rows the last statement returns or, if it returns none, inserts, changes or deletes.",
+        byDefault: "none",
+        bounds: "a whole number, 0 or more",
+        values: ["1", "0"],
+      }),
+      that,
+    }),
+    {
+      meaning: "What the last statement has to return; otherwise the step fails.",
+      byDefault: "nothing is compared",
+    },
+  ),
+});
 
-export const sqlType: ResourceType<SqlStep> = {
+type SqlResourceFile = z.infer<typeof sqlResourceSchema>;
+type SqlStepFile = z.infer<typeof sqlStepFileSchema>;
+
+export const sqlType = resourceType({
   type: "sql",
   meaning: "Runs statements on SQLite, PostgreSQL or MySQL and looks at what they return.",
   actions: "`query`, `statements` or `file`",
   file: { resource: sqlResourceSchema, step: sqlStepFileSchema },
-  texts: { resource: resourceTexts, step: stepTexts },
   snippets: {
     resource: { name: "orders", fields: ', url: "${2:sqlite::memory:}"' },
     step: { name: "one row", lines: ["query: ${2:select 1 as n}", "expect: { rows: [{ ${3:n: 1} }] }"] },
   },
   validResource: { type: "sql", url: "sqlite::memory:" },
-  readResource(entry, path, problems) {
-    const shape = { schema: sqlResourceSchema, noun: "an sql resource" };
-    const resource = checkShape(shape, entry, path, problems);
-    if (resource === undefined) return undefined;
-    const read = readDatabaseUrl(resource.url);
+  readResource(resource, problems) {
+    const { file, path } = resource;
+    const read = readDatabaseUrl(file.url);
     if (read.kind === "invalid") {
       problems.add([...path, "url"], read.problem);
       return undefined;
@@ -131,32 +117,22 @@ export const sqlType: ResourceType<SqlStep> = {
         `a password doesn't belong into the file; take it from the environment, such as \`${database.kind}://app:\${{ env.DB_PASSWORD }}@host/database\``,
       );
     }
-    return (step, reading) => {
-      const stepShape = { schema: sqlStepFileSchema, noun: "an sql step", foreign: reading.foreignName };
-      const file = checkShape(stepShape, step, reading.path, reading.problems);
-      return file && readSqlStep(file, { file: resource, path, database }, reading);
-    };
+    return (step, reading) => readSqlStep(step, { ...resource, database }, reading);
   },
-};
+});
 
-interface SqlResource {
-  readonly file: SqlResourceFile;
-  readonly path: Path;
+interface SqlResource extends ReadResource<SqlResourceFile> {
   readonly database: DatabaseAddress;
 }
 
 type Work = SqlStep["work"];
-type Statement = Extract<Work, { kind: "statements" }>["statements"][number];
 
 /** Resolves a step against its resource. @returns undefined when it has nothing to run. */
 function readSqlStep(file: SqlStepFile, resource: SqlResource, reading: StepReading): SqlStep | undefined {
   const { path, problems } = reading;
   const actions = (["query", "statements", "file"] as const).filter((name) => file[name] !== undefined);
   const [action, second] = actions;
-  if (action === undefined) {
-    problems.add(path, "this step does nothing; an sql step has `query`, `statements` or `file`");
-    return undefined;
-  }
+  if (action === undefined) return undefined;
   if (second !== undefined) {
     problems.addToName([...path, second], `a step has \`${action}\` or \`${second}\`, not both`);
   }
@@ -226,27 +202,29 @@ function nameOf(work: Work): string {
 }
 
 /** A step that runs statements and checks what the last one returns, resolved against its resource and ready to run. */
-export const sqlStepSchema = z.object({
-  type: z.literal("sql"),
-  ...plannedStep,
-  database: databaseSchema,
-  work: z.discriminatedUnion("kind", [
-    z.object({
-      kind: z.literal("statements"),
-      /** At least one. `params` are the values of `?` or `$1`, `$2`, …; any JSON values. */
-      statements: z.array(z.object({ text: z.string(), params: z.array(z.unknown()) })).check(z.minLength(1)),
-      /** Whether they run as one transaction. */
-      isTransaction: z.boolean(),
-    }),
+export interface SqlStep extends PlannedStep {
+  readonly type: "sql";
+  readonly database: DatabaseAddress;
+  readonly work:
+    | {
+        readonly kind: "statements";
+        /** At least one. */
+        readonly statements: readonly Statement[];
+        /** Whether they run as one transaction. */
+        readonly isTransaction: boolean;
+      }
     /** A file of statements, against the project's folder. */
-    z.object({ kind: z.literal("file"), path: z.string() }),
-  ]),
-  timeoutMilliseconds: z.number(),
-  expect: z.object({
+    | { readonly kind: "file"; readonly path: string };
+  readonly timeoutMilliseconds: number;
+  readonly expect: {
     /** Each compared by subset, see `describeMismatches`. */
-    rows: z.optional(z.array(z.unknown())),
-    rowCount: z.optional(z.int()),
-  }),
-});
+    readonly rows?: readonly unknown[] | undefined;
+    readonly rowCount?: number | undefined;
+  };
+}
 
-export type SqlStep = DeepReadonly<z.infer<typeof sqlStepSchema>>;
+interface Statement {
+  readonly text: string;
+  /** The values of `?` or `$1`, `$2`, …; any JSON values. */
+  readonly params: readonly unknown[];
+}

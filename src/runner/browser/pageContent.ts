@@ -32,7 +32,9 @@ function find(page: Frame, target: ElementTarget, whole?: string): Locator {
   switch (target.kind) {
     case "role": {
       const name = target.name && { name: by(target.name), exact };
-      return holding(page.getByRole(target.role, name), target.text);
+      // It is one of those that the file's schema lists.
+      const role = target.role as Parameters<Frame["getByRole"]>[0];
+      return holding(page.getByRole(role, name), target.text);
     }
     case "label":
       return page.getByLabel(by(target.label), { exact });

@@ -4,7 +4,7 @@ import { resolve } from "node:path";
 import { checkServerIdentity, createSecureContext, getCACertificates, type PeerCertificate } from "node:tls";
 import { Agent, buildConnector, type Dispatcher, ProxyAgent } from "undici";
 import { describeError } from "../../contract/errors.ts";
-import { type ConnectTarget, connectTarget, problemOfConnect } from "../../pipeline/types/connectTo.ts";
+import { type ConnectTarget, connectTarget, problemOfConnect } from "../../pipeline/file/address.ts";
 import { type HttpStep, isPem, problemOfProxy } from "../../pipeline/types/httpStep.ts";
 import type { Peer } from "../step/networkProblem.ts";
 import { projectFile } from "../step/projectFile.ts";

@@ -7,7 +7,7 @@ import {
 } from "../../pipeline/expression/value.ts";
 import { inAddress } from "../../pipeline/file/address.ts";
 import { onlyPiece, splitText, type TextPiece } from "../../pipeline/file/textPieces.ts";
-import type { plannedStep } from "../../pipeline/file/values.ts";
+import type { PlannedStep } from "../../pipeline/file/values.ts";
 import type { Pipeline } from "../../pipeline/pipeline.ts";
 import type { Step } from "../../pipeline/types/resourceTypes.ts";
 import { inResult } from "../../pipeline/types/resultFields.ts";
@@ -153,7 +153,7 @@ const anyValue =
 const anAddress = /^\/(?:address|goto|background\/http)(?:\/|$)/;
 
 /** What is said around a step, whatever it does. */
-const planFields: Readonly<Record<keyof typeof plannedStep, true>> = {
+const planFields: Readonly<Record<keyof PlannedStep, true>> = {
   name: true,
   use: true,
   id: true,

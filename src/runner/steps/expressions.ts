@@ -1,7 +1,6 @@
 import { hash } from "node:crypto";
 import type { Tools } from "../../pipeline/expression/callFunction.ts";
-import { type Contexts, evaluate } from "../../pipeline/expression/evaluate.ts";
-import { explain } from "../../pipeline/expression/explain.ts";
+import { type Contexts, evaluate, explain } from "../../pipeline/expression/evaluate.ts";
 import { type Expression, references } from "../../pipeline/expression/expression.ts";
 import { parseExpression } from "../../pipeline/expression/parseExpression.ts";
 import { ExpressionFault, type Json } from "../../pipeline/expression/value.ts";

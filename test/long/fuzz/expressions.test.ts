@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import { fill } from "../../../src/pipeline/expression/evaluate.ts";
-import { explain } from "../../../src/pipeline/expression/explain.ts";
+import { explain, fill } from "../../../src/pipeline/expression/evaluate.ts";
 import { references } from "../../../src/pipeline/expression/expression.ts";
 import { parseText } from "../../../src/pipeline/expression/parseExpression.ts";
 import { ExpressionFault } from "../../../src/pipeline/expression/value.ts";

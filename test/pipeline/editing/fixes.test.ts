@@ -55,7 +55,7 @@ describe("a word of another tool", () => {
     [
       "  - { use: shop, get: /, retry: 3 }\n",
       "expected `{ for: 30s, every: 1s }` or `{ times: 3, every: 1s }`",
-      "  - { use: shop, get: /, retry: { times: 3, every: 1s } }\n",
+      undefined,
     ],
     [
       "  - use: shop\n    get: /\n    retry: { times: 2, interval: 1s }\n",
@@ -70,7 +70,7 @@ describe("a word of another tool", () => {
     ["  - { use: shop, get: /, each: 3 }\n", "expected a list, or an expression that is one", undefined],
     [
       "  - { use: shop, get: /, mask: json.token }\n",
-      "expected a list: `[json.token]`",
+      "expected a list; did you mean `[json.token]`?",
       "  - { use: shop, get: /, mask: [json.token] }\n",
     ],
     [
@@ -90,33 +90,8 @@ describe("a word of another tool", () => {
       "  - { use: shop, get: /, expect: { status: 204 } }\n",
     ],
     [
-      "  - { use: shop, get: /, expect: 204 }\n",
-      "expected a map of names and values: `{ status: 204 }`",
-      "  - { use: shop, get: /, expect: { status: 204 } }\n",
-    ],
-    [
-      "  - { use: sh, run: x, expect: 1 }\n",
-      "expected a map of names and values: `{ exit-code: 1 }`",
-      "  - { use: sh, run: x, expect: { exit-code: 1 } }\n",
-    ],
-    [
-      "  - { use: sh, run: x, expect: { output: { matches: /a+/i } } }\n",
-      'expected text, or a list of texts; did you mean `"/a+/i"`?',
-      undefined,
-    ],
-    [
       "  - { use: sh, run: x, expect: { output: { equals: paid } } }\n",
       "expected text, or a list of texts",
-      undefined,
-    ],
-    [
-      "  - { use: shop, get: /, expect: [this.status == 200] }\n",
-      'expected a map of names and values: `{ that: ["this.status == 200"] }`',
-      undefined,
-    ],
-    [
-      "  - { use: shop, get: /, expect: { text: { contains: paid } } }\n",
-      "expected text, or a list of texts; did you mean `paid`?",
       undefined,
     ],
     [
@@ -126,18 +101,13 @@ describe("a word of another tool", () => {
     ],
     [
       "  - { use: shop, get: /, if: github.ref == 'x' }\n",
-      "`github` isn't there; what a CI system says is in `env`, such as `env.GITHUB_SHA`",
+      "there is no `github`; what a CI system says is in `env`, such as `env.GITHUB_SHA`",
       undefined,
     ],
     [
       "  - { use: shop, get: /, expect: { that: this.text contains 'a' } }\n",
       "`contains` is a function: `contains(whole, part)`",
       undefined,
-    ],
-    [
-      "  - { use: shop, request: GET /health }\n",
-      "expected a map of names and values: `{ method: GET, path: /health }`",
-      "  - { use: shop, request: { method: GET, path: /health } }\n",
     ],
     [
       "  - { use: shop, get: /, params: { sort: price } }\n",

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { evaluate } from "../../../src/pipeline/expression/evaluate.ts";
-import { explain } from "../../../src/pipeline/expression/explain.ts";
+import { evaluate, explain } from "../../../src/pipeline/expression/evaluate.ts";
 import { references } from "../../../src/pipeline/expression/expression.ts";
 import { ExpressionFault, type Json, type JsonMap } from "../../../src/pipeline/expression/value.ts";
 import { parsed, tools } from "./given.ts";

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import { type Contexts, evaluate, fill } from "../../../src/pipeline/expression/evaluate.ts";
-import { explain } from "../../../src/pipeline/expression/explain.ts";
+import { type Contexts, evaluate, explain, fill } from "../../../src/pipeline/expression/evaluate.ts";
 import { parseText } from "../../../src/pipeline/expression/parseExpression.ts";
 import {
   ExpressionFault,

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { explain } from "../../../src/pipeline/expression/explain.ts";
+import { explain } from "../../../src/pipeline/expression/evaluate.ts";
 import { contexts, parsed, tools } from "./given.ts";
 
 describe("why a condition doesn't hold", () => {

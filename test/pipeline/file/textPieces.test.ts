@@ -54,15 +54,7 @@ describe("a text with expressions", () => {
   });
 
   it("is split and evaluated without the parser's package", async () => {
-    for (const file of [
-      "textPieces",
-      "names",
-      "expression",
-      "value",
-      "evaluate",
-      "callFunction",
-      "explain",
-    ]) {
+    for (const file of ["textPieces", "names", "expression", "value", "evaluate", "callFunction"]) {
       const folder = file === "textPieces" ? "file" : "expression";
       const source = await readFile(
         new URL(`../../../src/pipeline/${folder}/${file}.ts`, import.meta.url),
