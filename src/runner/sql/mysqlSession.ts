@@ -17,10 +17,12 @@ import {
   describeStatementError,
   isNotPreparable,
   isUndone,
-} from "./mysqlServer.ts";
-import { jsonToMysql, mysqlToJson } from "./mysqlValue.ts";
-import type { ServerSession } from "./serverConnection.ts";
-import { describeWrongParams, type ReadRows, RowReader, type Statement } from "./sqlConnection.ts";
+  jsonToMysql,
+  mysqlToJson,
+} from "./mysqlReplies.ts";
+import { type ReadRows, RowReader } from "./rows.ts";
+import type { ServerSession } from "./sqlConnection.ts";
+import { describeWrongParams, type Statement } from "./sqlWork.ts";
 
 /** A session on a MySQL or MariaDB server. */
 export class MysqlSession implements ServerSession {

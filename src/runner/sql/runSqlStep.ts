@@ -15,9 +15,10 @@ import type { Mask } from "../mask/mask.ts";
 import { describeMismatches } from "../step/jsonMismatches.ts";
 import { failed, type StepContext, StepFault, type StepOutcome, succeeded } from "../step/stepContext.ts";
 import { type StepResult, tooLarge } from "../step/stepResult.ts";
-import { ServerConnection, type ServerSession } from "./serverConnection.ts";
-import { mostText, type ReadRows, type SqlConnection, type SqlWork } from "./sqlConnection.ts";
+import { mostText, type ReadRows } from "./rows.ts";
+import { ServerConnection, type ServerSession, SqlConnection } from "./sqlConnection.ts";
 import { SqliteConnection } from "./sqliteConnection.ts";
+import type { SqlWork } from "./sqlWork.ts";
 
 /** Runs the step's statements on its resource's database, and checks what the last one returned. @throws StepFault when they can't be run. */
 export async function runSqlStep(step: SqlStep, stepContext: StepContext): Promise<StepOutcome> {
@@ -25,11 +26,14 @@ export async function runSqlStep(step: SqlStep, stepContext: StepContext): Promi
   const work = readWork(step.work, stepContext);
   const timeout = AbortSignal.timeout(step.timeoutMilliseconds);
   const signal = anySignal([timeout, stepContext.signal]);
-  const connection = await connect(step.use, database, stepContext, signal).catch((error: unknown) => {
-    throw signal.aborted
-      ? new StepFault(describeEnd(step, stepContext, "the database didn't answer"))
-      : error;
-  });
+  // Later steps share its state, such as temporary tables.
+  const connection = await stepContext.shared
+    .get(SqlConnection, step.use, () => connect(database, stepContext, signal))
+    .catch((error: unknown) => {
+      throw signal.aborted
+        ? new StepFault(describeEnd(step, stepContext, "the database didn't answer"))
+        : error;
+    });
   const began = performance.now();
   const lockPatience = Math.floor(step.timeoutMilliseconds / 2);
   const outcome = await unlessAborted(signal, () => connection.run(work, stepContext.log.note, lockPatience));
@@ -173,21 +177,14 @@ function saveRows(read: ReadRows, { saveArtifact, log }: Pick<StepContext, "save
   }
 }
 
-/**
- * Returns a resource's connection, opened by the first step that needs it. Later steps share its state, such as
- * temporary tables.
- */
 async function connect(
-  resource: string,
   database: Database,
   stepContext: StepContext,
   signal: AbortSignal,
 ): Promise<SqlConnection> {
-  const { shared } = stepContext;
-  if (database.kind === "sqlite-file" || database.kind === "sqlite-memory")
-    return shared.get(SqliteConnection, resource, () => SqliteConnection.open(database, stepContext, signal));
-  const open = () => openSession(database, stepContext, signal);
-  return shared.get(ServerConnection, resource, async () => new ServerConnection(await open()));
+  return database.kind === "sqlite-file" || database.kind === "sqlite-memory"
+    ? SqliteConnection.open(database, stepContext, signal)
+    : new ServerConnection(await openSession(database, stepContext, signal));
 }
 
 /** @throws StepFault */

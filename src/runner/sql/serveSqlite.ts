@@ -5,16 +5,16 @@ import { isBlank, startOf } from "../../pipeline/types/statementText.ts";
 import { counted } from "../../text/counted.ts";
 import { duration } from "../../text/time.ts";
 import { StepFault } from "../step/stepContext.ts";
-import { runWork, type Session } from "./runWork.ts";
+import { type ReadRows, RowReader } from "./rows.ts";
+import type { SqlitePlace, SqliteRequest } from "./sqliteConnection.ts";
 import {
   describeWrongParams,
-  type ReadRows,
-  RowReader,
+  runWork,
+  type Session,
   type SqlOutcome,
   type Statement,
   severalStatements,
-} from "./sqlConnection.ts";
-import type { SqlitePlace, SqliteRequest } from "./sqliteConnection.ts";
+} from "./sqlWork.ts";
 
 /** The parts of `process` that serve a parent. */
 interface Channel {
@@ -104,10 +104,6 @@ class SqliteSession implements Session {
       this.#left = rest;
     }
     return rows;
-  }
-
-  hasCommitted(): boolean {
-    return false;
   }
 
   /** With the line of a file's statement instead of its number. */
