@@ -7,9 +7,8 @@ import { shorten } from "../output/readableText.ts";
 import { searchFor } from "../output/textSearch.ts";
 import { StepFault } from "../step/stepContext.ts";
 import { poll, type StepDeadline } from "./deadline.ts";
-import { frameNames, framesOf } from "./frames.ts";
 import type { BrowserUse } from "./openBrowser.ts";
-import { excerptOf, locate } from "./pageContent.ts";
+import { excerptOf, frameNames, framesOf, locate } from "./pageContent.ts";
 
 /**
  * Waits until the page shows the element.

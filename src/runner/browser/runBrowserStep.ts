@@ -6,18 +6,17 @@ import { anySignal } from "../../machine/anySignal.ts";
 import { joinAddress } from "../../pipeline/file/address.ts";
 import type { BrowserStep } from "../../pipeline/types/browserStep.ts";
 import type { Mask } from "../mask/mask.ts";
-import { maskedBytes } from "../mask/maskedBytes.ts";
+import { maskedBytes } from "../mask/maskedContent.ts";
 import { problemOfSize } from "../step/runOutput.ts";
 import { failed, type StepContext, StepFault, type StepOutcome, succeeded } from "../step/stepContext.ts";
 import { largestResult, type StepResult, tooLarge } from "../step/stepResult.ts";
 import { checkPage } from "./checkPage.ts";
 import { isTimeout, StepDeadline } from "./deadline.ts";
 import { goTo } from "./goTo.ts";
-import { type BrowserUse, OpenBrowser } from "./openBrowser.ts";
+import { type BrowserUse, OpenBrowser, saveStorage } from "./openBrowser.ts";
 import { saidOf, textOf } from "./pageContent.ts";
 import { performAction } from "./performAction.ts";
 import { readFromPage } from "./readPage.ts";
-import { saveStorage } from "./storage.ts";
 import { saveTrace } from "./trace.ts";
 
 /** Of a download, in characters. */

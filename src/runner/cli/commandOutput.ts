@@ -5,9 +5,8 @@ import { type Json, parseJson } from "../../pipeline/expression/value.ts";
 import type { outputs } from "../../pipeline/file/expectation.ts";
 import type { TextExpectation } from "../../pipeline/file/values.ts";
 import type { Mask } from "../mask/mask.ts";
-import { OutputSearch } from "../output/outputSearch.ts";
-import { OutputTail } from "../output/outputTail.ts";
-import { readableText } from "../output/readableText.ts";
+import { OutputTail, readableText } from "../output/readableText.ts";
+import { OutputSearch } from "../output/textSearch.ts";
 import type { StepLog } from "../step/stepContext.ts";
 import { largestResult, type ResultTaker, type StepResult, tooLarge } from "../step/stepResult.ts";
 

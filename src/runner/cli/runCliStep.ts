@@ -15,8 +15,7 @@ import { type Command, commandOf, problemOfScript, problemOfScripts } from "./co
 import { CommandOutput, type ExpectedOutput } from "./commandOutput.ts";
 import { keepFiles } from "./keepFiles.ts";
 import { type Outputs, openOutputs } from "./openOutputs.ts";
-import { endProgram, howItEnded, isRunning, type Program, problemOfTime } from "./program.ts";
-import { Readiness } from "./readiness.ts";
+import { endProgram, howItEnded, isRunning, type Program, problemOfTime, Readiness } from "./program.ts";
 
 /**
  * Runs the step's program and waits for its exit; with `background` until it is ready. Programs that go on behind that may serve

@@ -4,16 +4,14 @@ import { describeExpectation, describeStatus } from "../../pipeline/file/expecta
 import { type HttpStep, isSha256, notSha256 } from "../../pipeline/types/httpStep.ts";
 import { duration } from "../../text/time.ts";
 import type { Mask } from "../mask/mask.ts";
-import { maskedJson } from "../mask/maskedValue.ts";
-import { OutputSearch } from "../output/outputSearch.ts";
+import { maskedJson } from "../mask/maskedContent.ts";
 import { shorten } from "../output/readableText.ts";
-import { PatternFault, searchFor } from "../output/textSearch.ts";
+import { OutputSearch, PatternFault, searchFor } from "../output/textSearch.ts";
 import { describeMismatches } from "../step/jsonMismatches.ts";
 import { failed, type StepContext, type StepOutcome, succeeded } from "../step/stepContext.ts";
 import { type StepResult, tooLarge } from "../step/stepResult.ts";
-import { Connection, routeOf } from "./connection.ts";
-import { unknownEncoding } from "./decodeText.ts";
-import { HttpSession } from "./httpSession.ts";
+import { Connection, HttpSession, routeOf } from "./connection.ts";
+import { unknownEncoding } from "./decode.ts";
 import type { SchemaCheck } from "./jsonSchema.ts";
 import { type HttpRequest, isOwnOrigin, requestOf, unknownType } from "./request.ts";
 import { type HttpReply, largestReply, type SendDeps, sendRequest } from "./sendRequest.ts";
@@ -38,7 +36,7 @@ export async function runHttpStep(step: HttpStep, stepContext: StepContext): Pro
   const timeout = AbortSignal.timeout(step.timeoutMilliseconds);
   const inTime = `within ${duration(step.timeoutMilliseconds)}, the step's \`timeout\``;
   const began = performance.now();
-  let asked = shownFirst(request, step, mask);
+  let asked = shown(request, mask, joinAddress(step.address));
   if (api !== undefined && step.openApi?.checksRequest) {
     const lines = api.ofRequest({ ...request, base }, mask);
     if (lines.length > 0) return failed(lines.join("\n"));
@@ -57,8 +55,8 @@ export async function runHttpStep(step: HttpStep, stepContext: StepContext): Pro
         session,
         timeout,
         onRedirect: ({ status, next }) => {
-          log.note(`${describe(asked)} → ${status}, a redirect`);
-          asked = shownNext(next, mask);
+          log.note(`${asked.line} → ${status}, a redirect`);
+          asked = shown(next, mask);
           last = next;
         },
         isEnough: (piece, soFar) =>
@@ -72,13 +70,13 @@ export async function runHttpStep(step: HttpStep, stepContext: StepContext): Pro
   } catch (error) {
     if (signal.aborted) return failed("the run was ended before the reply came");
     if (error instanceof PatternFault) throw error;
-    log.note(`${describe(asked)} → no reply`);
+    log.note(`${asked.line} → no reply`);
     if (!timeout.aborted) throw error;
     return failed(`${request.url.host} didn't reply ${inTime}`);
   }
   results.take(() => httpResult(reply, session));
   const came = `${reply.size}${reply.isCut && reply.sha256 === undefined ? " or more" : ""} bytes`;
-  log.note(`${describe(asked)} → ${reply.status} in ${duration(performance.now() - began)}, ${came}`);
+  log.note(`${asked.line} → ${reply.status} in ${duration(performance.now() - began)}, ${came}`);
   const broken = reply.broken === undefined ? [] : [describeBreak(reply, reply.broken, inTime)];
   // Of a stream that goes on, what hasn't come is the reason.
   const isLooked =
@@ -136,30 +134,13 @@ function describeBreak({ url, status, size }: HttpReply, why: string, inTime: st
   return why === "in time" ? `${began}, but the reply didn't end ${inTime}` : `${began}; then ${why}`;
 }
 
-/** A request as it is logged: without its query, which may contain secrets. */
-interface ShownRequest {
-  readonly method: string;
-  readonly address: string;
-  readonly hasQuery: boolean;
-}
-
 /**
- * The step's own request. Masked before it is split: a value of the environment may be spread over several parts of an
- * address, each escaped differently.
+ * A request as it is logged: without its query, which may contain secrets. Masked before it is split: a value of the environment may
+ * be spread over several parts of an address, each escaped differently.
  */
-function shownFirst({ method, url }: HttpRequest, { address: written }: HttpStep, mask: Mask): ShownRequest {
-  const [whole = ""] = mask.hide(joinAddress(written)).split("#", 1);
-  const [address = ""] = whole.split("?", 1);
-  return { method: mask.hide(method), address, hasQuery: url.search !== "" };
-}
-
-/** A request after a redirect. */
-function shownNext({ method, url }: HttpRequest, mask: Mask): ShownRequest {
-  return { method, address: mask.hide(`${url.origin}${url.pathname}`), hasQuery: url.search !== "" };
-}
-
-function describe({ method, address, hasQuery }: ShownRequest): string {
-  return `${method} ${address}${hasQuery ? "?…" : ""}`;
+function shown({ method, url }: HttpRequest, mask: Mask, whole = `${url.origin}${url.pathname}`) {
+  const [address = ""] = mask.hide(whole).split(/[?#]/, 1);
+  return { address, line: `${method} ${address}${url.search === "" ? "" : "?…"}` };
 }
 
 const longestExcerpt = 500;

@@ -3,7 +3,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { describeError } from "../../contract/errors.ts";
 import type { RunStep } from "../../contract/run.ts";
 import type { RunnerEnd } from "../../contract/runners.ts";
-import { OutputTail } from "../output/outputTail.ts";
+import { OutputTail } from "../output/readableText.ts";
 import { endProcesses } from "../processes/endProcesses.ts";
 import { newTraces, type ProcessTable, type RunTraces } from "../processes/processTable.ts";
 import type { RunnerIdentity } from "../processes/runCgroups.ts";

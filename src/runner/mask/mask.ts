@@ -1,4 +1,4 @@
-import { SecretForms } from "./secretForms.ts";
+import { formsOf, unknown } from "./secretForms.ts";
 import { type Effort, SecretSearch, searchSteps } from "./secretSearch.ts";
 
 const stars = "***";
@@ -70,17 +70,14 @@ export class Mask {
 class Secrets {
   cutsWords = false;
   readonly search = new SecretSearch();
-  readonly #values = new Set<string>();
-  readonly #forms = new SecretForms();
+  readonly #known = { values: new Set<string>(), secrets: new Set<string>(), written: new Set<string>() };
 
   constructor(values: Iterable<string>) {
-    this.add([...values]);
+    this.add(values);
   }
 
-  add(values: readonly string[]): void {
-    const more = values.filter((value) => !this.#values.has(value));
-    for (const value of more) this.#values.add(value);
-    this.search.add(this.#forms.ofMore(more));
+  add(values: Iterable<string>): void {
+    this.search.add(formsOf(unknown(values, this.#known.values), this.#known));
   }
 }
 

@@ -7,7 +7,7 @@ import type { ConnectionOptions } from "node:tls";
 import { describeError } from "../../contract/errors.ts";
 import type { ServerAddress } from "../../pipeline/types/databaseUrl.ts";
 import { codeOf, isMissing } from "../../project/systemErrors.ts";
-import { describeNetworkProblem, type Peer } from "../step/networkProblem.ts";
+import { describeNetworkProblem, type Peer } from "../step/network.ts";
 import { StepFault } from "../step/stepContext.ts";
 
 /** A database's server, with the user. */

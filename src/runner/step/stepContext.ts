@@ -86,7 +86,11 @@ export interface NewArtifact {
  * it; all are disposed when the run ends.
  */
 export class SharedResources implements AsyncDisposable {
-  readonly #held = new Map<unknown, Map<string, Promise<AsyncDisposable>>>();
+  readonly #held = new Set<{
+    readonly type: unknown;
+    readonly name: string;
+    readonly making: Promise<AsyncDisposable>;
+  }>();
   #isDisposed = false;
 
   /**
@@ -100,35 +104,28 @@ export class SharedResources implements AsyncDisposable {
     make: () => Promise<T>,
   ): Promise<T> {
     if (this.#isDisposed) throw new Error("the run was ended");
-    const sameType = this.#held.get(type) ?? new Map<string, Promise<AsyncDisposable>>();
-    this.#held.set(type, sameType);
-    const making = sameType.get(name) ?? make();
-    sameType.set(name, making);
-    let thing: AsyncDisposable;
-    try {
-      thing = await making;
-    } catch (error) {
-      if (sameType.get(name) === making) sameType.delete(name);
+    const known = [...this.#held].find((one) => one.type === type && one.name === name);
+    const held = known ?? { type, name, making: make() };
+    this.#held.add(held);
+    const thing = await held.making.catch((error: unknown) => {
+      this.#held.delete(held);
       throw error;
-    }
+    });
     if (thing instanceof type) return thing;
     throw new TypeError(`${name} is no ${type.name}`);
   }
 
   /** Lets go of a resource that is of no more use; the next step that needs one creates it anew. */
   async forget(thing: AsyncDisposable): Promise<void> {
-    for (const sameType of this.#held.values()) {
-      for (const [name, making] of sameType) {
-        if ((await making.catch(() => undefined)) === thing) sameType.delete(name);
-      }
-    }
+    for (const held of this.#held)
+      if ((await held.making.catch(() => undefined)) === thing) this.#held.delete(held);
   }
 
   /** Disposes everything, including what is still being created. Never rejects. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isDisposed = true;
-    const held = [...this.#held.values()].flatMap((sameType) => [...sameType.values()]);
+    const held = [...this.#held];
     this.#held.clear();
-    await Promise.allSettled(held.map(async (thing) => (await thing)[Symbol.asyncDispose]()));
+    await Promise.allSettled(held.map(async ({ making }) => (await making)[Symbol.asyncDispose]()));
   }
 }
