@@ -1,6 +1,5 @@
 import { text } from "node:stream/consumers";
-import { closeInheritedFiles } from "../machine/inheritedFiles.ts";
-import { hideOwnMemory } from "../machine/ownMemory.ts";
+import { closeInheritedFiles, hideOwnMemory } from "../machine/ownProcess.ts";
 import { preparePipes } from "./cli/openOutputs.ts";
 import { type DryJob, dryRunArgument, sqliteArgument } from "./launch/protocol.ts";
 import { processTable } from "./processes/systemProcesses.ts";

@@ -1,6 +1,5 @@
 import { join } from "node:path";
-import { closeInheritedFiles } from "../machine/inheritedFiles.ts";
-import { hideOwnMemory } from "../machine/ownMemory.ts";
+import { closeInheritedFiles, hideOwnMemory } from "../machine/ownProcess.ts";
 import { ownVersion } from "../machine/versions.ts";
 import { serveMachine } from "./serveMachine.ts";
 
