@@ -1,13 +1,12 @@
 import { closeSync, constants, fstatSync, openSync, readSync, realpathSync } from "node:fs";
-import { join } from "node:path";
+import { isAbsolute, join, relative, sep } from "node:path";
 import { describeError } from "../contract/errors.ts";
-import { isInside } from "./envFile.ts";
 import { isMissing } from "./systemErrors.ts";
 import { readUtf8 } from "./utf8.ts";
 
 type ReadProjectFile =
   | { readonly kind: "read"; readonly text: string; readonly isWhole: boolean }
-  | { readonly kind: "unreadable"; readonly problem: string };
+  | { readonly kind: "unreadable"; readonly problem: string; readonly isMissing: boolean };
 
 /**
  * Reads a plain file of the project. Never throws.
@@ -16,7 +15,8 @@ type ReadProjectFile =
  * @param most in bytes; a longer file is cut there.
  */
 export function readProjectFile(root: string, path: string, most: number): ReadProjectFile {
-  const unreadable = (problem: string) => ({ kind: "unreadable", problem }) as const;
+  const unreadable = (problem: string, isMissing = false) =>
+    ({ kind: "unreadable", problem, isMissing }) as const;
   try {
     const file = realpathSync(join(root, path));
     if (!isInside(realpathSync(root), file)) return unreadable("it leads out of the project's folder");
@@ -24,10 +24,19 @@ export function readProjectFile(root: string, path: string, most: number): ReadP
     if (bytes === undefined) return unreadable("it is no plain file");
     const isWhole = bytes.length <= most;
     const read = readUtf8(bytes.subarray(0, most), isWhole);
-    return read.kind === "text" ? { kind: "read", text: read.text, isWhole } : unreadable(read.problem);
+    if (read.kind === "text") return { kind: "read", text: read.text, isWhole };
+    return unreadable(`line ${read.line}: ${read.problem}`);
   } catch (error) {
-    return unreadable(isMissing(error) ? `it isn't in the project's folder, ${root}` : describeError(error));
+    return isMissing(error)
+      ? unreadable(`it isn't in the project's folder, ${root}`, true)
+      : unreadable(describeError(error));
   }
+}
+
+/** Whether a path is in a folder; both are absolute and without links. */
+export function isInside(folder: string, file: string): boolean {
+  const way = relative(folder, file);
+  return way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way);
 }
 
 /**

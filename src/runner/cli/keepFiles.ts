@@ -4,7 +4,7 @@ import { basename, extname, relative, resolve } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { describeError } from "../../contract/errors.ts";
 import { largestArtifact } from "../../contract/limits.ts";
-import { isInside } from "../../project/envFile.ts";
+import { isInside } from "../../project/projectFile.ts";
 import { duration } from "../../text/time.ts";
 import { maskedBytes } from "../mask/maskedContent.ts";
 import { problemOfSize } from "../step/runOutput.ts";

@@ -212,7 +212,7 @@ select name, note from lamps order by name; -- the end`,
     writeFileSync(path, Buffer.from("select 1;".padEnd(1024 * 1024)));
     await steps.succeeds({ file: "statements.sql" });
     writeFileSync(path, Buffer.from("select 'ä'", "latin1"));
-    assert.match(await why(), /^`statements\.sql` can't be read: this is not UTF-8/);
+    assert.match(await why(), /^`statements\.sql` can't be read: line 1: this is not UTF-8/);
     mkdirSync(join(folder.path, "folder"));
     assert.equal(await why("folder"), "`folder` can't be read: it is no plain file");
     if (process.platform === "win32") return;
