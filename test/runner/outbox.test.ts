@@ -3,7 +3,7 @@ import { Outbox } from "../../src/runner/outbox.ts";
 import { FakeClock } from "../clock/fakeClock.ts";
 
 describe("a runner's outbox", () => {
-  const started = (index: number) => ({ kind: "step-started", index, at: "" }) as const;
+  const started = (index: number) => ({ kind: "step", index, status: "running" }) as const;
 
   it("sends the first messages at once, and of many what comes together, in their order", () => {
     const clock = new FakeClock();
@@ -41,6 +41,6 @@ describe("a runner's outbox", () => {
     outbox.sendAhead({ kind: "spawned", pid: 7 });
     assert.equal(pieces.at(-1), "spawned");
     outbox.flush();
-    assert.equal(pieces.at(-1), "step-started");
+    assert.equal(pieces.at(-1), "step");
   });
 });

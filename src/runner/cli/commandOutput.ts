@@ -7,8 +7,13 @@ import type { TextExpectation } from "../../pipeline/file/values.ts";
 import type { Mask } from "../mask/mask.ts";
 import { OutputTail, readableText } from "../output/readableText.ts";
 import { OutputSearch } from "../output/textSearch.ts";
-import type { StepLog } from "../step/stepContext.ts";
-import { largestResult, type ResultTaker, type StepResult, tooLarge } from "../step/stepResult.ts";
+import {
+  largestResult,
+  type ResultTaker,
+  type StepLog,
+  type StepResult,
+  tooLarge,
+} from "../step/stepContext.ts";
 
 /** A piece of what a program has printed, not masked. */
 interface Printed {

@@ -8,8 +8,14 @@ import { maskedJson } from "../mask/maskedContent.ts";
 import { shorten } from "../output/readableText.ts";
 import { OutputSearch, PatternFault, searchFor } from "../output/textSearch.ts";
 import { describeMismatches } from "../step/jsonMismatches.ts";
-import { failed, type StepContext, type StepOutcome, succeeded } from "../step/stepContext.ts";
-import { type StepResult, tooLarge } from "../step/stepResult.ts";
+import {
+  failed,
+  type StepContext,
+  type StepOutcome,
+  type StepResult,
+  succeeded,
+  tooLarge,
+} from "../step/stepContext.ts";
 import { Connection, HttpSession, routeOf } from "./connection.ts";
 import { unknownEncoding } from "./decode.ts";
 import type { SchemaCheck } from "./jsonSchema.ts";

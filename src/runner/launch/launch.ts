@@ -79,15 +79,19 @@ const finalOutputMilliseconds = 1000;
  * ends as `died`.
  */
 export function launchRunner(job: RunnerJob, deps: LaunchDeps): LaunchedRun {
-  const start = deps.runners.take(job.environment);
-  if (start.kind === "started") return new Launch(job, deps, start.runner);
-  return {
-    pid: undefined,
-    identity: Promise.resolve(undefined),
-    ended: Promise.resolve({ kind: "died", message: start.message }),
-    stop: () => {},
-    live: () => {},
-  };
+  let runner: RunnerProcess;
+  try {
+    runner = deps.runners.take(job.environment);
+  } catch (error) {
+    return {
+      pid: undefined,
+      identity: Promise.resolve(undefined),
+      ended: Promise.resolve({ kind: "died", message: describeError(error) }),
+      stop: () => {},
+      live: () => {},
+    };
+  }
+  return new Launch(job, deps, runner);
 }
 
 class Launch implements LaunchedRun {
@@ -97,7 +101,8 @@ class Launch implements LaunchedRun {
   readonly #runner: RunnerProcess;
   readonly #errors = new OutputTail();
   readonly #traces: RunTraces;
-  readonly #running = new Map<number, string>();
+  /** Since when, by the index. */
+  readonly #running = new Map<number, string | undefined>();
   /** The steps that there is something to say of. */
   readonly #reached = new Set<number>();
   readonly #gone = new AbortController();
@@ -188,23 +193,9 @@ class Launch implements LaunchedRun {
       case "vacated":
         this.#traces.groups.delete(message.pid);
         return;
-      case "step-skipped":
-        this.#emitStep(message.index, { status: "skipped", stoppedAt: message.at });
-        return;
-      case "step-started":
-        this.#running.set(message.index, message.at);
-        this.#emitStep(message.index, { status: "running", startedAt: message.at });
-        return;
-      case "step-stopped": {
-        const startedAt = this.#running.get(message.index);
-        this.#running.delete(message.index);
-        this.#emitStep(message.index, {
-          status: message.status,
-          ...(startedAt === undefined ? {} : { startedAt }),
-          stoppedAt: message.at,
-          ...(message.message === undefined ? {} : { message: message.message }),
-          ...(message.attempts === undefined ? {} : { attempts: message.attempts }),
-        });
+      case "step": {
+        const { kind: _, index, ...change } = message;
+        this.#emitStep(index, change);
         return;
       }
       case "inputs":
@@ -234,6 +225,8 @@ class Launch implements LaunchedRun {
 
   #emitStep(index: number, change: Omit<LaunchedStep, "name" | "type">): void {
     this.#reached.add(index);
+    if (change.status === "running") this.#running.set(index, change.startedAt);
+    else this.#running.delete(index);
     const step = this.#job.pipeline.steps[index];
     if (step === undefined) return;
     const { name, type, isCleanup } = step;
@@ -247,7 +240,6 @@ class Launch implements LaunchedRun {
     const stoppedAt = this.#deps.now().toISOString();
     const status = end.kind === "died" ? "lost" : "stopped";
     for (const [index, startedAt] of this.#running) this.#emitStep(index, { status, startedAt, stoppedAt });
-    this.#running.clear();
     if (end.kind === "died") return;
     this.#leaveOut(true);
   }

@@ -24,10 +24,6 @@ export type RunnerExit =
   | { readonly kind: "exited"; readonly code: number | null; readonly signal: NodeJS.Signals | null }
   | { readonly kind: "unstarted"; readonly message: string };
 
-export type RunnerStart =
-  | { readonly kind: "started"; readonly runner: RunnerProcess }
-  | { readonly kind: "unstarted"; readonly message: string };
-
 export interface RunnerProgram {
   /** Node, or an editor that acts as one when `ELECTRON_RUN_AS_NODE` is set. */
   readonly execPath: string;
@@ -79,22 +75,24 @@ export class ReadyRunner implements Disposable {
     if (this.#ready !== undefined && (environment === undefined || this.#ready.trust === trustOf(env)))
       return;
     this.#giveUp();
-    const start = startRunner(this.#program, env);
-    if (start.kind === "unstarted") return;
-    const runner = { ...start.runner, trust: trustOf(env) };
-    this.#ready = runner;
-    void runner.exit.then(() => {
-      if (this.#ready === runner) this.#ready = undefined;
-    });
+    try {
+      const runner = { ...startRunner(this.#program, env), trust: trustOf(env) };
+      this.#ready = runner;
+      void runner.exit.then(() => {
+        if (this.#ready === runner) this.#ready = undefined;
+      });
+    } catch {
+      // Ignored: whoever takes one is told.
+    }
   }
 
-  /** The process that waits, or a new one. It belongs to the caller. */
-  take(environment?: readonly string[]): RunnerStart {
+  /** The process that waits, or a new one. It belongs to the caller. @throws Error where none can be started. */
+  take(environment?: readonly string[]): RunnerProcess {
     const env = this.#environment(environment);
     const runner = this.#ready;
     if (runner?.trust !== trustOf(env)) return startRunner(this.#program, env);
     this.#ready = undefined;
-    return { kind: "started", runner };
+    return runner;
   }
 
   [Symbol.dispose](): void {
@@ -120,7 +118,8 @@ function trustOf(env: Environment): string {
   return JSON.stringify(trusting.map((name) => env[name]));
 }
 
-function startRunner({ execPath, runnerPath, processes }: RunnerProgram, env: Environment): RunnerStart {
+/** @throws Error that says why it can't be started. */
+function startRunner({ execPath, runnerPath, processes }: RunnerProgram, env: Environment): RunnerProcess {
   let child: ChildProcess;
   try {
     child = spawn(execPath, [runnerPath], {
@@ -133,25 +132,23 @@ function startRunner({ execPath, runnerPath, processes }: RunnerProgram, env: En
       windowsHide: true,
     });
   } catch (error) {
-    return { kind: "unstarted", message: describeStartProblem(error) };
+    throw startProblem(error);
   }
   const exit = exitOf(child);
   const { stdin, stdout, stderr } = child;
   // Node leaves them out when no file descriptors are left.
-  if (!(stdin && stdout && stderr)) return { kind: "unstarted", message: describeStartProblem(undefined) };
+  if (!(stdin && stdout && stderr)) throw startProblem(undefined);
   stdin.on("error", () => {});
   const identity = identityOf(child, processes).catch(() => undefined);
   void removeCgroup(exit, identity, processes);
-  return { kind: "started", runner: { process: child, stdin, stdout, stderr, exit, identity } };
+  return { process: child, stdin, stdout, stderr, exit, identity };
 }
 
 /** An undefined error stands for missing pipes: no file descriptors were left. */
-function describeStartProblem(error: unknown): string {
-  const code = codeOf(error);
-  if (error === undefined || code === "EMFILE" || code === "ENFILE") {
-    return "the runner can't be started: too many files are open on this machine";
-  }
-  return `the runner can't be started: ${describeError(error)}`;
+function startProblem(error: unknown): Error {
+  const isFull = error === undefined || ["EMFILE", "ENFILE"].includes(codeOf(error) ?? "");
+  const why = isFull ? "too many files are open on this machine" : describeError(error);
+  return new Error(`the runner can't be started: ${why}`, { cause: error });
 }
 
 async function identityOf(child: ChildProcess, processes: ProcessTable): Promise<RunnerIdentity | undefined> {

@@ -13,8 +13,15 @@ import { counted } from "../../text/counted.ts";
 import { duration } from "../../text/time.ts";
 import type { Mask } from "../mask/mask.ts";
 import { describeMismatches } from "../step/jsonMismatches.ts";
-import { failed, type StepContext, StepFault, type StepOutcome, succeeded } from "../step/stepContext.ts";
-import { type StepResult, tooLarge } from "../step/stepResult.ts";
+import {
+  failed,
+  type StepContext,
+  StepFault,
+  type StepOutcome,
+  type StepResult,
+  succeeded,
+  tooLarge,
+} from "../step/stepContext.ts";
 import { mostText, type ReadRows } from "./rows.ts";
 import { ServerConnection, type ServerSession, SqlConnection } from "./sqlConnection.ts";
 import { SqliteConnection } from "./sqliteConnection.ts";
