@@ -39,10 +39,6 @@ export class OpenBrowser implements AsyncDisposable {
   #wantsDownload: ((download: Download) => void) | undefined;
   #answers: DialogAnswer[] = [];
   #dismissed = 0;
-  #gaveUp = new AbortController();
-  readonly #givenUp = new WeakSet<Page>();
-  /** Resolves when there is a tab in the place of those that were given up. Never rejects. */
-  #replaced: Promise<unknown> | undefined;
   #isEnding = false;
 
   constructor(started: StartedBrowser) {
@@ -102,20 +98,15 @@ export class OpenBrowser implements AsyncDisposable {
     return this.#answers.length === 0;
   }
 
-  /** Aborted when the browser or its page ends unexpectedly; the reason is a sentence. */
+  /** Aborted when the browser or its page ends unexpectedly, or answers nothing but dialogs; the reason is a sentence. */
   get broken(): AbortSignal {
     return this.#broken.signal;
   }
 
-  /**
-   * Logs the page's own events to this step's log until disposed.
-   * @returns also what is aborted when the page keeps the step from going on; the reason is a sentence.
-   */
-  noteFor(stepContext: StepContext): Disposable & { readonly gaveUp: AbortSignal } {
+  /** Logs the page's own events to this step's log until disposed. */
+  noteFor(stepContext: StepContext): Disposable {
     this.#note = notesFor(stepContext);
-    this.#gaveUp = new AbortController();
     return {
-      gaveUp: this.#gaveUp.signal,
       [Symbol.dispose]: () => {
         this.#note = undefined;
         this.#answers = [];
@@ -126,7 +117,6 @@ export class OpenBrowser implements AsyncDisposable {
 
   /** The tab to navigate in; a new one if none is open. */
   async pageToGo(): Promise<Page> {
-    await this.#replaced;
     return this.page ?? (await this.started.context.newPage());
   }
 
@@ -156,14 +146,11 @@ export class OpenBrowser implements AsyncDisposable {
    * number in each step, since a page that opens them without end would answer nothing else.
    */
   async #answer(dialog: Dialog): Promise<void> {
-    const page = dialog.page();
-    // It is being closed with its dialog.
-    if (page === null ? this.#gaveUp.signal.aborted : this.#givenUp.has(page)) return;
     const isLeaving = dialog.type() === "beforeunload";
     const given = isLeaving ? undefined : this.#answers.shift();
     // Between two steps there is none to tell.
     if (!isLeaving && given === undefined && this.#note !== undefined) this.#dismissed += 1;
-    if (this.#dismissed > mostDismissed) return this.#giveUp(page);
+    if (this.#dismissed > mostDismissed) return this.#break(tooManyDialogs);
     const { answer, text } = given ?? { answer: "dismiss" };
     const how = answer === "accept" ? "accepted" : "dismissed";
     if (!isLeaving) this.#note?.(`the page's ${dialog.type()} was ${how}:`, dialog.message());
@@ -172,23 +159,6 @@ export class OpenBrowser implements AsyncDisposable {
     } catch {
       // Ignored: the page was closed with its dialog.
     }
-  }
-
-  /** Closes the tabs, of which one keeps the step from going on: those that it has opened may share its process. */
-  #giveUp(page: Page | null): void {
-    this.#gaveUp.abort(tooManyDialogs);
-    const tabs = new Set([...this.#tabs.splice(0), ...(page === null ? [] : [page])]);
-    for (const tab of tabs) this.#givenUp.add(tab);
-    this.#chosen = undefined;
-    // Without any tab the browser would forget its session's cookies.
-    this.#replaced = this.started.context.newPage().then(
-      () => {
-        for (const tab of tabs) void tab.close().catch(() => {});
-      },
-      () => {
-        // Ignored: the browser is closed.
-      },
-    );
   }
 
   #noteConsole(message: ConsoleMessage): void {
@@ -226,7 +196,7 @@ export class OpenBrowser implements AsyncDisposable {
 }
 
 const mostDismissed = 100;
-const tooManyDialogs = `the page opened more than ${mostDismissed} dialogs in this step that no \`dialog\` answers, so its tabs were closed`;
+const tooManyDialogs = `the page opened more than ${mostDismissed} dialogs in this step that no \`dialog\` answers, so its browser was ended`;
 
 const mostNotes = 50;
 const longestWords = 500;
