@@ -2,7 +2,6 @@ import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import type { Readable, Writable } from "node:stream";
 import { setTimeout as pause } from "node:timers/promises";
-import { systemClock } from "../machine/clock.ts";
 import { readEnvFile } from "../project/envFile.ts";
 import type { Environment } from "../project/environment.ts";
 import type { Message } from "./launch/messages.ts";
@@ -13,7 +12,6 @@ import {
   machineMilliseconds,
   readLines,
 } from "./launch/protocol.ts";
-import { Outbox } from "./outbox.ts";
 import { endProcesses } from "./processes/endProcesses.ts";
 import { newTraces, type ProcessTable, type RunTraces } from "./processes/processTable.ts";
 import { scanRepeatedly } from "./processes/scanRepeatedly.ts";
@@ -56,21 +54,22 @@ export async function serveRunner(deps: RunnerDeps): Promise<void> {
   const job = await arriving;
   if (job === undefined) return removeCgroup();
   if (cgroup === undefined) await deps.processes.mark?.(job.runId);
-  const outbox = new Outbox((text) => void deps.output.write(text), systemClock);
+  const send = (...messages: readonly Message[]): void => {
+    if (messages.length > 0) deps.output.write(messages.map((one) => `${JSON.stringify(one)}\n`).join(""));
+  };
   const traces = newTraces(job.runId, deps.pid, cgroup, birth);
   using scans = scanRepeatedly(async () => {
     const before = [...traces.groups];
     await deps.processes.scan?.(traces);
-    for (const pid of before) if (!traces.groups.has(pid)) outbox.sendAhead({ kind: "vacated", pid });
+    for (const pid of before) if (!traces.groups.has(pid)) send({ kind: "vacated", pid });
   });
   const onSpawned = (pid: number): void => {
     // Whoever has to end a run whose runner dies knows its programs by this.
-    outbox.sendAhead({ kind: "spawned", pid });
+    send({ kind: "spawned", pid });
     traces.groups.add(pid);
     // What detaches at once stays in the cgroup.
     if (cgroup === undefined) scans.look();
   };
-  const send = (message: Message): void => outbox.send([message]);
   // Ignored: the service is gone then, and the closed input ends the run.
   deps.output.on("error", () => {});
   const own = stepEnvironment(deps.environment, job);
@@ -81,7 +80,7 @@ export async function serveRunner(deps: RunnerDeps): Promise<void> {
   const known = { run: runContext(job), now: deps.now, uuid: randomUUID };
   const { mask, scopes, isNeeded } = await openScopes(job, find, known);
   const output = new RunOutput({
-    send: (messages) => outbox.send(messages),
+    send: (messages) => send(...messages),
     now: deps.now,
     mask,
     artifactsFolder: job.artifactsFolder,
@@ -130,7 +129,6 @@ export async function serveRunner(deps: RunnerDeps): Promise<void> {
       Promise.race([shared[Symbol.asyncDispose](), pause(graceMilliseconds, undefined, { ref: false })]),
     ]);
     await output.end();
-    outbox.flush();
     await removeScratch(job.runId);
     await removeCgroup();
   }
