@@ -129,7 +129,7 @@ class Launch implements LaunchedRun {
       ...job,
       graceMilliseconds: deps.graceMilliseconds,
     };
-    runner.stdin.write(`${JSON.stringify(message)}\n`);
+    runner.process.stdin.write(`${JSON.stringify(message)}\n`);
   }
 
   get pid(): number | undefined {
@@ -148,7 +148,7 @@ class Launch implements LaunchedRun {
       this.#tell({ cleanUpUntil: machineMilliseconds() + cleanUpMilliseconds });
       return;
     }
-    this.#runner.stdin.end();
+    this.#runner.process.stdin.end();
     void this.#endStuckRunner();
   }
 
@@ -157,15 +157,16 @@ class Launch implements LaunchedRun {
   }
 
   #tell(line: LifeSign | CleanupOrder): void {
-    if (this.#runner.stdin.writable) this.#runner.stdin.write(`${JSON.stringify(line)}\n`);
+    const { stdin } = this.#runner.process;
+    if (stdin.writable) stdin.write(`${JSON.stringify(line)}\n`);
   }
 
   async #watch(): Promise<RunnerEnd> {
-    const runner = this.#runner;
-    const closed = once(runner.process, "close").catch(() => {});
+    const { process: runner, exit: exiting } = this.#runner;
+    const closed = once(runner, "close").catch(() => {});
     runner.stderr.setEncoding("utf8").on("data", (piece: string) => this.#errors.add(piece));
     readLines(runner.stdout, (line) => this.#read(line));
-    const exit = await runner.exit;
+    const exit = await exiting;
     this.#gone.abort();
     // The last messages, with the run's process groups, may still be in the pipe.
     await Promise.race([closed, pause(finalOutputMilliseconds, undefined, { ref: false })]);

@@ -1,6 +1,5 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { dirname } from "node:path";
-import type { Readable, Writable } from "node:stream";
 import { describeError } from "../../contract/errors.ts";
 import type { Clock } from "../../machine/clock.ts";
 import type { Environment } from "../../project/environment.ts";
@@ -11,10 +10,7 @@ import { variablesOf, withoutWithheld } from "../step/stepEnvironment.ts";
 
 /** The process of a runner, which waits for its one job. */
 export interface RunnerProcess {
-  readonly process: ChildProcess;
-  readonly stdin: Writable;
-  readonly stdout: Readable;
-  readonly stderr: Readable;
+  readonly process: ChildProcessWithoutNullStreams;
   readonly exit: Promise<RunnerExit>;
   /** Never rejects; undefined where it was gone too soon to be identified. */
   readonly identity: Promise<RunnerIdentity | undefined>;
@@ -109,7 +105,7 @@ export class ReadyRunner implements Disposable {
   }
 
   #giveUp(): void {
-    this.#ready?.stdin.end();
+    this.#ready?.process.stdin.end();
     this.#ready = undefined;
   }
 }
@@ -120,7 +116,7 @@ function trustOf(env: Environment): string {
 
 /** @throws Error that says why it can't be started. */
 function startRunner({ execPath, runnerPath, processes }: RunnerProgram, env: Environment): RunnerProcess {
-  let child: ChildProcess;
+  let child: ChildProcessWithoutNullStreams;
   try {
     child = spawn(execPath, [runnerPath], {
       // The service's own folder may be gone.
@@ -135,13 +131,12 @@ function startRunner({ execPath, runnerPath, processes }: RunnerProgram, env: En
     throw startProblem(error);
   }
   const exit = exitOf(child);
-  const { stdin, stdout, stderr } = child;
-  // Node leaves them out when no file descriptors are left.
-  if (!(stdin && stdout && stderr)) throw startProblem(undefined);
-  stdin.on("error", () => {});
+  // Node leaves the pipes out when no file descriptors are left.
+  if (!(child.stdin && child.stdout && child.stderr)) throw startProblem(undefined);
+  child.stdin.on("error", () => {});
   const identity = identityOf(child, processes).catch(() => undefined);
   void removeCgroup(exit, identity, processes);
-  return { process: child, stdin, stdout, stderr, exit, identity };
+  return { process: child, exit, identity };
 }
 
 /** An undefined error stands for missing pipes: no file descriptors were left. */
