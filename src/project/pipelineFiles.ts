@@ -8,10 +8,9 @@ import { declaredInputs } from "../pipeline/inputs.ts";
 import { formatProblem, type Place, quoted } from "../pipeline/mistakes/problem.ts";
 import type { ParsedPipeline, PipelineOrProblems } from "../pipeline/pipeline.ts";
 import { readEnvFile } from "./envFile.ts";
-import { pipelineFileName } from "./fileNames.ts";
 import { mostBytesRead, parseWithParts } from "./parts.ts";
+import { pipelineFileName, readUtf8 } from "./projectFile.ts";
 import { isMissing } from "./systemErrors.ts";
-import { readUtf8 } from "./utf8.ts";
 
 /** A pipeline file of a project. */
 export interface ProjectFile extends ReadPipeline {
