@@ -12,25 +12,23 @@ import type { BrowserUse } from "./openBrowser.ts";
 interface Located {
   readonly all: Locator;
   /** Those whose whole name, label or text matches. A single one of these is preferred to several partial matches. */
-  readonly exact: Locator | undefined;
+  readonly exact: Locator;
   readonly hiddenToo: Locator;
 }
 
 export function locate(page: Frame, target: ElementTarget): Located {
-  const hiddenToo = find(page, target);
-  const expected = expectedOf(target);
-  const whole = expected?.kind === "contains" ? expected.text : undefined;
+  const hiddenToo = find(page, target, false);
   return {
     all: hiddenToo.filter({ visible: true }),
-    exact: whole === undefined ? undefined : find(page, target, whole).filter({ visible: true }),
+    exact: find(page, target, true).filter({ visible: true }),
     hiddenToo,
   };
 }
 
-/** @param whole the whole name, label or text; left out where a part is enough. */
-function find(page: Frame, target: ElementTarget, whole?: string): Locator {
-  const exact = whole !== undefined;
-  const by = (expected: TextExpectation) => whole ?? textPattern(expected);
+/** @param exact whether an expected name, label or text is the whole. */
+function find(page: Frame, target: ElementTarget, exact: boolean): Locator {
+  const by = (expected: TextExpectation) =>
+    exact && expected.kind === "contains" ? expected.text : textPattern(expected);
   switch (target.kind) {
     case "role": {
       const name = target.name && { name: by(target.name), exact };
@@ -46,22 +44,6 @@ function find(page: Frame, target: ElementTarget, whole?: string): Locator {
       return holding(page.locator(`css=${target.selector}`), target.text);
     case "text":
       return page.getByText(by(target.text), { exact });
-  }
-}
-
-function expectedOf(target: ElementTarget): TextExpectation | undefined {
-  switch (target.kind) {
-    case "role":
-      return target.name;
-    case "label":
-      return target.label;
-    case "placeholder":
-      return target.placeholder;
-    case "text":
-      return target.text;
-    case "test-id":
-    case "css":
-      return undefined;
   }
 }
 

@@ -279,15 +279,10 @@ class Launch implements LaunchedRun {
   }
 
   #describeDeath(exit: RunnerExit): string {
-    switch (exit.kind) {
-      case "unstarted":
-        return `the runner can't be started: ${exit.message}`;
-      case "exited": {
-        const error = lastError(this.#errors.text());
-        const how = exit.signal === null ? `exited with ${exit.code}` : `was ended by ${exit.signal}`;
-        return `the runner ${how} before the run was over${error === "" ? "" : `: ${error}`}`;
-      }
-    }
+    if (exit.kind === "unstarted") return `the runner can't be started: ${exit.message}`;
+    const error = lastError(this.#errors.text());
+    const how = exit.signal === null ? `exited with ${exit.code}` : `was ended by ${exit.signal}`;
+    return `the runner ${how} before the run was over${error === "" ? "" : `: ${error}`}`;
   }
 }
 

@@ -50,12 +50,15 @@ export async function runSqlStep(step: SqlStep, stepContext: StepContext): Promi
     return failed(outcome.problem);
   }
   const { rows } = outcome;
+  const { rowCount } = step.expect;
   stepContext.results.take(() => sqlResult(rows));
   const took = duration(performance.now() - began);
   stepContext.log.note(`${counted(rows.count, "row")} in ${took}`);
   saveRows(rows, stepContext);
   const lines = [
-    ...checkCount(step.expect, rows),
+    ...(rowCount === undefined || rowCount === rows.count
+      ? []
+      : [`row-count: expected ${rowCount}, got ${rows.count}`]),
     ...checkValues(step.expect, rows, stepContext.mask),
     ...stepContext.results.problems(),
   ];
@@ -136,15 +139,11 @@ function firstLine(text: string): string {
 
 const shownRows = 3;
 
-function checkCount({ rowCount }: SqlStep["expect"], { count }: ReadRows): readonly string[] {
-  return rowCount === undefined || rowCount === count
-    ? []
-    : [`row-count: expected ${rowCount}, got ${count}`];
-}
-
 function checkValues({ rows: expected }: SqlStep["expect"], read: ReadRows, mask: Mask): readonly string[] {
   if (expected === undefined) return [];
-  const rows = read.rows.slice(0, Math.max(expected.length, shownRows)).map(parsed);
+  const rows = read.rows
+    .slice(0, Math.max(expected.length, shownRows))
+    .map((row): unknown => JSON.parse(row));
   if (expected.length !== read.returned) {
     const more = read.returned > shownRows ? `, and ${read.returned - shownRows} more` : "";
     const shown = rows.slice(0, shownRows).map((row) => `\n${showValue(row, mask)}`);
@@ -156,10 +155,6 @@ function checkValues({ rows: expected }: SqlStep["expect"], read: ReadRows, mask
     return [`rows: they hold more than ${mostText / 1024 / 1024} MiB, the most that is compared`];
   }
   return describeMismatches(expected, rows, mask);
-}
-
-function parsed(row: string): unknown {
-  return JSON.parse(row);
 }
 
 /** Of the rows that are kept, in UTF-16 units, and of a file of statements, in bytes. */

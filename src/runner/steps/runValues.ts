@@ -77,11 +77,7 @@ export function givenInputs(declared: readonly Input[], given: JsonMap, filling:
   return Object.fromEntries(
     declared.map((input): [string, InputValue] => {
       const { name, default: byDefault } = input;
-      const value = Object.hasOwn(given, name)
-        ? given[name]
-        : byDefault === undefined
-          ? undefined
-          : fillValue(byDefault, filling);
+      const value = Object.hasOwn(given, name) ? given[name] : byDefault && fillValue(byDefault, filling);
       if (value === undefined)
         throw new ExpressionFault(`the input \`${name}\` isn't given, and it has no default`);
       return [name, checked(input, value)];
