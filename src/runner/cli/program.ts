@@ -45,16 +45,13 @@ export async function problemOfTime(
   program: Program,
   timeoutMilliseconds: number | undefined,
 ): Promise<string | undefined> {
-  const { exited } = program;
-  if (timeoutMilliseconds === undefined) {
-    await exited;
-    return undefined;
+  const over = program.exited.then(() => "over");
+  if (timeoutMilliseconds === undefined) await over;
+  else if ((await Promise.race([over, pause(timeoutMilliseconds, "late", { ref: false })])) === "late") {
+    await endProgram(program);
+    return `wasn't over within ${duration(timeoutMilliseconds)}, its \`timeout\``;
   }
-  const late = pause(timeoutMilliseconds, true, { ref: false });
-  const isLate = await Promise.race([exited.then(() => false), late]);
-  if (!isLate) return undefined;
-  await endProgram(program);
-  return `wasn't over within ${duration(timeoutMilliseconds)}, its \`timeout\``;
+  return undefined;
 }
 
 /** From one look to the next, and how long a look at a port or an address may take, in milliseconds. */
