@@ -5,8 +5,7 @@ import { describeError } from "../../contract/errors.ts";
 import { anySignal } from "../../machine/anySignal.ts";
 import { joinAddress } from "../../pipeline/file/address.ts";
 import type { BrowserStep } from "../../pipeline/types/browserStep.ts";
-import type { Mask } from "../mask/mask.ts";
-import { maskedBytes } from "../mask/maskedContent.ts";
+import { type Mask, maskedBytes } from "../mask/mask.ts";
 import { problemOfSize } from "../step/runOutput.ts";
 import {
   failed,

@@ -6,7 +6,7 @@ import { describeError } from "../../contract/errors.ts";
 import { largestArtifact } from "../../contract/limits.ts";
 import { isInside } from "../../project/projectFile.ts";
 import { duration } from "../../text/time.ts";
-import { maskedBytes } from "../mask/maskedContent.ts";
+import { maskedBytes } from "../mask/mask.ts";
 import { problemOfSize } from "../step/runOutput.ts";
 import type { NewArtifact, StepContext } from "../step/stepContext.ts";
 

@@ -34,40 +34,38 @@ export class ApiCheck implements AsyncDisposable {
     const { method, url } = asked;
     const operation = this.#find(asked, "request");
     if (operation === undefined) return [`\`${this.#document.path}\` has no ${method} ${url.pathname}`];
-    const values: Record<string, Record<string, unknown>> = {
+    const parameters = operation.parameters.map(({ fields, at }) => {
+      const [place, name] = [String(fields["in"]), String(fields["name"])];
+      const type = this.#document.at(`${at}/schema`)?.fields["type"];
+      return { fields, at, place, type, name: place === "header" ? name.toLowerCase() : name };
+    });
+    const lists = parameters
+      .filter(({ place, type, name }) => place === "query" && type === "array" && url.searchParams.has(name))
+      .map(({ name, fields }) => {
+        const all = url.searchParams.getAll(name);
+        return [name, fields["explode"] === false ? all.join().split(",") : all] as const;
+      });
+    const values = {
       path: { ...operation.values },
-      query: Object.fromEntries(url.searchParams),
+      query: { ...Object.fromEntries(url.searchParams), ...Object.fromEntries(lists) },
       header: Object.fromEntries(
         Object.entries(headers).map(([name, all]) => [name, [all].flat().join(", ")]),
       ),
     };
-    const schemas: Record<string, Record<string, object>> = { path: {}, query: {}, header: {} };
-    const required: Record<string, string[]> = { path: [], query: [], header: [] };
-    let hasMaps = false;
-    for (const { fields, at } of operation.parameters) {
-      const [place, name] = [String(fields["in"]), String(fields["name"])];
-      // Else it could be `__proto__`, and change what all objects have.
-      if (!Object.hasOwn(schemas, place)) continue;
-      const known = place === "header" ? name.toLowerCase() : name;
-      const type = this.#document.at(`${at}/schema`)?.fields["type"];
-      if (place === "query" && type === "array" && url.searchParams.has(name)) {
-        const all = url.searchParams.getAll(name);
-        Object.assign(values[place] ?? {}, {
-          [name]: fields["explode"] === false ? all.join().split(",") : all,
-        });
-      }
-      // How a map is written in a query is told by its style.
-      hasMaps ||= type === "object";
-      Object.assign(schemas[place] ?? {}, {
-        [known]: isMap(fields["schema"]) && type !== "object" ? refer(`${at}/schema`) : {},
-      });
-      if (fields["required"] === true) required[place]?.push(known);
-    }
-    const schema = (place: string) => ({
-      properties: schemas[place],
-      required: required[place],
-      ...(place === "query" && !hasMaps && { additionalProperties: false }),
-    });
+    // How a map is written in a query is told by its style.
+    const hasMaps = parameters.some(({ type }) => type === "object");
+    const schema = (where: keyof typeof values) => {
+      const here = parameters.filter(({ place }) => place === where);
+      const schemas = here.map(({ name, at, fields, type }) => [
+        name,
+        isMap(fields["schema"]) && type !== "object" ? refer(`${at}/schema`) : {},
+      ]);
+      return {
+        properties: Object.fromEntries(schemas),
+        required: here.flatMap(({ name, fields }) => (fields["required"] === true ? name : [])),
+        ...(where === "query" && !hasMaps && { additionalProperties: false }),
+      };
+    };
     const content = body && {
       type: body.type === undefined ? "multipart/form-data" : String(headers["content-type"]),
       text: body.text,

@@ -7,8 +7,7 @@ import { readCommit } from "../../project/commit.ts";
 import type { Environment } from "../../project/environment.ts";
 import type { Message } from "../launch/messages.ts";
 import type { Job } from "../launch/protocol.ts";
-import type { Mask } from "../mask/mask.ts";
-import { maskedValue } from "../mask/maskedContent.ts";
+import { type Mask, maskedValue } from "../mask/mask.ts";
 import { type Filling, fillOutputs, fillValue } from "../step/fillIn.ts";
 import type { Scopes } from "./scopes.ts";
 
