@@ -49,8 +49,13 @@ export async function runHttpStep(step: HttpStep, stepContext: StepContext): Pro
   if (!step.keep) mask.hideAll();
   const { withinMilliseconds: within } = step.expect;
   const mayBeEnough = streamCheck(step.expect, mask);
-  const check = (reply: HttpReply) =>
-    checkReply(step.expect, { ...reply, address: asked.address, schema }, performance.now() - began, mask);
+  const check = (reply: HttpReply) => [
+    ...checkStatus(step.expect, reply, asked.address, mask),
+    ...checkHeaders(step.expect, reply, mask),
+    ...checkBody(step.expect, reply, schema, mask),
+    ...checkHash(step.expect, reply, mask),
+    ...checkTime(step.expect, performance.now() - began),
+  ];
   let reply: HttpReply;
   try {
     reply = await sendRequest(
@@ -152,48 +157,29 @@ const longestExcerpt = 500;
 /** How much of a reply an excerpt is made from: more than it shows, since white space is collapsed. */
 const longestStart = 64 * 1024;
 
-/** A reply with its address as it may be shown, and the schema that is expected. */
-interface CheckedReply extends HttpReply {
-  readonly address: string;
-  readonly schema: SchemaCheck | undefined;
-}
-
-/** The ways in which a reply is not as expected, a line each. */
-function checkReply(
-  expect: HttpStep["expect"],
-  reply: CheckedReply,
-  tookMilliseconds: number,
-  mask: Mask,
-): readonly string[] {
-  return [
-    ...checkStatus(expect, reply, mask),
-    ...checkHeaders(expect, reply, mask),
-    ...checkBody(expect, reply, mask),
-    ...checkHash(expect, reply, mask),
-    ...checkTime(expect, tookMilliseconds),
-  ];
-}
-
 /** Whether what has come of a stream may be as expected. */
 function streamCheck(expect: HttpStep["expect"], mask: Mask): SendDeps["isEnough"] {
   const searches = (expect.text ?? []).map((expected) => new OutputSearch(expected, true));
   let isHeadRight: boolean | undefined;
   return (piece, soFar) => {
     isHeadRight ??=
-      [
-        ...checkStatus(expect, { ...soFar(), address: "", schema: undefined }, mask),
-        ...checkHeaders(expect, soFar(), mask),
-      ].length === 0;
+      [...checkStatus(expect, soFar(), "", mask), ...checkHeaders(expect, soFar(), mask)].length === 0;
     for (const search of searches) search.write(piece);
     return isHeadRight && searches.every((search) => search.soFar());
   };
 }
 
-function checkStatus({ status }: HttpStep["expect"], reply: CheckedReply, mask: Mask): string[] {
+/** @param address as it may be shown. @returns in what the reply isn't as expected, a line each, as of the other checks. */
+function checkStatus(
+  { status }: HttpStep["expect"],
+  reply: HttpReply,
+  address: string,
+  mask: Mask,
+): string[] {
   if (reply.status >= status.from && reply.status <= status.to) return [];
   const excerpt = excerptOf(reply, mask);
   return [
-    `expected status ${describeStatus(status)}, got ${reply.status} from ${reply.address}`,
+    `expected status ${describeStatus(status)}, got ${reply.status} from ${address}`,
     ...(excerpt === "" ? [] : [`the reply says: ${excerpt}`]),
   ];
 }
@@ -211,7 +197,12 @@ function checkHeaders(expect: HttpStep["expect"], reply: HttpReply, mask: Mask):
   });
 }
 
-function checkBody(expect: HttpStep["expect"], reply: CheckedReply, mask: Mask): string[] {
+function checkBody(
+  expect: HttpStep["expect"],
+  reply: HttpReply,
+  schema: SchemaCheck | undefined,
+  mask: Mask,
+): string[] {
   const { json, jsonSchema, text } = expect;
   if (json === undefined && jsonSchema === undefined && text === undefined) return [];
   if (reply.isCut)
@@ -231,7 +222,7 @@ function checkBody(expect: HttpStep["expect"], reply: CheckedReply, mask: Mask):
       lines.push(`expected JSON, got${excerpt === "" ? " no text" : `: ${excerpt}`}`);
     } else {
       if (json !== undefined) lines.push(...describeMismatches(json.value, parsed.value, mask));
-      lines.push(...(reply.schema?.(reply.text, mask) ?? []));
+      lines.push(...(schema?.(reply.text, mask) ?? []));
     }
   }
   return lines;

@@ -34,6 +34,7 @@ const clientCheckMilliseconds = 2000;
 
 /** A session on a PostgreSQL server. */
 export class PostgresSession implements ServerSession {
+  readonly begins = ["begin"];
   readonly #client: pg.Client;
   readonly #socket: Socket;
   readonly #server: DatabaseServer;
@@ -105,12 +106,8 @@ export class PostgresSession implements ServerSession {
     return this.#isLost;
   }
 
-  async begin(): Promise<void> {
-    await this.#client.query("begin");
-  }
-
-  async commit(): Promise<void> {
-    await this.#client.query("commit");
+  control(text: string): Promise<unknown> {
+    return this.#client.query(text);
   }
 
   async undo(): Promise<boolean> {

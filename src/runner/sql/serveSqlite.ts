@@ -53,6 +53,7 @@ export function serveSqlite(channel: Channel): void {
 }
 
 class SqliteSession implements Session {
+  readonly begins: readonly string[];
   readonly #database: DatabaseSync;
   readonly #place: SqlitePlace;
   #lockPatience = 0;
@@ -61,6 +62,8 @@ class SqliteSession implements Session {
 
   constructor(place: SqlitePlace) {
     this.#place = place;
+    // `immediate`: SQLite doesn't wait for the lock when a read transaction becomes a write transaction.
+    this.begins = [place.isReadOnly ? "begin" : "begin immediate"];
     this.#database = new DatabaseSync(place.location, { readOnly: place.isReadOnly });
   }
 
@@ -69,13 +72,8 @@ class SqliteSession implements Session {
     this.#database.exec(`pragma busy_timeout = ${milliseconds}`);
   }
 
-  async begin(): Promise<void> {
-    // `immediate`: SQLite doesn't wait for the lock when a read transaction becomes a write transaction.
-    this.#database.exec(this.#place.isReadOnly ? "begin" : "begin immediate");
-  }
-
-  async commit(): Promise<void> {
-    this.#database.exec("commit");
+  async control(text: string): Promise<void> {
+    this.#database.exec(text);
   }
 
   async undo(): Promise<boolean> {

@@ -23,10 +23,10 @@ export type SqlOutcome =
 
 /** What differs between databases where statements are run: a session, by the library for it. One call at a time. */
 export interface Session {
-  /** Begins a transaction. @throws what the database says of it. */
-  begin(): Promise<void>;
-  /** @throws what the database says of it. */
-  commit(): Promise<void>;
+  /** The statements that begin a transaction. */
+  readonly begins: readonly string[];
+  /** Runs a statement of a transaction's own. @throws what the database says of it. */
+  control(text: string): Promise<unknown>;
   /** Undoes a transaction, if one is open. @param error the error for which it is undone. @returns whether nothing of it was committed. Never rejects. */
   undo(error: unknown): Promise<boolean>;
   /** @throws what the database says of it. */
@@ -72,8 +72,11 @@ async function runStatements(
   let isOpen = false;
   /** The last statement that has committed the transaction. */
   let committed: number | undefined;
+  const begin = async () => {
+    for (const text of session.begins) await session.control(text);
+  };
   try {
-    if (isTransaction) await session.begin();
+    if (isTransaction) await begin();
     isOpen = isTransaction;
     for (const statement of statements) {
       // The request to cancel may have come between two of them.
@@ -82,12 +85,12 @@ async function runStatements(
       rows = await session.statement(statement, note);
       if (isTransaction && session.hasCommitted?.()) {
         committed = index;
-        await session.begin();
+        await begin();
       }
       index += 1;
     }
     text = "commit";
-    if (isTransaction) await session.commit();
+    if (isTransaction) await session.control(text);
     return { kind: "done", rows };
   } catch (error) {
     const problem = session.describe(error, text);
