@@ -84,15 +84,20 @@ function passwordsIn(value: string): string[] {
   });
 }
 
-/** The texts and numbers in a list or a map, which expressions take out of it. */
+/** The texts and numbers in a list or a map as JSON, which expressions take out of it. */
 function textsIn(value: string): string[] {
-  const texts: string[] = [];
-  const rest: Json[] = /^\s*[[{]/.test(value) ? [parseJson(value)?.value ?? null] : [];
-  for (let item = rest.pop(); item !== undefined; item = rest.pop()) {
-    if (typeof item === "object" && item !== null) rest.push(...Object.values(item));
-    else if (item !== null && String(item).length >= shortestPart) texts.push(String(item));
+  const parsed = /^\s*[[{]/.test(value) ? parseJson(value) : undefined;
+  return [...leavesIn([parsed?.value ?? null])].filter(({ length }) => length >= shortestPart);
+}
+
+/** The texts and numbers in values, however deep. */
+export function* leavesIn(values: readonly Json[]): Generator<string> {
+  const rest = [...values];
+  for (let value = rest.pop(); value !== undefined; value = rest.pop()) {
+    if (typeof value === "object" && value !== null) {
+      for (const item of Object.values(value)) rest.push(item);
+    } else if (value !== null && typeof value !== "boolean") yield String(value);
   }
-  return texts;
 }
 
 function withLines(value: string): string[] {

@@ -2,7 +2,7 @@ import { describeError } from "../../contract/errors.ts";
 import { ExpressionFault, type Json, type JsonMap } from "../../pipeline/expression/value.ts";
 import type { OutputStream } from "../launch/messages.ts";
 import type { Mask } from "../mask/mask.ts";
-import { secretsIn } from "../mask/secretForms.ts";
+import { leavesIn, secretsIn } from "../mask/secretForms.ts";
 
 /** How a step ended. `message` is for people; a part that is cut short is masked before the cut, all of it before it is sent. */
 export type StepOutcome =
@@ -209,15 +209,10 @@ const tooManySecrets = `\`mask\` names more than ${mostSecrets.count} values or 
 export function maskValues(values: readonly Json[], mask: Mask): string | undefined {
   const secrets: string[] = [];
   let length = 0;
-  const rest = [...values];
-  for (let value = rest.pop(); value !== undefined; value = rest.pop()) {
-    if (typeof value === "object" && value !== null) {
-      for (const item of Object.values(value)) rest.push(item);
-    } else if (value !== null && typeof value !== "boolean") {
-      secrets.push(String(value));
-      length += String(value).length;
-      if (secrets.length > mostSecrets.count || length > mostSecrets.length) return tooManySecrets;
-    }
+  for (const secret of leavesIn(values)) {
+    secrets.push(secret);
+    length += secret.length;
+    if (secrets.length > mostSecrets.count || length > mostSecrets.length) return tooManySecrets;
   }
   if (secretsIn(secrets).size > mostSecrets.count) return tooManySecrets;
   mask.add(secrets);
