@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { CommanderError } from "commander";
 import { serviceFor } from "../client/logins/serviceFor.ts";
 import { errorTypes, exitCodes, PipelineError } from "../contract/errors.ts";
-import { hideOwnMemory } from "../machine/ownMemory.ts";
+import { hideOwnMemory } from "../machine/ownProcess.ts";
 import type { Environment } from "../project/environment.ts";
 import type { Perform } from "./commands/command.ts";
 import { tabWord } from "./commands/more.ts";

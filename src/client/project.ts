@@ -1,7 +1,7 @@
 import { readdir } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { PipelineError } from "../contract/errors.ts";
-import { pipelineFileName } from "../project/fileNames.ts";
+import { pipelineFileName } from "../project/projectFile.ts";
 import { isLoopback } from "./service/baseUrl.ts";
 import type { ServiceClient } from "./service/client.ts";
 import { asAbsentEndpoint } from "./service/failedRequest.ts";

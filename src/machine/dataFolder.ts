@@ -170,21 +170,14 @@ export async function makeFolder(folder: string): Promise<void> {
   }
 }
 
-const largestBytes = 1024 * 1024;
-
 /** The log of the embedded service's output. */
 export function serviceLogFile(folder: string): string {
   return join(folder, "service.log");
 }
 
-/** Opens the log for another start, with mode 0600; truncates it above 1 MiB. */
+/** Opens the log for another start, with mode 0600. The service bounds it (`boundedLog`). */
 export async function openServiceLog(folder: string): Promise<FileHandle> {
-  const path = serviceLogFile(folder);
-  const size = await stat(path).then(
-    (facts) => facts.size,
-    () => 0,
-  );
-  const log = await open(path, size > largestBytes ? "w" : "a", 0o600);
+  const log = await open(serviceLogFile(folder), "a", 0o600);
   await log.chmod(0o600);
   return log;
 }

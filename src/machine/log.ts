@@ -58,7 +58,7 @@ const largestBytes = 1024 * 1024;
 /** Writes lines to standard error. A full disk doesn't end the service. */
 export function standardErrorLog(): (line: string) => void {
   const { fd } = process.stderr;
-  if (isFile(fd)) return batched((lines) => writeAll(fd, Buffer.from(lines.join(""))));
+  if (isFile(fd)) return (line) => writeAll(fd, Buffer.from(line));
   // The reader of a pipe may be gone.
   process.stderr.on("error", () => {});
   return (line) => void process.stderr.write(line);
@@ -72,35 +72,14 @@ export function boundedLog(path: string, atMost = largestBytes): (line: string) 
   const { fd } = process.stderr;
   if (!isSameFile(fd, path)) return standardErrorLog();
   let { size } = fstatSync(fd);
-  return batched((lines) => {
-    let fitting = "";
-    for (const line of lines) {
-      const bytes = Buffer.byteLength(line);
-      if (size > 0 && size + bytes > atMost) {
-        writeAll(fd, Buffer.from(fitting));
-        fitting = "";
-        startAgain(path);
-        size = 0;
-      }
-      fitting += line;
-      size += bytes;
-    }
-    writeAll(fd, Buffer.from(fitting));
-  });
-}
-
-/** Writes the lines of one turn of the event loop together, and the last ones when the process exits. */
-function batched(write: (lines: readonly string[]) => void): (line: string) => void {
-  let lines: string[] = [];
-  const flush = () => {
-    const all = lines;
-    lines = [];
-    if (all.length > 0) write(all);
-  };
-  process.on("exit", flush);
   return (line) => {
-    lines.push(line);
-    if (lines.length === 1) setImmediate(flush);
+    const bytes = Buffer.from(line);
+    if (size > 0 && size + bytes.length > atMost) {
+      startAgain(path);
+      size = 0;
+    }
+    writeAll(fd, bytes);
+    size += bytes.length;
   };
 }
 

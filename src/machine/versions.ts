@@ -21,23 +21,12 @@ export const ownVersion: string | undefined =
  * are two prereleases of one version.
  */
 export function isOlder(one: string | undefined, other: string | undefined): boolean {
-  const [first, second] = [parse(one), parse(other)];
-  if (first === undefined || second === undefined) return false;
-  for (const [index, number] of first.numbers.entries()) {
-    const difference = number - (second.numbers[index] ?? 0);
-    if (difference !== 0) return difference < 0;
-  }
-  return first.isEarly && !second.isEarly;
+  const [first, second] = [sortable(one), sortable(other)];
+  return first !== undefined && second !== undefined && first < second;
 }
 
-interface Version {
-  readonly numbers: readonly number[];
-  /** A prerelease, such as `0.5.0-beta.1`. */
-  readonly isEarly: boolean;
-}
-
-function parse(version: string | undefined): Version | undefined {
-  const [, numbers, early] = /^(\d+\.\d+\.\d+)(-[\w.-]+)?(?:\+[\w.-]+)?$/.exec(version ?? "") ?? [];
-  if (numbers === undefined) return undefined;
-  return { numbers: numbers.split(".").map(Number), isEarly: early !== undefined };
+/** A text that sorts as the version does: its numbers, all of one length, with a prerelease before its release. */
+function sortable(version = ""): string | undefined {
+  const [, numbers, early] = /^(\d+\.\d+\.\d+)(-[\w.-]+)?(?:\+[\w.-]+)?$/.exec(version) ?? [];
+  return numbers?.replaceAll(/\d+/g, (number) => number.padStart(10, "0")).concat(early ? "" : " release");
 }

@@ -1,17 +1,18 @@
-import { constants } from "node:fs";
+import { constants, existsSync, statSync } from "node:fs";
 import { open, readdir } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { describeError } from "../contract/errors.ts";
+import { largestFile } from "../contract/limits.ts";
 import type { ServedPipelineEntry } from "../contract/pipelines.ts";
 import { declaredInputs } from "../pipeline/inputs.ts";
 import { formatProblem, type Place, quoted } from "../pipeline/mistakes/problem.ts";
+import { parsePipeline } from "../pipeline/parsePipeline.ts";
+import type { ReadPart } from "../pipeline/partFiles.ts";
 import type { ParsedPipeline, PipelineOrProblems } from "../pipeline/pipeline.ts";
 import { readEnvFile } from "./envFile.ts";
-import { pipelineFileName } from "./fileNames.ts";
-import { mostBytesRead, parseWithParts } from "./parts.ts";
+import { pipelineFileName, readProjectFile, readUtf8 } from "./projectFile.ts";
 import { isMissing } from "./systemErrors.ts";
-import { readUtf8 } from "./utf8.ts";
 
 /** A pipeline file of a project. */
 export interface ProjectFile extends ReadPipeline {
@@ -202,4 +203,37 @@ function unreadable({ message, line = 1, column = 1 }: { message: string } & Par
     text: undefined,
     parsed: { kind: "invalid", problems: [{ message, line, column }] },
   } satisfies ReadPipeline;
+}
+
+/** Enough of a longer text for the parser to reject it as too long: at most three bytes a character. */
+export const mostBytesRead = 3 * largestFile + 1;
+
+/** Parses a pipeline file with the parts that it includes, which are read now. @param path absolute. */
+export function parseWithParts(text: string, path: string): ParsedPipeline {
+  let found: string | undefined;
+  const root = () => (found ??= projectAround(path));
+  return parsePipeline(
+    text,
+    path,
+    (part) => readPart(root(), part),
+    (file) => existsSync(join(root(), file)),
+  );
+}
+
+/** Whether a text may include others, so that what it means depends on more than itself. */
+export function mayInclude(text: string): boolean {
+  return /\binclude\b/.test(text);
+}
+
+/** The nearest folder above a file that holds a folder `pipelines`; without one, that of the file. */
+function projectAround(path: string): string {
+  for (let folder = dirname(path); ; folder = dirname(folder)) {
+    if (statSync(join(folder, "pipelines"), { throwIfNoEntry: false })?.isDirectory() === true) return folder;
+    if (folder === dirname(folder)) return dirname(path);
+  }
+}
+
+/** Reads a file that may be a part. @param path relative to the project's folder. */
+export function readPart(root: string, path: string): ReturnType<ReadPart> {
+  return readProjectFile(root, path, mostBytesRead);
 }

@@ -1,7 +1,6 @@
 import { text } from "node:stream/consumers";
 import { keepCompiled } from "../machine/compiledFolder.ts";
-import { closeInheritedFiles } from "../machine/inheritedFiles.ts";
-import { hideOwnMemory } from "../machine/ownMemory.ts";
+import { closeInheritedFiles, hideOwnMemory } from "../machine/ownProcess.ts";
 import { type DryJob, dryRunArgument, sqliteArgument } from "./launch/protocol.ts";
 
 // The runner's program: one process for each run, started by readyRunner.ts; with an argument, the process in which an sql

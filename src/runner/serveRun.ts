@@ -13,18 +13,7 @@ export async function serveRun(programPath: string): Promise<void> {
     });
   }
   const pipes = preparePipes(process.platform);
-  await serveRunner({
-    input: process.stdin,
-    output: process.stdout,
-    environment: process.env,
-    platform: process.platform,
-    execPath: process.execPath,
-    programPath,
-    pid: process.pid,
-    processes: processTable(process.platform),
-    now: () => new Date(),
-    ended: ending.signal,
-  });
+  await serveRunner(programPath, processTable(process.platform), ending.signal);
   // A process that ends while they are made would leave their names.
   await pipes;
   // The empty write completes after every message. Then the process kills itself: `exit` may hang (nodejs/node#54918) and takes

@@ -1,14 +1,16 @@
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import type { Readable, Writable } from "node:stream";
+import type { Readable } from "node:stream";
 import { setTimeout as pause } from "node:timers/promises";
-import { systemClock } from "../machine/clock.ts";
 import { readEnvFile } from "../project/envFile.ts";
-import type { Environment } from "../project/environment.ts";
-import { lifeline } from "./launch/lifeline.ts";
 import type { Message } from "./launch/messages.ts";
-import { machineMilliseconds } from "./launch/protocol.ts";
-import { Outbox } from "./outbox.ts";
+import {
+  type CleanupOrder,
+  type Job,
+  type LifeSign,
+  machineMilliseconds,
+  readLines,
+} from "./launch/protocol.ts";
 import { endProcesses } from "./processes/endProcesses.ts";
 import { newTraces, type ProcessTable, type RunTraces } from "./processes/processTable.ts";
 import { scanRepeatedly } from "./processes/scanRepeatedly.ts";
@@ -20,64 +22,58 @@ import { runSteps } from "./steps/runSteps.ts";
 import { sendPipeline } from "./steps/runValues.ts";
 import { openScopes, runContext } from "./steps/scopes.ts";
 
-interface RunnerDeps {
-  readonly input: Readable;
-  readonly output: Writable;
-  readonly environment: Environment;
-  readonly platform: NodeJS.Platform;
-  readonly execPath: string;
-  /** The file of the program that this process runs. */
-  readonly programPath: string;
-  readonly pid: number;
-  readonly processes: ProcessTable;
-  readonly now: () => Date;
-  /** Aborted when this process has to end. */
-  readonly ended: AbortSignal;
-}
-
 /**
- * Runs the job that arrives on `input`. Resolves when every other process of the run is gone, whether the run finished
+ * Runs the job that arrives on the standard input. Resolves when every other process of the run is gone, whether the run finished
  * or was ended because the pipe closed.
  *
+ * @param programPath the file of the program that this process runs.
+ * @param ended aborted when this process has to end.
  * @throws when the job can't be read.
  */
-export async function serveRunner(deps: RunnerDeps): Promise<void> {
-  const { job: arriving, signal, cleaningUp, cleanUpUntil, livesUntil } = lifeline(deps.input, deps.ended);
-  const { birth, cgroup } = await ownCgroup(deps);
+export async function serveRunner(
+  programPath: string,
+  processes: ProcessTable,
+  ended: AbortSignal,
+): Promise<void> {
+  const { execPath, platform, pid, stdin, stdout } = process;
+  const { job: arriving, signal, cleaningUp, cleanUpUntil, livesUntil } = lifeline(stdin, ended);
+  const { birth, cgroup } = await ownCgroup(processes);
   // To leave a cgroup takes the kernel long. A service that is there removes it as soon as this process is gone.
   const removeCgroup = async (): Promise<void> => {
-    if (cgroup !== undefined && signal.aborted) await deps.processes.cgroups?.remove(cgroup);
+    if (cgroup !== undefined && signal.aborted) await processes.cgroups?.remove(cgroup);
   };
   const job = await arriving;
   if (job === undefined) return removeCgroup();
-  if (cgroup === undefined) await deps.processes.mark?.(job.runId);
-  const outbox = new Outbox((text) => void deps.output.write(text), systemClock);
-  const traces = newTraces(job.runId, deps.pid, cgroup, birth);
+  if (cgroup === undefined) await processes.mark?.(job.runId);
+  const send = (...messages: readonly Message[]): void => {
+    if (messages.length > 0) stdout.write(messages.map((one) => `${JSON.stringify(one)}\n`).join(""));
+  };
+  const traces = newTraces(job.runId, pid, cgroup, birth);
   using scans = scanRepeatedly(async () => {
     const before = [...traces.groups];
-    await deps.processes.scan?.(traces);
-    for (const pid of before) if (!traces.groups.has(pid)) outbox.sendAhead({ kind: "vacated", pid });
+    await processes.scan?.(traces);
+    for (const group of before) if (!traces.groups.has(group)) send({ kind: "vacated", pid: group });
   });
-  const onSpawned = (pid: number): void => {
+  const onSpawned = (program: number): void => {
     // Whoever has to end a run whose runner dies knows its programs by this.
-    outbox.sendAhead({ kind: "spawned", pid });
-    traces.groups.add(pid);
+    send({ kind: "spawned", pid: program });
+    traces.groups.add(program);
     // What detaches at once stays in the cgroup.
     if (cgroup === undefined) scans.look();
   };
-  const send = (message: Message): void => outbox.send([message]);
   // Ignored: the service is gone then, and the closed input ends the run.
-  deps.output.on("error", () => {});
-  const own = stepEnvironment(deps.environment, job);
-  const { environment, node } = await nodeOnPath(own, deps.execPath, deps.platform);
+  stdout.on("error", () => {});
+  const own = stepEnvironment(process.env, job);
+  const { environment, node } = await nodeOnPath(own, execPath, platform);
   const envFile = await readEnvFile(job);
   const variables = envFile.kind === "read" ? { ...environment, ...envFile.variables } : environment;
-  const find = (name: string) => variable(variables, name, deps.platform);
-  const known = { run: runContext(job), now: deps.now, uuid: randomUUID };
+  const find = (name: string) => variable(variables, name, platform);
+  const now = () => new Date();
+  const known = { run: runContext(job), now, uuid: randomUUID };
   const { mask, scopes, isNeeded } = await openScopes(job, find, known);
   const output = new RunOutput({
-    send: (messages) => outbox.send(messages),
-    now: deps.now,
+    send: (messages) => send(...messages),
+    now,
     mask,
     artifactsFolder: job.artifactsFolder,
   });
@@ -94,8 +90,8 @@ export async function serveRunner(deps: RunnerDeps): Promise<void> {
         root: job.root,
         environment,
         node,
-        platform: deps.platform,
-        program: { execPath: deps.execPath, path: deps.programPath },
+        platform,
+        program: { execPath, path: programPath },
         mask,
         shared,
         signal,
@@ -105,50 +101,48 @@ export async function serveRunner(deps: RunnerDeps): Promise<void> {
       scopes,
       isNeeded,
       send,
-      now: deps.now,
-      isAnythingRunning: () => isAnythingRunning(deps, traces),
-      isGroup: (pid) => traces.groups.has(pid),
+      now,
+      isAnythingRunning: () => isAnythingRunning(processes, traces),
+      isGroup: (group) => traces.groups.has(group),
       cleaningUp,
       cleanUpUntil,
     });
     await Promise.race([running, isEnded]);
   } finally {
-    const { processes, pid } = deps;
     // A run that was suspended past its time has used up its grace time too.
     const rest = livesUntil() + job.graceMilliseconds - machineMilliseconds();
     const graceMilliseconds = Math.max(0, Math.min(job.graceMilliseconds, rest));
     // The service looks at all processes when the run has ended. To do so here too would keep the next run waiting.
-    const isOver = !signal.aborted && (await isAlone(deps, traces));
+    const isOver = !signal.aborted && (await isAlone(processes, traces));
     await Promise.all([
       isOver ? undefined : endProcesses({ processes, run: traces, graceMilliseconds, spare: pid }),
       // A server that no longer answers must not keep the run from ending.
       Promise.race([shared[Symbol.asyncDispose](), pause(graceMilliseconds, undefined, { ref: false })]),
     ]);
     await output.end();
-    outbox.flush();
     await removeScratch(job.runId);
     await removeCgroup();
   }
 }
 
 /** Unknown counts as running: nothing is said then. */
-async function isAnythingRunning({ processes, pid }: RunnerDeps, run: RunTraces): Promise<boolean> {
+async function isAnythingRunning(processes: ProcessTable, run: RunTraces): Promise<boolean> {
   try {
     const found = await processes.processesOf(run);
-    return found.some((other) => other !== pid);
+    return found.some((other) => other !== process.pid);
   } catch {
     return true;
   }
 }
 
 /** Whether nothing is left in the run's cgroup, and nothing that was seen has left it; false where that can't be read. */
-async function isAlone({ processes, pid }: RunnerDeps, { cgroup, seen }: RunTraces): Promise<boolean> {
+async function isAlone(processes: ProcessTable, { cgroup, seen }: RunTraces): Promise<boolean> {
   if (cgroup === undefined) return false;
   try {
     const members = processes.cgroups?.members(cgroup) ?? [];
-    if (members.length !== 1 || members[0] !== pid) return false;
+    if (members.length !== 1 || members[0] !== process.pid) return false;
     for (const [other, birth] of seen)
-      if (other !== pid && (await processes.birthOf(other)) === birth) return false;
+      if (other !== process.pid && (await processes.birthOf(other)) === birth) return false;
     return true;
   } catch {
     return false;
@@ -159,9 +153,90 @@ async function isAlone({ processes, pid }: RunnerDeps, { cgroup, seen }: RunTrac
  * Makes a cgroup for this process and what it will start, and enters it.
  * @returns its folder, undefined where the system has none or doesn't allow it, and when this process started.
  */
-async function ownCgroup({ pid, processes }: RunnerDeps) {
+async function ownCgroup(processes: ProcessTable) {
+  const { pid } = process;
   const birth = await processes.birthOf(pid);
   const folder = birth === undefined ? undefined : processes.cgroups?.make({ pid, birth });
   const isIn = folder !== undefined && processes.cgroups?.enter(folder);
   return { birth, cgroup: isIn ? folder : undefined };
+}
+
+/**
+ * The pipe from the service. The run has to end when it closes, or when the life signs on it stop.
+ * @param ended aborted when this process has to end.
+ */
+function lifeline(input: Readable, ended: AbortSignal) {
+  const cutting = new AbortController();
+  const cleaningUp = new AbortController();
+  const job = Promise.withResolvers<Job | undefined>();
+  let cleanUpUntil = Number.POSITIVE_INFINITY;
+  const close = () => {
+    life.clear();
+    steps.clear();
+    cutting.abort();
+    job.resolve(undefined);
+  };
+  const life = new Deadline(close);
+  const steps = new Deadline(() => cleaningUp.abort());
+  const take = (line: Partial<LifeSign & CleanupOrder>): void => {
+    if (line.livesUntil !== undefined) life.set(line.livesUntil);
+    if (line.cleanUpUntil !== undefined) {
+      cleanUpUntil = line.cleanUpUntil;
+      cleaningUp.abort();
+    }
+  };
+  let isFirst = true;
+  readLines(input, (text) => {
+    if (cutting.signal.aborted) return;
+    if (isFirst) {
+      isFirst = false;
+      const first: Job = JSON.parse(text);
+      job.resolve(first);
+      if (first.cleanUpAt !== undefined) steps.set(first.cleanUpAt);
+      take(first);
+    } else take(JSON.parse(text));
+  });
+  for (const event of ["end", "error", "close"]) input.once(event, close);
+  ended.addEventListener("abort", close, { once: true });
+  return {
+    /** Undefined when the run had to end before its job arrived. */
+    job: job.promise,
+    /** Aborted when the pipe closes, the run's time is over, or this process has to end. */
+    signal: cutting.signal,
+    /** Aborted when the steps have to end so that the run cleans up: at the service's order, or when their time is over. */
+    cleaningUp: cleaningUp.signal,
+    /** When the cleanup has to be over, in `machineMilliseconds`; infinite without an order. */
+    cleanUpUntil: () => cleanUpUntil,
+    /** In `machineMilliseconds`; infinite for a run without life signs. */
+    livesUntil: () => life.at,
+  };
+}
+
+/** A time on this machine's clock that may be moved, and what happens then. */
+class Deadline {
+  /** In `machineMilliseconds`. */
+  at = Number.POSITIVE_INFINITY;
+  readonly #reach: () => void;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(reach: () => void) {
+    this.#reach = reach;
+  }
+
+  set(at: number): void {
+    this.at = at;
+    this.#check();
+  }
+
+  clear(): void {
+    clearTimeout(this.#timer);
+  }
+
+  #check(): void {
+    const rest = this.at - machineMilliseconds();
+    clearTimeout(this.#timer);
+    if (rest <= 0) this.#reach();
+    // After a suspension timers come before the pipe, which may hold a life sign that is still good.
+    else this.#timer = setTimeout(() => setImmediate(() => this.#check()), rest).unref();
+  }
 }

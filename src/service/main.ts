@@ -1,7 +1,6 @@
 import { join } from "node:path";
 import { keepCompiled } from "../machine/compiledFolder.ts";
-import { closeInheritedFiles } from "../machine/inheritedFiles.ts";
-import { hideOwnMemory } from "../machine/ownMemory.ts";
+import { closeInheritedFiles, hideOwnMemory } from "../machine/ownProcess.ts";
 import { ownVersion } from "../machine/versions.ts";
 
 hideOwnMemory();

@@ -1,8 +1,8 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { describeError } from "../contract/errors.ts";
-import { leaveNoCoreFiles } from "../machine/coreFiles.ts";
 import { dataFolder, serviceLogFile } from "../machine/dataFolder.ts";
 import { boundedLog, lineLog, logLevel } from "../machine/log.ts";
+import { leaveNoCoreFiles } from "../machine/ownProcess.ts";
 import { retentionDaysOf } from "./runs/retention.ts";
 import { type Serving, serve } from "./server.ts";
 

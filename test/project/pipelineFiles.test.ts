@@ -2,8 +2,13 @@ import assert from "node:assert/strict";
 import { mkdir, symlink, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
-import { parseWithParts } from "../../src/project/parts.ts";
-import { filesNamed, mayDefine, projectFiles, withSharedNames } from "../../src/project/pipelineFiles.ts";
+import {
+  filesNamed,
+  mayDefine,
+  parseWithParts,
+  projectFiles,
+  withSharedNames,
+} from "../../src/project/pipelineFiles.ts";
 import { TemporaryFolder } from "../temporaryFolder.ts";
 
 const rest = "resources: { sh: { type: cli } }\nsteps: [{ name: say hello, use: sh, run: echo hi }]\n";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readUtf8 } from "../../src/project/utf8.ts";
+import { readUtf8 } from "../../src/project/projectFile.ts";
 
 describe("a file's text", () => {
   it("is refused with the place of its first wrong byte, also behind a character that stands for lost ones", () => {

@@ -5,8 +5,7 @@ import type { AddressInfo } from "node:net";
 import { brotliCompressSync, gzipSync } from "node:zlib";
 import { eventStream } from "../../src/client/follow/events.ts";
 import { ServiceClient } from "../../src/client/service/client.ts";
-import { Connection, routeOf } from "../../src/runner/http/connection.ts";
-import { HttpSession } from "../../src/runner/http/httpSession.ts";
+import { Connection, HttpSession, routeOf } from "../../src/runner/http/connection.ts";
 import { largestReply, sendRequest } from "../../src/runner/http/sendRequest.ts";
 
 const unpacked = 256 * 1024 * 1024;

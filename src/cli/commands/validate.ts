@@ -5,10 +5,11 @@ import { addAbortSignal, type Readable } from "node:stream";
 import { findProject, misnamedFiles } from "../../client/project.ts";
 import { exitCodes, PipelineError } from "../../contract/errors.ts";
 import { formatProblem, nearestName, type Place, type Problem } from "../../pipeline/mistakes/problem.ts";
-import { mostBytesRead, parseWithParts } from "../../project/parts.ts";
 import {
   checkedFiles,
+  mostBytesRead,
   type ProjectFile,
+  parseWithParts,
   type ReadPipeline,
   readPipelineFile,
 } from "../../project/pipelineFiles.ts";

@@ -128,7 +128,7 @@ async function textOf(name: string, text: string, folder: string, signal: AbortS
   if (!text.startsWith("@")) return text;
   if (text.startsWith("@@")) return text.slice(1);
   const path = resolve(folder, text.slice(1));
-  const { readUtf8 } = await import("../../project/utf8.ts");
+  const { readUtf8 } = await import("../../project/projectFile.ts");
   const bytes = await bytesOf(path, signal).catch((cause: unknown) => {
     signal.throwIfAborted();
     throw unreadable(name, `${path} can't be read: ${describeError(cause)}`);

@@ -7,7 +7,7 @@ import { errorTypes, PipelineError } from "../../contract/errors.ts";
 import type { Hint, Refusal } from "../../contract/refusal.ts";
 import { fromWire, type Parsed } from "../../contract/wire.ts";
 import { systemClock } from "../../machine/clock.ts";
-import { isInside } from "../../project/envFile.ts";
+import { isInside } from "../../project/projectFile.ts";
 import { foreignText } from "../service/foreignText.ts";
 import { type ForeignTool, runTool, type ToolEnd } from "./toolProcess.ts";
 

@@ -1,7 +1,7 @@
 import { realpath, stat } from "node:fs/promises";
 import { resolve, sep } from "node:path";
 import type { Clock } from "../../machine/clock.ts";
-import { isInside } from "../../project/envFile.ts";
+import { isInside } from "../../project/projectFile.ts";
 
 /** A part of a line that may name a position in a file of the run's project. */
 export interface FileLink {

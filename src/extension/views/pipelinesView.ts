@@ -2,8 +2,13 @@ import type { Disposable, TreeDataProvider, TreeItem, TreeView } from "vscode";
 import type { LocalProject } from "../../client/project.ts";
 import type { Clock } from "../../machine/clock.ts";
 import type { ParsedPipeline } from "../../pipeline/pipeline.ts";
-import { mayInclude, parseWithParts } from "../../project/parts.ts";
-import { type ProjectFile, projectFiles, withSharedNames } from "../../project/pipelineFiles.ts";
+import {
+  mayInclude,
+  type ProjectFile,
+  parseWithParts,
+  projectFiles,
+  withSharedNames,
+} from "../../project/pipelineFiles.ts";
 import type { ProjectNames } from "../session/projectNames.ts";
 import type { RunList } from "../session/runList.ts";
 import type { Session } from "../session/session.ts";

@@ -2,15 +2,13 @@ import type { Page } from "playwright-core";
 import { describeExpectation } from "../../pipeline/file/expectation.ts";
 import type { TextExpectation } from "../../pipeline/file/values.ts";
 import { type BrowserStep, describeSeen, type SeenElements } from "../../pipeline/types/browserStep.ts";
-import type { Mask } from "../mask/mask.ts";
 import { shorten } from "../output/readableText.ts";
 import { searchFor } from "../output/textSearch.ts";
 import { StepFault } from "../step/stepContext.ts";
 import { poll, type StepDeadline } from "./deadline.ts";
 import { describeNone, isInFrame } from "./findElement.ts";
-import { framesOf } from "./frames.ts";
 import type { BrowserUse, OpenBrowser } from "./openBrowser.ts";
-import { excerptOf, locate, textOf } from "./pageContent.ts";
+import { excerptOf, framesOf, locate, textOf } from "./pageContent.ts";
 
 const longestValue = 200;
 
@@ -26,8 +24,8 @@ export function checkPage(expect: BrowserStep["expect"], use: BrowserUse): Promi
   const { url, title, text, elements } = expect;
   const { browser } = use;
   const expectations = [
-    ...(url === undefined ? [] : [expectUrl(url)]),
-    ...(title === undefined ? [] : [expectTitle(title)]),
+    ...(url === undefined ? [] : [expectValue("url", url, async (page) => page.url())]),
+    ...(title === undefined ? [] : [expectValue("title", title, (page) => page.title())]),
     ...(text ?? []).map(expectText),
     ...elements.map((expected) => {
       const expectation = seen(expected);
@@ -95,22 +93,17 @@ function expectAnswered(browser: OpenBrowser): Expectation {
   };
 }
 
-function expectUrl(expected: TextExpectation): Expectation {
+function expectValue(
+  what: string,
+  expected: TextExpectation,
+  read: (page: Page) => Promise<string>,
+): Expectation {
   const isIn = searchFor(expected);
   return {
-    holds: async (page) => isIn(page.url()),
-    describe: async (page, { deadline, mask }) =>
-      `url: expected ${describeExpectation(expected)}, got ${show(page.url(), mask)}, ${deadline.describeEnd()}`,
-  };
-}
-
-function expectTitle(expected: TextExpectation): Expectation {
-  const isIn = searchFor(expected);
-  return {
-    holds: async (page) => isIn(await page.title()),
+    holds: async (page) => isIn(await read(page)),
     describe: async (page, { deadline, mask }) => {
-      const title = (await deadline.askBriefly(() => page.title())) ?? "";
-      return `title: expected ${describeExpectation(expected)}, got ${show(title, mask)}, ${deadline.describeEnd()}`;
+      const got = JSON.stringify((await deadline.askBriefly(() => read(page))) ?? "");
+      return `${what}: expected ${describeExpectation(expected)}, got ${shorten(mask.hide(got), longestValue)}, ${deadline.describeEnd()}`;
     },
   };
 }
@@ -130,8 +123,4 @@ function expectText(expected: TextExpectation): Expectation {
       return `expected ${describeExpectation(expected)} on the page ${use.deadline.describe()}, ${says}${hint}`;
     },
   };
-}
-
-function show(value: string, mask: Mask): string {
-  return shorten(mask.hide(JSON.stringify(value)), longestValue);
 }

@@ -135,28 +135,16 @@ export async function poll<T>(
   deadline: StepDeadline,
   attempt: (deadline: StepDeadline) => Promise<T | undefined>,
 ): Promise<T | undefined> {
-  return (await pollUntil(deadline, attempt)) ?? (await pollOnce(deadline.forDiagnosis(), attempt));
-}
-
-async function pollUntil<T>(
-  deadline: StepDeadline,
-  attempt: (deadline: StepDeadline) => Promise<T | undefined>,
-): Promise<T | undefined> {
-  for (;;) {
-    const value = await pollOnce(deadline, attempt);
-    if (value !== undefined || deadline.isOver) return value;
-    await pause(Math.min(pauseMilliseconds, deadline.left));
-  }
-}
-
-async function pollOnce<T>(
-  deadline: StepDeadline,
-  attempt: (deadline: StepDeadline) => Promise<T | undefined>,
-): Promise<T | undefined> {
-  try {
-    return await deadline.within(attempt(deadline));
-  } catch (error) {
-    if (error instanceof DeadlineExceeded || isTimeout(error) || isNavigating(error)) return undefined;
-    throw error;
+  for (let isLast = false; ; ) {
+    const now = isLast ? deadline.forDiagnosis() : deadline;
+    try {
+      const value = await now.within(attempt(now));
+      if (value !== undefined) return value;
+    } catch (error) {
+      if (!(error instanceof DeadlineExceeded || isTimeout(error) || isNavigating(error))) throw error;
+    }
+    if (isLast) return undefined;
+    isLast = deadline.isOver;
+    if (!isLast) await pause(Math.min(pauseMilliseconds, deadline.left));
   }
 }

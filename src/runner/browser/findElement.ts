@@ -7,9 +7,8 @@ import { shorten } from "../output/readableText.ts";
 import { searchFor } from "../output/textSearch.ts";
 import { StepFault } from "../step/stepContext.ts";
 import { poll, type StepDeadline } from "./deadline.ts";
-import { frameNames, framesOf } from "./frames.ts";
 import type { BrowserUse } from "./openBrowser.ts";
-import { excerptOf, locate } from "./pageContent.ts";
+import { excerptOf, frameNames, framesOf, locate } from "./pageContent.ts";
 
 /**
  * Waits until the page shows the element.
@@ -28,7 +27,7 @@ export async function findElement(
     const located = (await framesOf(page, target)).map((frame) => locate(frame, target));
     const all = await counted(located.map(({ all, hiddenToo }) => (mayBeHidden ? hiddenToo : all)));
     if (all.first === undefined || all.count === 1) return all.first;
-    const exact = await counted(located.flatMap((place) => place.exact ?? []));
+    const exact = await counted(located.map((place) => place.exact));
     if (exact.first !== undefined && exact.count === 1) return exact.first;
     const which = await describeAll(all.first, use);
     throw new StepFault(
@@ -124,7 +123,8 @@ async function listAlternatives(page: Frame, target: ElementTarget, use: Browser
         named === undefined
           ? ""
           : `; the ${named.role} of this name has no label that says it: find it by \`role: ${named.role}\` and \`name\``;
-      return list("the fields are", fields.map(nameOf), "the page has no field", mask) + hint;
+      const names = fields.map(({ name }) => inQuotes(name));
+      return list("the fields are", names, "the page has no field", mask) + hint;
     }
     case "placeholder":
       return list("the placeholders are", await attributes(page, "placeholder"), "the page has none", mask);
@@ -154,7 +154,8 @@ function describeRole(
     name === undefined || other === undefined
       ? ""
       : `; ${describeExpectation(name)} is the name of a ${other.role}`;
-  return list(`the ${plural(role)} are`, same.map(nameOf), `the page has no ${role}`, mask) + hint;
+  const names = same.map((element) => inQuotes(element.name));
+  return list(`the ${plural(role)} are`, names, `the page has no ${role}`, mask) + hint;
 }
 
 function list(beginning: string, names: readonly string[], none: string, mask: Mask): string {
@@ -163,10 +164,6 @@ function list(beginning: string, names: readonly string[], none: string, mask: M
   const shown = [first, ...more].slice(0, mostNames).join(", ");
   const rest = more.length + 1 - mostNames;
   return `; ${beginning}: ${shown}${rest > 0 ? ` and ${rest} more` : ""}`;
-}
-
-function nameOf({ name }: AccessibleElement): string {
-  return inQuotes(name);
 }
 
 function inQuotes(name: string): string {

@@ -1,12 +1,15 @@
-import type { ConsoleMessage, Dialog, Download, Page } from "playwright-core";
+import { basename, dirname, join } from "node:path";
+import type { BrowserContext, ConsoleMessage, Dialog, Download, Page } from "playwright-core";
+import { describeError } from "../../contract/errors.ts";
+import { replaceFile } from "../../machine/privateFile.ts";
 import type { Json } from "../../pipeline/expression/value.ts";
 import type { BrowserStep, DialogAnswer } from "../../pipeline/types/browserStep.ts";
 import type { Mask } from "../mask/mask.ts";
 import { shorten } from "../output/readableText.ts";
-import type { StepContext } from "../step/stepContext.ts";
-import type { StepDeadline } from "./deadline.ts";
+import { projectFile, realPlace } from "../step/projectFile.ts";
+import { type StepContext, StepFault } from "../step/stepContext.ts";
+import { DeadlineExceeded, type StepDeadline } from "./deadline.ts";
 import { type StartedBrowser, startBrowser } from "./startBrowser.ts";
-import { loadStorage } from "./storage.ts";
 
 /** What a step uses a browser with. */
 export interface BrowserUse {
@@ -36,10 +39,6 @@ export class OpenBrowser implements AsyncDisposable {
   #wantsDownload: ((download: Download) => void) | undefined;
   #answers: DialogAnswer[] = [];
   #dismissed = 0;
-  #gaveUp = new AbortController();
-  readonly #givenUp = new WeakSet<Page>();
-  /** Resolves when there is a tab in the place of those that were given up. Never rejects. */
-  #replaced: Promise<unknown> | undefined;
   #isEnding = false;
 
   constructor(started: StartedBrowser) {
@@ -99,20 +98,15 @@ export class OpenBrowser implements AsyncDisposable {
     return this.#answers.length === 0;
   }
 
-  /** Aborted when the browser or its page ends unexpectedly; the reason is a sentence. */
+  /** Aborted when the browser or its page ends unexpectedly, or answers nothing but dialogs; the reason is a sentence. */
   get broken(): AbortSignal {
     return this.#broken.signal;
   }
 
-  /**
-   * Logs the page's own events to this step's log until disposed.
-   * @returns also what is aborted when the page keeps the step from going on; the reason is a sentence.
-   */
-  noteFor(stepContext: StepContext): Disposable & { readonly gaveUp: AbortSignal } {
+  /** Logs the page's own events to this step's log until disposed. */
+  noteFor(stepContext: StepContext): Disposable {
     this.#note = notesFor(stepContext);
-    this.#gaveUp = new AbortController();
     return {
-      gaveUp: this.#gaveUp.signal,
       [Symbol.dispose]: () => {
         this.#note = undefined;
         this.#answers = [];
@@ -123,7 +117,6 @@ export class OpenBrowser implements AsyncDisposable {
 
   /** The tab to navigate in; a new one if none is open. */
   async pageToGo(): Promise<Page> {
-    await this.#replaced;
     return this.page ?? (await this.started.context.newPage());
   }
 
@@ -153,14 +146,11 @@ export class OpenBrowser implements AsyncDisposable {
    * number in each step, since a page that opens them without end would answer nothing else.
    */
   async #answer(dialog: Dialog): Promise<void> {
-    const page = dialog.page();
-    // It is being closed with its dialog.
-    if (page === null ? this.#gaveUp.signal.aborted : this.#givenUp.has(page)) return;
     const isLeaving = dialog.type() === "beforeunload";
     const given = isLeaving ? undefined : this.#answers.shift();
     // Between two steps there is none to tell.
     if (!isLeaving && given === undefined && this.#note !== undefined) this.#dismissed += 1;
-    if (this.#dismissed > mostDismissed) return this.#giveUp(page);
+    if (this.#dismissed > mostDismissed) return this.#break(tooManyDialogs);
     const { answer, text } = given ?? { answer: "dismiss" };
     const how = answer === "accept" ? "accepted" : "dismissed";
     if (!isLeaving) this.#note?.(`the page's ${dialog.type()} was ${how}:`, dialog.message());
@@ -169,23 +159,6 @@ export class OpenBrowser implements AsyncDisposable {
     } catch {
       // Ignored: the page was closed with its dialog.
     }
-  }
-
-  /** Closes the tabs, of which one keeps the step from going on: those that it has opened may share its process. */
-  #giveUp(page: Page | null): void {
-    this.#gaveUp.abort(tooManyDialogs);
-    const tabs = new Set([...this.#tabs.splice(0), ...(page === null ? [] : [page])]);
-    for (const tab of tabs) this.#givenUp.add(tab);
-    this.#chosen = undefined;
-    // Without any tab the browser would forget its session's cookies.
-    this.#replaced = this.started.context.newPage().then(
-      () => {
-        for (const tab of tabs) void tab.close().catch(() => {});
-      },
-      () => {
-        // Ignored: the browser is closed.
-      },
-    );
   }
 
   #noteConsole(message: ConsoleMessage): void {
@@ -223,7 +196,7 @@ export class OpenBrowser implements AsyncDisposable {
 }
 
 const mostDismissed = 100;
-const tooManyDialogs = `the page opened more than ${mostDismissed} dialogs in this step that no \`dialog\` answers, so its tabs were closed`;
+const tooManyDialogs = `the page opened more than ${mostDismissed} dialogs in this step that no \`dialog\` answers, so its browser was ended`;
 
 const mostNotes = 50;
 const longestWords = 500;
@@ -239,4 +212,44 @@ function notesFor({ log, mask }: StepContext) {
     log.note(said === "" ? what : `${what} ${said}`);
     if (count === mostNotes) log.note("what else the page says in this step is left out");
   };
+}
+
+/**
+ * Puts the cookies and local storage of a file of the project into a browser.
+ * @throws StepFault when it can't.
+ */
+async function loadStorage(context: BrowserContext, root: string, file: string): Promise<void> {
+  const place = await projectFile(root, file).catch((error: unknown) => {
+    throw new StepFault(`${describeError(error)}; a step's \`storage\` saves such a file`);
+  });
+  try {
+    await context.setStorageState(place);
+  } catch {
+    // The library's message may hold a piece of the file, and so a secret.
+    throw new StepFault(
+      `\`${file}\` has no cookies and local storage as a step's \`storage\` saves them: let a step save it anew`,
+    );
+  }
+}
+
+/**
+ * Saves a browser's cookies and local storage in a file that only this user can read. A link of that name is replaced.
+ * @returns the problem, if there is one.
+ */
+export async function saveStorage(
+  file: string,
+  { context }: StartedBrowser,
+  deadline: StepDeadline,
+  { root, log }: StepContext,
+): Promise<string[]> {
+  try {
+    const place = join(await realPlace(root, dirname(file)), basename(file));
+    const state = await deadline.forScreenshot().within(context.storageState());
+    await replaceFile(place, JSON.stringify(state, undefined, 2), 0o600);
+    log.note(`saved cookies and local storage in ${file}`);
+    return [];
+  } catch (error) {
+    const why = error instanceof DeadlineExceeded ? "the page didn't respond" : describeError(error);
+    return [`cookies and local storage can't be saved in \`${file}\`: ${why}`];
+  }
 }

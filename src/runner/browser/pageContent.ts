@@ -1,34 +1,34 @@
-import type { Frame, Locator } from "playwright-core";
+import type { ElementHandle, Frame, Locator, Page } from "playwright-core";
 import { describeError } from "../../contract/errors.ts";
 import type { TextExpectation } from "../../pipeline/file/values.ts";
-import type { ElementTarget } from "../../pipeline/types/browserStep.ts";
+import type { ElementTarget, FrameTarget } from "../../pipeline/types/browserStep.ts";
 import type { Mask } from "../mask/mask.ts";
 import { invisible, shorten, withoutInvisible } from "../output/readableText.ts";
+import { searchFor } from "../output/textSearch.ts";
+import { isNavigating } from "./deadline.ts";
 import type { BrowserUse } from "./openBrowser.ts";
 
 /** The visible elements that match a target. */
 interface Located {
   readonly all: Locator;
   /** Those whose whole name, label or text matches. A single one of these is preferred to several partial matches. */
-  readonly exact: Locator | undefined;
+  readonly exact: Locator;
   readonly hiddenToo: Locator;
 }
 
 export function locate(page: Frame, target: ElementTarget): Located {
-  const hiddenToo = find(page, target);
-  const expected = expectedOf(target);
-  const whole = expected?.kind === "contains" ? expected.text : undefined;
+  const hiddenToo = find(page, target, false);
   return {
     all: hiddenToo.filter({ visible: true }),
-    exact: whole === undefined ? undefined : find(page, target, whole).filter({ visible: true }),
+    exact: find(page, target, true).filter({ visible: true }),
     hiddenToo,
   };
 }
 
-/** @param whole the whole name, label or text; left out where a part is enough. */
-function find(page: Frame, target: ElementTarget, whole?: string): Locator {
-  const exact = whole !== undefined;
-  const by = (expected: TextExpectation) => whole ?? textPattern(expected);
+/** @param exact whether an expected name, label or text is the whole. */
+function find(page: Frame, target: ElementTarget, exact: boolean): Locator {
+  const by = (expected: TextExpectation) =>
+    exact && expected.kind === "contains" ? expected.text : textPattern(expected);
   switch (target.kind) {
     case "role": {
       const name = target.name && { name: by(target.name), exact };
@@ -46,22 +46,6 @@ function find(page: Frame, target: ElementTarget, whole?: string): Locator {
       return holding(page.locator(`css=${target.selector}`), target.text);
     case "text":
       return page.getByText(by(target.text), { exact });
-  }
-}
-
-function expectedOf(target: ElementTarget): TextExpectation | undefined {
-  switch (target.kind) {
-    case "role":
-      return target.name;
-    case "label":
-      return target.label;
-    case "placeholder":
-      return target.placeholder;
-    case "text":
-      return target.text;
-    case "test-id":
-    case "css":
-      return undefined;
   }
 }
 
@@ -103,6 +87,53 @@ function withAnySpace(source: string): string {
     if (part !== " ") return part;
     return isInClass ? "\\s" : "(?:\\s+)";
   });
+}
+
+/** The frames that an element may be in: the page's own, or all that fit its `frame`, at any depth. */
+export async function framesOf(page: Page, { frame }: ElementTarget): Promise<readonly Frame[]> {
+  if (frame === undefined) return [page.mainFrame()];
+  return (await Promise.all(page.frames().map((parent) => framesIn(parent, frame)))).flat();
+}
+
+/** The titles and names of all frames of a page. */
+export async function frameNames(page: Page): Promise<readonly string[]> {
+  const elements = await Promise.all(
+    page.frames().map((parent) => parent.locator("css=iframe, frame").elementHandles()),
+  );
+  return Promise.all(
+    elements
+      .flat()
+      .map(
+        async (element) =>
+          (await element.getAttribute("title")) ?? (await element.getAttribute("name")) ?? "",
+      ),
+  );
+}
+
+async function framesIn(parent: Frame, wanted: FrameTarget): Promise<readonly Frame[]> {
+  try {
+    const elements = await parent.locator(`css=${wanted.css ?? "iframe, frame"}`).elementHandles();
+    const found = await Promise.all(
+      elements.map(async (element) => ((await isWanted(element, wanted)) ? element.contentFrame() : null)),
+    );
+    return found.filter((frame) => frame !== null);
+  } catch (error) {
+    // Another frame may be the one that is wanted.
+    if (isNavigating(error)) return [];
+    throw error;
+  }
+}
+
+async function isWanted(element: ElementHandle, { title, name, testId }: FrameTarget): Promise<boolean> {
+  const has = async (attribute: string, expected: TextExpectation | undefined) => {
+    const value = expected && (await element.getAttribute(attribute));
+    return expected === undefined || (typeof value === "string" && searchFor(expected)(value));
+  };
+  return (
+    (await has("title", title)) &&
+    (await has("name", name)) &&
+    (testId === undefined || (await element.getAttribute("data-testid")) === testId)
+  );
 }
 
 const longestExcerpt = 500;

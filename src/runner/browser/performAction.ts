@@ -26,28 +26,27 @@ export async function performAction(action: Action, use: BrowserUse): Promise<vo
 }
 
 function perform(action: Action, use: BrowserUse): Promise<unknown> {
-  const on: ActOn = (...args) => actOn(args, use);
   switch (action.kind) {
     case "click":
-      return on(action.target, (element, options) => element.click(options));
+      return actOn(use, action.target, (element, options) => element.click(options));
     case "fill":
-      return on(action.target, (element, options) => fill(element, action.with, options));
+      return actOn(use, action.target, (element, options) => fill(element, action.with, options));
     case "press":
       return action.target === undefined
         ? pressOnPage(action.key, use)
-        : on(action.target, (element, options) => element.press(action.key, options));
+        : actOn(use, action.target, (element, options) => element.press(action.key, options));
     case "select":
-      return on(action.target, (element, options) => element.selectOption(action.option, options));
+      return actOn(use, action.target, (element, options) => element.selectOption(action.option, options));
     case "check":
-      return on(action.target, (element, options) => element.check(options));
+      return actOn(use, action.target, (element, options) => element.check(options));
     case "uncheck":
-      return on(action.target, (element, options) => element.uncheck(options));
+      return actOn(use, action.target, (element, options) => element.uncheck(options));
     case "evaluate":
       return evaluateScript(action, use);
     case "upload":
-      return upload(action, on, use.stepContext.root);
+      return upload(action, use);
     case "download":
-      return download(action, on, use);
+      return download(action, use);
     case "dialog":
       use.browser.answerNext(action);
       return Promise.resolve();
@@ -69,13 +68,12 @@ interface Options {
 const timeoutGraceMilliseconds = 1000;
 
 /** Waits for an element, also for one that can't be seen where it may be hidden, and acts on it. */
-type ActOn = (
+async function actOn(
+  use: BrowserUse,
   target: ElementTarget,
   act: (element: Locator, options: Options) => Promise<unknown>,
-  mayBeHidden?: boolean,
-) => Promise<void>;
-
-async function actOn([target, act, mayBeHidden]: Parameters<ActOn>, use: BrowserUse): Promise<void> {
+  mayBeHidden = false,
+): Promise<void> {
   const { deadline } = use;
   const element = await findElement(target, use, mayBeHidden);
   try {
@@ -124,9 +122,9 @@ async function pressOnPage(key: string, { browser: { page }, deadline }: Browser
 
 async function upload(
   { target, files }: Extract<Action, { kind: "upload" }>,
-  on: ActOn,
-  root: string,
+  use: BrowserUse,
 ): Promise<void> {
+  const { root } = use.stepContext;
   const places = await Promise.all(files.map((file) => projectFile(root, file)));
   // The field itself is often hidden behind a button.
   const put = async (element: Locator, options: Options) => {
@@ -135,16 +133,16 @@ async function upload(
       throw new StepFault("it is no field for files");
     await element.setInputFiles(places, options);
   };
-  return on(target, put, true);
+  return actOn(use, target, put, true);
 }
 
 async function download(
   { target, as }: Extract<Action, { kind: "download" }>,
-  on: ActOn,
-  { browser, deadline, found }: BrowserUse,
+  use: BrowserUse,
 ): Promise<void> {
+  const { browser, deadline, found } = use;
   using next = browser.nextDownload();
-  await on(target, (element, options) => element.click(options));
+  await actOn(use, target, (element, options) => element.click(options));
   let taken: Download | undefined;
   try {
     taken = await deadline.within(next.download);

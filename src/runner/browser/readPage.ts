@@ -7,8 +7,7 @@ import {
   type Script,
 } from "../../pipeline/types/browserStep.ts";
 import { shorten } from "../output/readableText.ts";
-import { about, StepFault } from "../step/stepContext.ts";
-import { largestResult, tooLarge } from "../step/stepResult.ts";
+import { about, largestResult, StepFault, tooLarge } from "../step/stepContext.ts";
 import { DeadlineExceeded, isNavigating, poll } from "./deadline.ts";
 import { findElement } from "./findElement.ts";
 import type { BrowserUse } from "./openBrowser.ts";

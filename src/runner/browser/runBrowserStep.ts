@@ -5,19 +5,25 @@ import { describeError } from "../../contract/errors.ts";
 import { anySignal } from "../../machine/anySignal.ts";
 import { joinAddress } from "../../pipeline/file/address.ts";
 import type { BrowserStep } from "../../pipeline/types/browserStep.ts";
-import type { Mask } from "../mask/mask.ts";
-import { maskedBytes } from "../mask/maskedBytes.ts";
+import { type Mask, maskedBytes } from "../mask/mask.ts";
 import { problemOfSize } from "../step/runOutput.ts";
-import { failed, type StepContext, StepFault, type StepOutcome, succeeded } from "../step/stepContext.ts";
-import { largestResult, type StepResult, tooLarge } from "../step/stepResult.ts";
+import {
+  failed,
+  largestResult,
+  type StepContext,
+  StepFault,
+  type StepOutcome,
+  type StepResult,
+  succeeded,
+  tooLarge,
+} from "../step/stepContext.ts";
 import { checkPage } from "./checkPage.ts";
 import { isTimeout, StepDeadline } from "./deadline.ts";
 import { goTo } from "./goTo.ts";
-import { type BrowserUse, OpenBrowser } from "./openBrowser.ts";
+import { type BrowserUse, OpenBrowser, saveStorage } from "./openBrowser.ts";
 import { saidOf, textOf } from "./pageContent.ts";
 import { performAction } from "./performAction.ts";
 import { readFromPage } from "./readPage.ts";
-import { saveStorage } from "./storage.ts";
 import { saveTrace } from "./trace.ts";
 
 /** Of a download, in characters. */
@@ -30,26 +36,26 @@ export async function runBrowserStep(step: BrowserStep, stepContext: StepContext
   if (stepContext.signal.aborted) return wasEnded;
   const start = () => OpenBrowser.start(step.browser, stepContext);
   const browser = await stepContext.shared.get(OpenBrowser, step.use, start);
-  using noting = browser.noteFor(stepContext);
+  using _ = browser.noteFor(stepContext);
   // Begins after the browser's start, which doesn't count towards the step's timeout.
   const deadline = new StepDeadline(
     step.timeoutMilliseconds,
-    anySignal([stepContext.signal, browser.broken, noting.gaveUp]),
+    anySignal([stepContext.signal, browser.broken]),
     async () => browser.page && tellBrowser(browser.page, "Runtime.evaluate", { expression: "0" }),
   );
   const { mask, results } = stepContext;
   const found: BrowserUse["found"] = { values: {}, size: 0, downloads: [] };
   const use: BrowserUse = { browser, deadline, mask, stepContext, found };
-  const unmet = await perform(step, use).then(
+  const problem = await perform(step, use).then(
     () => undefined,
     (error: unknown) => (error instanceof StepFault ? error.message : describeUnexpected(error, mask)),
   );
   if (stepContext.signal.aborted) return wasEnded;
   if (browser.broken.aborted) {
     await stepContext.shared.forget(browser);
+    await browser[Symbol.asyncDispose]();
     return failed(String(browser.broken.reason));
   }
-  const problem = noting.gaveUp.aborted ? String(noting.gaveUp.reason) : unmet;
   if (results.isNeeded) {
     const ask = () => browserResult(use);
     const result = await (problem === undefined ? ask() : askFailed(browser, ask));

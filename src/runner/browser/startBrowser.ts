@@ -142,12 +142,9 @@ function watchSpawns(onSpawned: (child: ChildProcess, pid: number) => void): Dis
   return { [Symbol.dispose]: () => void unsubscribe("child_process", listen) };
 }
 
-interface Place {
+interface Place extends Pick<StepContext, "root" | "environment" | "platform"> {
   /** From the pipeline file: a path relative to `root`, or a program on the PATH. */
   readonly executable: string | undefined;
-  readonly root: string;
-  readonly environment: Readonly<Record<string, string>>;
-  readonly platform: NodeJS.Platform;
 }
 
 /** The variable that names a browser for pipelines that name none. */

@@ -2,9 +2,7 @@ import { readFile, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { strFromU8, strToU8, unzipSync, zipSync } from "fflate";
 import { describeError } from "../../contract/errors.ts";
-import type { Mask } from "../mask/mask.ts";
-import { maskedBytes } from "../mask/maskedBytes.ts";
-import { maskedJson } from "../mask/maskedValue.ts";
+import { type Mask, maskedBytes, maskedJson } from "../mask/mask.ts";
 import { problemOfSize } from "../step/runOutput.ts";
 import { DeadlineExceeded } from "./deadline.ts";
 import type { BrowserUse } from "./openBrowser.ts";
@@ -54,8 +52,9 @@ function masked(packed: Uint8Array, mask: Mask): Uint8Array {
 
 function maskedEntry(name: string, bytes: Uint8Array, mask: Mask): Uint8Array {
   if (/\.(?:trace|network)$/.test(name)) {
+    // Each event of the trace stays JSON.
     const lines = strFromU8(bytes).split("\n");
-    return strToU8(lines.map((line) => maskedLine(line, mask)).join("\n"));
+    return strToU8(lines.map((line) => maskedJson(line, mask) ?? mask.hide(line)).join("\n"));
   }
   const { isText, content } = maskedBytes(bytes, mask);
   if (isText) return typeof content === "string" ? strToU8(content) : content;
@@ -63,9 +62,4 @@ function maskedEntry(name: string, bytes: Uint8Array, mask: Mask): Uint8Array {
   const text = strFromU8(bytes, true);
   const masked = mask.hide(text);
   return masked === text ? bytes : strToU8(masked, true);
-}
-
-/** An event of the trace, which stays JSON. */
-function maskedLine(line: string, mask: Mask): string {
-  return maskedJson(line, mask) ?? mask.hide(line);
 }

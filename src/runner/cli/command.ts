@@ -1,7 +1,6 @@
 import { spawnSync } from "node:child_process";
-import { existsSync } from "node:fs";
-import { open, stat, writeFile } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import type { CliStep } from "../../pipeline/types/cli.ts";
 import { runMarker } from "../processes/processTable.ts";
 import { makeScratch, scratchFolder } from "../processes/scratchFolder.ts";
@@ -120,39 +119,4 @@ function systemCommand(lines: string, { environment, platform }: StepContext): C
 function windowsLine(lines: string): Command {
   const commands = lines.split(/\r?\n/).filter((line) => line.trim() !== "");
   return { file: commands.join(" && "), words: [], isLine: true };
-}
-
-/** In bytes: no system reads more of a first line `#!`. */
-const longestFirstLine = 256;
-
-/**
- * Why a script that is there can't be started although the system says that it isn't there: it means the interpreter.
- * @returns undefined for what is no such script.
- */
-export async function problemOfScript(path: string): Promise<string | undefined> {
-  try {
-    // A named pipe would block.
-    if (!(await stat(path)).isFile()) return undefined;
-    await using file = await open(path);
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(longestFirstLine), 0, longestFirstLine, 0);
-    const [first = ""] = buffer.toString("utf8", 0, bytesRead).split("\n", 1);
-    const interpreter = /^#![ \t]*([^ \t\r]+)/.exec(first)?.[1];
-    if (interpreter === undefined) return undefined;
-    if (first.endsWith("\r"))
-      return `\`${path}\` has Windows line ends (CRLF), so what its first line names isn't found: save it with LF`;
-    return existsSync(interpreter)
-      ? undefined
-      : `the interpreter \`${interpreter}\` that \`${path}\` names in its first line isn't there`;
-  } catch {
-    return undefined;
-  }
-}
-
-/** As `problemOfScript`, for the first script with such a problem among the paths in a shell's text. */
-export async function problemOfScripts(lines: string, folder: string): Promise<string | undefined> {
-  for (const path of lines.split(/[^\w./-]+/).filter((word) => word.includes("/"))) {
-    const problem = await problemOfScript(resolve(folder, path));
-    if (problem !== undefined) return problem;
-  }
-  return undefined;
 }

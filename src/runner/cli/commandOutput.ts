@@ -5,11 +5,9 @@ import { type Json, parseJson } from "../../pipeline/expression/value.ts";
 import type { outputs } from "../../pipeline/file/expectation.ts";
 import type { TextExpectation } from "../../pipeline/file/values.ts";
 import type { Mask } from "../mask/mask.ts";
-import { OutputSearch } from "../output/outputSearch.ts";
-import { OutputTail } from "../output/outputTail.ts";
-import { readableText } from "../output/readableText.ts";
-import type { StepLog } from "../step/stepContext.ts";
-import { largestResult, type ResultTaker, type StepResult, tooLarge } from "../step/stepResult.ts";
+import { OutputTail, readableText } from "../output/readableText.ts";
+import { OutputSearch } from "../output/textSearch.ts";
+import { largestResult, type StepContext, type StepResult, tooLarge } from "../step/stepContext.ts";
 
 /** A piece of what a program has printed, not masked. */
 interface Printed {
@@ -27,10 +25,7 @@ export interface ExpectedOutput {
 const silenceMilliseconds = 50;
 const mostInterruptions = 20;
 
-interface OutputDeps {
-  readonly mask: Mask;
-  readonly log: StepLog;
-  readonly results: Pick<ResultTaker, "isNeeded" | "isSecret">;
+interface OutputDeps extends Pick<StepContext, "mask" | "log" | "results"> {
   readonly expected: readonly ExpectedOutput[];
 }
 

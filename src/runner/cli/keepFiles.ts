@@ -4,9 +4,9 @@ import { basename, extname, relative, resolve } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { describeError } from "../../contract/errors.ts";
 import { largestArtifact } from "../../contract/limits.ts";
-import { isInside } from "../../project/envFile.ts";
+import { isInside } from "../../project/projectFile.ts";
 import { duration } from "../../text/time.ts";
-import { maskedBytes } from "../mask/maskedBytes.ts";
+import { maskedBytes } from "../mask/mask.ts";
 import { problemOfSize } from "../step/runOutput.ts";
 import type { NewArtifact, StepContext } from "../step/stepContext.ts";
 
@@ -37,13 +37,17 @@ export async function keepFiles(patterns: readonly string[], folder: string, dep
       return;
     }
     const name = relative(root, resolve(folder, path)).replaceAll("\\", "/");
-    const file = await readFile(path, folder, deps);
-    if (file.kind === "folder" && patterns.includes(path))
-      log.note(`${name} is a folder: \`${path}/**\` keeps what is in it`);
-    if (file.kind === "unfit") log.note(`${name} isn't kept: ${file.problem}`);
-    if (file.kind !== "read") continue;
-    kept += 1;
-    saveArtifact({ name, ...file.content });
+    try {
+      const file = await readFile(path, folder, deps);
+      if (file === undefined) {
+        if (patterns.includes(path)) log.note(`${name} is a folder: \`${path}/**\` keeps what is in it`);
+        continue;
+      }
+      kept += 1;
+      saveArtifact({ name, ...file });
+    } catch (error) {
+      log.note(`${name} isn't kept: ${describeError(error)}`);
+    }
   }
 }
 
@@ -69,38 +73,25 @@ function isLeftOut(name: string, pattern: string): boolean {
   return (name === "node_modules" || name === ".git") && !pattern.includes(name);
 }
 
-type ReadFile =
-  | { readonly kind: "read"; readonly content: Pick<NewArtifact, "mediaType" | "content"> }
-  | { readonly kind: "folder" }
-  | { readonly kind: "unfit"; readonly problem: string };
-
-async function readFile(path: string, folder: string, { root, mask }: KeepDeps): Promise<ReadFile> {
-  try {
-    const [real, realRoot] = await Promise.all([realpath(resolve(folder, path)), realpath(root)]);
-    if (!isInside(realRoot, real)) return { kind: "unfit", problem: "it leads out of the project's folder" };
-    // A named pipe would be waited for, and where a link stands now none was before.
-    const { O_RDONLY, O_NONBLOCK = 0, O_NOFOLLOW = 0 } = constants;
-    await using file = await open(real, O_RDONLY | O_NONBLOCK | O_NOFOLLOW);
-    const stat = await file.stat();
-    if (stat.isDirectory()) return { kind: "folder" };
-    if (!stat.isFile()) return { kind: "unfit", problem: "it is no plain file" };
-    const problem = problemOfSize(stat.size);
-    if (problem !== undefined) return { kind: "unfit", problem };
-    // It may grow meanwhile.
-    const bytes = Buffer.alloc(Math.min(stat.size, largestArtifact));
-    const { bytesRead } = await file.read(bytes, 0, bytes.length, 0);
-    return { kind: "read", content: contentOf(bytes.subarray(0, bytesRead), path, mask) };
-  } catch (error) {
-    return { kind: "unfit", problem: describeError(error) };
-  }
-}
-
-function contentOf(
-  bytes: Buffer,
+/** @returns undefined for a folder. @throws Error that says why a file can't be kept. */
+async function readFile(
   path: string,
-  mask: StepContext["mask"],
-): Pick<NewArtifact, "mediaType" | "content"> {
-  const { isText, content } = maskedBytes(bytes, mask);
+  folder: string,
+  { root, mask }: KeepDeps,
+): Promise<Pick<NewArtifact, "mediaType" | "content"> | undefined> {
+  const [real, realRoot] = await Promise.all([realpath(resolve(folder, path)), realpath(root)]);
+  if (!isInside(realRoot, real)) throw new Error("it leads out of the project's folder");
+  // A named pipe would be waited for, and where a link stands now none was before.
+  const { O_RDONLY, O_NONBLOCK = 0, O_NOFOLLOW = 0 } = constants;
+  await using file = await open(real, O_RDONLY | O_NONBLOCK | O_NOFOLLOW);
+  const stat = await file.stat();
+  if (stat.isDirectory()) return undefined;
+  const problem = stat.isFile() ? problemOfSize(stat.size) : "it is no plain file";
+  if (problem !== undefined) throw new Error(problem);
+  // It may grow meanwhile.
+  const bytes = Buffer.alloc(Math.min(stat.size, largestArtifact));
+  const { bytesRead } = await file.read(bytes, 0, bytes.length, 0);
+  const { isText, content } = maskedBytes(bytes.subarray(0, bytesRead), mask);
   const type = types[extname(path).toLowerCase()];
   if (!isText) return { mediaType: type ?? "application/octet-stream", content };
   return { mediaType: type === "application/json" ? type : "text/plain", content };

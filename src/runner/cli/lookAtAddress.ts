@@ -1,7 +1,7 @@
 import { addAbortListener } from "node:events";
 import { Agent, interceptors, request } from "undici";
 import { codeOf } from "../../project/systemErrors.ts";
-import { lookUp } from "../http/lookUp.ts";
+import { lookUp } from "../step/network.ts";
 
 /** As many as an http step follows where it says nothing else. */
 const maxRedirections = 10;

@@ -26,8 +26,11 @@ interface NewOutputs extends Disposable {
  * so there they are pipes, which only `mkfifo` makes for us. Where it can't, they are Node's.
  */
 export async function openOutputs({ platform }: Pick<StepContext, "platform">): Promise<NewOutputs> {
-  const pipes = await openPipes(platform);
-  if (pipes === undefined) {
+  const unused = await preparePipes(platform);
+  const [stdout, stderr] = unused.splice(0, 2);
+  // The next program has new ones made.
+  if (unused.length === 0) pipes = undefined;
+  if (stdout === undefined || stderr === undefined) {
     return {
       stdio: ["pipe", "pipe"],
       of: ({ stdout, stderr }) => {
@@ -37,7 +40,6 @@ export async function openOutputs({ platform }: Pick<StepContext, "platform">): 
       [Symbol.dispose]: () => {},
     };
   }
-  const { stdout, stderr } = pipes;
   let isUsed = false;
   return {
     stdio: [stdout.theirs, stderr.theirs],
@@ -65,32 +67,16 @@ interface Pipe {
 const pipesAtOnce = 16;
 /** How long `mkfifo` may take, in milliseconds: a temporary folder that hangs must not hold a run. */
 const patienceMilliseconds = 2000;
-const unused: Pipe[] = [];
-let making: Promise<void> | undefined;
+/** Those that no program has yet. */
+let pipes: Promise<Pipe[]> | undefined;
 
 /** Makes pipes before a program needs them: a runner that waits for its job has the time. Never rejects. */
-export function preparePipes(platform: NodeJS.Platform): Promise<void> {
-  if (platform !== "linux") return Promise.resolve();
-  making ??= makePipes()
-    .then(
-      (pipes) => void unused.push(...pipes),
-      () => {},
-    )
-    .finally(() => {
-      making = undefined;
-    });
-  return making;
+export function preparePipes(platform: NodeJS.Platform): Promise<Pipe[]> {
+  pipes ??= platform === "linux" ? makePipes().catch(() => []) : Promise.resolve([]);
+  return pipes;
 }
 
-async function openPipes(
-  platform: NodeJS.Platform,
-): Promise<Readonly<Record<keyof Outputs, Pipe>> | undefined> {
-  if (unused.length === 0) await preparePipes(platform);
-  const [stdout, stderr] = unused.splice(0, 2);
-  return stdout && stderr && { stdout, stderr };
-}
-
-async function makePipes(): Promise<readonly Pipe[]> {
+async function makePipes(): Promise<Pipe[]> {
   const folder = await mkdtemp(join(tmpdir(), "pipeline-runs-"));
   try {
     const paths = Array.from({ length: pipesAtOnce }, (_, index) => join(folder, `pipe-${index}`));
@@ -104,7 +90,7 @@ async function makePipes(): Promise<readonly Pipe[]> {
 }
 
 /** @throws Error where no more files can be opened; none of them stays open then. */
-function openPaths(paths: readonly string[]): readonly Pipe[] {
+function openPaths(paths: readonly string[]): Pipe[] {
   const opened: number[] = [];
   const open = (path: string, flags: number): number => {
     const descriptor = openSync(path, flags);

@@ -1,7 +1,13 @@
 import type { ChildProcess } from "node:child_process";
+import { connect } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
+import { anySignal } from "../../machine/anySignal.ts";
+import { problemOfPort, problemOfReadyAddress } from "../../pipeline/file/address.ts";
+import { describeExpectation } from "../../pipeline/file/expectation.ts";
+import type { Background } from "../../pipeline/types/cliBackground.ts";
 import { duration } from "../../text/time.ts";
 import { endPrograms } from "../processes/endProcesses.ts";
+import type { CommandOutput, ExpectedOutput } from "./commandOutput.ts";
 
 /** A step's program that was started. */
 export interface Program {
@@ -39,14 +45,148 @@ export async function problemOfTime(
   program: Program,
   timeoutMilliseconds: number | undefined,
 ): Promise<string | undefined> {
-  const { exited } = program;
-  if (timeoutMilliseconds === undefined) {
-    await exited;
+  const over = program.exited.then(() => "over");
+  if (timeoutMilliseconds === undefined) await over;
+  else if ((await Promise.race([over, pause(timeoutMilliseconds, "late", { ref: false })])) === "late") {
+    await endProgram(program);
+    return `wasn't over within ${duration(timeoutMilliseconds)}, its \`timeout\``;
+  }
+  return undefined;
+}
+
+/** From one look to the next, and how long a look at a port or an address may take, in milliseconds. */
+const everyMilliseconds = 50;
+const lookMilliseconds = 2000;
+
+/** One thing that shows that a program is ready. */
+interface Sign {
+  /** How it would be said of a program that isn't ours: `port 8080 is open`. */
+  readonly ofAnother: string;
+  /** Never rejects. @returns what is missing; undefined once it is there. */
+  readonly look: (signal: AbortSignal) => Promise<string | undefined>;
+}
+
+/** Tells when a program in the background is ready. */
+export class Readiness {
+  readonly #background: Background;
+  readonly #signs: readonly Sign[];
+  readonly expected: readonly ExpectedOutput[];
+
+  constructor(background: Background) {
+    this.#background = background;
+    const { port, http, output = [] } = background;
+    this.expected = output.map((expectation) => ({ where: "output", expectation }));
+    this.#signs = [
+      ...(port === undefined ? [] : [openPort(port)]),
+      ...(http === undefined ? [] : [answeringAddress(http)]),
+    ];
+  }
+
+  /**
+   * Why this program can't be waited for: something that can't be looked at, or that another program shows already.
+   * @param signal aborted when the step has to end.
+   */
+  async hindrance(signal: AbortSignal): Promise<string | undefined> {
+    const { port, http } = this.#background;
+    const unfit = [
+      port === undefined ? undefined : problemOfPort(port),
+      http === undefined ? undefined : problemOfReadyAddress(http),
+    ].find((problem) => problem !== undefined);
+    if (unfit !== undefined) return `\`ready\`: ${unfit}`;
+    for (const { ofAnother, look } of this.#signs) {
+      if ((await look(signal)) === undefined)
+        return `${ofAnother} already, before this program is started: end the program that is there, or give this one another port`;
+    }
     return undefined;
   }
-  const late = pause(timeoutMilliseconds, true, { ref: false });
-  const isLate = await Promise.race([exited.then(() => false), late]);
-  if (!isLate) return undefined;
-  await endProgram(program);
-  return `wasn't over within ${duration(timeoutMilliseconds)}, its \`timeout\``;
+
+  /**
+   * Waits until the program is ready.
+   * @param deps `signal` is aborted when the step has to end.
+   * @returns why it isn't; then it has ended.
+   * @throws PatternFault
+   */
+  async problem(
+    program: Program,
+    { output, signal }: { readonly output: CommandOutput; readonly signal: AbortSignal },
+  ): Promise<string | undefined> {
+    const { child, exited } = program;
+    const { withinMilliseconds } = this.#background;
+    const gone = new AbortController();
+    const abort = () => gone.abort();
+    exited.then(abort, abort);
+    const over = anySignal([signal, gone.signal, AbortSignal.timeout(withinMilliseconds)]);
+    const missing = await this.#missing(output, over);
+    if (missing === undefined) return undefined;
+    if (!isRunning(child)) {
+      const daemon = child.exitCode === 0 ? `; ${ownBackground}` : "";
+      return `${howItEnded(child)} before it was ready: ${missing}${daemon}`;
+    }
+    await endProgram(program);
+    return `wasn't ready within ${duration(withinMilliseconds)}: ${missing}`;
+  }
+
+  /** @returns what is missing when the signal is aborted; undefined once all is there. */
+  async #missing(output: CommandOutput, signal: AbortSignal): Promise<string | undefined> {
+    for (let missing: string | undefined; ; ) {
+      const now = await this.#look(output, signal);
+      if (now === undefined) return undefined;
+      // A look that was broken off says less than the one before.
+      missing = signal.aborted ? (missing ?? now) : now;
+      if (signal.aborted) return missing;
+      await pause(everyMilliseconds, undefined, { signal }).catch(() => {});
+    }
+  }
+
+  async #look(output: CommandOutput, signal: AbortSignal): Promise<string | undefined> {
+    const unprinted = this.expected.find((expected) => !output.isAsExpectedSoFar(expected));
+    if (unprinted !== undefined) return `it hasn't printed ${describeExpectation(unprinted.expectation)}`;
+    for (const { look } of this.#signs) {
+      const missing = await look(signal);
+      if (missing !== undefined) return missing;
+    }
+    return undefined;
+  }
+}
+
+const ownBackground = "one that goes into the background by itself, or by `&`, needs no `background`";
+
+/** Where a server of this machine listens: not each has both, and `localhost` may name one of them alone. */
+const loopback = ["127.0.0.1", "::1"];
+
+function openPort(port: string): Sign {
+  return {
+    ofAnother: `port ${port} is open`,
+    look: (signal) =>
+      Promise.any(loopback.map((host) => connection(host, Number(port), signal))).then(
+        () => undefined,
+        () => `nothing takes connections on port ${port}`,
+      ),
+  };
+}
+
+/** Resolves once there was a connection, and rejects when there is none. */
+function connection(host: string, port: number, signal: AbortSignal): Promise<void> {
+  return new Promise((done, fail) => {
+    const socket = connect({ host, port, signal });
+    socket.setTimeout(lookMilliseconds, () => socket.destroy(new Error("No reply.")));
+    socket.once("connect", () => {
+      // Where nothing listens at a port of those that the system gives out, TCP may connect a socket to itself.
+      const isItself = socket.localPort === socket.remotePort;
+      socket.destroy(isItself ? new Error("Connected to itself.") : undefined);
+      if (!isItself) done();
+    });
+    socket.on("error", fail);
+  });
+}
+
+function answeringAddress(address: string): Sign {
+  return {
+    ofAnother: `${address} answers`,
+    look: async (signal) => {
+      // Only what waits for an address loads what sends requests.
+      const { lookAtAddress } = await import("./lookAtAddress.ts");
+      return lookAtAddress(address, anySignal([signal, AbortSignal.timeout(lookMilliseconds)]));
+    },
+  };
 }

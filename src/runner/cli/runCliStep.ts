@@ -1,5 +1,6 @@
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
+import { existsSync } from "node:fs";
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { spawn } from "cross-spawn";
@@ -11,12 +12,11 @@ import { PatternFault } from "../output/textSearch.ts";
 import { runMarker } from "../processes/processTable.ts";
 import { failed, type StepContext, type StepOutcome, succeeded } from "../step/stepContext.ts";
 import { onPath } from "../step/stepEnvironment.ts";
-import { type Command, commandOf, problemOfScript, problemOfScripts } from "./command.ts";
+import { type Command, commandOf } from "./command.ts";
 import { CommandOutput, type ExpectedOutput } from "./commandOutput.ts";
 import { keepFiles } from "./keepFiles.ts";
 import { type Outputs, openOutputs } from "./openOutputs.ts";
-import { endProgram, howItEnded, isRunning, type Program, problemOfTime } from "./program.ts";
-import { Readiness } from "./readiness.ts";
+import { endProgram, howItEnded, isRunning, type Program, problemOfTime, Readiness } from "./program.ts";
 
 /**
  * Runs the step's program and waits for its exit; with `background` until it is ready. Programs that go on behind that may serve
@@ -37,16 +37,14 @@ export async function runCliStep(step: CliStep, stepContext: StepContext): Promi
   const hindrance = await readiness?.hindrance(stepContext.signal);
   if (hindrance !== undefined) return failed(hindrance);
   const command = await commandOf(step, { ...stepContext, environment });
-  const problemOfMissing = async (program: string): Promise<string | undefined> => {
-    const path = /[/\\]/.test(program) ? program : onPath(program, environment, stepContext.platform);
-    return path === undefined ? undefined : problemOfScript(resolve(folder, path));
-  };
+  const { file } = command;
+  const path = /[/\\]/.test(file) ? file : onPath(file, environment, stepContext.platform);
   // The system's error doesn't say whether the program or its folder is missing.
   const unstarted = async (error: unknown): Promise<StepOutcome> =>
     failed(
       (await problemOfFolder(stepContext.root, "the project's folder")) ??
         (await problemOfFolder(folder)) ??
-        (codeOf(error) === "ENOENT" ? await problemOfMissing(command.file) : undefined) ??
+        (codeOf(error) === "ENOENT" && path !== undefined ? problemOfScript([path], folder) : undefined) ??
         describeStartProblem(command, error),
     );
   const options = {
@@ -100,7 +98,7 @@ export async function runCliStep(step: CliStep, stepContext: StepContext): Promi
   const lines = [
     (problem === undefined ? undefined : withTail(problem, output)) ??
       (readiness === undefined
-        ? await judge(step, child, { output, expected, folder, platform: stepContext.platform })
+        ? judge(step, child, { output, expected, folder, platform: stepContext.platform })
         : undefined) ??
       [],
     results.problems(),
@@ -143,11 +141,11 @@ interface Judged {
 }
 
 /** @returns what is wrong with how the program ended and what it printed. */
-async function judge(
+function judge(
   step: CliStep,
   end: ChildProcess,
   { output, expected, folder, platform }: Judged,
-): Promise<string | undefined> {
+): string | undefined {
   const { exitCode } = step.expect;
   const how = howItEnded(end);
   if (end.signalCode !== null) return withTail(how, output);
@@ -155,8 +153,11 @@ async function judge(
     const mayBePipe = typeof step.run === "string" && step.shell !== "sh" && step.run.includes("|");
     const mayBeScript =
       typeof step.run === "string" && cannotRun.includes(end.exitCode) && platform !== "win32";
-    const script = mayBeScript ? await problemOfScripts(step.run, folder) : undefined;
-    const mayBeBash = step.shell === undefined && saysOfBash.test(output.tail());
+    const said = output.tail();
+    // The shell says which one it means.
+    const named = mayBeScript ? step.run.split(/[^\w./-]+/).filter((word) => said.includes(`${word}:`)) : [];
+    const script = problemOfScript(named, folder);
+    const mayBeBash = step.shell === undefined && saysOfBash.test(said);
     const why =
       script ??
       (mayBePipe && end.exitCode === exitOfClosedPipe ? closedPipe : undefined) ??
@@ -179,6 +180,15 @@ const names = { output: "the output", stdout: "standard output", stderr: "standa
 function withTail(sentence: string, output: CommandOutput): string {
   const tail = output.tail();
   return tail === "" ? `${sentence}; it printed nothing` : `${sentence}:\n${tail}`;
+}
+
+/** What is wrong with a script that is there although the system or a shell says that it isn't: they mean its interpreter. */
+function problemOfScript(paths: readonly string[], folder: string): string | undefined {
+  const script = paths.find((path) => path.includes("/") && existsSync(resolve(folder, path)));
+  return (
+    script &&
+    `what \`${script}\` names in its first line isn't there, as where the file has Windows line ends (CRLF): save it with LF then`
+  );
 }
 
 /** @param error the system's. */

@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { Ajv, type Ajv as AnyAjv, type ErrorObject, MissingRefError, type Options } from "ajv";
+import { Ajv, type Ajv as AnyAjv, type ErrorObject, type Options, type ValidateFunction } from "ajv";
 import { Ajv2019 } from "ajv/dist/2019.js";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
@@ -39,47 +39,37 @@ const origin = "project:/";
  */
 export async function schemaCheck(root: string, path: string): Promise<SchemaCheck> {
   const schema = await readSchema(root, path);
-  const draft = typeof schema === "object" && "$schema" in schema ? String(schema.$schema) : "";
+  const draft = "$schema" in schema ? String(schema.$schema) : "";
   const make = drafts.find(([name]) => name.test(draft))?.[1];
   if (make === undefined)
     throw new StepFault(`\`${path}\` names a draft that isn't known: it is 07, 2019-09 or 2020-12`);
-  const ajv = make(schemaOptions);
+  const loadSchema = async (uri: string) => {
+    if (!uri.startsWith(origin)) throw new Error(`can't resolve reference ${uri}`);
+    return readSchema(root, decodeURIComponent(uri.slice(origin.length)));
+  };
+  const ajv = make({ ...schemaOptions, loadSchema });
   addFormats.default(ajv);
   try {
-    ajv.addSchema(schema, origin + path);
-    return checkBy(await compiled(ajv, path, root), path);
+    return checkBy(await ajv.compileAsync({ $ref: origin + path }), path);
   } catch (error) {
     if (error instanceof StepFault) throw error;
     throw new StepFault(`\`${path}\` is no JSON Schema that can be used: ${describeError(error)}`);
   }
 }
 
-async function compiled(ajv: AnyAjv, path: string, root: string) {
-  for (;;) {
-    try {
-      const validate = ajv.getSchema(origin + path);
-      if (validate === undefined || "$async" in validate) throw new Error("it has no rules of its own");
-      return validate;
-    } catch (error) {
-      if (!(error instanceof MissingRefError) || !error.missingSchema.startsWith(origin)) throw error;
-      const other = decodeURIComponent(error.missingSchema.slice(origin.length));
-      ajv.addSchema(await readSchema(root, other), error.missingSchema);
-    }
-  }
-}
-
-async function readSchema(root: string, path: string): Promise<object | boolean> {
+async function readSchema(root: string, path: string): Promise<object> {
   const file = await projectFile(root, path);
   try {
     const schema: unknown = JSON.parse((await readFile(file, "utf8")).replace(/^\uFEFF/, ""));
-    if (typeof schema === "boolean" || (typeof schema === "object" && schema !== null)) return schema;
+    if (typeof schema === "boolean") return schema ? {} : { not: {} };
+    if (typeof schema === "object" && schema !== null) return schema;
   } catch (error) {
     throw new StepFault(`\`${path}\` is no JSON: ${describeError(error)}`);
   }
   throw new StepFault(`\`${path}\` is no JSON Schema, which is a map, true or false`);
 }
 
-function checkBy(validate: NonNullable<ReturnType<AnyAjv["getSchema"]>>, path: string): SchemaCheck {
+function checkBy(validate: ValidateFunction, path: string): SchemaCheck {
   return (json, mask) => {
     const value: unknown = JSON.parse(json);
     try {

@@ -3,17 +3,20 @@ import { joinAddress } from "../../pipeline/file/address.ts";
 import { describeExpectation, describeStatus } from "../../pipeline/file/expectation.ts";
 import { type HttpStep, isSha256, notSha256 } from "../../pipeline/types/httpStep.ts";
 import { duration } from "../../text/time.ts";
-import type { Mask } from "../mask/mask.ts";
-import { maskedJson } from "../mask/maskedValue.ts";
-import { OutputSearch } from "../output/outputSearch.ts";
+import { type Mask, maskedJson } from "../mask/mask.ts";
 import { shorten } from "../output/readableText.ts";
-import { PatternFault, searchFor } from "../output/textSearch.ts";
+import { OutputSearch, PatternFault, searchFor } from "../output/textSearch.ts";
 import { describeMismatches } from "../step/jsonMismatches.ts";
-import { failed, type StepContext, type StepOutcome, succeeded } from "../step/stepContext.ts";
-import { type StepResult, tooLarge } from "../step/stepResult.ts";
-import { Connection, routeOf } from "./connection.ts";
-import { unknownEncoding } from "./decodeText.ts";
-import { HttpSession } from "./httpSession.ts";
+import {
+  failed,
+  type StepContext,
+  type StepOutcome,
+  type StepResult,
+  succeeded,
+  tooLarge,
+} from "../step/stepContext.ts";
+import { Connection, HttpSession, routeOf } from "./connection.ts";
+import { unknownEncoding } from "./decode.ts";
 import type { SchemaCheck } from "./jsonSchema.ts";
 import { type HttpRequest, isOwnOrigin, requestOf, unknownType } from "./request.ts";
 import { type HttpReply, largestReply, type SendDeps, sendRequest } from "./sendRequest.ts";
@@ -38,7 +41,7 @@ export async function runHttpStep(step: HttpStep, stepContext: StepContext): Pro
   const timeout = AbortSignal.timeout(step.timeoutMilliseconds);
   const inTime = `within ${duration(step.timeoutMilliseconds)}, the step's \`timeout\``;
   const began = performance.now();
-  let asked = shownFirst(request, step, mask);
+  let asked = shown(request, mask, joinAddress(step.address));
   if (api !== undefined && step.openApi?.checksRequest) {
     const lines = api.ofRequest({ ...request, base }, mask);
     if (lines.length > 0) return failed(lines.join("\n"));
@@ -46,8 +49,13 @@ export async function runHttpStep(step: HttpStep, stepContext: StepContext): Pro
   if (!step.keep) mask.hideAll();
   const { withinMilliseconds: within } = step.expect;
   const mayBeEnough = streamCheck(step.expect, mask);
-  const check = (reply: HttpReply) =>
-    checkReply(step.expect, { ...reply, address: asked.address, schema }, performance.now() - began, mask);
+  const check = (reply: HttpReply) => [
+    ...checkStatus(step.expect, reply, asked.address, mask),
+    ...checkHeaders(step.expect, reply, mask),
+    ...checkBody(step.expect, reply, schema, mask),
+    ...checkHash(step.expect, reply, mask),
+    ...checkTime(step.expect, performance.now() - began),
+  ];
   let reply: HttpReply;
   try {
     reply = await sendRequest(
@@ -57,8 +65,8 @@ export async function runHttpStep(step: HttpStep, stepContext: StepContext): Pro
         session,
         timeout,
         onRedirect: ({ status, next }) => {
-          log.note(`${describe(asked)} → ${status}, a redirect`);
-          asked = shownNext(next, mask);
+          log.note(`${asked.line} → ${status}, a redirect`);
+          asked = shown(next, mask);
           last = next;
         },
         isEnough: (piece, soFar) =>
@@ -72,13 +80,13 @@ export async function runHttpStep(step: HttpStep, stepContext: StepContext): Pro
   } catch (error) {
     if (signal.aborted) return failed("the run was ended before the reply came");
     if (error instanceof PatternFault) throw error;
-    log.note(`${describe(asked)} → no reply`);
+    log.note(`${asked.line} → no reply`);
     if (!timeout.aborted) throw error;
     return failed(`${request.url.host} didn't reply ${inTime}`);
   }
   results.take(() => httpResult(reply, session));
   const came = `${reply.size}${reply.isCut && reply.sha256 === undefined ? " or more" : ""} bytes`;
-  log.note(`${describe(asked)} → ${reply.status} in ${duration(performance.now() - began)}, ${came}`);
+  log.note(`${asked.line} → ${reply.status} in ${duration(performance.now() - began)}, ${came}`);
   const broken = reply.broken === undefined ? [] : [describeBreak(reply, reply.broken, inTime)];
   // Of a stream that goes on, what hasn't come is the reason.
   const isLooked =
@@ -136,57 +144,18 @@ function describeBreak({ url, status, size }: HttpReply, why: string, inTime: st
   return why === "in time" ? `${began}, but the reply didn't end ${inTime}` : `${began}; then ${why}`;
 }
 
-/** A request as it is logged: without its query, which may contain secrets. */
-interface ShownRequest {
-  readonly method: string;
-  readonly address: string;
-  readonly hasQuery: boolean;
-}
-
 /**
- * The step's own request. Masked before it is split: a value of the environment may be spread over several parts of an
- * address, each escaped differently.
+ * A request as it is logged: without its query, which may contain secrets. Masked before it is split: a value of the environment may
+ * be spread over several parts of an address, each escaped differently.
  */
-function shownFirst({ method, url }: HttpRequest, { address: written }: HttpStep, mask: Mask): ShownRequest {
-  const [whole = ""] = mask.hide(joinAddress(written)).split("#", 1);
-  const [address = ""] = whole.split("?", 1);
-  return { method: mask.hide(method), address, hasQuery: url.search !== "" };
-}
-
-/** A request after a redirect. */
-function shownNext({ method, url }: HttpRequest, mask: Mask): ShownRequest {
-  return { method, address: mask.hide(`${url.origin}${url.pathname}`), hasQuery: url.search !== "" };
-}
-
-function describe({ method, address, hasQuery }: ShownRequest): string {
-  return `${method} ${address}${hasQuery ? "?…" : ""}`;
+function shown({ method, url }: HttpRequest, mask: Mask, whole = `${url.origin}${url.pathname}`) {
+  const [address = ""] = mask.hide(whole).split(/[?#]/, 1);
+  return { address, line: `${method} ${address}${url.search === "" ? "" : "?…"}` };
 }
 
 const longestExcerpt = 500;
 /** How much of a reply an excerpt is made from: more than it shows, since white space is collapsed. */
 const longestStart = 64 * 1024;
-
-/** A reply with its address as it may be shown, and the schema that is expected. */
-interface CheckedReply extends HttpReply {
-  readonly address: string;
-  readonly schema: SchemaCheck | undefined;
-}
-
-/** The ways in which a reply is not as expected, a line each. */
-function checkReply(
-  expect: HttpStep["expect"],
-  reply: CheckedReply,
-  tookMilliseconds: number,
-  mask: Mask,
-): readonly string[] {
-  return [
-    ...checkStatus(expect, reply, mask),
-    ...checkHeaders(expect, reply, mask),
-    ...checkBody(expect, reply, mask),
-    ...checkHash(expect, reply, mask),
-    ...checkTime(expect, tookMilliseconds),
-  ];
-}
 
 /** Whether what has come of a stream may be as expected. */
 function streamCheck(expect: HttpStep["expect"], mask: Mask): SendDeps["isEnough"] {
@@ -194,20 +163,23 @@ function streamCheck(expect: HttpStep["expect"], mask: Mask): SendDeps["isEnough
   let isHeadRight: boolean | undefined;
   return (piece, soFar) => {
     isHeadRight ??=
-      [
-        ...checkStatus(expect, { ...soFar(), address: "", schema: undefined }, mask),
-        ...checkHeaders(expect, soFar(), mask),
-      ].length === 0;
+      [...checkStatus(expect, soFar(), "", mask), ...checkHeaders(expect, soFar(), mask)].length === 0;
     for (const search of searches) search.write(piece);
     return isHeadRight && searches.every((search) => search.soFar());
   };
 }
 
-function checkStatus({ status }: HttpStep["expect"], reply: CheckedReply, mask: Mask): string[] {
+/** @param address as it may be shown. @returns in what the reply isn't as expected, a line each, as of the other checks. */
+function checkStatus(
+  { status }: HttpStep["expect"],
+  reply: HttpReply,
+  address: string,
+  mask: Mask,
+): string[] {
   if (reply.status >= status.from && reply.status <= status.to) return [];
   const excerpt = excerptOf(reply, mask);
   return [
-    `expected status ${describeStatus(status)}, got ${reply.status} from ${reply.address}`,
+    `expected status ${describeStatus(status)}, got ${reply.status} from ${address}`,
     ...(excerpt === "" ? [] : [`the reply says: ${excerpt}`]),
   ];
 }
@@ -225,7 +197,12 @@ function checkHeaders(expect: HttpStep["expect"], reply: HttpReply, mask: Mask):
   });
 }
 
-function checkBody(expect: HttpStep["expect"], reply: CheckedReply, mask: Mask): string[] {
+function checkBody(
+  expect: HttpStep["expect"],
+  reply: HttpReply,
+  schema: SchemaCheck | undefined,
+  mask: Mask,
+): string[] {
   const { json, jsonSchema, text } = expect;
   if (json === undefined && jsonSchema === undefined && text === undefined) return [];
   if (reply.isCut)
@@ -245,7 +222,7 @@ function checkBody(expect: HttpStep["expect"], reply: CheckedReply, mask: Mask):
       lines.push(`expected JSON, got${excerpt === "" ? " no text" : `: ${excerpt}`}`);
     } else {
       if (json !== undefined) lines.push(...describeMismatches(json.value, parsed.value, mask));
-      lines.push(...(reply.schema?.(reply.text, mask) ?? []));
+      lines.push(...(schema?.(reply.text, mask) ?? []));
     }
   }
   return lines;

@@ -4,12 +4,10 @@ import { type Dispatcher, errors, request as send } from "undici";
 import { anySignal } from "../../machine/anySignal.ts";
 import { codeOf } from "../../project/systemErrors.ts";
 import { PatternFault } from "../output/textSearch.ts";
-import { describeNetworkProblem, type Peer } from "../step/networkProblem.ts";
+import { describeNetworkProblem, type Peer } from "../step/network.ts";
 import { StepFault } from "../step/stepContext.ts";
-import { type Connection, largestHeaders, unlimited } from "./connection.ts";
-import { decoderFor, decodeText, headerBytes, headerText } from "./decodeText.ts";
-import { decompress } from "./decompress.ts";
-import type { HttpSession } from "./httpSession.ts";
+import { type Connection, type HttpSession, largestHeaders, unlimited } from "./connection.ts";
+import { decoderFor, decodeText, decompress, headerBytes, headerText } from "./decode.ts";
 import type { HttpRequest } from "./request.ts";
 
 export interface HttpReply {

@@ -3,7 +3,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { describeError } from "../../contract/errors.ts";
 import type { RunStep } from "../../contract/run.ts";
 import type { RunnerEnd } from "../../contract/runners.ts";
-import { OutputTail } from "../output/outputTail.ts";
+import { OutputTail } from "../output/readableText.ts";
 import { endProcesses } from "../processes/endProcesses.ts";
 import { newTraces, type ProcessTable, type RunTraces } from "../processes/processTable.ts";
 import type { RunnerIdentity } from "../processes/runCgroups.ts";
@@ -79,15 +79,19 @@ const finalOutputMilliseconds = 1000;
  * ends as `died`.
  */
 export function launchRunner(job: RunnerJob, deps: LaunchDeps): LaunchedRun {
-  const start = deps.runners.take(job.environment);
-  if (start.kind === "started") return new Launch(job, deps, start.runner);
-  return {
-    pid: undefined,
-    identity: Promise.resolve(undefined),
-    ended: Promise.resolve({ kind: "died", message: start.message }),
-    stop: () => {},
-    live: () => {},
-  };
+  let runner: RunnerProcess;
+  try {
+    runner = deps.runners.take(job.environment);
+  } catch (error) {
+    return {
+      pid: undefined,
+      identity: Promise.resolve(undefined),
+      ended: Promise.resolve({ kind: "died", message: describeError(error) }),
+      stop: () => {},
+      live: () => {},
+    };
+  }
+  return new Launch(job, deps, runner);
 }
 
 class Launch implements LaunchedRun {
@@ -97,7 +101,8 @@ class Launch implements LaunchedRun {
   readonly #runner: RunnerProcess;
   readonly #errors = new OutputTail();
   readonly #traces: RunTraces;
-  readonly #running = new Map<number, string>();
+  /** Since when, by the index. */
+  readonly #running = new Map<number, string | undefined>();
   /** The steps that there is something to say of. */
   readonly #reached = new Set<number>();
   readonly #gone = new AbortController();
@@ -124,7 +129,7 @@ class Launch implements LaunchedRun {
       ...job,
       graceMilliseconds: deps.graceMilliseconds,
     };
-    runner.stdin.write(`${JSON.stringify(message)}\n`);
+    runner.process.stdin.write(`${JSON.stringify(message)}\n`);
   }
 
   get pid(): number | undefined {
@@ -143,7 +148,7 @@ class Launch implements LaunchedRun {
       this.#tell({ cleanUpUntil: machineMilliseconds() + cleanUpMilliseconds });
       return;
     }
-    this.#runner.stdin.end();
+    this.#runner.process.stdin.end();
     void this.#endStuckRunner();
   }
 
@@ -152,15 +157,16 @@ class Launch implements LaunchedRun {
   }
 
   #tell(line: LifeSign | CleanupOrder): void {
-    if (this.#runner.stdin.writable) this.#runner.stdin.write(`${JSON.stringify(line)}\n`);
+    const { stdin } = this.#runner.process;
+    if (stdin.writable) stdin.write(`${JSON.stringify(line)}\n`);
   }
 
   async #watch(): Promise<RunnerEnd> {
-    const runner = this.#runner;
-    const closed = once(runner.process, "close").catch(() => {});
+    const { process: runner, exit: exiting } = this.#runner;
+    const closed = once(runner, "close").catch(() => {});
     runner.stderr.setEncoding("utf8").on("data", (piece: string) => this.#errors.add(piece));
     readLines(runner.stdout, (line) => this.#read(line));
-    const exit = await runner.exit;
+    const exit = await exiting;
     this.#gone.abort();
     // The last messages, with the run's process groups, may still be in the pipe.
     await Promise.race([closed, pause(finalOutputMilliseconds, undefined, { ref: false })]);
@@ -188,23 +194,9 @@ class Launch implements LaunchedRun {
       case "vacated":
         this.#traces.groups.delete(message.pid);
         return;
-      case "step-skipped":
-        this.#emitStep(message.index, { status: "skipped", stoppedAt: message.at });
-        return;
-      case "step-started":
-        this.#running.set(message.index, message.at);
-        this.#emitStep(message.index, { status: "running", startedAt: message.at });
-        return;
-      case "step-stopped": {
-        const startedAt = this.#running.get(message.index);
-        this.#running.delete(message.index);
-        this.#emitStep(message.index, {
-          status: message.status,
-          ...(startedAt === undefined ? {} : { startedAt }),
-          stoppedAt: message.at,
-          ...(message.message === undefined ? {} : { message: message.message }),
-          ...(message.attempts === undefined ? {} : { attempts: message.attempts }),
-        });
+      case "step": {
+        const { kind: _, index, ...change } = message;
+        this.#emitStep(index, change);
         return;
       }
       case "inputs":
@@ -234,6 +226,8 @@ class Launch implements LaunchedRun {
 
   #emitStep(index: number, change: Omit<LaunchedStep, "name" | "type">): void {
     this.#reached.add(index);
+    if (change.status === "running") this.#running.set(index, change.startedAt);
+    else this.#running.delete(index);
     const step = this.#job.pipeline.steps[index];
     if (step === undefined) return;
     const { name, type, isCleanup } = step;
@@ -247,7 +241,6 @@ class Launch implements LaunchedRun {
     const stoppedAt = this.#deps.now().toISOString();
     const status = end.kind === "died" ? "lost" : "stopped";
     for (const [index, startedAt] of this.#running) this.#emitStep(index, { status, startedAt, stoppedAt });
-    this.#running.clear();
     if (end.kind === "died") return;
     this.#leaveOut(true);
   }
@@ -286,15 +279,10 @@ class Launch implements LaunchedRun {
   }
 
   #describeDeath(exit: RunnerExit): string {
-    switch (exit.kind) {
-      case "unstarted":
-        return `the runner can't be started: ${exit.message}`;
-      case "exited": {
-        const error = lastError(this.#errors.text());
-        const how = exit.signal === null ? `exited with ${exit.code}` : `was ended by ${exit.signal}`;
-        return `the runner ${how} before the run was over${error === "" ? "" : `: ${error}`}`;
-      }
-    }
+    if (exit.kind === "unstarted") return `the runner can't be started: ${exit.message}`;
+    const error = lastError(this.#errors.text());
+    const how = exit.signal === null ? `exited with ${exit.code}` : `was ended by ${exit.signal}`;
+    return `the runner ${how} before the run was over${error === "" ? "" : `: ${error}`}`;
   }
 }
 

@@ -42,22 +42,21 @@ const outcome = z.enum(["succeeded", "failed"]);
 export type OutputStream = StepOutput["stream"];
 
 export const messageSchema = z.discriminatedUnion("kind", [
-  z.object({ kind: z.literal("step-skipped"), index, at: z.string() }),
-  z.object({ kind: z.literal("step-started"), index, at: z.string() }),
-  /** A step's program has started; its id is also its process group's. */
-  z.object({ kind: z.literal("spawned"), pid: z.int().check(z.positive()) }),
-  /** No process of the group is left; the system may reuse its id. */
-  z.object({ kind: z.literal("vacated"), pid: z.int().check(z.positive()) }),
+  /** A step as it is now. Stopped: it had to end so that the run cleans up. */
   z.object({
-    kind: z.literal("step-stopped"),
+    kind: z.literal("step"),
     index,
-    at: z.string(),
-    /** Stopped: it had to end so that the run cleans up. */
-    status: z.enum(["succeeded", "failed", "stopped"]),
+    status: z.enum(["skipped", "running", "succeeded", "failed", "stopped"]),
+    startedAt: z.optional(z.string()),
+    stoppedAt: z.optional(z.string()),
     message: z.optional(z.string()),
     /** How many attempts it took, for a step with `retry`. */
     attempts: z.optional(z.int().check(z.positive())),
   }),
+  /** A step's program has started; its id is also its process group's. */
+  z.object({ kind: z.literal("spawned"), pid: z.int().check(z.positive()) }),
+  /** No process of the group is left; the system may reuse its id. */
+  z.object({ kind: z.literal("vacated"), pid: z.int().check(z.positive()) }),
   /** Before the first step. */
   passedOn.inputs,
   passedOn.outputs,

@@ -1,6 +1,5 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { dirname } from "node:path";
-import type { Readable, Writable } from "node:stream";
 import { describeError } from "../../contract/errors.ts";
 import type { Clock } from "../../machine/clock.ts";
 import type { Environment } from "../../project/environment.ts";
@@ -11,10 +10,7 @@ import { variablesOf, withoutWithheld } from "../step/stepEnvironment.ts";
 
 /** The process of a runner, which waits for its one job. */
 export interface RunnerProcess {
-  readonly process: ChildProcess;
-  readonly stdin: Writable;
-  readonly stdout: Readable;
-  readonly stderr: Readable;
+  readonly process: ChildProcessWithoutNullStreams;
   readonly exit: Promise<RunnerExit>;
   /** Never rejects; undefined where it was gone too soon to be identified. */
   readonly identity: Promise<RunnerIdentity | undefined>;
@@ -22,10 +18,6 @@ export interface RunnerProcess {
 
 export type RunnerExit =
   | { readonly kind: "exited"; readonly code: number | null; readonly signal: NodeJS.Signals | null }
-  | { readonly kind: "unstarted"; readonly message: string };
-
-export type RunnerStart =
-  | { readonly kind: "started"; readonly runner: RunnerProcess }
   | { readonly kind: "unstarted"; readonly message: string };
 
 export interface RunnerProgram {
@@ -79,22 +71,24 @@ export class ReadyRunner implements Disposable {
     if (this.#ready !== undefined && (environment === undefined || this.#ready.trust === trustOf(env)))
       return;
     this.#giveUp();
-    const start = startRunner(this.#program, env);
-    if (start.kind === "unstarted") return;
-    const runner = { ...start.runner, trust: trustOf(env) };
-    this.#ready = runner;
-    void runner.exit.then(() => {
-      if (this.#ready === runner) this.#ready = undefined;
-    });
+    try {
+      const runner = { ...startRunner(this.#program, env), trust: trustOf(env) };
+      this.#ready = runner;
+      void runner.exit.then(() => {
+        if (this.#ready === runner) this.#ready = undefined;
+      });
+    } catch {
+      // Ignored: whoever takes one is told.
+    }
   }
 
-  /** The process that waits, or a new one. It belongs to the caller. */
-  take(environment?: readonly string[]): RunnerStart {
+  /** The process that waits, or a new one. It belongs to the caller. @throws Error where none can be started. */
+  take(environment?: readonly string[]): RunnerProcess {
     const env = this.#environment(environment);
     const runner = this.#ready;
     if (runner?.trust !== trustOf(env)) return startRunner(this.#program, env);
     this.#ready = undefined;
-    return { kind: "started", runner };
+    return runner;
   }
 
   [Symbol.dispose](): void {
@@ -111,7 +105,7 @@ export class ReadyRunner implements Disposable {
   }
 
   #giveUp(): void {
-    this.#ready?.stdin.end();
+    this.#ready?.process.stdin.end();
     this.#ready = undefined;
   }
 }
@@ -120,8 +114,9 @@ function trustOf(env: Environment): string {
   return JSON.stringify(trusting.map((name) => env[name]));
 }
 
-function startRunner({ execPath, runnerPath, processes }: RunnerProgram, env: Environment): RunnerStart {
-  let child: ChildProcess;
+/** @throws Error that says why it can't be started. */
+function startRunner({ execPath, runnerPath, processes }: RunnerProgram, env: Environment): RunnerProcess {
+  let child: ChildProcessWithoutNullStreams;
   try {
     child = spawn(execPath, [runnerPath], {
       // The service's own folder may be gone.
@@ -133,25 +128,22 @@ function startRunner({ execPath, runnerPath, processes }: RunnerProgram, env: En
       windowsHide: true,
     });
   } catch (error) {
-    return { kind: "unstarted", message: describeStartProblem(error) };
+    throw startProblem(error);
   }
   const exit = exitOf(child);
-  const { stdin, stdout, stderr } = child;
-  // Node leaves them out when no file descriptors are left.
-  if (!(stdin && stdout && stderr)) return { kind: "unstarted", message: describeStartProblem(undefined) };
-  stdin.on("error", () => {});
+  // Node leaves the pipes out when no file descriptors are left.
+  if (!(child.stdin && child.stdout && child.stderr)) throw startProblem(undefined);
+  child.stdin.on("error", () => {});
   const identity = identityOf(child, processes).catch(() => undefined);
   void removeCgroup(exit, identity, processes);
-  return { kind: "started", runner: { process: child, stdin, stdout, stderr, exit, identity } };
+  return { process: child, exit, identity };
 }
 
 /** An undefined error stands for missing pipes: no file descriptors were left. */
-function describeStartProblem(error: unknown): string {
-  const code = codeOf(error);
-  if (error === undefined || code === "EMFILE" || code === "ENFILE") {
-    return "the runner can't be started: too many files are open on this machine";
-  }
-  return `the runner can't be started: ${describeError(error)}`;
+function startProblem(error: unknown): Error {
+  const isFull = error === undefined || ["EMFILE", "ENFILE"].includes(codeOf(error) ?? "");
+  const why = isFull ? "too many files are open on this machine" : describeError(error);
+  return new Error(`the runner can't be started: ${why}`, { cause: error });
 }
 
 async function identityOf(child: ChildProcess, processes: ProcessTable): Promise<RunnerIdentity | undefined> {

@@ -16,28 +16,25 @@ const shortestPart = 8;
 /** The characters for each value in both Base64 alphabets (RFC 4648). */
 const base64 = [..."ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789", "+-", "/_"];
 
-/** The forms of a run's secrets, which become more. */
-export class SecretForms {
-  readonly #secrets = new Set<string>();
-  readonly #written = new Set<string>();
-
-  /**
-   * The forms of more values, but for those that were given before: as it is and in the other case, in hex, and in Base64 at any
-   * offset; so also what `secretsIn` finds in it. As it is alone, within quotes, and an address as browsers and servers write it.
-   */
-  ofMore(values: readonly string[]): readonly SecretForm[] {
-    const shown = values.flatMap((value) => asAddress(value.trim()));
-    const secrets = unknown(secretsIn(values), this.#secrets);
-    const written = unknown([...shown, ...secrets.flatMap(asQuoted)], this.#written);
-    return [
-      ...secrets.flatMap(formsOf),
-      ...written.filter((text) => text.length >= shortestSecret).map(asItIs),
-    ];
-  }
+/**
+ * The forms of values, but for those that are known already: as it is and in the other case, in hex, and in Base64 at any offset; so
+ * also what `secretsIn` finds in it. As it is alone, within quotes, and an address as browsers and servers write it.
+ */
+export function formsOf(
+  values: readonly string[],
+  known: { readonly secrets: Set<string>; readonly written: Set<string> },
+): readonly SecretForm[] {
+  const shown = values.flatMap((value) => asAddress(value.trim()));
+  const secrets = unknown(secretsIn(values), known.secrets);
+  const written = unknown([...shown, ...secrets.flatMap(asQuoted)], known.written);
+  return [
+    ...secrets.flatMap(formsOfOne),
+    ...written.filter((text) => text.length >= shortestSecret).map(asItIs),
+  ];
 }
 
 /** The texts that aren't known yet, and are from here on. */
-function unknown(texts: Iterable<string>, known: Set<string>): string[] {
+export function unknown(texts: Iterable<string>, known: Set<string>): string[] {
   const more = [...new Set(texts)].filter((text) => !known.has(text));
   for (const text of more) known.add(text);
   return more;
@@ -87,15 +84,20 @@ function passwordsIn(value: string): string[] {
   });
 }
 
-/** The texts and numbers in a list or a map, which expressions take out of it. */
+/** The texts and numbers in a list or a map as JSON, which expressions take out of it. */
 function textsIn(value: string): string[] {
-  const texts: string[] = [];
-  const rest: Json[] = /^\s*[[{]/.test(value) ? [parseJson(value)?.value ?? null] : [];
-  for (let item = rest.pop(); item !== undefined; item = rest.pop()) {
-    if (typeof item === "object" && item !== null) rest.push(...Object.values(item));
-    else if (item !== null && String(item).length >= shortestPart) texts.push(String(item));
+  const parsed = /^\s*[[{]/.test(value) ? parseJson(value) : undefined;
+  return [...leavesIn([parsed?.value ?? null])].filter(({ length }) => length >= shortestPart);
+}
+
+/** The texts and numbers in values, however deep. */
+export function* leavesIn(values: readonly Json[]): Generator<string> {
+  const rest = [...values];
+  for (let value = rest.pop(); value !== undefined; value = rest.pop()) {
+    if (typeof value === "object" && value !== null) {
+      for (const item of Object.values(value)) rest.push(item);
+    } else if (value !== null && typeof value !== "boolean") yield String(value);
   }
-  return texts;
 }
 
 function withLines(value: string): string[] {
@@ -103,7 +105,7 @@ function withLines(value: string): string[] {
   return [value, ...(lines.length > 1 ? lines.filter((line) => line.length >= shortestPart) : [])];
 }
 
-function formsOf(secret: string): SecretForm[] {
+function formsOfOne(secret: string): SecretForm[] {
   const bytes = Buffer.from(secret);
   const inJson = jsonForms(secret).flatMap((text) =>
     [0, 1, 2].map((before) => inBase64(Buffer.from(text), before)),

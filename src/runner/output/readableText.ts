@@ -56,3 +56,20 @@ export function shorten(masked: string, most: number): string {
   const line = masked.replace(/\s+/g, " ").trim();
   return line.length > most ? `${line.slice(0, most)}…` : line;
 }
+
+const mostLines = 20;
+const mostLength = 4096;
+
+/** The end of an output for a message: its last 20 lines, at most 4096 characters. */
+export class OutputTail {
+  #text = "";
+
+  add(piece: string): void {
+    this.#text = (this.#text + piece).slice(-mostLength);
+  }
+
+  /** As a person reads it. */
+  text(): string {
+    return readableText(this.#text).trim().split("\n").slice(-mostLines).join("\n");
+  }
+}

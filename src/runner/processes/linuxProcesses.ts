@@ -85,9 +85,10 @@ export class LinuxProcesses implements ProcessTable {
     const entries = this.#entries(isOurs);
     for (const id of run.groups)
       if (!entries.some(({ group, session }) => group === id || session === id)) run.groups.delete(id);
-    return select(
-      run,
+    return withDescendants(
       entries.filter(({ state }) => state !== "Z" && state !== "X"),
+      ({ pid, birth, group, session, isOurs }) =>
+        isOurs || run.seen.get(pid) === birth || run.groups.has(group) || run.groups.has(session),
     );
   }
 
@@ -127,19 +128,6 @@ export class LinuxProcesses implements ProcessTable {
       Number(/^Max file locks +(\d+) /m.exec(read("limits"))?.[1]) === locksOf(runId)
     );
   }
-}
-
-function select(run: RunTraces, entries: readonly LinuxEntry[]): readonly LinuxEntry[] {
-  const found = withDescendants(
-    entries,
-    (entry) =>
-      entry.isOurs ||
-      run.seen.get(entry.pid) === entry.birth ||
-      run.groups.has(entry.group) ||
-      run.groups.has(entry.session),
-  );
-  const pids = new Set(found);
-  return entries.filter(({ pid }) => pids.has(pid));
 }
 
 interface Stat {

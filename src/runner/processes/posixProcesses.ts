@@ -72,19 +72,17 @@ export function selectFromPs(text: string, run: RunTraces): readonly number[] {
     if (!entries.some((entry) => entry.group === group)) run.groups.delete(group);
   }
   const living = entries.filter(({ isLiving }) => isLiving);
-  const found = new Set(
-    withDescendants(living, (entry) => {
-      const seen = run.seen.get(entry.pid);
-      return (
-        run.groups.has(entry.group) ||
-        (seen !== undefined && isSameBirth(seen, entry.birth)) ||
-        entry.command.split(" ").includes(marker)
-      );
-    }),
-  );
+  const found = withDescendants(living, ({ pid, group, birth, command }) => {
+    const seen = run.seen.get(pid);
+    return (
+      run.groups.has(group) ||
+      (seen !== undefined && isSameBirth(seen, birth)) ||
+      command.split(" ").includes(marker)
+    );
+  });
   run.seen.clear();
-  for (const { pid, birth } of living) if (found.has(pid)) run.seen.set(pid, birth);
-  return [...found];
+  for (const { pid, birth } of found) run.seen.set(pid, birth);
+  return found.map(({ pid }) => pid);
 }
 
 /** One second apart counts as equal: some systems compute the start from the elapsed time, rounded. */

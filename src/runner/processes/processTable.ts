@@ -102,14 +102,14 @@ export interface ProcessEntry {
 export function withDescendants<Entry extends ProcessEntry>(
   entries: readonly Entry[],
   isOurs: (entry: Entry) => boolean,
-): readonly number[] {
+): readonly Entry[] {
   const children = Map.groupBy(entries, ({ parent }) => parent);
-  const found = new Set<number>();
+  const found = new Set<Entry>();
   const waiting = entries.filter(isOurs);
   for (let entry = waiting.pop(); entry !== undefined; entry = waiting.pop()) {
-    if (found.has(entry.pid)) continue;
-    found.add(entry.pid);
+    if (found.has(entry)) continue;
+    found.add(entry);
     waiting.push(...(children.get(entry.pid) ?? []));
   }
-  return [...found];
+  return entries.filter((entry) => found.has(entry));
 }

@@ -1,12 +1,10 @@
-import { mkdirSync, readdirSync, readFileSync, rmdirSync, statSync, writeFileSync } from "node:fs";
-import { basename, dirname, join, posix } from "node:path";
+import { type Dirent, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
+import { dirname, join, posix } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { codeOf } from "../../project/systemErrors.ts";
 
 /** How often removing a cgroup is tried while its last process exits, and the pause between, in milliseconds. */
 const removal = { tries: 40, pause: 50 } as const;
-/** The age in milliseconds at which an empty cgroup counts as left over; a new one is empty for a moment. */
-const leftAfter = 3_600_000;
 
 /** A runner's process. Its start time tells it from a later process with the same id. */
 export interface RunnerIdentity {
@@ -44,7 +42,6 @@ export class RunCgroups {
     const folder = this.folderOf(runner);
     if (folder === undefined) return undefined;
     try {
-      removeLeftovers(dirname(folder));
       mkdirSync(folder);
       return folder;
     } catch {
@@ -101,7 +98,7 @@ export class RunCgroups {
 
   /** @returns whether the cgroup is gone: it has no process. */
   removeEmpty(folder: string): boolean {
-    return removed([...subfolders(folder).toReversed(), folder]);
+    return [...subfolders(folder).toReversed(), folder].map(isRemoved).every(Boolean);
   }
 
   /** @returns whether this process is not in the cgroup any more. */
@@ -115,53 +112,33 @@ export class RunCgroups {
   }
 }
 
-const prefix = "pipeline-runs-";
-
 /** Of a runner, not of its run: to enter a cgroup takes long, so a runner that is kept ready has done it. */
 function nameOf({ pid, birth }: RunnerIdentity): string {
-  return `${prefix}${pid}-${birth.replaceAll(/[^\w-]/g, "_")}`;
-}
-
-/** Removes old empty cgroups: of services whose data was deleted after they and their runners were killed. */
-function removeLeftovers(own: string): void {
-  const left = foldersIn(own).filter(
-    (folder) => basename(folder).startsWith(prefix) && ageOf(folder) > leftAfter,
-  );
-  for (const folder of left) removed([...subfolders(folder).toReversed(), folder]);
-}
-
-function ageOf(folder: string): number {
-  const made = statSync(folder, { throwIfNoEntry: false })?.mtimeMs;
-  return made === undefined ? 0 : Date.now() - made;
+  return `pipeline-runs-${pid}-${birth.replaceAll(/[^\w-]/g, "_")}`;
 }
 
 /** Every folder below, parents before what is in them. */
 function subfolders(folder: string): readonly string[] {
-  return foldersIn(folder).flatMap((path) => [path, ...subfolders(path)]);
-}
-
-function foldersIn(folder: string): readonly string[] {
+  let entries: readonly Dirent[];
   try {
-    return readdirSync(folder, { withFileTypes: true })
-      .filter((entry) => entry.isDirectory())
-      .map(({ name }) => join(folder, name));
+    entries = readdirSync(folder, { withFileTypes: true });
   } catch {
     // Ignored: it was removed.
     return [];
   }
+  return entries.flatMap((entry) => {
+    const path = join(folder, entry.name);
+    return entry.isDirectory() ? [path, ...subfolders(path)] : [];
+  });
 }
 
-function removed(folders: readonly string[]): boolean {
-  return folders
-    .map((folder) => {
-      try {
-        rmdirSync(folder);
-        return true;
-      } catch (error) {
-        return codeOf(error) === "ENOENT";
-      }
-    })
-    .every((isGone) => isGone);
+function isRemoved(folder: string): boolean {
+  try {
+    rmdirSync(folder);
+    return true;
+  } catch (error) {
+    return codeOf(error) === "ENOENT";
+  }
 }
 
 function write(path: string, text: string): boolean {

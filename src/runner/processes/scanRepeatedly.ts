@@ -17,40 +17,30 @@ export function scanRepeatedly(scan: () => void | Promise<void>): RepeatedScan {
   let isScanning = false;
   let isAsked = false;
   let isOver = false;
-  const goOn = (began: number, pauseAfter: number): void => {
-    isScanning = false;
-    if (isOver) return;
-    const took = performance.now() - began;
-    const rest = isAsked
-      ? Math.max(pauses.shortest, took * restFactor.asked)
-      : Math.max(pauseAfter, took * restFactor.otherwise);
-    const next = isAsked ? pauses.shortest : Math.min(pauseAfter * 2, pauses.longest);
-    timer = setTimeout(() => scanAndContinue(next), rest);
-    timer.unref();
+  const plan = (rest: number, pauseAfter: number): void => {
+    clearTimeout(timer);
+    if (!isOver) timer = setTimeout(() => void scanAndPlan(pauseAfter), rest).unref();
   };
-  const scanAndContinue = (pauseAfter: number): void => {
+  const scanAndPlan = async (pauseAfter: number): Promise<void> => {
     isScanning = true;
     isAsked = false;
     const began = performance.now();
-    // Ignored: the next scan makes up for it, and the end of the run reports lasting problems.
     try {
-      const looking = scan();
-      if (looking !== undefined) {
-        void looking.catch(() => undefined).then(() => goOn(began, pauseAfter));
-        return;
-      }
-    } catch {}
-    goOn(began, pauseAfter);
+      await scan();
+    } catch {
+      // Ignored: the next scan makes up for it, and the end of the run reports lasting problems.
+    }
+    isScanning = false;
+    const took = performance.now() - began;
+    if (isAsked) plan(Math.max(pauses.shortest, took * restFactor.asked), pauses.shortest);
+    else plan(Math.max(pauseAfter, took * restFactor.otherwise), Math.min(pauseAfter * 2, pauses.longest));
   };
   return {
     look() {
       // One that is asked for already isn't put off.
       const isComing = isScanning || isAsked;
       isAsked = true;
-      if (isComing) return;
-      clearTimeout(timer);
-      timer = setTimeout(() => scanAndContinue(pauses.shortest), pauses.shortest);
-      timer.unref();
+      if (!isComing) plan(pauses.shortest, pauses.shortest);
     },
     [Symbol.dispose]: () => {
       isOver = true;

@@ -69,11 +69,7 @@ export function selectFromWindows(
   // Parents come before their children, so one pass finds all.
   for (const { pid, parent, birth, name } of entries) {
     if (pid === lister || name.toLowerCase() === consoleHost) continue;
-    const before = known.get(parent)?.filter((parents) => parents <= birth) ?? [];
-    const ofParent = before.reduce<bigint | undefined>(
-      (latest, next) => (latest === undefined || next > latest ? next : latest),
-      undefined,
-    );
+    const ofParent = known.get(parent)?.findLast((parents) => parents <= birth);
     const isChild =
       pid !== parent && (ofParent === undefined ? isNamelessRunner(parent) : isOurs(parent, ofParent));
     if (!isChild && !isOurs(pid, birth) && !isNamelessRunner(pid)) continue;
@@ -83,7 +79,7 @@ export function selectFromWindows(
   return found;
 }
 
-/** The start times of the processes that have or had an id: the current one, and the run's. */
+/** The start times of the processes that have or had an id, in order: the run's, which comes first, and the current one. */
 function knownBirths(entries: readonly WindowsEntry[], run: RunTraces): ReadonlyMap<number, bigint[]> {
   const known = new Map<number, bigint[]>([...run.seen].map(([pid, birth]) => [pid, [BigInt(birth)]]));
   for (const { pid, birth } of entries) known.set(pid, [...(known.get(pid) ?? []), birth]);

@@ -4,9 +4,10 @@ import type { Socket } from "node:net";
 import { userInfo } from "node:os";
 import { resolve } from "node:path";
 import type { ConnectionOptions } from "node:tls";
+import { describeError } from "../../contract/errors.ts";
 import type { ServerAddress } from "../../pipeline/types/databaseUrl.ts";
 import { codeOf, isMissing } from "../../project/systemErrors.ts";
-import { describeNetworkProblem, type Peer } from "../step/networkProblem.ts";
+import { describeNetworkProblem, type Peer } from "../step/network.ts";
 import { StepFault } from "../step/stepContext.ts";
 
 /** A database's server, with the user. */
@@ -140,49 +141,23 @@ export async function whileWanted<T>(
   return done;
 }
 
-/** The parts of an error of a server or its library. */
-export interface ErrorDetails {
-  readonly message: string;
-  /** The server's own, or a system's. */
-  readonly code: string | undefined;
-  readonly part: (name: string) => string | undefined;
-}
-
-export function detailsOf(error: unknown): ErrorDetails {
-  if (!(error instanceof Error)) return { message: String(error), code: undefined, part: () => undefined };
-  const parts = new Map(Object.entries(error));
-  const part = (name: string) => {
-    const value: unknown = parts.get(name);
-    return typeof value === "string" ? value : undefined;
-  };
-  return { message: error.message, code: part("code"), part };
-}
-
 /** Whether a server has refused a connection since it has no TLS, as the libraries say it. */
 export function isWithoutTls(error: unknown): boolean {
-  const { code, message } = detailsOf(error);
-  return code === "HANDSHAKE_NO_SSL_SUPPORT" || /does not support SSL/.test(message);
+  return codeOf(error) === "HANDSHAKE_NO_SSL_SUPPORT" || /does not support SSL/.test(describeError(error));
 }
 
 /** Whether a connection is gone, as the system and the libraries say it. */
-export function isLoss({ code = "", message }: ErrorDetails): boolean {
+export function isLoss(error: unknown): boolean {
   return (
-    ["ECONNRESET", "EPIPE", "PROTOCOL_CONNECTION_LOST"].includes(code) ||
-    /^Connection terminated|not queryable|in closed state$/.test(message)
+    ["ECONNRESET", "EPIPE", "PROTOCOL_CONNECTION_LOST"].includes(codeOf(error) ?? "") ||
+    /^Connection terminated|not queryable|in closed state$/.test(describeError(error))
   );
 }
 
 /** Why a server can't be reached, in a sentence. @returns undefined for what each kind of server words itself. */
-export function describeReachProblem(
-  server: DatabaseServer,
-  { code, message }: ErrorDetails,
-): string | undefined {
-  const { host } = server;
-  switch (code) {
-    case "EPROTO":
-    case "ERR_SSL_WRONG_VERSION_NUMBER":
-      return `${host} and this program don't agree on TLS: ${message}`;
-    default:
-      return describeNetworkProblem(server, code);
-  }
+export function describeReachProblem(server: DatabaseServer, error: unknown): string | undefined {
+  const code = codeOf(error);
+  return code === "EPROTO" || code === "ERR_SSL_WRONG_VERSION_NUMBER"
+    ? `${server.host} and this program don't agree on TLS: ${describeError(error)}`
+    : describeNetworkProblem(server, code);
 }

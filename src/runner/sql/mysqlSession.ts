@@ -17,13 +17,17 @@ import {
   describeStatementError,
   isNotPreparable,
   isUndone,
-} from "./mysqlServer.ts";
-import { jsonToMysql, mysqlToJson } from "./mysqlValue.ts";
-import type { ServerSession } from "./serverConnection.ts";
-import { describeWrongParams, type ReadRows, RowReader, type Statement } from "./sqlConnection.ts";
+  jsonToMysql,
+  mysqlToJson,
+} from "./mysqlReplies.ts";
+import { type ReadRows, RowReader } from "./rows.ts";
+import type { ServerSession } from "./sqlConnection.ts";
+import { describeWrongParams, type Statement } from "./sqlWork.ts";
 
 /** A session on a MySQL or MariaDB server. */
 export class MysqlSession implements ServerSession {
+  /** What commits by itself takes the savepoint away, even when it fails. */
+  readonly begins = ["begin", `savepoint ${savepoint}`];
   readonly #client: Connection;
   readonly #socket: Socket;
   readonly #server: DatabaseServer;
@@ -55,14 +59,8 @@ export class MysqlSession implements ServerSession {
     return !this.#socket.writable;
   }
 
-  /** What commits by itself takes the savepoint away, even when it fails. */
-  async begin(): Promise<void> {
-    await this.#query("begin");
-    await this.#query(`savepoint ${savepoint}`);
-  }
-
-  async commit(): Promise<void> {
-    await this.#query("commit");
+  control(text: string): Promise<unknown> {
+    return this.#query(text);
   }
 
   async undo(error: unknown): Promise<boolean> {

@@ -4,10 +4,15 @@ import pg from "pg";
 import type { PostgresAddress } from "../../pipeline/types/databaseUrl.ts";
 import { type StepContext, StepFault } from "../step/stepContext.ts";
 import { type DatabaseServer, databaseServer, isSocket, openOn, whileWanted } from "./databaseServer.ts";
-import { describeConnectionProblem, describeStatementError } from "./postgresServer.ts";
-import { jsonToPostgres, postgresToJson } from "./postgresValue.ts";
-import type { ServerSession } from "./serverConnection.ts";
-import { type ReadRows, RowReader, type Statement } from "./sqlConnection.ts";
+import {
+  describeConnectionProblem,
+  describeStatementError,
+  jsonToPostgres,
+  postgresToJson,
+} from "./postgresReplies.ts";
+import { type ReadRows, RowReader } from "./rows.ts";
+import type { ServerSession } from "./sqlConnection.ts";
+import type { Statement } from "./sqlWork.ts";
 
 /** What the library has, but its types don't. */
 declare module "pg" {
@@ -29,6 +34,7 @@ const clientCheckMilliseconds = 2000;
 
 /** A session on a PostgreSQL server. */
 export class PostgresSession implements ServerSession {
+  readonly begins = ["begin"];
   readonly #client: pg.Client;
   readonly #socket: Socket;
   readonly #server: DatabaseServer;
@@ -100,12 +106,8 @@ export class PostgresSession implements ServerSession {
     return this.#isLost;
   }
 
-  async begin(): Promise<void> {
-    await this.#client.query("begin");
-  }
-
-  async commit(): Promise<void> {
-    await this.#client.query("commit");
+  control(text: string): Promise<unknown> {
+    return this.#client.query(text);
   }
 
   async undo(): Promise<boolean> {
@@ -146,11 +148,6 @@ export class PostgresSession implements ServerSession {
     } finally {
       connection.off("commandComplete", count);
     }
-  }
-
-  /** Nothing but `commit` does that in PostgreSQL. */
-  hasCommitted(): boolean {
-    return false;
   }
 
   /** @see https://www.postgresql.org/docs/current/protocol-flow.html, "Canceling Requests in Progress". */

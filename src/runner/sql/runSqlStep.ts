@@ -13,11 +13,19 @@ import { counted } from "../../text/counted.ts";
 import { duration } from "../../text/time.ts";
 import type { Mask } from "../mask/mask.ts";
 import { describeMismatches } from "../step/jsonMismatches.ts";
-import { failed, type StepContext, StepFault, type StepOutcome, succeeded } from "../step/stepContext.ts";
-import { type StepResult, tooLarge } from "../step/stepResult.ts";
-import { ServerConnection, type ServerSession } from "./serverConnection.ts";
-import { mostText, type ReadRows, type SqlConnection, type SqlWork } from "./sqlConnection.ts";
+import {
+  failed,
+  type StepContext,
+  StepFault,
+  type StepOutcome,
+  type StepResult,
+  succeeded,
+  tooLarge,
+} from "../step/stepContext.ts";
+import { mostText, type ReadRows } from "./rows.ts";
+import { ServerConnection, type ServerSession, SqlConnection } from "./sqlConnection.ts";
 import { SqliteConnection } from "./sqliteConnection.ts";
+import type { SqlWork } from "./sqlWork.ts";
 
 /** Runs the step's statements on its resource's database, and checks what the last one returned. @throws StepFault when they can't be run. */
 export async function runSqlStep(step: SqlStep, stepContext: StepContext): Promise<StepOutcome> {
@@ -25,11 +33,14 @@ export async function runSqlStep(step: SqlStep, stepContext: StepContext): Promi
   const work = readWork(step.work, stepContext);
   const timeout = AbortSignal.timeout(step.timeoutMilliseconds);
   const signal = anySignal([timeout, stepContext.signal]);
-  const connection = await connect(step.use, database, stepContext, signal).catch((error: unknown) => {
-    throw signal.aborted
-      ? new StepFault(describeEnd(step, stepContext, "the database didn't answer"))
-      : error;
-  });
+  // Later steps share its state, such as temporary tables.
+  const connection = await stepContext.shared
+    .get(SqlConnection, step.use, () => connect(database, stepContext, signal))
+    .catch((error: unknown) => {
+      throw signal.aborted
+        ? new StepFault(describeEnd(step, stepContext, "the database didn't answer"))
+        : error;
+    });
   const began = performance.now();
   const lockPatience = Math.floor(step.timeoutMilliseconds / 2);
   const outcome = await unlessAborted(signal, () => connection.run(work, stepContext.log.note, lockPatience));
@@ -39,12 +50,15 @@ export async function runSqlStep(step: SqlStep, stepContext: StepContext): Promi
     return failed(outcome.problem);
   }
   const { rows } = outcome;
+  const { rowCount } = step.expect;
   stepContext.results.take(() => sqlResult(rows));
   const took = duration(performance.now() - began);
   stepContext.log.note(`${counted(rows.count, "row")} in ${took}`);
   saveRows(rows, stepContext);
   const lines = [
-    ...checkCount(step.expect, rows),
+    ...(rowCount === undefined || rowCount === rows.count
+      ? []
+      : [`row-count: expected ${rowCount}, got ${rows.count}`]),
     ...checkValues(step.expect, rows, stepContext.mask),
     ...stepContext.results.problems(),
   ];
@@ -125,15 +139,11 @@ function firstLine(text: string): string {
 
 const shownRows = 3;
 
-function checkCount({ rowCount }: SqlStep["expect"], { count }: ReadRows): readonly string[] {
-  return rowCount === undefined || rowCount === count
-    ? []
-    : [`row-count: expected ${rowCount}, got ${count}`];
-}
-
 function checkValues({ rows: expected }: SqlStep["expect"], read: ReadRows, mask: Mask): readonly string[] {
   if (expected === undefined) return [];
-  const rows = read.rows.slice(0, Math.max(expected.length, shownRows)).map(parsed);
+  const rows = read.rows
+    .slice(0, Math.max(expected.length, shownRows))
+    .map((row): unknown => JSON.parse(row));
   if (expected.length !== read.returned) {
     const more = read.returned > shownRows ? `, and ${read.returned - shownRows} more` : "";
     const shown = rows.slice(0, shownRows).map((row) => `\n${showValue(row, mask)}`);
@@ -145,10 +155,6 @@ function checkValues({ rows: expected }: SqlStep["expect"], read: ReadRows, mask
     return [`rows: they hold more than ${mostText / 1024 / 1024} MiB, the most that is compared`];
   }
   return describeMismatches(expected, rows, mask);
-}
-
-function parsed(row: string): unknown {
-  return JSON.parse(row);
 }
 
 /** Of the rows that are kept, in UTF-16 units, and of a file of statements, in bytes. */
@@ -173,21 +179,14 @@ function saveRows(read: ReadRows, { saveArtifact, log }: Pick<StepContext, "save
   }
 }
 
-/**
- * Returns a resource's connection, opened by the first step that needs it. Later steps share its state, such as
- * temporary tables.
- */
 async function connect(
-  resource: string,
   database: Database,
   stepContext: StepContext,
   signal: AbortSignal,
 ): Promise<SqlConnection> {
-  const { shared } = stepContext;
-  if (database.kind === "sqlite-file" || database.kind === "sqlite-memory")
-    return shared.get(SqliteConnection, resource, () => SqliteConnection.open(database, stepContext, signal));
-  const open = () => openSession(database, stepContext, signal);
-  return shared.get(ServerConnection, resource, async () => new ServerConnection(await open()));
+  return database.kind === "sqlite-file" || database.kind === "sqlite-memory"
+    ? SqliteConnection.open(database, stepContext, signal)
+    : new ServerConnection(await openSession(database, stepContext, signal));
 }
 
 /** @throws StepFault */

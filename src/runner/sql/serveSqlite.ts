@@ -5,16 +5,16 @@ import { isBlank, startOf } from "../../pipeline/types/statementText.ts";
 import { counted } from "../../text/counted.ts";
 import { duration } from "../../text/time.ts";
 import { StepFault } from "../step/stepContext.ts";
-import { runWork, type Session } from "./runWork.ts";
+import { type ReadRows, RowReader } from "./rows.ts";
+import type { SqlitePlace, SqliteRequest } from "./sqliteConnection.ts";
 import {
   describeWrongParams,
-  type ReadRows,
-  RowReader,
+  runWork,
+  type Session,
   type SqlOutcome,
   type Statement,
   severalStatements,
-} from "./sqlConnection.ts";
-import type { SqlitePlace, SqliteRequest } from "./sqliteConnection.ts";
+} from "./sqlWork.ts";
 
 /** The parts of `process` that serve a parent. */
 interface Channel {
@@ -53,6 +53,7 @@ export function serveSqlite(channel: Channel): void {
 }
 
 class SqliteSession implements Session {
+  readonly begins: readonly string[];
   readonly #database: DatabaseSync;
   readonly #place: SqlitePlace;
   #lockPatience = 0;
@@ -61,6 +62,8 @@ class SqliteSession implements Session {
 
   constructor(place: SqlitePlace) {
     this.#place = place;
+    // `immediate`: SQLite doesn't wait for the lock when a read transaction becomes a write transaction.
+    this.begins = [place.isReadOnly ? "begin" : "begin immediate"];
     this.#database = new DatabaseSync(place.location, { readOnly: place.isReadOnly });
   }
 
@@ -69,13 +72,8 @@ class SqliteSession implements Session {
     this.#database.exec(`pragma busy_timeout = ${milliseconds}`);
   }
 
-  async begin(): Promise<void> {
-    // `immediate`: SQLite doesn't wait for the lock when a read transaction becomes a write transaction.
-    this.#database.exec(this.#place.isReadOnly ? "begin" : "begin immediate");
-  }
-
-  async commit(): Promise<void> {
-    this.#database.exec("commit");
+  async control(text: string): Promise<void> {
+    this.#database.exec(text);
   }
 
   async undo(): Promise<boolean> {
@@ -104,10 +102,6 @@ class SqliteSession implements Session {
       this.#left = rest;
     }
     return rows;
-  }
-
-  hasCommitted(): boolean {
-    return false;
   }
 
   /** With the line of a file's statement instead of its number. */

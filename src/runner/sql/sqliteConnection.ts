@@ -8,20 +8,21 @@ import type { DatabaseAddress } from "../../pipeline/types/databaseUrl.ts";
 import { codeOf, isMissing } from "../../project/systemErrors.ts";
 import { sqliteArgument } from "../launch/protocol.ts";
 import { type StepContext, StepFault } from "../step/stepContext.ts";
-import type { SqlConnection, SqlOutcome, SqlWork } from "./sqlConnection.ts";
+import { SqlConnection } from "./sqlConnection.ts";
+import type { SqlOutcome, SqlWork } from "./sqlWork.ts";
 
 /** How long an idle process may take to close its database, in milliseconds. */
 const closingMilliseconds = 1000;
 
 /** An SQLite database, open in a process of its own. */
-export class SqliteConnection implements SqlConnection {
+export class SqliteConnection extends SqlConnection {
   readonly #child: ChildProcess;
   readonly #exited: Promise<unknown>;
   #isBusy = false;
-  #stopping: Promise<string | undefined> | undefined;
 
   /** @param child runs `serveSqlite`. */
   constructor(child: ChildProcess) {
+    super();
     this.#child = child;
     // Rejects where it could not be started.
     this.#exited = once(child, "exit").catch(() => {});
@@ -53,16 +54,7 @@ export class SqliteConnection implements SqlConnection {
     return this.#ask({ kind: "run", work, lockPatienceMilliseconds });
   }
 
-  stop(): Promise<string | undefined> {
-    this.#stopping ??= this.#stop();
-    return this.#stopping;
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.stop();
-  }
-
-  async #stop(): Promise<string | undefined> {
+  protected async end(): Promise<undefined> {
     const child = this.#child;
     if (!this.#isBusy && child.connected) {
       child.disconnect();
@@ -71,7 +63,6 @@ export class SqliteConnection implements SqlConnection {
     // A busy process can't receive messages. SQLite rolls its transaction back when the file is next opened.
     child.kill("SIGKILL");
     await this.#exited;
-    return undefined;
   }
 
   async #ask(request: SqliteRequest): Promise<SqlOutcome> {

@@ -12,7 +12,7 @@ import type { Pipeline } from "../../pipeline/pipeline.ts";
 import type { Step } from "../../pipeline/types/resourceTypes.ts";
 import { inResult } from "../../pipeline/types/resultFields.ts";
 import { unsetText } from "../../text/unsetVariables.ts";
-import { MB } from "./stepResult.ts";
+import { MB } from "./stepContext.ts";
 
 /** What expressions are filled in with. */
 export interface Filling {

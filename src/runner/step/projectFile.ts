@@ -1,7 +1,7 @@
 import { realpath, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { describeError } from "../../contract/errors.ts";
-import { isInside } from "../../project/envFile.ts";
+import { isInside } from "../../project/projectFile.ts";
 import { isMissing } from "../../project/systemErrors.ts";
 import { StepFault } from "./stepContext.ts";
 

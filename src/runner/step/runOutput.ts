@@ -31,7 +31,7 @@ const finalOutputMilliseconds = 500;
 /** The logs and artifacts of a run's steps, within the run's limits. */
 export class RunOutput {
   readonly #deps: RunOutputDeps;
-  readonly #logUse: LogUse = { bytes: 0 };
+  readonly #logUse = { bytes: 0 };
   readonly #logs: StepLogWriter[] = [];
   readonly #lasting: Promise<void>[] = [];
   #artifactBytes = 0;
@@ -121,17 +121,10 @@ const bufferMilliseconds = 50;
 const bufferLength = 32 * KiB;
 const longestNote = 8 * KiB;
 
-/** The size of a run's logs so far, in bytes as stored. */
-interface LogUse {
-  bytes: number;
-}
-
-interface LogDeps {
+interface LogDeps extends Pick<RunOutputDeps, "now" | "mask"> {
   readonly send: (outputs: readonly StepOutput[]) => void;
-  readonly now: () => Date;
-  readonly mask: Mask;
-  /** Of the whole run. */
-  readonly use: LogUse;
+  /** The size of the run's logs so far, in bytes as stored. */
+  readonly use: { bytes: number };
 }
 
 /**

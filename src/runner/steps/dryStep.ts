@@ -12,7 +12,7 @@ import type { ServerAddress } from "../../pipeline/types/databaseUrl.ts";
 import { type HttpStep, isPem } from "../../pipeline/types/httpStep.ts";
 import type { Step } from "../../pipeline/types/resourceTypes.ts";
 import type { SqlStep } from "../../pipeline/types/sql.ts";
-import { isInside } from "../../project/envFile.ts";
+import { isInside } from "../../project/projectFile.ts";
 import { duration } from "../../text/time.ts";
 import { findBrowser } from "../browser/startBrowser.ts";
 import { interpreterOf } from "../cli/command.ts";

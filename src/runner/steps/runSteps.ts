@@ -10,8 +10,7 @@ import { type Job, machineMilliseconds } from "../launch/protocol.ts";
 import { endPrograms } from "../processes/endProcesses.ts";
 import { writtenIn } from "../step/fillIn.ts";
 import type { RunOutput, StepOutputs } from "../step/runOutput.ts";
-import { failed } from "../step/stepContext.ts";
-import { ResultMemory } from "../step/stepResult.ts";
+import { failed, ResultMemory } from "../step/stepContext.ts";
 import { Parts } from "./parts.ts";
 import { type PerformDeps, type Performed, performStep } from "./performStep.ts";
 import { giveOutputs, takeInputs } from "./runValues.ts";
@@ -84,6 +83,8 @@ class RunOfSteps {
   /** Whether such a program may end. */
   #isOver = false;
   #isToldOfWords = false;
+  /** When the last step did. */
+  #startedAt: string | undefined;
 
   constructor(job: Job, deps: RunDeps) {
     const { pipeline, fromStep, agent } = job;
@@ -331,17 +332,19 @@ class RunOfSteps {
   }
 
   #skip(index: number): void {
-    this.#deps.send({ kind: "step-skipped", index, at: this.#deps.now().toISOString() });
+    this.#deps.send({ kind: "step", index, status: "skipped", stoppedAt: this.#deps.now().toISOString() });
   }
 
   #started(index: number): void {
-    this.#deps.send({ kind: "step-started", index, at: this.#deps.now().toISOString() });
+    this.#startedAt = this.#deps.now().toISOString();
+    this.#deps.send({ kind: "step", index, status: "running", startedAt: this.#startedAt });
   }
 
   #stopped(
     index: number,
-    how: Omit<Extract<Message, { kind: "step-stopped" }>, "kind" | "index" | "at">,
+    how: Pick<Extract<Message, { kind: "step" }>, "status" | "message" | "attempts">,
   ): void {
-    this.#deps.send({ kind: "step-stopped", index, at: this.#deps.now().toISOString(), ...how });
+    const times = { startedAt: this.#startedAt, stoppedAt: this.#deps.now().toISOString() };
+    this.#deps.send({ kind: "step", index, ...times, ...how });
   }
 }

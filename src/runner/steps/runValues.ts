@@ -7,8 +7,7 @@ import { readCommit } from "../../project/commit.ts";
 import type { Environment } from "../../project/environment.ts";
 import type { Message } from "../launch/messages.ts";
 import type { Job } from "../launch/protocol.ts";
-import type { Mask } from "../mask/mask.ts";
-import { maskedValue } from "../mask/maskedValue.ts";
+import { type Mask, maskedValue } from "../mask/mask.ts";
 import { type Filling, fillOutputs, fillValue } from "../step/fillIn.ts";
 import type { Scopes } from "./scopes.ts";
 
@@ -77,11 +76,7 @@ export function givenInputs(declared: readonly Input[], given: JsonMap, filling:
   return Object.fromEntries(
     declared.map((input): [string, InputValue] => {
       const { name, default: byDefault } = input;
-      const value = Object.hasOwn(given, name)
-        ? given[name]
-        : byDefault === undefined
-          ? undefined
-          : fillValue(byDefault, filling);
+      const value = Object.hasOwn(given, name) ? given[name] : byDefault && fillValue(byDefault, filling);
       if (value === undefined)
         throw new ExpressionFault(`the input \`${name}\` isn't given, and it has no default`);
       return [name, checked(input, value)];

@@ -25,7 +25,9 @@ export async function openScopes(
 ): Promise<OpenScopes> {
   const { envFile, unmasked = [] } = job.pipeline;
   const written = writtenIn(job.pipeline);
-  const expressions = written.expressions.size === 0 ? undefined : await loadExpressions(fresh);
+  // With the parser, which most pipelines need not.
+  const loaded = written.expressions.size === 0 ? undefined : await import("./expressions.ts");
+  const expressions = loaded && new loaded.Expressions(fresh);
   const referred = expressions?.referred(written.expressions);
   const secretOf = (name: string) => (unmasked.includes(name) ? [] : [variable(name) ?? []].flat());
   const mask = new Mask([...written.variables, ...(referred?.variables ?? [])].flatMap(secretOf));
@@ -46,12 +48,6 @@ export async function openScopes(
   });
   const isNeeded = (id: string) => referred?.ids === "all" || referred?.ids.has(id) === true;
   return { scopes, mask, isNeeded };
-}
-
-/** With the parser, which most pipelines need not. */
-async function loadExpressions(fresh: Fresh): Promise<Expressions> {
-  const { Expressions } = await import("./expressions.ts");
-  return new Expressions(fresh);
 }
 
 /** The context `run`. */

@@ -8,12 +8,13 @@ import { declaredInputs, requireInputs } from "../../pipeline/inputs.ts";
 import { nearestName, type Problem } from "../../pipeline/mistakes/problem.ts";
 import type { ParsedPipeline, Pipeline, PipelineOrProblems } from "../../pipeline/pipeline.ts";
 import { skippedUse } from "../../pipeline/stepToGoOnAt.ts";
-import { mayInclude, parseWithParts } from "../../project/parts.ts";
 import {
   checkedFiles,
   listedFacts,
   mayDefine,
+  mayInclude,
   type ProjectFile,
+  parseWithParts,
   problemsOf,
   projectFiles,
   withEnvFile,

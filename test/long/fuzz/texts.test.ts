@@ -4,8 +4,8 @@ import { SecretFilter } from "../../../src/client/service/foreignText.ts";
 import { LineAssembler, type LogEntry } from "../../../src/contract/log.ts";
 import { readTextExpectation } from "../../../src/pipeline/file/expectation.ts";
 import { Mask } from "../../../src/runner/mask/mask.ts";
-import { OutputSearch } from "../../../src/runner/output/outputSearch.ts";
-import { postgresToJson } from "../../../src/runner/sql/postgresValue.ts";
+import { OutputSearch } from "../../../src/runner/output/textSearch.ts";
+import { postgresToJson } from "../../../src/runner/sql/postgresReplies.ts";
 import { linesOf } from "../../../src/service/page/pageLog.ts";
 import {
   controlCharacters,

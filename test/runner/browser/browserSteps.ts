@@ -6,11 +6,12 @@ import { runBrowserStep } from "../../../src/runner/browser/runBrowserStep.ts";
 import {
   type NewArtifact,
   outcomeOf,
+  type ResultTaker,
   SharedResources,
   type StepContext,
   type StepOutcome,
+  type StepResult,
 } from "../../../src/runner/step/stepContext.ts";
-import type { ResultTaker, StepResult } from "../../../src/runner/step/stepResult.ts";
 import type { Answer } from "../../client/loopbackService.ts";
 import { pipelineOf } from "../launch/launchTestRun.ts";
 import { stepContextFor } from "../step/stepContextFor.ts";

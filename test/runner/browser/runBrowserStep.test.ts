@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { ResultTaker, StepResult } from "../../../src/runner/step/stepResult.ts";
+import type { ResultTaker, StepResult } from "../../../src/runner/step/stepContext.ts";
 import { LoopbackService } from "../../client/loopbackService.ts";
 import { BrowserSteps, html, pages } from "./browserSteps.ts";
 import { readPng } from "./png.ts";

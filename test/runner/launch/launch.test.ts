@@ -397,7 +397,7 @@ describe("a run in a process of its own", function () {
       stuck,
       `process.on("SIGTERM", () => {});
        process.stdin.once("data", () => {
-         console.log(JSON.stringify({ kind: "step-started", index: 0, at: new Date().toISOString() }));
+         console.log(JSON.stringify({ kind: "step", index: 0, status: "running" }));
          process.stdout.write("", () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0));
        });`,
     );

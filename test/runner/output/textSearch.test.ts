@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { readTextExpectation } from "../../../src/pipeline/file/expectation.ts";
-import { OutputSearch } from "../../../src/runner/output/outputSearch.ts";
 import { readableText } from "../../../src/runner/output/readableText.ts";
-import { PatternFault, searchFor } from "../../../src/runner/output/textSearch.ts";
+import { OutputSearch, PatternFault, searchFor } from "../../../src/runner/output/textSearch.ts";
 import { temporaryFolder } from "../../temporaryFolder.ts";
 import { launchTestRun, pipelineOf } from "../launch/launchTestRun.ts";
 

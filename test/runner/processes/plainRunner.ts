@@ -9,19 +9,9 @@ const { serveRunner } = await import("../../../src/runner/serveRunner.ts");
 
 const ending = new AbortController();
 process.on("SIGTERM", () => ending.abort());
-await serveRunner({
-  input: process.stdin,
-  output: process.stdout,
-  environment: process.env,
-  platform: process.platform,
-  execPath: process.execPath,
-  programPath: runnerPath,
-  pid: process.pid,
-  processes:
-    process.env["FINDS_BY"] === "ps"
-      ? new PosixProcesses({ showsEnvironment: false })
-      : new LinuxProcesses("/proc"),
-  now: () => new Date(),
-  ended: ending.signal,
-});
+const processes =
+  process.env["FINDS_BY"] === "ps"
+    ? new PosixProcesses({ showsEnvironment: false })
+    : new LinuxProcesses("/proc");
+await serveRunner(runnerPath, processes, ending.signal);
 process.stdout.write("", () => process.exit(0));

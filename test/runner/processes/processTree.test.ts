@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
@@ -256,28 +256,6 @@ describe("a run in a cgroup of its own", function () {
     await beacon.dark;
     assert.equal(existsSync(cgroup), false);
   });
-
-  itOn(
-    "cgroup",
-    "removes those that were left empty long ago, and none that is new or not empty",
-    async () => {
-      const [left, fresh, used] = ["left", "new", "used"].map(
-        (name) => cgroups.make({ pid: process.pid, birth: `${newRunId()}-${name}` }) ?? "",
-      );
-      const sleeper = spawn("sleep", ["1000"]);
-      writeFileSync(join(used ?? "", "cgroup.procs"), String(sleeper.pid));
-      const longAgo = new Date(Date.now() - 2 * 3_600_000);
-      for (const folder of [left, used]) utimesSync(folder ?? "", longAgo, longAgo);
-      await cgroups.remove(cgroups.make({ pid: process.pid, birth: newRunId() }) ?? "");
-      assert.deepEqual(
-        [left, fresh, used].map((folder) => existsSync(folder ?? "")),
-        [false, true, true],
-      );
-      sleeper.kill("SIGKILL");
-      await once(sleeper, "exit");
-      for (const folder of [fresh, used]) await cgroups.remove(folder ?? "");
-    },
-  );
 
   itOn("cgroup", "is gone with its runner, also when the service went before", async () => {
     for (const hasJob of [true, false]) {

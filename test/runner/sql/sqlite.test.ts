@@ -6,7 +6,7 @@ import { DatabaseSync } from "node:sqlite";
 import { Mask } from "../../../src/runner/mask/mask.ts";
 import { newTraces } from "../../../src/runner/processes/processTable.ts";
 import { processTable } from "../../../src/runner/processes/systemProcesses.ts";
-import { SqliteConnection } from "../../../src/runner/sql/sqliteConnection.ts";
+import { SqlConnection } from "../../../src/runner/sql/sqlConnection.ts";
 import { TemporaryFolder, temporaryFolder } from "../../temporaryFolder.ts";
 import { launchTestRun, pipelineOf } from "../launch/launchTestRun.ts";
 import { type TestSteps, testSteps } from "./runTestSteps.ts";
@@ -212,7 +212,7 @@ select name, note from lamps order by name; -- the end`,
     writeFileSync(path, Buffer.from("select 1;".padEnd(1024 * 1024)));
     await steps.succeeds({ file: "statements.sql" });
     writeFileSync(path, Buffer.from("select 'ä'", "latin1"));
-    assert.match(await why(), /^`statements\.sql` can't be read: this is not UTF-8/);
+    assert.match(await why(), /^`statements\.sql` can't be read: line 1: this is not UTF-8/);
     mkdirSync(join(folder.path, "folder"));
     assert.equal(await why("folder"), "`folder` can't be read: it is no plain file");
     if (process.platform === "win32") return;
@@ -358,7 +358,7 @@ select name, note from lamps order by name; -- the end`,
     await using steps = testSteps("sqlite::memory:", folder.path, {});
     await steps.succeeds({ query: "select 1" });
     const { shared } = steps.stepContextFor.stepContext;
-    const connection = await shared.get(SqliteConnection, "db", () => assert.fail("there is none"));
+    const connection = await shared.get(SqlConnection, "db", () => assert.fail("there is none"));
     await connection.stop();
     assert.match(await steps.fails({ query: "select 1" }), /^the process for SQLite has ended \(with 0\)$/);
   });

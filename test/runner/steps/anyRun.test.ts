@@ -263,12 +263,10 @@ async function told(run: AnyRun) {
   const { stepContext } = stepContextFor("/", { mask, signal: all.signal });
   const send = (message: Message) => {
     const name = "index" in message ? pipeline.steps[message.index]?.name.split(": ").at(-1) : "";
-    if (message.kind === "step-started" || message.kind === "step-skipped")
-      told.push(`${name} ${message.kind.slice("step-".length)}`);
-    if (message.kind === "step-stopped")
-      told.push(
-        [name, message.status, ...(message.attempts === undefined ? [] : [message.attempts])].join(" "),
-      );
+    if (message.kind === "step") {
+      const status = message.status === "running" ? "started" : message.status;
+      told.push([name, status, ...(message.attempts === undefined ? [] : [message.attempts])].join(" "));
+    }
     if (message.kind === "outputs") told.push("outputs");
     if (message.kind === "finished") told.push(`run ${message.outcome}`);
   };

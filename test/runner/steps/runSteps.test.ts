@@ -30,18 +30,18 @@ describe("the steps of a run", function () {
       pipeline,
     };
     const { scopes, isNeeded } = await openScopes(job, () => undefined, { run: {}, now, uuid: () => "" });
-    const sent: string[] = [];
+    const sent: unknown[] = [];
     looks = 0;
     await runSteps(job, {
       ...{ stepContext, scopes, isNeeded, now },
       output: new RunOutput({ send: () => {}, now, mask, artifactsFolder: folder.path }),
-      send: ({ kind }) => sent.push(kind),
+      send: (message) => message.kind === "step" && sent.push(message.status),
       isAnythingRunning: async () => false,
       isGroup: () => false,
       cleaningUp: new AbortController().signal,
       cleanUpUntil: () => Number.POSITIVE_INFINITY,
     });
     await end();
-    assert.deepEqual([sent.filter((kind) => kind === "step-stopped").length, looks], [4, 1]);
+    assert.deepEqual([sent.filter((status) => status === "succeeded").length, looks], [4, 1]);
   });
 });

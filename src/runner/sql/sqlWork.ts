@@ -1,18 +1,32 @@
-import {
-  describeStatementProblem,
-  type ReadRows,
-  RowReader,
-  type SqlOutcome,
-  type SqlWork,
-  type Statement,
-} from "./sqlConnection.ts";
+import type { SqlStep } from "../../pipeline/types/sql.ts";
+import { type ReadRows, RowReader } from "./rows.ts";
+
+export type Statement = Extract<SqlStep["work"], { kind: "statements" }>["statements"][number];
+
+export type SqlWork =
+  | {
+      readonly kind: "statements";
+      readonly statements: readonly Statement[];
+      /** Whether they are one transaction: all or nothing. */
+      readonly isTransaction: boolean;
+    }
+  | {
+      readonly kind: "script";
+      /** What the file is called in messages. */
+      readonly name: string;
+      readonly text: string;
+    };
+
+export type SqlOutcome =
+  /** What the last statement returned. */
+  { readonly kind: "done"; readonly rows: ReadRows } | { readonly kind: "failed"; readonly problem: string };
 
 /** What differs between databases where statements are run: a session, by the library for it. One call at a time. */
 export interface Session {
-  /** Begins a transaction. @throws what the database says of it. */
-  begin(): Promise<void>;
-  /** @throws what the database says of it. */
-  commit(): Promise<void>;
+  /** The statements that begin a transaction. */
+  readonly begins: readonly string[];
+  /** Runs a statement of a transaction's own. @throws what the database says of it. */
+  control(text: string): Promise<unknown>;
   /** Undoes a transaction, if one is open. @param error the error for which it is undone. @returns whether nothing of it was committed. Never rejects. */
   undo(error: unknown): Promise<boolean>;
   /** @throws what the database says of it. */
@@ -24,8 +38,8 @@ export interface Session {
    * @throws what the database says of one of them.
    */
   script(text: string, note: (line: string) => void, tellDone: (count: number) => void): Promise<ReadRows>;
-  /** Whether the last statement has committed the transaction. */
-  hasCommitted(): boolean;
+  /** Whether the last statement has committed the transaction. Left out where nothing but `commit` does that. */
+  hasCommitted?(): boolean;
   /** The database's error about a statement, for people. @param done of a script: how many of its statements were done before. */
   describe(error: unknown, text: string, done?: number): string;
 }
@@ -48,40 +62,44 @@ export function runWork(
 
 async function runStatements(
   session: Session,
-  work: Extract<SqlWork, { kind: "statements" }>,
+  { isTransaction, statements }: Extract<SqlWork, { kind: "statements" }>,
   note: (line: string) => void,
   isStopped: () => boolean,
 ): Promise<SqlOutcome> {
-  const { isTransaction, statements } = work;
   let text = "begin";
   let index = 0;
   let rows: ReadRows = new RowReader().end(0);
   let isOpen = false;
+  /** The last statement that has committed the transaction. */
   let committed: number | undefined;
+  const begin = async () => {
+    for (const text of session.begins) await session.control(text);
+  };
   try {
-    if (isTransaction) await session.begin();
+    if (isTransaction) await begin();
     isOpen = isTransaction;
     for (const statement of statements) {
       // The request to cancel may have come between two of them.
       if (isStopped()) throw new Error("it was cancelled");
       text = statement.text;
       rows = await session.statement(statement, note);
-      if (isTransaction && session.hasCommitted()) {
+      if (isTransaction && session.hasCommitted?.()) {
         committed = index;
-        await session.begin();
+        await begin();
       }
       index += 1;
     }
     text = "commit";
-    if (isTransaction) await session.commit();
+    if (isTransaction) await session.control(text);
     return { kind: "done", rows };
   } catch (error) {
     const problem = session.describe(error, text);
-    if (isOpen && !(await session.undo(error))) committed = index;
-    return {
-      kind: "failed",
-      problem: isOpen || !isTransaction ? describeStatementProblem(work, index, problem, committed) : problem,
-    };
+    if (!isOpen) return { kind: "failed", problem };
+    if (!(await session.undo(error))) committed = index;
+    const where =
+      index < statements.length ? `statement ${index + 1} of ${statements.length}` : "the transaction's end";
+    const kept = committed === undefined ? "" : `, but for what statement ${committed + 1} has committed`;
+    return { kind: "failed", problem: `${where}: ${problem}\nthe transaction was undone${kept}` };
   }
 }
 
@@ -91,10 +109,10 @@ async function runScript(
   note: (line: string) => void,
 ): Promise<SqlOutcome> {
   let done = 0;
+  const tellDone = (count: number) => {
+    done = count;
+  };
   try {
-    const tellDone = (count: number) => {
-      done = count;
-    };
     return { kind: "done", rows: await session.script(text, note, tellDone) };
   } catch (error) {
     const problem = `${name}: ${session.describe(error, text, done)}`;
@@ -102,4 +120,12 @@ async function runScript(
     await session.undo(error);
     return { kind: "failed", problem };
   }
+}
+
+export const severalStatements =
+  "a `query` is one statement, and this one goes on with another; put them into a list, as `statements`";
+
+/** @param wanted the values that the statement takes. @param given how many `params` has. */
+export function describeWrongParams(wanted: string, given: number): string {
+  return `the statement takes ${wanted}, and \`params\` holds ${given}`;
 }

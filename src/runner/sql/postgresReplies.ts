@@ -1,19 +1,81 @@
+import pg from "pg";
+import { describeError } from "../../contract/errors.ts";
+import { writeJson } from "../../pipeline/expression/value.ts";
+import { codeOf } from "../../project/systemErrors.ts";
 import { counted } from "../../text/counted.ts";
-import {
-  type DatabaseServer,
-  describeReachProblem,
-  detailsOf,
-  isLoss,
-  isWithoutTls,
-} from "./databaseServer.ts";
-import { describeWrongParams, severalStatements } from "./sqlConnection.ts";
+import { type DatabaseServer, describeReachProblem, isLoss, isWithoutTls } from "./databaseServer.ts";
+import { exactNumber, parseExactly } from "./rows.ts";
+import { describeWrongParams, severalStatements } from "./sqlWork.ts";
+
+/**
+ * A column's value for JSON. Booleans, JSON, arrays of common types, and numbers that JSON can hold exactly keep their
+ * type; everything else is text, as PostgreSQL writes it.
+ *
+ * @param type the oid of the column's type in `pg_type`.
+ */
+export function postgresToJson(value: unknown, type: number): unknown {
+  if (typeof value !== "string") return value;
+  const itemType = itemTypes.get(type);
+  if (itemType !== undefined) return itemsToJson(pg.types.getTypeParser(textList)(value), itemType);
+  switch (type) {
+    case bool:
+      return value === "t";
+    case json:
+    case jsonb:
+      return parseExactly(value);
+    case float4:
+    case float8:
+      return Number.isFinite(Number(value)) ? Number(value) : value;
+    case int2:
+    case int4:
+    case int8:
+    case oid:
+    case numeric:
+      return exactNumber(value);
+    default:
+      return value;
+  }
+}
+
+/**
+ * A value of `params` for PostgreSQL: text, whose type the statement decides. Lists and maps are JSON.
+ *
+ * @param isArray whether a list is an array of PostgreSQL's, which the library writes.
+ */
+export function jsonToPostgres(value: unknown, isArray: boolean): unknown {
+  if (value === null) return null;
+  if (isArray && Array.isArray(value)) return value.map((item) => jsonToPostgres(item, true));
+  return typeof value === "string" ? value : writeJson(value);
+}
+
+function itemsToJson(items: unknown, type: number): unknown {
+  return Array.isArray(items) ? items.map((item) => itemsToJson(item, type)) : postgresToJson(items, type);
+}
+
+const { BOOL: bool, FLOAT4: float4, FLOAT8: float8, INT2: int2, INT4: int4, INT8: int8 } = pg.types.builtins;
+const { JSON: json, JSONB: jsonb, NUMERIC: numeric, OID: oid, TEXT: text, UUID: uuid } = pg.types.builtins;
+const textList: number = 1009;
+/** The item type of each array type. These oids are fixed. */
+const itemTypes = new Map<number, number>([
+  [1000, bool],
+  [1005, int2],
+  [1007, int4],
+  [textList, text],
+  [1015, text],
+  [1016, int8],
+  [1021, float4],
+  [1022, float8],
+  [1231, numeric],
+  [2951, uuid],
+  [199, json],
+  [3807, jsonb],
+]);
 
 /** Why there is no connection, in a sentence. */
 export function describeConnectionProblem(server: DatabaseServer, error: unknown): string {
-  const details = detailsOf(error);
-  const { code, message } = details;
+  const [code, message] = [codeOf(error), describeError(error)];
   const { database, host, user } = server;
-  const problem = describeReachProblem(server, details);
+  const problem = describeReachProblem(server, error);
   if (problem !== undefined) return problem;
   switch (code) {
     case "ENOENT":
@@ -33,7 +95,7 @@ export function describeConnectionProblem(server: DatabaseServer, error: unknown
     return `${host} asks for a password of the user ${user}, and the address has none`;
   }
   if (isWithoutTls(error)) return `${host} doesn't do TLS, which \`sslmode\` asks for`;
-  if (isLoss(details) || /establishing an SSL connection/.test(message)) {
+  if (isLoss(error) || /establishing an SSL connection/.test(message)) {
     return `${host} closed the connection; is it a PostgreSQL server?`;
   }
   if (/^received (?:unexpected|invalid)/i.test(message)) return `${host} doesn't answer as PostgreSQL does`;
@@ -62,17 +124,21 @@ export function describeStatementError(
   text: string,
   done?: number,
 ): string {
-  const details = detailsOf(error);
-  const { code, message, part } = details;
-  if (isLoss(details)) return `${server.host} closed the connection before the statement was over`;
+  const [code, message] = [codeOf(error), describeError(error)];
+  const {
+    detail,
+    routine,
+    where = "",
+    ...said
+  }: Partial<pg.DatabaseError> = error instanceof pg.DatabaseError ? error : {};
+  if (isLoss(error)) return `${server.host} closed the connection before the statement was over`;
   if (code?.startsWith("57P")) return `${server.host} ended the connection: ${message}`;
   if (message.endsWith("No source stream defined"))
     return "a step has no data for `copy … from stdin`: insert the rows, or let a program such as `psql` copy them";
-  if (code === "42601" && part("routine") === "exec_parse_message") return severalStatements;
+  if (code === "42601" && routine === "exec_parse_message") return severalStatements;
   const [, given, wanted] = wrongCount.exec(message) ?? [];
   if (given !== undefined && wanted !== undefined)
     return describeWrongParams(counted(Number(wanted), "value"), Number(given));
-  const detail = part("detail");
   // A list where the statement wants no array was sent as JSON.
   const isList = code === "22P02" && /"\[.*\]"$/s.test(message);
   const isOfPsql = done !== undefined && code === "42601" && ofPsql.test(text);
@@ -82,7 +148,7 @@ export function describeStatementError(
     ofOthers.test(text.replace(/'[^']*'/g, "")) &&
     !/\$\d/.test(text);
   const hint =
-    part("hint") ??
+    said.hint ??
     (isList ? "`= any($1)` takes a list, `in ($1)` one value" : undefined) ??
     (isOfPsql ? onlyPsql : undefined) ??
     (isOtherParameter ? "parameters are `$1`, `$2` and so on in PostgreSQL" : undefined) ??
@@ -90,15 +156,17 @@ export function describeStatementError(
       ? "such a statement is a `query` by itself, while no transaction is open"
       : undefined);
   // Within a function or a block of code there is no position.
-  const within = /^.*\bfunction\b.*/m.exec(part("where") ?? "")?.[0];
-  const place = placeIn(text, Number(part("position")));
-  const where = place && ` (${place} of the ${done === undefined ? "statement" : "file"})`;
+  const within = /^.*\bfunction\b.*/m.exec(where)?.[0];
+  const place = placeIn(text, Number(said.position));
+  const at = place && ` (${place} of the ${done === undefined ? "statement" : "file"})`;
   return [
-    `${place || done === undefined ? "" : `statement ${done + 1}: `}${message}${where}`,
-    ...(detail === undefined ? [] : [detail]),
-    ...(within === undefined ? [] : [`in ${within}`]),
-    ...(hint === undefined ? [] : [`hint: ${hint}`]),
-  ].join("\n");
+    `${place || done === undefined ? "" : `statement ${done + 1}: `}${message}${at}`,
+    detail,
+    within && `in ${within}`,
+    hint && `hint: ${hint}`,
+  ]
+    .filter(Boolean)
+    .join("\n");
 }
 
 /** @param position in characters, from 1; NaN when the server gives none. */
