@@ -5,7 +5,6 @@ import { setTimeout as pause } from "node:timers/promises";
 import { type Ended, restartEmbedded, stopEmbedded } from "../../client/embedded/endEmbedded.ts";
 import { findEmbedded } from "../../client/embedded/findEmbedded.ts";
 import { Logins } from "../../client/logins/logins.ts";
-import { unlessAbsent } from "../../client/service/failedRequest.ts";
 import { errorTypes, exitCodes, PipelineError } from "../../contract/errors.ts";
 import { shellWord } from "../../contract/refusal.ts";
 import type { ServiceState } from "../../contract/service.ts";
@@ -61,9 +60,7 @@ export async function showStatus(tool: Tool, flags: Flags): Promise<number> {
     return errorTypes["out-of-reach"].exitCode;
   }
   const { url, pid, version } = found.connection;
-  const asked = found.client.serviceState(tool.interrupted);
-  // An older service doesn't say.
-  const state = await unlessAbsent(found.client, asked, undefined, tool.interrupted);
+  const state = await found.client.serviceState(tool.interrupted);
   const rows = [
     ["service", "running"],
     ["address", url],

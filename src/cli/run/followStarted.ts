@@ -1,8 +1,8 @@
 import { followRun } from "../../client/follow/followRun.ts";
 import type { ServiceClient } from "../../client/service/client.ts";
 import { Deadline } from "../../client/service/deadline.ts";
-import { AbsentEndpoint } from "../../client/service/replyErrors.ts";
 import { cancelWithRetries } from "../../client/start/cancelRuns.ts";
+import { PipelineError } from "../../contract/errors.ts";
 import type { CancelReply, Run } from "../../contract/run.ts";
 import type { RunTerminal } from "../tool.ts";
 import { type LogDestination, printLog } from "./printLog.ts";
@@ -86,7 +86,7 @@ export async function followStarted(
   } catch (error) {
     // Where the end can't be seen, the cancel request must still reach the service.
     const reply = await cancelled;
-    if (!(error instanceof AbsentEndpoint)) return { kind: "follow-failed", run, error };
+    if (!isUnseen(error)) return { kind: "follow-failed", run, error };
     return { kind: "end-unknown", run: reply === undefined ? run : { ...run, status: reply.status } };
   } finally {
     leaving.removeEventListener("abort", leave);
@@ -95,4 +95,9 @@ export async function followStarted(
     logOver.abort();
     await log;
   }
+}
+
+/** Whether the service shows no runs, or not this one, which it has just started. */
+function isUnseen(error: unknown): boolean {
+  return error instanceof PipelineError && (error.type === "not-supported" || error.type === "not-found");
 }

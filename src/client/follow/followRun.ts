@@ -3,7 +3,7 @@ import { PipelineError } from "../../contract/errors.ts";
 import type { Run } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
 import type { ServiceClient } from "../service/client.ts";
-import { asAbsentEndpoint, findAgain, mayHaveRestarted, type Reconnect } from "../service/failedRequest.ts";
+import { findAgain, mayHaveRestarted, type Reconnect } from "../service/failedRequest.ts";
 import { OutOfReach } from "../service/reachFaults.ts";
 import { growingPauses } from "../service/retry.ts";
 import { eventStream, serviceEvent } from "./events.ts";
@@ -23,8 +23,8 @@ const refusalsForgiven = 2;
  * @param onChange called with the run as first read, and then with each change.
  * @param reconnect finds the service again after a failure; left out, its address stays.
  * @returns the stopped run, with its steps where the service sends them.
- * @throws PipelineError an `AbsentEndpoint` from a service that can't show the run, see `asAbsentEndpoint`; `out-of-reach` when
- * the service stays away; the signal's reason.
+ * @throws PipelineError an `AbsentEndpoint` from a service that can't show the run; `out-of-reach` when the service stays away;
+ * the signal's reason.
  */
 export async function followRun(
   asker: ServiceClient,
@@ -62,11 +62,9 @@ export async function followRun(
       faults = 0;
     } catch (error) {
       faults += 1;
-      if (told !== undefined) {
-        if (!isForgiven(error, faults, reconnect !== undefined)) throw error;
-      } else if (!mayPass(error, faults) && !isForgiven(error, faults, reconnect !== undefined)) {
-        throw await asAbsentEndpoint(service, error, signal);
-      }
+      const isFirst = told === undefined;
+      if (!(isFirst && mayPass(error, faults)) && !isForgiven(error, faults, reconnect !== undefined))
+        throw error;
     }
     await client.clock.sleep(pauses.next().value, signal);
     if (faults === 0) continue;

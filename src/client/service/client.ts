@@ -36,7 +36,14 @@ import { toWire } from "../../contract/wire.ts";
 import { type Clock, systemClock } from "../../machine/clock.ts";
 import { exchange, type Reply, readReply } from "./exchange.ts";
 import { OutOfReach } from "./reachFaults.ts";
-import { DefinitionWanted, type Origin, readStarted, replyError, retryAfterSeconds } from "./replyErrors.ts";
+import {
+  AbsentEndpoint,
+  DefinitionWanted,
+  type Origin,
+  readStarted,
+  replyError,
+  retryAfterSeconds,
+} from "./replyErrors.ts";
 import { type Fetch, type Service, type ServiceCall, segment } from "./request.ts";
 import { isRepeatable, type Retries, withRetries } from "./retry.ts";
 
@@ -319,10 +326,15 @@ export class ServiceClient implements Service {
     return (await this.#call(call, handOverReplySchema, "own", signal)).value.leaving;
   }
 
-  /** What the embedded service does now. */
-  async serviceState(signal: AbortSignal): Promise<ServiceState> {
+  /** What the embedded service does now; undefined for one that is too old to say. */
+  async serviceState(signal: AbortSignal): Promise<ServiceState | undefined> {
     const call: ServiceCall = { method: "GET", path: "api/service" };
-    return (await this.#call(call, serviceStateSchema, "own", signal)).value;
+    try {
+      return (await this.#call(call, serviceStateSchema, "own", signal)).value;
+    } catch (error) {
+      if (error instanceof AbsentEndpoint) return undefined;
+      throw error;
+    }
   }
 
   /** Ends the embedded service. @returns what it was doing, once its runs have ended. */

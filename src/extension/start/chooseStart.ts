@@ -3,7 +3,6 @@ import { t } from "@vscode/l10n";
 import type { QuickPickItem, window as vscodeWindow } from "vscode";
 import { findProject, type LocalProject } from "../../client/project.ts";
 import type { ServiceClient } from "../../client/service/client.ts";
-import { unlessAbsent } from "../../client/service/failedRequest.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import type { PipelineEntry } from "../../contract/pipelines.ts";
 import type { StartRequest } from "../../contract/run.ts";
@@ -172,16 +171,21 @@ async function registeredProjects(
   return known;
 }
 
-/** The service's pipelines of these projects, of the whole org for none; none where it lists no pipelines. */
+/** The service's pipelines of these projects, of the whole org for none; none where they can't be listed. */
 export async function listPipelines(
   client: ServiceClient,
   projects: readonly string[],
   signal: AbortSignal,
 ): Promise<PipelineEntry[]> {
   const names = projects.length === 0 ? [undefined] : projects;
-  const asked = Promise.all(names.map((name) => client.pipelines(name, signal)));
-  const lists = await unlessAbsent(client, asked, [], signal);
-  return lists.flatMap(({ pipelines }) => pipelines);
+  try {
+    const lists = await Promise.all(names.map((name) => client.pipelines(name, signal)));
+    return lists.flatMap(({ pipelines }) => pipelines);
+  } catch (error) {
+    // A start by name tells what is wrong.
+    if (error instanceof PipelineError) return [];
+    throw error;
+  }
 }
 
 /** The pipelines of the window's own files. @param hasProblems whether what is wrong with a file is told. */

@@ -89,7 +89,7 @@ async function run(
   const entries = known
     ? await localPipelines([known], false)
     : // A service that lists none decides by itself.
-      await listPipelines(client, project === undefined ? [] : [project], interrupted).catch(() => []);
+      await listPipelines(client, project === undefined ? [] : [project], interrupted);
   const declared = entries.find((entry) => entry.name === asked.pipeline)?.inputs;
   const start = { ...asked, project };
   const complete = await withInputs(start, declared, "missing", { ...deps, signal: interrupted });

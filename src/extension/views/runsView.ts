@@ -1,6 +1,5 @@
 import { t } from "@vscode/l10n";
 import type { Disposable, LogOutputChannel, TreeDataProvider, TreeItem, TreeView } from "vscode";
-import { AbsentEndpoint } from "../../client/service/replyErrors.ts";
 import type { Changes } from "../../contract/changes.ts";
 import { secondsToReset } from "../../contract/day.ts";
 import { describeError } from "../../contract/errors.ts";
@@ -284,9 +283,6 @@ export class RunsView implements TreeDataProvider<RunNode>, Disposable {
       await runs.readSteps(runId, signal);
       return undefined;
     } catch (error) {
-      if (error instanceof AbsentEndpoint) {
-        return { kind: "note", runId, text: t("This service doesn't report steps"), isFault: false };
-      }
       const why = describeError(error);
       if (!signal.aborted) log.warn(`${runId}: ${why}`);
       return { kind: "note", runId, text: t("The steps can't be read: {0}", why), isFault: true };
