@@ -115,13 +115,11 @@ export function composeWindow(
     loadLogDocuments,
     loadTrees,
     perform: (command: string, act: () => Promise<void>) => perform(command, act, scope, notice),
-    taskDeps: starting,
     pipelineFileDeps: { runs, waits, projectNames, log },
     commandDeps: {
       ...starting,
       shutdown,
       log,
-      notice,
       executeCommand,
       ownService,
       runs,

@@ -50,7 +50,7 @@ export const commands: Readonly<Record<string, Command>> = {
 const whatCounts = "docs/what-counts.md";
 
 async function run(deps: CommandDeps, given: unknown, which?: AskedInputs): Promise<void> {
-  const { runPipeline, startChosen } = await import("./runPipeline.ts");
+  const { runPipeline } = await import("./runPipeline.ts");
   const starting: RunPipelineDeps = {
     ...deps,
     refusalActions: {
@@ -58,7 +58,8 @@ async function run(deps: CommandDeps, given: unknown, which?: AskedInputs): Prom
       "cancel-mine": async () => (await import("./cancelRun.ts")).cancelMyRuns(deps),
       "who-holds": async (start) => {
         const { showHolders } = await import("./whoHolds.ts");
-        await showHolders(deps, start.pipeline, () => startChosen(start, starting));
+        const { startPipeline } = await import("../start/startPipeline.ts");
+        await showHolders(deps, start.pipeline, () => startPipeline(start, starting));
       },
       "what-counts": () => deps.openPage(whatCounts),
     },

@@ -9,7 +9,7 @@ import type { StartRequest } from "../../contract/run.ts";
 import { declaredInputs } from "../../pipeline/inputs.ts";
 import { formatProblem } from "../../pipeline/mistakes/problem.ts";
 import { checkedFiles } from "../../project/pipelineFiles.ts";
-import { type NoticeDeps, showProblem } from "../announce/problemNotice.ts";
+import { FileProblem, Untrusted } from "../announce/problemNotice.ts";
 import type { ProjectNames } from "../session/projectNames.ts";
 import type { Session } from "../session/session.ts";
 import { chosenFrom } from "../window/chosenFrom.ts";
@@ -21,11 +21,7 @@ import { type RunArgument, readRunArgument } from "./runArgument.ts";
 export interface ChooseStartDeps extends AskInputsDeps {
   readonly session: Pick<Session, "connect">;
   readonly projectNames: Pick<ProjectNames, "register">;
-  readonly notice: NoticeDeps;
-  readonly window: AskInputsDeps["window"] & Pick<typeof vscodeWindow, "showErrorMessage">;
-  readonly executeCommand: (command: string, ...parameters: unknown[]) => Thenable<unknown>;
   readonly lastUsed: LastUsed;
-  readonly log: { info(text: string): void };
   /** Saves what was edited: a run uses files as they are saved. */
   readonly saveFiles: () => Thenable<unknown>;
   readonly folders: () => readonly string[];
@@ -36,8 +32,8 @@ export interface ChooseStartDeps extends AskInputsDeps {
  * Finds out what to start: the pipeline that the argument names, else one of the window's projects that the person
  * picks, or a name that they type; and with which inputs.
  * @param given see {@link readRunArgument}.
- * @returns undefined when the person leaves, and in an untrusted window, which is said.
- * @throws PipelineError as `readRunArgument`, `Session.connect` and `ServiceClient`.
+ * @returns undefined when the person leaves.
+ * @throws `Untrusted`; a `FileProblem` of a broken file; PipelineError as `readRunArgument`, `Session.connect` and `ServiceClient`.
  */
 export async function chooseStart(
   deps: ChooseStartDeps,
@@ -46,10 +42,7 @@ export async function chooseStart(
   which: AskedInputs = "missing",
 ): Promise<ChosenStart | undefined> {
   const request = readRunArgument(given);
-  if (!deps.isTrusted()) {
-    await showUntrusted(deps);
-    return undefined;
-  }
+  if (!deps.isTrusted()) throw new Untrusted();
   await deps.saveFiles();
   const client = await deps.session.connect(deps.signal, "asked");
   const folders = request.kind === "file" ? [folderOf(request.path)] : deps.folders();
@@ -59,15 +52,8 @@ export async function chooseStart(
   if (choice === undefined) return undefined;
   const start = toChosenStart(choice, request, projects);
   if (choice.kind === "listed" && choice.entry.problem !== undefined) {
-    const error = new PipelineError(
-      "invalid-request",
-      t("The pipeline file can't be run:\n{0}", choice.entry.problem),
-      { next: t("Correct the file, then run it again.") },
-    );
-    // The notification shows the first problem of a file only.
-    deps.log.info(`${start.pipeline}: ${error.message}`);
-    await showProblem(error, deps.notice, start.root);
-    return undefined;
+    const message = t("The pipeline file can't be run:\n{0}", choice.entry.problem);
+    throw new FileProblem(start.root, message, { next: t("Correct the file, then run it again.") });
   }
   const declared = choice.kind === "listed" ? choice.entry.inputs : undefined;
   const complete = await withInputs(start, declared, which, deps);
@@ -100,15 +86,6 @@ async function pipelinesToChoose(
     if (!known.some(isSame)) known.push(entry);
   }
   return known;
-}
-
-async function showUntrusted({ window, executeCommand }: ChooseStartDeps): Promise<void> {
-  const trust = t("Manage Workspace Trust");
-  const answer = await window.showErrorMessage(
-    t("Pipelines of a workspace that isn't trusted are not run: their steps run programs."),
-    trust,
-  );
-  if (answer === trust) await executeCommand("workbench.trust.manage");
 }
 
 /** The pipeline that the argument names; the person picks if it names none, or several. */
@@ -172,7 +149,7 @@ async function registeredProjects(
 }
 
 /** The service's pipelines of these projects, of the whole org for none; none where they can't be listed. */
-export async function listPipelines(
+async function listPipelines(
   client: ServiceClient,
   projects: readonly string[],
   signal: AbortSignal,
@@ -189,7 +166,7 @@ export async function listPipelines(
 }
 
 /** The pipelines of the window's own files. @param hasProblems whether what is wrong with a file is told. */
-export async function localPipelines(
+async function localPipelines(
   projects: readonly LocalProject[],
   hasProblems: boolean,
 ): Promise<PipelineEntry[]> {
