@@ -1,8 +1,12 @@
+import { dayMilliseconds, nextReset } from "../../contract/day.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import { inputText } from "../../contract/inputs.ts";
+import type { Org } from "../../contract/org.ts";
 import type { Run, RunListPage } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
+import { countDayUse, type DayUse } from "../../text/dayUse.ts";
 import type { RunsQuery, ServiceClient } from "../service/client.ts";
+import { Deadline, DeadlinePassed } from "../service/deadline.ts";
 
 /** A filter of runs; a field that is left out filters nothing. `after` goes with one status at the most. */
 export interface WantedRuns
@@ -148,4 +152,34 @@ function take(
 
 export function inACircle(): PipelineError {
   return new PipelineError("breaks-contract", "GET /api/runs: `next` leads back to a page that came before.");
+}
+
+/** Of more runs a day, who used the newest. */
+const mostRuns = 500;
+/** Short, since it's a comfort, and other things may wait for it. */
+const withinSeconds = 2;
+
+/**
+ * Who used the day's runs.
+ * @param servedAt the service's clock now, in milliseconds since 1970.
+ * @returns undefined on any error: who used them is shown where the service lists runs.
+ */
+export async function readDayUse(
+  client: ServiceClient,
+  { usage: { runsToday } }: Pick<Org, "usage">,
+  servedAt: number,
+  signal: AbortSignal,
+): Promise<DayUse | undefined> {
+  if (runsToday === 0) return undefined;
+  const since = nextReset(servedAt) - dayMilliseconds;
+  try {
+    using deadline = new Deadline(client.clock, signal);
+    deadline.arm(withinSeconds);
+    const wanted = { statuses: [], since, limit: Math.min(runsToday, mostRuns) };
+    const { runs } = await listRuns(client.withoutRetries(), wanted, deadline.signal);
+    return runs.length === 0 ? undefined : countDayUse(runs);
+  } catch (error) {
+    if (error instanceof PipelineError || error instanceof DeadlinePassed) return undefined;
+    throw error;
+  }
 }

@@ -15,9 +15,8 @@ export const commands: Readonly<Record<string, Command>> = {
   "pipelineRuns.cancelRetry": async (deps) => (await import("./pendingStarts.ts")).cancelRetry(deps),
   "pipelineRuns.chooseKey": async (deps) => (await import("./keyCommands.ts")).chooseKey(deps),
   "pipelineRuns.copyRunId": async (deps, run) => (await import("./viewCommands.ts")).copyRunId(deps, run),
-  "pipelineRuns.filterPipelines": async (deps) =>
-    (await import("../views/tagFilter.ts")).filterPipelines(deps),
-  "pipelineRuns.filterRuns": async (deps) => (await import("../views/runFilter.ts")).filterRuns(deps),
+  "pipelineRuns.filterPipelines": async (deps) => (await import("../views/filters.ts")).filterPipelines(deps),
+  "pipelineRuns.filterRuns": async (deps) => (await import("../views/filters.ts")).filterRuns(deps),
   "pipelineRuns.loadMore": ({ runs, signal }) => runs.loadMore(signal),
   "pipelineRuns.newPipeline": async ({ window }) => (await import("./newPipeline.ts")).newPipeline(window),
   "pipelineRuns.openInBrowser": async (deps, run) =>

@@ -10,7 +10,7 @@ import { nameOf, type Run } from "../../contract/run.ts";
 import { anySignal } from "../../machine/anySignal.ts";
 import { FileProblem } from "../announce/problemNotice.ts";
 import type { RunAnnouncer } from "../announce/runAnnouncer.ts";
-import type { Target } from "../keys/target.ts";
+import type { Target } from "../keys/serviceChoice.ts";
 import type { Session } from "../session/session.ts";
 import { runsPerDayOf } from "../session/sessionState.ts";
 import type { Shutdown } from "../window/shutdown.ts";

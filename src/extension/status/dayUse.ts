@@ -1,4 +1,4 @@
-import { readDayUse } from "../../client/follow/dayUse.ts";
+import { readDayUse } from "../../client/follow/listRuns.ts";
 import type { DayUse } from "../../text/dayUse.ts";
 import type { Session } from "../session/session.ts";
 import { serviceNow } from "../session/sessionState.ts";

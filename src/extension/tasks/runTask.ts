@@ -10,7 +10,7 @@ import { anySignal } from "../../machine/anySignal.ts";
 import { systemClock } from "../../machine/clock.ts";
 import { english, refusalLines } from "../../text/refusalText.ts";
 import type { RunAnnouncer } from "../announce/runAnnouncer.ts";
-import type { Target } from "../keys/target.ts";
+import type { Target } from "../keys/serviceChoice.ts";
 import type { RunList } from "../session/runList.ts";
 import type { Session } from "../session/session.ts";
 import { type ChooseStartDeps, chooseStart } from "../start/chooseStart.ts";

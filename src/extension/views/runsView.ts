@@ -14,7 +14,7 @@ import type { RunList } from "../session/runList.ts";
 import type { Session } from "../session/session.ts";
 import { Emitter, type ObservableValue } from "../window/observable.ts";
 import type { WindowFiles } from "../window/windowFiles.ts";
-import { filterText, isFiltering, type ViewFilter } from "./runFilter.ts";
+import { filterText, isFiltering, type ViewFilter } from "./filters.ts";
 import {
   isRunning,
   type RowContext,
