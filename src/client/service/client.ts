@@ -90,17 +90,11 @@ export interface StartOptions {
   readonly onAnswering?: () => void;
 }
 
-export interface ServiceClientOptions {
-  readonly baseUrl: URL;
-  readonly apiKey: string;
-  readonly fetch?: Fetch;
-  readonly clock?: Clock;
+export interface ServiceClientOptions
+  extends Pick<Service, "baseUrl" | "apiKey" | "refusedKeyNext" | "trustNext">,
+    Partial<Pick<Service, "fetch" | "clock">> {
   /** A number from 0 up to 1, for the jitter of pauses. */
   readonly random?: () => number;
-  /** See {@link Service}. */
-  readonly refusedKeyNext?: string | undefined;
-  /** See {@link Service}. */
-  readonly trustNext?: string | undefined;
   /** The caller's environment for the steps. Given only for this machine's own service, and sent with each start. */
   readonly environment?: Readonly<Record<string, string>> | undefined;
   /**
