@@ -315,8 +315,8 @@ function cliPath(): string | undefined {
 /** Loaded when it is needed, since the reader of pipeline files is large. */
 async function goOnAt(run: Run): Promise<ReturnType<typeof fromFailedStep>> {
   const found = isTrusted() ? await Promise.all(localFolders().map((folder) => findProject(folder))) : [];
-  const own = found.filter((project) => project !== undefined);
-  return (await import("./files/goOnAt.ts")).goOnAt(run, own);
+  const root = found.find((project) => project?.name === run.project)?.root;
+  return (await import("../project/goOnAt.ts")).goOnAt(run, root);
 }
 
 function isTrusted(): boolean {

@@ -7,9 +7,9 @@ import { quotaLevel, quotaText } from "../../contract/limits.ts";
 import { nameOf, type Run } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
 import type { Clock } from "../../machine/clock.ts";
+import { goOnAt } from "../../project/goOnAt.ts";
 import { localReset } from "../../text/refusalText.ts";
 import { elapsed } from "../../text/time.ts";
-import { goOnAt } from "../files/goOnAt.ts";
 import type { RunList } from "../session/runList.ts";
 import type { Session } from "../session/session.ts";
 import { Emitter, type ObservableValue } from "../window/observable.ts";
@@ -244,7 +244,8 @@ export class RunsView implements TreeDataProvider<RunNode>, Disposable {
     const { run } = node;
     const { value } = this.#deps.files.state;
     const projects = value.kind === "pipelines" ? value.projects : [];
-    const first = (await goOnAt(run, projects))?.index;
+    const root = projects.find(({ name }) => name === run.project)?.root;
+    const first = (await goOnAt(run, root))?.index;
     const before = this.#steps.get(runId) ?? [];
     const nodes = steps.map((step, index): StepNode => {
       const mayBegin = index === first;
