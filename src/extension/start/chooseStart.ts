@@ -48,15 +48,14 @@ export async function chooseStart(
   const folders = request.kind === "file" ? [folderOf(request.path)] : deps.folders();
   const projects = await registeredProjects(client, folders, deps);
   const entries = await pipelinesToChoose(request, client, projects, deps);
-  const choice = await choosePipeline(request, entries, title, deps);
-  if (choice === undefined) return undefined;
-  const start = toChosenStart(choice, request, projects);
-  if (choice.kind === "listed" && choice.entry.problem !== undefined) {
-    const message = t("The pipeline file can't be run:\n{0}", choice.entry.problem);
+  const entry = await choosePipeline(request, entries, title, deps);
+  if (entry === undefined) return undefined;
+  const start = toChosenStart(entry, entries.includes(entry), request, projects);
+  if (entry.problem !== undefined) {
+    const message = t("The pipeline file can't be run:\n{0}", entry.problem);
     throw new FileProblem(start.root, message, { next: t("Correct the file, then run it again.") });
   }
-  const declared = choice.kind === "listed" ? choice.entry.inputs : undefined;
-  const complete = await withInputs(start, declared, which, deps);
+  const complete = await withInputs(start, entry.inputs, which, deps);
   if (complete !== undefined) await deps.lastUsed.note(start.project, start.pipeline);
   return complete;
 }
@@ -88,22 +87,21 @@ async function pipelinesToChoose(
   return known;
 }
 
-/** The pipeline that the argument names; the person picks if it names none, or several. */
+/** The pipeline that the argument names, maybe one of the entries; the person picks if it names none, or several. */
 async function choosePipeline(
   request: RunArgument,
   entries: readonly PipelineEntry[],
   title: string,
   deps: ChooseStartDeps,
-): Promise<PipelineChoice | undefined> {
+): Promise<PipelineEntry | undefined> {
   const meant = meantBy(request, entries);
   const [entry, other] = meant;
   if (request.kind === "pick" || other !== undefined) {
     return pickPipeline(deps.lastUsed.order(meant), deps.window, title);
   }
-  if (entry !== undefined) return { kind: "listed", entry };
-  const name =
-    request.kind === "named" ? request.start.pipeline : (request.pipeline ?? basename(request.path, ".yaml"));
-  return { kind: "typed", name };
+  if (entry !== undefined) return entry;
+  if (request.kind === "named") return { name: request.start.pipeline };
+  return { name: request.pipeline ?? basename(request.path, ".yaml") };
 }
 
 /** The pipelines that the argument may mean; all of them for a person who picks. */
@@ -184,22 +182,17 @@ async function localPipelines(
 }
 
 function toChosenStart(
-  choice: PipelineChoice,
+  entry: PipelineEntry,
+  isListed: boolean,
   request: RunArgument,
   projects: readonly LocalProject[],
 ): ChosenStart {
   const asked: Partial<StartRequest> = request.kind === "named" ? request.start : {};
   const [only, other] = projects;
-  const project =
-    choice.kind === "listed"
-      ? choice.entry.project
-      : (asked.project ?? (other === undefined ? only?.name : undefined));
-  return {
-    ...asked,
-    pipeline: choice.kind === "listed" ? choice.entry.name : choice.name,
-    project,
-    root: projects.find(({ name }) => name === project)?.root,
-  };
+  const typed = asked.project ?? (other === undefined ? only?.name : undefined);
+  const project = isListed ? entry.project : typed;
+  const root = projects.find(({ name }) => name === project)?.root;
+  return { ...asked, pipeline: entry.name, project, root };
 }
 
 /** The start that a person chose: the body of the request, with its project's folder here. */
@@ -208,23 +201,19 @@ export interface ChosenStart extends StartRequest {
   readonly root: string | undefined;
 }
 
-export type PipelineChoice =
-  | { readonly kind: "listed"; readonly entry: PipelineEntry }
-  | { readonly kind: "typed"; readonly name: string };
-
-interface ChoiceItem extends QuickPickItem {
-  readonly choice: PipelineChoice;
+interface EntryItem extends QuickPickItem {
+  readonly entry: PipelineEntry;
 }
 
-/** Lets the person pick a pipeline or type a name. @returns undefined when they leave. */
+/** Lets the person pick a pipeline or type a name. @returns one of the entries, or a new one; undefined when they leave. */
 export async function pickPipeline(
   entries: readonly PipelineEntry[],
   window: Pick<typeof vscodeWindow, "createQuickPick">,
   title: string,
-): Promise<PipelineChoice | undefined> {
+): Promise<PipelineEntry | undefined> {
   const isOneProject = new Set(entries.map(({ project }) => project)).size === 1;
   const listed = entries.map((entry) => listedItem(entry, isOneProject));
-  const pick = window.createQuickPick<ChoiceItem>();
+  const pick = window.createQuickPick<EntryItem>();
   pick.title = title;
   pick.placeholder =
     entries.length > 0 ? t("Select a pipeline, or type a name") : t("Type a pipeline's name");
@@ -235,11 +224,11 @@ export async function pickPipeline(
     const known = name === "" || entries.some((entry) => entry.name === name);
     pick.items = known ? listed : [...listed, typedItem(name)];
   });
-  return (await chosenFrom(pick))?.choice;
+  return (await chosenFrom(pick))?.entry;
 }
 
 /** What every row would say, and a file that is called as its pipeline, are left out: a row then has one line. */
-function listedItem(entry: PipelineEntry, isOneProject: boolean): ChoiceItem {
+function listedItem(entry: PipelineEntry, isOneProject: boolean): EntryItem {
   const { name, project, path, problem } = entry;
   const where = [
     ...(isOneProject || project === undefined ? [] : [project]),
@@ -249,10 +238,10 @@ function listedItem(entry: PipelineEntry, isOneProject: boolean): ChoiceItem {
     label: `${problem === undefined ? "" : "$(warning) "}${withoutIcons(name)}`,
     description: withoutIcons(where.join(" · ")),
     ...(problem === undefined ? {} : { detail: withoutIcons(inOneLine(problem)) }),
-    choice: { kind: "listed", entry },
+    entry,
   };
 }
 
-function typedItem(name: string): ChoiceItem {
-  return { label: withoutIcons(t("Run “{0}”", name)), alwaysShow: true, choice: { kind: "typed", name } };
+function typedItem(name: string): EntryItem {
+  return { label: withoutIcons(t("Run “{0}”", name)), alwaysShow: true, entry: { name } };
 }

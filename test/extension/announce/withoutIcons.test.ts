@@ -52,7 +52,7 @@ describe("a name that looks like an icon", () => {
     await stopWaiting({ waits, window });
     const clipboard = { writeText: async () => {} };
     await copyRunId({ window, clipboard, signal: never } as never, { runId: odd });
-    const kept = new Set(["run", "choice", "wait"]);
+    const kept = new Set(["run", "entry", "wait"]);
     const texts = shown.map((rows) =>
       JSON.stringify(rows, (key, value) => (kept.has(key) ? undefined : value)),
     );
