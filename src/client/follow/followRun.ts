@@ -62,9 +62,7 @@ export async function followRun(
       faults = 0;
     } catch (error) {
       faults += 1;
-      const isFirst = told === undefined;
-      if (!(isFirst && mayPass(error, faults)) && !isForgiven(error, faults, reconnect !== undefined))
-        throw error;
+      if (!isForgiven(error, faults, reconnect !== undefined)) throw error;
     }
     await client.clock.sleep(pauses.next().value, signal);
     if (faults === 0) continue;
@@ -80,11 +78,6 @@ export async function followRun(
 function isOfNoUse(error: PipelineError): boolean {
   if (error instanceof OutOfReach) return error.fault === "timed-out";
   return error.type === "not-supported" || error.type === "breaks-contract";
-}
-
-/** Whether the first read may succeed next time: a proxy may have replied. */
-function mayPass(error: unknown, faults: number): boolean {
-  return error instanceof PipelineError && error.type === "breaks-contract" && faults <= refusalsForgiven;
 }
 
 function isForgiven(error: unknown, faults: number, canLookAnew: boolean): boolean {
