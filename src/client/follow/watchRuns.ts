@@ -89,6 +89,12 @@ class LiveList {
       return await watchEvents(client, onOpened, onEvent, ends);
     } catch (error) {
       signal.throwIfAborted();
+      // An absent list has its own message.
+      if (error instanceof AbsentEndpoint && !unread.signal.aborted) {
+        throw new PipelineError("not-supported", `${client.baseUrl.host} doesn't tell when runs change.`, {
+          next: "`pipeline runs list` shows them as they are now.",
+        });
+      }
       if (error instanceof PipelineError && !(error instanceof AbsentEndpoint)) return error;
       throw error;
     }

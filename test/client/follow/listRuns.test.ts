@@ -192,6 +192,6 @@ describe("watching runs", () => {
       onBroken() {},
     };
     const watched = watchRuns(service.client(clock), wanted({}), deps, never);
-    await assert.rejects(watched, { type: "not-supported", message: /has no GET \/api\/events/ });
+    await assert.rejects(watched, { type: "not-supported", message: /doesn't tell when runs change/ });
   });
 });
