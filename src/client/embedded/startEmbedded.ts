@@ -8,23 +8,18 @@ import { refuseOldNode } from "../../machine/versions.ts";
 import { type Environment, lastingEnvironment } from "../../project/environment.ts";
 import { type Embedded, type FindDeps, findEmbedded } from "./findEmbedded.ts";
 
-interface ServiceProgram {
-  readonly folder: string;
-  /** The Node that runs the service, or an editor's Electron, which serves as one. */
-  readonly execPath: string;
-  /** The service's main file. */
-  readonly servicePath: string;
-  readonly env: Environment;
-  readonly spawn: typeof spawn;
-}
-
 /**
  * Why the embedded service may be started: something needs it, which doesn't start one that a person has stopped; or a person
  * has asked for a run or for the service itself.
  */
 export type StartWhen = "needed" | "asked";
 
-export interface ConnectDeps extends Omit<FindDeps, "env">, Omit<ServiceProgram, "spawn"> {
+export interface ConnectDeps extends FindDeps {
+  readonly env: Environment;
+  /** The Node that runs the service, or an editor's Electron, which serves as one. */
+  readonly execPath: string;
+  /** The service's main file. */
+  readonly servicePath: string;
   readonly spawn?: typeof spawn;
   /** The face's version, which is its service's too; the product's own when left out. */
   readonly version?: string | undefined;
@@ -51,14 +46,13 @@ export async function startEmbedded(
   // The service is run by what runs this.
   refuseOldNode();
   const clock = deps.clock ?? systemClock;
-  const program: ServiceProgram = { ...deps, spawn: deps.spawn ?? spawn };
   await makeDataFolder(deps.folder);
   // Not by the service: one that was slow to begin would undo what was said after its start.
   if (deps.start === "asked") await setStopped(deps.folder, false);
   const deadline = clock.monotonic() + answerWithinSeconds * 1000;
   let isHeld = false;
   for (let patience = retryMilliseconds; ; patience *= 2) {
-    const stateOf = await spawnService(program, leaving !== undefined);
+    const stateOf = await spawnService(deps, leaving !== undefined);
     let yieldedAt: number | undefined;
     for (;;) {
       const state = await stateOf();
@@ -133,16 +127,15 @@ type ServiceProcess =
  * @returns a function that reads the process's state.
  */
 async function spawnService(
-  program: ServiceProgram,
+  { folder, execPath, servicePath, env, spawn: start = spawn }: ConnectDeps,
   takesOver: boolean,
 ): Promise<() => Promise<ServiceProcess>> {
-  const { folder, execPath, servicePath } = program;
   await using log = await openServiceLog(folder);
   const { size: logStart } = await log.stat();
   const words = [servicePath, "--idle-exit", ...(takesOver ? ["--take-over"] : [])];
-  const child = program.spawn(execPath, words, {
+  const child = start(execPath, words, {
     cwd: folder,
-    env: { ...lastingEnvironment(program.env), ELECTRON_RUN_AS_NODE: "1", PIPELINE_DATA_DIR: folder },
+    env: { ...lastingEnvironment(env), ELECTRON_RUN_AS_NODE: "1", PIPELINE_DATA_DIR: folder },
     detached: true,
     windowsHide: true,
     stdio: ["ignore", log.fd, log.fd],
