@@ -1,8 +1,7 @@
-import { followRun } from "../../client/follow/followRun.ts";
+import { followRun, isUnseen } from "../../client/follow/followRun.ts";
 import type { ServiceClient } from "../../client/service/client.ts";
 import { Deadline } from "../../client/service/deadline.ts";
 import { cancelWithRetries } from "../../client/start/cancelRuns.ts";
-import { PipelineError } from "../../contract/errors.ts";
 import type { CancelReply, Run } from "../../contract/run.ts";
 import type { RunTerminal } from "../tool.ts";
 import { type LogDestination, printLog } from "./printLog.ts";
@@ -95,9 +94,4 @@ export async function followStarted(
     logOver.abort();
     await log;
   }
-}
-
-/** Whether the service shows no runs, or not this one, which it has just started. */
-function isUnseen(error: unknown): boolean {
-  return error instanceof PipelineError && (error.type === "not-supported" || error.type === "not-found");
 }

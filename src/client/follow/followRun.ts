@@ -74,6 +74,11 @@ export async function followRun(
   }
 }
 
+/** Whether following failed since the service shows no runs, or not this one, which it has just started. */
+export function isUnseen(error: unknown): error is PipelineError {
+  return error instanceof PipelineError && (error.type === "not-supported" || error.type === "not-found");
+}
+
 /** Whether opening the stream again would most likely fail again. */
 function isOfNoUse(error: PipelineError): boolean {
   if (error instanceof OutOfReach) return error.fault === "timed-out";
