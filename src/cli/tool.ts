@@ -1,4 +1,4 @@
-import type { StartWhen } from "../client/embedded/serviceProcess.ts";
+import type { StartWhen } from "../client/embedded/startEmbedded.ts";
 import type { ServiceClient } from "../client/service/client.ts";
 import { refuseOldNode } from "../machine/versions.ts";
 import type { Environment } from "../project/environment.ts";

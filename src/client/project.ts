@@ -4,8 +4,6 @@ import { PipelineError } from "../contract/errors.ts";
 import { pipelineFileName } from "../project/projectFile.ts";
 import { isLoopback } from "./service/baseUrl.ts";
 import type { ServiceClient } from "./service/client.ts";
-import { asAbsentEndpoint } from "./service/failedRequest.ts";
-import { AbsentEndpoint } from "./service/replyErrors.ts";
 
 /** A folder whose `pipelines/` holds pipeline files, and its name (contract: "The command-line tool"). */
 export interface LocalProject {
@@ -59,10 +57,10 @@ async function filesOf(root: string, fileName: RegExp): Promise<string[]> {
 
 /**
  * Registers the project's folder with a service on this machine. One elsewhere can't read it and learns nothing of this
- * machine; one without such an endpoint is left alone.
+ * machine; one without such an endpoint, or with one of no use, is left alone.
  *
  * @returns the project under the service's name for it, since another folder may have the same name.
- * @throws PipelineError as `ServiceClient` says, but not for an endpoint that is absent, see `asAbsentEndpoint`.
+ * @throws PipelineError what a service says that has the endpoint; `out-of-reach`.
  */
 export async function registerProject(
   client: ServiceClient,
@@ -73,14 +71,13 @@ export async function registerProject(
   try {
     return await client.putProject(project.name, project.root, signal);
   } catch (error) {
-    const isSaid = error instanceof PipelineError && saidTypes.has(error.type);
-    if (!isSaid && (await asAbsentEndpoint(client, error, signal)) instanceof AbsentEndpoint) return project;
+    if (error instanceof PipelineError && !thrownTypes.has(error.type)) return project;
     throw error;
   }
 }
 
-/** Errors of a service that has the endpoint. */
-const saidTypes: ReadonlySet<string> = new Set([
+const thrownTypes: ReadonlySet<string> = new Set([
+  "out-of-reach",
   "invalid-request",
   "conflict",
   "internal",

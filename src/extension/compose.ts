@@ -1,42 +1,60 @@
+import { join } from "node:path";
 import { t, config as useTranslation } from "@vscode/l10n";
 import * as vscode from "vscode";
+import { connectEmbedded } from "../client/embedded/connectEmbedded.ts";
+import type { ConnectDeps } from "../client/embedded/startEmbedded.ts";
 import { findProject } from "../client/project.ts";
 import { describeError } from "../contract/errors.ts";
 import type { fromFailedStep } from "../contract/fromStep.ts";
 import type { Run } from "../contract/run.ts";
 import { systemClock } from "../machine/clock.ts";
-import { composeAnnouncements } from "./announce/composeAnnouncements.ts";
+import { dataFolder } from "../machine/dataFolder.ts";
+import { warnOfIgnoredSettings } from "./announce/ignoredSettings.ts";
 import { type NoticeDeps, showProblem } from "./announce/problemNotice.ts";
+import { watchQuota } from "./announce/quotaNotice.ts";
+import { RunAnnouncer, readAnnounceLevel } from "./announce/runAnnouncer.ts";
 import { ApiKeys } from "./keys/apiKeys.ts";
-import { ServiceChoice } from "./keys/serviceChoice.ts";
-import { readTarget } from "./keys/target.ts";
-import { composeSession, ownServiceOf } from "./session/composeSession.ts";
+import { readTarget, ServiceChoice } from "./keys/serviceChoice.ts";
+import { refuseVirtual } from "./session/clientOf.ts";
 import { watchKeys } from "./session/keyWatcher.ts";
 import { ProjectNames } from "./session/projectNames.ts";
 import { RunList } from "./session/runList.ts";
-import type { Session } from "./session/session.ts";
+import { Session } from "./session/session.ts";
 import { LastUsed } from "./start/lastUsed.ts";
 import { ResetRetries } from "./start/resetRetries.ts";
 import { RetryFiles } from "./start/retryFiles.ts";
 import { Waits } from "./start/waits.ts";
-import { composeStatus } from "./status/composeStatus.ts";
-import type { ViewFilter } from "./views/runFilter.ts";
-import type { TagFilter } from "./views/tagFilter.ts";
+import { showBadge, showQuota, watchDayUse } from "./status/quotaStatus.ts";
+import { usedService } from "./status/statusFacts.ts";
+import type { TagFilter, ViewFilter } from "./views/filters.ts";
 import type { TreeViews } from "./views/treeViews.ts";
-import { FileClaims } from "./window/claims.ts";
+import { type Claims, FileClaims } from "./window/claims.ts";
 import { ObservableValue } from "./window/observable.ts";
-import type { Scope } from "./window/own.ts";
 import { plainWindow } from "./window/plainWindow.ts";
 import type { Shutdown } from "./window/shutdown.ts";
 import {
   executeCommand,
   localFolders,
+  localWorkspaceFile,
   openExternal,
   openFile,
+  openPosition,
   saveFiles,
   settings,
   workspaceName,
 } from "./window/workspace.ts";
+
+/** What every part of a window is composed with. */
+interface Scope {
+  readonly context: vscode.ExtensionContext;
+  /** Shows texts from elsewhere as they are. */
+  readonly window: typeof vscode.window;
+  readonly log: vscode.LogOutputChannel;
+  /** Aborts when the extension ends. */
+  readonly signal: AbortSignal;
+  /** Has the window's end dispose of a part. @returns the part. */
+  readonly own: <T extends vscode.Disposable>(part: T) => T;
+}
 
 /** A composed window, as the editor's entry and the commands use it. */
 export type ComposedWindow = ReturnType<typeof composeWindow>;
@@ -53,7 +71,7 @@ export function composeWindow(
   signal: AbortSignal,
 ) {
   if (vscode.l10n.bundle !== undefined) useTranslation({ contents: vscode.l10n.bundle });
-  const own = <T extends vscode.Disposable>(part: T): T => {
+  const own: Scope["own"] = (part) => {
     // The window may have closed while this module was loaded.
     if (signal.aborted) part.dispose();
     else context.subscriptions.push(part);
@@ -61,21 +79,23 @@ export function composeWindow(
   };
   const window = plainWindow(vscode.window);
   const log = own(window.createOutputChannel("Pipeline Runs", { log: true }));
-  const scope: Scope = { context, window, log, signal };
+  const scope: Scope = { context, window, log, signal, own };
   const keys = new ApiKeys(context.secrets, context.globalState);
   const choice = new ServiceChoice(context.workspaceState, keys, () => readTarget(settings()));
   const target = () => choice.target();
   const ownService = () => ownServiceOf(context.extensionPath);
-  const session = own(composeSession(ownService, choice, log, own));
+  const session = own(makeSession(ownService, choice, scope));
   const runs = own(new RunList({ session, log }));
   const projectNames = own(new ProjectNames({ session, log, isTrusted }));
   const claims = new FileClaims(context.globalStorageUri.fsPath);
   const waits = new Waits();
   const retries = own(makeRetries(scope, session));
-  const status = composeStatus({ session, waits, retries, choice, views, own });
+  const status = showStatus({ session, waits, retries, choice, views }, own);
   const keyWatcher = own(watchKeys({ session, keys, choice, claims, log, window, executeCommand }));
   const onKeyRefused = () => keyWatcher.noteRefusalShown();
-  const { notice, announcer } = composeAnnouncements(scope, { session, claims, onKeyRefused, own });
+  const notice: NoticeDeps = { window, executeCommand, openPosition, onKeyRefused };
+  const announcer = announceEnds(scope, session, claims, notice);
+  watchIgnoredSettings(scope);
   const shared = {
     session,
     projectNames,
@@ -115,13 +135,11 @@ export function composeWindow(
     loadLogDocuments,
     loadTrees,
     perform: (command: string, act: () => Promise<void>) => perform(command, act, scope, notice),
-    taskDeps: starting,
     pipelineFileDeps: { runs, waits, projectNames, log },
     commandDeps: {
       ...starting,
       shutdown,
       log,
-      notice,
       executeCommand,
       ownService,
       runs,
@@ -139,6 +157,117 @@ export function composeWindow(
       openPage: (page: string) => openPage(vscode.Uri.joinPath(context.extensionUri, page)),
     },
   };
+}
+
+/** This machine's own service, which is a process of its own. */
+function ownServiceOf(extensionPath: string): ConnectDeps {
+  return {
+    folder: dataFolder(process.env),
+    execPath: process.execPath,
+    servicePath: join(extensionPath, "dist", "service.js"),
+    env: process.env,
+  };
+}
+
+function makeSession(ownService: () => ConnectDeps, choice: ServiceChoice, { log, own }: Scope): Session {
+  const isFocused = new ObservableValue(vscode.window.state.focused);
+  own(
+    vscode.window.onDidChangeWindowState(({ focused }) => {
+      if (focused !== isFocused.value) isFocused.set(focused);
+    }),
+  );
+  return new Session({
+    target: () => choice.target(),
+    keys: choice,
+    isFocused,
+    embedded: async (until, start) => {
+      refuseVirtual(vscode.workspace.workspaceFolders);
+      return (await connectEmbedded({ ...ownService(), start }, until)).client;
+    },
+    clock: systemClock,
+    log,
+  });
+}
+
+interface StatusParts {
+  readonly session: Session;
+  readonly waits: Waits;
+  readonly retries: ResetRetries;
+  readonly choice: ServiceChoice;
+  readonly views: TreeViews;
+}
+
+/** The day's number in the status bar, and the badge of the active runs. */
+function showStatus({ session, waits, retries, choice, views }: StatusParts, own: Scope["own"]) {
+  // Behind what others show, so that its growing text moves none of it, and before messages that come and go.
+  const item = own(vscode.window.createStatusBarItem("quota", vscode.StatusBarAlignment.Left, 1));
+  item.name = "Pipeline Runs: today's runs";
+  own(showBadge(views.runs, session.state));
+  return own(
+    showQuota({
+      item,
+      session,
+      waits,
+      retries,
+      used: () => usedService(session, choice),
+      dayUse: own(watchDayUse(session)).use,
+      clock: systemClock,
+      color: (name) => new vscode.ThemeColor(name),
+      markdown: () => new vscode.MarkdownString("", true),
+    }),
+  );
+}
+
+/** The notifications of ends of runs, and of a day that runs low. */
+function announceEnds(
+  { window, log, signal, own }: Scope,
+  session: Session,
+  claims: Claims,
+  notice: NoticeDeps,
+): RunAnnouncer {
+  const everywhere = vscode.ConfigurationTarget.Global;
+  own(
+    watchQuota({
+      session,
+      claims,
+      window,
+      executeCommand,
+      now: systemClock.now,
+      isOn: () => settings().get("quotaNotice") !== false,
+      switchOff: () => settings().update("quotaNotice", false, everywhere),
+    }),
+  );
+  return own(
+    new RunAnnouncer({
+      window,
+      session,
+      claims,
+      clock: systemClock,
+      log,
+      signal,
+      level: () => readAnnounceLevel(settings().get("announce")),
+      setLevel: (level) => settings().update("announce", level, everywhere),
+      executeCommand,
+      showProblem: (error) => showProblem(error, notice),
+    }),
+  );
+}
+
+/** Warns of settings of the workspace's files that the editor leaves out, once they may be read. */
+function watchIgnoredSettings({ context, window, log, own }: Scope): void {
+  const warn = () => {
+    if (!isTrusted()) return;
+    warnOfIgnoredSettings({
+      folders: localFolders,
+      workspaceFile: localWorkspaceFile,
+      memento: context.workspaceState,
+      window,
+      executeCommand,
+    }).catch((error: unknown) => log.warn(describeError(error)));
+  };
+  warn();
+  own(vscode.workspace.onDidGrantWorkspaceTrust(warn));
+  own(vscode.workspace.onDidChangeWorkspaceFolders(warn));
 }
 
 function makeRetries({ context, window, log }: Scope, session: Session): ResetRetries {
@@ -185,8 +314,8 @@ function cliPath(): string | undefined {
 /** Loaded when it is needed, since the reader of pipeline files is large. */
 async function goOnAt(run: Run): Promise<ReturnType<typeof fromFailedStep>> {
   const found = isTrusted() ? await Promise.all(localFolders().map((folder) => findProject(folder))) : [];
-  const own = found.filter((project) => project !== undefined);
-  return (await import("./files/goOnAt.ts")).goOnAt(run, own);
+  const root = found.find((project) => project?.name === run.project)?.root;
+  return (await import("../project/goOnAt.ts")).goOnAt(run, root);
 }
 
 function isTrusted(): boolean {

@@ -58,7 +58,11 @@ export function activate(context: vscode.ExtensionContext): void {
   }
   const provider = async () => {
     const { pipelineTasks } = await import("./tasks/pipelineTasks.ts");
-    return pipelineTasks(async () => (await load()).taskDeps, shutdown, signal);
+    const deps = async () => {
+      support();
+      return (await load()).commandDeps;
+    };
+    return pipelineTasks(deps, shutdown, signal);
   };
   own(
     vscode.tasks.registerTaskProvider("pipeline", {

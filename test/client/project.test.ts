@@ -5,7 +5,7 @@ import { findProject, registerProject } from "../../src/client/project.ts";
 import { ServiceClient } from "../../src/client/service/client.ts";
 import { FakeClock } from "../clock/fakeClock.ts";
 import { TemporaryFolder } from "../temporaryFolder.ts";
-import { LoopbackService, orgOnWire, sendError, sendJson, testKey } from "./loopbackService.ts";
+import { LoopbackService, sendError, sendJson, testKey } from "./loopbackService.ts";
 
 const never = new AbortController().signal;
 
@@ -74,28 +74,25 @@ describe("telling the service of a project", () => {
   });
 
   it("passes on what the service has against it", async () => {
-    await using service = await LoopbackService.listen((_, response) =>
-      sendError(response, 403, "forbidden"),
-    );
+    await using service = await LoopbackService.listen((_, response) => sendError(response, 409, "conflict"));
     const told = registerProject(service.client(new FakeClock()), project, never);
-    await assert.rejects(told, { type: "forbidden" });
+    await assert.rejects(told, { type: "conflict" });
   });
 
-  it("passes on what the service can't do just now, also where it gives all that is given", async () => {
-    await using service = await LoopbackService.listen(({ path }, response) =>
-      path === "/api/org"
-        ? sendJson(response, 200, orgOnWire)
-        : sendError(response, 500, "internal", "The disk is full."),
+  it("passes on what the service can't do just now", async () => {
+    await using service = await LoopbackService.listen((_, response) =>
+      sendError(response, 500, "internal", "The disk is full."),
     );
     const told = registerProject(service.client(new FakeClock()), project, never);
     await assert.rejects(told, { type: "internal", message: "The disk is full." });
   });
 
-  it("is let be where that alone is refused, and the org is given", async () => {
-    await using service = await LoopbackService.listen(({ path }, response) =>
-      path === "/api/org" ? sendJson(response, 200, orgOnWire) : sendError(response, 403, "forbidden"),
+  it("is let be where that is refused, as to a viewer's key", async () => {
+    await using service = await LoopbackService.listen((_, response) =>
+      sendError(response, 403, "forbidden"),
     );
     assert.deepEqual(await registerProject(service.client(new FakeClock()), project, never), project);
+    assert.equal(service.asked.length, 1);
   });
 
   it("tells a service elsewhere nothing about this machine", async () => {

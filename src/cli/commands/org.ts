@@ -1,4 +1,4 @@
-import { readDayUse } from "../../client/follow/dayUse.ts";
+import { readDayUse } from "../../client/follow/listRuns.ts";
 import type { ServiceClient } from "../../client/service/client.ts";
 import { Deadline } from "../../client/service/deadline.ts";
 import { secondsToLimit, slotHolders } from "../../client/start/slotHolders.ts";

@@ -1,7 +1,7 @@
 import { InvalidArgumentError, Option } from "commander";
-import { readTimeLimit } from "../../client/start/timeLimit.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import { inputNamePattern } from "../../contract/inputs.ts";
+import { readTimeLimit } from "../../pipeline/file/duration.ts";
 import type { RunFlags } from "../run/runPipelines.ts";
 import type { Tool } from "../tool.ts";
 import { name, names, type ToolCommand, wholeNumber } from "./command.ts";

@@ -3,9 +3,9 @@ import module from "node:module";
 import { dirname, join, resolve } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { type Ended, restartEmbedded, stopEmbedded } from "../../client/embedded/endEmbedded.ts";
-import { type Embedded, findEmbedded } from "../../client/embedded/findEmbedded.ts";
+import { findEmbedded } from "../../client/embedded/findEmbedded.ts";
 import { Logins } from "../../client/logins/logins.ts";
-import { unlessAbsent } from "../../client/service/failedRequest.ts";
+import { AbsentEndpoint } from "../../client/service/replyErrors.ts";
 import { errorTypes, exitCodes, PipelineError } from "../../contract/errors.ts";
 import { shellWord } from "../../contract/refusal.ts";
 import type { ServiceState } from "../../contract/service.ts";
@@ -44,10 +44,12 @@ export async function showStatus(tool: Tool, flags: Flags): Promise<number> {
     sizeOf(folder),
     readConnection(folder),
   ]);
-  const asked = async ({ client }: Embedded) =>
-    // An older service doesn't say.
-    unlessAbsent(client, client.serviceState(tool.interrupted), undefined, tool.interrupted);
-  const state = found && (await asked(found));
+  // An older service doesn't say.
+  const orUnsaid = (error: unknown) => {
+    if (!(error instanceof AbsentEndpoint)) throw error;
+    return undefined;
+  };
+  const state = await found?.client.serviceState(tool.interrupted).catch(orUnsaid);
   const stopped = found === undefined && isStopped(folder);
   const { url, pid, version } = found?.connection ?? {};
   const running = found !== undefined;

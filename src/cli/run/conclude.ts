@@ -134,14 +134,11 @@ function endText(run: Run, { json, isQuiet }: Output): string {
   return reason ? `${ended}: ${reason}` : `${ended}.`;
 }
 
-/** How to go on at the step that failed, see `stepToGoOnAt`. */
+/** How to go on at the step that failed. */
 async function fromStepHint(run: Run, root: string | undefined): Promise<Hint | undefined> {
   if (run.pipeline === undefined || fromFailedStep(run) === undefined) return undefined;
   // The parser of pipeline files takes long to load.
-  const { filesNamed } = await import("../../project/pipelineFiles.ts");
-  const { stepToGoOnAt } = await import("../../pipeline/stepToGoOnAt.ts");
-  const [file] = root === undefined ? [] : await filesNamed(root, run.pipeline);
-  const failed = stepToGoOnAt(run, file?.parsed.kind === "valid" ? file.parsed.pipeline : undefined);
+  const failed = await (await import("../../project/goOnAt.ts")).goOnAt(run, root);
   if (failed === undefined) return undefined;
   const command = startCommand({
     pipeline: run.pipeline,

@@ -1,9 +1,8 @@
 import { followLog } from "../../client/follow/followLog.ts";
-import { followRun } from "../../client/follow/followRun.ts";
+import { followRun, isUnseen } from "../../client/follow/followRun.ts";
 import { TerminalLines } from "../../client/follow/terminalLines.ts";
 import type { ServiceClient } from "../../client/service/client.ts";
 import { Deadline, DeadlinePassed } from "../../client/service/deadline.ts";
-import { AbsentEndpoint } from "../../client/service/replyErrors.ts";
 import { cancelWithRetries } from "../../client/start/cancelRuns.ts";
 import { runCommand } from "../../contract/refusal.ts";
 import { type CancelReply, nameOf, type Run } from "../../contract/run.ts";
@@ -87,7 +86,7 @@ export async function followStarted(
   } catch (error) {
     // Where the end can't be seen, the cancel request must still reach the service.
     const reply = await cancelled;
-    if (!(error instanceof AbsentEndpoint)) return { kind: "follow-failed", run, error };
+    if (!isUnseen(error)) return { kind: "follow-failed", run, error };
     tool.output.warn(`${nameOf(run)}: ${client.baseUrl.host} doesn't report how ${run.runId} ends.`);
     return {
       kind: "run",

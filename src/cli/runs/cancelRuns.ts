@@ -1,5 +1,6 @@
 import { followRun } from "../../client/follow/followRun.ts";
 import type { ServiceClient } from "../../client/service/client.ts";
+import { OutOfReach } from "../../client/service/reachFaults.ts";
 import { AbsentEndpoint } from "../../client/service/replyErrors.ts";
 import { type CancelOutcome, cancelEach, myActiveRuns } from "../../client/start/cancelRuns.ts";
 import { exitCodes, PipelineError, withNext } from "../../contract/errors.ts";
@@ -129,7 +130,8 @@ function stopWaiter({ output, interrupted }: Tool, client: ServiceClient) {
       const run = await followRun(client, { runId }, () => {}, interrupted);
       return { runId, kind: "cancelled", status: run.status };
     } catch (error) {
-      if (!(error instanceof AbsentEndpoint)) return { runId, kind: "failed", error };
+      if (!(error instanceof PipelineError) || error instanceof OutOfReach)
+        return { runId, kind: "failed", error };
       if (!hasWarned) {
         output.warn(`${client.baseUrl.host} doesn't tell when a run has stopped, so that isn't waited for.`);
       }

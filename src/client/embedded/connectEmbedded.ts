@@ -2,7 +2,7 @@ import { PipelineError } from "../../contract/errors.ts";
 import { isStopped, ServiceStopped } from "../../machine/stoppedFile.ts";
 import { isOlder, ownVersion } from "../../machine/versions.ts";
 import { type Embedded, findEmbedded } from "./findEmbedded.ts";
-import type { ConnectDeps } from "./serviceProcess.ts";
+import type { ConnectDeps } from "./startEmbedded.ts";
 
 /** The time limit of the hand-over request. */
 const handOverWithinSeconds = 2;

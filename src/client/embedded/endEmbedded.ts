@@ -4,8 +4,7 @@ import { prepareDataFolder } from "../../machine/dataFolder.ts";
 import { setStopped } from "../../machine/stoppedFile.ts";
 import { AbsentEndpoint } from "../service/replyErrors.ts";
 import { type Embedded, type FindDeps, findEmbedded } from "./findEmbedded.ts";
-import type { ConnectDeps } from "./serviceProcess.ts";
-import { startEmbedded } from "./startEmbedded.ts";
+import { type ConnectDeps, startEmbedded } from "./startEmbedded.ts";
 
 /** A service that was ended, and what it was doing. */
 export interface Ended {

@@ -1,13 +1,31 @@
 import { spawn } from "node:child_process";
 import { PipelineError } from "../../contract/errors.ts";
 import { systemClock } from "../../machine/clock.ts";
-import type { Connection } from "../../machine/connectionFile.ts";
-import { readConnection } from "../../machine/connectionFile.ts";
-import { prepareDataFolder, serviceLogFile } from "../../machine/dataFolder.ts";
+import { type Connection, readConnection } from "../../machine/connectionFile.ts";
+import { lastLines, openServiceLog, prepareDataFolder, serviceLogFile } from "../../machine/dataFolder.ts";
 import { isStopped, ServiceStopped, setStopped } from "../../machine/stoppedFile.ts";
 import { refuseOldNode } from "../../machine/versions.ts";
-import { type Embedded, findEmbedded } from "./findEmbedded.ts";
-import { type ConnectDeps, type ServiceProgram, spawnService } from "./serviceProcess.ts";
+import { type Environment, lastingEnvironment } from "../../project/environment.ts";
+import { type Embedded, type FindDeps, findEmbedded } from "./findEmbedded.ts";
+
+/**
+ * Why the embedded service may be started: something needs it, which doesn't start one that a person has stopped; or a person
+ * has asked for a run or for the service itself.
+ */
+export type StartWhen = "needed" | "asked";
+
+export interface ConnectDeps extends FindDeps {
+  readonly env: Environment;
+  /** The Node that runs the service, or an editor's Electron, which serves as one. */
+  readonly execPath: string;
+  /** The service's main file. */
+  readonly servicePath: string;
+  readonly spawn?: typeof spawn;
+  /** The face's version, which is its service's too; the product's own when left out. */
+  readonly version?: string | undefined;
+  /** `needed` when left out. */
+  readonly start?: StartWhen;
+}
 
 const answerWithinSeconds = 20;
 const pollMilliseconds = 10;
@@ -28,14 +46,13 @@ export async function startEmbedded(
   // The service is run by what runs this.
   refuseOldNode();
   const clock = deps.clock ?? systemClock;
-  const program: ServiceProgram = { ...deps, spawn: deps.spawn ?? spawn };
   await makeDataFolder(deps.folder);
   // Not by the service: one that was slow to begin would undo what was said after its start.
   if (deps.start === "asked") await setStopped(deps.folder, false);
   const deadline = clock.monotonic() + answerWithinSeconds * 1000;
   let isHeld = false;
   for (let patience = retryMilliseconds; ; patience *= 2) {
-    const stateOf = await spawnService(program, leaving !== undefined);
+    const stateOf = await spawnService(deps, leaving !== undefined);
     let yieldedAt: number | undefined;
     for (;;) {
       const state = await stateOf();
@@ -89,4 +106,71 @@ async function silent(folder: string, isHeld: boolean): Promise<PipelineError> {
     `The embedded service did not answer within ${answerWithinSeconds} s.`,
     { next: `Its log is ${serviceLogFile(folder)}.` },
   );
+}
+
+/** The state of a spawned service. */
+type ServiceProcess =
+  | { readonly kind: "running" }
+  /** Another service holds the folder's lock, or a person has stopped the service meanwhile. */
+  | { readonly kind: "yielded" }
+  | { readonly kind: "failed"; readonly error: PipelineError };
+
+/**
+ * Spawns the embedded service, detached from its starter: `execPath servicePath --idle-exit`, in the data folder, with its
+ * output in `service.log`.
+ *
+ * The service's side is `service/serveMachine.ts`: it takes an exclusive lock in `PIPELINE_DATA_DIR` and writes the
+ * connection file once it answers. Without the lock it exits with code 0, at once or, with `--take-over`, after some seconds.
+ * Any other exit is a failure, whose reason is in the log.
+ *
+ * @param takesOver whether it replaces a service that is leaving, and waits some seconds for it.
+ * @returns a function that reads the process's state.
+ */
+async function spawnService(
+  { folder, execPath, servicePath, env, spawn: start = spawn }: ConnectDeps,
+  takesOver: boolean,
+): Promise<() => Promise<ServiceProcess>> {
+  await using log = await openServiceLog(folder);
+  const { size: logStart } = await log.stat();
+  const words = [servicePath, "--idle-exit", ...(takesOver ? ["--take-over"] : [])];
+  const child = start(execPath, words, {
+    cwd: folder,
+    env: { ...lastingEnvironment(env), ELECTRON_RUN_AS_NODE: "1", PIPELINE_DATA_DIR: folder },
+    detached: true,
+    windowsHide: true,
+    stdio: ["ignore", log.fd, log.fd],
+  });
+  let state: () => Promise<ServiceProcess> = async () => ({ kind: "running" });
+  child.once("error", (cause) => {
+    const error = new PipelineError("internal", `The embedded service can't be run by ${execPath}.`, {
+      cause,
+      next: "Check that this program is there and may be run.",
+    });
+    state = async () => ({ kind: "failed", error });
+  });
+  child.once("exit", (code, killedBy) => {
+    state = async () =>
+      code === 0
+        ? { kind: "yielded" }
+        : { kind: "failed", error: await failure(folder, logStart, code ?? killedBy ?? "unknown") };
+  });
+  child.unref();
+  return () => state();
+}
+
+async function failure(folder: string, logStart: number, end: number | string): Promise<PipelineError> {
+  const lines = await lastLines(folder, logStart, 40).catch((): string[] => []);
+  const how = typeof end === "number" ? `exit code ${end}` : `signal ${end}`;
+  const said = lastWords(lines);
+  return new PipelineError(
+    "internal",
+    `The embedded service ended with ${how} before it answered${said === "" ? "." : `: ${said}`}`,
+    { next: `Its log is ${serviceLogFile(folder)}.` },
+  );
+}
+
+/** The message of an uncaught error, without its stack; otherwise the last lines. */
+function lastWords(lines: readonly string[]): string {
+  const words = lines.findLast((line) => /^\w*Error\b/.test(line)) ?? lines.slice(-3).join(" / ");
+  return words === "" || /[.!?]$/.test(words) ? words : `${words}.`;
 }

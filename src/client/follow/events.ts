@@ -2,6 +2,7 @@ import { createParser, type EventSourceMessage } from "eventsource-parser";
 import type * as z from "zod/mini";
 import { PipelineError } from "../../contract/errors.ts";
 import { type Org, orgSchema } from "../../contract/org.ts";
+import { type Queue, queueSchema } from "../../contract/queue.ts";
 import { type Run, runSchema } from "../../contract/run.ts";
 import { fromWire } from "../../contract/wire.ts";
 import { Deadline } from "../service/deadline.ts";
@@ -77,6 +78,25 @@ export function eventValue<T>(
   const read = fromWire(schema, body);
   if (read.kind === "invalid") throw broken(read.problem);
   return read.value;
+}
+
+/**
+ * Tells the queue as it is and each time it changes, with the place of the start request of this idempotency key (contract:
+ * "Endpoints", `GET /api/queue`), until the service ends the stream.
+ * @throws PipelineError as `eventStream`, `breaks-contract` for an event that can't be read; the signal's reason.
+ */
+export async function watchQueue(
+  service: Service,
+  idempotencyKey: string,
+  onQueue: (queue: Queue) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  const headers = { "idempotency-key": idempotencyKey };
+  for await (const item of eventStream(service, "api/queue", "own", headers, signal)) {
+    signal.throwIfAborted();
+    if (item.kind === "opened" || item.message.event !== "queue") continue;
+    onQueue(eventValue(queueSchema, item.message, "/api/queue"));
+  }
 }
 
 /** `opened` comes once, first, when the service has accepted the stream. */

@@ -2,9 +2,7 @@ import type { EventSourceMessage } from "eventsource-parser";
 import type { PipelineError } from "../../contract/errors.ts";
 import { type LogEntry, logEntrySchema } from "../../contract/log.ts";
 import { type CancelReply, cancelReplySchema } from "../../contract/run.ts";
-import { isActive } from "../../contract/runStatus.ts";
 import type { ServiceClient } from "../service/client.ts";
-import { Deadline, DeadlinePassed } from "../service/deadline.ts";
 import { findAgain, type Reconnect } from "../service/failedRequest.ts";
 import { foreignText, withoutSecret } from "../service/foreignText.ts";
 import { OutOfReach } from "../service/reachFaults.ts";
@@ -31,8 +29,6 @@ const pauseBounds = { shortest: 1000, longest: 10_000 } as const;
 const faultsForgiven = 10;
 /** A connection that lasted this long counts as good, also without entries. */
 const goodAfterMilliseconds = 10_000;
-/** Silence that ends the log where a service ignores `follow=false`. */
-const quietSeconds = 3;
 
 /** Takes an entry; the next one is read once its result resolves. */
 type OnEntry = (entry: LogEntry) => unknown;
@@ -44,7 +40,7 @@ type OnEntry = (entry: LogEntry) => unknown;
  * An entry's text is the program's output, escape sequences included: a face lets none but colours through to a terminal.
  * The API key is masked in each text; a face that removes more, or joins entries, must mask it again.
  *
- * @returns the run's status at the log's end; undefined for an active run of a service that doesn't send it.
+ * @returns the run's status at the log's end.
  * @throws PipelineError `AbsentEndpoint` from a service without logs; `not-found` for no such run, or a log that was
  * removed; `out-of-reach` when the service stays away; `breaks-contract`; the signal's reason when it aborts.
  */
@@ -54,7 +50,7 @@ export async function followLog(
   options: FollowLogOptions,
   onEntry: OnEntry,
   signal: AbortSignal,
-): Promise<CancelReply | undefined> {
+): Promise<CancelReply> {
   const reading = new Reading(runId, options, onEntry);
   let service = client;
   let pauses = growingPauses(client.random, pauseBounds);
@@ -105,39 +101,22 @@ class Reading {
   readonly #runId: string;
   readonly #options: FollowLogOptions;
   readonly #onEntry: OnEntry;
-  #isBounded: boolean;
 
   constructor(runId: string, options: FollowLogOptions, onEntry: OnEntry) {
     this.told = options.after ?? 0;
     this.#runId = runId;
     this.#options = options;
     this.#onEntry = onEntry;
-    this.#isBounded = !options.follow;
   }
 
   /** Reads over one connection to the end of the log. @throws when it breaks before. */
-  async readOn(
-    service: ServiceClient,
-    onOpened: () => void,
-    signal: AbortSignal,
-  ): Promise<CancelReply | undefined> {
+  async readOn(service: ServiceClient, onOpened: () => void, signal: AbortSignal): Promise<CancelReply> {
     const own = `api/runs/${segment("id of a run", this.#runId)}/log${this.#options.follow ? "" : "?follow=false"}`;
-    using quiet = new Deadline(service.clock, signal);
     const headers = this.told === 0 ? {} : { "last-event-id": String(this.told) };
-    try {
-      for await (const item of eventStream(service, own, "own, of something", headers, quiet.signal)) {
-        quiet.disarm();
-        if (item.kind === "opened") onOpened();
-        else if (item.message.event === "log") await this.#tell(entryOf(service, item.message));
-        else if (item.message.event === "end") return endOf(service, item.message);
-        if (this.#isBounded) quiet.arm(quietSeconds);
-      }
-    } catch (error) {
-      if (!(error instanceof DeadlinePassed) || signal.aborted) throw error;
-      const run = await service.run(this.#runId, signal);
-      if (isActive(run)) return undefined;
-      // The log of a stopped run has an `end` event.
-      this.#isBounded = false;
+    for await (const item of eventStream(service, own, "own, of something", headers, signal)) {
+      if (item.kind === "opened") onOpened();
+      else if (item.message.event === "log") await this.#tell(entryOf(service, item.message));
+      else if (item.message.event === "end") return endOf(service, item.message);
     }
     throw new OutOfReach("dropped", `${service.baseUrl.host} ended the log before its end.`, {});
   }

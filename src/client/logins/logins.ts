@@ -1,10 +1,10 @@
-import { link, readdir, readFile, rename, rm } from "node:fs/promises";
+import { readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import * as z from "zod/mini";
 import { PipelineError } from "../../contract/errors.ts";
 import { readJson, toWire } from "../../contract/wire.ts";
 import { findUserFolder, userFolder } from "../../machine/dataFolder.ts";
-import { freshName, notUsed, readPrivate, writePrivate } from "../../machine/privateFile.ts";
+import { notUsed, readPrivate, writePrivate } from "../../machine/privateFile.ts";
 import type { Environment } from "../../project/environment.ts";
 import { codeOf, isMissing } from "../../project/systemErrors.ts";
 import { parseBaseUrl } from "../service/baseUrl.ts";
@@ -122,18 +122,11 @@ export class Logins {
    */
   async clearCurrent(origin?: string): Promise<void> {
     const path = this.#current;
-    const aside = freshName(path);
-    try {
-      await rename(path, aside);
-    } catch (error) {
-      if (isMissing(error)) return;
+    const text = await readFile(path, "utf8").catch(() => "");
+    if (origin !== undefined && originIn(text) !== origin) return;
+    await rm(path, { recursive: true, force: true }).catch((error: unknown) => {
       throw cannotRemove(path, error);
-    }
-    // Another tool may have set another origin meanwhile: that is restored, unless a newer one is there.
-    const isOther =
-      origin !== undefined && originIn(await readFile(aside, "utf8").catch(() => "")) !== origin;
-    if (isOther) await link(aside, path).catch(() => undefined);
-    await rm(aside, { recursive: true, force: true });
+    });
   }
 
   #fileOf(origin: string): string {

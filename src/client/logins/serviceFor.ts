@@ -3,7 +3,7 @@ import { dataFolder } from "../../machine/dataFolder.ts";
 import type { Environment } from "../../project/environment.ts";
 import { connectEmbedded } from "../embedded/connectEmbedded.ts";
 import { findEmbedded } from "../embedded/findEmbedded.ts";
-import type { ConnectDeps } from "../embedded/serviceProcess.ts";
+import type { ConnectDeps } from "../embedded/startEmbedded.ts";
 import { parseBaseUrl } from "../service/baseUrl.ts";
 import { ServiceClient } from "../service/client.ts";
 import { environmentFetch } from "../service/environmentFetch.ts";

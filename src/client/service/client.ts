@@ -36,7 +36,14 @@ import { toWire } from "../../contract/wire.ts";
 import { type Clock, systemClock } from "../../machine/clock.ts";
 import { exchange, type Reply, readReply } from "./exchange.ts";
 import { OutOfReach } from "./reachFaults.ts";
-import { DefinitionWanted, type Origin, readStarted, replyError, retryAfterSeconds } from "./replyErrors.ts";
+import {
+  AbsentEndpoint,
+  DefinitionWanted,
+  type Origin,
+  readStarted,
+  replyError,
+  retryAfterSeconds,
+} from "./replyErrors.ts";
 import { type Fetch, type Service, type ServiceCall, segment } from "./request.ts";
 import { isRepeatable, type Retries, withRetries } from "./retry.ts";
 
@@ -83,17 +90,11 @@ export interface StartOptions {
   readonly onAnswering?: () => void;
 }
 
-export interface ServiceClientOptions {
-  readonly baseUrl: URL;
-  readonly apiKey: string;
-  readonly fetch?: Fetch;
-  readonly clock?: Clock;
+export interface ServiceClientOptions
+  extends Pick<Service, "baseUrl" | "apiKey" | "refusedKeyNext" | "trustNext">,
+    Partial<Pick<Service, "fetch" | "clock">> {
   /** A number from 0 up to 1, for the jitter of pauses. */
   readonly random?: () => number;
-  /** See {@link Service}. */
-  readonly refusedKeyNext?: string | undefined;
-  /** See {@link Service}. */
-  readonly trustNext?: string | undefined;
   /** The caller's environment for the steps. Given only for this machine's own service, and sent with each start. */
   readonly environment?: Readonly<Record<string, string>> | undefined;
   /**
@@ -319,10 +320,15 @@ export class ServiceClient implements Service {
     return (await this.#call(call, handOverReplySchema, "own", signal)).value.leaving;
   }
 
-  /** What the embedded service does now. */
-  async serviceState(signal: AbortSignal): Promise<ServiceState> {
+  /** What the embedded service does now; undefined for one that is too old to say. */
+  async serviceState(signal: AbortSignal): Promise<ServiceState | undefined> {
     const call: ServiceCall = { method: "GET", path: "api/service" };
-    return (await this.#call(call, serviceStateSchema, "own", signal)).value;
+    try {
+      return (await this.#call(call, serviceStateSchema, "own", signal)).value;
+    } catch (error) {
+      if (error instanceof AbsentEndpoint) return undefined;
+      throw error;
+    }
   }
 
   /** Ends the embedded service. @returns what it was doing, once its runs have ended. */

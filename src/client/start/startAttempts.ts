@@ -5,7 +5,7 @@ import type { Queue } from "../../contract/queue.ts";
 import type { Run, StartRequest } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
 import type { QueuePlace } from "../../text/queueText.ts";
-import { watchQueue } from "../follow/queue.ts";
+import { watchQueue } from "../follow/events.ts";
 import type { ServiceClient, StartAttempt, StartOptions } from "../service/client.ts";
 import { Deadline } from "../service/deadline.ts";
 import { findAgain, mayHaveRestarted, type Reconnect } from "../service/failedRequest.ts";

@@ -13,17 +13,33 @@ export interface NoticeDeps {
   readonly onKeyRefused: () => Promise<void>;
 }
 
-/**
- * Shows an error with its next step as a button; of several problems in a file the first. Resolves when it is answered.
- * @param root the project's folder, if known: a broken file can then be opened.
- */
-export async function showProblem(error: unknown, deps: NoticeDeps, root?: string): Promise<void> {
+/** What is wrong with a pipeline file. */
+export class FileProblem extends PipelineError {
+  /** Its project's folder, if known: the file can then be opened. */
+  readonly root: string | undefined;
+
+  constructor(root: string | undefined, message: string, options: { next?: string; cause?: unknown }) {
+    super("invalid-request", message, options);
+    this.root = root;
+  }
+}
+
+/** Nothing is started in a workspace that isn't trusted. */
+export class Untrusted extends PipelineError {
+  constructor() {
+    const why = t("Pipelines of a workspace that isn't trusted are not run: their steps run programs.");
+    super("usage", why, { next: t("Trust the workspace first.") });
+  }
+}
+
+/** Shows an error with its next step as a button; of several problems in a file the first. Resolves when it is answered. */
+export async function showProblem(error: unknown, deps: NoticeDeps): Promise<void> {
   if (isKeyRefused(error)) await deps.onKeyRefused();
   const text =
     error instanceof ServiceStopped
       ? t("This machine's own service was stopped. A run starts it again.")
       : describeError(error);
-  const step = nextStep(error, text, deps, root);
+  const step = nextStep(error, text, deps);
   const chosen = await deps.window.showErrorMessage(inOneLine(text), step.title);
   if (chosen === step.title) await step.take();
 }
@@ -32,11 +48,17 @@ function nextStep(
   error: unknown,
   text: string,
   deps: NoticeDeps,
-  root: string | undefined,
 ): { readonly title: string; readonly take: () => unknown } {
   const place = findPosition(text);
+  const root = error instanceof FileProblem ? error.root : undefined;
   if (place !== undefined && root !== undefined) {
     return { title: t("Open File"), take: () => deps.openPosition(root, place) };
+  }
+  if (error instanceof Untrusted) {
+    return {
+      title: t("Manage Workspace Trust"),
+      take: () => deps.executeCommand("workbench.trust.manage"),
+    };
   }
   if (error instanceof ServiceStopped) {
     return { title: t("Start"), take: () => deps.executeCommand("pipelineRuns.startService") };

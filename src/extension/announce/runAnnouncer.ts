@@ -1,9 +1,8 @@
 import { t } from "@vscode/l10n";
 import type { Disposable, LogOutputChannel, window as vscodeWindow } from "vscode";
-import { followRun } from "../../client/follow/followRun.ts";
+import { followRun, isUnseen } from "../../client/follow/followRun.ts";
 import type { ServiceClient } from "../../client/service/client.ts";
 import type { Reconnect } from "../../client/service/failedRequest.ts";
-import { AbsentEndpoint } from "../../client/service/replyErrors.ts";
 import { describeError, PipelineError } from "../../contract/errors.ts";
 import { inputsAgain } from "../../contract/inputs.ts";
 import { actorText, nameOf, type Run, type RunStep, reasonText } from "../../contract/run.ts";
@@ -83,7 +82,7 @@ export class RunAnnouncer implements Disposable {
       run = await followRun(client, started, (seen) => this.#logSteps(seen, told), signal, reconnect);
     } catch (error) {
       if (signal.aborted) return;
-      if (error instanceof AbsentEndpoint) {
+      if (isUnseen(error)) {
         log.info(`${nameOf(started)}: ${started.runId}: ${error.message}`);
         const { host } = client.baseUrl;
         this.#showInStatusBar(t("{0} was started. {1} doesn't report how runs end.", nameOf(started), host));

@@ -3,9 +3,9 @@ import type { window as vscodeWindow } from "vscode";
 import { followRun } from "../../client/follow/followRun.ts";
 import { cancelMineByTool } from "../../client/foreignTool/foreignTool.ts";
 import type { ServiceClient } from "../../client/service/client.ts";
-import { unlessAbsent } from "../../client/service/failedRequest.ts";
 import { AbsentEndpoint } from "../../client/service/replyErrors.ts";
 import { type MyRuns, myActiveRuns } from "../../client/start/cancelRuns.ts";
+import { PipelineError } from "../../contract/errors.ts";
 import { nameOf, type Run } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
 import type { RunAnnouncer } from "../announce/runAnnouncer.ts";
@@ -14,7 +14,7 @@ import type { Session } from "../session/session.ts";
 import { type OwnToolDeps, ownTool } from "../start/startByOwnTool.ts";
 import { ProgressLocation } from "../window/editorEnums.ts";
 import { statusText } from "../window/runText.ts";
-import { pickRun, runIdOf } from "./pickRun.ts";
+import { pickableRuns, pickRun, runIdOf } from "./pickRun.ts";
 
 export interface CancelDeps {
   readonly session: Session;
@@ -66,8 +66,8 @@ export async function cancelRuns(
 
 async function cancelPicked(client: ServiceClient, deps: CancelDeps): Promise<void> {
   const { window, signal } = deps;
-  const runs = await activeRunsOf(client, signal);
-  if (runs === "not listed") {
+  const { runs: listed, ...context } = await pickableRuns(client, { active: true, limit: 100 }, signal);
+  if (listed === undefined) {
     const runId = await window.showInputBox({
       title: t("Cancel Run"),
       prompt: t("{0} doesn't list its runs. Which run do you want to cancel?", client.baseUrl.host),
@@ -76,19 +76,21 @@ async function cancelPicked(client: ServiceClient, deps: CancelDeps): Promise<vo
     if (runId !== undefined && runId.trim() !== "") await cancelById(client, runId.trim(), deps);
     return;
   }
+  // A service may ignore the query.
+  const runs = listed.filter(isActive);
   if (runs.length === 0) {
     void window.showInformationMessage(t("No active runs."));
     return;
   }
   const [only, other] = runs;
   const isOnly = other === undefined && only?.actor !== undefined;
-  if (isOnly && only.actor === (await client.orgAndTime(signal)).org.actor) {
+  if (isOnly && only.actor === context.me) {
     await cancelRuns(client, [only], deps);
     return;
   }
   const placeHolder = isOnly ? t("You did not start this run. Cancel it?") : t("Select the run to cancel");
   const words = { title: t("Cancel Run"), placeHolder };
-  const picked = await pickRun(runs, words, client, window, signal);
+  const picked = await pickRun(runs, words, context, window);
   if (picked !== undefined) await cancelRuns(client, [picked], deps);
 }
 
@@ -113,7 +115,7 @@ async function cancelById(
   if (warning !== undefined) void window.showWarningMessage(warning);
 }
 
-/** @returns the stopped run, or the status of the cancel's reply if the service does not report ends. */
+/** @returns the stopped run, or the status of the cancel's reply if the service can't show how it ends. */
 async function cancelAndFollow(
   client: ServiceClient,
   run: Pick<Run, "runId" | "pipeline">,
@@ -124,20 +126,13 @@ async function cancelAndFollow(
     const { status, warning } = await client.cancel(run.runId, signal);
     if (warning !== undefined) void window.showWarningMessage(warning);
     return await followRun(client, run, () => {}, signal).catch((error: unknown) => {
-      if (error instanceof AbsentEndpoint) return { ...run, status };
+      if (error instanceof PipelineError) return { ...run, status };
       throw error;
     });
   } catch (error) {
     speakAgain();
     throw error;
   }
-}
-
-async function activeRunsOf(client: ServiceClient, signal: AbortSignal): Promise<Run[] | "not listed"> {
-  const asked = client.runs({ active: true, limit: 100 }, signal);
-  const page = await unlessAbsent(client, asked, undefined, signal);
-  // A service may ignore the query.
-  return page?.runs.filter(isActive) ?? "not listed";
 }
 
 interface CancelMineDeps extends CancelDeps, OwnToolDeps {}

@@ -15,9 +15,8 @@ export const commands: Readonly<Record<string, Command>> = {
   "pipelineRuns.cancelRetry": async (deps) => (await import("./pendingStarts.ts")).cancelRetry(deps),
   "pipelineRuns.chooseKey": async (deps) => (await import("./keyCommands.ts")).chooseKey(deps),
   "pipelineRuns.copyRunId": async (deps, run) => (await import("./viewCommands.ts")).copyRunId(deps, run),
-  "pipelineRuns.filterPipelines": async (deps) =>
-    (await import("../views/tagFilter.ts")).filterPipelines(deps),
-  "pipelineRuns.filterRuns": async (deps) => (await import("../views/runFilter.ts")).filterRuns(deps),
+  "pipelineRuns.filterPipelines": async (deps) => (await import("../views/filters.ts")).filterPipelines(deps),
+  "pipelineRuns.filterRuns": async (deps) => (await import("../views/filters.ts")).filterRuns(deps),
   "pipelineRuns.loadMore": ({ runs, signal }) => runs.loadMore(signal),
   "pipelineRuns.newPipeline": async ({ window }) => (await import("./newPipeline.ts")).newPipeline(window),
   "pipelineRuns.openInBrowser": async (deps, run) =>
@@ -50,7 +49,7 @@ export const commands: Readonly<Record<string, Command>> = {
 const whatCounts = "docs/what-counts.md";
 
 async function run(deps: CommandDeps, given: unknown, which?: AskedInputs): Promise<void> {
-  const { runPipeline, startChosen } = await import("./runPipeline.ts");
+  const { runPipeline } = await import("./runPipeline.ts");
   const starting: RunPipelineDeps = {
     ...deps,
     refusalActions: {
@@ -58,7 +57,8 @@ async function run(deps: CommandDeps, given: unknown, which?: AskedInputs): Prom
       "cancel-mine": async () => (await import("./cancelRun.ts")).cancelMyRuns(deps),
       "who-holds": async (start) => {
         const { showHolders } = await import("./whoHolds.ts");
-        await showHolders(deps, start.pipeline, () => startChosen(start, starting));
+        const { startPipeline } = await import("../start/startPipeline.ts");
+        await showHolders(deps, start.pipeline, () => startPipeline(start, starting));
       },
       "what-counts": () => deps.openPage(whatCounts),
     },

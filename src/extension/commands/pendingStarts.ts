@@ -11,6 +11,7 @@ import { inputsText } from "../window/runText.ts";
 
 interface RetryDeps extends ChooseStartDeps {
   readonly retries: ResetRetries;
+  readonly log: { info(text: string): void };
   readonly window: ChooseStartDeps["window"] &
     Pick<typeof vscodeWindow, "showQuickPick" | "showInformationMessage">;
 }

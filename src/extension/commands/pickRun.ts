@@ -1,8 +1,7 @@
 import { t } from "@vscode/l10n";
 import type { window as vscodeWindow } from "vscode";
 import * as z from "zod/mini";
-import type { ServiceClient } from "../../client/service/client.ts";
-import { unlessAbsent } from "../../client/service/failedRequest.ts";
+import type { RunsQuery, ServiceClient } from "../../client/service/client.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import { inputsAgain } from "../../contract/inputs.ts";
 import { actorText, nameOf, type Run } from "../../contract/run.ts";
@@ -14,16 +13,40 @@ import type { RowContext } from "../views/runRow.ts";
 import { withoutIcons } from "../window/plainWindow.ts";
 import { areOfSeveralProjects, inputsText, momentText, statusText } from "../window/runText.ts";
 
+/** Runs of the service to pick from, and what their rows tell besides. */
+export interface PickableRuns extends Pick<RowContext, "me" | "serviceNow" | "now"> {
+  /** Undefined where the service lists none. */
+  readonly runs: readonly Run[] | undefined;
+}
+
+/**
+ * Lists runs beside the org, whose reply alone decides whether the service is there.
+ * @throws PipelineError as `ServiceClient.orgAndTime`.
+ */
+export async function pickableRuns(
+  client: ServiceClient,
+  query: RunsQuery,
+  signal: AbortSignal,
+): Promise<PickableRuns> {
+  const unlessListed = (error: unknown) => {
+    if (error instanceof PipelineError) return undefined;
+    throw error;
+  };
+  const [{ org, servedAt }, page] = await Promise.all([
+    client.orgAndTime(signal),
+    client.runs(query, signal).catch(unlessListed),
+  ]);
+  const now = client.clock.now();
+  return { runs: page?.runs, me: org.actor, serviceNow: servedAt ?? now, now };
+}
+
 export async function pickRun(
   runs: readonly Run[],
   words: { readonly title: string; readonly placeHolder: string },
-  client: ServiceClient,
+  context: Omit<PickableRuns, "runs">,
   window: Pick<typeof vscodeWindow, "showQuickPick">,
-  signal: AbortSignal,
 ): Promise<Run | undefined> {
-  const { org, servedAt } = await client.orgAndTime(signal);
-  const now = client.clock.now();
-  const seen = { me: org.actor, serviceNow: servedAt ?? now, now, namesProjects: areOfSeveralProjects(runs) };
+  const seen = { ...context, namesProjects: areOfSeveralProjects(runs) };
   const items = runs.map((run) => runItem(run, seen));
   const how = { ...words, matchOnDescription: true, matchOnDetail: true };
   return (await window.showQuickPick(items, how))?.run;
@@ -83,9 +106,8 @@ export async function recentRun(
     return known ?? (await deps.session.connect(deps.signal)).run(runId, deps.signal);
   }
   const client = await deps.session.connect(deps.signal);
-  const asked = client.runs({ limit: offered }, deps.signal);
-  const runs = (await unlessAbsent(client, asked, undefined, deps.signal))?.runs ?? [];
-  if (runs.length > 0) return pickRun(runs, words, client, deps.window, deps.signal);
+  const { runs = [], ...context } = await pickableRuns(client, { limit: offered }, deps.signal);
+  if (runs.length > 0) return pickRun(runs, words, context, deps.window);
   void deps.window.showInformationMessage(t("There are no runs."));
   return undefined;
 }

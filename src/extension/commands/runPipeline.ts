@@ -1,11 +1,9 @@
 import { t } from "@vscode/l10n";
-import { describeError } from "../../contract/errors.ts";
 import type { fromFailedStep } from "../../contract/fromStep.ts";
 import { inputsAgain } from "../../contract/inputs.ts";
 import type { Run } from "../../contract/run.ts";
-import { showProblem } from "../announce/problemNotice.ts";
 import type { AskedInputs } from "../start/askInputs.ts";
-import { type ChooseStartDeps, type ChosenStart, chooseStart } from "../start/chooseStart.ts";
+import { type ChooseStartDeps, chooseStart } from "../start/chooseStart.ts";
 import { type StartPipelineDeps, startPipeline } from "../start/startPipeline.ts";
 import { type RecentRunDeps, recentRun } from "./pickRun.ts";
 
@@ -23,18 +21,7 @@ export async function runPipeline(
 ): Promise<void> {
   const title = which === "all" ? t("Run with Inputs") : t("Run Pipeline");
   const start = await chooseStart(deps, title, given, which);
-  if (start !== undefined) await startChosen(start, deps);
-}
-
-/** Starts what was chosen; what goes wrong is shown with the buttons that the file's folder allows. */
-export async function startChosen(start: ChosenStart, deps: RunPipelineDeps): Promise<void> {
-  try {
-    await startPipeline(start, deps);
-  } catch (error) {
-    // The notification shows the first problem of a file only.
-    deps.log.info(`${start.pipeline}: ${describeError(error)}`);
-    await showProblem(error, deps.notice, start.root);
-  }
+  if (start !== undefined) await startPipeline(start, deps);
 }
 
 interface RunAgainDeps extends RecentRunDeps {

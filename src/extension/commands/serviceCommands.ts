@@ -3,8 +3,7 @@ import type { window as vscodeWindow } from "vscode";
 import { connectEmbedded } from "../../client/embedded/connectEmbedded.ts";
 import { restartEmbedded, stopEmbedded } from "../../client/embedded/endEmbedded.ts";
 import { findEmbedded } from "../../client/embedded/findEmbedded.ts";
-import type { ConnectDeps } from "../../client/embedded/serviceProcess.ts";
-import { unlessAbsent } from "../../client/service/failedRequest.ts";
+import type { ConnectDeps } from "../../client/embedded/startEmbedded.ts";
 import type { Session } from "../session/session.ts";
 
 export interface MachineServiceDeps {
@@ -45,9 +44,8 @@ async function mayEndRuns(
   button: string,
   { ownService, window, signal }: MachineServiceDeps,
 ): Promise<boolean> {
-  const client = (await findEmbedded(ownService(), signal))?.client;
   // One that is too old to say is too old to be asked to stop.
-  const state = client && (await unlessAbsent(client, client.serviceState(signal), undefined, signal));
+  const state = await (await findEmbedded(ownService(), signal))?.client.serviceState(signal);
   const active = state?.runs.length ?? 0;
   if (active === 0) return true;
   const question =

@@ -4,7 +4,7 @@ import * as z from "zod/mini";
 import type { ServiceClient } from "../../client/service/client.ts";
 import { AbsentEndpoint } from "../../client/service/replyErrors.ts";
 import { PipelineError } from "../../contract/errors.ts";
-import type { Target } from "../keys/target.ts";
+import type { Target } from "../keys/serviceChoice.ts";
 import type { RunList } from "../session/runList.ts";
 import type { Session } from "../session/session.ts";
 import { withoutIcons } from "../window/plainWindow.ts";

@@ -182,19 +182,20 @@ export class LogDocuments implements vscode.Disposable {
     const found = linked(snapshot).flatMap(([number, { links }]) =>
       links.map(async (link) => {
         const range = new vscode.Range(number, link.start, number, link.end);
+        const to = (uri: vscode.Uri, tooltip: string) =>
+          Object.assign(new vscode.DocumentLink(range, uri), { tooltip });
         if (link.kind === "kept") {
-          const uri = vscode.Uri.from({ scheme: artifactScheme, path: link.path });
-          return Object.assign(new vscode.DocumentLink(range, uri), { tooltip: t("Open this file") });
+          return to(vscode.Uri.from({ scheme: artifactScheme, path: link.path }), t("Open this file"));
         }
         if (link.kind === "failed-step") {
           const argument = encodeURIComponent(JSON.stringify([{ runId: run.runId }]));
           const uri = vscode.Uri.parse(`command:pipelineRuns.runFromStep?${argument}`);
-          return Object.assign(new vscode.DocumentLink(range, uri), { tooltip: t("Run From Failed Step") });
+          return to(uri, t("Run From Failed Step"));
         }
         const path = await files?.(link.path);
         if (path === undefined) return [];
-        const uri = vscode.Uri.file(path).with({ fragment: `L${link.line},${link.column}` });
-        return Object.assign(new vscode.DocumentLink(range, uri), { tooltip: t("Go to this line") });
+        const place = { fragment: `L${link.line},${link.column}` };
+        return to(vscode.Uri.file(path).with(place), t("Go to this line"));
       }),
     );
     return (await Promise.all(found)).flat();

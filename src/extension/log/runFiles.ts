@@ -19,66 +19,44 @@ interface FoundFiles {
  * since a window restores its tabs.
  */
 export function registerRunFiles(load: () => Promise<FoundFiles>): vscode.Disposable {
-  const files = new RunFiles(load);
+  const changes = new vscode.EventEmitter<vscode.FileChangeEvent[]>();
+  let loading: Promise<FoundFiles> | undefined;
+  let subscription: vscode.Disposable | undefined;
+  const onChange = (runId: string): void => {
+    const shown = vscode.workspace.textDocuments.filter(({ uri }) => runIdOf(uri) === runId);
+    changes.fire(shown.map(({ uri }) => ({ type: vscode.FileChangeType.Changed, uri })));
+  };
+  const find = async (uri: vscode.Uri): Promise<ReadableFile> => {
+    loading ??= load().then((logs) => {
+      subscription = logs.onDidChange(onChange);
+      return logs;
+    });
+    const logs = await loading;
+    return (await logs.file(uri).catch(unavailable)) ?? none(uri);
+  };
+  const files: vscode.FileSystemProvider = {
+    onDidChangeFile: changes.event,
+    stat: async (uri) => {
+      const { changedAt, size } = await find(uri);
+      const { FileType, FilePermission } = vscode;
+      return { type: FileType.File, ctime: 0, mtime: changedAt, size, permissions: FilePermission.Readonly };
+    },
+    readFile: async (uri) => (await find(uri)).read().catch(unavailable),
+    // Changes of open files are always reported.
+    watch: () => ({ dispose: () => {} }),
+    readDirectory: none,
+    createDirectory: none,
+    writeFile: none,
+    delete: none,
+    rename: none,
+  };
   const how = { isCaseSensitive: true, isReadonly: true };
   return vscode.Disposable.from(
-    files,
+    changes,
+    { dispose: () => subscription?.dispose() },
     vscode.workspace.registerFileSystemProvider(logScheme, files, how),
     vscode.workspace.registerFileSystemProvider(artifactScheme, files, how),
   );
-}
-
-class RunFiles implements vscode.FileSystemProvider, vscode.Disposable {
-  readonly #load: () => Promise<FoundFiles>;
-  readonly #changes = new vscode.EventEmitter<vscode.FileChangeEvent[]>();
-  #loading: Promise<FoundFiles> | undefined;
-  #subscription: vscode.Disposable | undefined;
-
-  readonly onDidChangeFile = this.#changes.event;
-  readonly readDirectory = none;
-  readonly createDirectory = none;
-  readonly writeFile = none;
-  readonly delete = none;
-  readonly rename = none;
-
-  constructor(load: () => Promise<FoundFiles>) {
-    this.#load = load;
-  }
-
-  async stat(uri: vscode.Uri): Promise<vscode.FileStat> {
-    const { changedAt, size } = await this.#find(uri);
-    const { FileType, FilePermission } = vscode;
-    return { type: FileType.File, ctime: 0, mtime: changedAt, size, permissions: FilePermission.Readonly };
-  }
-
-  async readFile(uri: vscode.Uri): Promise<Uint8Array> {
-    const { read } = await this.#find(uri);
-    return read().catch(unavailable);
-  }
-
-  /** Changes of open files are always reported. */
-  watch(): vscode.Disposable {
-    return { dispose: () => {} };
-  }
-
-  dispose(): void {
-    this.#subscription?.dispose();
-    this.#changes.dispose();
-  }
-
-  async #find(uri: vscode.Uri): Promise<ReadableFile> {
-    this.#loading ??= this.#load().then((logs) => {
-      this.#subscription = logs.onDidChange((runId) => this.#onChange(runId));
-      return logs;
-    });
-    const logs = await this.#loading;
-    return (await logs.file(uri).catch(unavailable)) ?? none(uri);
-  }
-
-  #onChange(runId: string): void {
-    const shown = vscode.workspace.textDocuments.filter(({ uri }) => runIdOf(uri) === runId);
-    this.#changes.fire(shown.map(({ uri }) => ({ type: vscode.FileChangeType.Changed, uri })));
-  }
 }
 
 function none(uri: vscode.Uri): never {

@@ -1,11 +1,11 @@
 import { t } from "@vscode/l10n";
 import type { WorkspaceFolder } from "vscode";
-import type { StartWhen } from "../../client/embedded/serviceProcess.ts";
+import type { StartWhen } from "../../client/embedded/startEmbedded.ts";
 import { ServiceClient, type ServiceClientOptions } from "../../client/service/client.ts";
 import type { Fetch } from "../../client/service/request.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import type { Clock } from "../../machine/clock.ts";
-import { originOf, type Target } from "../keys/target.ts";
+import { originOf, type Target } from "../keys/serviceChoice.ts";
 
 export interface ClientOfDeps {
   /** Finds or starts this machine's own service. */

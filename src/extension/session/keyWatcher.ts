@@ -3,8 +3,7 @@ import { t } from "@vscode/l10n";
 import type { LogOutputChannel, window as vscodeWindow } from "vscode";
 import { describeError } from "../../contract/errors.ts";
 import type { ApiKeys, StoredKey } from "../keys/apiKeys.ts";
-import type { ServiceChoice } from "../keys/serviceChoice.ts";
-import { originOf, originText } from "../keys/target.ts";
+import { originOf, originText, type ServiceChoice } from "../keys/serviceChoice.ts";
 import type { Claims } from "../window/claims.ts";
 import type { Session } from "./session.ts";
 

@@ -74,11 +74,8 @@ export class ProjectNames implements Disposable {
     const { signal } = this.#ended;
     // One after the other, so that of two folders of one name the same one always comes first.
     for (const project of unknown) {
-      const { root, name } = project;
       await this.register(service, project).catch((error: unknown) => {
-        if (!signal.aborted) log.warn(`The service was not told of ${root}: ${describeError(error)}`);
-        // A viewer's key may not register. The folder's name serves then, unless another project has it.
-        if (projects.some((other) => other.root !== root && other.name === name)) this.#names.delete(root);
+        if (!signal.aborted) log.warn(`The service was not told of ${project.root}: ${describeError(error)}`);
       });
       if (signal.aborted || !this.#isKnown(service)) return;
     }

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Disposable, LogOutputChannel } from "vscode";
-import { inACircle, newestFirst } from "../../client/follow/listRuns.ts";
+import { newestFirst } from "../../client/follow/listRuns.ts";
 import type { ServiceClient } from "../../client/service/client.ts";
 import { AbsentEndpoint } from "../../client/service/replyErrors.ts";
 import { growingPauses } from "../../client/service/retry.ts";
@@ -58,7 +58,6 @@ export class RunList implements Disposable {
   #source: ServiceClient | undefined;
   #next: string | undefined;
   #clockAhead = 0;
-  readonly #cursors = new Set<string>();
   /** Runs of events that came while the first page was read, and so are newer. */
   readonly #changedMeanwhile = new Map<string, Run>();
   /** Whether events keep the list up to date. */
@@ -92,7 +91,7 @@ export class RunList implements Disposable {
 
   /**
    * Reads the next page of older runs; nothing when there is none.
-   * @throws PipelineError as `ServiceClient.runs`; `breaks-contract` for pages in a circle.
+   * @throws PipelineError as `ServiceClient.runs`.
    */
   async loadMore(signal: AbortSignal): Promise<void> {
     const client = this.#source;
@@ -101,8 +100,6 @@ export class RunList implements Disposable {
     const page = await client.runs({ limit: pageSize, after }, signal);
     // The list may have been reset meanwhile, or another caller may have read this page.
     if (this.#source !== client || this.#next !== after) return;
-    if (page.next !== undefined && this.#cursors.has(page.next)) throw inACircle();
-    if (page.next !== undefined) this.#cursors.add(page.next);
     this.#next = page.next;
     // Listed runs are newer than the page's.
     this.#setRuns([...this.#runs(), ...page.runs], [...page.runs, ...this.#runs()]);
@@ -141,11 +138,7 @@ export class RunList implements Disposable {
     if (this.#source !== client) return;
     // Runs between this page and the listed ones may never have been read.
     const isNew = !runs.some(({ runId }) => this.find(runId) !== undefined);
-    if (next !== undefined && (isNew || this.#next === undefined)) {
-      this.#next = next;
-      this.#cursors.clear();
-      this.#cursors.add(next);
-    }
+    if (next !== undefined && (isNew || this.#next === undefined)) this.#next = next;
     const fresh = new Set(runs.map(({ runId }) => runId));
     const unsure = this.#runs().filter((run) => isActive(run) && !fresh.has(run.runId));
     const asked = await Promise.all(
@@ -222,7 +215,6 @@ export class RunList implements Disposable {
       const page = await client.runs({ limit: pageSize }, signal);
       if (signal.aborted) return "done";
       this.#next = page.next;
-      if (page.next !== undefined) this.#cursors.add(page.next);
       this.#setRuns(page.runs, page.runs);
       return "done";
     } catch (error) {
@@ -248,7 +240,6 @@ export class RunList implements Disposable {
     this.#source = undefined;
     this.#next = undefined;
     this.#clockAhead = 0;
-    this.#cursors.clear();
     this.#changedMeanwhile.clear();
     if (this.state.value.kind !== "unknown") this.state.set({ kind: "unknown" });
   }

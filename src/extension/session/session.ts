@@ -1,5 +1,5 @@
 import type { Disposable, LogOutputChannel } from "vscode";
-import type { StartWhen } from "../../client/embedded/serviceProcess.ts";
+import type { StartWhen } from "../../client/embedded/startEmbedded.ts";
 import type { ServiceClient } from "../../client/service/client.ts";
 import { isSameService } from "../../client/service/failedRequest.ts";
 import { OutOfReach } from "../../client/service/reachFaults.ts";
@@ -7,7 +7,7 @@ import { growingPauses } from "../../client/service/retry.ts";
 import { describeError, PipelineError } from "../../contract/errors.ts";
 import type { Run } from "../../contract/run.ts";
 import { ServiceStopped } from "../../machine/stoppedFile.ts";
-import { originOf, type Target } from "../keys/target.ts";
+import { originOf, type Target } from "../keys/serviceChoice.ts";
 import { Emitter, ObservableValue } from "../window/observable.ts";
 import {
   type ClientOfDeps,

@@ -3,14 +3,13 @@ import { t } from "@vscode/l10n";
 import type { QuickPickItem, window as vscodeWindow } from "vscode";
 import { findProject, type LocalProject } from "../../client/project.ts";
 import type { ServiceClient } from "../../client/service/client.ts";
-import { unlessAbsent } from "../../client/service/failedRequest.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import type { PipelineEntry } from "../../contract/pipelines.ts";
 import type { StartRequest } from "../../contract/run.ts";
 import { declaredInputs } from "../../pipeline/inputs.ts";
 import { formatProblem } from "../../pipeline/mistakes/problem.ts";
 import { checkedFiles } from "../../project/pipelineFiles.ts";
-import { type NoticeDeps, showProblem } from "../announce/problemNotice.ts";
+import { FileProblem, Untrusted } from "../announce/problemNotice.ts";
 import type { ProjectNames } from "../session/projectNames.ts";
 import type { Session } from "../session/session.ts";
 import { chosenFrom } from "../window/chosenFrom.ts";
@@ -22,11 +21,7 @@ import { type RunArgument, readRunArgument } from "./runArgument.ts";
 export interface ChooseStartDeps extends AskInputsDeps {
   readonly session: Pick<Session, "connect">;
   readonly projectNames: Pick<ProjectNames, "register">;
-  readonly notice: NoticeDeps;
-  readonly window: AskInputsDeps["window"] & Pick<typeof vscodeWindow, "showErrorMessage">;
-  readonly executeCommand: (command: string, ...parameters: unknown[]) => Thenable<unknown>;
   readonly lastUsed: LastUsed;
-  readonly log: { info(text: string): void };
   /** Saves what was edited: a run uses files as they are saved. */
   readonly saveFiles: () => Thenable<unknown>;
   readonly folders: () => readonly string[];
@@ -37,8 +32,8 @@ export interface ChooseStartDeps extends AskInputsDeps {
  * Finds out what to start: the pipeline that the argument names, else one of the window's projects that the person
  * picks, or a name that they type; and with which inputs.
  * @param given see {@link readRunArgument}.
- * @returns undefined when the person leaves, and in an untrusted window, which is said.
- * @throws PipelineError as `readRunArgument`, `Session.connect` and `ServiceClient`.
+ * @returns undefined when the person leaves.
+ * @throws `Untrusted`; a `FileProblem` of a broken file; PipelineError as `readRunArgument`, `Session.connect` and `ServiceClient`.
  */
 export async function chooseStart(
   deps: ChooseStartDeps,
@@ -47,31 +42,20 @@ export async function chooseStart(
   which: AskedInputs = "missing",
 ): Promise<ChosenStart | undefined> {
   const request = readRunArgument(given);
-  if (!deps.isTrusted()) {
-    await showUntrusted(deps);
-    return undefined;
-  }
+  if (!deps.isTrusted()) throw new Untrusted();
   const connecting = deps.session.connect(deps.signal, "asked");
   const [client] = await Promise.all([connecting, deps.saveFiles()]);
   const folders = request.kind === "file" ? [folderOf(request.path)] : deps.folders();
   const projects = await registeredProjects(client, folders, deps);
   const entries = await pipelinesToChoose(request, client, projects, deps);
-  const choice = await choosePipeline(request, entries, title, deps);
-  if (choice === undefined) return undefined;
-  const start = toChosenStart(choice, request, projects);
-  if (choice.kind === "listed" && choice.entry.problem !== undefined) {
-    const error = new PipelineError(
-      "invalid-request",
-      t("The pipeline file can't be run:\n{0}", choice.entry.problem),
-      { next: t("Correct the file, then run it again.") },
-    );
-    // The notification shows the first problem of a file only.
-    deps.log.info(`${start.pipeline}: ${error.message}`);
-    await showProblem(error, deps.notice, start.root);
-    return undefined;
+  const entry = await choosePipeline(request, entries, title, deps);
+  if (entry === undefined) return undefined;
+  const start = toChosenStart(entry, entries.includes(entry), request, projects);
+  if (entry.problem !== undefined) {
+    const message = t("The pipeline file can't be run:\n{0}", entry.problem);
+    throw new FileProblem(start.root, message, { next: t("Correct the file, then run it again.") });
   }
-  const declared = choice.kind === "listed" ? choice.entry.inputs : undefined;
-  const complete = await withInputs(start, declared, which, deps);
+  const complete = await withInputs(start, entry.inputs, which, deps);
   // The start doesn't wait until the editor has stored that.
   if (complete !== undefined) deps.lastUsed.note(start.project, start.pipeline);
   return complete;
@@ -104,31 +88,21 @@ async function pipelinesToChoose(
   return known;
 }
 
-async function showUntrusted({ window, executeCommand }: ChooseStartDeps): Promise<void> {
-  const trust = t("Manage Workspace Trust");
-  const answer = await window.showErrorMessage(
-    t("Pipelines of a workspace that isn't trusted are not run: their steps run programs."),
-    trust,
-  );
-  if (answer === trust) await executeCommand("workbench.trust.manage");
-}
-
-/** The pipeline that the argument names; the person picks if it names none, or several. */
+/** The pipeline that the argument names, maybe one of the entries; the person picks if it names none, or several. */
 async function choosePipeline(
   request: RunArgument,
   entries: readonly PipelineEntry[],
   title: string,
   deps: ChooseStartDeps,
-): Promise<PipelineChoice | undefined> {
+): Promise<PipelineEntry | undefined> {
   const meant = meantBy(request, entries);
   const [entry, other] = meant;
   if (request.kind === "pick" || other !== undefined) {
     return pickPipeline(deps.lastUsed.order(meant), deps.window, title);
   }
-  if (entry !== undefined) return { kind: "listed", entry };
-  const name =
-    request.kind === "named" ? request.start.pipeline : (request.pipeline ?? basename(request.path, ".yaml"));
-  return { kind: "typed", name };
+  if (entry !== undefined) return entry;
+  if (request.kind === "named") return { name: request.start.pipeline };
+  return { name: request.pipeline ?? basename(request.path, ".yaml") };
 }
 
 /** The pipelines that the argument may mean; all of them for a person who picks. */
@@ -173,20 +147,25 @@ async function registeredProjects(
   return known;
 }
 
-/** The service's pipelines of these projects, of the whole org for none; none where it lists no pipelines. */
-export async function listPipelines(
+/** The service's pipelines of these projects, of the whole org for none; none where they can't be listed. */
+async function listPipelines(
   client: ServiceClient,
   projects: readonly string[],
   signal: AbortSignal,
 ): Promise<PipelineEntry[]> {
   const names = projects.length === 0 ? [undefined] : projects;
-  const asked = Promise.all(names.map((name) => client.pipelines(name, signal)));
-  const lists = await unlessAbsent(client, asked, [], signal);
-  return lists.flatMap(({ pipelines }) => pipelines);
+  try {
+    const lists = await Promise.all(names.map((name) => client.pipelines(name, signal)));
+    return lists.flatMap(({ pipelines }) => pipelines);
+  } catch (error) {
+    // A start by name tells what is wrong.
+    if (error instanceof PipelineError) return [];
+    throw error;
+  }
 }
 
 /** The pipelines of the window's own files. @param hasProblems whether what is wrong with a file is told. */
-export async function localPipelines(
+async function localPipelines(
   projects: readonly LocalProject[],
   hasProblems: boolean,
 ): Promise<PipelineEntry[]> {
@@ -204,22 +183,17 @@ export async function localPipelines(
 }
 
 function toChosenStart(
-  choice: PipelineChoice,
+  entry: PipelineEntry,
+  isListed: boolean,
   request: RunArgument,
   projects: readonly LocalProject[],
 ): ChosenStart {
   const asked: Partial<StartRequest> = request.kind === "named" ? request.start : {};
   const [only, other] = projects;
-  const project =
-    choice.kind === "listed"
-      ? choice.entry.project
-      : (asked.project ?? (other === undefined ? only?.name : undefined));
-  return {
-    ...asked,
-    pipeline: choice.kind === "listed" ? choice.entry.name : choice.name,
-    project,
-    root: projects.find(({ name }) => name === project)?.root,
-  };
+  const typed = asked.project ?? (other === undefined ? only?.name : undefined);
+  const project = isListed ? entry.project : typed;
+  const root = projects.find(({ name }) => name === project)?.root;
+  return { ...asked, pipeline: entry.name, project, root };
 }
 
 /** The start that a person chose: the body of the request, with its project's folder here. */
@@ -228,23 +202,19 @@ export interface ChosenStart extends StartRequest {
   readonly root: string | undefined;
 }
 
-export type PipelineChoice =
-  | { readonly kind: "listed"; readonly entry: PipelineEntry }
-  | { readonly kind: "typed"; readonly name: string };
-
-interface ChoiceItem extends QuickPickItem {
-  readonly choice: PipelineChoice;
+interface EntryItem extends QuickPickItem {
+  readonly entry: PipelineEntry;
 }
 
-/** Lets the person pick a pipeline or type a name. @returns undefined when they leave. */
+/** Lets the person pick a pipeline or type a name. @returns one of the entries, or a new one; undefined when they leave. */
 export async function pickPipeline(
   entries: readonly PipelineEntry[],
   window: Pick<typeof vscodeWindow, "createQuickPick">,
   title: string,
-): Promise<PipelineChoice | undefined> {
+): Promise<PipelineEntry | undefined> {
   const isOneProject = new Set(entries.map(({ project }) => project)).size === 1;
   const listed = entries.map((entry) => listedItem(entry, isOneProject));
-  const pick = window.createQuickPick<ChoiceItem>();
+  const pick = window.createQuickPick<EntryItem>();
   pick.title = title;
   pick.placeholder =
     entries.length > 0 ? t("Select a pipeline, or type a name") : t("Type a pipeline's name");
@@ -255,11 +225,11 @@ export async function pickPipeline(
     const known = name === "" || entries.some((entry) => entry.name === name);
     pick.items = known ? listed : [...listed, typedItem(name)];
   });
-  return (await chosenFrom(pick))?.choice;
+  return (await chosenFrom(pick))?.entry;
 }
 
 /** What every row would say, and a file that is called as its pipeline, are left out: a row then has one line. */
-function listedItem(entry: PipelineEntry, isOneProject: boolean): ChoiceItem {
+function listedItem(entry: PipelineEntry, isOneProject: boolean): EntryItem {
   const { name, project, path, problem } = entry;
   const where = [
     ...(isOneProject || project === undefined ? [] : [project]),
@@ -269,10 +239,10 @@ function listedItem(entry: PipelineEntry, isOneProject: boolean): ChoiceItem {
     label: `${problem === undefined ? "" : "$(warning) "}${withoutIcons(name)}`,
     description: withoutIcons(where.join(" · ")),
     ...(problem === undefined ? {} : { detail: withoutIcons(inOneLine(problem)) }),
-    choice: { kind: "listed", entry },
+    entry,
   };
 }
 
-function typedItem(name: string): ChoiceItem {
-  return { label: withoutIcons(t("Run “{0}”", name)), alwaysShow: true, choice: { kind: "typed", name } };
+function typedItem(name: string): EntryItem {
+  return { label: withoutIcons(t("Run “{0}”", name)), alwaysShow: true, entry: { name } };
 }

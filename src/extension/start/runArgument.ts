@@ -1,11 +1,11 @@
 import { join } from "node:path";
 import { t } from "@vscode/l10n";
 import * as z from "zod/mini";
-import { readTimeLimit } from "../../client/start/timeLimit.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import { givenInputsSchema } from "../../contract/inputs.ts";
 import { timeLimit } from "../../contract/limits.ts";
 import { fromStepSchema, type StartRequest } from "../../contract/run.ts";
+import { readTimeLimit } from "../../pipeline/file/duration.ts";
 import { duration } from "../../text/time.ts";
 
 /** The argument of `pipelineRuns.run`. */

@@ -8,8 +8,9 @@ import { describeError, PipelineError } from "../../contract/errors.ts";
 import { type Hint, type RefusedStart, startOptions } from "../../contract/refusal.ts";
 import { nameOf, type Run } from "../../contract/run.ts";
 import { anySignal } from "../../machine/anySignal.ts";
+import { FileProblem } from "../announce/problemNotice.ts";
 import type { RunAnnouncer } from "../announce/runAnnouncer.ts";
-import type { Target } from "../keys/target.ts";
+import type { Target } from "../keys/serviceChoice.ts";
 import type { Session } from "../session/session.ts";
 import { runsPerDayOf } from "../session/sessionState.ts";
 import type { Shutdown } from "../window/shutdown.ts";
@@ -152,7 +153,8 @@ async function attemptStart(
   } catch (error) {
     if (error instanceof StoppedWaiting) return { kind: "stopped" };
     if (startsByTool(error, deps)) return startByOwnTool(chosen, client, deps);
-    throw error;
+    if (!(error instanceof PipelineError) || error.type !== "invalid-request") throw error;
+    throw new FileProblem(root, error.message, { next: error.next, cause: error });
   }
 }
 

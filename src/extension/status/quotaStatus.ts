@@ -1,14 +1,15 @@
 import { t } from "@vscode/l10n";
 import type { Disposable, MarkdownString, StatusBarItem, TreeView } from "vscode";
+import { readDayUse } from "../../client/follow/listRuns.ts";
 import { repeat } from "../../machine/bell.ts";
 import type { Clock } from "../../machine/clock.ts";
 import type { DayUse } from "../../text/dayUse.ts";
 import type { Session } from "../session/session.ts";
-import type { SessionState } from "../session/sessionState.ts";
+import { type SessionState, serviceNow } from "../session/sessionState.ts";
 import type { ResetRetries } from "../start/resetRetries.ts";
 import { retriesText } from "../start/retryFiles.ts";
 import type { Waits } from "../start/waits.ts";
-import type { ObservableValue } from "../window/observable.ts";
+import { ObservableValue } from "../window/observable.ts";
 import { present, type StatusFacts, type UsedService } from "./statusFacts.ts";
 import { writeTooltip } from "./tooltip.ts";
 
@@ -100,4 +101,41 @@ function mine(state: SessionState): number {
   if (state.kind !== "live" || state.activeRuns === undefined) return 0;
   const { actor } = state.org;
   return state.activeRuns.filter((run) => run.actor === actor).length;
+}
+
+type FollowedSession = Pick<Session, "state" | "reading" | "currentClient">;
+
+/** Who used the day's runs, read anew each time their number changes. An idle window asks for nothing. */
+export function watchDayUse(session: FollowedSession) {
+  const use = new ObservableValue<DayUse | undefined>(undefined);
+  /** The number of runs, by org and key, that it was read for. */
+  let readFor = "";
+  let reading = new AbortController();
+  const update = async () => {
+    const { currentClient } = session;
+    const state = session.state.value;
+    if (state.kind !== "live" || session.reading.value === undefined || currentClient === undefined) {
+      readFor = "";
+      use.set(undefined);
+      return;
+    }
+    const { orgId, actor, usage } = state.org;
+    const wanted = `${currentClient.baseUrl.href} ${orgId} ${actor} ${usage.runsToday}`;
+    if (wanted === readFor) return;
+    readFor = wanted;
+    reading.abort();
+    reading = new AbortController();
+    const { signal } = reading;
+    const now = serviceNow(session.reading.value, currentClient.clock.now());
+    const read = await readDayUse(currentClient, state.org, now, signal).catch(() => undefined);
+    if (!signal.aborted) use.set(read);
+  };
+  const subscription = session.state.observe(() => void update());
+  return {
+    use,
+    dispose: () => {
+      subscription.dispose();
+      reading.abort();
+    },
+  };
 }

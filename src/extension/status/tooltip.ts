@@ -8,7 +8,7 @@ import { type DayUse, paceText, useText } from "../../text/dayUse.ts";
 import { placeText } from "../../text/queueText.ts";
 import { resetText } from "../../text/refusalText.ts";
 import { timeOfDay } from "../../text/time.ts";
-import { originText } from "../keys/target.ts";
+import { originText } from "../keys/serviceChoice.ts";
 import { type OrgReading, serviceNow } from "../session/sessionState.ts";
 import { appendWords } from "../window/plainWindow.ts";
 import { type StatusAction, statusActionsFor } from "./statusActions.ts";

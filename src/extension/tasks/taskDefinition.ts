@@ -1,7 +1,6 @@
 import type { Task, TaskDefinition, WorkspaceFolder } from "vscode";
-import { findProject, type LocalProject } from "../../client/project.ts";
-import type { StartRequest } from "../../contract/run.ts";
-import { filesNamed, projectFiles } from "../../project/pipelineFiles.ts";
+import { findProject } from "../../client/project.ts";
+import { projectFiles } from "../../project/pipelineFiles.ts";
 
 export const taskType = "pipeline";
 
@@ -35,25 +34,4 @@ export function taskProvider({ folders, makeTask }: TaskProviderDeps) {
     resolveTask: ({ definition, scope, name }: Task): Task =>
       makeTask(definition, typeof scope === "object" ? scope : undefined, name),
   };
-}
-
-/**
- * The project of a task: the one that it names, else that of its folder, else the window's first that has the pipeline.
- * @param folder undefined for a task of a workspace or of the user.
- * @returns undefined for a project that is not in this window.
- */
-export async function projectOfTask(
-  { pipeline, project }: StartRequest,
-  folder: string | undefined,
-  folders: readonly string[],
-): Promise<LocalProject | undefined> {
-  const own = folder === undefined ? undefined : await findProject(folder);
-  if (own !== undefined && (project === undefined || project === own.name)) return own;
-  const others = (await Promise.all(folders.map(findProject))).filter((found) => found !== undefined);
-  if (project !== undefined) return others.find(({ name }) => name === project);
-  if (others.length <= 1) return others[0];
-  for (const other of others) {
-    if ((await filesNamed(other.root, pipeline)).length > 0) return other;
-  }
-  return others[0];
 }

@@ -10,12 +10,11 @@ import { appendWords } from "../window/plainWindow.ts";
 import { watchProjectFiles, watchWindowFiles } from "../window/watchFiles.ts";
 import { WindowFiles } from "../window/windowFiles.ts";
 import { localFolders } from "../window/workspace.ts";
+import type { TagFilter, ViewFilter } from "./filters.ts";
 import { loadOnScroll } from "./loadOnScroll.ts";
 import { PipelinesView } from "./pipelinesView.ts";
-import type { ViewFilter } from "./runFilter.ts";
 import type { Row, TooltipLine } from "./runRow.ts";
 import { RunsView } from "./runsView.ts";
-import type { TagFilter } from "./tagFilter.ts";
 import type { Trees, TreeViews } from "./treeViews.ts";
 import { ContextKeys } from "./welcome.ts";
 

@@ -14,6 +14,7 @@ import type { RunList } from "../session/runList.ts";
 import type { Session } from "../session/session.ts";
 import { Emitter, type ObservableValue } from "../window/observable.ts";
 import type { WindowFiles } from "../window/windowFiles.ts";
+import type { TagFilter } from "./filters.ts";
 import {
   fileTooltip,
   type PipelineNode,
@@ -23,7 +24,6 @@ import {
   tagsOf,
 } from "./pipelineTree.ts";
 import { type RowContext, type RowItems, rowContext } from "./runRow.ts";
-import type { TagFilter } from "./tagFilter.ts";
 import { type ContextKeys, pipelinesWelcome } from "./welcome.ts";
 
 export interface PipelinesViewDeps {

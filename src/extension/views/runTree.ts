@@ -4,7 +4,7 @@ import type { Run, RunStep } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
 import type { RunListState } from "../session/runList.ts";
 import { areOfSeveralProjects } from "../window/runText.ts";
-import { everyRun, isFiltering, passes, type ViewFilter } from "./runFilter.ts";
+import { everyRun, isFiltering, passes, type ViewFilter } from "./filters.ts";
 
 /** What to redraw: everything, or these elements with their children. */
 export type Redraw = "all" | readonly RunNode[];

@@ -1,6 +1,5 @@
 import { t } from "@vscode/l10n";
 import type { Disposable, LogOutputChannel, TreeDataProvider, TreeItem, TreeView } from "vscode";
-import { AbsentEndpoint } from "../../client/service/replyErrors.ts";
 import type { Changes } from "../../contract/changes.ts";
 import { secondsToReset } from "../../contract/day.ts";
 import { describeError } from "../../contract/errors.ts";
@@ -8,14 +7,14 @@ import { quotaLevel, quotaText } from "../../contract/limits.ts";
 import { nameOf, type Run } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
 import type { Clock } from "../../machine/clock.ts";
+import { goOnAt } from "../../project/goOnAt.ts";
 import { localReset } from "../../text/refusalText.ts";
 import { elapsed } from "../../text/time.ts";
-import { goOnAt } from "../files/goOnAt.ts";
 import type { RunList } from "../session/runList.ts";
 import type { Session } from "../session/session.ts";
 import { Emitter, type ObservableValue } from "../window/observable.ts";
 import type { WindowFiles } from "../window/windowFiles.ts";
-import { filterText, isFiltering, type ViewFilter } from "./runFilter.ts";
+import { filterText, isFiltering, type ViewFilter } from "./filters.ts";
 import {
   isRunning,
   type RowContext,
@@ -245,7 +244,8 @@ export class RunsView implements TreeDataProvider<RunNode>, Disposable {
     const { run } = node;
     const { value } = this.#deps.files.state;
     const projects = value.kind === "pipelines" ? value.projects : [];
-    const first = (await goOnAt(run, projects))?.index;
+    const root = projects.find(({ name }) => name === run.project)?.root;
+    const first = (await goOnAt(run, root))?.index;
     const before = this.#steps.get(runId) ?? [];
     const nodes = steps.map((step, index): StepNode => {
       const mayBegin = index === first;
@@ -284,9 +284,6 @@ export class RunsView implements TreeDataProvider<RunNode>, Disposable {
       await runs.readSteps(runId, signal);
       return undefined;
     } catch (error) {
-      if (error instanceof AbsentEndpoint) {
-        return { kind: "note", runId, text: t("This service doesn't report steps"), isFault: false };
-      }
       const why = describeError(error);
       if (!signal.aborted) log.warn(`${runId}: ${why}`);
       return { kind: "note", runId, text: t("The steps can't be read: {0}", why), isFault: true };

@@ -1,4 +1,4 @@
-import type { Disposable, TreeDataProvider, TreeItem, TreeView, window as vscodeWindow } from "vscode";
+import type { Disposable, TreeDataProvider, TreeView, window as vscodeWindow } from "vscode";
 import type { PipelineNode } from "./pipelineTree.ts";
 import type { RunNode } from "./runTree.ts";
 
@@ -19,7 +19,7 @@ export function registerTreeViews(
   own: <T extends Disposable>(part: T) => T,
 ) {
   const view = <T>(id: string, provider: () => Promise<TreeDataProvider<T> | undefined>): TreeView<T> => {
-    const treeDataProvider = own(new LazyTree(provider));
+    const treeDataProvider = own(lazyTree(provider));
     return own(window.createTreeView(id, { treeDataProvider, showCollapseAll: true }));
   };
   return {
@@ -28,47 +28,32 @@ export function registerTreeViews(
   };
 }
 
-/** A provider that loads the real one when the editor first asks for rows, as it does when the view opens. */
-export class LazyTree<T> implements TreeDataProvider<T> {
-  readonly #load: () => Promise<TreeDataProvider<T> | undefined>;
-  readonly #listeners = new Set<(changed: T | T[] | undefined) => unknown>();
-  #tree: TreeDataProvider<T> | undefined;
-  #subscription: Disposable | undefined;
-
-  /** @param load gives the view's provider; undefined if it can't be loaded, which is shown then. */
-  constructor(load: () => Promise<TreeDataProvider<T> | undefined>) {
-    this.#load = load;
-  }
-
-  onDidChangeTreeData = (listener: (changed: T | T[] | undefined) => unknown): Disposable => {
-    this.#listeners.add(listener);
-    return { dispose: () => this.#listeners.delete(listener) };
-  };
-
-  async getChildren(element?: T): Promise<T[]> {
-    if (this.#tree === undefined) {
-      const tree = await this.#load();
-      this.#tree ??= tree;
-      this.#subscription ??= tree?.onDidChangeTreeData?.((changed) => {
-        for (const listener of this.#listeners) listener(changed ?? undefined);
+/**
+ * A provider that loads the real one when the editor first asks for rows, as it does when the view opens.
+ * @param load gives the view's provider; undefined if it can't be loaded, which is shown then.
+ */
+export function lazyTree<T>(load: () => Promise<TreeDataProvider<T> | undefined>) {
+  const listeners = new Set<(changed: T | T[] | undefined) => unknown>();
+  let tree: TreeDataProvider<T> | undefined;
+  let subscription: Disposable | undefined;
+  return {
+    onDidChangeTreeData: (listener) => {
+      listeners.add(listener);
+      return { dispose: () => listeners.delete(listener) };
+    },
+    getChildren: async (element?: T) => {
+      tree ??= await load();
+      subscription ??= tree?.onDidChangeTreeData?.((changed) => {
+        for (const listener of listeners) listener(changed ?? undefined);
       });
-    }
-    return (await this.#tree?.getChildren(element)) ?? [];
-  }
-
-  getTreeItem(element: T): TreeItem | Thenable<TreeItem> {
-    if (this.#tree === undefined) throw new Error("no row was given yet");
-    return this.#tree.getTreeItem(element);
-  }
-
-  async resolveTreeItem(item: TreeItem, element: T, token: Parameters<Resolve<T>>[2]): Promise<TreeItem> {
-    return (await this.#tree?.resolveTreeItem?.(item, element, token)) ?? item;
-  }
-
-  dispose(): void {
-    this.#subscription?.dispose();
-    this.#listeners.clear();
-  }
+      return (await tree?.getChildren(element)) ?? [];
+    },
+    getTreeItem: (element) => {
+      if (tree === undefined) throw new Error("no row was given yet");
+      return tree.getTreeItem(element);
+    },
+    resolveTreeItem: async (item, element, token) =>
+      (await tree?.resolveTreeItem?.(item, element, token)) ?? item,
+    dispose: () => subscription?.dispose(),
+  } satisfies TreeDataProvider<T> & Disposable;
 }
-
-type Resolve<T> = NonNullable<TreeDataProvider<T>["resolveTreeItem"]>;

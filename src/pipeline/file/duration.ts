@@ -1,3 +1,5 @@
+import { timeLimit } from "../../contract/limits.ts";
+
 /** A length of time as a pipeline file writes it: `500ms`, `60s`, `1.5m`, `1h`. A bare number is in seconds. */
 export const durationPattern = /^(\d{1,9}(?:\.\d{1,3})?)(ms|s|m|h)$/;
 
@@ -11,3 +13,12 @@ export function parseDuration(written: string | number): number | undefined {
 }
 
 const milliseconds: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000 };
+
+/**
+ * A run's time limit as people write it: a number of seconds, or a text as in a pipeline file, such as `90s` or `5m`.
+ * @returns whole seconds, at most the contract's hour; undefined for anything else.
+ */
+export function readTimeLimit(written: number | string): number | undefined {
+  const seconds = (parseDuration(written) ?? Number.NaN) / 1000;
+  return Number.isInteger(seconds) && seconds >= 1 && seconds <= timeLimit.atMost ? seconds : undefined;
+}

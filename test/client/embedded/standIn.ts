@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { ConnectDeps } from "../../../src/client/embedded/serviceProcess.ts";
+import type { ConnectDeps } from "../../../src/client/embedded/startEmbedded.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
 
 /** A program that keeps the embedded service's side of the bargain: the lock, the connection file, the health. */

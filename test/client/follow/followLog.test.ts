@@ -11,7 +11,7 @@ import { FakeClock } from "../../clock/fakeClock.ts";
 import { CutLine } from "../../service/cutLine.ts";
 import { programPipeline, started, startedService } from "../../service/startedService.ts";
 import { CountedFetch, drive } from "../drive.ts";
-import { type Asked, LoopbackService, runOnWire, sendError, sendJson, testKey } from "../loopbackService.ts";
+import { type Asked, LoopbackService, sendError, sendJson, testKey } from "../loopbackService.ts";
 import { Told } from "../told.ts";
 
 const never = new AbortController().signal;
@@ -252,29 +252,6 @@ describe("reading what there is of a run's log", () => {
     assert.deepEqual(await log.read({ follow: false }), { runId: "run_1", status: "running" });
     assert.equal(log.service.asked[0]?.path, `${logPath}?follow=false`);
     assert.deepEqual(log.sequences, [1]);
-  });
-
-  it("ends after a silence where the service goes on and the run is active", async () => {
-    await using log = await logService((response, { path }) =>
-      path.startsWith(logPath) ? silentAfter(entry(1))(response) : sendJson(response, 200, runOnWire()),
-    );
-    assert.equal(await log.read({ follow: false }), undefined);
-    assert.deepEqual(log.sequences, [1]);
-    assert.equal(log.clock.monotonic(), 3000);
-    assert.equal(log.clock.alarms, 0);
-  });
-
-  it("takes no silence for the end of a log that has one", async () => {
-    let reads = 0;
-    await using log = await logService((response, { path }) => {
-      if (!path.startsWith(logPath)) {
-        return sendJson(response, 200, runOnWire({ status: "failed", "stopped-at": "2026-03-03T10:00:09Z" }));
-      }
-      reads += 1;
-      return reads === 1 ? silentAfter(entry(1))(response) : begin(response, entry(2), end("failed"));
-    });
-    assert.equal((await log.read({ follow: false }))?.status, "failed");
-    assert.deepEqual(log.sequences, [1, 2]);
   });
 });
 

@@ -197,17 +197,6 @@ describe("cancelling the runs of one's own key", () => {
     await assert.rejects(cancelled, (error) => error instanceof AbsentEndpoint);
   });
 
-  it("does not follow pages in a circle", async () => {
-    await using service = await serviceOf((_, response) =>
-      sendJson(response, 200, { runs: [], next: "again" }),
-    );
-    await assert.rejects(cancelMine(service.client(clock), never), /leads back to a page that came before/);
-    assert.deepEqual(
-      service.asked.map(({ path }) => path.split("?")[0]),
-      ["/api/org", "/api/runs", "/api/runs", "/api/org"],
-    );
-  });
-
   it("stops with the signal", async () => {
     await using service = await serviceOf((asked, response) => {
       if (idToCancel(asked) === undefined) sendJson(response, 200, { runs: [runOnWire()] });

@@ -44,11 +44,11 @@ describe("pipelines as tasks of the editor", function () {
     return task;
   };
 
-  it("are those of the window's folder, each with the problem matcher, and finding them starts nothing", async () => {
+  it("are those of the window's folder, and finding them starts nothing", async () => {
     const tasks = await vscode.tasks.fetchTasks({ type });
     assert.deepEqual(tasks.map(({ name }) => name).sort(), ["fails", "hello"]);
     for (const { problemMatchers, definition, source } of tasks) {
-      assert.deepEqual(problemMatchers, ["$pipeline"]);
+      assert.deepEqual(problemMatchers, [], "the editor marks the failed step by itself");
       assert.equal(definition.type, type);
       assert.equal(source, type);
     }

@@ -1,6 +1,11 @@
 import assert from "node:assert/strict";
 import { PipelineError } from "../../../src/contract/errors.ts";
-import { showProblem } from "../../../src/extension/announce/problemNotice.ts";
+import {
+  FileProblem,
+  type NoticeDeps,
+  showProblem,
+  Untrusted,
+} from "../../../src/extension/announce/problemNotice.ts";
 import { inOneLine } from "../../../src/extension/window/plainWindow.ts";
 import type { FilePosition } from "../../../src/extension/window/workspace.ts";
 import { ServiceStopped } from "../../../src/machine/stoppedFile.ts";
@@ -12,22 +17,18 @@ describe("a notification of what went wrong", () => {
     const shown: string[] = [];
     const opened: [string, FilePosition][] = [];
     const message = ["The pipeline file can't be run:", problem(3), problem(4), problem(9), "and 8 more"];
-    const error = new PipelineError("invalid-request", message.join("\n"), { next: "Correct the file." });
-    await showProblem(
-      error,
-      {
-        window: {
-          showErrorMessage: async (text: string, button: unknown) => {
-            shown.push(text);
-            return button as never;
-          },
+    const error = new FileProblem("/project", message.join("\n"), { next: "Correct the file." });
+    await showProblem(error, {
+      window: {
+        showErrorMessage: async (text: string, button: unknown) => {
+          shown.push(text);
+          return button as never;
         },
-        executeCommand: async () => assert.fail("another step was taken"),
-        openPosition: async (root, place) => void opened.push([root, place]),
-        onKeyRefused: async () => assert.fail("no key was refused"),
       },
-      "/project",
-    );
+      executeCommand: async () => assert.fail("another step was taken"),
+      openPosition: async (root, place) => void opened.push([root, place]),
+      onKeyRefused: async () => assert.fail("no key was refused"),
+    });
     assert.deepEqual(shown, [
       `The pipeline file can't be run: ${problem(3)} (and 10 more). Correct the file.`,
     ]);
@@ -50,9 +51,9 @@ describe("a notification of what went wrong", () => {
     assert.deepEqual(told, ["noted", "The key is not accepted. Set a key that this service accepts."]);
   });
 
-  it("offers to start this machine's service where a person has stopped it", async () => {
+  it("offers to start this machine's service where a person has stopped it, and to trust a workspace that isn't", async () => {
     const told: unknown[] = [];
-    await showProblem(new ServiceStopped(), {
+    const deps: NoticeDeps = {
       window: {
         showErrorMessage: async (text: string, button: unknown) => {
           told.push(text, button);
@@ -62,11 +63,16 @@ describe("a notification of what went wrong", () => {
       executeCommand: async (command) => void told.push(command),
       openPosition: async () => assert.fail("there is no file"),
       onKeyRefused: async () => assert.fail("no key was refused"),
-    });
+    };
+    await showProblem(new ServiceStopped(), deps);
+    await showProblem(new Untrusted(), deps);
     assert.deepEqual(told, [
       "This machine's own service was stopped. A run starts it again.",
       "Start",
       "pipelineRuns.startService",
+      "Pipelines of a workspace that isn't trusted are not run: their steps run programs. Trust the workspace first.",
+      "Manage Workspace Trust",
+      "workbench.trust.manage",
     ]);
   });
 

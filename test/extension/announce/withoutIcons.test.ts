@@ -4,7 +4,6 @@ import { pickRun } from "../../../src/extension/commands/pickRun.ts";
 import { copyRunId } from "../../../src/extension/commands/viewCommands.ts";
 import { pickPipeline } from "../../../src/extension/start/chooseStart.ts";
 import { Waits } from "../../../src/extension/start/waits.ts";
-import { FakeClock } from "../../clock/fakeClock.ts";
 
 const odd = "odd $(flame)";
 const never = new AbortController().signal;
@@ -44,9 +43,7 @@ describe("a name that looks like an icon", () => {
       stoppedAt: "2026-03-03T10:00:05Z",
       timeLimitSeconds: 60,
     };
-    const org = { actor: "key_1" };
-    const client = { orgAndTime: async () => ({ org, servedAt: undefined }), clock: new FakeClock() };
-    await pickRun([run], { title: "", placeHolder: "" }, client as never, window, never);
+    await pickRun([run], { title: "", placeHolder: "" }, { me: "key_1", serviceNow: 0, now: 0 }, window);
     const entry = { name: odd, project: odd, path: odd, resourceTypes: [] };
     await pickPipeline([entry, { ...entry, name: "broken", problem: odd }], window, "");
     await pickPipeline([], window, "");
@@ -55,7 +52,7 @@ describe("a name that looks like an icon", () => {
     await stopWaiting({ waits, window });
     const clipboard = { writeText: async () => {} };
     await copyRunId({ window, clipboard, signal: never } as never, { runId: odd });
-    const kept = new Set(["run", "choice", "wait"]);
+    const kept = new Set(["run", "entry", "wait"]);
     const texts = shown.map((rows) =>
       JSON.stringify(rows, (key, value) => (kept.has(key) ? undefined : value)),
     );

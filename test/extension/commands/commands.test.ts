@@ -238,8 +238,8 @@ describe("the commands of the views", () => {
   });
 
   it("say so when there is no run to pick from", async () => {
-    await using service = await LoopbackService.listen(
-      (_, response) => void response.writeHead(404).end("no"),
+    await using service = await LoopbackService.listen(({ path }, response) =>
+      path === "/api/org" ? sendJson(response, 200, orgOnWire) : response.writeHead(401).end("no"),
     );
     const client = new ServiceClient({ baseUrl: new URL(`${service.origin}/`), apiKey: "plk_key" });
     const { window, told } = fakeWindow();

@@ -24,10 +24,10 @@ async function picked(others: readonly Partial<Run>[], { ahead = 0, label = /./ 
       ...other,
     }),
   );
-  const client = { orgAndTime: async () => ({ org: { actor: "key_1" }, servedAt }), clock };
   const { shown, showQuickPick } = pickingWindow(label);
   const words = { title: "Cancel Run", placeHolder: "Select the run to cancel" };
-  const run = await pickRun(runs, words, client as never, { showQuickPick }, never);
+  const context = { me: "key_1", serviceNow: servedAt, now: clock.now() };
+  const run = await pickRun(runs, words, context, { showQuickPick });
   const texts = shown.flat().map(({ description, detail }) => `${description} | ${detail}`);
   const since = `running since ${timeOfDay(clock.now() - 42_000)}`;
   return { runs, run, texts, since };

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { ApiKeys } from "../../../src/extension/keys/apiKeys.ts";
-import { originOf, readTarget } from "../../../src/extension/keys/target.ts";
+import { originOf, readTarget } from "../../../src/extension/keys/serviceChoice.ts";
 import { memoryMemento } from "../memoryMemento.ts";
 import { firstOf, memorySecrets } from "../memorySecrets.ts";
 

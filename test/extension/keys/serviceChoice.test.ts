@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { ApiKeys } from "../../../src/extension/keys/apiKeys.ts";
-import { ServiceChoice } from "../../../src/extension/keys/serviceChoice.ts";
-import { originOf, readTarget } from "../../../src/extension/keys/target.ts";
+import { originOf, readTarget, ServiceChoice } from "../../../src/extension/keys/serviceChoice.ts";
 import { chosenServiceKey } from "../../../src/extension/window/storedState.ts";
 import { memoryMemento } from "../memoryMemento.ts";
 import { memorySecrets } from "../memorySecrets.ts";

@@ -21,16 +21,12 @@ function depsOf(
   folders: readonly string[],
   window: ReturnType<typeof fakeWindow>["window"],
 ): ChooseStartDeps {
-  const executeCommand = async () => undefined;
   return {
     session: { connect: async () => client },
     projectNames: namesOf(),
-    notice: { window, executeCommand, openPosition: async () => undefined, onKeyRefused: async () => {} },
     window,
     backButton,
-    executeCommand,
     lastUsed: new LastUsed(memoryMemento()),
-    log: { info: () => {} },
     saveFiles: async () => {},
     folders: () => folders,
     isTrusted: () => true,
@@ -95,7 +91,7 @@ describe("the row of a pipeline file", function () {
     await mkdir(join(folder.path, "pipelines"));
     await writeFile(join(folder.path, "pipelines/hello.yaml"), programPipeline(""));
     await writeFile(join(folder.path, "pipelines/broken.yaml"), "steps: [");
-    const { window, texts } = fakeWindow([]);
+    const { window } = fakeWindow([]);
     const baseUrl = new URL(`${service.origin}/`);
     const client = new ServiceClient({ baseUrl, apiKey: testKey, environment: {} });
     const deps = depsOf(client, [folder.path], window);
@@ -103,8 +99,10 @@ describe("the row of a pipeline file", function () {
       const start = await chooseStart(deps, "Run Pipeline", { pipeline: "hello" });
       assert.deepEqual([start?.pipeline, start?.project, start?.root], ["hello", "lamps-2", folder.path]);
     }
-    assert.equal(await chooseStart(deps, "Run Pipeline", { pipeline: "broken" }), undefined);
-    assert.match(texts("error").join("\n"), /pipelines\/broken\.yaml:1:/);
+    await assert.rejects(chooseStart(deps, "Run Pipeline", { pipeline: "broken" }), {
+      message: /pipelines\/broken\.yaml:1:/,
+      root: folder.path,
+    });
     assert.deepEqual(
       service.asked.map(({ method, path }) => `${method} ${path}`),
       [`PUT /api/projects/${basename(folder.path)}`],

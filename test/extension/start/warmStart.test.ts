@@ -47,7 +47,6 @@ async function windowOf(service: Awaited<ReturnType<typeof startedService>>) {
   const deps: RunPipelineDeps = {
     session,
     projectNames,
-    notice: { window, executeCommand, openPosition: executeCommand, onKeyRefused: async () => {} },
     announcer: new RunAnnouncer({
       ...{ window, session, claims: memoryClaims(), clock: systemClock, log, signal, executeCommand },
       level: () => "none",

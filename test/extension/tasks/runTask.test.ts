@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import manifest from "../../../package.json" with { type: "json" };
 import type { Stream } from "../../../src/cli/terminal/terminal.ts";
 import { ServiceClient } from "../../../src/client/service/client.ts";
 import { PipelineError } from "../../../src/contract/errors.ts";
@@ -61,7 +60,8 @@ function taskOf(client: ServiceClient | (() => Promise<ServiceClient>), others: 
     isTrusted: () => true,
     cliPath: () => undefined,
     env: process.env,
-    isOpen: () => false,
+    runs: { retain: () => ({ dispose: () => {} }) },
+    saveFiles: async () => {},
     signal: never,
     ...others,
   };
@@ -79,19 +79,6 @@ function taskOf(client: ServiceClient | (() => Promise<ServiceClient>), others: 
         deps,
       ),
   };
-}
-
-/** What the manifest's problem matcher finds in the lines. */
-function problems(lines: readonly string[]) {
-  const [{ pattern }] = manifest.contributes.problemMatchers as [
-    (typeof manifest.contributes.problemMatchers)[number],
-  ];
-  return lines.flatMap((line) => {
-    const found = new RegExp(pattern.regexp).exec(line);
-    return found === null
-      ? []
-      : [[found[pattern.file], found[pattern.line], found[pattern.column], found[pattern.message]]];
-  });
 }
 
 describe("a task that runs a pipeline", function () {
@@ -166,33 +153,24 @@ describe("a task that runs a pipeline", function () {
     ]);
   });
 
-  it("names a failed step's position in the file, for the problem matcher, and ends with 1", async () => {
+  it("has the list of runs tell which step failed, while it runs, and ends with 1", async () => {
     await using service = await startedService();
     const { client } = await service.member();
     await service.write("fails", programPipeline("console.log('it is broken'); process.exit(3)"));
-    const task = taskOf(client);
-    assert.equal(await task.run({ type: "pipeline", pipeline: "fails" }, service.project.root), 1);
-    const { lines } = task.read;
-    assert.deepEqual(problems(lines), [
-      ["pipelines/fails.yaml", "5", "5", "only: exited with 3, expected 0: it is broken"],
-    ]);
-    const shown = taskOf(client, {
-      isOpen: (path) => path === join(service.project.root, "pipelines/fails.yaml"),
-    });
-    assert.equal(await shown.run({ type: "pipeline", pipeline: "fails" }, service.project.root), 1);
-    assert.deepEqual(problems(shown.read.lines), [], "the editor marks the step in an open file by itself");
-    assert(shown.read.lines.some((line) => line.startsWith("  pipelines/fails.yaml:5:5: only: ")));
-    const elsewhere = taskOf(client, { folders: () => [service.project.root] });
-    assert.equal(await elsewhere.run({ type: "pipeline", pipeline: "fails" }), 1);
-    const [[path] = []] = problems(elsewhere.read.lines);
-    assert.equal(
-      path,
-      join(service.project.root, "pipelines/fails.yaml"),
-      "in full where no folder is the task's",
-    );
+    const retained: string[] = [];
+    const retain = () => {
+      retained.push("retained");
+      return { dispose: () => void retained.push("released") };
+    };
+    const task = taskOf(client, { runs: { retain } });
+    const ended = task.run({ type: "pipeline", pipeline: "fails" }, service.project.root);
+    assert.deepEqual(retained, ["retained"]);
+    assert.equal(await ended, 1);
+    assert.deepEqual(retained, ["retained", "released"]);
+    assert.match(task.read.lines.join("\n"), /^pipeline: fails failed at step `only`\.$/m);
   });
 
-  it("tells the problems of a broken file, which the editor marks by itself, and ends with 2", async () => {
+  it("tells the problems of a broken file, and ends with 2", async () => {
     await using service = await startedService();
     const { client } = await service.member();
     await service.write(
@@ -203,9 +181,8 @@ describe("a task that runs a pipeline", function () {
     assert.equal(await task.run({ type: "pipeline", pipeline: "broken" }, service.project.root), 2);
     assert.match(
       task.read.lines.join("\n"),
-      /^ {2}pipelines\/broken\.yaml:2:18: there is no resource type `clii`/m,
+      /^pipelines\/broken\.yaml:2:18: there is no resource type `clii`/m,
     );
-    assert.deepEqual(problems(task.read.lines), []);
   });
 
   it("cancels its run when it is interrupted, waits until the slot is free, and ends with 130", async () => {

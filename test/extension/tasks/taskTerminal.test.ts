@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type TaskIo, TaskTerminal } from "../../../src/extension/tasks/taskTerminal.ts";
+import { type TaskIo, taskTerminal } from "../../../src/extension/tasks/taskTerminal.ts";
 
 /** A terminal whose task ends when the test says so. */
 function opened(ended = new AbortController().signal) {
@@ -7,7 +7,7 @@ function opened(ended = new AbortController().signal) {
   let written = "";
   const closed: number[] = [];
   let io: TaskIo | undefined;
-  const terminal = new TaskTerminal((given) => {
+  const terminal = taskTerminal((given) => {
     io = given;
     given.stream.write("it begins\n");
     return promise.then((exitCode) => {

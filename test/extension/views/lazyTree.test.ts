@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { TreeDataProvider } from "vscode";
-import { LazyTree } from "../../../src/extension/views/treeViews.ts";
+import { lazyTree } from "../../../src/extension/views/treeViews.ts";
 import { Emitter } from "../../../src/extension/window/observable.ts";
 
 describe("a view whose code comes when it is opened", () => {
@@ -14,7 +14,7 @@ describe("a view whose code comes when it is opened", () => {
       getTreeItem: (label) => ({ label }),
       resolveTreeItem: (item) => ({ ...item, tooltip: "a tooltip" }),
     };
-    const lazy = new LazyTree(async () => {
+    const lazy = lazyTree(async () => {
       loads += 1;
       return tree;
     });
@@ -37,7 +37,7 @@ describe("a view whose code comes when it is opened", () => {
 
   it("has no rows as long as its code can't be had, and tries again", async () => {
     let tree: TreeDataProvider<string> | undefined;
-    const lazy = new LazyTree(async () => tree);
+    const lazy = lazyTree(async () => tree);
     assert.deepEqual(await lazy.getChildren(), []);
     tree = { getChildren: () => ["a row"], getTreeItem: (label) => ({ label }) };
     assert.deepEqual(await lazy.getChildren(), ["a row"]);

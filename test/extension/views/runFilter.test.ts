@@ -7,7 +7,7 @@ import {
   filterText,
   passes,
   type ViewFilter,
-} from "../../../src/extension/views/runFilter.ts";
+} from "../../../src/extension/views/filters.ts";
 import { RunTree } from "../../../src/extension/views/runTree.ts";
 import { ObservableValue } from "../../../src/extension/window/observable.ts";
 

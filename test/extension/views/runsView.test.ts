@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Run } from "../../../src/contract/run.ts";
-import { everyRun, type ViewFilter } from "../../../src/extension/views/runFilter.ts";
+import { everyRun, type ViewFilter } from "../../../src/extension/views/filters.ts";
 import { RunsView } from "../../../src/extension/views/runsView.ts";
 import type { RunNode } from "../../../src/extension/views/runTree.ts";
 import { ObservableValue } from "../../../src/extension/window/observable.ts";

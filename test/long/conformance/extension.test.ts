@@ -5,7 +5,7 @@ import { projectRoot } from "../../../scripts/projectRoot.ts";
 import { connectEmbedded } from "../../../src/client/embedded/connectEmbedded.ts";
 import { ServiceClient } from "../../../src/client/service/client.ts";
 import { startRun } from "../../../src/client/start/startRun.ts";
-import { readTarget } from "../../../src/extension/keys/target.ts";
+import { readTarget } from "../../../src/extension/keys/serviceChoice.ts";
 import { StoppedWaiting, WaitNotice } from "../../../src/extension/start/waitNotice.ts";
 import { Waits } from "../../../src/extension/start/waits.ts";
 import { readConnection } from "../../../src/machine/connectionFile.ts";

@@ -47,13 +47,13 @@ describe("stopping this machine's service on request", function () {
       `${programPipeline(`${writePid} ${untilCancelled}`, "1h")}finally:\n  - use: shell\n    run: ${JSON.stringify([process.execPath, "-e", cleanUp])}\n`,
     );
     const idle = await own.serviceState(never);
-    assert.deepEqual([idle.runs, idle.waiting], [[], 0]);
-    assert(Date.parse(idle.startedAt) <= Date.now());
+    assert.deepEqual([idle?.runs, idle?.waiting], [[], 0]);
+    assert(Date.parse(idle?.startedAt ?? "") <= Date.now());
 
     const { runId } = await started(own, "long");
     const pid = await writtenPid(join(service.project.root, "pid"));
     const waiting = assert.rejects(started(own, "long", 60), /stopping/);
-    await until(async () => (await own.serviceState(never)).waiting === 1);
+    await until(async () => (await own.serviceState(never))?.waiting === 1);
 
     const ended = await own.stopService(never);
     assert.equal(ended.waiting, 1);

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import { sql } from "kysely";
-import { watchQueue } from "../../../src/client/follow/queue.ts";
+import { watchQueue } from "../../../src/client/follow/events.ts";
 import type { Queue } from "../../../src/contract/queue.ts";
 import { FakeClock } from "../../clock/fakeClock.ts";
 import { isAlive } from "../../isAlive.ts";
