@@ -82,11 +82,7 @@ export async function listKeys(
 ): Promise<number> {
   const { output, env } = tool;
   return onDatabase(tool, store, async (db) => {
-    const keys = (await stored.listKeys(db, { orgName })).map((key) => ({
-      ...key,
-      createdAt: new Date(key.createdAt).toISOString(),
-      revokedAt: key.revokedAt === undefined ? undefined : new Date(key.revokedAt).toISOString(),
-    }));
+    const keys = await stored.listKeys(db, { orgName });
     const rows = keys.map((key) => [
       key.keyId,
       key.role,
@@ -109,10 +105,8 @@ export async function listKeys(
 /** `pipeline keys revoke`: a running service closes the key's connections within seconds. */
 export async function revokeKey(tool: Tool, flags: StoreFlags, keyId: string): Promise<number> {
   return onDatabase(tool, flags, async (db) => {
-    const now = Date.now();
-    const revoked = await db.transaction().execute((tx) => stored.revokeKey(tx, { keyId }, now));
-    const { orgId, orgName, role } = revoked;
-    const revokedAt = new Date(revoked.revokedAt ?? now).toISOString();
+    const revoked = await db.transaction().execute((tx) => stored.revokeKey(tx, { keyId }, Date.now()));
+    const { orgId, orgName, role, revokedAt } = revoked;
     tool.output.result(
       "keys revoke",
       { keyId, role, orgId, orgName, revokedAt },

@@ -1,4 +1,4 @@
-import { type Queue, queueSchema } from "../../contract/queue.ts";
+import { type Queue, queueSchema } from "../../contract/org.ts";
 import type { Service } from "../service/request.ts";
 import { eventStream, eventValue } from "./events.ts";
 

@@ -3,7 +3,6 @@ import { type FileHandle, open } from "node:fs/promises";
 import { join } from "node:path";
 import type { Log } from "../../machine/log.ts";
 import { ifThere } from "../../project/systemErrors.ts";
-import { openArtifactFile } from "./artifactFile.ts";
 import {
   type LogChunk,
   type LogReader,
@@ -14,7 +13,6 @@ import {
   tailBytes,
 } from "./logStore.ts";
 import { emptyLog, LogWriter, mendLog, type NewEntry } from "./logWriter.ts";
-import { runFolder } from "./runFolder.ts";
 
 interface RunLogsDeps {
   /** The data folder. */
@@ -83,8 +81,15 @@ export class RunLogs implements LogStore {
     return readTail(this.#file(runId), this.#readable(runId));
   }
 
-  openArtifact(runId: string, file: string): Promise<OpenArtifact | undefined> {
-    return openArtifactFile(join(runFolder(this.#deps.folder, runId).artifacts, file));
+  async openArtifact(runId: string, file: string): Promise<OpenArtifact | undefined> {
+    const handle = await ifThere(open(join(runFolder(this.#deps.folder, runId).artifacts, file)));
+    if (handle === undefined) return undefined;
+    const { size } = await handle.stat();
+    return {
+      size,
+      stream: () => handle.readableWebStream({ autoClose: true }),
+      close: () => handle.close(),
+    };
   }
 
   subscribe(runId: string, listener: () => void): () => void {
@@ -195,4 +200,23 @@ async function readTail(file: string, until: number | undefined): Promise<LogTai
   const lines = text.slice(start === 0 ? 0 : text.indexOf("\n") + 1).split("\n");
   // The last line may be an entry that is still being written.
   return { entries: lines.slice(0, -1).flatMap(readLogLine), isWhole: start === 0 };
+}
+
+/** Where a run's log and artifacts lie in the service's data folder; made when there is something to put there. */
+export interface RunFolder {
+  readonly path: string;
+  /** A JSON line an entry, see `contract/log.ts`. */
+  readonly log: string;
+  readonly artifacts: string;
+}
+
+/** @param runId one of the store's own, so that it is a plain name. */
+export function runFolder(dataFolder: string, runId: string): RunFolder {
+  const path = join(runsFolder(dataFolder), runId);
+  return { path, log: join(path, "log.ndjson"), artifacts: join(path, "artifacts") };
+}
+
+/** The folder of all runs' folders, each named by its run's id. */
+export function runsFolder(dataFolder: string): string {
+  return join(dataFolder, "runs");
 }

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { mkdir, readdir, readlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { runFolder } from "../../../src/service/runs/runFolder.ts";
-import { FileReader, RunLogs } from "../../../src/service/runs/runLogs.ts";
+import { FileReader, RunLogs, runFolder } from "../../../src/service/runs/runLogs.ts";
 import { itOn } from "../../itOn.ts";
 import { temporaryFolder } from "../../temporaryFolder.ts";
 
