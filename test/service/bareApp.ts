@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createApp } from "../../src/service/app.ts";
 import { OpenReplies } from "../../src/service/http/openReplies.ts";
 import { OrgEvents } from "../../src/service/http/orgEvents.ts";
-import { HandOver } from "../../src/service/lifecycle/handOver.ts";
+import { HandOver } from "../../src/service/lifecycle/ending.ts";
 import { folderPipelines } from "../../src/service/runs/projectPipelines.ts";
 import { RunLogs } from "../../src/service/runs/runLogs.ts";
 import type { startedCore } from "./startedCore.ts";
