@@ -1,21 +1,26 @@
 import type { ServiceState } from "../../contract/service.ts";
+import type { Clock } from "../../machine/clock.ts";
 import type { Admission } from "../admission/admission.ts";
-import type { HandOver } from "../lifecycle/handOver.ts";
+import type { HandOver } from "../lifecycle/ending.ts";
 import type { LogStore } from "../runs/logStore.ts";
 import type { Pipelines } from "../runs/projectPipelines.ts";
 import type { Runs } from "../runs/runs.ts";
+import type { EventBus } from "../store/eventBus.ts";
 import type { MakeId } from "../store/ids.ts";
+import type { Database } from "../store/tables.ts";
 import type { Writer } from "../store/writer.ts";
 import type { Endpoints } from "./endpoints.ts";
 import type { EveryRequestDeps } from "./everyRequest.ts";
-import type { OrgEventStreamDeps } from "./orgEventStream.ts";
+import type { OrgEvents } from "./orgEvents.ts";
 import type { HttpProblem } from "./reply.ts";
 
-/** What the routes need. `db`, `clock`, `bus`, `log` and `events` are in the two that it extends. */
-export interface AppDeps extends EveryRequestDeps, OrgEventStreamDeps {
-  /** Both have it, and the wider type counts. */
-  readonly replies: EveryRequestDeps["replies"];
+/** What the routes need. */
+export interface AppDeps extends EveryRequestDeps {
+  readonly db: Database;
   readonly writer: Writer;
+  readonly clock: Clock;
+  readonly bus: EventBus;
+  readonly events: OrgEvents;
   readonly makeId: MakeId;
   readonly admission: Admission;
   readonly runs: Runs;

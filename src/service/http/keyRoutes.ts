@@ -45,10 +45,7 @@ export function keyRoutes(endpoints: Endpoints, { db, writer, clock, makeId, rep
       const { keyId, secret, createdAt } = await writer.write((tx) =>
         createKeyOf(tx, orgId, { role, name }, { now: clock.now, makeId }),
       );
-      return reply(
-        { orgId, keyId, name, role, createdAt: new Date(createdAt).toISOString(), apiKey: secret },
-        201,
-      );
+      return reply({ orgId, keyId, name, role, createdAt, apiKey: secret }, 201);
     },
   );
 
@@ -75,15 +72,6 @@ export function keyRoutes(endpoints: Endpoints, { db, writer, clock, makeId, rep
   );
 }
 
-function asKey(key: KeyFacts, callers: string): Key {
-  const { keyId, name, role, isMachine } = key;
-  return {
-    keyId,
-    ...(name === undefined ? {} : { name }),
-    role,
-    createdAt: new Date(key.createdAt).toISOString(),
-    ...(key.revokedAt === undefined ? {} : { revokedAt: new Date(key.revokedAt).toISOString() }),
-    isActor: keyId === callers,
-    isMachine,
-  };
+function asKey({ orgId: _, orgName: __, ...key }: KeyFacts, callers: string): Key {
+  return { ...key, isActor: key.keyId === callers };
 }

@@ -7,16 +7,16 @@ import type { AppDeps } from "./appDeps.ts";
 import type { Endpoints } from "./endpoints.ts";
 import { liveReply, silenceMilliseconds } from "./liveReply.ts";
 import type { LiveType } from "./openReplies.ts";
-import { refuseRemoved, requestedRun } from "./requestedRun.ts";
 import { requestQuery } from "./requestInput.ts";
+import { refuseRemoved, requestedRun } from "./runRoutes.ts";
 
 /** How a reply writes the entries and the run's end. */
 interface Format {
   readonly contentType: LiveType;
-  readonly opening: string;
+  readonly opening?: string;
   readonly entry: (sequence: number, json: string) => string;
-  readonly end: (run: ServedRun) => string;
-  readonly silence: string | undefined;
+  readonly end?: (run: ServedRun) => string;
+  readonly silence?: string;
 }
 
 const eventStream: Format = {
@@ -29,10 +29,7 @@ const eventStream: Format = {
 
 const jsonLines: Format = {
   contentType: "application/x-ndjson",
-  opening: "",
   entry: (_, json) => `${json}\n`,
-  end: () => "",
-  silence: undefined,
 };
 
 const logQuerySchema = z.object({
@@ -100,7 +97,7 @@ interface LogRequest {
 
 async function* logPieces(
   { caller, runId, after, follow, format }: LogRequest,
-  { db, clock, logs, bus, runs }: AppDeps,
+  { db, clock, logs, bus }: AppDeps,
   signal: AbortSignal,
 ): AsyncGenerator<string, void> {
   const bell = new Bell();
@@ -111,7 +108,7 @@ async function* logPieces(
   });
   await using reader = logs.reader(runId);
   try {
-    if (format.opening !== "") yield format.opening;
+    if (format.opening !== undefined) yield format.opening;
     while (!signal.aborted) {
       // Read before the file: what is written later rings the bell.
       const isOpen = logs.isOpen(runId);
@@ -121,7 +118,7 @@ async function* logPieces(
       if (piece !== undefined) {
         yield piece.lines.map((line, index) => format.entry(piece.first + index, line)).join("");
       } else if (isLast) {
-        if (run !== undefined) yield format.end(runs.upToDate(run));
+        if (run !== undefined && format.end !== undefined) yield format.end(run);
         return;
       } else if (!(await bell.wait(clock, silenceMilliseconds, signal)) && format.silence !== undefined) {
         yield format.silence;

@@ -1,7 +1,8 @@
 import { errorTypes } from "../../contract/errors.ts";
 import { kebabCase } from "../../contract/wire.ts";
 import { type JsonSchema, wireSchema, wireSchemas } from "../../contract/wireSchema.ts";
-import { type Access, type Endpoint, type ReplyHeader, schemas } from "./endpoints.ts";
+import type { Access } from "./authenticate.ts";
+import { type Endpoint, type ReplyHeader, schemas } from "./endpoints.ts";
 
 /** The service's API as OpenAPI 3.1, made from its endpoints and schemas. */
 export function openApiDocument(endpoints: readonly Endpoint[]): JsonSchema {

@@ -1,9 +1,9 @@
 import { PipelineError } from "../../contract/errors.ts";
 import { largestSnapshot } from "../../contract/service.ts";
 import type { Clock } from "../../machine/clock.ts";
-import { bodyStream } from "../../service/http/bodyBytes.ts";
 import type { Endpoints } from "../../service/http/endpoints.ts";
 import { reply } from "../../service/http/reply.ts";
+import { bodyStream } from "../../service/http/requestInput.ts";
 import type { Database } from "../../service/store/tables.ts";
 import type { Writer } from "../../service/store/writer.ts";
 import { keepSnapshot, putSnapshot } from "../store/storedSnapshots.ts";
