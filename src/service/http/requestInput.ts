@@ -1,5 +1,5 @@
+import { buffer } from "node:stream/consumers";
 import type { Context } from "hono";
-import { bodyLimit } from "hono/body-limit";
 import type * as z from "zod/mini";
 import { PipelineError } from "../../contract/errors.ts";
 import { agentSchema, idempotencyKeySchema } from "../../contract/run.ts";
@@ -26,26 +26,44 @@ export async function requestBody<Env extends AppEnv, T>(
   return parsed.value;
 }
 
-function tooLarge(most: number): never {
-  throw new PipelineError("payload-too-large", `A request's body has at most ${most} bytes.`);
-}
-
-/** The request's body as text. @throws PipelineError when it is too long or incomplete. */
+/** The request's body as text. @throws as `bodyPieces`. */
 export async function bodyText<Env extends AppEnv>(
   context: Context<Env>,
   most: number = largestRequest.bodyBytes,
 ): Promise<string> {
-  const { "content-length": length = 0, "transfer-encoding": coding } = context.env.incoming.headers;
+  return new TextDecoder().decode(await bodyBytes(context, most));
+}
+
+/** The request's body as it is. @throws as `bodyPieces`. */
+export function bodyBytes<Env extends AppEnv>(context: Context<Env>, most: number): Promise<Buffer> {
+  return buffer(bodyPieces(context, most));
+}
+
+/**
+ * The request's body as it comes, read from Node's stream: hono would make a web stream of it.
+ * @throws PipelineError `payload-too-large` for more than `most` bytes; `invalid-request` for one that is incomplete.
+ */
+export async function* bodyPieces<Env extends AppEnv>(
+  { env: { incoming, outgoing } }: Context<Env>,
+  most: number,
+): AsyncGenerator<Buffer, void> {
+  const refuse = (bytes: number) => {
+    if (bytes <= most) return;
+    throw new PipelineError("payload-too-large", `A request's body has at most ${most} bytes.`);
+  };
+  refuse(Number(incoming.headers["content-length"] ?? 0));
+  if (incoming.headers.expect !== undefined && !outgoing.headersSent) outgoing.writeContinue();
+  let bytes = 0;
   try {
-    // hono's limit makes a web stream of the body, which a body of known length doesn't need.
-    if (coding !== undefined) {
-      await bodyLimit({ maxSize: most, onError: () => tooLarge(most) })(context, async () => {});
-    } else if (Number(length) > most) tooLarge(most);
-    return await context.req.text();
+    // A reply goes the same way, also one that says that the body is too long.
+    for await (const piece of incoming.iterator({ destroyOnReturn: false })) {
+      bytes += piece.length;
+      refuse(bytes);
+      yield piece;
+    }
   } catch (cause) {
-    // The limit on the size is an error of its own.
     if (cause instanceof PipelineError) throw cause;
-    throw new PipelineError("invalid-request", "The body is not JSON.", { cause });
+    throw new PipelineError("invalid-request", "The body is incomplete.", { cause });
   }
 }
 
@@ -97,40 +115,4 @@ export function readAgent(header: string | undefined): string | undefined {
   throw new PipelineError("invalid-request", "Agent should have 1 to 100 characters of printable ASCII.", {
     next: "Send the agent's name; never an API key.",
   });
-}
-
-/** The request's body as it is. @throws as `bodyStream`. */
-export async function bodyBytes<Env extends AppEnv>(context: Context<Env>, most: number): Promise<Buffer> {
-  const pieces: Uint8Array[] = [];
-  for await (const piece of bodyStream(context, most).pieces) pieces.push(piece);
-  return Buffer.concat(pieces);
-}
-
-/**
- * The request's body as it comes.
- * @throws PipelineError `payload-too-large` for more than `most` bytes, before they are read; `invalid-request` for one that
- *   doesn't say how long it is, or, while it is read, is incomplete.
- */
-export function bodyStream<Env extends AppEnv>(
-  context: Context<Env>,
-  most: number,
-): { readonly length: number; readonly pieces: AsyncGenerator<Uint8Array, void> } {
-  const length = Number(context.env.incoming.headers["content-length"] ?? Number.NaN);
-  if (Number.isNaN(length)) {
-    throw new PipelineError("invalid-request", "The request doesn't say how long its body is.", {
-      next: "Send it with Content-Length.",
-    });
-  }
-  if (length > most) {
-    throw new PipelineError("payload-too-large", `The body has ${length} bytes; at most ${most} are taken.`);
-  }
-  return { length, pieces: piecesOf(context.req.raw.body) };
-}
-
-async function* piecesOf(body: ReadableStream<Uint8Array> | null): AsyncGenerator<Uint8Array, void> {
-  try {
-    yield* body ?? [];
-  } catch (cause) {
-    throw new PipelineError("invalid-request", "The body is incomplete.", { cause });
-  }
 }

@@ -3,7 +3,7 @@ import { largestSnapshot } from "../../contract/service.ts";
 import type { Clock } from "../../machine/clock.ts";
 import type { Endpoints } from "../../service/http/endpoints.ts";
 import { reply } from "../../service/http/reply.ts";
-import { bodyStream } from "../../service/http/requestInput.ts";
+import { bodyPieces } from "../../service/http/requestInput.ts";
 import type { Database } from "../../service/store/tables.ts";
 import type { Writer } from "../../service/store/writer.ts";
 import { keepSnapshot, putSnapshot } from "../store/storedSnapshots.ts";
@@ -43,7 +43,13 @@ export function snapshotRoutes(
       reply: { description: "The service has it.", json: "Snapshot" },
     },
     async (context, { parts: { digest } }) => {
-      const content = bodyStream(context, largestSnapshot);
+      const length = Number(context.env.incoming.headers["content-length"] ?? Number.NaN);
+      if (Number.isNaN(length)) {
+        throw new PipelineError("invalid-request", "The request doesn't say how long its body is.", {
+          next: "Send it with Content-Length.",
+        });
+      }
+      const content = { length, pieces: bodyPieces(context, largestSnapshot) };
       const { orgId } = context.get("caller");
       await putSnapshot({ db, writer }, { orgId, digest }, content, clock.now());
       return reply({ digest, bytes: content.length });
