@@ -29,7 +29,7 @@ function operation(endpoint: Endpoint): JsonSchema {
   const { method, path, group, summary, description, access, body, reply } = endpoint;
   const who = accessWords[access];
   const headers = Object.fromEntries(
-    ["X-Request-Id" as const, ...(reply.headers ?? [])].map((name) => [name, headerReference(name)]),
+    ["X-Request-Id" as const, ...(reply.headers ?? [])].map((name) => [name, reference("headers", name)]),
   );
   return {
     operationId: [method, ...path.split(/[/{}.]+/).filter((part) => part !== "" && part !== "api")].join("-"),
@@ -43,13 +43,13 @@ function operation(endpoint: Endpoint): JsonSchema {
       : {
           requestBody: {
             required: true,
-            content: { "application/json": { schema: { $ref: schemaReference(body) } } },
+            content: { "application/json": { schema: reference("schemas", body) } },
           },
         }),
     responses: {
       [reply.status ?? 200]: { description: reply.description, headers, content: content(reply) },
       ...errors(endpoint),
-      default: errorReference("other"),
+      default: reference("responses", "other"),
     },
   };
 }
@@ -87,7 +87,7 @@ function parameters({ parts = {}, query, headers = [] }: Endpoint): JsonSchema[]
 
 function content({ json, text = [], bytes = [] }: Endpoint["reply"]): JsonSchema {
   return {
-    ...(json === undefined ? {} : { "application/json": { schema: { $ref: schemaReference(json) } } }),
+    ...(json === undefined ? {} : { "application/json": { schema: reference("schemas", json) } }),
     ...Object.fromEntries(text.map((type) => [type, { schema: { type: "string" } }])),
     ...Object.fromEntries(bytes.map((type) => [type, {}])),
   };
@@ -102,13 +102,15 @@ function errors({ access, body, errors: own = [] }: Endpoint): JsonSchema {
     ...own,
     "internal" as const,
   ]);
-  return Object.fromEntries([...types].map((type) => [errorTypes[type].httpStatus, errorReference(type)]));
+  return Object.fromEntries(
+    [...types].map((type) => [errorTypes[type].httpStatus, reference("responses", type)]),
+  );
 }
 
 /** Schemas, headers, errors and the key, which the endpoints refer to by name. */
 function components(): JsonSchema {
   return {
-    schemas: wireSchemas(schemas, schemaReference),
+    schemas: wireSchemas(schemas, (name) => reference("schemas", name).$ref),
     headers,
     responses: errorResponses(),
     securitySchemes: {
@@ -117,13 +119,9 @@ function components(): JsonSchema {
   };
 }
 
-function headerReference(name: ReplyHeader | ErrorHeader): JsonSchema {
-  return { $ref: `#/components/headers/${name}` };
-}
-
-/** @param type one of the contract's errors that travel over HTTP, or `other`. */
-function errorReference(type: string): JsonSchema {
-  return { $ref: `#/components/responses/${type}` };
+/** Where the document keeps what has a name: of the responses, the type of an error that travels over HTTP, or `other`. */
+function reference(kind: "schemas" | "headers" | "responses", name: string) {
+  return { $ref: `#/components/${kind}/${name}` };
 }
 
 type ErrorHeader = "Retry-After" | "WWW-Authenticate" | "X-Request-Id";
@@ -172,13 +170,8 @@ function errorResponse(description: string, extra: readonly (ReplyHeader | Error
   return {
     description,
     headers: Object.fromEntries(
-      (["X-Request-Id", ...extra] as const).map((name) => [name, headerReference(name)]),
+      (["X-Request-Id", ...extra] as const).map((name) => [name, reference("headers", name)]),
     ),
-    content: { "application/json": { schema: { $ref: schemaReference("Error") } } },
+    content: { "application/json": { schema: reference("schemas", "Error") } },
   };
-}
-
-/** Where the document keeps a named schema. */
-function schemaReference(name: string): string {
-  return `#/components/schemas/${name}`;
 }

@@ -23,7 +23,7 @@ import {
   tookView,
 } from "./runParts.ts";
 
-export interface RunsFacts extends SlotFacts {
+interface RunsFacts extends SlotFacts {
   readonly use: DayUse;
   readonly filter: PageFilter;
   /** The names of the pipelines that have runs. */
@@ -179,7 +179,7 @@ function slotView(facts: SlotFacts): Html {
 <h2 id="slot-title">${org.limits.parallelRuns === 1 ? "The slot" : `${org.limits.parallelRuns} slots`}</h2>
 ${cancelMineView(mine.length, caller, back)}
 </div>
-${activeRuns.length === 0 ? html`<p class="nobody">${freeText(org)}</p>` : holders(facts)}
+${activeRuns.length === 0 ? html`<p class="nobody quiet">${freeText(org)}</p>` : holders(facts)}
 ${queueView(facts)}
 </section>`;
 }
@@ -216,7 +216,7 @@ function queueView({ waiting, org, caller }: SlotFacts): Html {
   if (waiting.length === 0) return html``;
   const who = waiting.length === 1 ? "1 request waits" : `${waiting.length} requests wait`;
   const more = waiting.length - mostWaiters;
-  return html`<p class="waiting">${who} for ${org.limits.parallelRuns === 1 ? "the slot" : "a slot"}:</p>
+  return html`<p class="waiting quiet">${who} for ${org.limits.parallelRuns === 1 ? "the slot" : "a slot"}:</p>
 <ol class="queue">${waiting
     .slice(0, mostWaiters)
     .map(
