@@ -27,7 +27,7 @@ import {
   publishConnection,
   type RequestedPort,
 } from "./lifecycle/connection.ts";
-import { HandOver, shutDown, watchIdle } from "./lifecycle/ending.ts";
+import { handOver, shutDown, watchIdle } from "./lifecycle/ending.ts";
 import { type FolderLock, lockFolder, watchFolder } from "./lifecycle/folderLock.ts";
 import { emitAtMidnight, watchLimits } from "./lifecycle/orgChanges.ts";
 import type { ActiveRunsDeps } from "./runs/activeRuns.ts";
@@ -222,7 +222,7 @@ function machineDeps(
   return {
     keyId,
     state,
-    handOver: new HandOver({
+    handOver: handOver({
       endsByItself: idleSeconds !== undefined,
       isBusy: (changing) => runs.count + admission.waiting > 0 || replies.changing > changing,
       clock,

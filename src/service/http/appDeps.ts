@@ -1,7 +1,6 @@
-import type { ServiceState } from "../../contract/service.ts";
+import type { Leaving, ServiceState } from "../../contract/service.ts";
 import type { Clock } from "../../machine/clock.ts";
 import type { Admission } from "../admission/admission.ts";
-import type { HandOver } from "../lifecycle/ending.ts";
 import type { LogStore } from "../runs/logStore.ts";
 import type { Pipelines } from "../runs/projectPipelines.ts";
 import type { Runs } from "../runs/runs.ts";
@@ -51,7 +50,7 @@ export interface AppDeps extends EveryRequestDeps {
 }
 
 export interface MachineDeps {
-  readonly handOver: HandOver;
+  readonly handOver: () => Leaving;
   readonly state: () => Promise<ServiceState>;
   /** Ends the service in order. Resolves with the state as it was, once its runs have ended. */
   readonly stop: () => Promise<ServiceState>;

@@ -50,7 +50,7 @@ export function serviceRoutes(endpoints: Endpoints, deps: AppDeps): void {
       access: "this machine",
       reply: { description: "When it leaves.", json: "HandOverReply" },
     },
-    () => reply({ leaving: machine.handOver.request() }),
+    () => reply({ leaving: machine.handOver() }),
   );
   endpoints.add(
     {

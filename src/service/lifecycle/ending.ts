@@ -21,35 +21,27 @@ const freeChecks = 8;
 /**
  * Leaves for a newer service of this machine as soon as nothing is active. Until then runs go on, waiters get their slots,
  * and nobody is turned away.
+ * @returns a function that a request calls. Called again, it only says when the service leaves.
  */
-export class HandOver {
-  readonly #deps: HandOverDeps;
-  #isRequested = false;
+export function handOver({ endsByItself, isBusy, clock, leave }: HandOverDeps): () => Leaving {
+  let isRequested = false;
   /** How many more checks must find the service free. */
-  #left = 0;
-
-  constructor(deps: HandOverDeps) {
-    this.#deps = deps;
-  }
-
-  /** Called by a request. Called again, it only says when the service leaves. */
-  request(): Leaving {
-    if (!this.#deps.endsByItself) return "never";
-    if (this.#deps.isBusy(1)) this.#left = freeChecks;
-    else this.#left ||= 1;
-    if (!this.#isRequested) this.#checkLater();
-    this.#isRequested = true;
-    return this.#left > 1 ? "later" : "now";
-  }
-
-  #checkLater(): void {
-    this.#deps.clock.after(checkMilliseconds, () => {
-      if (this.#deps.isBusy(0)) this.#left = freeChecks;
-      else this.#left -= 1;
-      if (this.#left <= 0) this.#deps.leave();
-      else this.#checkLater();
+  let left = 0;
+  const checkLater = () => {
+    clock.after(checkMilliseconds, () => {
+      left = isBusy(0) ? freeChecks : left - 1;
+      if (left <= 0) leave();
+      else checkLater();
     });
-  }
+  };
+  return () => {
+    if (!endsByItself) return "never";
+    if (isBusy(1)) left = freeChecks;
+    else left ||= 1;
+    if (!isRequested) checkLater();
+    isRequested = true;
+    return left > 1 ? "later" : "now";
+  };
 }
 
 interface IdleWatch {

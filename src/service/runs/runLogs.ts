@@ -74,7 +74,7 @@ export class RunLogs implements LogStore {
   }
 
   reader(runId: string): LogReader {
-    return new FileReader(this.#file(runId), () => this.#readable(runId));
+    return fileReader(this.#file(runId), () => this.#readable(runId));
   }
 
   tail(runId: string): Promise<LogTail> {
@@ -117,75 +117,65 @@ export class RunLogs implements LogStore {
 const chunkBytes = 64 * 1024;
 const lineEnd = 10;
 
-/** Reads a log's file chunk by chunk from its beginning. */
-export class FileReader implements LogReader {
-  readonly #file: string;
-  /** How many bytes of the file may be read now; undefined for all. */
-  readonly #readable: () => number | undefined;
-  #handle: FileHandle | undefined;
-  #position = 0;
-  #read = 0;
-  #isDisposed = false;
+/**
+ * Reads a log's file chunk by chunk from its beginning. Throws the file system's error, except for a file that does not exist.
+ * @param readable how many bytes of the file may be read now; undefined for all.
+ */
+export function fileReader(file: string, readable: () => number | undefined = () => undefined): LogReader {
+  let handle: FileHandle | undefined;
+  let position = 0;
+  let read = 0;
+  let isDisposed = false;
 
-  constructor(file: string, readable: () => number | undefined = () => undefined) {
-    this.#file = file;
-    this.#readable = readable;
-  }
+  const opened = async (): Promise<FileHandle | undefined> => {
+    if (isDisposed || handle !== undefined) return handle;
+    const opening = await ifThere(open(file));
+    // Disposed while the file was being opened.
+    if (isDisposed) await opening?.close();
+    else handle = opening;
+    return handle;
+  };
 
-  /** @throws the file system's error, except for a file that does not exist. */
-  async next(after: number): Promise<LogChunk | undefined> {
-    const until = this.#readable();
-    for (;;) {
-      const chunk = await this.#chunk(until);
-      if (chunk === undefined) return undefined;
-      const { first, lines } = chunk;
-      if (first + lines.length - 1 > after) {
-        const skipped = Math.max(0, after + 1 - first);
-        return { first: first + skipped, lines: lines.slice(skipped) };
-      }
-    }
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#isDisposed = true;
-    const handle = this.#handle;
-    this.#handle = undefined;
-    await handle?.close();
-  }
-
-  async #chunk(until = Number.POSITIVE_INFINITY): Promise<LogChunk | undefined> {
-    if (until <= this.#position) return undefined;
-    const handle = await this.#open();
-    if (handle === undefined) return undefined;
+  const nextChunk = async (until = Number.POSITIVE_INFINITY): Promise<LogChunk | undefined> => {
+    const from = until <= position ? undefined : await opened();
+    if (from === undefined) return undefined;
     for (let size = chunkBytes; ; size *= 4) {
-      const most = Math.min(size, until - this.#position);
+      const most = Math.min(size, until - position);
       const bytes = Buffer.allocUnsafe(most);
-      const { bytesRead } = await handle.read(bytes, 0, most, this.#position);
+      const { bytesRead } = await from.read(bytes, 0, most, position);
       const end = bytes.subarray(0, bytesRead).lastIndexOf(lineEnd);
       if (end === -1) {
         if (bytesRead < size) return undefined;
         continue;
       }
       const lines = bytes.toString("utf8", 0, end).split("\n");
-      const first = this.#read + 1;
-      this.#position += end + 1;
-      this.#read += lines.length;
+      const first = read + 1;
+      position += end + 1;
+      read += lines.length;
       return { first, lines };
     }
-  }
+  };
 
-  async #open(): Promise<FileHandle | undefined> {
-    if (this.#isDisposed) return undefined;
-    if (this.#handle !== undefined) return this.#handle;
-    const handle = await ifThere(open(this.#file));
-    // Disposed while the file was being opened.
-    if (this.#isDisposed) {
-      await handle?.close();
-      return undefined;
-    }
-    this.#handle = handle;
-    return handle;
-  }
+  return {
+    async next(after) {
+      const until = readable();
+      for (;;) {
+        const chunk = await nextChunk(until);
+        if (chunk === undefined) return undefined;
+        const { first, lines } = chunk;
+        if (first + lines.length - 1 > after) {
+          const skipped = Math.max(0, after + 1 - first);
+          return { first: first + skipped, lines: lines.slice(skipped) };
+        }
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      isDisposed = true;
+      const held = handle;
+      handle = undefined;
+      await held?.close();
+    },
+  };
 }
 
 /** @param until where the readable part of the file ends, in bytes; undefined for all of it. */
