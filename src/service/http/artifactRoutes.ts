@@ -18,7 +18,6 @@ export function artifactRoutes(endpoints: Endpoints, deps: AppDeps): void {
     {
       method: "get",
       path: "/api/runs/{id}/artifacts/{file}",
-      group: "runs",
       summary: "An artifact of a run's step, such as a screenshot",
       description: "The run lists what there is. What a browser can't safely show is sent as an attachment.",
       access: "every role",

@@ -18,7 +18,6 @@ export interface Endpoint<Path extends string = string, Body extends SchemaName 
   readonly method: "get" | "post" | "put" | "delete";
   /** With `{name}` for a variable part. */
   readonly path: Path;
-  readonly group: "service" | "org" | "runs" | "projects" | "keys" | "page" | "runners";
   readonly summary: string;
   readonly description?: string;
   readonly access: Access;

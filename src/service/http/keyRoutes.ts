@@ -11,7 +11,6 @@ export function keyRoutes(endpoints: Endpoints, { db, writer, clock, makeId, rep
     {
       method: "get",
       path: "/api/keys",
-      group: "keys",
       summary: "The org's keys, for an owner; for anyone else the caller's own",
       access: "every role",
       reply: {
@@ -30,7 +29,6 @@ export function keyRoutes(endpoints: Endpoints, { db, writer, clock, makeId, rep
     {
       method: "post",
       path: "/api/keys",
-      group: "keys",
       summary: "Makes a key of the org",
       access: "owners",
       body: "KeyRequest",
@@ -53,7 +51,6 @@ export function keyRoutes(endpoints: Endpoints, { db, writer, clock, makeId, rep
     {
       method: "post",
       path: "/api/keys/{id}/revoke",
-      group: "keys",
       summary: "Makes a key open nothing any more",
       description:
         "Takes no body. Ends the key's streams and held requests at once, on other servers within 2 s; runs that it has started go on. Revoking again is no error. `conflict` for the org's last owner key and for this machine's own.",

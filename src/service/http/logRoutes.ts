@@ -43,7 +43,6 @@ export function logRoutes(endpoints: Endpoints, deps: AppDeps): void {
     {
       method: "get",
       path: "/api/runs/{id}/log",
-      group: "runs",
       summary: "A run's log so far, then live until the run has stopped",
       description:
         "As server-sent events: `log` (data: a LogEntry, id: its sequence number), at the end `end` (data: a CancelReply). As JSON lines: a LogEntry each. The reply ends when the run has stopped or the key is revoked; with `follow=false` when the entries of now have been sent, and `end` then has the status of the run at that time. `conflict` when the key follows too many events and logs already.",

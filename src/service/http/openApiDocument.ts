@@ -26,14 +26,15 @@ export function openApiDocument(endpoints: readonly Endpoint[]): JsonSchema {
 }
 
 function operation(endpoint: Endpoint): JsonSchema {
-  const { method, path, group, summary, description, access, body, reply } = endpoint;
+  const { method, path, summary, description, access, body, reply } = endpoint;
+  const parts = path.split(/[/{}.]+/).filter((part) => part !== "" && part !== "api");
   const who = accessWords[access];
   const headers = Object.fromEntries(
     ["X-Request-Id" as const, ...(reply.headers ?? [])].map((name) => [name, reference("headers", name)]),
   );
   return {
-    operationId: [method, ...path.split(/[/{}.]+/).filter((part) => part !== "" && part !== "api")].join("-"),
-    tags: [group],
+    operationId: [method, ...parts].join("-"),
+    tags: parts.slice(0, 1),
     summary,
     description: [description, who].filter((text) => text !== undefined).join("\n\n"),
     security: access === "open" ? [] : [{ key: [] }],

@@ -20,7 +20,6 @@ export function orgRoutes(endpoints: Endpoints, deps: AppDeps): void {
     {
       method: "get",
       path: "/api/org",
-      group: "org",
       summary: "The caller's org, its limits and today's use",
       access: "every role",
       reply: {
@@ -39,7 +38,6 @@ export function orgRoutes(endpoints: Endpoints, deps: AppDeps): void {
     {
       method: "get",
       path: "/api/queue",
-      group: "org",
       summary: "How many start requests wait for a slot, and the place of the caller's",
       description:
         "Events `queue` (data: a Queue): one at once, then one after each change. `place` is 1 for the request that is next, and absent for one that isn't in the queue. A comment at least every 15 s. `conflict` when the key follows too many events and logs already.",
@@ -67,7 +65,6 @@ export function orgRoutes(endpoints: Endpoints, deps: AppDeps): void {
     {
       method: "get",
       path: "/api/events",
-      group: "org",
       summary: "What changes in the org, as it changes",
       description:
         "Events `org` (data: an Org) and `run` (data: a Run). First the state as it is, then each change. A comment at least every 15 s. The stream ends when the key is revoked. `conflict` when the key follows too many events and logs already.",

@@ -24,7 +24,6 @@ export function runRoutes(endpoints: Endpoints, deps: AppDeps): void {
     {
       method: "get",
       path: "/api/runs",
-      group: "runs",
       summary: "The org's runs, newest first",
       access: "every role",
       query: runQuerySchema,
@@ -57,7 +56,6 @@ export function runRoutes(endpoints: Endpoints, deps: AppDeps): void {
     {
       method: "get",
       path: "/api/runs/{id}",
-      group: "runs",
       summary: "A run with its steps",
       description: `The statuses are ${runStatuses.join(", ")}; a client shows any other as it is. The first two are active: they hold the org's slot.`,
       access: "every role",
@@ -72,7 +70,6 @@ export function runRoutes(endpoints: Endpoints, deps: AppDeps): void {
     {
       method: "post",
       path: "/api/runs/{id}/cancel",
-      group: "runs",
       summary: "Cancels a run, whoever of the org has started it",
       description:
         "Takes no body. Answers at once; the slot is released when the run's processes are gone. Cancelling again, or after the end, is no error.",
@@ -103,7 +100,6 @@ function ranPipelineRoutes(endpoints: Endpoints, { db }: AppDeps): void {
     {
       method: "get",
       path: "/api/runs/{id}/pipeline",
-      group: "runs",
       summary: "A run's pipeline file and the files that it includes, as they ran",
       description: "Secrets of the run are masked. Kept as long as its log, and up to 1 MiB.",
       access: "every role",
@@ -119,7 +115,6 @@ function ranPipelineRoutes(endpoints: Endpoints, { db }: AppDeps): void {
     {
       method: "get",
       path: "/api/runs/{id}/changes",
-      group: "runs",
       summary: "What changed since the last run of the pipeline before that succeeded",
       description:
         "`last-passed` is that run, absent where none is known; `diffs` has the unified difference of each file that differs, absent where the files of either run aren't kept.",

@@ -22,7 +22,6 @@ export function startRoute(endpoints: Endpoints, deps: AppDeps): void {
     {
       method: "post",
       path: "/api/runs",
-      group: "runs",
       summary: "Starts a run of a pipeline",
       description:
         "`inputs` are what the pipeline's file declares: a text is read as the number or the boolean that an input is, and each without a default has to be given. They are fixed now, as the file is, also for a request that waits.\n\nRefused with `too-many-runs` when another run holds the org's slot (scope `org`) or the day's runs are used (scope `free-day`, which goes first). A refused start makes no run and uses none of the day's. Closing the connection of a held request leaves the queue.",

@@ -142,7 +142,6 @@ export function signInLinkRoute(endpoints: Endpoints, { writer, clock }: AppDeps
     {
       method: "post",
       path: "/api/sign-in-links",
-      group: "page",
       summary: "Makes a link that signs a browser in to the page with the caller's key",
       description: "Takes no body. The link can be used once, until `expires-at`.",
       access: "every role",

@@ -52,7 +52,6 @@ export function runnerRoutes(endpoints: Endpoints, deps: RunnerRouteDeps): void 
     {
       method: "post",
       path: "/api/runners",
-      group: "runners",
       summary: "Makes a runner known",
       access: "runners",
       body: "RunnerRequest",
@@ -69,7 +68,6 @@ export function runnerRoutes(endpoints: Endpoints, deps: RunnerRouteDeps): void 
     {
       method: "post",
       path: "/api/runners/{id}/work",
-      group: "runners",
       summary: "Takes the run that has waited longest for a runner",
       description:
         "204 when there is none. The run is the runner's from then on, and lost when it says nothing for the lease.",
@@ -99,7 +97,6 @@ export function runnerRoutes(endpoints: Endpoints, deps: RunnerRouteDeps): void 
     {
       method: "post",
       path: "/api/runners/{id}/heartbeat",
-      group: "runners",
       summary: "Says that a runner lives, and hears which of its runs to end",
       access: "runners",
       parts,
@@ -134,7 +131,6 @@ function heldRunRoutes(endpoints: Endpoints, { db, writer, clock, runs }: Runner
     {
       method: "post",
       path: "/api/runs/{id}/messages",
-      group: "runners",
       summary: "What a runner has to say of its run: steps, output, artifacts, the end",
       description: "All of it is taken in, or nothing. `conflict` when the run is not the runner's any more.",
       access: "runners",
@@ -155,7 +151,6 @@ function heldRunRoutes(endpoints: Endpoints, { db, writer, clock, runs }: Runner
     {
       method: "put",
       path: "/api/runs/{id}/artifact-contents/{file}",
-      group: "runners",
       summary: "Sends what is in an artifact, before the message that lists it",
       access: "runners",
       parts: { ...parts, file: "The artifact's `file`." },
@@ -182,7 +177,6 @@ function heldRunRoutes(endpoints: Endpoints, { db, writer, clock, runs }: Runner
     {
       method: "get",
       path: "/api/runs/{id}/snapshot",
-      group: "runners",
       summary: "The files of the project, for the runner that holds the run",
       access: "runners",
       parts,

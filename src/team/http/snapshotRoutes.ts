@@ -18,7 +18,6 @@ export function snapshotRoutes(
     {
       method: "get",
       path: "/api/snapshots/{digest}",
-      group: "runs",
       summary: "Whether the service has a snapshot of a project's files already",
       access: "members",
       parts,
@@ -35,7 +34,6 @@ export function snapshotRoutes(
     {
       method: "put",
       path: "/api/snapshots/{digest}",
-      group: "runs",
       summary: "Sends a snapshot of a project's files",
       description: `The body is a gzipped tar of at most ${largestSnapshot} bytes.`,
       access: "members",
