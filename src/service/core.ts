@@ -9,7 +9,7 @@ import type { RunLogs } from "./runs/runLogs.ts";
 import { EventBus } from "./store/eventBus.ts";
 import { idMaker, type MakeId, newestIdTime } from "./store/ids.ts";
 import type { Database } from "./store/tables.ts";
-import { SqliteWriter, type Writer, type WriterDeps } from "./store/writer.ts";
+import { sqliteWriter, type Writer, type WriterDeps } from "./store/writer.ts";
 
 export interface CoreDeps extends WriterDeps {
   readonly db: Database;
@@ -42,7 +42,7 @@ export interface Core {
 /** Recovers what an earlier start has left, and is then ready for requests. Takes over the database. */
 export async function openCore(deps: CoreDeps): Promise<Core> {
   const { db, clock, log, logs, instance, launch, prepareRunner } = deps;
-  const writer = new SqliteWriter(db, deps);
+  const writer = sqliteWriter(db, deps);
   const makeId = idMaker(clock.now, await newestIdTime(db));
   const bus = new EventBus();
   const parts = { db, writer, clock, bus, log, logs };

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { ServiceClient } from "../../../src/client/service/client.ts";
 import type { Run } from "../../../src/contract/run.ts";
 import { retentionDaysOf, sweepRuns } from "../../../src/service/runs/retention.ts";
-import { SqliteWriter } from "../../../src/service/store/writer.ts";
+import { sqliteWriter } from "../../../src/service/store/writer.ts";
 import { FakeClock } from "../../clock/fakeClock.ts";
 import { until } from "../../until.ts";
 import { ended, programPipeline, started, startedService, untilCancelled } from "../startedService.ts";
@@ -126,7 +126,7 @@ function folders(service: Service): Promise<string[]> {
 }
 
 function store({ db }: Service) {
-  return { db, writer: new SqliteWriter(db), log: () => {} };
+  return { db, writer: sqliteWriter(db), log: () => {} };
 }
 
 /** Resolves when the service has removed what it removes now, and waits for the next hour. */
