@@ -61,11 +61,8 @@ export function signInRoutes({ db, writer, clock, assets, cookie, bus }: PageDep
       const keyId = code === undefined ? ofKey : await useSignInCode(tx, code, now);
       return keyId === undefined ? undefined : createSession(tx, keyId, now);
     });
-    if (id === undefined) {
-      const problem =
-        code === undefined ? (key === undefined || key === "" ? "no key" : "wrong key") : "link over";
-      return show(context, signInView(next, problem), 401);
-    }
+    if (id === undefined)
+      return show(context, signInView(next, code === undefined ? "wrong key" : "link over"), 401);
     const before = await sessionOf(context);
     if (before !== undefined) await writer.write((tx) => endSession(tx, before.hash));
     cookie.keep(context, id);
@@ -87,18 +84,17 @@ export function signInRoutes({ db, writer, clock, assets, cookie, bus }: PageDep
 }
 
 /** Why the sign-in page is shown again. */
-type SignInProblem = "wrong key" | "no key" | "link over" | "session over";
+type SignInProblem = "wrong key" | "link over" | "session over";
 
 const problemTexts: Readonly<Record<SignInProblem, string>> = {
   "wrong key": "This key is not one of this service's, or it was revoked.",
-  "no key": "Enter your API key.",
   "link over": "This link was used already, or its minute is over. Make a new one with `pipeline page`.",
   "session over": "You were signed out. Sign in again.",
 };
 
 /** The form for an API key. It never contains a key that was sent. */
 function signInView(next: string, problem: SignInProblem | undefined): Html {
-  const isOfKey = problem === "wrong key" || problem === "no key";
+  const isOfKey = problem === "wrong key";
   return html`<div class="sign-in">
 <h1>Sign in</h1>
 ${problem === undefined || isOfKey ? "" : html`<p class="notice" role="alert">${marked(problemTexts[problem])}</p>`}
