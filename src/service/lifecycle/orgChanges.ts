@@ -45,8 +45,7 @@ interface WatchLimitsDeps {
  * @returns a function that stops it; resolves when nothing is under way.
  */
 export function watchLimits({ db, clock, bus, admission, log }: WatchLimitsDeps): () => Promise<void> {
-  // Who sees a new org was sent it as it is.
-  let known: ReadonlyMap<string, OrgLimits> = new Map();
+  let known: ReadonlyMap<string, OrgLimits> | undefined;
   let version: unknown;
   const { stop } = repeat(clock, lookMilliseconds, async () => {
     try {
@@ -54,7 +53,9 @@ export function watchLimits({ db, clock, bus, admission, log }: WatchLimitsDeps)
       const now = rows[0]?.data_version;
       if (now === version) return;
       const orgs = new Map((await listOrgs(db)).map((org) => [org.orgId, org]));
-      const changed = [...known].filter(([orgId, org]) => !isDeepStrictEqual(orgs.get(orgId), org));
+      const before = known ?? orgs;
+      // Also of an org that is new since the last look somebody may wait already.
+      const changed = [...orgs].filter(([orgId, org]) => !isDeepStrictEqual(before.get(orgId), org));
       for (const [orgId] of changed) bus.emit(orgId, { kind: "org" });
       if (changed.length > 0) await admission.review();
       known = orgs;
