@@ -3,16 +3,16 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { migrationSteps } from "../src/service/store/migrations.ts";
+import { migrations } from "../src/service/store/migrations.ts";
 import { databaseFile, openDatabase } from "../src/service/store/openDatabase.ts";
 import { buildVersion, dumpDatabase, versionFile } from "../test/service/store/versionFile.ts";
 import { sayToStandardError } from "./say.ts";
 
-const version = migrationSteps.length;
+const [version = 0, before = 0] = [...migrations.keys()].toReversed();
 const folder = await mkdtemp(join(tmpdir(), "pipeline-runs-version-"));
 try {
   const file = databaseFile(folder);
-  buildVersion(version - 1, file);
+  buildVersion(before, file);
   await (await openDatabase(folder)).destroy();
   await writeFile(versionFile(version), dumpDatabase(file), { flag: "wx" });
   sayToStandardError(`Written: ${versionFile(version)}`);

@@ -36,7 +36,7 @@ const statements = {
   repeated: prepare(repeatedRun(queries, "", "")),
   insert: db.prepare(
     `insert into runs (id, org_id, project, pipeline, actor, runner, status, day, created_at, time_limit_seconds,
-       idempotency_key, holder, lease_until) values (?, ?, ?, ?, ?, 'bare', 'running', ?, ?, 3600, ?, 'bare', ?)`,
+       idempotency_key) values (?, ?, ?, ?, ?, 'bare', 'running', ?, ?, 3600, ?)`,
   ),
   nextNumber: db.prepare(nextNumber("").compile(queries).sql),
   takeNumber: db.prepare(takeNumber("").compile(queries).sql),
@@ -111,8 +111,7 @@ function start(
   const admit = () => {
     const runId = makeId("run");
     const { project, pipeline } = asked;
-    const lease = now + 30_000;
-    statements.insert.run(runId, orgId, project, pipeline, text(key["id"]), day, now, idempotencyKey, lease);
+    statements.insert.run(runId, orgId, project, pipeline, text(key["id"]), day, now, idempotencyKey);
     statements.nextNumber.run(1, runId);
     statements.takeNumber.run(runId);
     return () => answer(outgoing, 201, { "run-id": runId, pipeline, project, status: "running" });

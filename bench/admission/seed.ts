@@ -95,10 +95,6 @@ async function makeOrg(
         time_limit_seconds: 30,
         reason: null,
         idempotency_key: null,
-        holder: null,
-        lease_until: null,
-        runner_pid: null,
-        runner_birth: null,
       })
       .execute();
   }

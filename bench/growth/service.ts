@@ -8,7 +8,7 @@ import { defaultRetention, sweepRuns } from "../../src/service/runs/retention.ts
 import { idMaker } from "../../src/service/store/ids.ts";
 import { createKey } from "../../src/service/store/keys.ts";
 import { databaseFile, openDatabase } from "../../src/service/store/openDatabase.ts";
-import { SqliteWriter } from "../../src/service/store/writer.ts";
+import { sqliteWriter } from "../../src/service/store/writer.ts";
 import { benchService } from "../benchService.ts";
 import { answerCalls } from "../worker/answerCalls.ts";
 import type { GrowthCalls } from "./calls.ts";
@@ -78,7 +78,7 @@ answerCalls<GrowthCalls>(
     },
     async sweep() {
       const db = await openDatabase(folder);
-      const writer = new SqliteWriter(db);
+      const writer = sqliteWriter(db);
       const delay = monitorEventLoopDelay({ resolution: 1 });
       // Whatever ran before does not count.
       await pause(50);

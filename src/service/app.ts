@@ -10,14 +10,13 @@ import { keyRoutes } from "./http/keyRoutes.ts";
 import { logRoutes } from "./http/logRoutes.ts";
 import { orgRoutes } from "./http/orgRoutes.ts";
 import { projectRoutes } from "./http/projectRoutes.ts";
-import { ranPipelineRoutes } from "./http/ranPipelineRoutes.ts";
 import { errorReply, HttpProblem } from "./http/reply.ts";
 import { runRoutes } from "./http/runRoutes.ts";
 import { serviceRoutes } from "./http/serviceRoutes.ts";
 import { startRoute } from "./http/startRoute.ts";
 import { startPath } from "./page/pageRequest.ts";
 import { pageRoutes } from "./page/pageRoutes.ts";
-import { signInLinkRoute } from "./page/signInLinks.ts";
+import { signInLinkRoute } from "./page/signInRoutes.ts";
 
 /** The routes of the service (contract: "Endpoints"). */
 export function createApp(deps: AppDeps): Hono<AppEnv> {
@@ -54,7 +53,6 @@ export function createApp(deps: AppDeps): Hono<AppEnv> {
   orgRoutes(endpoints, deps);
   startRoute(endpoints, deps);
   runRoutes(endpoints, deps);
-  ranPipelineRoutes(endpoints, deps);
   logRoutes(endpoints, deps);
   artifactRoutes(endpoints, deps);
   projectRoutes(endpoints, deps);

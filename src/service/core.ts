@@ -2,16 +2,14 @@ import type { Clock } from "../machine/clock.ts";
 import type { Log } from "../machine/log.ts";
 import { Admission } from "./admission/admission.ts";
 import { sweepWaiters } from "./admission/queue.ts";
-import { keepLeases, type Leases, type RecoverDeps, recover } from "./admission/recovery.ts";
+import { type RecoverDeps, recover, sweepActive } from "./admission/recovery.ts";
 import { sqliteAdmission } from "./admission/sqliteAdmission.ts";
 import { ActiveRuns, type ActiveRunsDeps } from "./runs/activeRuns.ts";
 import type { RunLogs } from "./runs/runLogs.ts";
-import { beginRecord } from "./runs/runRecord.ts";
 import { EventBus } from "./store/eventBus.ts";
 import { idMaker, type MakeId, newestIdTime } from "./store/ids.ts";
-import { addArtifact } from "./store/runFiles.ts";
 import type { Database } from "./store/tables.ts";
-import { SqliteWriter, type Writer, type WriterDeps } from "./store/writer.ts";
+import { sqliteWriter, type Writer, type WriterDeps } from "./store/writer.ts";
 
 export interface CoreDeps extends WriterDeps {
   readonly db: Database;
@@ -35,7 +33,8 @@ export interface Core {
   readonly bus: EventBus;
   readonly admission: Admission;
   readonly runs: ActiveRuns;
-  readonly leases: Leases;
+  /** Called with a run that is being cancelled: where nobody holds it, only its recovery ends it. */
+  recover(runId: string): void;
   /** Ends the runs and closes the database. Called when no more requests come. */
   close(): Promise<void>;
 }
@@ -43,22 +42,12 @@ export interface Core {
 /** Recovers what an earlier start has left, and is then ready for requests. Takes over the database. */
 export async function openCore(deps: CoreDeps): Promise<Core> {
   const { db, clock, log, logs, instance, launch, prepareRunner } = deps;
-  const writer = new SqliteWriter(db, deps);
+  const writer = sqliteWriter(db, deps);
   const makeId = idMaker(clock.now, await newestIdTime(db));
   const bus = new EventBus();
-  const record = (orgId: string, runId: string) =>
-    beginRecord(runId, {
-      logs,
-      log,
-      addArtifact: async (artifact) => {
-        await writer.write((tx) => addArtifact(tx, runId, artifact));
-        bus.emit(orgId, { kind: "run", runId });
-      },
-    });
-  const parts = { db, writer, clock, bus, log };
+  const parts = { db, writer, clock, bus, log, logs };
   const runs = new ActiveRuns({
     ...parts,
-    record,
     launch,
     prepareRunner,
     release: (orgId, end) => admission.release(orgId, end),
@@ -73,9 +62,9 @@ export async function openCore(deps: CoreDeps): Promise<Core> {
   });
   await writer.write((tx) => sweepWaiters(tx, instance));
   const { endLeftovers } = deps;
-  const recovery = { ...parts, admission, logs, endLeftovers, recovering: new Set<string>() };
+  const recovery = { ...parts, admission, endLeftovers, recovering: new Set<string>() };
   await recover(recovery);
-  const leases = keepLeases({ ...recovery, holder: instance, activeIds: () => runs.ids() });
+  const sweeping = sweepActive(recovery, runs);
   return {
     db,
     writer,
@@ -83,11 +72,11 @@ export async function openCore(deps: CoreDeps): Promise<Core> {
     bus,
     admission,
     runs,
-    leases,
+    recover: (runId) => void (runs.ids().has(runId) || sweeping.soon()),
     async close() {
       await admission.close();
       await runs.stopAll();
-      await leases.stop();
+      await sweeping.stop();
       await writer.close();
       await db.destroy();
     },

@@ -21,19 +21,19 @@ import type { AppDeps, MachineDeps } from "./http/appDeps.ts";
 import { createHttpServer } from "./http/httpServer.ts";
 import { OpenReplies, watchRevokedKeys } from "./http/openReplies.ts";
 import { OrgEvents } from "./http/orgEvents.ts";
+import {
+  keepPublished,
+  listenOnLoopback,
+  publishConnection,
+  type RequestedPort,
+} from "./lifecycle/connection.ts";
+import { handOver, shutDown, watchIdle } from "./lifecycle/ending.ts";
 import { type FolderLock, lockFolder, watchFolder } from "./lifecycle/folderLock.ts";
-import { HandOver } from "./lifecycle/handOver.ts";
-import { watchIdle } from "./lifecycle/idle.ts";
-import { emitAtMidnight } from "./lifecycle/midnight.ts";
-import { listenOnLoopback, type RequestedPort } from "./lifecycle/port.ts";
-import { keepPublished, publishConnection } from "./lifecycle/publishConnection.ts";
-import { shutDown } from "./lifecycle/shutdown.ts";
-import { watchLimits } from "./lifecycle/watchLimits.ts";
+import { emitAtMidnight, watchLimits } from "./lifecycle/orgChanges.ts";
 import type { ActiveRunsDeps } from "./runs/activeRuns.ts";
 import type { Pipelines } from "./runs/projectPipelines.ts";
 import { defaultRetention, type Retention, sweepHourly } from "./runs/retention.ts";
-import { runFolder } from "./runs/runFolder.ts";
-import { RunLogs } from "./runs/runLogs.ts";
+import { RunLogs, runFolder } from "./runs/runLogs.ts";
 import { renewMachineKey } from "./store/keys.ts";
 import { openDatabase } from "./store/openDatabase.ts";
 import { readActive } from "./store/runs.ts";
@@ -84,7 +84,7 @@ export async function serve(options: ServeOptions): Promise<Serving | "taken"> {
   const opened: Opened = [];
   try {
     await prepareDataFolder(options.folder, options.otherOwner ?? "refused");
-    const lock = lockFolder(options.folder, options.log);
+    const lock = lockFolder(options.folder);
     if (lock === undefined) return "taken";
     opened.push(() => lock[Symbol.dispose]());
     return await serveLocked(options, lock, opened);
@@ -130,7 +130,6 @@ async function serveLocked(options: ServeOptions, lock: FolderLock, opened: Open
     machine: machineDeps(options, { core, replies, clock, stopping, keyId: machineKey.keyId }),
     ...pipelinesOnUse(core, clock, stopping.signal),
     events: new OrgEvents({ ...core, db, clock, log }),
-    recover: (runId) => core.runs.ids().has(runId) || core.leases.sweep(),
     pageFolder: options.pageFolder,
   });
   const published = Promise.withResolvers<void>();
@@ -255,7 +254,7 @@ function machineDeps(
   return {
     keyId,
     state,
-    handOver: new HandOver({
+    handOver: handOver({
       endsByItself: idleSeconds !== undefined,
       isBusy: (changing) => runs.count + admission.waiting > 0 || replies.changing > changing,
       clock,
@@ -295,7 +294,7 @@ function runProcesses(
   return {
     launch:
       launch ??
-      ((job, onStep, { onOutput, onArtifact, onValues }) => {
+      ((job, listeners) => {
         const limit = job.timeLimitSeconds * 1000;
         const livesUntil = machineMilliseconds() + limit + runnerPatience;
         return launchRunner(
@@ -305,7 +304,7 @@ function runProcesses(
             livesUntil,
             cleanUpAt: livesUntil - cleanupPart(limit, job.pipeline),
           },
-          { runners, graceMilliseconds, processes, now, onStep, onOutput, onArtifact, onValues },
+          { runners, graceMilliseconds, processes, now, ...listeners },
         );
       }),
     prepareRunner: launch === undefined ? (environment) => runners.prepare(environment) : () => {},
@@ -325,37 +324,25 @@ async function startJobs(
   { clock, core, server, replies, connection, stopping, onLost }: JobDeps,
 ): Promise<() => Promise<void>> {
   const { db, writer, bus, admission, runs } = core;
-  const stopWatching = await watchFolder({
-    folder,
-    clock,
-    log,
-    // Whoever cleans up may remove the connection file, and no face would find this service any more.
-    onChecked: () => keepPublished(folder, connection),
-    onLost,
-  });
-  const stopMidnight = emitAtMidnight(clock, bus);
-  const stopRevoking = watchRevokedKeys({ db, clock, replies, log });
-  const stopWatchingLimits = watchLimits({ db, clock, bus, admission, log });
-  const stopSweeping = sweepHourly({
-    db,
-    writer,
-    folder,
-    clock,
-    log,
-    retention: { ...defaultRetention, ...retention },
-  });
   const isBusy = () => replies.count + runs.count + admission.waiting > 0;
+  const stops = [
+    await watchFolder({
+      folder,
+      clock,
+      log,
+      onLost,
+      // Whoever cleans up may remove the connection file, and no face would find this service any more.
+      onChecked: () => keepPublished(folder, connection),
+    }),
+    emitAtMidnight(clock, bus),
+    watchRevokedKeys({ db, clock, replies, log }),
+    watchLimits({ db, clock, bus, admission, log }),
+    sweepHourly({ db, writer, folder, clock, log, retention: { ...defaultRetention, ...retention } }),
+  ];
   const onIdle = () => stopping.abort();
-  const stopIdle =
-    idleSeconds === undefined
-      ? () => {}
-      : watchIdle({ isBusy, requests: server, idleSeconds, clock, onIdle });
+  if (idleSeconds !== undefined)
+    stops.push(watchIdle({ isBusy, requests: server, idleSeconds, clock, onIdle }));
   return async () => {
-    stopIdle();
-    stopMidnight();
-    await stopWatching();
-    await stopRevoking();
-    await stopWatchingLimits();
-    await stopSweeping();
+    await Promise.all(stops.map((stop) => stop()));
   };
 }

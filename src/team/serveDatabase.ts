@@ -8,8 +8,8 @@ import { createApp } from "../service/app.ts";
 import { connectionLimits, createHttpServer } from "../service/http/httpServer.ts";
 import { OpenReplies, watchRevokedKeys } from "../service/http/openReplies.ts";
 import { OrgEvents } from "../service/http/orgEvents.ts";
-import { emitAtMidnight } from "../service/lifecycle/midnight.ts";
-import { listen } from "../service/lifecycle/port.ts";
+import { listen } from "../service/lifecycle/connection.ts";
+import { emitAtMidnight } from "../service/lifecycle/orgChanges.ts";
 import { DefinitionParser } from "./definitionParser.ts";
 import { operationRoutes } from "./http/operationRoutes.ts";
 import { runnerRoutes } from "./http/runnerRoutes.ts";
@@ -178,7 +178,7 @@ function startJobs(core: SharedCore, replies: OpenReplies, own: OwnJobs): () => 
   const stopMoving = moves && keepMoving(moves);
   if (moves !== undefined) metrics.watchMoves(() => secondsUnmoved(moves));
   return async () => {
-    stopMidnight();
+    await stopMidnight();
     await stopRevoking();
     await sweeping.stop();
     await removing.stop();

@@ -39,7 +39,7 @@ describe("a program of Windows", () => {
         .some((line) => bare.test(line)),
     );
     // The first of them knows a step's script by the shell that its `run` names.
-    const naming = ["src/pipeline/scriptItems.ts", "src/project/environment.ts"];
+    const naming = ["src/pipeline/knownNames.ts", "src/project/environment.ts"];
     assert.deepEqual(found, naming, "but where they are named");
   });
 });

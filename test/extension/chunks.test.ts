@@ -145,5 +145,4 @@ const allowedTwice = [
   "src/extension/log/runUri.ts",
   "src/extension/window/storedState.ts",
   "src/text/controlCharacters.ts",
-  "src/text/fileName.ts",
 ];

@@ -22,12 +22,12 @@ describe("the colours of a log", () => {
 
   it("of a larger palette become the nearest of the sixteen", () => {
     const classOf = (code: string) => styledTexts(`${esc}[${code}mx`)[0]?.classes;
-    assert.equal(classOf("38;5;9"), "ansi-9");
-    assert.equal(classOf("38;5;196"), "ansi-9");
+    assert.equal(classOf("38;5;9"), "ansi-1");
+    assert.equal(classOf("38;5;196"), "ansi-1");
     assert.equal(classOf("38;2;0;160;0"), "ansi-2");
-    assert.equal(classOf("38:2:30:60:250"), "ansi-12");
+    assert.equal(classOf("38:2:30:60:250"), "ansi-4");
     assert.equal(classOf("48;5;232"), "ansi-on-0");
-    assert.equal(classOf("38;5;21;1"), "ansi-bold ansi-12");
+    assert.equal(classOf("38;5;21;1"), "ansi-bold ansi-4");
   });
 
   it("are all that is obeyed: what moves the cursor, names the window or makes a link is left out", () => {

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { Hono } from "hono";
+import type { SignedIn } from "../../src/service/http/authenticate.ts";
 import { OpenReplies, OpenReply } from "../../src/service/http/openReplies.ts";
 import { OrgEvents } from "../../src/service/http/orgEvents.ts";
-import type { PageEnv } from "../../src/service/page/pageRequest.ts";
+
 import { pageEvents } from "../../src/service/page/pageRoutes.ts";
 import { RunLogs } from "../../src/service/runs/runLogs.ts";
 import { createSession } from "../../src/service/store/sessions.ts";
@@ -18,7 +19,7 @@ async function openPageEvents() {
   const log = () => {};
   const logs = new RunLogs({ folder, log, now: clock.now });
   const cookie = { read: () => session, keep: () => {}, forget: () => {} };
-  const app = new Hono<PageEnv>();
+  const app = new Hono<SignedIn>();
   app.get("/app/events", (context) => {
     context.set("caller", { orgId, keyId, role: "member" });
     context.set("open", new OpenReply(context.env.outgoing));

@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { createApp } from "../../src/service/app.ts";
 import { OpenReplies } from "../../src/service/http/openReplies.ts";
 import { OrgEvents } from "../../src/service/http/orgEvents.ts";
-import { HandOver } from "../../src/service/lifecycle/handOver.ts";
 import { folderPipelines } from "../../src/service/runs/projectPipelines.ts";
 import { RunLogs } from "../../src/service/runs/runLogs.ts";
 import type { startedCore } from "./startedCore.ts";
@@ -26,7 +25,7 @@ export function bareApp({ core, clock, folder }: Awaited<ReturnType<typeof start
     version: undefined,
     stopping: new AbortController().signal,
     machine: {
-      handOver: new HandOver({ endsByItself: false, isBusy: () => false, clock, leave: () => {} }),
+      handOver: () => "never" as const,
       keyId: "",
       state: () => assert.fail("nobody asks"),
       stop: () => assert.fail("nobody stops it"),

@@ -7,9 +7,8 @@ import type { Clock } from "../../src/machine/clock.ts";
 import type { Log } from "../../src/machine/log.ts";
 import type { Pipeline } from "../../src/pipeline/pipeline.ts";
 import type { Admission } from "../../src/service/admission/admission.ts";
-import type { AdmissionStore } from "../../src/service/admission/decision.ts";
+import type { AdmissionStore, EnterOutcome, EnterRequest } from "../../src/service/admission/decision.ts";
 import { sqliteAdmission } from "../../src/service/admission/sqliteAdmission.ts";
-import type { EnterOutcome, EnterRequest } from "../../src/service/admission/waiter.ts";
 import { type Core, openCore } from "../../src/service/core.ts";
 import type { OpenLog } from "../../src/service/runs/runLogs.ts";
 import type { Runs } from "../../src/service/runs/runs.ts";
@@ -290,7 +289,7 @@ class EmbeddedCore extends StartedCore<Core> {
         this.commits += 1;
       },
       prepareRunner: () => {},
-      launch: ({ runId }, onStep) => {
+      launch: ({ runId }, { onStep }) => {
         if (this.faults.launch !== undefined) throw this.faults.launch;
         const { promise: ended, resolve } = Promise.withResolvers<RunnerEnd>();
         const job: PretendedJob = {

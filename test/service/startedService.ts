@@ -8,7 +8,7 @@ import type { Run, StartRequest } from "../../src/contract/run.ts";
 import { toWire } from "../../src/contract/wire.ts";
 import { type Clock, systemClock } from "../../src/machine/clock.ts";
 import { lineLog } from "../../src/machine/log.ts";
-import { runFolder } from "../../src/service/runs/runFolder.ts";
+import { runFolder } from "../../src/service/runs/runLogs.ts";
 import { type ServeOptions, type Serving, serve } from "../../src/service/server.ts";
 import { idMaker } from "../../src/service/store/ids.ts";
 import { createKey } from "../../src/service/store/keys.ts";

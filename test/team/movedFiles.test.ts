@@ -18,7 +18,7 @@ import {
   secondsUnmoved,
   settleObjectStore,
 } from "../../src/team/store/movedFiles.ts";
-import { ObjectStore } from "../../src/team/store/objectStore.ts";
+import { ObjectStore, ObjectStoreError } from "../../src/team/store/objectStore.ts";
 import { PostgresWriter } from "../../src/team/store/postgresWriter.ts";
 import { liveServers } from "../../src/team/store/servers.ts";
 import { putArtifactContent, storedLogs } from "../../src/team/store/storedLogs.ts";
@@ -341,15 +341,13 @@ describe("the files of ended runs in an object store", function () {
       await assert.rejects(async () => {
         for (let piece = await reader.read(); !piece.done; ) piece = await reader.read();
       });
-      let breaks = 0;
-      const read = await buffer(artifact.stream(() => void breaks++));
-      assert.deepEqual([read.length, breaks], [1024 * 1024, 1]);
+      await assert.rejects(buffer(artifact.stream()), ObjectStoreError);
     } finally {
       await server().restart();
     }
     assert.equal(artifact.size, picture.length);
     const again = (await logs.openArtifact(runId, "0-1")) ?? assert.fail();
-    assert(picture.equals(await buffer(again.stream(() => assert.fail()))));
+    assert(picture.equals(await buffer(again.stream())));
   });
 
   it("are said to be gone where something else has removed them from the store", async () => {

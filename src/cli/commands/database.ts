@@ -65,11 +65,7 @@ export async function listKeys(
 ): Promise<void> {
   const { output, env } = tool;
   await using db = await openStore(tool, store);
-  const keys = (await storedKeys.listKeys(db, { orgName })).map((key) => ({
-    ...key,
-    createdAt: new Date(key.createdAt).toISOString(),
-    revokedAt: key.revokedAt === undefined ? undefined : new Date(key.revokedAt).toISOString(),
-  }));
+  const keys = await storedKeys.listKeys(db, { orgName });
   const rows = keys.map((key) => [
     key.keyId,
     key.role,
@@ -91,10 +87,8 @@ export async function listKeys(
 /** `pipeline keys revoke`: a running service closes the key's connections within seconds. */
 export async function revokeKey(tool: Tool, flags: StoreFlags, keyId: string): Promise<void> {
   await using db = await openStore(tool, flags);
-  const now = Date.now();
-  const revoked = await db.transaction().execute((tx) => storedKeys.revokeKey(tx, { keyId }, now));
-  const { orgId, orgName, role } = revoked;
-  const revokedAt = new Date(revoked.revokedAt ?? now).toISOString();
+  const revoked = await db.transaction().execute((tx) => storedKeys.revokeKey(tx, { keyId }, Date.now()));
+  const { orgId, orgName, role, revokedAt } = revoked;
   tool.output.result(
     "keys revoke",
     { keyId, role, orgId, orgName, revokedAt },

@@ -185,7 +185,7 @@ async function leftFolder(folder: string, signal: AbortSignal): Promise<void> {
   const { lockFolder } = await loadService(() => import("../../service/lifecycle/folderLock.ts"));
   const deadline = performance.now() + leaving.longest;
   for (;;) {
-    const lock = lockFolder(folder, () => {});
+    const lock = lockFolder(folder);
     lock?.[Symbol.dispose]();
     if (lock !== undefined) return;
     if (!isStopped(folder)) {

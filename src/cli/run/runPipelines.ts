@@ -87,7 +87,12 @@ async function runEach(tool: Tool, named: readonly string[], flags: RunFlags): P
   const { project, root } = here;
   const batch = new Batch(tool, client, {
     request: { ...requestOf(flags), project },
-    ...{ root, inputs, parallel, live, isOneOfSeveral, detach: flags.detach === true },
+    root,
+    inputs,
+    parallel,
+    live,
+    isOneOfSeveral,
+    detach: flags.detach === true,
     // With a single pipeline, standard output holds its log or the refusal, never both.
     log: flags.log ? (output.json || isOneOfSeveral ? "error" : "output") : undefined,
     retryOptions: startOptions(requestOf(flags)),

@@ -1,8 +1,7 @@
 import { createParser, type EventSourceMessage } from "eventsource-parser";
 import type * as z from "zod/mini";
 import { PipelineError } from "../../contract/errors.ts";
-import { type Org, orgSchema } from "../../contract/org.ts";
-import { type Queue, queueSchema } from "../../contract/queue.ts";
+import { type Org, orgSchema, type Queue, queueSchema } from "../../contract/org.ts";
 import { type Run, runSchema } from "../../contract/run.ts";
 import { fromWire } from "../../contract/wire.ts";
 import { Deadline } from "../service/deadline.ts";

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { PipelineError } from "../../contract/errors.ts";
-import type { Queue } from "../../contract/queue.ts";
+import type { Queue } from "../../contract/org.ts";
 import type { Run, StartRequest } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
 import type { QueuePlace } from "../../text/queueText.ts";

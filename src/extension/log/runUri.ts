@@ -1,4 +1,4 @@
-import { asFileName } from "../../text/fileName.ts";
+import { asFileName } from "../../text/controlCharacters.ts";
 
 /** The schemes of runs' logs and of the files that steps kept. */
 export const logScheme = "pipeline-run-log";

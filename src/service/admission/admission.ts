@@ -6,11 +6,10 @@ import type { EventBus } from "../store/eventBus.ts";
 import type { Database, Write } from "../store/tables.ts";
 import type { Writer } from "../store/writer.ts";
 import type { Decision, DecisionDeps, Delivery } from "./decision.ts";
-import { enter, expire } from "./enter.ts";
-import { grantSlots, joinRepeated, type KeyedRequest } from "./grant.ts";
-import { firstWaiters, type OrgQueue, readQueue, removeWaiter, type WaitingStart } from "./queue.ts";
+import { type EnterOutcome, type EnterRequest, Waiter } from "./decision.ts";
+import { enter, expire, grantSlots, joinRepeated, type KeyedRequest } from "./grant.ts";
+import { type OrgQueue, readQueue, removeWaiter } from "./queue.ts";
 import { countSlots } from "./slots.ts";
-import { type EnterOutcome, type EnterRequest, Waiter } from "./waiter.ts";
 
 export interface AdmissionDeps extends DecisionDeps {
   readonly db: Database;
@@ -110,16 +109,10 @@ export class Admission {
     return this.decide(request.orgId, (decision) => joinRepeated(decision, request));
   }
 
-  /** The start requests that wait for a slot of the org, with the place of each. */
+  /** The start requests that wait for a slot of the org. */
   queue(orgId: string): Promise<OrgQueue> {
     const { db, store } = this.#deps;
     return readQueue(db, store.isWaiting, orgId);
-  }
-
-  /** The start requests that wait for a slot of the org, the oldest first. */
-  firstWaiters(orgId: string, limit: number): Promise<WaitingStart[]> {
-    const { db, store } = this.#deps;
-    return firstWaiters(db, store.isWaiting, orgId, limit);
   }
 
   /** Turns away every later request, and all waiters. Resolves when no start is being decided any more. */

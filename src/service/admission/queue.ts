@@ -1,9 +1,9 @@
 import { type RawBuilder, type Selectable, sql } from "kysely";
-import type { Queue } from "../../contract/queue.ts";
+import type { Queue } from "../../contract/org.ts";
 import { keyName } from "../store/keys.ts";
 import { inputsColumn } from "../store/runInputs.ts";
 import type { Database, Tables, Write } from "../store/tables.ts";
-import type { EnterRequest, Waiter } from "./waiter.ts";
+import type { EnterRequest, Waiter } from "./decision.ts";
 
 /** The tickets of a waiter and of all others with its idempotency key: one request that was sent again. @param oldest its row. */
 export function withSameKey(oldest: RawBuilder<unknown>) {
@@ -41,48 +41,6 @@ export async function sweepWaiters(tx: Write, holder: string): Promise<void> {
   await tx.deleteFrom("waiters").where("holder", "!=", holder).execute();
 }
 
-/** What the rows of one start request have in common. A request that was sent again has several. */
-const oneRequest = sql`actor, pipeline, project, coalesce(idempotency_key, ticket)`;
-
-/** The start requests that wait for a slot of an org, as all who watch them see them. */
-export interface OrgQueue {
-  readonly waiting: number;
-  /** With the place of the actor's request of that idempotency key. */
-  seenBy(watcher: Pick<EnterRequest, "actor" | "idempotencyKey">): Queue;
-}
-
-/** Reads an org's queue: once for all who watch it, since they are as many as wait. */
-export async function readQueue(
-  db: Database,
-  isWaiting: RawBuilder<boolean>,
-  orgId: string,
-): Promise<OrgQueue> {
-  const { rows } = await sql<QueuedRequest>`
-    select actor, idempotency_key, min(ticket) as ticket, max(case when ${isWaiting} then 1 else 0 end) as is_waiting
-    from waiters where org_id = ${orgId} group by ${oneRequest}, idempotency_key order by min(ticket)`.execute(
-    db,
-  );
-  const places = new Map<string, number>();
-  let waiting = 0;
-  for (const { actor, idempotency_key: key, is_waiting: isCounted } of rows) {
-    waiting += isCounted;
-    const name = `${actor} ${key}`;
-    if (key !== null && !places.has(name)) places.set(name, waiting);
-  }
-  return {
-    waiting,
-    seenBy({ actor, idempotencyKey }) {
-      const place = idempotencyKey === undefined ? 0 : (places.get(`${actor} ${idempotencyKey}`) ?? 0);
-      return { waiting, ...(place === 0 ? {} : { place }) };
-    },
-  };
-}
-
-interface QueuedRequest extends Pick<Selectable<Tables["waiters"]>, "actor" | "idempotency_key"> {
-  /** 0 where its server has died. */
-  readonly is_waiting: number;
-}
-
 /** A start request in the queue, as its org's members see it. */
 export type WaitingStart = Pick<
   Selectable<Tables["waiters"]>,
@@ -92,21 +50,45 @@ export type WaitingStart = Pick<
   readonly actor_name: string | null;
 };
 
-/** The start requests that wait for a slot of the org, the oldest first. */
-export async function firstWaiters(
+/** The start requests that wait for a slot of an org, as all who watch them see them. */
+export interface OrgQueue {
+  /** The oldest first. */
+  readonly waiting: readonly WaitingStart[];
+  /** With the place of the actor's request of that idempotency key. */
+  seenBy(watcher: Pick<EnterRequest, "actor" | "idempotencyKey">): Queue;
+}
+
+interface QueuedRequest extends WaitingStart {
+  readonly idempotency_key: string | null;
+  /** 0 where its server has died. */
+  readonly is_waiting: number;
+}
+
+/** Reads an org's queue: once for all who watch it, since they are as many as wait. A request that was sent again has several rows. */
+export async function readQueue(
   db: Database,
   isWaiting: RawBuilder<boolean>,
   orgId: string,
-  limit: number,
-): Promise<WaitingStart[]> {
-  return db
-    .selectFrom("waiters")
-    .select(({ fn }) => ["pipeline", "project", "actor", fn.min("ticket").as("ticket")])
-    .select(keyName(sql`waiters.actor`).as("actor_name"))
-    .where("org_id", "=", orgId)
-    .where(isWaiting)
-    .groupBy(oneRequest)
-    .orderBy("ticket")
-    .limit(limit)
-    .execute();
+): Promise<OrgQueue> {
+  const { rows } = await sql<QueuedRequest>`
+    select min(ticket) as ticket, pipeline, project, actor, ${keyName(sql`waiters.actor`)} as actor_name,
+      idempotency_key, max(case when ${isWaiting} then 1 else 0 end) as is_waiting
+    from waiters where org_id = ${orgId}
+    group by actor, pipeline, project, coalesce(idempotency_key, ticket), idempotency_key order by min(ticket)`.execute(
+    db,
+  );
+  const places = new Map<string, number>();
+  const waiting: WaitingStart[] = [];
+  for (const { is_waiting: isCounted, idempotency_key: key, ...start } of rows) {
+    if (isCounted) waiting.push(start);
+    const name = `${start.actor} ${key}`;
+    if (key !== null && !places.has(name)) places.set(name, waiting.length);
+  }
+  return {
+    waiting,
+    seenBy({ actor, idempotencyKey }) {
+      const place = idempotencyKey === undefined ? 0 : (places.get(`${actor} ${idempotencyKey}`) ?? 0);
+      return { waiting: waiting.length, ...(place === 0 ? {} : { place }) };
+    },
+  };
 }

@@ -1,7 +1,6 @@
 import { sql } from "kysely";
 import type { ActiveRuns } from "../runs/activeRuns.ts";
 import type { MakeId } from "../store/ids.ts";
-import { leaseMilliseconds } from "../store/leases.ts";
 import { removeRun } from "../store/runs.ts";
 import type { AdmissionStore } from "./decision.ts";
 import { waiterRow, withSameKey } from "./queue.ts";
@@ -36,12 +35,9 @@ export function sqliteAdmission({ now, makeId, holder, runs }: SqliteAdmissionDe
       const tickets = rows.map(({ ticket }) => ticket).sort();
       return tickets.flatMap((ticket) => waiters.get(ticket) ?? []);
     },
-    async insertRun({ tx, now: at, undo }, row, { request }) {
-      const values = { ...row, lease_until: at + leaseMilliseconds };
-      const columns = Object.keys(values).map((name) => sql.raw(name));
-      await sql`insert into runs (${sql.join(columns)}) values (${sql.join(Object.values(values))})`.execute(
-        tx,
-      );
+    async insertRun({ tx, undo }, row, { request }) {
+      const columns = Object.keys(row).map((name) => sql.raw(name));
+      await sql`insert into runs (${sql.join(columns)}) values (${sql.join(Object.values(row))})`.execute(tx);
       runs.add(row.id, request);
       undo.push(() => runs.remove(row.id));
     },

@@ -1,21 +1,25 @@
-import type { ServiceState } from "../../contract/service.ts";
+import type { Leaving, ServiceState } from "../../contract/service.ts";
+import type { Clock } from "../../machine/clock.ts";
 import type { Admission } from "../admission/admission.ts";
-import type { HandOver } from "../lifecycle/handOver.ts";
 import type { LogStore } from "../runs/logStore.ts";
 import type { Pipelines } from "../runs/projectPipelines.ts";
 import type { Runs } from "../runs/runs.ts";
+import type { EventBus } from "../store/eventBus.ts";
 import type { MakeId } from "../store/ids.ts";
+import type { Database } from "../store/tables.ts";
 import type { Writer } from "../store/writer.ts";
 import type { Endpoints } from "./endpoints.ts";
 import type { EveryRequestDeps } from "./everyRequest.ts";
-import type { OrgEventStreamDeps } from "./orgEventStream.ts";
+import type { OrgEvents } from "./orgEvents.ts";
 import type { HttpProblem } from "./reply.ts";
 
-/** What the routes need. `db`, `clock`, `bus`, `log` and `events` are in the two that it extends. */
-export interface AppDeps extends EveryRequestDeps, OrgEventStreamDeps {
-  /** Both have it, and the wider type counts. */
-  readonly replies: EveryRequestDeps["replies"];
+/** What the routes need. */
+export interface AppDeps extends EveryRequestDeps {
+  readonly db: Database;
   readonly writer: Writer;
+  readonly clock: Clock;
+  readonly bus: EventBus;
+  readonly events: OrgEvents;
   readonly makeId: MakeId;
   readonly admission: Admission;
   readonly runs: Runs;
@@ -46,7 +50,7 @@ export interface AppDeps extends EveryRequestDeps, OrgEventStreamDeps {
 }
 
 export interface MachineDeps {
-  readonly handOver: HandOver;
+  readonly handOver: () => Leaving;
   readonly state: () => Promise<ServiceState>;
   /** Ends the service in order. Resolves with the state as it was, once its runs have ended. */
   readonly stop: () => Promise<ServiceState>;

@@ -3,7 +3,7 @@ import { PipelineError } from "../../contract/errors.ts";
 import type { AppDeps } from "./appDeps.ts";
 import type { SignedIn } from "./authenticate.ts";
 import type { Endpoints } from "./endpoints.ts";
-import { refuseRemoved, requestedRun } from "./requestedRun.ts";
+import { refuseRemoved, requestedRun } from "./runRoutes.ts";
 
 /** The types that a browser may show. Any other is sent as an attachment: it might be taken for a page. */
 const inlineTypes: Readonly<Record<string, string>> = {
@@ -18,7 +18,6 @@ export function artifactRoutes(endpoints: Endpoints, deps: AppDeps): void {
     {
       method: "get",
       path: "/api/runs/{id}/artifacts/{file}",
-      group: "runs",
       summary: "An artifact of a run's step, such as a screenshot",
       description: "The run lists what there is. What a browser can't safely show is sent as an attachment.",
       access: "every role",
@@ -54,12 +53,7 @@ export async function sendArtifact<Env extends SignedIn>(
     await content.close();
     return context.body(null, 200, headers);
   }
-  const { outgoing } = context.env;
-  return context.body(
-    content.stream(() => outgoing.destroy()),
-    200,
-    headers,
-  );
+  return context.body(content.stream(), 200, headers);
 }
 
 function noSuchArtifact(): never {

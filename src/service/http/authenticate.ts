@@ -1,6 +1,6 @@
 import { createMiddleware } from "hono/factory";
 import { PipelineError } from "../../contract/errors.ts";
-import { mayChangeRuns, mayManageKeys, type Role } from "../../contract/roles.ts";
+import { mayChangeRuns, mayManageKeys } from "../../contract/roles.ts";
 import { type Caller, findCaller } from "../store/keys.ts";
 import type { Database } from "../store/tables.ts";
 import type { AppEnv } from "./everyRequest.ts";
@@ -29,37 +29,36 @@ export function authenticate(db: Database) {
   });
 }
 
-/** @throws PipelineError `forbidden` for a viewer. */
-export function requireChange(caller: Caller): void {
-  if (mayChangeRuns(caller.role)) return;
-  throw new PipelineError(
-    "forbidden",
-    `A key of the role ${caller.role} can look, but not start or cancel runs.`,
-  );
+/** `members` are all but viewers; `open` needs no key; `this machine` is its own key; `runners` are in no other. */
+export type Access = "open" | "every role" | "members" | "owners" | "this machine" | "runners";
+
+/**
+ * @param machineKeyId the id of the key that this machine's own faces use, where there is one.
+ * @throws PipelineError `forbidden`.
+ */
+export function requireAccess(access: Access, caller: Caller, machineKeyId?: string): void {
+  if (access === "open") return;
+  const [message, options] = whyForbidden(access, caller, machineKeyId) ?? [];
+  if (message !== undefined) throw new PipelineError("forbidden", message, options);
 }
 
-/** @throws PipelineError `forbidden` for anyone but an owner. */
-export function requireOwner(role: Role): void {
-  if (mayManageKeys(role)) return;
-  throw new PipelineError("forbidden", `A key of the role ${role} can't make or revoke keys.`);
-}
-
-/** @throws PipelineError `forbidden` for any key but that of this machine's own faces. */
-export function requireMachine({ keyId }: Caller, machineKeyId: string | undefined): void {
-  if (keyId === machineKeyId) return;
-  throw new PipelineError(
-    "forbidden",
-    "Only this machine's editor and terminal can look at the service itself or end it.",
-    { next: "End it where it was started." },
-  );
-}
-
-/** @throws PipelineError `forbidden` for a runner where none is meant, and for anyone else where one is. */
-export function requireRunner(role: Role, isMeant: boolean): void {
-  if ((role === "runner") === isMeant) return;
-  throw new PipelineError(
-    "forbidden",
-    isMeant ? "Only a key of the role runner can do that." : "A key of the role runner can only take work.",
-    { next: "`pipeline keys create --role …` makes one of another role." },
-  );
+function whyForbidden(
+  access: Access,
+  { role, keyId }: Caller,
+  machineKeyId: string | undefined,
+): readonly [message: string, options?: { readonly next: string }] | undefined {
+  if ((role === "runner") !== (access === "runners")) {
+    const only =
+      role === "runner"
+        ? "A key of the role runner can only take work."
+        : "Only a key of the role runner can do that.";
+    return [only, { next: "`pipeline keys create --role …` makes one of another role." }];
+  }
+  if (access === "members" && !mayChangeRuns(role))
+    return [`A key of the role ${role} can look, but not start or cancel runs.`];
+  if (access === "owners" && !mayManageKeys(role))
+    return [`A key of the role ${role} can't make or revoke keys.`];
+  if (access !== "this machine" || keyId === machineKeyId) return undefined;
+  const next = "End it where it was started.";
+  return ["Only this machine's editor and terminal can look at the service itself or end it.", { next }];
 }

@@ -1,42 +1,16 @@
 import { type Context, Hono } from "hono";
 import * as z from "zod/mini";
-import { changesSchema, ranPipelineSchema } from "../../contract/changes.ts";
+import * as changes from "../../contract/changes.ts";
 import type { ErrorType } from "../../contract/errors.ts";
-import { keyListSchema, keyRequestSchema, keySchema, newKeySchema } from "../../contract/keys.ts";
+import * as keys from "../../contract/keys.ts";
 import { logEntrySchema } from "../../contract/log.ts";
-import { orgSchema } from "../../contract/org.ts";
-import {
-  projectListSchema,
-  projectRequestSchema,
-  projectSchema,
-  servedPipelineListSchema,
-} from "../../contract/pipelines.ts";
-import { queueSchema } from "../../contract/queue.ts";
-import {
-  cancelReplySchema,
-  servedRunListSchema,
-  servedRunSchema,
-  startRequestSchema,
-} from "../../contract/run.ts";
-import {
-  heartbeatReplySchema,
-  heartbeatRequestSchema,
-  messagesRequestSchema,
-  runnerReplySchema,
-  runnerRequestSchema,
-  workReplySchema,
-  workRequestSchema,
-} from "../../contract/runners.ts";
-import {
-  errorBodySchema,
-  handOverReplySchema,
-  healthSchema,
-  serviceStateSchema,
-  signInLinkSchema,
-  snapshotSchema,
-} from "../../contract/service.ts";
+import { orgSchema, queueSchema } from "../../contract/org.ts";
+import * as pipelines from "../../contract/pipelines.ts";
+import * as run from "../../contract/run.ts";
+import * as runners from "../../contract/runners.ts";
+import * as service from "../../contract/service.ts";
 import type { Caller } from "../store/keys.ts";
-import { requireChange, requireMachine, requireOwner, requireRunner, type SignedIn } from "./authenticate.ts";
+import { type Access, requireAccess, type SignedIn } from "./authenticate.ts";
 import { requestBody } from "./requestInput.ts";
 
 /** An endpoint as the OpenAPI document describes it, and {@link Endpoints} checks it. */
@@ -44,7 +18,6 @@ export interface Endpoint<Path extends string = string, Body extends SchemaName 
   readonly method: "get" | "post" | "put" | "delete";
   /** With `{name}` for a variable part. */
   readonly path: Path;
-  readonly group: "service" | "org" | "runs" | "projects" | "keys" | "page" | "runners";
   readonly summary: string;
   readonly description?: string;
   readonly access: Access;
@@ -66,9 +39,6 @@ export interface Endpoint<Path extends string = string, Body extends SchemaName 
 
 /** For a body that holds a text of 64 KiB, as JSON. */
 export const longBody = 512 * 1024;
-
-/** `members` are all but viewers; `open` needs no key; `this machine` is its own key; `runners` are in no other. */
-export type Access = "open" | "every role" | "members" | "owners" | "this machine" | "runners";
 
 type Parts<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
   ? Name | Parts<Rest>
@@ -124,46 +94,38 @@ export class Endpoints {
   }
 }
 
-/** @throws PipelineError `forbidden`. */
-function requireAccess(access: Access, caller: Caller, machineKeyId: string | undefined): void {
-  if (access !== "open") requireRunner(caller.role, access === "runners");
-  if (access === "members") requireChange(caller);
-  if (access === "owners") requireOwner(caller.role);
-  if (access === "this machine") requireMachine(caller, machineKeyId);
-}
-
 /** The contract's schemas by their names in the document. They also check the requests. */
 export const schemas = {
-  Health: healthSchema,
-  HandOverReply: handOverReplySchema,
-  ServiceState: serviceStateSchema,
-  RunnerRequest: runnerRequestSchema,
-  Runner: runnerReplySchema,
-  WorkRequest: workRequestSchema,
-  Work: workReplySchema,
-  Heartbeat: heartbeatRequestSchema,
-  HeartbeatReply: heartbeatReplySchema,
-  RunnerMessages: messagesRequestSchema,
-  Snapshot: snapshotSchema,
-  Error: errorBodySchema,
+  Health: service.healthSchema,
+  HandOverReply: service.handOverReplySchema,
+  ServiceState: service.serviceStateSchema,
+  RunnerRequest: runners.runnerRequestSchema,
+  Runner: runners.runnerReplySchema,
+  WorkRequest: runners.workRequestSchema,
+  Work: runners.workReplySchema,
+  Heartbeat: runners.heartbeatRequestSchema,
+  HeartbeatReply: runners.heartbeatReplySchema,
+  RunnerMessages: runners.messagesRequestSchema,
+  Snapshot: service.snapshotSchema,
+  Error: service.errorBodySchema,
   Org: orgSchema,
   Queue: queueSchema,
-  Run: servedRunSchema,
-  RanPipeline: ranPipelineSchema,
-  Changes: changesSchema,
-  RunList: servedRunListSchema,
-  StartRequest: startRequestSchema,
-  CancelReply: cancelReplySchema,
+  Run: run.servedRunSchema,
+  RanPipeline: changes.ranPipelineSchema,
+  Changes: changes.changesSchema,
+  RunList: run.servedRunListSchema,
+  StartRequest: run.startRequestSchema,
+  CancelReply: run.cancelReplySchema,
   LogEntry: logEntrySchema,
-  PipelineList: servedPipelineListSchema,
-  Project: projectSchema,
-  ProjectList: projectListSchema,
-  ProjectRequest: projectRequestSchema,
-  Key: keySchema,
-  KeyList: keyListSchema,
-  KeyRequest: keyRequestSchema,
-  NewKey: newKeySchema,
-  SignInLink: signInLinkSchema,
+  PipelineList: pipelines.servedPipelineListSchema,
+  Project: pipelines.projectSchema,
+  ProjectList: pipelines.projectListSchema,
+  ProjectRequest: pipelines.projectRequestSchema,
+  Key: keys.keySchema,
+  KeyList: keys.keyListSchema,
+  KeyRequest: keys.keyRequestSchema,
+  NewKey: keys.newKeySchema,
+  SignInLink: service.signInLinkSchema,
   OpenApi: z.record(z.string(), z.unknown()),
 } as const satisfies Record<string, z.ZodMiniType>;
 

@@ -62,12 +62,8 @@ export function createHttpServer({
   );
   const answer = (incoming: IncomingMessage, outgoing: ServerResponse) => void listener(incoming, outgoing);
   const server = createServer(options, answer);
-  server.on("checkExpectation", answer);
-  server.on("checkContinue", (incoming: IncomingMessage, outgoing: ServerResponse) => {
-    // Asks for the body only when the app reads it.
-    incoming.once("resume", () => outgoing.headersSent || outgoing.writeContinue());
-    answer(incoming, outgoing);
-  });
+  // The app asks for the body only when it reads it.
+  for (const event of ["checkExpectation", "checkContinue"]) server.on(event, answer);
   server.maxConnections = maxConnections;
   // All headers are checked: the ones that Node leaves out could be those that matter.
   server.maxHeadersCount = 0;

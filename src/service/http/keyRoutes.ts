@@ -11,7 +11,6 @@ export function keyRoutes(endpoints: Endpoints, { db, writer, clock, makeId, rep
     {
       method: "get",
       path: "/api/keys",
-      group: "keys",
       summary: "The org's keys, for an owner; for anyone else the caller's own",
       access: "every role",
       reply: {
@@ -30,7 +29,6 @@ export function keyRoutes(endpoints: Endpoints, { db, writer, clock, makeId, rep
     {
       method: "post",
       path: "/api/keys",
-      group: "keys",
       summary: "Makes a key of the org",
       access: "owners",
       body: "KeyRequest",
@@ -45,10 +43,7 @@ export function keyRoutes(endpoints: Endpoints, { db, writer, clock, makeId, rep
       const { keyId, secret, createdAt } = await writer.write((tx) =>
         createKeyOf(tx, orgId, { role, name }, { now: clock.now, makeId }),
       );
-      return reply(
-        { orgId, keyId, name, role, createdAt: new Date(createdAt).toISOString(), apiKey: secret },
-        201,
-      );
+      return reply({ orgId, keyId, name, role, createdAt, apiKey: secret }, 201);
     },
   );
 
@@ -56,7 +51,6 @@ export function keyRoutes(endpoints: Endpoints, { db, writer, clock, makeId, rep
     {
       method: "post",
       path: "/api/keys/{id}/revoke",
-      group: "keys",
       summary: "Makes a key open nothing any more",
       description:
         "Takes no body. Ends the key's streams and held requests at once, on other servers within 2 s; runs that it has started go on. Revoking again is no error. `conflict` for the org's last owner key and for this machine's own.",
@@ -75,15 +69,6 @@ export function keyRoutes(endpoints: Endpoints, { db, writer, clock, makeId, rep
   );
 }
 
-function asKey(key: KeyFacts, callers: string): Key {
-  const { keyId, name, role, isMachine } = key;
-  return {
-    keyId,
-    ...(name === undefined ? {} : { name }),
-    role,
-    createdAt: new Date(key.createdAt).toISOString(),
-    ...(key.revokedAt === undefined ? {} : { revokedAt: new Date(key.revokedAt).toISOString() }),
-    isActor: keyId === callers,
-    isMachine,
-  };
+function asKey({ orgId: _, orgName: __, ...key }: KeyFacts, callers: string): Key {
+  return { ...key, isActor: key.keyId === callers };
 }

@@ -8,16 +8,16 @@ import type { AppDeps } from "./appDeps.ts";
 import type { Endpoints } from "./endpoints.ts";
 import { liveReply, silenceMilliseconds } from "./liveReply.ts";
 import type { LiveType } from "./openReplies.ts";
-import { refuseRemoved, requestedRun } from "./requestedRun.ts";
 import { requestQuery } from "./requestInput.ts";
+import { refuseRemoved, requestedRun } from "./runRoutes.ts";
 
 /** How a reply writes the entries and the run's end. */
 interface Format {
   readonly contentType: LiveType;
-  readonly opening: string;
+  readonly opening?: string;
   readonly entry: (sequence: number, json: string) => string;
-  readonly end: (run: ServedRun) => string;
-  readonly silence: string | undefined;
+  readonly end?: (run: ServedRun) => string;
+  readonly silence?: string;
 }
 
 const eventStream: Format = {
@@ -30,10 +30,7 @@ const eventStream: Format = {
 
 const jsonLines: Format = {
   contentType: "application/x-ndjson",
-  opening: "",
   entry: (_, json) => `${json}\n`,
-  end: () => "",
-  silence: undefined,
 };
 
 const logQuerySchema = z.object({
@@ -47,7 +44,6 @@ export function logRoutes(endpoints: Endpoints, deps: AppDeps): void {
     {
       method: "get",
       path: "/api/runs/{id}/log",
-      group: "runs",
       summary: "A run's log so far, then live until the run has stopped",
       description:
         "As server-sent events: `log` (data: a LogEntry, id: its sequence number), at the end `end` (data: a CancelReply). As JSON lines: a LogEntry each. The reply ends when the run has stopped or the key is revoked; with `follow=false` when the entries of now have been sent, and `end` then has the status of the run at that time. `conflict` when the key follows too many events and logs already.",
@@ -104,7 +100,7 @@ interface LogRequest {
 
 async function* logPieces(
   { caller, runId, reader: opened, after, follow, format }: LogRequest,
-  { db, clock, logs, bus, runs }: AppDeps,
+  { db, clock, logs, bus }: AppDeps,
   signal: AbortSignal,
 ): AsyncGenerator<string, void> {
   const bell = new Bell();
@@ -115,7 +111,7 @@ async function* logPieces(
   });
   await using reader = opened;
   try {
-    if (format.opening !== "") yield format.opening;
+    if (format.opening !== undefined) yield format.opening;
     while (!signal.aborted) {
       // Read before the file: what is written later rings the bell.
       const isOpen = logs.isOpen(runId);
@@ -125,7 +121,7 @@ async function* logPieces(
       if (piece !== undefined) {
         yield piece.lines.map((line, index) => format.entry(piece.first + index, line)).join("");
       } else if (isLast) {
-        if (run !== undefined) yield format.end(runs.upToDate(run));
+        if (run !== undefined && format.end !== undefined) yield format.end(run);
         return;
       } else if (!(await bell.wait(clock, silenceMilliseconds, signal)) && format.silence !== undefined) {
         yield format.silence;

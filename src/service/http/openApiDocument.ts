@@ -1,7 +1,8 @@
 import { errorTypes } from "../../contract/errors.ts";
 import { kebabCase } from "../../contract/wire.ts";
 import { type JsonSchema, wireSchema, wireSchemas } from "../../contract/wireSchema.ts";
-import { type Access, type Endpoint, type ReplyHeader, schemas } from "./endpoints.ts";
+import type { Access } from "./authenticate.ts";
+import { type Endpoint, type ReplyHeader, schemas } from "./endpoints.ts";
 
 /** The service's API as OpenAPI 3.1, made from its endpoints and schemas. */
 export function openApiDocument(endpoints: readonly Endpoint[]): JsonSchema {
@@ -25,14 +26,15 @@ export function openApiDocument(endpoints: readonly Endpoint[]): JsonSchema {
 }
 
 function operation(endpoint: Endpoint): JsonSchema {
-  const { method, path, group, summary, description, access, body, reply } = endpoint;
+  const { method, path, summary, description, access, body, reply } = endpoint;
+  const parts = path.split(/[/{}.]+/).filter((part) => part !== "" && part !== "api");
   const who = accessWords[access];
   const headers = Object.fromEntries(
-    ["X-Request-Id" as const, ...(reply.headers ?? [])].map((name) => [name, headerReference(name)]),
+    ["X-Request-Id" as const, ...(reply.headers ?? [])].map((name) => [name, reference("headers", name)]),
   );
   return {
-    operationId: [method, ...path.split(/[/{}.]+/).filter((part) => part !== "" && part !== "api")].join("-"),
-    tags: [group],
+    operationId: [method, ...parts].join("-"),
+    tags: parts.slice(0, 1),
     summary,
     description: [description, who].filter((text) => text !== undefined).join("\n\n"),
     security: access === "open" ? [] : [{ key: [] }],
@@ -42,13 +44,13 @@ function operation(endpoint: Endpoint): JsonSchema {
       : {
           requestBody: {
             required: true,
-            content: { "application/json": { schema: { $ref: schemaReference(body) } } },
+            content: { "application/json": { schema: reference("schemas", body) } },
           },
         }),
     responses: {
       [reply.status ?? 200]: { description: reply.description, headers, content: content(reply) },
       ...errors(endpoint),
-      default: errorReference("other"),
+      default: reference("responses", "other"),
     },
   };
 }
@@ -86,7 +88,7 @@ function parameters({ parts = {}, query, headers = [] }: Endpoint): JsonSchema[]
 
 function content({ json, text = [], bytes = [] }: Endpoint["reply"]): JsonSchema {
   return {
-    ...(json === undefined ? {} : { "application/json": { schema: { $ref: schemaReference(json) } } }),
+    ...(json === undefined ? {} : { "application/json": { schema: reference("schemas", json) } }),
     ...Object.fromEntries(text.map((type) => [type, { schema: { type: "string" } }])),
     ...Object.fromEntries(bytes.map((type) => [type, {}])),
   };
@@ -101,13 +103,15 @@ function errors({ access, body, errors: own = [] }: Endpoint): JsonSchema {
     ...own,
     "internal" as const,
   ]);
-  return Object.fromEntries([...types].map((type) => [errorTypes[type].httpStatus, errorReference(type)]));
+  return Object.fromEntries(
+    [...types].map((type) => [errorTypes[type].httpStatus, reference("responses", type)]),
+  );
 }
 
 /** Schemas, headers, errors and the key, which the endpoints refer to by name. */
 function components(): JsonSchema {
   return {
-    schemas: wireSchemas(schemas, schemaReference),
+    schemas: wireSchemas(schemas, (name) => reference("schemas", name).$ref),
     headers,
     responses: errorResponses(),
     securitySchemes: {
@@ -116,13 +120,9 @@ function components(): JsonSchema {
   };
 }
 
-function headerReference(name: ReplyHeader | ErrorHeader): JsonSchema {
-  return { $ref: `#/components/headers/${name}` };
-}
-
-/** @param type one of the contract's errors that travel over HTTP, or `other`. */
-function errorReference(type: string): JsonSchema {
-  return { $ref: `#/components/responses/${type}` };
+/** Where the document keeps what has a name: of the responses, the type of an error that travels over HTTP, or `other`. */
+function reference(kind: "schemas" | "headers" | "responses", name: string) {
+  return { $ref: `#/components/${kind}/${name}` };
 }
 
 type ErrorHeader = "Retry-After" | "WWW-Authenticate" | "X-Request-Id";
@@ -171,13 +171,8 @@ function errorResponse(description: string, extra: readonly (ReplyHeader | Error
   return {
     description,
     headers: Object.fromEntries(
-      (["X-Request-Id", ...extra] as const).map((name) => [name, headerReference(name)]),
+      (["X-Request-Id", ...extra] as const).map((name) => [name, reference("headers", name)]),
     ),
-    content: { "application/json": { schema: { $ref: schemaReference("Error") } } },
+    content: { "application/json": { schema: reference("schemas", "Error") } },
   };
-}
-
-/** Where the document keeps a named schema. */
-function schemaReference(name: string): string {
-  return `#/components/schemas/${name}`;
 }

@@ -6,7 +6,6 @@ import type { Clock } from "../../machine/clock.ts";
 import type { Log } from "../../machine/log.ts";
 import type { Admission } from "../admission/admission.ts";
 import type { OrgQueue } from "../admission/queue.ts";
-import type { Runs } from "../runs/runs.ts";
 import type { BusEvent, EventBus } from "../store/eventBus.ts";
 import { readOrg } from "../store/orgs.ts";
 import { changedRuns, lastChanges } from "../store/runChanges.ts";
@@ -30,7 +29,6 @@ export interface OrgEventsDeps {
   readonly db: Database;
   readonly clock: Pick<Clock, "now" | "after">;
   readonly bus: EventBus;
-  readonly runs: Pick<Runs, "upToDate">;
   readonly admission: Pick<Admission, "queue">;
   readonly log: Log;
 }
@@ -193,10 +191,8 @@ export class OrgFeed {
 
   /** @returns an empty text for a run that is gone. */
   async run(runId: string): Promise<string> {
-    const { db, runs } = this.#deps;
-    const stored = await readRun(db, { orgId: this.#orgId }, runId);
-    if (stored === undefined) return "";
-    const run = runs.upToDate(stored);
+    const run = await readRun(this.#deps.db, { orgId: this.#orgId }, runId);
+    if (run === undefined) return "";
     const text = eventOf("run", run);
     if (isActive(run) && text.length > largeEvent.length) this.#pauseAfter(runId);
     return text;

@@ -2,12 +2,15 @@ import { idempotencyKeySchema } from "../../contract/run.ts";
 import { toWire } from "../../contract/wire.ts";
 import { Bell } from "../../machine/bell.ts";
 import type { OrgQueue } from "../admission/queue.ts";
+import type { BusEvent } from "../store/eventBus.ts";
+import type { Caller } from "../store/keys.ts";
 import { readOrg } from "../store/orgs.ts";
+import { begunRuns, changedRuns, lastChange } from "../store/runChanges.ts";
+import type { Database } from "../store/tables.ts";
 import type { AppDeps } from "./appDeps.ts";
 import type { Endpoints } from "./endpoints.ts";
 import { liveReply, silenceMilliseconds } from "./liveReply.ts";
-import { orgEventStream } from "./orgEventStream.ts";
-import type { OrgReader } from "./orgEvents.ts";
+import { type OrgReader, withId } from "./orgEvents.ts";
 import { rateLimitHeaders, reply } from "./reply.ts";
 import { readIdempotencyKey } from "./requestInput.ts";
 
@@ -17,7 +20,6 @@ export function orgRoutes(endpoints: Endpoints, deps: AppDeps): void {
     {
       method: "get",
       path: "/api/org",
-      group: "org",
       summary: "The caller's org, its limits and today's use",
       access: "every role",
       reply: {
@@ -36,7 +38,6 @@ export function orgRoutes(endpoints: Endpoints, deps: AppDeps): void {
     {
       method: "get",
       path: "/api/queue",
-      group: "org",
       summary: "How many start requests wait for a slot, and the place of the caller's",
       description:
         "Events `queue` (data: a Queue): one at once, then one after each change. `place` is 1 for the request that is next, and absent for one that isn't in the queue. A comment at least every 15 s. `conflict` when the key follows too many events and logs already.",
@@ -64,7 +65,6 @@ export function orgRoutes(endpoints: Endpoints, deps: AppDeps): void {
     {
       method: "get",
       path: "/api/events",
-      group: "org",
       summary: "What changes in the org, as it changes",
       description:
         "Events `org` (data: an Org) and `run` (data: a Run). First the state as it is, then each change. A comment at least every 15 s. The stream ends when the key is revoked. `conflict` when the key follows too many events and logs already.",
@@ -72,7 +72,13 @@ export function orgRoutes(endpoints: Endpoints, deps: AppDeps): void {
       reply: { description: "Server-sent events, without end.", text: ["text/event-stream"] },
       errors: ["conflict"],
     },
-    (context) => orgEventStream(context, context.get("caller"), deps),
+    (context) => {
+      const lastEventId = context.req.header("last-event-id");
+      return liveReply(context, deps, {
+        contentType: "text/event-stream",
+        pieces: (signal) => eventPieces(context.get("caller"), lastEventId, deps, signal),
+      });
+    },
   );
 }
 
@@ -101,4 +107,86 @@ async function* queuePieces(
   } finally {
     events.leave(orgId, reader);
   }
+}
+
+/** A reader that has missed more runs than this gets the whole state again, like a new one. */
+const mostMissed = 1000;
+
+/** Says that a log has grown; the page then reads it. */
+const logEvent = "event: log\ndata: \n\n";
+
+/**
+ * The org and its active runs, then each change, without end. An event's id is the sequence number of a change, which is
+ * stored with the run: a reader that comes back with it gets every run that has changed since, also after a restart of
+ * the service. An event without an id is not the last of the state at its moment.
+ * @param followLog calls back each time a log grows, of which an event is to tell as well; gives a function that unsubscribes.
+ */
+export async function* eventPieces(
+  { orgId, keyId }: Caller,
+  lastEventId: string | undefined,
+  { db, clock, events }: Pick<AppDeps, "db" | "clock" | "events">,
+  signal: AbortSignal,
+  followLog: (onGrown: () => void) => () => void = () => () => {},
+): AsyncGenerator<string, void> {
+  const bell = new Bell();
+  let [hasOrgChanged, hasLogGrown] = [false, false];
+  const reader = {
+    sent: Number.POSITIVE_INFINITY,
+    hear(change: BusEvent) {
+      if (change.kind === "org") hasOrgChanged = true;
+      bell.ring();
+    },
+  };
+  const onLogGrown = () => {
+    hasLogGrown = true;
+    bell.ring();
+  };
+  // Joined first: what changes while the state is being sent is read after it.
+  const feed = events.join(orgId, reader);
+  const unfollowLog = followLog(onLogGrown);
+  try {
+    yield "retry: 1000\n\n";
+    const last = await lastChange(db, orgId);
+    const resumed = await resumedAt(db, orgId, lastEventId, last);
+    reader.sent = resumed ?? last;
+    const begun = resumed === undefined ? await begunRuns(db, orgId) : [];
+    // The last event of the whole state has an id.
+    yield withId(await feed.org(keyId), resumed === undefined && begun.length === 0 ? last : undefined);
+    for (const [index, runId] of begun.entries())
+      yield withId(await feed.run(runId), index === begun.length - 1 ? last : undefined);
+    while (!signal.aborted) {
+      if (hasOrgChanged) {
+        hasOrgChanged = false;
+        yield await feed.org(keyId);
+      }
+      const runs = await feed.runsAfter(reader.sent);
+      for (const { changed, text } of runs) {
+        reader.sent = changed;
+        yield text;
+      }
+      if (hasLogGrown) {
+        hasLogGrown = false;
+        yield logEvent;
+      }
+      if (runs.length === 0 && !(await bell.wait(clock, silenceMilliseconds, signal))) yield ": here\n\n";
+    }
+  } finally {
+    unfollowLog();
+    events.leave(orgId, reader);
+  }
+}
+
+/** @returns the change that the reader goes on after; undefined when it needs the whole state. */
+async function resumedAt(
+  db: Database,
+  orgId: string,
+  lastEventId: string | undefined,
+  last: number,
+): Promise<number | undefined> {
+  if (lastEventId === undefined || !/^\d{1,15}$/.test(lastEventId)) return undefined;
+  const after = Number(lastEventId);
+  // A number that this database has not given is another service's.
+  if (after > last) return undefined;
+  const missed = await changedRuns(db, orgId, after, mostMissed + 1);
+  return missed.length > mostMissed ? undefined : after;
 }

@@ -18,7 +18,6 @@ export function projectRoutes(
     {
       method: "get",
       path: "/api/pipelines",
-      group: "projects",
       summary: "The pipelines in the projects' folders, also the broken ones",
       access: "every role",
       query: z.object({ project: z.optional(z.string()) }),
@@ -38,7 +37,6 @@ export function projectRoutes(
     {
       method: "get",
       path: "/api/projects",
-      group: "projects",
       summary: "The org's projects and their folders",
       access: "every role",
       reply: { description: "The projects by name.", json: "ProjectList" },
@@ -50,7 +48,6 @@ export function projectRoutes(
     {
       method: "put",
       path: "/api/projects/{name}",
-      group: "projects",
       summary: "Makes a folder of this machine known as a project",
       description: "A second folder of the same name gets another name, which is in the reply.",
       access: "members",
@@ -85,7 +82,6 @@ export function projectRoutes(
     {
       method: "delete",
       path: "/api/projects/{name}",
-      group: "projects",
       summary: "Forgets a project; its runs and its files stay",
       access: "members",
       parts: { name: "The project's name." },

@@ -1,5 +1,5 @@
+import { buffer } from "node:stream/consumers";
 import type { Context } from "hono";
-import { bodyLimit } from "hono/body-limit";
 import type * as z from "zod/mini";
 import { PipelineError } from "../../contract/errors.ts";
 import { agentSchema, idempotencyKeySchema } from "../../contract/run.ts";
@@ -26,26 +26,44 @@ export async function requestBody<Env extends AppEnv, T>(
   return parsed.value;
 }
 
-function tooLarge(most: number): never {
-  throw new PipelineError("payload-too-large", `A request's body has at most ${most} bytes.`);
-}
-
-/** The request's body as text. @throws PipelineError when it is too long or incomplete. */
+/** The request's body as text. @throws as `bodyPieces`. */
 export async function bodyText<Env extends AppEnv>(
   context: Context<Env>,
   most: number = largestRequest.bodyBytes,
 ): Promise<string> {
-  const { "content-length": length = 0, "transfer-encoding": coding } = context.env.incoming.headers;
+  return new TextDecoder().decode(await bodyBytes(context, most));
+}
+
+/** The request's body as it is. @throws as `bodyPieces`. */
+export function bodyBytes<Env extends AppEnv>(context: Context<Env>, most: number): Promise<Buffer> {
+  return buffer(bodyPieces(context, most));
+}
+
+/**
+ * The request's body as it comes, read from Node's stream: hono would make a web stream of it.
+ * @throws PipelineError `payload-too-large` for more than `most` bytes; `invalid-request` for one that is incomplete.
+ */
+export async function* bodyPieces<Env extends AppEnv>(
+  { env: { incoming, outgoing } }: Context<Env>,
+  most: number,
+): AsyncGenerator<Buffer, void> {
+  const refuse = (bytes: number) => {
+    if (bytes <= most) return;
+    throw new PipelineError("payload-too-large", `A request's body has at most ${most} bytes.`);
+  };
+  refuse(Number(incoming.headers["content-length"] ?? 0));
+  if (incoming.headers.expect !== undefined && !outgoing.headersSent) outgoing.writeContinue();
+  let bytes = 0;
   try {
-    // hono's limit makes a web stream of the body, which a body of known length doesn't need.
-    if (coding !== undefined) {
-      await bodyLimit({ maxSize: most, onError: () => tooLarge(most) })(context, async () => {});
-    } else if (Number(length) > most) tooLarge(most);
-    return await context.req.text();
+    // A reply goes the same way, also one that says that the body is too long.
+    for await (const piece of incoming.iterator({ destroyOnReturn: false })) {
+      bytes += piece.length;
+      refuse(bytes);
+      yield piece;
+    }
   } catch (cause) {
-    // The limit on the size is an error of its own.
     if (cause instanceof PipelineError) throw cause;
-    throw new PipelineError("invalid-request", "The body is not JSON.", { cause });
+    throw new PipelineError("invalid-request", "The body is incomplete.", { cause });
   }
 }
 

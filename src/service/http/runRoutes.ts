@@ -1,24 +1,29 @@
-import { runQuerySchema } from "../../contract/run.ts";
+import type { RanPipeline } from "../../contract/changes.ts";
+import { PipelineError } from "../../contract/errors.ts";
+import { runQuerySchema, type ServedRun } from "../../contract/run.ts";
 import { isActive, runStatuses } from "../../contract/runStatus.ts";
-import { listRuns } from "../store/runs.ts";
+import type { Caller } from "../store/keys.ts";
+import { readChanges, readPipeline } from "../store/ranPipelines.ts";
+import { filesRemovedAt } from "../store/runFiles.ts";
+import { listRuns, readRun } from "../store/runs.ts";
+import type { Database } from "../store/tables.ts";
 import type { AppDeps } from "./appDeps.ts";
 import type { Endpoints } from "./endpoints.ts";
 import { reply } from "./reply.ts";
-import { requestedRun } from "./requestedRun.ts";
 import { requestQuery } from "./requestInput.ts";
 
 const unwritten =
   "The run is being ended, but that can't be written now: should the service die before it is, the run is `lost` later.";
 
-/** Listing, reading and cancelling runs. */
-export function runRoutes(endpoints: Endpoints, { db, runs, recover }: AppDeps): void {
-  const parts = { id: "The run's id." };
+const parts = { id: "The run's id." };
 
+/** Listing, reading and cancelling runs. */
+export function runRoutes(endpoints: Endpoints, deps: AppDeps): void {
+  const { db, runs, recover } = deps;
   endpoints.add(
     {
       method: "get",
       path: "/api/runs",
-      group: "runs",
       summary: "The org's runs, newest first",
       access: "every role",
       query: runQuerySchema,
@@ -32,23 +37,18 @@ export function runRoutes(endpoints: Endpoints, { db, runs, recover }: AppDeps):
       const {
         actor,
         limit = 20,
-        status,
         since,
         until,
         ...query
       } = requestQuery(context, runQuerySchema, ["limit"], ["input"]);
-      // `upToDate` may show another status than the row has, so all active runs are read.
-      const wantsActive = status === "running" || status === "cancelling";
       const { runs: found, older: next } = await listRuns(db, orgId, {
         ...query,
-        status: wantsActive ? "in-work" : status,
         actor: actor === "me" ? keyId : actor,
         since: since === undefined ? undefined : Date.parse(since),
         until: until === undefined ? undefined : Date.parse(until),
         limit,
       });
-      const shown = found.map((run) => runs.upToDate(run));
-      return reply({ runs: wantsActive ? shown.filter((run) => run.status === status) : shown, next });
+      return reply({ runs: found, next });
     },
   );
 
@@ -56,7 +56,6 @@ export function runRoutes(endpoints: Endpoints, { db, runs, recover }: AppDeps):
     {
       method: "get",
       path: "/api/runs/{id}",
-      group: "runs",
       summary: "A run with its steps",
       description: `The statuses are ${runStatuses.join(", ")}; a client shows any other as it is. The first two are active: they hold the org's slot.`,
       access: "every role",
@@ -64,15 +63,13 @@ export function runRoutes(endpoints: Endpoints, { db, runs, recover }: AppDeps):
       reply: { description: "The run.", json: "Run" },
       errors: ["not-found"],
     },
-    async (context, { parts: { id: runId } }) =>
-      reply(runs.upToDate(await requestedRun(db, context.get("caller"), runId))),
+    async (context, { parts: { id: runId } }) => reply(await requestedRun(db, context.get("caller"), runId)),
   );
 
   endpoints.add(
     {
       method: "post",
       path: "/api/runs/{id}/cancel",
-      group: "runs",
       summary: "Cancels a run, whoever of the org has started it",
       description:
         "Takes no body. Answers at once; the slot is released when the run's processes are gone. Cancelling again, or after the end, is no error.",
@@ -83,15 +80,89 @@ export function runRoutes(endpoints: Endpoints, { db, runs, recover }: AppDeps):
     },
     async (context, { parts: { id: runId } }) => {
       const caller = context.get("caller");
-      const before = await requestedRun(db, caller, runId);
-      if (!isActive(before)) return reply({ runId, status: before.status });
-      await runs.cancel(caller.orgId, runId, caller.keyId);
-      recover(runId);
+      if (isActive(await requestedRun(db, caller, runId))) {
+        await runs.cancel(caller.orgId, runId, caller.keyId);
+        recover(runId);
+      }
       const after = await requestedRun(db, caller, runId);
       if (!isActive(after)) return reply({ runId, status: after.status });
       // Its row has no other status where that can't be written.
       const warning = after.status === "running" ? unwritten : undefined;
       return reply({ runId, status: "cancelling", warning });
     },
+  );
+  ranPipelineRoutes(endpoints, deps);
+}
+
+/** The pipeline files of runs as they ran, and what changed in them. */
+function ranPipelineRoutes(endpoints: Endpoints, { db }: AppDeps): void {
+  endpoints.add(
+    {
+      method: "get",
+      path: "/api/runs/{id}/pipeline",
+      summary: "A run's pipeline file and the files that it includes, as they ran",
+      description: "Secrets of the run are masked. Kept as long as its log, and up to 1 MiB.",
+      access: "every role",
+      parts,
+      reply: { description: "The files.", json: "RanPipeline" },
+      errors: ["not-found"],
+    },
+    async (context, { parts: { id: runId } }) =>
+      reply(await requestedPipeline(db, await requestedRun(db, context.get("caller"), runId))),
+  );
+
+  endpoints.add(
+    {
+      method: "get",
+      path: "/api/runs/{id}/changes",
+      summary: "What changed since the last run of the pipeline before that succeeded",
+      description:
+        "`last-passed` is that run, absent where none is known; `diffs` has the unified difference of each file that differs, absent where the files of either run aren't kept.",
+      access: "every role",
+      parts,
+      reply: { description: "The changes.", json: "Changes" },
+      errors: ["not-found"],
+    },
+    async (context, { parts: { id: runId } }) => {
+      const caller = context.get("caller");
+      return reply(await readChanges(db, caller.orgId, await requestedRun(db, caller, runId)));
+    },
+  );
+}
+
+/** A run's pipeline file. @throws PipelineError `not-found` when it isn't kept. */
+export async function requestedPipeline(db: Database, { runId }: ServedRun): Promise<RanPipeline> {
+  const pipeline = await readPipeline(db, runId);
+  if (pipeline !== undefined) return pipeline;
+  await refuseRemoved(db, runId);
+  throw new PipelineError("not-found", "The pipeline file of this run isn't kept.", {
+    next: "It is kept from the run's first step on, up to 1 MiB, by Pipeline Runs 0.4 and later.",
+  });
+}
+
+/** The run that a request names. @throws PipelineError `not-found`, also for another org's run. */
+export async function requestedRun(
+  db: Database,
+  caller: Pick<Caller, "orgId">,
+  runId: string,
+): Promise<ServedRun> {
+  const run = await readRun(db, caller, runId);
+  if (run !== undefined) return run;
+  throw new PipelineError("not-found", `There is no run \`${runId.slice(0, 100)}\` in this org.`, {
+    next: runId.startsWith("run_")
+      ? "`pipeline runs list` shows the org's runs."
+      : "A run's id begins with `run_`. `pipeline runs list --pipeline <name>` shows the runs of a pipeline.",
+  });
+}
+
+/** @throws PipelineError `not-found` when the run's log and artifacts have been removed. */
+export async function refuseRemoved(db: Database, runId: string): Promise<void> {
+  const removedAt = await filesRemovedAt(db, runId);
+  if (removedAt === undefined) return;
+  const day = new Date(removedAt).toISOString().slice(0, 10);
+  throw new PipelineError(
+    "not-found",
+    `The log and the artifacts of this run were removed on ${day}: they are kept for a limited time.`,
+    { next: "Run the pipeline again for new ones." },
   );
 }

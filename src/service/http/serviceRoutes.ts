@@ -8,7 +8,6 @@ export function serviceRoutes(endpoints: Endpoints, deps: AppDeps): void {
     {
       method: "get",
       path: "/healthz",
-      group: "service",
       summary: "Says that the service lives, and which start of it this is",
       access: "open",
       reply: { description: "It lives.", json: "Health" },
@@ -28,7 +27,6 @@ export function serviceRoutes(endpoints: Endpoints, deps: AppDeps): void {
     {
       method: "get",
       path: "/openapi.json",
-      group: "service",
       summary: "This document",
       access: "open",
       reply: { description: "OpenAPI 3.1.", json: "OpenApi" },
@@ -44,19 +42,17 @@ export function serviceRoutes(endpoints: Endpoints, deps: AppDeps): void {
     {
       method: "post",
       path: "/api/service/hand-over",
-      group: "service",
       summary: "Asks this machine's service to leave for a newer one, once no run is active",
       description: "Takes no body. Any other key is `forbidden`. A service that a person started stays.",
       access: "this machine",
       reply: { description: "When it leaves.", json: "HandOverReply" },
     },
-    () => reply({ leaving: machine.handOver.request() }),
+    () => reply({ leaving: machine.handOver() }),
   );
   endpoints.add(
     {
       method: "get",
       path: "/api/service",
-      group: "service",
       summary: "What this machine's service does now, in all orgs",
       description: "Any other key is `forbidden`.",
       access: "this machine",
@@ -71,7 +67,6 @@ export function serviceRoutes(endpoints: Endpoints, deps: AppDeps): void {
     {
       method: "post",
       path: "/api/service/stop",
-      group: "service",
       summary:
         "Ends this machine's service: its active runs are cancelled, and waiting start requests turned away",
       description: "Takes no body. Any other key is `forbidden`. It is answered once the runs have ended.",

@@ -5,7 +5,7 @@ import { PipelineError } from "../../contract/errors.ts";
 import { waitSeconds } from "../../contract/limits.ts";
 import { agentHeader, agentSchema, idempotencyKeySchema, type StartRequest } from "../../contract/run.ts";
 import { holdsSecret } from "../../machine/apiSecret.ts";
-import type { EnterOutcome } from "../admission/waiter.ts";
+import type { EnterOutcome } from "../admission/decision.ts";
 import { storedInputs } from "../store/runInputs.ts";
 import type { AppDeps } from "./appDeps.ts";
 import type { SignedIn } from "./authenticate.ts";
@@ -22,7 +22,6 @@ export function startRoute(endpoints: Endpoints, deps: AppDeps): void {
     {
       method: "post",
       path: "/api/runs",
-      group: "runs",
       summary: "Starts a run of a pipeline",
       description:
         "`inputs` are what the pipeline's file declares: a text is read as the number or the boolean that an input is, and each without a default has to be given. They are fixed now, as the file is, also for a request that waits.\n\nRefused with `too-many-runs` when another run holds the org's slot (scope `org`) or the day's runs are used (scope `free-day`, which goes first). A refused start makes no run and uses none of the day's. Closing the connection of a held request leaves the queue.",
@@ -64,7 +63,7 @@ export function startRoute(endpoints: Endpoints, deps: AppDeps): void {
 
 /** Starts a run. While the org's slot is taken, the request is held for as long as `Prefer: wait` says. */
 async function startRun(context: Context<SignedIn>, body: StartRequest, deps: AppDeps): Promise<Response> {
-  const { runs, clock } = deps;
+  const { clock } = deps;
   const began = clock.now();
   const how = {
     idempotencyKey: readIdempotencyKey(context.req.header("idempotency-key")),
@@ -91,7 +90,7 @@ async function startRun(context: Context<SignedIn>, body: StartRequest, deps: Ap
     return refusalReply(outcome.refusal, waitedSeconds, limits);
   }
   const { run } = outcome;
-  return reply(runs.upToDate(run), 201, { ...limits, location: `/api/runs/${run.runId}` });
+  return reply(run, 201, { ...limits, location: `/api/runs/${run.runId}` });
 }
 
 interface HowToStart {

@@ -1,16 +1,4 @@
-import {
-  type BigIntStats,
-  chmodSync,
-  closeSync,
-  type FSWatcher,
-  openSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  realpathSync,
-  rmSync,
-  watch,
-} from "node:fs";
+import { type BigIntStats, chmodSync, closeSync, type FSWatcher, openSync, watch } from "node:fs";
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -31,26 +19,16 @@ function lockFile(folder: string): string {
 /**
  * Locks the data folder for one service process, by SQLite's lock on a file: the operating system releases it when the
  * process dies, however it dies.
- * @returns undefined when another process holds it, or one that was deleted.
+ * @returns undefined when another process holds it.
  * @throws PipelineError `internal` when the file can't be used.
  */
-export function lockFolder(folder: string, log: Log): FolderLock | undefined {
+export function lockFolder(folder: string): FolderLock | undefined {
   const path = lockFile(folder);
   let file: DatabaseSync | undefined;
   try {
-    const isNew = restrictToUser(path);
+    restrictToUser(path);
     file = new DatabaseSync(path, { timeout: 0 });
     file.exec("begin exclusive");
-    const holder = isNew ? holderOfDeleted(path) : undefined;
-    if (holder !== undefined) {
-      // The next one that tries makes it anew, and so looks too.
-      rmSync(path);
-      log("warn", "another service of this folder, whose lock was deleted, has to end first", {
-        pid: holder,
-      });
-      file.close();
-      return undefined;
-    }
   } catch (cause) {
     file?.close();
     const why = cause instanceof Error ? cause.message : String(cause);
@@ -65,43 +43,15 @@ export function lockFolder(folder: string, log: Log): FolderLock | undefined {
 }
 
 /**
- * The process that holds a lock on an earlier file of this path, which was deleted: a service that is still ending its runs. Only
- * Linux tells; processes of other users stay hidden.
- */
-function holderOfDeleted(path: string): string | undefined {
-  const deleted = `${realpathSync(path)} (deleted)`;
-  // Read several times: a lock may be missed while others come and go. The first takes Linux some 20 ms.
-  const list = () => orNone(() => readFileSync("/proc/locks", "latin1").split("\n"));
-  const locks = [...list(), ...list(), ...list()];
-  const holders = locks.flatMap((line) => / POSIX +ADVISORY +WRITE (\d+) /.exec(line)?.[1] ?? []);
-  return [...new Set(holders)].find((pid) =>
-    orNone(() => readdirSync(`/proc/${pid}/fd`)).some((descriptor) =>
-      orNone(() => [readlinkSync(`/proc/${pid}/fd/${descriptor}`)]).includes(deleted),
-    ),
-  );
-}
-
-function orNone(read: () => string[]): string[] {
-  try {
-    return read();
-  } catch {
-    return [];
-  }
-}
-
-/**
  * SQLite would make the file readable for everyone, and whoever can read it can lock it. An existing file is not opened:
  * closing it would release a lock that this process holds.
- * @returns whether it had to be made.
  */
-function restrictToUser(path: string): boolean {
+function restrictToUser(path: string): void {
   try {
     closeSync(openSync(path, "wx", 0o600));
-    return true;
   } catch (error) {
     if (codeOf(error) !== "EEXIST") throw error;
     chmodSync(path, 0o600);
-    return false;
   }
 }
 

@@ -75,7 +75,12 @@ export function styledTexts(line: string): StyledText[] {
 
 function classesOf({ foreground, background, effects }: SgrStyle): string {
   const names: string[] = [...effects].map((effect) => `ansi-${effect}`);
-  if (foreground !== undefined) names.push(`ansi-${foreground}`);
-  if (background !== undefined) names.push(`ansi-on-${background}`);
+  if (foreground !== undefined) names.push(`ansi-${shadeOf(foreground)}`);
+  if (background !== undefined) names.push(`ansi-on-${shadeOf(background)}`);
   return names.join(" ");
+}
+
+/** A bright colour is its plain one on the page; only grey and white are others than black and the plain white. */
+function shadeOf(color: number): number {
+  return color > 8 && color < 15 ? color - 8 : color;
 }

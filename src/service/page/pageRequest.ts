@@ -3,28 +3,18 @@ import type { Context } from "hono";
 import { deleteCookie, getCookie, setCookie } from "hono/cookie";
 import { createMiddleware } from "hono/factory";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
-import { PipelineError } from "../../contract/errors.ts";
-import type { ServedRun } from "../../contract/run.ts";
 import { holdsSecret } from "../../machine/apiSecret.ts";
 import type { AppDeps } from "../http/appDeps.ts";
 import type { SignedIn } from "../http/authenticate.ts";
-import { ownOrigin } from "../http/ownOrigin.ts";
 import { bodyText } from "../http/requestInput.ts";
-import type { Caller } from "../store/keys.ts";
 import { readOrg } from "../store/orgs.ts";
-import { readRun } from "../store/runs.ts";
-import { findSession, needsUseWritten, type PageSession, writeUse } from "../store/sessions.ts";
+import { findSession, writeUse } from "../store/sessions.ts";
 import type { Assets } from "./assets.ts";
 import { layout, type PageParts } from "./layout.ts";
 
 export interface PageDeps extends AppDeps {
   readonly assets: Assets;
   readonly cookie: SessionCookie;
-}
-
-/** A request of the page. After {@link requireSession} it has a caller, like a request with an API key. */
-export interface PageEnv extends SignedIn {
-  Variables: SignedIn["Variables"] & { readonly session: PageSession };
 }
 
 /** The page after signing in, unless another was asked for. */
@@ -51,7 +41,7 @@ function hidesSecret(path: string): boolean {
 
 /** Answers with a page for who is signed in. */
 export async function showPage(
-  context: Context<PageEnv>,
+  context: Context<SignedIn>,
   parts: Omit<PageParts, "reader">,
   { db, assets }: Pick<PageDeps, "db" | "assets">,
   status: ContentfulStatusCode = 200,
@@ -68,19 +58,6 @@ export async function formTexts(
 ): Promise<Readonly<Record<string, string | undefined>>> {
   const form = new URLSearchParams(await bodyText(context, most));
   return Object.fromEntries(form);
-}
-
-/** @throws PipelineError `not-found`, also for another org's run. */
-export async function existingRun(
-  caller: Caller,
-  runId: string,
-  { db, runs }: Pick<PageDeps, "db" | "runs">,
-): Promise<ServedRun> {
-  const run = await readRun(db, caller, runId);
-  if (run !== undefined) return runs.upToDate(run);
-  throw new PipelineError("not-found", `There is no run ${runId.slice(0, 100)} in this org.`, {
-    next: "Look in the list of runs.",
-  });
 }
 
 interface SessionCookie {
@@ -113,9 +90,12 @@ export function sessionCookie(dataName: string): SessionCookie {
   };
 }
 
-/** Requires a session. A browser without one is redirected to sign in, and returns afterwards. */
+/**
+ * Requires a session, which gives a request of the page a caller, as an API key does one of the API. A browser without one is
+ * redirected to sign in, and returns afterwards.
+ */
 export function requireSession({ db, writer, clock, cookie, log }: PageDeps) {
-  return createMiddleware<PageEnv>(async (context, next) => {
+  return createMiddleware<SignedIn>(async (context, next) => {
     const id = cookie.read(context);
     const session = id === undefined ? undefined : await findSession(db, id, clock.now());
     if (session === undefined) {
@@ -126,15 +106,21 @@ export function requireSession({ db, writer, clock, cookie, log }: PageDeps) {
       return context.redirect(`/app/sign-in?next=${encodeURIComponent(asked)}`, 303);
     }
     const now = clock.now();
-    if (needsUseWritten(session, now)) {
-      // Ignored: reading has to work with a full disk.
-      await writer
-        .write((tx) => writeUse(tx, session, now))
-        .catch((error: unknown) => log("error", "use of a session not noted", { error }));
-    }
-    context.set("session", session);
+    // Ignored: reading has to work with a full disk.
+    await writeUse(writer, session, now).catch((error: unknown) =>
+      log("error", "use of a session not noted", { error }),
+    );
     context.set("caller", session.caller);
     context.get("open").keyId = session.caller.keyId;
     return next();
   });
+}
+
+/**
+ * The origin under which a caller sees this service. A balancer with TLS says so in `X-Forwarded-Proto`; whoever else sends
+ * that header misleads only themselves.
+ */
+export function ownOrigin(context: Context): string {
+  const { host, protocol } = new URL(context.req.url);
+  return context.req.header("x-forwarded-proto") === "https" ? `https://${host}` : `${protocol}//${host}`;
 }

@@ -5,26 +5,25 @@ import { PipelineError } from "../../contract/errors.ts";
 import { hideSecrets } from "../../machine/apiSecret.ts";
 import type { AppDeps } from "../http/appDeps.ts";
 import { sendArtifact } from "../http/artifactRoutes.ts";
+import type { SignedIn } from "../http/authenticate.ts";
 import { logFailure } from "../http/everyRequest.ts";
 import { liveReply } from "../http/liveReply.ts";
-import { eventPieces, type OrgEventStreamDeps } from "../http/orgEventStream.ts";
-import { ownOrigin } from "../http/ownOrigin.ts";
+import { eventPieces } from "../http/orgRoutes.ts";
 import { HttpProblem, statusOf } from "../http/reply.ts";
 import { findSession } from "../store/sessions.ts";
 import { openAssets } from "./assets.ts";
 import { type Html, layout, marked } from "./layout.ts";
-import { type PageDeps, type PageEnv, requireSession, sessionCookie, startPath } from "./pageRequest.ts";
+import { ownOrigin, type PageDeps, requireSession, sessionCookie, startPath } from "./pageRequest.ts";
 import { pipelineRoutes } from "./pipelineRoutes.ts";
-import { runChangeRoutes } from "./runChangeRoutes.ts";
 import { runPageRoutes } from "./runPageRoutes.ts";
 import { signInRoutes } from "./signInRoutes.ts";
 import { whatCounts } from "./whatCounts.ts";
 
 /** The routes under `/app`: the page in a browser, authenticated by a cookie. */
-export function pageRoutes(app: AppDeps & { readonly pageFolder: string }): Hono<PageEnv> {
+export function pageRoutes(app: AppDeps & { readonly pageFolder: string }): Hono<SignedIn> {
   const assets = openAssets(app.pageFolder);
   const deps: PageDeps = { ...app, assets, cookie: sessionCookie(app.dataName) };
-  const routes = new Hono<PageEnv>();
+  const routes = new Hono<SignedIn>();
   routes.use(pagePolicy);
   routes.use(requireSameOrigin);
   routes.onError((error, context) => errorResponse(context, error, deps));
@@ -42,12 +41,11 @@ export function pageRoutes(app: AppDeps & { readonly pageFolder: string }): Hono
     return context.html(await layout(parts, assets));
   });
 
-  const signedIn = new Hono<PageEnv>();
+  const signedIn = new Hono<SignedIn>();
   signedIn.use(requireSession(deps));
   signedIn.get("/events", (context) => pageEvents(context, deps));
   signedIn.route("/pipelines", pipelineRoutes(deps));
   signedIn.route("/runs", runPageRoutes(deps));
-  signedIn.route("/runs", runChangeRoutes(deps));
   signedIn.get("/runs/:id/artifacts/:file", (context) => sendArtifact(context, context.req.param(), deps));
   signedIn.all("*", () => {
     throw new PipelineError("not-found", "There is no such page.", { next: "Look in the list of runs." });
@@ -93,7 +91,7 @@ const requireSameOrigin = createMiddleware(async (context, next) => {
 
 /** An error as a page. API keys in its text are hidden; an unexpected error is logged, and its page gives no details. */
 async function errorResponse(
-  context: Context<PageEnv>,
+  context: Context<SignedIn>,
   thrown: unknown,
   { assets, clock, log, added }: Pick<PageDeps, "assets" | "clock" | "log" | "added">,
 ): Promise<Response> {
@@ -145,8 +143,8 @@ function titleOf(type: PipelineError["type"]): string {
  * log grows. The session is checked before each event and keep-alive comment, so a signed-out browser gets nothing.
  */
 export function pageEvents(
-  context: Context<PageEnv>,
-  deps: Pick<PageDeps, "cookie" | "logs"> & OrgEventStreamDeps,
+  context: Context<SignedIn>,
+  deps: Pick<PageDeps, "cookie" | "logs" | "db" | "clock" | "events" | "log" | "replies">,
 ): Response {
   const { db, clock, cookie, logs } = deps;
   const id = cookie.read(context) ?? "";

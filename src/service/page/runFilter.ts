@@ -54,7 +54,9 @@ function zoneIn(text = ""): string | undefined {
 export function queryOf(filter: PageFilter, { keyId }: Caller): RunFilter {
   const { status, pipeline, isMine, from, to, zone = "UTC" } = filter;
   return {
-    ...{ status, pipeline, actor: isMine ? keyId : undefined },
+    status,
+    pipeline,
+    actor: isMine ? keyId : undefined,
     since: from === undefined ? undefined : startOfDay(from, 0, zone),
     until: to === undefined ? undefined : startOfDay(to, 1, zone),
   };

@@ -1,34 +1,33 @@
-import { Hono } from "hono";
+import { type Context, Hono } from "hono";
 import { utcDay } from "../../contract/day.ts";
 import { fromFailedStep } from "../../contract/fromStep.ts";
 import { inputsAgain } from "../../contract/inputs.ts";
 import type { ServedRun } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
 import { ranText } from "../../text/changes.ts";
-import { requestedPipeline } from "../http/ranPipelineRoutes.ts";
-import { refuseRemoved } from "../http/requestedRun.ts";
+import { requireAccess, type SignedIn } from "../http/authenticate.ts";
+import { refuseRemoved, requestedPipeline, requestedRun } from "../http/runRoutes.ts";
 import { readOrg } from "../store/orgs.ts";
 import { keepsPipeline, readChanges } from "../store/ranPipelines.ts";
 import { filesRemovedAt } from "../store/runFiles.ts";
 import { listRuns, pipelineNames, readDayUse } from "../store/runs.ts";
 import { linesOf, logText } from "./pageLog.ts";
-import { existingRun, type PageDeps, type PageEnv, showPage } from "./pageRequest.ts";
-import { mostActive } from "./runChangeRoutes.ts";
+import { formTexts, nextPath, type PageDeps, showPage } from "./pageRequest.ts";
 import { filterOf, queryOf } from "./runFilter.ts";
 import { runsView } from "./runsView.ts";
 import { runView } from "./runView.ts";
+import { askForInputs, type StartTarget, startByForm } from "./startForm.ts";
 
 const runsOfPage = 20;
-/** How many start requests in the queue the page names. */
-const mostWaiters = 10;
-
+/** More active runs than any org has slots. */
+const mostActive = 100;
 /** How many lines of a log the page shows; a link leads to all of it. */
 const mostLines = 500;
 
-/** The list of runs and the page of one run. */
-export function runPageRoutes(deps: PageDeps): Hono<PageEnv> {
-  const { db, clock, admission, runs, logs, pipelines } = deps;
-  const routes = new Hono<PageEnv>();
+/** The list of runs, the page of one run, and what their buttons do. */
+export function runPageRoutes(deps: PageDeps): Hono<SignedIn> {
+  const { db, clock, admission, logs, pipelines } = deps;
+  const routes = new Hono<SignedIn>();
 
   routes.get("/", async (context) => {
     const caller = context.get("caller");
@@ -36,7 +35,7 @@ export function runPageRoutes(deps: PageDeps): Hono<PageEnv> {
     const texts = context.req.query();
     const filter = filterOf(texts);
     const { orgId } = caller;
-    const [org, use, page, { runs: activeRuns }, queue, first, names] = await Promise.all([
+    const [org, use, page, { runs: activeRuns }, { waiting }, names] = await Promise.all([
       readOrg(db, caller, now),
       readDayUse(db, orgId, utcDay(now)),
       listRuns(db, orgId, {
@@ -45,20 +44,19 @@ export function runPageRoutes(deps: PageDeps): Hono<PageEnv> {
         before: texts["before"],
         limit: runsOfPage,
       }),
-      listRuns(db, caller.orgId, { status: "in-work", limit: mostActive }),
+      listRuns(db, orgId, { status: "in-work", limit: mostActive }),
       admission.queue(orgId),
-      admission.firstWaiters(orgId, mostWaiters),
       pipelineNames(db, orgId),
     ]);
     const main = runsView({
       org,
       use,
       caller,
-      page: { ...page, runs: page.runs.map((run) => runs.upToDate(run)) },
-      activeRuns: activeRuns.map((run) => runs.upToDate(run)).toReversed(),
-      queue: { first, waiting: queue.waiting },
+      page,
+      waiting,
       now,
       filter,
+      activeRuns: activeRuns.toReversed(),
       pipelines: names,
       back: `/app/runs${new URL(context.req.url).search}`,
     });
@@ -68,7 +66,7 @@ export function runPageRoutes(deps: PageDeps): Hono<PageEnv> {
   routes.get("/:id", async (context) => {
     const caller = context.get("caller");
     const now = clock.now();
-    const run = await existingRun(caller, context.req.param("id"), deps);
+    const run = await requestedRun(db, caller, context.req.param("id"));
     const { runId, pipeline, project } = run;
     const removedAt = await filesRemovedAt(db, runId);
     const { entries, isWhole } = await logs.tail(runId);
@@ -95,23 +93,59 @@ export function runPageRoutes(deps: PageDeps): Hono<PageEnv> {
   });
 
   textRoutes(routes, deps);
+  changeRoutes(routes, deps);
   return routes;
 }
 
 /** What of a run is plain text: its log, or the lines of it that have a text, and its pipeline file. */
-function textRoutes(routes: Hono<PageEnv>, deps: PageDeps): void {
+function textRoutes(routes: Hono<SignedIn>, { db, logs }: PageDeps): void {
   routes.get("/:id/log.txt", async (context) => {
-    const run = await existingRun(context.get("caller"), context.req.param("id"), deps);
-    await refuseRemoved(deps.db, run.runId);
-    return context.body(await logText(run, deps.logs, context.req.query("find")), 200, {
+    const run = await requestedRun(db, context.get("caller"), context.req.param("id"));
+    await refuseRemoved(db, run.runId);
+    return context.body(await logText(run, logs, context.req.query("find")), 200, {
       "content-type": "text/plain; charset=utf-8",
     });
   });
 
   routes.get("/:id/pipeline.txt", async (context) => {
-    const run = await existingRun(context.get("caller"), context.req.param("id"), deps);
-    return context.text(ranText(await requestedPipeline(deps.db, run)));
+    const run = await requestedRun(db, context.get("caller"), context.req.param("id"));
+    return context.text(ranText(await requestedPipeline(db, run)));
   });
+}
+
+/** What the page's buttons do: cancel, cancel mine, run again. */
+function changeRoutes(routes: Hono<SignedIn>, deps: PageDeps): void {
+  const { db, runs } = deps;
+
+  routes.post("/cancel-mine", async (context) => {
+    const caller = context.get("caller");
+    requireAccess("members", caller);
+    const { back } = await formTexts(context);
+    const { orgId, keyId } = caller;
+    const mine = await listRuns(db, orgId, { status: "in-work", actor: keyId, limit: mostActive });
+    await Promise.all(mine.runs.map(({ runId }) => runs.cancel(orgId, runId, keyId)));
+    return context.redirect(nextPath(back), 303);
+  });
+
+  routes.post("/:id/cancel", async (context) => {
+    const caller = context.get("caller");
+    requireAccess("members", caller);
+    const { back } = await formTexts(context);
+    const { runId } = await requestedRun(db, caller, context.req.param("id"));
+    await runs.cancel(caller.orgId, runId, caller.keyId);
+    return context.redirect(nextPath(back), 303);
+  });
+
+  const againOf = async (context: Context<SignedIn>, id: string): Promise<StartTarget> => {
+    const run = await requestedRun(db, context.get("caller"), id);
+    return { pipeline: run.pipeline, project: run.project, run };
+  };
+  routes.get("/:id/again", async (context) =>
+    askForInputs(context, await againOf(context, context.req.param("id")), deps),
+  );
+  routes.post("/:id/again", async (context) =>
+    startByForm(context, await againOf(context, context.req.param("id")), deps),
+  );
 }
 
 /** Whether a run's pipeline file is kept, and of a run that ended without success what changed since the last success. */

@@ -24,7 +24,7 @@ import {
 } from "./runParts.ts";
 import { timelineView } from "./timelineView.ts";
 
-export interface RunFacts {
+interface RunFacts {
   readonly run: ServedRun;
   readonly caller: Caller;
   readonly now: number;
@@ -149,16 +149,11 @@ function sentence(reason: string): string {
   return /[.!?]$/.test(first) ? first : `${first}.`;
 }
 
-interface StepFacts {
-  /** Where a new run may begin with this step. */
-  readonly goOnAt: RunFacts["goOnAt"];
-  readonly run: ServedRun;
-  readonly caller: Caller;
+/** `goOnAt` only where a new run may begin with this step, and only the step's own lines. */
+interface StepFacts extends Pick<RunFacts, "run" | "caller" | "now" | "goOnAt" | "lines"> {
   readonly step: RunStep;
   readonly index: number;
-  readonly lines: readonly LogLine[];
   readonly artifacts: readonly Artifact[];
-  readonly now: number;
   /** Whether the top of the page says why it failed. */
   readonly isTold: boolean;
 }

@@ -23,7 +23,7 @@ import {
   tookView,
 } from "./runParts.ts";
 
-export interface RunsFacts extends SlotFacts {
+interface RunsFacts extends SlotFacts {
   readonly use: DayUse;
   readonly filter: PageFilter;
   /** The names of the pipelines that have runs. */
@@ -164,8 +164,8 @@ interface SlotFacts {
   readonly caller: Caller;
   /** Oldest first. */
   readonly activeRuns: readonly ServedRun[];
-  /** The start requests that wait for a slot: the first of them, and how many there are. */
-  readonly queue: { readonly first: readonly WaitingStart[]; readonly waiting: number };
+  /** The start requests that wait for a slot. */
+  readonly waiting: readonly WaitingStart[];
   readonly now: number;
   readonly back: string;
 }
@@ -179,7 +179,7 @@ function slotView(facts: SlotFacts): Html {
 <h2 id="slot-title">${org.limits.parallelRuns === 1 ? "The slot" : `${org.limits.parallelRuns} slots`}</h2>
 ${cancelMineView(mine.length, caller, back)}
 </div>
-${activeRuns.length === 0 ? html`<p class="nobody">${freeText(org)}</p>` : holders(facts)}
+${activeRuns.length === 0 ? html`<p class="nobody quiet">${freeText(org)}</p>` : holders(facts)}
 ${queueView(facts)}
 </section>`;
 }
@@ -208,15 +208,20 @@ function freeText(org: Org): string {
   return quotaLevel(org) === "used-up" ? "Free, but no run is left today." : "Free: a run can start now.";
 }
 
+/** How many start requests in the queue the page names. */
+const mostWaiters = 10;
+
 /** The queue in its order: who came first is first. */
-function queueView({ queue: { first, waiting }, org, caller }: SlotFacts): Html {
-  if (waiting === 0) return html``;
-  const who = waiting === 1 ? "1 request waits" : `${waiting} requests wait`;
-  const more = waiting - first.length;
-  return html`<p class="waiting">${who} for ${org.limits.parallelRuns === 1 ? "the slot" : "a slot"}:</p>
-<ol class="queue">${first.map(
-    ({ ticket, pipeline, actor, actor_name: name }) =>
-      html`<li id="ticket-${ticket}"><bdi>${pipeline}</bdi> <span class="quiet">asked for by ${keyView(actor, name ?? undefined, caller.keyId)}</span></li>`,
-  )}</ol>
+function queueView({ waiting, org, caller }: SlotFacts): Html {
+  if (waiting.length === 0) return html``;
+  const who = waiting.length === 1 ? "1 request waits" : `${waiting.length} requests wait`;
+  const more = waiting.length - mostWaiters;
+  return html`<p class="waiting quiet">${who} for ${org.limits.parallelRuns === 1 ? "the slot" : "a slot"}:</p>
+<ol class="queue">${waiting
+    .slice(0, mostWaiters)
+    .map(
+      ({ ticket, pipeline, actor, actor_name: name }) =>
+        html`<li id="ticket-${ticket}"><bdi>${pipeline}</bdi> <span class="quiet">asked for by ${keyView(actor, name ?? undefined, caller.keyId)}</span></li>`,
+    )}</ol>
 ${more > 0 ? html`<p class="quiet">and ${more} more</p>` : ""}`;
 }

@@ -1,9 +1,14 @@
 import { type Context, Hono } from "hono";
 import { html } from "hono/html";
+import type { AppDeps } from "../http/appDeps.ts";
+import type { SignedIn } from "../http/authenticate.ts";
+import type { Endpoints } from "../http/endpoints.ts";
+import { reply } from "../http/reply.ts";
 import { findCaller } from "../store/keys.ts";
 import { readOrg } from "../store/orgs.ts";
 import {
   createSession,
+  createSignInCode,
   endSession,
   findKey,
   findSession,
@@ -11,19 +16,19 @@ import {
   useSignInCode,
 } from "../store/sessions.ts";
 import { type Html, layout, marked } from "./layout.ts";
-import { formTexts, nextPath, type PageDeps, type PageEnv } from "./pageRequest.ts";
+import { formTexts, nextPath, ownOrigin, type PageDeps } from "./pageRequest.ts";
 
 /** Signs in by key or one-time link, and signs out. */
-export function signInRoutes({ db, writer, clock, assets, cookie, bus }: PageDeps): Hono<PageEnv> {
-  const routes = new Hono<PageEnv>();
+export function signInRoutes({ db, writer, clock, assets, cookie, bus }: PageDeps): Hono<SignedIn> {
+  const routes = new Hono<SignedIn>();
 
-  const show = async (context: Context<PageEnv>, main: Html, status: 200 | 401) =>
+  const show = async (context: Context<SignedIn>, main: Html, status: 200 | 401) =>
     context.html(
       await layout({ title: "Sign in", main, reader: undefined, now: clock.now() }, assets),
       status,
     );
 
-  const sessionOf = async (context: Context<PageEnv>) => {
+  const sessionOf = async (context: Context<SignedIn>) => {
     const id = cookie.read(context);
     return id === undefined ? undefined : findSession(db, id, clock.now());
   };
@@ -56,11 +61,8 @@ export function signInRoutes({ db, writer, clock, assets, cookie, bus }: PageDep
       const keyId = code === undefined ? ofKey : await useSignInCode(tx, code, now);
       return keyId === undefined ? undefined : createSession(tx, keyId, now);
     });
-    if (id === undefined) {
-      const problem =
-        code === undefined ? (key === undefined || key === "" ? "no key" : "wrong key") : "link over";
-      return show(context, signInView(next, problem), 401);
-    }
+    if (id === undefined)
+      return show(context, signInView(next, code === undefined ? "wrong key" : "link over"), 401);
     const before = await sessionOf(context);
     if (before !== undefined) await writer.write((tx) => endSession(tx, before.hash));
     cookie.keep(context, id);
@@ -82,18 +84,17 @@ export function signInRoutes({ db, writer, clock, assets, cookie, bus }: PageDep
 }
 
 /** Why the sign-in page is shown again. */
-type SignInProblem = "wrong key" | "no key" | "link over" | "session over";
+type SignInProblem = "wrong key" | "link over" | "session over";
 
 const problemTexts: Readonly<Record<SignInProblem, string>> = {
   "wrong key": "This key is not one of this service's, or it was revoked.",
-  "no key": "Enter your API key.",
   "link over": "This link was used already, or its minute is over. Make a new one with `pipeline page`.",
   "session over": "You were signed out. Sign in again.",
 };
 
 /** The form for an API key. It never contains a key that was sent. */
 function signInView(next: string, problem: SignInProblem | undefined): Html {
-  const isOfKey = problem === "wrong key" || problem === "no key";
+  const isOfKey = problem === "wrong key";
   return html`<div class="sign-in">
 <h1>Sign in</h1>
 ${problem === undefined || isOfKey ? "" : html`<p class="notice" role="alert">${marked(problemTexts[problem])}</p>`}
@@ -129,4 +130,25 @@ function linkView(link: {
 <button class="main" autofocus>Sign in</button>
 </form>
 </div>`;
+}
+
+/** `POST /api/sign-in-links`: a link that signs a browser in with the caller's key, once and within a minute. */
+export function signInLinkRoute(endpoints: Endpoints, { writer, clock }: AppDeps): void {
+  endpoints.add(
+    {
+      method: "post",
+      path: "/api/sign-in-links",
+      summary: "Makes a link that signs a browser in to the page with the caller's key",
+      description: "Takes no body. The link can be used once, until `expires-at`.",
+      access: "every role",
+      reply: { status: 201, description: "The link.", json: "SignInLink" },
+    },
+    async (context) => {
+      const { keyId } = context.get("caller");
+      const { code, endsAt } = await writer.write((tx) => createSignInCode(tx, keyId, clock.now()));
+      const url = new URL("/app/sign-in", ownOrigin(context));
+      url.searchParams.set("code", code);
+      return reply({ url: url.href, expiresAt: new Date(endsAt).toISOString() }, 201);
+    },
+  );
 }

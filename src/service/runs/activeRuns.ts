@@ -2,19 +2,18 @@ import type { RunStep, ServedRun } from "../../contract/run.ts";
 import type { StopReason } from "../../contract/runners.ts";
 import type { Clock } from "../../machine/clock.ts";
 import type { Log } from "../../machine/log.ts";
-import type { RunningJob } from "../../runner/launch/launch.ts";
-import type { RunValues } from "../../runner/launch/messages.ts";
+import type { LaunchDeps, RunningJob } from "../../runner/launch/launch.ts";
+import type { SavedArtifact } from "../../runner/launch/messages.ts";
 import { cleanupPart, RunLimit } from "../../runner/launch/runLimit.ts";
 import type { EventBus } from "../store/eventBus.ts";
-import { setRunner } from "../store/leases.ts";
 import { setValues } from "../store/ranPipelines.ts";
-import { touchRun } from "../store/runChanges.ts";
+import { setRunner, touchRun } from "../store/runChanges.ts";
+import { addArtifact } from "../store/runFiles.ts";
 import { markCancelling, putSteps, type RunEnd, removeRun, stopRun } from "../store/runs.ts";
 import type { Write } from "../store/tables.ts";
 import type { Writer } from "../store/writer.ts";
-import { endOf, stoppedEnd } from "./runEnd.ts";
-import type { RunRecord } from "./runRecord.ts";
-import { type LocalWork, type Runs, sameCancel, type Work } from "./runs.ts";
+import type { RunLogs } from "./runLogs.ts";
+import { endOf, type LocalWork, type Runs, sameCancel, stoppedEnd, type Work } from "./runs.ts";
 
 export interface ActiveRunsDeps {
   readonly writer: Writer;
@@ -25,12 +24,11 @@ export interface ActiveRunsDeps {
   readonly release: (orgId: string, end: (tx: Write) => Promise<void>) => Promise<void>;
   readonly launch: (
     job: LocalWork & Pick<ServedRun, "runId" | "agent" | "timeLimitSeconds"> & { readonly startedAt: string },
-    onStep: (step: RunStep, position: number) => void,
-    record: RunRecord & { readonly onValues: (values: RunValues) => void },
+    listeners: Pick<LaunchDeps, "onStep" | "onOutput" | "onArtifact" | "onValues">,
   ) => RunningJob;
   /** Called when a run may be launched soon. */
   readonly prepareRunner: (environment: readonly string[] | undefined) => void;
-  readonly record: (orgId: string, runId: string) => RunRecord;
+  readonly logs: Pick<RunLogs, "begin">;
 }
 
 interface ActiveRun {
@@ -50,17 +48,10 @@ interface ActiveRun {
   step: string | undefined;
   /** Settles when the end is in the database and the slot is released; undefined until there is an end to write. */
   ended: Promise<void> | undefined;
-  cancelTimer: () => void;
 }
 
 /** The growing pause before the end of a run is written again, in milliseconds. */
 const retryPause = { first: 1_000, longest: 10_000 } as const;
-
-/**
- * How long a granted run may be neither launched nor withdrawn, in milliseconds. Either happens at once; this keeps a
- * bug from keeping the slot.
- */
-const launchTimeout = 60_000;
 
 /**
  * The active runs of this service, from before their row is committed: starts and stops their processes, and writes how
@@ -79,6 +70,10 @@ export class ActiveRuns implements Runs {
     return this.#runs.size;
   }
 
+  get isStopping(): boolean {
+    return this.#stopping.signal.aborted;
+  }
+
   ids(): ReadonlySet<string> {
     return new Set(this.#runs.keys());
   }
@@ -86,12 +81,6 @@ export class ActiveRuns implements Runs {
   /** Adds a run that is being granted, before its row is committed. Whoever gets it has to `launch` or `withdraw` it. */
   add(runId: string, { orgId, work }: { readonly orgId: string; readonly work: Work }): void {
     if (!("root" in work)) throw new Error("a run of this machine needs its project's folder");
-    const cancelTimer = this.#deps.clock.after(launchTimeout, () => {
-      const run = this.#runs.get(runId);
-      if (run === undefined || run.ended !== undefined) return;
-      this.#deps.log("error", "a granted run was neither launched nor withdrawn", { runId });
-      run.ended = this.#writeEnd(runId, run, { status: "lost", reason: "it was never begun" });
-    });
     this.#runs.set(runId, {
       orgId,
       work,
@@ -103,12 +92,11 @@ export class ActiveRuns implements Runs {
       cancelledAt: undefined,
       step: undefined,
       ended: undefined,
-      cancelTimer,
     });
   }
 
   prepare(environment: readonly string[] | undefined): void {
-    if (!this.#stopping.signal.aborted) this.#deps.prepareRunner(environment);
+    if (!this.isStopping) this.#deps.prepareRunner(environment);
   }
 
   /** One more caller gets the run as its reply. */
@@ -119,7 +107,6 @@ export class ActiveRuns implements Runs {
 
   /** Removes a run that has ended, or whose row was never committed. */
   remove(runId: string): void {
-    this.#runs.get(runId)?.cancelTimer();
     this.#runs.delete(runId);
   }
 
@@ -130,29 +117,17 @@ export class ActiveRuns implements Runs {
 
   /** Does nothing for a run that was cancelled meanwhile. */
   launch(run: ServedRun): void {
-    const { runId } = run;
+    const { runId, agent, createdAt: startedAt, timeLimitSeconds: seconds } = run;
     const active = this.#runs.get(runId);
     if (active === undefined || active.job !== undefined || active.ended !== undefined) return;
-    active.cancelTimer();
-    if (this.#stopping.signal.aborted) {
+    if (this.isStopping) {
       this.#stop(runId, { kind: "service-stopped" });
       return;
     }
-    // The steps are written in order, and all of them before the end.
-    let writes: Promise<void> = Promise.resolve();
-    const write = (act: (tx: Write) => Promise<void>): Promise<boolean> => {
-      const written = this.#deps.writer.write(act).then(
-        () => true,
-        (error: unknown) => {
-          this.#deps.log("error", "not written", { runId, error });
-          return false;
-        },
-      );
-      writes = Promise.all([writes, written]).then(() => {});
-      return written;
-    };
-    const record = this.#deps.record(active.orgId, runId);
-    const { agent, createdAt: startedAt, timeLimitSeconds: seconds } = run;
+    const { log, logs } = this.#deps;
+    const { orgId, work } = active;
+    const runLog = logs.begin(runId);
+    const { write, done } = this.#writesOf(orgId, runId);
     // Steps that the database has not taken yet, or that a full disk has not, are written with the next one, or with the end.
     const unwritten = new Map<number, RunStep>();
     let isWriteQueued = false;
@@ -173,48 +148,40 @@ export class ActiveRuns implements Runs {
         if (steps === undefined) isWriteQueued = false;
         for (const [at, written] of (isWritten && steps) || [])
           if (unwritten.get(at) === written) unwritten.delete(at);
-        this.#emitRun(active.orgId, runId);
       });
     };
-    const onValues = (values: RunValues) => {
-      void write((tx) => setValues(tx, runId, values)).then(() => this.#emitRun(active.orgId, runId));
+    const onArtifact = async ({ kind: _, index: stepIndex, at, ...file }: SavedArtifact) => {
+      if (await write((tx) => addArtifact(tx, runId, { ...file, stepIndex, at }))) return;
+      const text = `${file.name} is lost: it couldn't be stored\n`;
+      runLog.append({ at, stepIndex, stream: "note", text });
     };
     try {
-      const job = { runId, agent, startedAt, timeLimitSeconds: seconds, ...active.work };
-      active.job = this.#deps.launch(job, onStep, { ...record, onValues });
+      const job = { runId, agent, startedAt, timeLimitSeconds: seconds, ...work };
+      active.job = this.#deps.launch(job, {
+        onStep,
+        onOutput: ({ at, index: stepIndex, stream, text }) => runLog.append({ at, stepIndex, stream, text }),
+        onArtifact: (artifact) => void onArtifact(artifact),
+        onValues: (values) => void write((tx) => setValues(tx, runId, values)),
+      });
     } catch (error) {
-      this.#deps.log("error", "run not launched", { runId, error });
+      log("error", "run not launched", { runId, error });
       const end = { status: "lost", reason: "its runner couldn't be started" } as const;
-      active.ended = this.#writeEnd(runId, active, end).then(() => record.end());
+      active.ended = this.#writeEnd(runId, active, end).then(() => runLog.end());
       return;
     }
     const { job } = active;
-    const { pid } = job;
-    void write((tx) => touchRun(tx, runId)).then(() => this.#emitRun(active.orgId, runId));
+    void write((tx) => touchRun(tx, runId));
     void job.identity.then((runner) => runner && write((tx) => setRunner(tx, runId, runner)));
-    const origin = seconds === active.work.pipeline.timeLimitSeconds ? "file" : "start";
-    const limitMilliseconds = seconds * 1000;
-    const limit = new RunLimit({
-      ...{ clock: this.#deps.clock, job, limitMilliseconds },
-      cleanupMilliseconds: cleanupPart(limitMilliseconds, active.work.pipeline),
-      onReached: (stepsMilliseconds) => {
-        const { step } = active;
-        const reason = { kind: "timed-out", seconds, stepsMilliseconds, origin, step } as const;
-        if (!this.#stop(runId, reason)) limit.stop();
-      },
-    });
-    active.limit = limit;
+    active.limit = this.#limitOf(runId, active, job, seconds);
     active.ended = job.ended.then(async (end) => {
-      limit[Symbol.dispose]();
-      await writes;
-      await record
-        .complete()
-        .catch((error: unknown) => this.#deps.log("error", "log not completed", { runId, error }));
+      active.limit?.[Symbol.dispose]();
+      await done();
+      await runLog.complete().catch((error: unknown) => log("error", "log not completed", { runId, error }));
       await this.#writeEnd(runId, active, endOf(end, active.stopReason), unwritten);
-      record.end();
-      this.prepare(active.work.environment);
+      runLog.end();
+      this.prepare(work.environment);
     });
-    this.#deps.log("info", "run started", { runId, pipeline: run.pipeline, pid });
+    log("info", "run started", { runId, pipeline: run.pipeline, pid: job.pid });
   }
 
   /** A run that was cancelled meanwhile has been seen by somebody: it stays, with its end. */
@@ -223,13 +190,12 @@ export class ActiveRuns implements Runs {
     if (active === undefined || active.job !== undefined || active.ended !== undefined) return;
     active.callers -= 1;
     if (active.callers > 0) return;
-    active.cancelTimer();
     active.isWithdrawn = true;
     active.ended = this.#release(runId, active.orgId, (tx) => removeRun(tx, runId), "withdrawn");
   }
 
   /**
-   * Leaves an ended run as it is. Where `cancelling` can't be written, `upToDate` says it until the end is written.
+   * Leaves an ended run as it is, and one whose row can't be written now `running` until its end is written.
    * @throws PipelineError when it can't be written for a run that isn't active: then nothing has begun.
    */
   async cancel(orgId: string, runId: string, by: string): Promise<void> {
@@ -247,14 +213,7 @@ export class ActiveRuns implements Runs {
     } catch (error) {
       if (active === undefined) throw error;
       this.#deps.log("error", "not written that a run is being cancelled", { runId, error });
-      this.#deps.bus.emit(orgId, { kind: "unwritten-run", runId });
     }
-  }
-
-  /** The run as its row has it, and `cancelling` even where the row does not say so yet. */
-  upToDate<R extends ServedRun>(run: R): R {
-    const isAhead = run.status === "running" && this.#runs.get(run.runId)?.cancelledAt !== undefined;
-    return isAhead ? { ...run, status: "cancelling" } : run;
   }
 
   /**
@@ -278,11 +237,46 @@ export class ActiveRuns implements Runs {
     active.stopReason = reason;
     this.#deps.log("info", "run stopping", { runId, why: reason.kind });
     if (active.limit !== undefined) active.limit.stop();
-    else {
-      active.cancelTimer();
-      active.ended = this.#writeEnd(runId, active, stoppedEnd(reason));
-    }
+    else active.ended = this.#writeEnd(runId, active, stoppedEnd(reason));
     return true;
+  }
+
+  /** Writes of what an active run says, in order. */
+  #writesOf(orgId: string, runId: string) {
+    let writes: Promise<unknown> = Promise.resolve();
+    return {
+      /** @returns whether it was written. */
+      write: (act: (tx: Write) => Promise<void>): Promise<boolean> => {
+        const written = this.#deps.writer.write(act).then(
+          () => true,
+          (error: unknown) => {
+            this.#deps.log("error", "not written", { runId, error });
+            return false;
+          },
+        );
+        void written.then(() => this.#emitRun(orgId, runId));
+        writes = Promise.all([writes, written]);
+        return written;
+      },
+      /** Resolves when all so far are over. */
+      done: () => writes,
+    };
+  }
+
+  #limitOf(runId: string, active: ActiveRun, job: RunningJob, seconds: number): RunLimit {
+    const { pipeline } = active.work;
+    const origin = seconds === pipeline.timeLimitSeconds ? "file" : "start";
+    const limitMilliseconds = seconds * 1000;
+    const limit = new RunLimit({
+      ...{ clock: this.#deps.clock, job, limitMilliseconds },
+      cleanupMilliseconds: cleanupPart(limitMilliseconds, pipeline),
+      onReached: (stepsMilliseconds) => {
+        const { step } = active;
+        const reason = { kind: "timed-out", seconds, stepsMilliseconds, origin, step } as const;
+        if (!this.#stop(runId, reason)) limit.stop();
+      },
+    });
+    return limit;
   }
 
   #writeEnd(

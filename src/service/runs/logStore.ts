@@ -36,8 +36,7 @@ export interface LogTail {
 export interface OpenArtifact {
   /** In bytes. */
   readonly size: number;
-  /** @param breakOff called when it can't be read to its end. */
-  stream(breakOff: () => void): ReadableStream<Uint8Array>;
+  stream(): ReadableStream<Uint8Array>;
   close(): Promise<void>;
 }
 

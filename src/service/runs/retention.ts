@@ -1,20 +1,17 @@
-import { readdir, readFile, rm, stat } from "node:fs/promises";
+import { readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
-import * as z from "zod/mini";
 import { dayMilliseconds } from "../../contract/day.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import { retentionDays } from "../../contract/limits.ts";
 import { repeat } from "../../machine/bell.ts";
 import type { Clock } from "../../machine/clock.ts";
 import type { Log } from "../../machine/log.ts";
-import { replaceFile } from "../../machine/privateFile.ts";
 import { ifThere } from "../../project/systemErrors.ts";
-import { newestIdTime } from "../store/ids.ts";
 import { type EndedRun, endedRunsWithFiles, keepsFiles, markFilesRemoved } from "../store/runFiles.ts";
 import type { Database } from "../store/tables.ts";
 import type { Writer } from "../store/writer.ts";
-import { runFolder, runsFolder } from "./runFolder.ts";
+import { runFolder, runsFolder } from "./runLogs.ts";
 
 /** How long the logs and artifacts of ended runs are kept. The runs themselves stay for good. */
 export interface Retention {
@@ -46,11 +43,10 @@ const sweepMilliseconds = 3_600_000;
  * @returns a function that stops it, which resolves when nothing is being removed any more.
  */
 export function sweepHourly(deps: SweepDeps & { readonly clock: Clock }): () => Promise<void> {
-  const { clock, db, folder, log } = deps;
-  const time = new TrustedTime({ folder, newestRun: () => newestIdTime(db), log });
+  const { clock, log } = deps;
   const { stop } = repeat(clock, sweepMilliseconds, async () => {
     try {
-      const count = await sweepRuns(deps, await time.at(clock.now()));
+      const count = await sweepRuns(deps, clock.now());
       if (count > 0) log("info", "files of runs removed", { runs: count });
     } catch (error) {
       log("error", "files of runs not removed", { error });
@@ -122,84 +118,4 @@ async function sizeOf(folder: string): Promise<number> {
 
 async function namesIn(folder: string, recursive = false): Promise<string[]> {
   return (await ifThere(readdir(folder, { recursive }))) ?? [];
-}
-
-interface Deps {
-  /** The data folder. */
-  readonly folder: string;
-  /** The time of the newest run, in milliseconds since 1970, or 0: what is trusted where the file is missing. */
-  readonly newestRun: () => Promise<number>;
-  readonly log: Log;
-}
-
-/** In milliseconds since 1970. */
-const storedSchema = z.object({
-  believed: z.number(),
-  /** The clock's time when it was first found to have leapt ahead. */
-  leaptTo: z.optional(z.number()),
-});
-
-type Stored = z.infer<typeof storedSchema>;
-
-/** The file of the trusted time in the data folder. */
-export function clockFile(folder: string): string {
-  return join(folder, "service.clock");
-}
-
-/**
- * The time of day for what can't be undone, such as removing an old log. A clock that is wrongly days ahead must not remove
- * what is of today: one that has leapt by more than a day since the last call is trusted only a day later, and until then
- * the time before the leap is. A clock that goes back is trusted at once, since that keeps more.
- */
-export class TrustedTime {
-  readonly #deps: Deps;
-  #lastTime: number | undefined;
-  #stored: Stored | undefined;
-
-  constructor(deps: Deps) {
-    this.#deps = deps;
-  }
-
-  /** @param now the clock's time. @returns the trusted time; both in milliseconds since 1970. */
-  async at(now: number): Promise<number> {
-    const before = this.#stored ??
-      (await this.#read()) ?? { believed: (await this.#deps.newestRun()) || now };
-    const after = judge(before, now, this.#lastTime);
-    if (after.leaptTo !== undefined && before.leaptTo === undefined) {
-      const from = new Date(after.believed).toISOString();
-      const what =
-        "the clock has leapt ahead: until it has said so for a day, no files of runs are removed for it";
-      this.#deps.log("warn", what, { from });
-    }
-    this.#lastTime = now;
-    this.#stored = after;
-    await this.#write(after);
-    return after.believed;
-  }
-
-  async #read(): Promise<Stored | undefined> {
-    try {
-      const read = storedSchema.safeParse(JSON.parse(await readFile(clockFile(this.#deps.folder), "utf8")));
-      return read.success ? read.data : undefined;
-    } catch {
-      return undefined;
-    }
-  }
-
-  /** Where it can't be written, as on a full disk, this start of the service goes by its memory. */
-  async #write(stored: Stored): Promise<void> {
-    try {
-      await replaceFile(clockFile(this.#deps.folder), `${JSON.stringify(stored)}\n`, 0o600);
-    } catch (error) {
-      this.#deps.log("error", "the time could not be stored", { error });
-    }
-  }
-}
-
-/** @param lastTime the clock's time at the last call: a leap since then is a new one. */
-function judge({ believed, leaptTo }: Stored, now: number, lastTime: number | undefined): Stored {
-  if (now <= believed + dayMilliseconds) return { believed: now };
-  const leapsAgain = lastTime !== undefined && now > lastTime + dayMilliseconds;
-  if (leaptTo === undefined || now < leaptTo || leapsAgain) return { believed, leaptTo: now };
-  return now >= leaptTo + dayMilliseconds ? { believed: now } : { believed, leaptTo };
 }

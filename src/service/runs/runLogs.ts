@@ -3,18 +3,9 @@ import { type FileHandle, open } from "node:fs/promises";
 import { join } from "node:path";
 import type { Log } from "../../machine/log.ts";
 import { ifThere } from "../../project/systemErrors.ts";
-import { openArtifactFile } from "./artifactFile.ts";
 import { LineReader, tailOf } from "./lineReader.ts";
-import {
-  type LogChunk,
-  type LogReader,
-  type LogStore,
-  type LogTail,
-  type OpenArtifact,
-  tailBytes,
-} from "./logStore.ts";
+import { type LogReader, type LogStore, type LogTail, type OpenArtifact, tailBytes } from "./logStore.ts";
 import { emptyLog, LogWriter, mendLog, type NewEntry } from "./logWriter.ts";
-import { runFolder } from "./runFolder.ts";
 
 interface RunLogsDeps {
   /** The data folder. */
@@ -76,15 +67,22 @@ export class RunLogs implements LogStore {
   }
 
   async reader(runId: string): Promise<LogReader> {
-    return new FileReader(this.#file(runId), () => this.#readable(runId));
+    return fileReader(this.#file(runId), () => this.#readable(runId));
   }
 
   tail(runId: string): Promise<LogTail> {
     return readTail(this.#file(runId), this.#readable(runId));
   }
 
-  openArtifact(runId: string, file: string): Promise<OpenArtifact | undefined> {
-    return openArtifactFile(join(runFolder(this.#deps.folder, runId).artifacts, file));
+  async openArtifact(runId: string, file: string): Promise<OpenArtifact | undefined> {
+    const handle = await ifThere(open(join(runFolder(this.#deps.folder, runId).artifacts, file)));
+    if (handle === undefined) return undefined;
+    const { size } = await handle.stat();
+    return {
+      size,
+      stream: () => handle.readableWebStream({ autoClose: true }),
+      close: () => handle.close(),
+    };
   }
 
   subscribe(runId: string, listener: () => void): () => void {
@@ -111,51 +109,40 @@ export class RunLogs implements LogStore {
 
 const chunkBytes = 64 * 1024;
 
-/** Reads a log's file chunk by chunk from its beginning. */
-export class FileReader implements LogReader {
-  readonly #file: string;
-  /** How many bytes of the file may be read now; undefined for all. */
-  readonly #readable: () => number | undefined;
-  readonly #lines = new LineReader(chunkBytes, (position, length) => this.#bytesAt(position, length));
-  #handle: FileHandle | undefined;
-  #isDisposed = false;
+/**
+ * Reads a log's file chunk by chunk from its beginning. Throws the file system's error, except for a file that does not exist.
+ * @param readable how many bytes of the file may be read now; undefined for all.
+ */
+export function fileReader(file: string, readable: () => number | undefined = () => undefined): LogReader {
+  let handle: FileHandle | undefined;
+  let isDisposed = false;
 
-  constructor(file: string, readable: () => number | undefined = () => undefined) {
-    this.#file = file;
-    this.#readable = readable;
-  }
-
-  /** @throws the file system's error, except for a file that does not exist. */
-  next(after: number): Promise<LogChunk | undefined> {
-    return this.#lines.next(after, this.#readable());
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#isDisposed = true;
-    const handle = this.#handle;
-    this.#handle = undefined;
-    await handle?.close();
-  }
-
-  async #bytesAt(position: number, length: number): Promise<Buffer> {
-    const handle = await this.#open();
-    if (handle === undefined) return Buffer.alloc(0);
-    const { buffer, bytesRead } = await handle.read(Buffer.allocUnsafe(length), 0, length, position);
-    return buffer.subarray(0, bytesRead);
-  }
-
-  async #open(): Promise<FileHandle | undefined> {
-    if (this.#isDisposed) return undefined;
-    if (this.#handle !== undefined) return this.#handle;
-    const handle = await ifThere(open(this.#file));
+  const opened = async (): Promise<FileHandle | undefined> => {
+    if (isDisposed || handle !== undefined) return handle;
+    const opening = await ifThere(open(file));
     // Disposed while the file was being opened.
-    if (this.#isDisposed) {
-      await handle?.close();
-      return undefined;
-    }
-    this.#handle = handle;
+    if (isDisposed) await opening?.close();
+    else handle = opening;
     return handle;
-  }
+  };
+
+  const bytesAt = async (position: number, length: number): Promise<Buffer> => {
+    const from = await opened();
+    if (from === undefined) return Buffer.alloc(0);
+    const { buffer, bytesRead } = await from.read(Buffer.allocUnsafe(length), 0, length, position);
+    return buffer.subarray(0, bytesRead);
+  };
+
+  const lines = new LineReader(chunkBytes, bytesAt);
+  return {
+    next: (after) => lines.next(after, readable()),
+    async [Symbol.asyncDispose]() {
+      isDisposed = true;
+      const held = handle;
+      handle = undefined;
+      await held?.close();
+    },
+  };
 }
 
 /** @param until where the readable part of the file ends, in bytes; undefined for all of it. */
@@ -166,4 +153,23 @@ async function readTail(file: string, until: number | undefined): Promise<LogTai
   const start = Math.max(0, end - tailBytes);
   const { buffer, bytesRead } = await handle.read(Buffer.alloc(end - start), 0, end - start, start);
   return tailOf(buffer.subarray(0, bytesRead), start === 0);
+}
+
+/** Where a run's log and artifacts lie in the service's data folder; made when there is something to put there. */
+export interface RunFolder {
+  readonly path: string;
+  /** A JSON line an entry, see `contract/log.ts`. */
+  readonly log: string;
+  readonly artifacts: string;
+}
+
+/** @param runId one of the store's own, so that it is a plain name. */
+export function runFolder(dataFolder: string, runId: string): RunFolder {
+  const path = join(runsFolder(dataFolder), runId);
+  return { path, log: join(path, "log.ndjson"), artifacts: join(path, "artifacts") };
+}
+
+/** The folder of all runs' folders, each named by its run's id. */
+export function runsFolder(dataFolder: string): string {
+  return join(dataFolder, "runs");
 }

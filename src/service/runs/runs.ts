@@ -1,6 +1,12 @@
 import type { Commit } from "../../contract/changes.ts";
-import type { ServedRun } from "../../contract/run.ts";
+import { timeLimit } from "../../contract/limits.ts";
+import { cancelledBy, type ServedRun } from "../../contract/run.ts";
+import type { RunnerEnd, StopReason } from "../../contract/runners.ts";
+import type { RunStatus } from "../../contract/runStatus.ts";
+import { quoted } from "../../pipeline/mistakes/problem.ts";
 import type { RunnerJob } from "../../runner/launch/protocol.ts";
+import { duration } from "../../text/time.ts";
+import type { RunEnd } from "../store/runs.ts";
 
 /** What a run does: by processes of this machine, or by a runner on another one. */
 export type Work = LocalWork | RemoteWork;
@@ -32,8 +38,47 @@ export interface Runs {
   withdraw(runId: string): void;
   /** Begins to end a run, which keeps its slot until its processes are gone. The first reason to stop stays. A cancel behind another ends what cleans up. */
   cancel(orgId: string, runId: string, by: string): Promise<void>;
-  /** The run as its row has it, or as it is known to be where the row is behind. */
-  upToDate<R extends ServedRun>(run: R): R;
   /** For the service's shutdown. */
   stopAll(): Promise<void>;
+}
+
+/** The end of a run, from its runner's end and the reason to stop it. */
+export function endOf(end: RunnerEnd, reason: StopReason | undefined): RunEnd {
+  switch (end.kind) {
+    case "succeeded":
+      return { status: "succeeded", reason: undefined };
+    case "failed":
+      return { status: "failed", reason: end.message };
+    case "died":
+      return reason === undefined ? { status: "lost", reason: end.message } : stoppedEnd(reason);
+    case "stopped":
+      return reason === undefined
+        ? { status: "lost", reason: "its runner was ended from outside" }
+        : stoppedEnd(reason);
+  }
+}
+
+/** The end of a run that was stopped, also before it had a process. */
+export function stoppedEnd(reason: StopReason): { status: RunStatus; reason: string } {
+  switch (reason.kind) {
+    case "cancelled":
+      return { status: "cancelled", reason: cancelledBy + reason.by };
+    case "timed-out":
+      return { status: "timed-out", reason: timedOutReason(reason) };
+    case "service-stopped":
+      return {
+        status: "cancelled",
+        reason: reason.why === undefined ? "the service was stopped" : `the service ended: ${reason.why}`,
+      };
+  }
+}
+
+function timedOutReason(reason: Extract<StopReason, { kind: "timed-out" }>): string {
+  const { seconds, stepsMilliseconds, origin, step } = reason;
+  const steps = stepsMilliseconds === undefined ? "" : ` (${duration(stepsMilliseconds)} for its steps)`;
+  const during = step === undefined ? "" : ` during the step \`${quoted(step)}\``;
+  const limit = `reached its time limit of ${duration(seconds * 1000)}${steps}${during}`;
+  if (seconds >= timeLimit.atMost) return `${limit}, the most that a run may take`;
+  const setBy = origin === "file" ? "`time-limit:` in the pipeline file sets it" : "it was set at the start";
+  return `${limit}; ${setBy}, to at most 1h`;
 }

@@ -1,11 +1,7 @@
 import { EventEmitter } from "node:events";
 
 /** What changed in an org. Subscribers read the new state from the database, so it is never older than the event. */
-export type BusEvent =
-  | { readonly kind: "org" }
-  | { readonly kind: "run"; readonly runId: string }
-  /** The run changed, but the change could not be written: it has no sequence number. */
-  | { readonly kind: "unwritten-run"; readonly runId: string };
+export type BusEvent = { readonly kind: "org" } | { readonly kind: "run"; readonly runId: string };
 
 /** Emits each org's events to its subscribers. */
 export class EventBus {

@@ -1,6 +1,8 @@
 import { type RawBuilder, type Selectable, sql } from "kysely";
 import { PipelineError } from "../../contract/errors.ts";
+import type { Key } from "../../contract/keys.ts";
 import { freeTier } from "../../contract/limits.ts";
+import type { Org } from "../../contract/org.ts";
 import type { Role } from "../../contract/roles.ts";
 import { hashOf, holdsSecret, keyIdOf, makeSecret, matches } from "../../machine/apiSecret.ts";
 import type { MakeId } from "./ids.ts";
@@ -16,8 +18,7 @@ export interface Caller {
 interface NewKey extends Caller {
   /** Shown once; only its hash is stored. */
   readonly secret: string;
-  /** Milliseconds since 1970. */
-  readonly createdAt: number;
+  readonly createdAt: string;
 }
 
 interface KeyDeps {
@@ -69,7 +70,7 @@ export async function createKeyOf(
       revoked_at: null,
     })
     .execute();
-  return { keyId: id, orgId, role, secret, createdAt };
+  return { keyId: id, orgId, role, secret, createdAt: asTime(createdAt) };
 }
 
 const machineKeyName = "This machine (editor and terminal)";
@@ -94,7 +95,7 @@ export async function renewMachineKey(tx: Write, orgName: string, deps: KeyDeps)
     .set({ hash: hashOf(secret), name: machineKeyName })
     .where("id", "=", old.id)
     .execute();
-  return { keyId: old.id, orgId: old.org_id, role: old.role, secret, createdAt: old.created_at };
+  return { keyId: old.id, orgId: old.org_id, role: old.role, secret, createdAt: asTime(old.created_at) };
 }
 
 /** @returns undefined for an unknown secret and for a revoked key, in the same time. */
@@ -138,17 +139,8 @@ async function findOrCreateOrg(tx: Write, name: string, deps: KeyDeps): Promise<
   return (await found.executeTakeFirstOrThrow()).id;
 }
 
-/** A key without its secret. Instants are milliseconds since 1970. */
-export interface KeyFacts {
-  readonly keyId: string;
-  readonly orgId: string;
-  readonly orgName: string;
-  readonly name: string | undefined;
-  readonly role: Role;
-  readonly createdAt: number;
-  readonly revokedAt: number | undefined;
-  readonly isMachine: boolean;
-}
+/** A key without its secret. */
+export type KeyFacts = Omit<Key, "isActor"> & Pick<Org, "orgId" | "orgName">;
 
 /** Keys in the order of their creation, also revoked ones: of an org, a single one, or all. */
 export async function listKeys(
@@ -185,8 +177,8 @@ function asFacts(row: Omit<Selectable<Tables["keys"]>, "hash"> & { readonly org_
     orgName: row.org_name,
     name: row.name ?? undefined,
     role: row.role,
-    createdAt: row.created_at,
-    revokedAt: row.revoked_at ?? undefined,
+    createdAt: asTime(row.created_at),
+    revokedAt: row.revoked_at === null ? undefined : asTime(row.revoked_at),
     isMachine: row.is_machine === 1,
   };
 }
@@ -203,7 +195,7 @@ export async function revokeKey(
   tx: Write,
   which: { readonly keyId: string; readonly orgId?: string },
   now: number,
-): Promise<KeyFacts> {
+): Promise<KeyFacts & { readonly revokedAt: string }> {
   await lockOrg(tx, which.keyId);
   const [key] = await listKeys(tx, which);
   if (key === undefined) {
@@ -211,7 +203,8 @@ export async function revokeKey(
       next: "`pipeline keys list` shows the keys and their ids.",
     });
   }
-  if (key.revokedAt !== undefined) return key;
+  const { revokedAt } = key;
+  if (revokedAt !== undefined) return { ...key, revokedAt };
   if (key.isMachine) {
     throw new PipelineError(
       "conflict",
@@ -227,7 +220,7 @@ export async function revokeKey(
     });
   }
   await tx.updateTable("keys").set({ revoked_at: now }).where("id", "=", key.keyId).execute();
-  return { ...key, revokedAt: now };
+  return { ...key, revokedAt: asTime(now) };
 }
 
 /**
@@ -252,4 +245,9 @@ async function isLastOwner(tx: Write, key: KeyFacts): Promise<boolean> {
     .where("id", "!=", key.keyId)
     .executeTakeFirst();
   return other === undefined;
+}
+
+/** An instant (milliseconds since 1970) as the contract has it. */
+export function asTime(instant: number): string {
+  return new Date(instant).toISOString();
 }

@@ -2,38 +2,146 @@ import { sql } from "kysely";
 import { PipelineError } from "../../contract/errors.ts";
 import type { Database } from "./tables.ts";
 
-export type MigrationStep = (db: Database) => Promise<void>;
-
 /**
- * Forward only: a released step is never edited, a change is a new step at the end. Each needs a database of the version
- * that it makes in test/service/store/versions/.
+ * What makes the database of each version out of the one before: statements of SQL. Forward only: a released one is never
+ * edited, a change is a new one at the end. Each needs a database of its version in test/service/store/versions/. Version 1
+ * is that of Pipeline Runs 0.4; those from 2 to 11 were never released.
  */
-export const migrationSteps: readonly MigrationStep[] = [
-  runs,
-  artifacts,
-  changes,
-  leases,
-  keyNames,
-  sessions,
-  runLists,
-  narrowedLists,
-  waiters,
-  startRequests,
-  inputs,
-  sources,
-];
+export const migrations: ReadonlyMap<number, string> = new Map([
+  [
+    1,
+    `create table orgs (
+      id text primary key,
+      name text not null unique,
+      tier text not null,
+      parallel_runs integer not null,
+      runs_per_day integer not null,
+      created_at integer not null
+    );
+    create table keys (
+      id text primary key,
+      org_id text not null references orgs (id),
+      role text not null,
+      hash text not null,
+      is_machine integer not null,
+      created_at integer not null,
+      revoked_at integer
+    );
+    create table projects (
+      org_id text not null references orgs (id),
+      name text not null,
+      root text not null,
+      constraint projects_key primary key (org_id, name)
+    );
+    create table runs (
+      id text primary key,
+      org_id text not null references orgs (id),
+      project text not null,
+      pipeline text not null,
+      actor text not null,
+      runner text not null,
+      status text not null,
+      day text not null,
+      created_at integer not null,
+      stopped_at integer,
+      time_limit_seconds integer not null,
+      reason text,
+      idempotency_key text
+    );
+    create index runs_of_day on runs (org_id, day);
+    create index runs_in_work on runs (org_id, stopped_at);
+    create unique index runs_by_idempotency_key on runs (actor, idempotency_key);
+    create table steps (
+      run_id text not null references runs (id) on delete cascade,
+      position integer not null,
+      name text not null,
+      type text not null,
+      status text not null,
+      started_at integer,
+      stopped_at integer,
+      message text,
+      constraint steps_key primary key (run_id, position)
+    )`,
+  ],
+  [
+    12,
+    `alter table orgs add column sequence integer not null default 0;
+    alter table keys add column name text;
+    alter table runs add column files_removed_at integer;
+    alter table runs add column changed integer not null default 0;
+    alter table runs add column runner_pid integer;
+    alter table runs add column runner_birth text;
+    alter table runs add column agent text;
+    alter table runs add column asked_at integer;
+    alter table runs add column inputs text;
+    alter table runs add column outputs text;
+    alter table runs add column source text;
+    alter table runs add column git_commit text;
+    alter table steps add column attempts integer;
+    alter table steps add column cleanup integer;
+    create table artifacts (
+      run_id text not null references runs on delete cascade,
+      position integer not null,
+      name text not null,
+      file text not null,
+      media_type text not null,
+      bytes integer not null,
+      created_at integer not null,
+      primary key (run_id, file)
+    );
+    create table sessions (
+      hash text primary key,
+      key_id text not null references keys on delete cascade,
+      created_at integer not null,
+      used_at integer not null
+    );
+    create table waiters (
+      ticket text primary key,
+      org_id text not null references orgs,
+      actor text not null,
+      project text not null,
+      pipeline text not null,
+      time_limit_seconds integer not null,
+      idempotency_key text,
+      holder text not null,
+      agent text,
+      asked_at integer,
+      inputs text
+    );
+    create index keys_of_org on keys (org_id);
+    create index sessions_of_key on sessions (key_id);
+    create index waiters_of_org on waiters (org_id, ticket);
+    create index waiters_by_idempotency_key on waiters (actor, idempotency_key);
+    create index runs_not_stopped on runs (id) where stopped_at is null;
+    create index runs_by_change on runs (org_id, changed);
+    create index runs_of_org on runs (org_id, id);
+    -- Behind that of all runs of the org, for which SQLite would pass it over.
+    drop index runs_in_work;
+    create index runs_in_work on runs (org_id, id) where stopped_at is null;
+    create index runs_of_pipeline on runs (org_id, pipeline, id);
+    create index runs_of_status on runs (org_id, status, id);
+    create index runs_of_actor on runs (org_id, actor, id);
+    create index runs_of_project on runs (org_id, project, id);
+    create index runs_with_files on runs (stopped_at, id) where files_removed_at is null and stopped_at is not null`,
+  ],
+]);
 
 /**
  * Migrates the database in one transaction: two processes that open a new database together do it once, and a step that
  * fails changes nothing.
  * @throws PipelineError `internal` when a newer version of the service has written the database, which stays as it is.
  */
-export async function migrate(db: Database, steps: readonly MigrationStep[] = migrationSteps): Promise<void> {
-  if ((await checkedVersion(db, steps.length)) === steps.length) return;
+export async function migrate(db: Database, steps = migrations): Promise<void> {
+  const newest = Math.max(...steps.keys());
+  if ((await checkedVersion(db, newest)) === newest) return;
   await db.transaction().execute(async (tx) => {
-    const version = await checkedVersion(tx, steps.length);
-    for (const step of steps.slice(version)) await step(tx);
-    await sql.raw(`pragma user_version = ${steps.length}`).execute(tx);
+    const version = await checkedVersion(tx, newest);
+    for (const [to, statements] of steps) {
+      if (to <= version) continue;
+      // SQLite takes one at a time.
+      for (const statement of statements.split(";")) await sql.raw(statement).execute(tx);
+    }
+    await sql.raw(`pragma user_version = ${newest}`).execute(tx);
   });
 }
 
@@ -46,193 +154,4 @@ async function checkedVersion(db: Database, known: number): Promise<number> {
     `The database was written by a newer Pipeline Runs: its tables are of version ${version}, this program knows ${known}.`,
     { next: "Update Pipeline Runs, or name another folder with PIPELINE_DATA_DIR." },
   );
-}
-
-/** Orgs, keys, projects, runs and their steps. */
-async function runs(db: Database): Promise<void> {
-  await db.schema
-    .createTable("orgs")
-    .addColumn("id", "text", (column) => column.primaryKey())
-    .addColumn("name", "text", (column) => column.notNull().unique())
-    .addColumn("tier", "text", (column) => column.notNull())
-    .addColumn("parallel_runs", "integer", (column) => column.notNull())
-    .addColumn("runs_per_day", "integer", (column) => column.notNull())
-    .addColumn("created_at", "integer", (column) => column.notNull())
-    .execute();
-  await db.schema
-    .createTable("keys")
-    .addColumn("id", "text", (column) => column.primaryKey())
-    .addColumn("org_id", "text", (column) => column.notNull().references("orgs.id"))
-    .addColumn("role", "text", (column) => column.notNull())
-    .addColumn("hash", "text", (column) => column.notNull())
-    .addColumn("is_machine", "integer", (column) => column.notNull())
-    .addColumn("created_at", "integer", (column) => column.notNull())
-    .addColumn("revoked_at", "integer")
-    .execute();
-  await db.schema
-    .createTable("projects")
-    .addColumn("org_id", "text", (column) => column.notNull().references("orgs.id"))
-    .addColumn("name", "text", (column) => column.notNull())
-    .addColumn("root", "text", (column) => column.notNull())
-    .addPrimaryKeyConstraint("projects_key", ["org_id", "name"])
-    .execute();
-  await db.schema
-    .createTable("runs")
-    .addColumn("id", "text", (column) => column.primaryKey())
-    .addColumn("org_id", "text", (column) => column.notNull().references("orgs.id"))
-    .addColumn("project", "text", (column) => column.notNull())
-    .addColumn("pipeline", "text", (column) => column.notNull())
-    .addColumn("actor", "text", (column) => column.notNull())
-    .addColumn("runner", "text", (column) => column.notNull())
-    .addColumn("status", "text", (column) => column.notNull())
-    .addColumn("day", "text", (column) => column.notNull())
-    .addColumn("created_at", "integer", (column) => column.notNull())
-    .addColumn("stopped_at", "integer")
-    .addColumn("time_limit_seconds", "integer", (column) => column.notNull())
-    .addColumn("reason", "text")
-    .addColumn("idempotency_key", "text")
-    .execute();
-  await db.schema.createIndex("runs_of_day").on("runs").columns(["org_id", "day"]).execute();
-  await db.schema.createIndex("runs_in_work").on("runs").columns(["org_id", "stopped_at"]).execute();
-  await db.schema
-    .createIndex("runs_by_idempotency_key")
-    .unique()
-    .on("runs")
-    .columns(["actor", "idempotency_key"])
-    .execute();
-  await db.schema
-    .createTable("steps")
-    .addColumn("run_id", "text", (column) => column.notNull().references("runs.id").onDelete("cascade"))
-    .addColumn("position", "integer", (column) => column.notNull())
-    .addColumn("name", "text", (column) => column.notNull())
-    .addColumn("type", "text", (column) => column.notNull())
-    .addColumn("status", "text", (column) => column.notNull())
-    .addColumn("started_at", "integer")
-    .addColumn("stopped_at", "integer")
-    .addColumn("message", "text")
-    .addPrimaryKeyConstraint("steps_key", ["run_id", "position"])
-    .execute();
-}
-
-/** The artifacts of runs, and when the files of a run were removed. */
-async function artifacts(db: Database): Promise<void> {
-  await db.schema
-    .createTable("artifacts")
-    .addColumn("run_id", "text", (column) => column.notNull().references("runs.id").onDelete("cascade"))
-    .addColumn("position", "integer", (column) => column.notNull())
-    .addColumn("name", "text", (column) => column.notNull())
-    .addColumn("file", "text", (column) => column.notNull())
-    .addColumn("media_type", "text", (column) => column.notNull())
-    .addColumn("bytes", "integer", (column) => column.notNull())
-    .addColumn("created_at", "integer", (column) => column.notNull())
-    .addPrimaryKeyConstraint("artifacts_key", ["run_id", "file"])
-    .execute();
-  await db.schema.alterTable("runs").addColumn("files_removed_at", "integer").execute();
-}
-
-/** A number for each change in an org, and for each run the number of its last one. */
-async function changes(db: Database): Promise<void> {
-  await db.schema
-    .alterTable("orgs")
-    .addColumn("sequence", "integer", (column) => column.notNull().defaultTo(0))
-    .execute();
-  await db.schema
-    .alterTable("runs")
-    .addColumn("changed", "integer", (column) => column.notNull().defaultTo(0))
-    .execute();
-  await db.schema.createIndex("runs_by_change").on("runs").columns(["org_id", "changed"]).execute();
-}
-
-/** The holder of an active run, the end of its lease, and its runner's process. */
-async function leases(db: Database): Promise<void> {
-  // A column at a time: SQLite adds no more in one statement.
-  await db.schema.alterTable("runs").addColumn("holder", "text").execute();
-  await db.schema.alterTable("runs").addColumn("lease_until", "integer").execute();
-  await db.schema.alterTable("runs").addColumn("runner_pid", "integer").execute();
-  await db.schema.alterTable("runs").addColumn("runner_birth", "text").execute();
-  // For the active runs of all orgs.
-  await sql`create index runs_not_stopped on runs (id) where stopped_at is null`.execute(db);
-}
-
-/** Keys may have a name, and are looked up by their org when they are listed. */
-async function keyNames(db: Database): Promise<void> {
-  await db.schema.alterTable("keys").addColumn("name", "text").execute();
-  await db.schema.createIndex("keys_of_org").on("keys").column("org_id").execute();
-}
-
-/** Who is signed in to the page. A session ends with its key. */
-async function sessions(db: Database): Promise<void> {
-  await db.schema
-    .createTable("sessions")
-    .addColumn("hash", "text", (column) => column.primaryKey())
-    .addColumn("key_id", "text", (column) => column.notNull().references("keys.id").onDelete("cascade"))
-    .addColumn("created_at", "integer", (column) => column.notNull())
-    .addColumn("used_at", "integer", (column) => column.notNull())
-    .execute();
-  await db.schema.createIndex("sessions_of_key").on("sessions").columns(["key_id"]).execute();
-}
-
-/** Indexes for the newest runs of an org, for those of a pipeline, and for the active ones. */
-async function runLists(db: Database): Promise<void> {
-  await db.schema.createIndex("runs_of_org").on("runs").columns(["org_id", "id"]).execute();
-  await db.schema.createIndex("runs_of_pipeline").on("runs").columns(["org_id", "pipeline", "id"]).execute();
-  // The index of all runs by their end would be passed over for the one of all runs of the org.
-  await db.schema.dropIndex("runs_in_work").execute();
-  await sql`create index runs_in_work on runs (org_id, id) where stopped_at is null`.execute(db);
-}
-
-/**
- * Indexes for the newest runs of a status, a key or a project, however rare they are, and for the runs that still have
- * their files.
- */
-async function narrowedLists(db: Database): Promise<void> {
-  for (const column of ["status", "actor", "project"] as const) {
-    await db.schema.createIndex(`runs_of_${column}`).on("runs").columns(["org_id", column, "id"]).execute();
-  }
-  await sql`create index runs_with_files on runs (stopped_at, id)
-    where files_removed_at is null and stopped_at is not null`.execute(db);
-}
-
-/** Starts that wait for a slot. */
-async function waiters(db: Database): Promise<void> {
-  await db.schema
-    .createTable("waiters")
-    .addColumn("ticket", "text", (column) => column.primaryKey())
-    .addColumn("org_id", "text", (column) => column.notNull().references("orgs.id"))
-    .addColumn("actor", "text", (column) => column.notNull())
-    .addColumn("project", "text", (column) => column.notNull())
-    .addColumn("pipeline", "text", (column) => column.notNull())
-    .addColumn("time_limit_seconds", "integer", (column) => column.notNull())
-    .addColumn("idempotency_key", "text")
-    .addColumn("holder", "text", (column) => column.notNull())
-    .execute();
-  await db.schema.createIndex("waiters_of_org").on("waiters").columns(["org_id", "ticket"]).execute();
-  await db.schema
-    .createIndex("waiters_by_idempotency_key")
-    .on("waiters")
-    .columns(["actor", "idempotency_key"])
-    .execute();
-}
-
-/** The coding agent that started a run, and when its start request arrived. */
-async function startRequests(db: Database): Promise<void> {
-  await db.schema.alterTable("runs").addColumn("agent", "text").execute();
-  await db.schema.alterTable("waiters").addColumn("agent", "text").execute();
-  await db.schema.alterTable("runs").addColumn("asked_at", "integer").execute();
-  await db.schema.alterTable("waiters").addColumn("asked_at", "integer").execute();
-}
-
-/** What a run is given and what it keeps, how often a step was tried, and which steps clean up. */
-async function inputs(db: Database): Promise<void> {
-  await db.schema.alterTable("runs").addColumn("inputs", "text").execute();
-  await db.schema.alterTable("runs").addColumn("outputs", "text").execute();
-  await db.schema.alterTable("waiters").addColumn("inputs", "text").execute();
-  await db.schema.alterTable("steps").addColumn("attempts", "integer").execute();
-  await db.schema.alterTable("steps").addColumn("cleanup", "integer").execute();
-}
-
-/** The pipeline file as a run had it, and the commit that it was at. */
-async function sources(db: Database): Promise<void> {
-  await db.schema.alterTable("runs").addColumn("source", "text").execute();
-  await db.schema.alterTable("runs").addColumn("git_commit", "text").execute();
 }

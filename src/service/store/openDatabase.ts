@@ -25,7 +25,7 @@ export const busyMilliseconds = 5_000;
 interface OpenOptions {
   /**
    * How long the begin of a transaction blocks this process while another one writes, in milliseconds. 0 for a service,
-   * whose `SqliteWriter` begins again.
+   * whose `sqliteWriter` begins again.
    */
   readonly lockMilliseconds?: number;
   readonly log?: Log;
@@ -148,10 +148,6 @@ class ImmediateDriver extends SqliteDriver {
     } finally {
       wait(busyMilliseconds);
     }
-  }
-
-  override async commitTransaction(): Promise<void> {
-    this.#config.database.prepare("commit").run([]);
   }
 
   /** SQLite rolls back by itself when the disk fails. That first error counts, not that of this rollback. */

@@ -92,23 +92,9 @@ export async function setOrgLimits(
   orgName: string | undefined,
   { tier, parallelRuns, runsPerDay }: NewLimits,
 ): Promise<OrgLimits> {
-  const org = await meantOrg(tx, orgName);
-  const changed: OrgLimits = {
-    ...org,
-    tier: tier ?? org.tier,
-    limits: {
-      parallelRuns: parallelRuns ?? org.limits.parallelRuns,
-      runsPerDay: runsPerDay ?? org.limits.runsPerDay,
-    },
-  };
-  await tx
-    .updateTable("orgs")
-    .set({
-      tier: changed.tier,
-      parallel_runs: changed.limits.parallelRuns,
-      runs_per_day: changed.limits.runsPerDay,
-    })
-    .where("id", "=", org.orgId)
-    .execute();
-  return changed;
+  const { orgId, orgName: name } = await meantOrg(tx, orgName);
+  // What is undefined isn't set.
+  const limits = { tier, parallel_runs: parallelRuns, runs_per_day: runsPerDay };
+  await tx.updateTable("orgs").set(limits).where("id", "=", orgId).execute();
+  return meantOrg(tx, name);
 }

@@ -1,4 +1,5 @@
 import { sql, type Updateable } from "kysely";
+import type { RunnerIdentity } from "../../runner/processes/runCgroups.ts";
 import type { Database, Tables, Write } from "./tables.ts";
 
 export function runRow(db: Database, runId: string) {
@@ -69,4 +70,31 @@ export async function begunRuns(db: Database, orgId: string): Promise<string[]> 
     .orderBy("id")
     .execute();
   return rows.map(({ id }) => id);
+}
+
+/** A run without an end, of any org. */
+export interface ActiveRow {
+  readonly runId: string;
+  readonly orgId: string;
+  readonly runner: RunnerIdentity | undefined;
+}
+
+/** The active runs of every org. */
+export async function activeRows(db: Database): Promise<ActiveRow[]> {
+  const rows = await db
+    .selectFrom("runs")
+    .select(["id", "org_id", "runner_pid as pid", "runner_birth as birth"])
+    .where("stopped_at", "is", null)
+    .orderBy("id")
+    .execute();
+  return rows.map(({ id, org_id, pid, birth }) => ({
+    runId: id,
+    orgId: org_id,
+    runner: pid === null || birth === null ? undefined : { pid, birth },
+  }));
+}
+
+/** Stores which process runs a run, for the service that recovers it. */
+export function setRunner(tx: Write, runId: string, { pid, birth }: RunnerIdentity): Promise<void> {
+  return setRun(tx, runId, { runner_pid: pid, runner_birth: birth });
 }

@@ -1,4 +1,5 @@
 import type { Artifact } from "../../contract/run.ts";
+import { asTime } from "./keys.ts";
 import { runRow, touchRun } from "./runChanges.ts";
 import type { Database, Write } from "./tables.ts";
 
@@ -87,6 +88,6 @@ export async function listArtifacts(db: Database, runId: string): Promise<Artifa
     stepIndex: row.position,
     mediaType: row.media_type,
     bytes: row.bytes,
-    at: new Date(row.created_at).toISOString(),
+    at: asTime(row.created_at),
   }));
 }

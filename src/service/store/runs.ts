@@ -3,7 +3,7 @@ import { cancelledBy, type RunStep, type ServedRun } from "../../contract/run.ts
 import type { RunStatus } from "../../contract/runStatus.ts";
 import type { ServiceState } from "../../contract/service.ts";
 import { countDayUse, type DayUse } from "../../text/dayUse.ts";
-import { type Caller, keyName } from "./keys.ts";
+import { asTime, type Caller, keyName } from "./keys.ts";
 import { touchRun } from "./runChanges.ts";
 import { listArtifacts } from "./runFiles.ts";
 import { hasInput, runInputs } from "./runInputs.ts";
@@ -192,7 +192,7 @@ export async function stopRun(tx: Write, runId: string, end: RunEnd, now: number
   const { status, reason = null } = end;
   // A clock that was set back must not end a run before it began.
   const { rows } = await sql<{ stopped_at: number }>`
-    update runs set status = ${status}, reason = ${reason}, lease_until = null,
+    update runs set status = ${status}, reason = ${reason},
       stopped_at = case when created_at > ${now} then created_at else ${now} end
     where id = ${runId} and stopped_at is null
     returning stopped_at`.execute(tx);
@@ -204,6 +204,10 @@ export async function stopRun(tx: Write, runId: string, end: RunEnd, now: number
   await touchRun(tx, runId);
   return true;
 }
+
+const stepColumns = [
+  ...(["name", "type", "status", "started_at", "stopped_at", "message", "attempts", "cleanup"] as const),
+];
 
 /** The most rows of one statement: a database bounds its parameters. */
 const mostRows = 1_000;
@@ -228,16 +232,11 @@ export async function putSteps(tx: Write, runId: string, steps: ReadonlyMap<numb
       .insertInto("steps")
       .values(rows.slice(first, first + mostRows))
       .onConflict((conflict) =>
-        conflict.columns(["run_id", "position"]).doUpdateSet(({ ref }) => ({
-          name: ref("excluded.name"),
-          type: ref("excluded.type"),
-          status: ref("excluded.status"),
-          started_at: ref("excluded.started_at"),
-          stopped_at: ref("excluded.stopped_at"),
-          message: ref("excluded.message"),
-          attempts: ref("excluded.attempts"),
-          cleanup: ref("excluded.cleanup"),
-        })),
+        conflict
+          .columns(["run_id", "position"])
+          .doUpdateSet(({ ref }) =>
+            Object.fromEntries(stepColumns.map((name) => [name, ref(`excluded.${name}`)])),
+          ),
       )
       .execute();
   }
@@ -276,7 +275,7 @@ export function asRun(row: NamedRunRow): ServedRun {
 async function readSteps(db: Database, runId: string): Promise<RunStep[]> {
   const rows = await db
     .selectFrom("steps")
-    .select(["name", "type", "status", "started_at", "stopped_at", "message", "attempts", "cleanup"])
+    .select(stepColumns)
     .where("run_id", "=", runId)
     .orderBy("position")
     .execute();
@@ -290,8 +289,4 @@ async function readSteps(db: Database, runId: string): Promise<RunStep[]> {
     ...(row.attempts === null ? {} : { attempts: row.attempts }),
     ...(row.cleanup === null ? {} : { cleanup: true }),
   }));
-}
-
-function asTime(instant: number): string {
-  return new Date(instant).toISOString();
 }

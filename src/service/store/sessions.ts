@@ -1,6 +1,7 @@
 import { hash, randomBytes } from "node:crypto";
 import { asCaller, type Caller, keyById } from "./keys.ts";
 import type { Database, Write } from "./tables.ts";
+import type { Writer } from "./writer.ts";
 
 /** The lifetime of a session of the page without use, and at most, in milliseconds. */
 const lifetime = { unused: 12 * 3_600_000, atMost: 7 * 86_400_000 } as const;
@@ -33,12 +34,15 @@ export async function createSession(tx: Write, keyId: string, now: number): Prom
   if ((await findKey(tx, keyId)) === undefined) return undefined;
   await removeExpired(tx, keyId, now);
   await removeOldest(tx, keyId, "not like", mostPerKey);
-  const id = randomBytes(32).toString("base64url");
-  await tx
-    .insertInto("sessions")
-    .values({ hash: hashOf(id), key_id: keyId, created_at: now, used_at: now })
-    .execute();
-  return id;
+  return addSession(tx, keyId, now);
+}
+
+/** @returns the secret. */
+async function addSession(tx: Write, keyId: string, now: number, prefix = ""): Promise<string> {
+  const secret = randomBytes(32).toString("base64url");
+  const row = { hash: prefix + hashOf(secret), key_id: keyId, created_at: now, used_at: now };
+  await tx.insertInto("sessions").values(row).execute();
+  return secret;
 }
 
 /**
@@ -51,11 +55,7 @@ export async function createSignInCode(
   now: number,
 ): Promise<{ readonly code: string; readonly endsAt: number }> {
   await removeOldest(tx, keyId, "like", signInCodes.mostPerKey);
-  const code = randomBytes(32).toString("base64url");
-  await tx
-    .insertInto("sessions")
-    .values({ hash: `${codePrefix}${hashOf(code)}`, key_id: keyId, created_at: now, used_at: now })
-    .execute();
+  const code = await addSession(tx, keyId, now, codePrefix);
   return { code, endsAt: now + signInCodes.lifetime };
 }
 
@@ -96,14 +96,12 @@ export async function findSession(db: Database, id: string, now: number): Promis
   return { hash, usedAt: row.used_at, caller: asCaller(row) };
 }
 
-/** Whether the use of a session is to be written. */
-export function needsUseWritten({ usedAt }: PageSession, now: number): boolean {
-  return now - usedAt >= useMilliseconds;
-}
-
 /** Prolongs a session that is in use. */
-export async function writeUse(tx: Write, { hash }: PageSession, now: number): Promise<void> {
-  await tx.updateTable("sessions").set({ used_at: now }).where("hash", "=", hash).execute();
+export async function writeUse(writer: Writer, { hash, usedAt }: PageSession, now: number): Promise<void> {
+  if (now - usedAt < useMilliseconds) return;
+  await writer.write(async (tx) => {
+    await tx.updateTable("sessions").set({ used_at: now }).where("hash", "=", hash).execute();
+  });
 }
 
 /** The caller of a key; undefined when it is revoked. */

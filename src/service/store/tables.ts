@@ -59,13 +59,12 @@ export interface Tables {
     files_removed_at: Generated<number | null>;
     /** The sequence number of the run's last change; 0 until its caller has the reply. */
     changed: Generated<number>;
-    /** The start of a service that holds the active run; null in rows older than leases. */
-    holder: string | null;
-    /** The end of the holder's lease. Its passing alone releases no slot: see `recovery.ts`. */
-    lease_until: number | null;
     /** The process of the run's runner, and when it began, where the system says so. */
     runner_pid: Generated<number | null>;
     runner_birth: Generated<string | null>;
+    /** PostgreSQL only: the runner that has the run, before its launch the server that answers its caller, and until when. */
+    holder: Generated<string | null>;
+    lease_until: Generated<number | null>;
     /** PostgreSQL only: what the run does, as a runner gets it (`RunWork`, JSON). */
     work: Generated<string>;
     /** PostgreSQL only: the slot that it holds, from 1. */

@@ -47,64 +47,16 @@ const retryPause = { first: 5, longest: 50, total: busyMilliseconds } as const;
  * A write that fails is rolled back alone. When the commit fails, or SQLite rolls back by itself (a full disk, an I/O
  * error), all writes of the batch fail with that error.
  */
-export class SqliteWriter implements Writer {
-  readonly #db: Database;
-  readonly #deps: WriterDeps;
-  #queue: QueuedWrite[] = [];
-  #writing: Promise<void> | undefined;
-  #closed = false;
-
-  constructor(db: Database, deps: WriterDeps = {}) {
-    this.#db = db;
-    this.#deps = deps;
-  }
-
-  write<T>(act: (tx: Write) => Promise<T>): Promise<T> {
-    return new Promise<T>((resolve, reject) => {
-      if (this.#closed) {
-        reject(
-          new PipelineError("internal", "The service is stopping: nothing is written any more.", {
-            next: "Try again in a moment.",
-          }),
-        );
-        return;
-      }
-      this.#queue.push({
-        act: async (tx) => {
-          const value = await act(tx);
-          return () => resolve(value);
-        },
-        fail: reject,
-      });
-      this.#writing ??= this.#writeAll();
-    });
-  }
-
-  async close(): Promise<void> {
-    this.#closed = true;
-    await this.#writing;
-  }
-
-  async #writeAll(): Promise<void> {
-    do {
-      // Further writes of this turn of the event loop join the batch.
-      await setImmediate();
-      const batch = this.#queue.slice(0, largestBatch);
-      this.#queue = this.#queue.slice(largestBatch);
-      try {
-        const settles = await this.#commit(batch);
-        this.#deps.onCommit?.(batch.length);
-        for (const settle of settles) settle();
-      } catch (error) {
-        for (const { fail } of batch) fail(error);
-      }
-    } while (this.#queue.length > 0);
-    this.#writing = undefined;
-  }
+export function sqliteWriter(
+  db: Database,
+  { onCommit = () => {}, clock = systemClock }: WriterDeps = {},
+): Writer {
+  let queue: QueuedWrite[] = [];
+  let writing: Promise<void> | undefined;
+  let isClosed = false;
 
   /** @returns functions that settle the callers' promises. */
-  async #commit(batch: readonly QueuedWrite[]): Promise<readonly (() => void)[]> {
-    const { after } = this.#deps.clock ?? systemClock;
+  const commit = async (batch: readonly QueuedWrite[]): Promise<readonly (() => void)[]> => {
     for (
       let waited = 0, pause: number = retryPause.first;
       ;
@@ -112,7 +64,7 @@ export class SqliteWriter implements Writer {
     ) {
       let hasBegun = false;
       try {
-        return await this.#db.transaction().execute(async (tx) => {
+        return await db.transaction().execute(async (tx) => {
           hasBegun = true;
           const settles: (() => void)[] = [];
           for (const write of batch) settles.push(await writeOne(tx, write));
@@ -120,11 +72,53 @@ export class SqliteWriter implements Writer {
         });
       } catch (error) {
         if (hasBegun || !isLocked(error) || waited >= retryPause.total) throw error;
-        await new Promise<void>((resolve) => void after(pause, resolve));
+        await new Promise<void>((resolve) => void clock.after(pause, resolve));
         waited += pause;
       }
     }
-  }
+  };
+
+  const writeAll = async (): Promise<void> => {
+    do {
+      // Further writes of this turn of the event loop join the batch.
+      await setImmediate();
+      const batch = queue.slice(0, largestBatch);
+      queue = queue.slice(largestBatch);
+      try {
+        const settles = await commit(batch);
+        onCommit(batch.length);
+        for (const settle of settles) settle();
+      } catch (error) {
+        for (const { fail } of batch) fail(error);
+      }
+    } while (queue.length > 0);
+    writing = undefined;
+  };
+
+  return {
+    write: (act) =>
+      new Promise((resolve, reject) => {
+        if (isClosed) {
+          const next = "Try again in a moment.";
+          reject(
+            new PipelineError("internal", "The service is stopping: nothing is written any more.", { next }),
+          );
+          return;
+        }
+        queue.push({
+          act: async (tx) => {
+            const value = await act(tx);
+            return () => resolve(value);
+          },
+          fail: reject,
+        });
+        writing ??= writeAll();
+      }),
+    async close() {
+      isClosed = true;
+      await writing;
+    },
+  };
 }
 
 /** @throws only when the whole transaction was rolled back. */

@@ -1,7 +1,7 @@
 import { type RawBuilder, type Selectable, sql } from "kysely";
 import type { AdmissionStore, Decision, NewRun } from "../../service/admission/decision.ts";
+import { Waiter } from "../../service/admission/decision.ts";
 import { waiterRow, withSameKey } from "../../service/admission/queue.ts";
-import { Waiter } from "../../service/admission/waiter.ts";
 import { readInputsColumn } from "../../service/store/runInputs.ts";
 import { asRun, type RunRow, runColumns } from "../../service/store/runs.ts";
 import type { Database, Tables, Write } from "../../service/store/tables.ts";
@@ -68,11 +68,11 @@ export class PostgresAdmission implements AdmissionStore {
       .flatMap((row) => (row.holder === holder ? (waiters.get(row.ticket) ?? []) : new WaiterElsewhere(row)));
   }
 
-  async insertRun({ tx, now }: Decision, row: NewRun, waiter: Waiter): Promise<void> {
+  async insertRun({ tx, now, holder }: Decision, row: NewRun, waiter: Waiter): Promise<void> {
     const isElsewhere = waiter instanceof WaiterElsewhere;
     const values = {
       ...row,
-      holder: isElsewhere ? waiter.holder : row.holder,
+      holder: isElsewhere ? waiter.holder : holder,
       ticket: isElsewhere ? waiter.ticket : null,
       ...workColumns(waiter),
       lease_until: now + (isElsewhere ? claimMilliseconds : replyMilliseconds),

@@ -16,7 +16,6 @@ export function operationRoutes(endpoints: Endpoints, deps: OperationRouteDeps):
     {
       method: "get",
       path: "/readyz",
-      group: "service",
       summary: "Says whether this server can answer from its database",
       access: "open",
       reply: { description: "It can.", json: "Health" },
@@ -33,7 +32,6 @@ export function operationRoutes(endpoints: Endpoints, deps: OperationRouteDeps):
     {
       method: "get",
       path: "/metrics",
-      group: "service",
       summary: "Counts and durations as Prometheus text; answered on loopback only",
       access: "open",
       reply: { description: "The metrics.", text: ["text/plain"] },

@@ -9,10 +9,9 @@ import { anySignal } from "../../machine/anySignal.ts";
 import { Bell } from "../../machine/bell.ts";
 import type { Clock } from "../../machine/clock.ts";
 import type { SignedIn } from "../../service/http/authenticate.ts";
-import { bodyBytes } from "../../service/http/bodyBytes.ts";
 import { type Endpoints, longBody } from "../../service/http/endpoints.ts";
 import { reply } from "../../service/http/reply.ts";
-import { readWait, requestQuery } from "../../service/http/requestInput.ts";
+import { bodyBytes, readWait, requestQuery } from "../../service/http/requestInput.ts";
 import type { Database } from "../../service/store/tables.ts";
 import type { Writer } from "../../service/store/writer.ts";
 import type { RemoteRuns, RunnerName } from "../runs/remoteRuns.ts";
@@ -53,7 +52,6 @@ export function runnerRoutes(endpoints: Endpoints, deps: RunnerRouteDeps): void 
     {
       method: "post",
       path: "/api/runners",
-      group: "runners",
       summary: "Makes a runner known",
       access: "runners",
       body: "RunnerRequest",
@@ -70,7 +68,6 @@ export function runnerRoutes(endpoints: Endpoints, deps: RunnerRouteDeps): void 
     {
       method: "post",
       path: "/api/runners/{id}/work",
-      group: "runners",
       summary: "Takes the run that has waited longest for a runner",
       description:
         "204 when there is none. The run is the runner's from then on, and lost when it says nothing for the lease.",
@@ -100,7 +97,6 @@ export function runnerRoutes(endpoints: Endpoints, deps: RunnerRouteDeps): void 
     {
       method: "post",
       path: "/api/runners/{id}/heartbeat",
-      group: "runners",
       summary: "Says that a runner lives, and hears which of its runs to end",
       access: "runners",
       parts,
@@ -135,7 +131,6 @@ function heldRunRoutes(endpoints: Endpoints, { db, writer, clock, runs }: Runner
     {
       method: "post",
       path: "/api/runs/{id}/messages",
-      group: "runners",
       summary: "What a runner has to say of its run: steps, output, artifacts, the end",
       description: "All of it is taken in, or nothing. `conflict` when the run is not the runner's any more.",
       access: "runners",
@@ -156,7 +151,6 @@ function heldRunRoutes(endpoints: Endpoints, { db, writer, clock, runs }: Runner
     {
       method: "put",
       path: "/api/runs/{id}/artifact-contents/{file}",
-      group: "runners",
       summary: "Sends what is in an artifact, before the message that lists it",
       access: "runners",
       parts: { ...parts, file: "The artifact's `file`." },
@@ -183,7 +177,6 @@ function heldRunRoutes(endpoints: Endpoints, { db, writer, clock, runs }: Runner
     {
       method: "get",
       path: "/api/runs/{id}/snapshot",
-      group: "runners",
       summary: "The files of the project, for the runner that holds the run",
       access: "runners",
       parts,

@@ -1,9 +1,9 @@
 import { PipelineError } from "../../contract/errors.ts";
 import { largestSnapshot } from "../../contract/service.ts";
 import type { Clock } from "../../machine/clock.ts";
-import { bodyStream } from "../../service/http/bodyBytes.ts";
 import type { Endpoints } from "../../service/http/endpoints.ts";
 import { reply } from "../../service/http/reply.ts";
+import { bodyPieces } from "../../service/http/requestInput.ts";
 import type { Database } from "../../service/store/tables.ts";
 import type { Writer } from "../../service/store/writer.ts";
 import { keepSnapshot, putSnapshot } from "../store/storedSnapshots.ts";
@@ -18,7 +18,6 @@ export function snapshotRoutes(
     {
       method: "get",
       path: "/api/snapshots/{digest}",
-      group: "runs",
       summary: "Whether the service has a snapshot of a project's files already",
       access: "members",
       parts,
@@ -35,7 +34,6 @@ export function snapshotRoutes(
     {
       method: "put",
       path: "/api/snapshots/{digest}",
-      group: "runs",
       summary: "Sends a snapshot of a project's files",
       description: `The body is a gzipped tar of at most ${largestSnapshot} bytes.`,
       access: "members",
@@ -43,7 +41,13 @@ export function snapshotRoutes(
       reply: { description: "The service has it.", json: "Snapshot" },
     },
     async (context, { parts: { digest } }) => {
-      const content = bodyStream(context, largestSnapshot);
+      const length = Number(context.env.incoming.headers["content-length"] ?? Number.NaN);
+      if (Number.isNaN(length)) {
+        throw new PipelineError("invalid-request", "The request doesn't say how long its body is.", {
+          next: "Send it with Content-Length.",
+        });
+      }
+      const content = { length, pieces: bodyPieces(context, largestSnapshot) };
       const { orgId } = context.get("caller");
       await putSnapshot({ db, writer }, { orgId, digest }, content, clock.now());
       return reply({ digest, bytes: content.length });

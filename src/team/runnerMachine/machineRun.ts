@@ -196,7 +196,9 @@ export class MachineRun {
     const limitMilliseconds = timeLimitSeconds * 1000;
     const cleanupMilliseconds = cleanupPart(limitMilliseconds, pipeline);
     using limit = new RunLimit({
-      ...{ clock, limitMilliseconds, cleanupMilliseconds },
+      clock,
+      limitMilliseconds,
+      cleanupMilliseconds,
       job: {
         stop: (cleaning) => {
           if (cleaning === undefined || this.#job === undefined) this.#end();
@@ -243,7 +245,12 @@ export class MachineRun {
     return launchRunner(
       {
         ...how,
-        ...{ runId: this.runId, agent, project, startedAt, fromStep: work.fromStep, inputs: work.inputs },
+        runId: this.runId,
+        agent,
+        project,
+        startedAt,
+        fromStep: work.fromStep,
+        inputs: work.inputs,
         isSnapshot: true,
         source: { path, texts: { [path]: text, ...parts } },
         artifactsFolder: this.#artifacts,

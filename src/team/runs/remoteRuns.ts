@@ -10,8 +10,7 @@ import { toWire } from "../../contract/wire.ts";
 import type { Clock } from "../../machine/clock.ts";
 import type { Log } from "../../machine/log.ts";
 import type { Admission } from "../../service/admission/admission.ts";
-import { endOf, stoppedEnd } from "../../service/runs/runEnd.ts";
-import { type Runs, sameCancel } from "../../service/runs/runs.ts";
+import { endOf, type Runs, sameCancel, stoppedEnd } from "../../service/runs/runs.ts";
 import { setValues } from "../../service/store/ranPipelines.ts";
 import { runRow, setRun, touchRun } from "../../service/store/runChanges.ts";
 import { addArtifact } from "../../service/store/runFiles.ts";
@@ -125,10 +124,6 @@ export class RemoteRuns implements Runs {
     });
     bus.emit(orgId, { kind: "stop", runId });
     this.#emitChange(orgId, runId);
-  }
-
-  upToDate<R extends ServedRun>(run: R): R {
-    return run;
   }
 
   /** The runs themselves go on: another server takes in what their runners say. */

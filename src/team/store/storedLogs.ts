@@ -123,14 +123,11 @@ async function movedArtifact(
   const object = await moved?.store.open(artifactKey(runId, file));
   if (object === undefined) return undefined;
   const { size, at } = object;
-  async function* pieces(breakOff: () => void) {
-    for (let position = 0; position < size; position += pieceBytes) {
-      const piece = await at(position, Math.min(pieceBytes, size - position)).catch(breakOff);
-      if (piece === undefined) return;
-      yield piece;
-    }
+  async function* pieces() {
+    for (let position = 0; position < size; position += pieceBytes)
+      yield await at(position, Math.min(pieceBytes, size - position));
   }
-  return { size, stream: (breakOff) => ReadableStream.from(pieces(breakOff)), close: async () => {} };
+  return { size, stream: () => ReadableStream.from(pieces()), close: async () => {} };
 }
 
 /** How many chunks of up to 64 KB are read at once. */

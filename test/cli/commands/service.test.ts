@@ -128,7 +128,7 @@ describe("pipeline service", function () {
   it("blames no service that another call has started while it was to be stopped", async () => {
     await using tool = await toolbox();
     // As one that begins: it holds its folder and can't be found yet.
-    using _lock = lockFolder(tool.data, () => {});
+    using _lock = lockFolder(tool.data);
     const stopping = tool.spawn(["service", "stop"]);
     await until(async () => isStopped(tool.data));
     await setStopped(tool.data, false);

@@ -6,7 +6,7 @@ import { runSchema } from "../../../src/contract/run.ts";
 import { fromWire, toWire } from "../../../src/contract/wire.ts";
 import { parseConnection } from "../../../src/machine/connectionFile.ts";
 import { mendLog } from "../../../src/service/runs/logWriter.ts";
-import { FileReader } from "../../../src/service/runs/runLogs.ts";
+import { fileReader } from "../../../src/service/runs/runLogs.ts";
 import { holdsNear } from "../../near.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
 
@@ -62,7 +62,7 @@ describe("what is left of a log's file", () => {
           again.extent.bytes === extent.bytes && again.extent.entries === extent.entries,
           "mending twice is as mending once",
         );
-        await using reader = new FileReader(file, () => extent.bytes);
+        await using reader = fileReader(file, () => extent.bytes);
         const piece = await reader.next(0);
         assert((piece?.lines.length ?? 0) === extent.entries, "as many lines are read as there are entries");
         await rm(file);

@@ -381,7 +381,7 @@ onBoth("the queue for an org's slots", (store) => {
     await assert.rejects(admission.enter(request, 120, leaving.signal), /left/);
     await core.quiet();
     assert.equal(admission.waiting, 0);
-    assert.equal((await admission.queue(key.orgId)).waiting, 0);
+    assert.equal((await admission.queue(key.orgId)).waiting.length, 0);
   });
 
   it("answers everyone in the queue when the service ends", async () => {

@@ -6,11 +6,8 @@ import { setImmediate as turn } from "node:timers/promises";
 import { connectionFile, readConnection } from "../../../src/machine/connectionFile.ts";
 import { type ServeOptions, type Serving, serve } from "../../../src/service/server.ts";
 import { FakeClock } from "../../clock/fakeClock.ts";
-import { isAlive } from "../../isAlive.ts";
 import { itOn } from "../../itOn.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
-import { servedProcess } from "../servedProcess.ts";
-import { programPipeline, started, untilCancelled, writePidTo, writtenPid } from "../startedService.ts";
 
 async function serving(folder: string, changes: Partial<ServeOptions> = {}): Promise<Serving> {
   const options = { folder, port: 0, runnerPath: "", env: {}, log: () => {}, ...changes };
@@ -82,33 +79,6 @@ describe("a service's data folder", function () {
     }
   });
 
-  itOn(
-    "linux",
-    "without its lock is served by nobody else before the service that had it has ended its runs",
-    async () => {
-      await using service = await servedProcess();
-      const member = await service.member("acme", { parallelRuns: 1, runsPerDay: 50 });
-      await using place = await TemporaryFolder.make();
-      const file = join(place.path, "pid");
-      const deaf = "process.on('SIGTERM', () => {});";
-      await service.write("long", programPipeline(`${deaf} ${writePidTo(file)} ${untilCancelled}`));
-      await started(member.client(), "long");
-      const pid = await writtenPid(file);
-      await rm(join(service.data, "service.lock"));
-      const options = { folder: service.data, port: 0, runnerPath: "", env: {}, log: () => {} };
-      let other: Awaited<ReturnType<typeof serve>>;
-      do other = await serve(options);
-      while (other === "taken");
-      await other.stop();
-      assert.equal(isAlive(pid), false);
-      // The other would have found it lost.
-      assert.deepEqual(
-        (await service.rows()).map(({ status, reason }) => [status, reason]),
-        [["cancelled", "the service ended: its data folder or database was moved or deleted"]],
-      );
-    },
-  );
-
   it("gets the connection file again when someone took it away", async () => {
     await using folder = await TemporaryFolder.make();
     const clock = new FakeClock("2026-03-03T10:00:00Z");
@@ -173,20 +143,15 @@ describe("a service's data folder", function () {
     await using folder = await TemporaryFolder.make();
     const ports = ["0\n", "99999\n", "-1\n", "eighty\n"].map((text) => ["service.port", text] as const);
     const cut = '{"url":"http://127.0.0.1:1","pid":1,';
-    const garbage = ["service.json", "service.port", "service.clock"].map((name) => [name, cut] as const);
-    const empty = ["service.json", "service.port", "service.clock", "service.lock"].map(
-      (name) => [name, ""] as const,
-    );
+    const garbage = ["service.json", "service.port"].map((name) => [name, cut] as const);
+    const empty = ["service.json", "service.port", "service.lock"].map((name) => [name, ""] as const);
     for (const [name, text] of [...ports, ...garbage, ...empty]) {
       await writeFile(join(folder.path, name), text);
       const service = await serving(folder.path, { port: "as-before" });
       assert.equal((await readConnection(folder.path))?.url, service.url);
       assert.equal(await readFile(join(folder.path, "service.port"), "utf8"), `${portOf(service.url)}\n`);
       await service.stop();
-      JSON.parse(await readFile(join(folder.path, "service.clock"), "utf8"));
     }
-    await mkdir(join(folder.path, "other/service.clock"), { recursive: true });
-    await (await serving(join(folder.path, "other"))).stop();
   });
 
   it("is not served where something else stands in the place of a small file, until that is gone", async () => {

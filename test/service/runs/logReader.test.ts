@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { mkdir, readdir, readlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { runFolder } from "../../../src/service/runs/runFolder.ts";
-import { FileReader, RunLogs } from "../../../src/service/runs/runLogs.ts";
+import { fileReader, RunLogs, runFolder } from "../../../src/service/runs/runLogs.ts";
 import { itOn } from "../../itOn.ts";
 import { temporaryFolder } from "../../temporaryFolder.ts";
 
@@ -12,14 +11,14 @@ describe("the reader of a log", () => {
   itOn("linux", "keeps no file open when it is left while it opens it", async () => {
     const file = join(folder.path, "log.ndjson");
     await writeFile(file, "a line\n");
-    const left = new FileReader(file);
+    const left = fileReader(file);
     const reading = left.next(0);
     await left[Symbol.asyncDispose]();
     assert.equal(await reading, undefined);
     assert.equal(await left.next(0), undefined);
     assert.equal((await openFiles()).includes(file), false);
     // The list does hold what is open.
-    await using reader = new FileReader(file);
+    await using reader = fileReader(file);
     assert.deepEqual(await reader.next(0), { first: 1, lines: ["a line"] });
     assert.equal((await openFiles()).includes(file), true);
   });

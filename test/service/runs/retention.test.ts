@@ -1,13 +1,11 @@
 import assert from "node:assert/strict";
-import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { ServiceClient } from "../../../src/client/service/client.ts";
 import type { Run } from "../../../src/contract/run.ts";
-import { clockFile, retentionDaysOf, sweepRuns, TrustedTime } from "../../../src/service/runs/retention.ts";
-import { SqliteWriter } from "../../../src/service/store/writer.ts";
+import { retentionDaysOf, sweepRuns } from "../../../src/service/runs/retention.ts";
+import { sqliteWriter } from "../../../src/service/store/writer.ts";
 import { FakeClock } from "../../clock/fakeClock.ts";
-import { TemporaryFolder } from "../../temporaryFolder.ts";
 import { until } from "../../until.ts";
 import { ended, programPipeline, started, startedService, untilCancelled } from "../startedService.ts";
 
@@ -23,10 +21,10 @@ describe("the files of a run that has ended", () => {
     await using service = await startedService({ clock });
     const { client, secret } = await service.member();
     const { runId } = await loudRun(service, client);
-    await looked(service, clock);
+    await looked(clock);
     clock.set("2026-03-17T11:30:00Z");
     clock.advance(hour);
-    await looked(service, clock);
+    await looked(clock);
     assert.deepEqual(await folders(service), [runId]);
     clock.set("2026-03-18T11:30:00Z");
     clock.advance(hour);
@@ -47,24 +45,6 @@ describe("the files of a run that has ended", () => {
     await service.restart();
     assert.deepEqual(await folders(service), [runId]);
     clock.set("2026-03-05T12:00:01Z");
-    await service.restart();
-    await gone(service, runId);
-  });
-
-  it("stay at a start whose clock is far ahead of the last one, whatever was kept of that", async () => {
-    const clock = new FakeClock("2026-03-04T12:00:00Z");
-    await using service = await startedService({ clock });
-    const { client } = await service.member();
-    const { runId } = await loudRun(service, client);
-    for (const kept of ["as it is", "none", "", "{}", '{"believed":"x"}']) {
-      if (kept === "none") await rm(clockFile(service.data));
-      else if (kept !== "as it is") await writeFile(clockFile(service.data), kept);
-      clock.set("2040-01-01T00:00:00Z");
-      await service.restart();
-      await looked(service, clock);
-      assert.deepEqual(await folders(service), [runId]);
-    }
-    clock.set("2040-01-02T00:00:00Z");
     await service.restart();
     await gone(service, runId);
   });
@@ -127,77 +107,6 @@ describe("the files of a run that has ended", () => {
   });
 });
 
-describe("the time by which files are removed", () => {
-  const newestRun = async () => Date.parse("2026-03-04T12:00:00Z");
-
-  async function believed(looks: readonly (string | "restart")[]) {
-    await using folder = await TemporaryFolder.make();
-    const logged: string[] = [];
-    const begin = () =>
-      new TrustedTime({ folder: folder.path, newestRun, log: (_, message) => logged.push(message) });
-    let time = begin();
-    const said: string[] = [];
-    for (const look of looks) {
-      if (look === "restart") time = begin();
-      else said.push(new Date(await time.at(Date.parse(`${look}Z`))).toISOString().slice(0, 16));
-    }
-    return { said, logged };
-  }
-
-  it("is the clock's, while that goes on by no more than a day at once, or goes back", async () => {
-    const looks = ["2026-03-04T13:00", "2026-03-05T13:00", "2026-03-01T09:00", "2026-03-01T10:00"];
-    const { said, logged } = await believed(looks);
-    assert.deepEqual(said, looks);
-    assert.deepEqual(logged, []);
-  });
-
-  it("is the one before the clock leapt ahead, until the clock has said so for a day", async () => {
-    const { said, logged } = await believed([
-      "2026-03-04T13:00",
-      "2026-05-01T00:00",
-      "2026-05-01T23:59",
-      "2026-05-02T00:00",
-    ]);
-    assert.deepEqual(said, ["2026-03-04T13:00", "2026-03-04T13:00", "2026-03-04T13:00", "2026-05-02T00:00"]);
-    assert.match(logged.join("\n"), /^the clock has leapt ahead[^\n]*$/);
-  });
-
-  it("doesn't take a clock that leaps again and again for one that has said so for a day", async () => {
-    const before = "2026-03-04T13:00";
-    const leaps = [before, "2026-05-01T00:00", "2026-08-01T00:00", "2027-01-01T00:00"];
-    assert.deepEqual((await believed(leaps)).said, [before, before, before, before]);
-    const setRight = [before, "2026-05-01T00:00", "2026-03-04T14:00", "2026-05-02T12:00"];
-    assert.deepEqual((await believed(setRight)).said.at(-1), "2026-03-04T14:00");
-  });
-
-  it("goes on where the last start has left it, also on a machine that is used once a week", async () => {
-    const { said } = await believed([
-      ...["2026-03-04T13:00", "restart", "2026-03-11T13:00", "2026-03-11T15:00"],
-      ...["restart", "2026-03-18T13:00", "restart", "2026-03-25T13:00"],
-    ]);
-    assert.deepEqual(said, [
-      "2026-03-04T13:00",
-      "2026-03-04T13:00",
-      "2026-03-04T13:00",
-      "2026-03-18T13:00",
-      "2026-03-18T13:00",
-    ]);
-  });
-
-  it("is known to this start where it can't be stored", async () => {
-    const logged: string[] = [];
-    const time = new TrustedTime({
-      folder: join(tmpdir(), "no-such-folder-of-anybody"),
-      newestRun,
-      log: (_, message) => logged.push(message),
-    });
-    const at = (text: string) => time.at(Date.parse(text));
-    assert.equal(await at("2026-05-01T00:00Z"), await newestRun());
-    assert.equal(await at("2026-05-02T00:00Z"), Date.parse("2026-05-02T00:00Z"));
-    assert(logged.includes("the time could not be stored"));
-  });
-});
-
 describe("the setting of how long files are kept", () => {
   it("is a whole number of days, or nothing", () => {
     assert.equal(retentionDaysOf({}), undefined);
@@ -217,13 +126,12 @@ function folders(service: Service): Promise<string[]> {
 }
 
 function store({ db }: Service) {
-  return { db, writer: new SqliteWriter(db), log: () => {} };
+  return { db, writer: sqliteWriter(db), log: () => {} };
 }
 
-/** Resolves when the service has looked at the clock as it is now, has removed what it then removes, and waits for the next hour. */
-async function looked(service: Service, clock: FakeClock): Promise<void> {
-  const stored = () => readFile(clockFile(service.data), "utf8").catch(() => "");
-  await until(async () => clock.alarmsIn(hour) === 1 && (await stored()).includes(String(clock.now())));
+/** Resolves when the service has removed what it removes now, and waits for the next hour. */
+async function looked(clock: FakeClock): Promise<void> {
+  await until(async () => clock.alarmsIn(hour) === 1);
 }
 
 async function gone(service: Service, name: string): Promise<void> {

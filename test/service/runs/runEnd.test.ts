@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { stoppedEnd } from "../../../src/service/runs/runEnd.ts";
+import { stoppedEnd } from "../../../src/service/runs/runs.ts";
 
 describe("the end of a run at its time limit", () => {
   const reason = (seconds: number, origin: "file" | "start", step?: string) =>

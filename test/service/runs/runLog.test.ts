@@ -218,8 +218,7 @@ describe("the log of a run of the embedded service", function () {
       .values({
         ...{ id: runId, org_id: orgId, project: "p", pipeline: "p", actor: keyId, runner: "r" },
         ...{ status: "running", day: "2026-03-04", created_at: clock.now(), stopped_at: null, reason: null },
-        ...{ time_limit_seconds: 30, idempotency_key: null, holder: null, lease_until: null },
-        ...{ runner_pid: null, runner_birth: null },
+        ...{ time_limit_seconds: 30, idempotency_key: null },
       })
       .execute();
     const headers = { "x-api-key": secret };

@@ -7,7 +7,7 @@ import { setImmediate } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import { sql } from "kysely";
 import { watchQueue } from "../../../src/client/follow/events.ts";
-import type { Queue } from "../../../src/contract/queue.ts";
+import type { Queue } from "../../../src/contract/org.ts";
 import { FakeClock } from "../../clock/fakeClock.ts";
 import { isAlive } from "../../isAlive.ts";
 import { itOn } from "../../itOn.ts";

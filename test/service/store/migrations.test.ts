@@ -2,9 +2,8 @@ import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { DatabaseSync } from "node:sqlite";
-import { sql } from "kysely";
 import { findCaller } from "../../../src/service/store/keys.ts";
-import { migrate, migrationSteps } from "../../../src/service/store/migrations.ts";
+import { migrate, migrations } from "../../../src/service/store/migrations.ts";
 import { databaseFile, openDatabase } from "../../../src/service/store/openDatabase.ts";
 import { readOrg } from "../../../src/service/store/orgs.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
@@ -18,31 +17,37 @@ const keys = {
   memberOfOther: "key_01jnf2q0000000000000000003",
 } as const;
 const noon = "2026-03-04T12:00:00Z";
+const newest = Math.max(...migrations.keys());
 
 /** Whether a row is still there, whatever columns it has got besides. */
 function isKept(row: Row, rows: readonly Row[]): boolean {
   return rows.some((other) => Object.entries(row).every(([column, value]) => other[column] === value));
 }
 
+/** The definitions of tables and indexes, however they are written. */
+function shapeOf(schema: readonly string[]): readonly string[] {
+  return schema.map((definition) => definition.replaceAll(/["\s]/g, "")).sort();
+}
+
 describe("migrations", () => {
   it("have a database of every version to be tested with, which `node scripts/newDatabaseVersion.ts` writes", () => {
-    for (let version = 1; version <= migrationSteps.length; version++) {
-      assert(existsSync(versionFile(version)), `there is no ${versionFile(version)}`);
-    }
-    assert(!existsSync(versionFile(migrationSteps.length + 1)));
+    const known = Array.from({ length: 100 }, (_, version) => version).filter((version) =>
+      existsSync(versionFile(version)),
+    );
+    assert.deepEqual(known, [...migrations.keys()]);
   });
 
   it("make of a new database what the newest version's is", async () => {
     await using fresh = await TemporaryFolder.make();
     await using kept = await TemporaryFolder.make();
     await (await openDatabase(fresh.path)).destroy();
-    buildVersion(migrationSteps.length, databaseFile(kept.path));
+    buildVersion(newest, databaseFile(kept.path));
     const { schema, version } = readDatabase(databaseFile(fresh.path));
-    assert.deepEqual([...schema].sort(), [...readDatabase(databaseFile(kept.path)).schema].sort());
-    assert.equal(version, migrationSteps.length);
+    assert.deepEqual(shapeOf(schema), shapeOf(readDatabase(databaseFile(kept.path)).schema));
+    assert.equal(version, newest);
   });
 
-  for (let version = 1; version <= migrationSteps.length; version++) {
+  for (const version of migrations.keys()) {
     it(`bring a database of version ${version} here and lose nothing of it`, async () => {
       await using folder = await TemporaryFolder.make();
       await using fresh = await TemporaryFolder.make();
@@ -52,8 +57,8 @@ describe("migrations", () => {
       const before = readDatabase(file);
       const db = await openDatabase(folder.path);
       const after = readDatabase(file);
-      assert.equal(after.version, migrationSteps.length);
-      assert.deepEqual([...after.schema].sort(), [...readDatabase(databaseFile(fresh.path)).schema].sort());
+      assert.equal(after.version, newest);
+      assert.deepEqual(shapeOf(after.schema), shapeOf(readDatabase(databaseFile(fresh.path)).schema));
       for (const [table, rows] of before.rows) {
         assert.equal(after.rows.get(table)?.length, rows.length, table);
         for (const row of rows)
@@ -93,7 +98,7 @@ describe("migrations", () => {
   it("refuse a database that a newer version has written, and leave it as it is", async () => {
     await using folder = await TemporaryFolder.make();
     const file = databaseFile(folder.path);
-    buildVersion(migrationSteps.length, file);
+    buildVersion(newest, file);
     const sqlite = new DatabaseSync(file);
     sqlite.exec("alter table runs add column colour text; pragma user_version = 999");
     sqlite.close();
@@ -112,14 +117,11 @@ describe("migrations", () => {
     buildVersion(1, file);
     const db = await openDatabase(folder.path);
     const before = readDatabase(file);
-    const failing = [
-      ...migrationSteps,
-      async (tx: typeof db) => {
-        await tx.schema.alterTable("runs").addColumn("colour", "text").execute();
-        await tx.deleteFrom("steps").execute();
-      },
-      async (tx: typeof db) => void (await sql`insert into no_such_table values (1)`.execute(tx)),
-    ];
+    const failing = new Map([
+      ...migrations,
+      [newest + 1, "alter table runs add column colour text; delete from steps"],
+      [newest + 2, "insert into no_such_table values (1)"],
+    ]);
     await assert.rejects(migrate(db, failing), /no such table/);
     await db.destroy();
     assert.deepEqual(readDatabase(file), before);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { sql } from "kysely";
 import { openDatabase } from "../../../src/service/store/openDatabase.ts";
 import type { Write } from "../../../src/service/store/tables.ts";
-import { SqliteWriter } from "../../../src/service/store/writer.ts";
+import { sqliteWriter } from "../../../src/service/store/writer.ts";
 import { FakeClock } from "../../clock/fakeClock.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
 import { hasStarted, quiet, startedCore } from "../startedCore.ts";
@@ -14,7 +14,7 @@ async function openWriter() {
   await sql`create table names (name text primary key)`.execute(db);
   const happened: string[] = [];
   const clock = new FakeClock("2026-03-04T12:00:00Z");
-  const writer = new SqliteWriter(db, { onCommit: (writes) => happened.push(`commit of ${writes}`), clock });
+  const writer = sqliteWriter(db, { onCommit: (writes) => happened.push(`commit of ${writes}`), clock });
   return {
     db,
     clock,

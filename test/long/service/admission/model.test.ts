@@ -164,6 +164,13 @@ class CoreModel {
       await this.#core.quiet();
       await this.#check(true);
       if (!this.#asked.some(isOpen) && (await active()).length === 0) break;
+      for (const asked of this.#asked) {
+        const run = asked.heard ? undefined : runOf(asked);
+        if (run === undefined) continue;
+        // No reply is on its way for good: its connection closes at last.
+        asked.heard = true;
+        this.#core.core.runs.withdraw(run.runId);
+      }
       for (const job of [...this.#core.jobs.values()]) job.end();
       await this.#core.quiet();
       await this.#core.turn(61_000);

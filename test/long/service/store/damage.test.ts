@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { copyFile, open, readFile, rm, stat, truncate, writeFile } from "node:fs/promises";
 import { DatabaseSync } from "node:sqlite";
 import { serve } from "../../../../src/service/server.ts";
-import { migrationSteps } from "../../../../src/service/store/migrations.ts";
+import { migrations } from "../../../../src/service/store/migrations.ts";
 import { databaseFile, openDatabase } from "../../../../src/service/store/openDatabase.ts";
 import { servedProcess } from "../../../service/servedProcess.ts";
 import { ended, programPipeline, untilCancelled } from "../../../service/startedService.ts";
@@ -17,7 +17,7 @@ const options = { port: 0, runnerPath: "", env: {}, log: () => {} };
 async function filledFolder() {
   const folder = await TemporaryFolder.make();
   const file = databaseFile(folder.path);
-  buildVersion(migrationSteps.length, file);
+  buildVersion(Math.max(...migrations.keys()), file);
   const sqlite = new DatabaseSync(file);
   sqlite.exec(`insert into steps (run_id, position, name, type, status, started_at, stopped_at, message)
     select runs.id, 90 + value, hex(zeroblob(1000)), 'cli', 'succeeded', 1, 1, null

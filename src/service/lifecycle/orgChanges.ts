@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { sql } from "kysely";
+import { utcDay } from "../../contract/day.ts";
 import { repeat } from "../../machine/bell.ts";
 import type { Clock } from "../../machine/clock.ts";
 import type { Log } from "../../machine/log.ts";
@@ -7,6 +8,28 @@ import type { Admission } from "../admission/admission.ts";
 import type { EventBus } from "../store/eventBus.ts";
 import { listOrgs, type OrgLimits } from "../store/orgs.ts";
 import type { Database } from "../store/tables.ts";
+
+/** How often is looked, in milliseconds. */
+const lookMilliseconds = 1_000;
+
+/**
+ * Emits an event to every org at 00:00 UTC, when the day's count starts again. Nothing else happens at midnight: the
+ * count is the number of run rows of the current UTC day (`countSlots` in `admission/slots.ts`), so there is nothing to
+ * reset.
+ * @returns a function that stops it; resolves when nothing is under way.
+ */
+export function emitAtMidnight(
+  clock: Pick<Clock, "now" | "after">,
+  bus: Pick<EventBus, "emitToAll">,
+): () => Promise<void> {
+  let day = utcDay(clock.now());
+  const { stop } = repeat(clock, lookMilliseconds, async () => {
+    const today = utcDay(clock.now());
+    if (today !== day) bus.emitToAll({ kind: "org" });
+    day = today;
+  });
+  return stop;
+}
 
 interface WatchLimitsDeps {
   readonly db: Database;
@@ -16,12 +39,9 @@ interface WatchLimitsDeps {
   readonly log: Log;
 }
 
-/** How often the limits are looked up, in milliseconds: `pipeline orgs set` is another process, which only writes the row. */
-const lookMilliseconds = 1_000;
-
 /**
- * Passes on the limits that another process has set: the faces of the org are sent it, and whoever waits is decided on anew.
- * While no other process writes to the database, the limits aren't read.
+ * Passes on the limits that another process has set, as `pipeline orgs set` does: the faces of the org are sent it, and
+ * whoever waits is decided on anew. While no other process writes to the database, the limits aren't read.
  * @returns a function that stops it; resolves when nothing is under way.
  */
 export function watchLimits({ db, clock, bus, admission, log }: WatchLimitsDeps): () => Promise<void> {
@@ -34,9 +54,9 @@ export function watchLimits({ db, clock, bus, admission, log }: WatchLimitsDeps)
       if (now === version) return;
       const orgs = new Map((await listOrgs(db)).map((org) => [org.orgId, org]));
       const before = known ?? orgs;
+      // Also of an org that is new since the last look somebody may wait already.
       const changed = [...orgs].filter(([orgId, org]) => !isDeepStrictEqual(before.get(orgId), org));
-      // Who sees a new org was sent it as it is.
-      for (const [orgId] of changed) if (before.has(orgId)) bus.emit(orgId, { kind: "org" });
+      for (const [orgId] of changed) bus.emit(orgId, { kind: "org" });
       if (changed.length > 0) await admission.review();
       known = orgs;
       version = now;

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { watchLimits } from "../../../src/service/lifecycle/watchLimits.ts";
+import { watchLimits } from "../../../src/service/lifecycle/orgChanges.ts";
 import { EventBus } from "../../../src/service/store/eventBus.ts";
 import { idMaker } from "../../../src/service/store/ids.ts";
 import { createKey } from "../../../src/service/store/keys.ts";
