@@ -67,7 +67,10 @@ describe("the documentation", () => {
     const named = [...architecture.matchAll(/`(\w+)` in `([\w/.-]+\.ts)`/g)];
     assert(named.length > 20);
     for (const [words, name = "", file = ""] of named) {
-      const defined = new RegExp(`(?:function|class|const|type) ${name}\\b|^ +(?:async )?${name}[(<]`, "m");
+      const defined = new RegExp(
+        `(?:function|class|const|type|interface) ${name}\\b|^ +(?:async )?${name}[(<]`,
+        "m",
+      );
       assert.match(textOf(join("src", file)), defined, words);
     }
     const folders = /`((?:cli|client|contract|extension|pipeline|service)\/[\w/.-]*)`/g;
