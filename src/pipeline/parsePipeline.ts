@@ -5,7 +5,7 @@ import { checkShape, isMap } from "./file/checkShape.ts";
 import { parseDuration } from "./file/duration.ts";
 import { ProblemList } from "./file/problemList.ts";
 import { checkNumbers, leadsOut } from "./file/readValues.ts";
-import { problemOfSize, readYaml, type YamlSource } from "./file/yamlSource.ts";
+import { type Path, problemOfSize, readYaml, type YamlSource } from "./file/yamlSource.ts";
 import { knownNames } from "./knownNames.ts";
 import { inOrder, type Place, type Problem, quoted } from "./mistakes/problem.ts";
 import { type ParsedFile, type PartFiles, partFiles, type ReadPart } from "./partFiles.ts";
@@ -90,6 +90,7 @@ function readFile(
   checkExpressions(value, knownNames(value, inputs, files, problems), problems, warnings);
   if (outline === undefined) return undefined;
   const timeLimitSeconds = timeLimitOf(outline["time-limit"], problems);
+  warnOfTimes(value, timeLimitSeconds, warnings);
   const own = [...(resources?.values() ?? [])].flatMap((resource) =>
     resource.kind === "usable" ? [{ name: resource.name, type: resource.type.type }] : [],
   );
@@ -110,6 +111,22 @@ function readFile(
     ...(cleanupMilliseconds !== undefined && { cleanupMilliseconds }),
     ...(outline.outputs && { outputs: outline.outputs }),
   };
+}
+
+/** Warns of what a step may take longer for than the run may, whose own limit ends it before. */
+function warnOfTimes(file: Readonly<Record<string, unknown>>, limit: number, warnings: ProblemList): void {
+  const warn = (written: unknown, path: Path) => {
+    const isTime = typeof written === "string" || typeof written === "number";
+    if (isTime && (parseDuration(written) ?? 0) > limit * 1000)
+      warnings.add(path, `the run ends after ${limit}s: set \`time-limit\` to more`);
+  };
+  for (const list of ["steps", "finally"]) {
+    for (const [index, step] of [file[list]].flat().entries()) {
+      if (!isMap(step)) continue;
+      warn(step["timeout"], [list, index, "timeout"]);
+      if (isMap(step["retry"])) warn(step["retry"]["for"], [list, index, "retry", "for"]);
+    }
+  }
 }
 
 /** Explains the name of a job, which in other tools stands at the file's top. */

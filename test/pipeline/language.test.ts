@@ -466,6 +466,25 @@ steps:
     );
   });
 
+  it("is warned of what may take longer than the run", () => {
+    const warnings = (limit: string) => {
+      const parsed = parse(`${limit}
+resources: { sh: { type: cli } }
+steps:
+  - { use: sh, run: "a", timeout: 30s }
+  - { use: sh, run: "b", timeout: 1m }
+  - { use: sh, run: "c", retry: { for: 2m, every: 1s } }
+finally: [{ use: sh, run: "d", timeout: 31 }]
+`);
+      assert.equal(parsed.kind, "valid", JSON.stringify(parsed));
+      return parsed.warnings.map(({ line, column, message }) => `${line}:${column}: ${message}`);
+    };
+    const shown = (places: readonly string[], limit: string) =>
+      places.map((place) => `${place}: the run ends after ${limit}: set \`time-limit\` to more`);
+    assert.deepEqual(warnings(""), shown(["5:35", "6:40", "7:41"], "30s"));
+    assert.deepEqual(warnings("time-limit: 60s"), shown(["6:40"], "60s"));
+  });
+
   it("is warned of a shell's variables, but not where the text may mean them", () => {
     const parsed = parse(`inputs: { id: a }
 resources: { shop: { type: http, base-url: "http://h.test", headers: { authorization: Bearer $SHOP_TOKEN, from: "\${SHOP_USER:-me}", to: "\${SHOP:?is missing}", via: "\${SHOP:+set}" } }, sh: { type: cli, env: { A: "$HOME/bin {{b}}" } }, page: { type: browser } }
