@@ -45,8 +45,14 @@ export function fileProblems({ show, clock, onChange }: FileProblemsDeps) {
     }));
     showOf(uri, told);
   };
+  /** The projects that are shown once all of some files is read. */
+  let later: Set<string> | undefined;
   /** Two files of one name are a problem of both, so a project's files are shown together. */
   const showProject = (project: string) => {
+    if (later !== undefined) {
+      later.add(project);
+      return;
+    }
     const ofProject = [...files].filter(([, file]) => file.project === project);
     for (const [uri, { analysis, isPart }] of ofProject) if (isPart) showAll(uri, analysis, analysis.parsed);
     const known = ofProject.filter(([, { isPart }]) => !isPart);
@@ -72,6 +78,17 @@ export function fileProblems({ show, clock, onChange }: FileProblemsDeps) {
       return files;
     },
     remove,
+    /** Shows what the act puts and removes once it is over, whatever comes of it. */
+    together: async (act: () => Promise<void>): Promise<void> => {
+      const changed = new Set<string>();
+      later = changed;
+      try {
+        await act();
+      } finally {
+        later = undefined;
+        for (const project of changed) showProject(project);
+      }
+    },
     /** A document that is typed in; its problems show after a pause. */
     typed: (uri: string, put: () => void): void => {
       typing.get(uri)?.();

@@ -26,7 +26,9 @@ export interface PipelineFileDeps {
 }
 
 /** The number of a project's files that are read without being open. */
-const mostFiles = 200;
+const mostFiles = 1_000;
+/** How many of them are shown together: two of one name are a problem of both, so each showing looks at all. */
+const shownTogether = 50;
 
 /** The editor's support for pipeline files: problems, language features, code lenses and failed steps. */
 export class PipelineFileSupport implements vscode.Disposable {
@@ -46,6 +48,8 @@ export class PipelineFileSupport implements vscode.Disposable {
   #ofParts: { readonly uris: string; readonly offered: vscode.Disposable } | undefined;
   /** The files in `pipelines/` and `parts/`, by the project's root. A file elsewhere is offered once another includes it. */
   readonly #includable = new Map<string, Set<string>>();
+  /** The addresses of unopened files whose problems depend on their own text alone. */
+  readonly #alone = new Set<string>();
   /** The addresses of other files that those of a project name, by its root. */
   readonly #named = new Map<string, Set<string>>();
   #reading = Promise.resolve();
@@ -170,9 +174,18 @@ export class PipelineFileSupport implements vscode.Disposable {
       const includable = await vscode.workspace.findFiles(all, null, mostFiles);
       this.#includable.set(root.toString(), new Set(includable.flatMap((uri) => pathIn(root, uri) ?? [])));
       const pattern = new vscode.RelativePattern(root, "pipelines/*.yaml");
-      for (const uri of await vscode.workspace.findFiles(pattern, null, mostFiles)) uris.add(uri.toString());
+      const found = await vscode.workspace.findFiles(pattern, null, mostFiles);
+      if (found.length === mostFiles)
+        this.#deps.log.warn(
+          `Of the files in ${root.fsPath}/pipelines, ${mostFiles} are read without being open.`,
+        );
+      for (const uri of found) uris.add(uri.toString());
     }
-    for (const uri of uris) await this.#readFile(vscode.Uri.parse(uri));
+    const all = [...uris];
+    for (let at = 0; at < all.length; at += shownTogether)
+      await this.#problems.together(async () => {
+        for (const uri of all.slice(at, at + shownTogether)) await this.#readFile(vscode.Uri.parse(uri));
+      });
   }
 
   async #readFile(uri: vscode.Uri): Promise<void> {
@@ -187,11 +200,20 @@ export class PipelineFileSupport implements vscode.Disposable {
       this.#problems.remove(uri.toString());
       return;
     }
-    const known = this.#problems.files.get(uri.toString())?.analysis;
+    const address = uri.toString();
+    const known = this.#problems.files.get(address)?.analysis;
     const { readPart, isThere } = this.#around(uri);
-    const read = await readPipelineFile(uri.fsPath, (text, path) =>
-      parsePipeline(text, path, readPart, isThere),
-    );
+    const alone = <T>(others: ((path: string) => T) | undefined) =>
+      others &&
+      ((path: string) => {
+        this.#alone.delete(address);
+        return others(path);
+      });
+    const read = await readPipelineFile(uri.fsPath, (text, path) => {
+      if (known?.text === text && this.#alone.has(address)) return known.parsed;
+      this.#alone.add(address);
+      return parsePipeline(text, path, alone(readPart), alone(isThere));
+    });
     // It may have been opened meanwhile, and then its document is newer; or its project may be gone.
     if (openDocument(uri) !== undefined || this.#projects.projectOf(uri) !== project) return;
     if (read.isGone) this.#problems.remove(uri.toString());
@@ -205,6 +227,7 @@ export class PipelineFileSupport implements vscode.Disposable {
     const project = pipelineOf ?? this.#projectOfPart(uri);
     if (project === undefined || document.isClosed) return;
     const analysis = this.#analyses.of(document);
+    this.#alone.delete(uri.toString());
     this.#problems.put(uri.toString(), project.root.toString(), analysis, pipelineOf === undefined);
   }
 

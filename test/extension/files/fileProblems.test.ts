@@ -70,6 +70,21 @@ describe("the problems of pipeline files", () => {
     assert.deepEqual([...shown.values()].flat(), []);
   });
 
+  it("are told together where many files are read, each project looked through once", async () => {
+    using looked = look();
+    const { problems, told, changes } = looked;
+    const names = Array.from({ length: 50 }, (_, index) => `${index}.yaml`);
+    const reading = problems.together(async () => {
+      for (const name of names) problems.put(uri(name), root, analyse(`name: b\n${good}`, name));
+      assert.deepEqual([told, changes.count], [[], 0]);
+      throw new Error("a folder can't be read");
+    });
+    await assert.rejects(reading, /can't be read/);
+    assert.deepEqual([told.length, changes.count], [50, 1]);
+    problems.remove(uri("0.yaml"));
+    assert.equal(changes.count, 2);
+  });
+
   it("are told of a part too, whose name another file may have", () => {
     using looked = look();
     const { problems, shown } = looked;
@@ -136,6 +151,7 @@ function look() {
   const told: string[][] = [];
   const shown = new Map<string, readonly string[]>();
   const clock = new FakeClock();
+  const changes = { count: 0 };
   const problems = fileProblems({
     show: (address, found) => {
       const lines = found.map(line);
@@ -143,9 +159,11 @@ function look() {
       shown.set(address, lines);
     },
     clock,
-    onChange: () => {},
+    onChange: () => {
+      changes.count += 1;
+    },
   });
-  return { problems, told, shown, clock, [Symbol.dispose]: () => problems.dispose() };
+  return { problems, told, shown, clock, changes, [Symbol.dispose]: () => problems.dispose() };
 }
 
 function line({ message, isWarning, from, to }: ShownProblem): string {
