@@ -49,12 +49,14 @@ export async function createKey(tool: Tool, flags: NewKeyFlags): Promise<void> {
   await using db = await openStore(tool, flags);
   const orgName = owner ?? (await storedOrgs.meantOrg(db, undefined)).orgName;
   const request = { role: flags.role, name: flags.name, orgName };
+  const isKnown = orgName === everyOrg || (await storedOrgs.listOrgs(db, orgName)).length > 0;
   const key = await storedKeys.createKey(db, request, { now: Date.now, makeId: idMaker(Date.now) });
   const { orgId, keyId, role, secret } = key;
   output.exactResult("keys create", { orgId, keyId, role, apiKey: secret }, secret);
   if (output.json) return;
+  const org = orgName === everyOrg ? "every org" : orgName;
   output.note(
-    `${keyId}, ${role} of ${orgName === everyOrg ? "every org" : orgName}. This is the only time that the key is shown.`,
+    `${keyId}, ${role} of ${org}${isKnown ? "" : ", a new org"}. This is the only time that the key is shown.`,
   );
 }
 

@@ -97,10 +97,14 @@ describe("pipeline keys", () => {
     const first = await create("--org", "Acme");
     assert.equal((await create()).told["org-id"], first.told["org-id"]);
     await create("--org", "Lamps");
+    const said = async (org: string) =>
+      (await tool.call(["keys", "create", "--role", "member", "--org", org])).stderr;
+    assert.match(await said("Lamps"), /, member of Lamps\. This/);
+    assert.match(await said("lamps"), /, member of lamps, a new org\. This/, "a name has its own letters");
     const unclear = await create();
     assert.equal(unclear.exitCode, 2);
     assert.match(unclear.told.error.message, /several orgs[\s\S]*--org/);
-    assert.equal((await json(tool, "keys", "list")).told.keys.length, 3);
+    assert.equal((await json(tool, "keys", "list")).told.keys.length, 5);
   });
 
   it("refuses a name that can't be shown: exit code 2", async () => {
