@@ -54,9 +54,9 @@ export function watchLimits({ db, clock, bus, admission, log }: WatchLimitsDeps)
       if (now === version) return;
       const orgs = new Map((await listOrgs(db)).map((org) => [org.orgId, org]));
       const before = known ?? orgs;
-      // Also of an org that is new since the last look somebody may wait already.
       const changed = [...orgs].filter(([orgId, org]) => !isDeepStrictEqual(before.get(orgId), org));
-      for (const [orgId] of changed) bus.emit(orgId, { kind: "org" });
+      // Who sees a new org was sent it as it is; but somebody may wait for its limits already.
+      for (const [orgId] of changed) if (before.has(orgId)) bus.emit(orgId, { kind: "org" });
       if (changed.length > 0) await admission.review();
       known = orgs;
       version = now;
