@@ -1,4 +1,16 @@
-import { type BigIntStats, chmodSync, closeSync, type FSWatcher, openSync, watch } from "node:fs";
+import {
+  type BigIntStats,
+  chmodSync,
+  closeSync,
+  type FSWatcher,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  rmSync,
+  watch,
+} from "node:fs";
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -19,16 +31,22 @@ function lockFile(folder: string): string {
 /**
  * Locks the data folder for one service process, by SQLite's lock on a file: the operating system releases it when the
  * process dies, however it dies.
- * @returns undefined when another process holds it.
+ * @returns undefined when another process holds it, or one that was deleted.
  * @throws PipelineError `internal` when the file can't be used.
  */
 export function lockFolder(folder: string): FolderLock | undefined {
   const path = lockFile(folder);
   let file: DatabaseSync | undefined;
   try {
-    restrictToUser(path);
+    const isNew = restrictToUser(path);
     file = new DatabaseSync(path, { timeout: 0 });
     file.exec("begin exclusive");
+    if (isNew && isDeletedHeld(path)) {
+      // The next one that tries makes it anew, and so looks too.
+      rmSync(path);
+      file.close();
+      return undefined;
+    }
   } catch (cause) {
     file?.close();
     const why = cause instanceof Error ? cause.message : String(cause);
@@ -43,15 +61,43 @@ export function lockFolder(folder: string): FolderLock | undefined {
 }
 
 /**
+ * Whether a process holds a lock on an earlier file of this path, which was deleted: a service that is still ending its runs.
+ * Only Linux tells; processes of other users stay hidden.
+ */
+function isDeletedHeld(path: string): boolean {
+  const deleted = `${realpathSync(path)} (deleted)`;
+  // Read several times: a lock may be missed while others come and go. The first takes Linux some 20 ms.
+  const list = () => orNone(() => readFileSync("/proc/locks", "latin1").split("\n"));
+  const locks = [...list(), ...list(), ...list()];
+  const holders = locks.flatMap((line) => / POSIX +ADVISORY +WRITE (\d+) /.exec(line)?.[1] ?? []);
+  return [...new Set(holders)].some((pid) =>
+    orNone(() => readdirSync(`/proc/${pid}/fd`)).some((descriptor) =>
+      orNone(() => [readlinkSync(`/proc/${pid}/fd/${descriptor}`)]).includes(deleted),
+    ),
+  );
+}
+
+function orNone(read: () => string[]): string[] {
+  try {
+    return read();
+  } catch {
+    return [];
+  }
+}
+
+/**
  * SQLite would make the file readable for everyone, and whoever can read it can lock it. An existing file is not opened:
  * closing it would release a lock that this process holds.
+ * @returns whether it had to be made.
  */
-function restrictToUser(path: string): void {
+function restrictToUser(path: string): boolean {
   try {
     closeSync(openSync(path, "wx", 0o600));
+    return true;
   } catch (error) {
     if (codeOf(error) !== "EEXIST") throw error;
     chmodSync(path, 0o600);
+    return false;
   }
 }
 

@@ -6,8 +6,11 @@ import { setImmediate as turn } from "node:timers/promises";
 import { connectionFile, readConnection } from "../../../src/machine/connectionFile.ts";
 import { type ServeOptions, type Serving, serve } from "../../../src/service/server.ts";
 import { FakeClock } from "../../clock/fakeClock.ts";
+import { isAlive } from "../../isAlive.ts";
 import { itOn } from "../../itOn.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
+import { servedProcess } from "../servedProcess.ts";
+import { programPipeline, started, untilCancelled, writePidTo, writtenPid } from "../startedService.ts";
 
 async function serving(folder: string, changes: Partial<ServeOptions> = {}): Promise<Serving> {
   const options = { folder, port: 0, runnerPath: "", env: {}, log: () => {}, ...changes };
@@ -78,6 +81,33 @@ describe("a service's data folder", function () {
       await (await serving(folder)).stop();
     }
   });
+
+  itOn(
+    "linux",
+    "without its lock is served by nobody else before the service that had it has ended its runs",
+    async () => {
+      await using service = await servedProcess();
+      const member = await service.member("acme", { parallelRuns: 1, runsPerDay: 50 });
+      await using place = await TemporaryFolder.make();
+      const file = join(place.path, "pid");
+      const deaf = "process.on('SIGTERM', () => {});";
+      await service.write("long", programPipeline(`${deaf} ${writePidTo(file)} ${untilCancelled}`));
+      await started(member.client(), "long");
+      const pid = await writtenPid(file);
+      await rm(join(service.data, "service.lock"));
+      const options = { folder: service.data, port: 0, runnerPath: "", env: {}, log: () => {} };
+      let other: Awaited<ReturnType<typeof serve>>;
+      do other = await serve(options);
+      while (other === "taken");
+      await other.stop();
+      assert.equal(isAlive(pid), false);
+      // The other would have found it lost.
+      assert.deepEqual(
+        (await service.rows()).map(({ status, reason }) => [status, reason]),
+        [["cancelled", "the service ended: its data folder or database was moved or deleted"]],
+      );
+    },
+  );
 
   it("gets the connection file again when someone took it away", async () => {
     await using folder = await TemporaryFolder.make();

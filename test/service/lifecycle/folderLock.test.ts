@@ -1,0 +1,26 @@
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { lockFolder } from "../../../src/service/lifecycle/folderLock.ts";
+import { itOn } from "../../itOn.ts";
+import { TemporaryFolder } from "../../temporaryFolder.ts";
+
+describe("the lock of a data folder", () => {
+  itOn("linux", "is not had by anybody while the process that had a deleted one lives", async () => {
+    await using folder = await TemporaryFolder.make();
+    const file = join(folder.path, "service.lock");
+    const first = lockFolder(folder.path);
+    assert.ok(first);
+    await rm(file);
+    // Also not by the one after who has been refused, which finds what that one leaves.
+    for (let attempt = 0; attempt < 2; attempt += 1) {
+      assert.equal(lockFolder(folder.path), undefined);
+      assert.equal(existsSync(file), false);
+    }
+    first[Symbol.dispose]();
+    const next = lockFolder(folder.path);
+    assert.ok(next);
+    next[Symbol.dispose]();
+  });
+});
