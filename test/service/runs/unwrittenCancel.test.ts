@@ -71,7 +71,7 @@ describe("cancelling a run", function () {
   this.timeout(60_000);
 
   for (const [name, fault] of Object.entries(faults)) {
-    it(`in a database ${name} is done, and whoever asks is told that it is being cancelled`, async () => {
+    it(`in a database ${name} is done, and who asked for it is told that it is being cancelled`, async () => {
       await using started = await startedCore(noon);
       await using service = await serving(started);
       const { runId } = service;
