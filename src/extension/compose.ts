@@ -80,7 +80,7 @@ export function composeWindow(
   const window = plainWindow(vscode.window);
   const log = own(window.createOutputChannel("Pipeline Runs", { log: true }));
   const scope: Scope = { context, window, log, signal, own };
-  const keys = new ApiKeys(context.secrets, context.globalState);
+  const keys = new ApiKeys(context.secrets, join(context.globalStorageUri.fsPath, "no-keys"));
   const choice = new ServiceChoice(context.workspaceState, keys, () => readTarget(settings()));
   const target = () => choice.target();
   const ownService = () => ownServiceOf(context.extensionPath);

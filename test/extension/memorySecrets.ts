@@ -1,5 +1,8 @@
 import type { ApiKeys } from "../../src/extension/keys/apiKeys.ts";
 
+/** Where no file can be, to say that no key is stored. */
+export const nowhere = `${import.meta.filename}/no-keys`;
+
 /** The editor's secret storage, in memory. */
 export function memorySecrets() {
   const kept = new Map<string, string>();

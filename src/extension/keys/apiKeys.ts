@@ -1,5 +1,7 @@
 import { hash } from "node:crypto";
-import type { Memento, SecretStorage } from "vscode";
+import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
+import type { SecretStorage } from "vscode";
 import * as z from "zod/mini";
 import type { Org } from "../../contract/org.ts";
 
@@ -38,28 +40,28 @@ export interface EnteredKey {
  */
 export class ApiKeys {
   readonly #secrets: SecretStorage;
-  readonly #memento: Pick<Memento, "get" | "update">;
+  readonly #none: string;
   readonly #now: () => number;
+  /** How often a key was changed, by whichever window. */
+  #changes = 0;
 
-  /** @param memento of all windows. It notes whether a key has ever been stored. */
-  constructor(
-    secrets: SecretStorage,
-    memento: Pick<Memento, "get" | "update">,
-    now: () => number = Date.now,
-  ) {
+  /** @param none a file for the windows of all profiles, as secrets are. While it is there, no key is stored. */
+  constructor(secrets: SecretStorage, none: string, now: () => number = Date.now) {
     this.#secrets = secrets;
-    this.#memento = memento;
+    this.#none = none;
     this.#now = now;
   }
 
   /**
-   * The keys of all origins, oldest first. Where none has ever been stored, the secret storage isn't asked: a window that opens would
+   * The keys of all origins, oldest first. Where none is stored, the secret storage isn't asked: a window that opens would
    * wait for it, and the system might ask the person to unlock a keyring for nothing.
    */
   async list(): Promise<StoredKey[]> {
-    if (this.#memento.get(storedEver) === false) return [];
+    if (existsSync(this.#none)) return [];
+    const changes = this.#changes;
     const names = (await this.#secrets.keys()).filter(isOurs);
-    if (names.length === 0 && this.#memento.get(storedEver) === undefined) this.#note(false);
+    // Written at once, so that no key is stored meanwhile that would then be taken for none.
+    if (names.length === 0 && changes === this.#changes) noteNone(this.#none);
     const read = await Promise.allSettled(names.map((name) => this.#read(name)));
     const kept = read.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
     // An unreadable key hides none of the others, unless there are no others.
@@ -81,7 +83,7 @@ export class ApiKeys {
       org: org && { orgId: org.orgId, orgName: org.orgName },
       addedAt: before?.addedAt ?? this.#now(),
     };
-    await this.#memento.update(storedEver, true);
+    this.#forgetNone();
     await this.#secrets.store(name, JSON.stringify(kept));
     return { name, ...storedKeySchema.parse(kept, { jitless: true }) };
   }
@@ -113,14 +115,14 @@ export class ApiKeys {
   onDidChange(listener: () => void): { dispose(): void } {
     return this.#secrets.onDidChange(({ key }) => {
       if (!isOurs(key)) return;
-      this.#note(true);
+      this.#changes += 1;
+      this.#forgetNone();
       listener();
     });
   }
 
-  #note(isStored: boolean): void {
-    // What isn't noted is asked for again.
-    this.#memento.update(storedEver, isStored).then(undefined, () => {});
+  #forgetNone(): void {
+    if (existsSync(this.#none)) rmSync(this.#none, { force: true });
   }
 
   async #read(name: string): Promise<StoredKey | undefined> {
@@ -136,8 +138,15 @@ export class ApiKeys {
   }
 }
 
-/** The memento's name for whether a key has ever been stored: `true` stays, and until then `false` once there was none. */
-const storedEver = "keysStoredEver";
+function noteNone(file: string): void {
+  try {
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, "");
+  } catch {
+    // The storage is asked each time.
+  }
+}
+
 const prefix = "key:";
 /** Earlier versions stored one key an origin, unencoded, under the origin's name. */
 const earlier = "apiKey:";

@@ -7,7 +7,7 @@ import { Session } from "../../../src/extension/session/session.ts";
 import { systemClock } from "../../../src/machine/clock.ts";
 import { LoopbackService, orgOnWire, sendError, sendJson } from "../../client/loopbackService.ts";
 import { memoryMemento } from "../memoryMemento.ts";
-import { firstOf, memorySecrets } from "../memorySecrets.ts";
+import { firstOf, memorySecrets, nowhere } from "../memorySecrets.ts";
 
 /** A service that accepts these keys, each for an org of its own name. */
 function accepting(...accepted: string[]): Promise<LoopbackService> {
@@ -30,7 +30,7 @@ function surroundings(origin: string, typed: string, meanwhile: () => void = () 
   };
   const { storage, kept } = memorySecrets();
   let now = 1;
-  const keys = new ApiKeys(storage, memoryMemento(), () => now++);
+  const keys = new ApiKeys(storage, nowhere, () => now++);
   const target = () => ({ kind: "remote" as const, baseUrl: parseBaseUrl(place.origin) });
   const choice = new ServiceChoice(memoryMemento(), keys, target);
   const session = new Session({

@@ -3,7 +3,7 @@ import { ApiKeys } from "../../../src/extension/keys/apiKeys.ts";
 import { originOf, readTarget, ServiceChoice } from "../../../src/extension/keys/serviceChoice.ts";
 import { chosenServiceKey } from "../../../src/extension/window/storedState.ts";
 import { memoryMemento } from "../memoryMemento.ts";
-import { memorySecrets } from "../memorySecrets.ts";
+import { memorySecrets, nowhere } from "../memorySecrets.ts";
 
 const cloud = "https://cloud.example";
 const other = "https://other.example";
@@ -11,7 +11,7 @@ const other = "https://other.example";
 async function scene(setting = cloud) {
   const place = { setting };
   let now = 1;
-  const keys = new ApiKeys(memorySecrets().storage, memoryMemento(), () => now++);
+  const keys = new ApiKeys(memorySecrets().storage, nowhere, () => now++);
   const add = (origin: string, orgId: string) =>
     keys.add({
       origin,

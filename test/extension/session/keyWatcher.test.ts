@@ -8,7 +8,7 @@ import { systemClock } from "../../../src/machine/clock.ts";
 import { LoopbackService, orgOnWire, sendError, sendJson } from "../../client/loopbackService.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
 import { memoryMemento } from "../memoryMemento.ts";
-import { firstOf, memorySecrets } from "../memorySecrets.ts";
+import { firstOf, memorySecrets, nowhere } from "../memorySecrets.ts";
 
 /** Windows of one user: they have the same secrets and the same folder, and each its own workspace. */
 async function windows(count: number) {
@@ -24,7 +24,7 @@ async function windows(count: number) {
   const logged: string[] = [];
   const baseUrl = new URL(`${service.origin}/`);
   const opened = Array.from({ length: count }, () => {
-    const keys = new ApiKeys(storage, memoryMemento());
+    const keys = new ApiKeys(storage, nowhere);
     const choice = new ServiceChoice(memoryMemento(), keys, () => ({ kind: "remote", baseUrl }));
     const session = new Session({
       target: () => choice.target(),
