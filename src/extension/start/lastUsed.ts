@@ -18,7 +18,8 @@ export class LastUsed {
   note(project: string | undefined, pipeline: string): void {
     const id = idOf(project, pipeline);
     const others = this.#ids().filter((other) => other !== id);
-    void this.#memento.update(name, [id, ...others].slice(0, mostKept));
+    // What can't be stored is only not the first in the list.
+    this.#memento.update(name, [id, ...others].slice(0, mostKept)).then(undefined, () => {});
   }
 
   /** The pipelines that were run, the latest first: the list for a service that lists none. */
