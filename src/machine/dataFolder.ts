@@ -175,10 +175,16 @@ export function serviceLogFile(folder: string): string {
   return join(folder, "service.log");
 }
 
-/** Opens the log for another start, with mode 0600. The service bounds it (`boundedLog`). */
+const largestBytes = 1024 * 1024;
+
+/**
+ * Opens the log for another start, with mode 0600; truncates it above 1 MiB. While the service runs, it bounds it (`boundedLog`);
+ * one that dies before can't.
+ */
 export async function openServiceLog(folder: string): Promise<FileHandle> {
   const log = await open(serviceLogFile(folder), "a", 0o600);
   await log.chmod(0o600);
+  if ((await log.stat()).size > largestBytes) await log.truncate();
   return log;
 }
 

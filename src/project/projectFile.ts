@@ -24,7 +24,8 @@ export function readProjectFile(root: string, path: string, most: number): ReadP
     ({ kind: "unreadable", problem, isMissing }) as const;
   try {
     const file = realpathSync(join(root, path));
-    if (!isInside(realpathSync(root), file)) return unreadable("it leads out of the project's folder");
+    if (!isInside(realpathSync(root), file))
+      return unreadable("it leads out of the project's folder: put the file itself there");
     const bytes = readPlainFile(file, most);
     if (bytes === undefined) return unreadable("it is no plain file");
     const isWhole = bytes.length <= most;

@@ -6,7 +6,7 @@ import { toolbox } from "../cli/toolbox.ts";
 import { itOn } from "../itOn.ts";
 import { TemporaryFolder } from "../temporaryFolder.ts";
 
-describe("the folder for what is compiled of the tool", () => {
+describe("the folder of the compile cache", () => {
   let base: TemporaryFolder;
   let root: string;
   beforeEach(async () => {

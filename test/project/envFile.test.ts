@@ -87,7 +87,11 @@ describe("a pipeline's env-file", function () {
     return join(folder.path, "project");
   };
   const cases: readonly [string, (() => string) | Uint8Array | undefined, RegExp][] = [
-    ["leads out of the project by a link", outside, /leads out of the project's folder/],
+    [
+      "leads out of the project by a link",
+      outside,
+      /leads out of the project's folder: put the file itself there$/,
+    ],
     ["is a folder", undefined, /is no plain file$/],
     ["is too large", Buffer.alloc(64 * 1024 + 1, "#"), /is larger than 64 KiB/],
     [

@@ -278,6 +278,31 @@ describe("the files of ended runs in an object store", function () {
     assert.equal(logged[1], "info: files of runs moved to the object store");
   });
 
+  it("are moved also behind as many that the store doesn't take, but for a store that takes nothing", async () => {
+    await using own = await shelf();
+    const { db, deps, store } = own;
+    const ids = await putEnded(
+      db,
+      Array.from({ length: 20 }, () => linesOf(1)),
+    );
+    const asked: string[] = [];
+    const refusing = (takes: (key: string) => boolean) => {
+      const picky = new ObjectStore(server().settings(store.name.split(" ")[0]), systemClock.now);
+      const put = picky.put.bind(picky);
+      picky.put = async (key, ...rest) => {
+        asked.push(key);
+        if (!takes(key)) throw new ObjectStoreError("it is out of reach: Headers Timeout Error");
+        await put(key, ...rest);
+      };
+      return { ...deps, store: picky };
+    };
+    await assert.rejects(moveFiles(refusing(() => false)), /Headers Timeout/);
+    assert.deepEqual(asked.sort(), [...ids.slice(0, 8).map(logKey), "trial"]);
+    const slow = new Set(ids.slice(0, 8).map(logKey));
+    await assert.rejects(moveFiles(refusing((key) => !slow.has(key))), /Headers Timeout/);
+    assert.deepEqual(await rowsOf(db), { log_chunks: 8, artifact_contents: 0, moved_runs: 12 });
+  });
+
   it("are answered 503 with a sentence while the store is away, and then as before", async () => {
     const settings = server().settings(`s3://runs/team-${randomUUID()}`);
     await using team = await Team.make(await lend(), { objectStore: settings });

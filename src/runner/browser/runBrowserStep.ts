@@ -46,16 +46,13 @@ export async function runBrowserStep(step: BrowserStep, stepContext: StepContext
   const { mask, results } = stepContext;
   const found: BrowserUse["found"] = { values: {}, size: 0, downloads: [] };
   const use: BrowserUse = { browser, deadline, mask, stepContext, found };
-  const problem = await perform(step, use).then(
+  const unmet = await perform(step, use).then(
     () => undefined,
     (error: unknown) => (error instanceof StepFault ? error.message : describeUnexpected(error, mask)),
   );
   if (stepContext.signal.aborted) return wasEnded;
-  if (browser.broken.aborted) {
-    await stepContext.shared.forget(browser);
-    await browser[Symbol.asyncDispose]();
-    return failed(String(browser.broken.reason));
-  }
+  const { broken } = browser;
+  const problem = broken.aborted ? String(broken.reason) : unmet;
   if (results.isNeeded) {
     const ask = () => browserResult(use);
     const result = await (problem === undefined ? ask() : askFailed(browser, ask));
@@ -67,8 +64,13 @@ export async function runBrowserStep(step: BrowserStep, stepContext: StepContext
   if (step.storage !== undefined && lines.length === 0)
     lines.push(...(await saveStorage(step.storage, browser.started, deadline, stepContext)));
   if (lines.length === 0) return succeeded;
-  await saveFailure(use);
-  if (step.browser.isTraced === true) await saveTrace(use);
+  if (!broken.aborted) await saveFailure(use);
+  if (step.browser.isTraced === true)
+    await saveTrace({ ...use, deadline: new StepDeadline(step.timeoutMilliseconds, stepContext.signal) });
+  if (broken.aborted) {
+    await stepContext.shared.forget(browser);
+    await browser[Symbol.asyncDispose]();
+  }
   return failed(lines.join("\n"));
 }
 

@@ -1,7 +1,7 @@
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { stat } from "node:fs/promises";
+import { open, stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { spawn } from "cross-spawn";
 import { describeExpectation, outputs } from "../../pipeline/file/expectation.ts";
@@ -38,13 +38,13 @@ export async function runCliStep(step: CliStep, stepContext: StepContext): Promi
   if (hindrance !== undefined) return failed(hindrance);
   const command = await commandOf(step, { ...stepContext, environment });
   const { file } = command;
-  const path = /[/\\]/.test(file) ? file : onPath(file, environment, stepContext.platform);
+  const paths = [/[/\\]/.test(file) ? file : (onPath(file, environment, stepContext.platform) ?? [])].flat();
   // The system's error doesn't say whether the program or its folder is missing.
   const unstarted = async (error: unknown): Promise<StepOutcome> =>
     failed(
       (await problemOfFolder(stepContext.root, "the project's folder")) ??
         (await problemOfFolder(folder)) ??
-        (codeOf(error) === "ENOENT" && path !== undefined ? problemOfScript([path], folder) : undefined) ??
+        (codeOf(error) === "ENOENT" ? await problemOfScripts(paths, folder) : undefined) ??
         describeStartProblem(command, error),
     );
   const options = {
@@ -98,7 +98,7 @@ export async function runCliStep(step: CliStep, stepContext: StepContext): Promi
   const lines = [
     (problem === undefined ? undefined : withTail(problem, output)) ??
       (readiness === undefined
-        ? judge(step, child, { output, expected, folder, platform: stepContext.platform })
+        ? await judge(step, child, { output, expected, folder, platform: stepContext.platform })
         : undefined) ??
       [],
     results.problems(),
@@ -141,11 +141,11 @@ interface Judged {
 }
 
 /** @returns what is wrong with how the program ended and what it printed. */
-function judge(
+async function judge(
   step: CliStep,
   end: ChildProcess,
   { output, expected, folder, platform }: Judged,
-): string | undefined {
+): Promise<string | undefined> {
   const { exitCode } = step.expect;
   const how = howItEnded(end);
   if (end.signalCode !== null) return withTail(how, output);
@@ -153,11 +153,9 @@ function judge(
     const mayBePipe = typeof step.run === "string" && step.shell !== "sh" && step.run.includes("|");
     const mayBeScript =
       typeof step.run === "string" && cannotRun.includes(end.exitCode) && platform !== "win32";
-    const said = output.tail();
-    // The shell says which one it means.
-    const named = mayBeScript ? step.run.split(/[^\w./-]+/).filter((word) => said.includes(`${word}:`)) : [];
-    const script = problemOfScript(named, folder);
-    const mayBeBash = step.shell === undefined && saysOfBash.test(said);
+    const paths = mayBeScript ? step.run.split(/[^\w./-]+/).filter((word) => word.includes("/")) : [];
+    const script = await problemOfScripts(paths, folder);
+    const mayBeBash = step.shell === undefined && saysOfBash.test(output.tail());
     const why =
       script ??
       (mayBePipe && end.exitCode === exitOfClosedPipe ? closedPipe : undefined) ??
@@ -182,13 +180,32 @@ function withTail(sentence: string, output: CommandOutput): string {
   return tail === "" ? `${sentence}; it printed nothing` : `${sentence}:\n${tail}`;
 }
 
-/** What is wrong with a script that is there although the system or a shell says that it isn't: they mean its interpreter. */
-function problemOfScript(paths: readonly string[], folder: string): string | undefined {
-  const script = paths.find((path) => path.includes("/") && existsSync(resolve(folder, path)));
-  return (
-    script &&
-    `what \`${script}\` names in its first line isn't there, as where the file has Windows line ends (CRLF): save it with LF then`
-  );
+/** In bytes: no system reads more of a first line `#!`. */
+const longestFirstLine = 256;
+
+/**
+ * What is wrong with the first script among the paths that is there although the system or a shell says that it isn't: they
+ * mean its interpreter.
+ */
+async function problemOfScripts(paths: readonly string[], folder: string): Promise<string | undefined> {
+  for (const path of paths.map((one) => resolve(folder, one))) {
+    const first = await firstLine(path).catch(() => "");
+    const interpreter = /^#![ \t]*([^ \t\r]+)/.exec(first)?.[1];
+    if (interpreter === undefined) continue;
+    if (first.endsWith("\r"))
+      return `\`${path}\` has Windows line ends (CRLF), so what its first line names isn't found: save it with LF`;
+    if (!existsSync(interpreter))
+      return `the interpreter \`${interpreter}\` that \`${path}\` names in its first line isn't there`;
+  }
+  return undefined;
+}
+
+async function firstLine(path: string): Promise<string> {
+  // A named pipe would block.
+  if (!(await stat(path)).isFile()) return "";
+  await using file = await open(path);
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(longestFirstLine), 0, longestFirstLine, 0);
+  return buffer.toString("utf8", 0, bytesRead).split("\n", 1).join();
 }
 
 /** @param error the system's. */

@@ -161,9 +161,8 @@ async function attemptOnce(
   try {
     filled = fillIn(step, scopes.at(step.part, own));
   } catch (error) {
-    if (!(error instanceof ExpressionFault)) throw error;
     // What the earlier steps and the environment gave is the same for each attempt.
-    return { outcome: failed(error.message), taker, time: time(), lacksValue: true };
+    return { outcome: await outcomeOf(Promise.reject(error)), taker, time: time(), lacksValue: true };
   }
   const outcome = await outcomeOf(runFilled(filled, context));
   taker.release();

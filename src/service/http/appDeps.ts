@@ -35,7 +35,7 @@ export interface AppDeps extends EveryRequestDeps {
   readonly machine: MachineDeps | undefined;
   /** Loads what a start needs, and makes a process ready for its run, where runs are processes of this machine. */
   readonly prepare?: (environment: readonly string[] | undefined) => void;
-  /** Called with a run that is being cancelled. Where it has no holder, only its recovery ends it. */
+  /** Called with a run that is being cancelled: where nobody holds it, only its recovery ends it. */
   readonly recover: (runId: string) => void;
   /** What a larger service adds to this one. */
   readonly added?: {

@@ -129,13 +129,14 @@ export const migrations: ReadonlyMap<number, string> = new Map([
 /**
  * Migrates the database in one transaction: two processes that open a new database together do it once, and a step that
  * fails changes nothing.
- * @throws PipelineError `internal` when a newer version of the service has written the database, which stays as it is.
+ * @throws PipelineError `internal` when a newer version of the service has written the database, or one that was never released;
+ *   it stays as it is.
  */
 export async function migrate(db: Database, steps = migrations): Promise<void> {
   const newest = Math.max(...steps.keys());
-  if ((await checkedVersion(db, newest)) === newest) return;
+  if ((await checkedVersion(db, steps)) === newest) return;
   await db.transaction().execute(async (tx) => {
-    const version = await checkedVersion(tx, newest);
+    const version = await checkedVersion(tx, steps);
     for (const [to, statements] of steps) {
       if (to <= version) continue;
       // SQLite takes one at a time.
@@ -145,10 +146,18 @@ export async function migrate(db: Database, steps = migrations): Promise<void> {
   });
 }
 
-async function checkedVersion(db: Database, known: number): Promise<number> {
+async function checkedVersion(db: Database, steps: typeof migrations): Promise<number> {
+  const known = Math.max(...steps.keys());
   const { rows } = await sql<{ user_version: number }>`pragma user_version`.execute(db);
   const version = rows[0]?.user_version ?? 0;
-  if (version <= known) return version;
+  if (version === 0 || steps.has(version)) return version;
+  if (version < known) {
+    throw new PipelineError(
+      "internal",
+      `The database was written by a Pipeline Runs that was never released: its tables are of version ${version}. Nothing of it is changed.`,
+      { next: "Name another folder with PIPELINE_DATA_DIR, or remove the file runs.db with its runs." },
+    );
+  }
   throw new PipelineError(
     "internal",
     `The database was written by a newer Pipeline Runs: its tables are of version ${version}, this program knows ${known}.`,

@@ -74,11 +74,22 @@ export async function moveFiles(deps: MoveDeps): Promise<number> {
     const failed = moved.flatMap((one) => (one.status === "rejected" ? [one.reason] : []));
     failures.push(...failed);
     count += found.length - failed.length;
-    if (found.length < atOnce || failed.length === found.length) break;
+    if (found.length < atOnce) break;
+    // What fails for itself, as what is too large for the store, must not hold up what is behind it.
+    if (failed.length === found.length && !(await takesOthers(store, failed))) break;
     after = found.at(-1)?.runId ?? after;
   }
   if (failures.length > 0) throw failures[0];
   return count;
+}
+
+/** Whether the store takes other objects than those that it took none of. */
+async function takesOthers(store: ObjectStore, failures: readonly unknown[]): Promise<boolean> {
+  if (!failures.every((failure) => failure instanceof ObjectStoreError)) return false;
+  return store.try().then(
+    () => true,
+    () => false,
+  );
 }
 
 /**

@@ -1,4 +1,5 @@
 import { hash } from "node:crypto";
+import { Readable } from "node:stream";
 import { AwsV4Signer } from "aws4fetch";
 import { Agent, request } from "undici";
 import { PipelineError } from "../../contract/errors.ts";
@@ -83,6 +84,8 @@ export interface StoredObject {
 export const pieceBytes = 1024 * 1024;
 /** How long the store may be silent, in milliseconds: nothing else reveals a half-open connection. */
 const silentMilliseconds = 15_000;
+/** What is sent to the store at once: what it takes of a body breaks its silence piece by piece, and not the body as a whole. */
+const sentBytes = 64 * 1024;
 
 interface Asked {
   readonly method: "PUT" | "GET" | "DELETE";
@@ -98,18 +101,15 @@ export class ObjectStore {
   readonly #settings: ObjectStoreSettings;
   readonly #now: () => number;
   readonly #signingKeys = new Map<string, ArrayBuffer>();
-  // Not by `fetch`, which an abort may not reach once its `Request` is collected (Node 24.21).
-  readonly #dispatcher = new Agent({
-    connect: { timeout: silentMilliseconds },
-    headersTimeout: silentMilliseconds,
-    bodyTimeout: silentMilliseconds,
-  });
+  readonly #dispatcher: Agent;
 
   /** @param now the time that requests are signed at: a store takes one that is a quarter of an hour off for a forgery. */
-  constructor(settings: ObjectStoreSettings, now: () => number) {
+  constructor(settings: ObjectStoreSettings, now: () => number, timeout = silentMilliseconds) {
     this.name = settings.name;
     this.#settings = settings;
     this.#now = now;
+    // Not by `fetch`, which an abort may not reach once its `Request` is collected (Node 24.21).
+    this.#dispatcher = new Agent({ connect: { timeout }, headersTimeout: timeout, bodyTimeout: timeout });
   }
 
   async put(key: string, body: Uint8Array, signal: AbortSignal | null = null): Promise<void> {
@@ -172,12 +172,18 @@ export class ObjectStore {
     const datetime = new Date(this.#now()).toISOString().replaceAll(/[:-]|\.\d+/g, "");
     const signing = { ...settings, ...token, service: "s3", method, url, headers, datetime };
     const signed = await new AwsV4Signer({ ...signing, cache: this.#signingKeys }).sign();
-    const asked = { method, headers: Object.fromEntries(signed.headers), body, signal };
-    const reply = await request(url, { ...asked, dispatcher: this.#dispatcher });
+    const sent = body === null ? {} : { "content-length": String(body.length) };
+    const asked = { method, headers: { ...Object.fromEntries(signed.headers), ...sent }, signal };
+    const pieces = body && Readable.from(inPieces(body));
+    const reply = await request(url, { ...asked, body: pieces, dispatcher: this.#dispatcher });
     const bytes = Buffer.from(await reply.body.arrayBuffer());
     const { statusCode: status, headers: told } = reply;
     return { status, bytes, contentRange: String(told["content-range"] ?? "") };
   }
+}
+
+function* inPieces(body: Uint8Array) {
+  for (let at = 0; at < body.length; at += sentBytes) yield body.subarray(at, at + sentBytes);
 }
 
 function unreached(cause: unknown): never {

@@ -251,6 +251,14 @@ console.error("starting"); console.error("the disk is full"); process.exit(1);`)
     });
   });
 
+  it("begins the log anew once it has passed 1 MiB", async () => {
+    await using standIn = await standInFor();
+    await mkdir(standIn.folder, { recursive: true });
+    await writeFile(join(standIn.folder, "service.log"), "x".repeat(1024 * 1024 + 1));
+    await connectEmbedded(standIn.deps(), never);
+    assert.equal(await readFile(join(standIn.folder, "service.log"), "utf8"), "serving\n");
+  });
+
   it("says when there is no program to run it", async () => {
     await using standIn = await standInFor();
     const execPath = join(standIn.folder, "no-node");

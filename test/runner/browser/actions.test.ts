@@ -240,6 +240,17 @@ describe("the actions of a browser step", function () {
     await steps.succeed(base, { goto: "/strict", expect: { title: "Strict" } });
   });
 
+  it("leave what is known of the page whose dialogs don't end", async () => {
+    steps.addResource("dialogs", { trace: "on-failure" });
+    const { log, kept, result } = await steps.run(base, { use: "dialogs", goto: "/alerts" });
+    assert.equal(result?.values["url"], `${base}/alerts`, log);
+    assert.deepEqual(
+      kept.map(({ name }) => name),
+      ["trace.zip"],
+      log,
+    );
+  });
+
   it("leave the tabs open whatever dialogs come between two steps", async () => {
     await steps.succeed(base, { goto: "/later", expect: { title: "Later" } });
     letGo.resolve();

@@ -1,7 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: a shell's own.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, realpathSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { CliStep } from "../../../src/pipeline/types/cli.ts";
 import { commandOf } from "../../../src/runner/cli/command.ts";
@@ -87,30 +87,46 @@ describe("a cli step", function () {
     const write = (name: string, text: string) =>
       writeFileSync(join(folder.path, name), text, { mode: 0o755 });
     write("windows.sh", "#!/bin/sh\r\necho hi\r\n");
-    const path = join(folder.path, "windows.sh");
-    const why = (script: string) =>
-      `what \`${script}\` names in its first line isn't there, as where the file has Windows line ends (CRLF): save it with LF then`;
-    assert.equal(message(await run({ run: ["windows.sh"], env: { PATH: folder.path } })), why(path));
-    writeFileSync(join(folder.path, "closed.sh"), "#!/bin/sh\n", { mode: 0o644 });
+    write("report.py", "#!/nowhere/python9 -u\n");
+    const path = (name: string) => join(folder.path, name);
+    assert.equal(
+      message(await run({ run: ["report.py"], env: { PATH: folder.path } })),
+      `the interpreter \`/nowhere/python9\` that \`${path("report.py")}\` names in its first line isn't there`,
+    );
+    writeFileSync(path("closed.sh"), "#!/bin/sh\n", { mode: 0o644 });
     assert.equal(message(await run({ run: ["./closed.sh"] })), "`./closed.sh` may not be executed");
     assert.equal(message(await run({ run: ["closed.sh"] })), "there is no program `closed.sh` on the PATH");
-    assert.equal(message(await run({ run: ["./windows.sh"] })), why("./windows.sh"));
+    assert.equal(
+      message(await run({ run: ["./windows.sh"] })),
+      `\`${path("windows.sh")}\` has Windows line ends (CRLF), so what its first line names isn't found: save it with LF`,
+    );
+    assert.equal(
+      message(await run({ run: ["./report.py"] })),
+      `the interpreter \`/nowhere/python9\` that \`${path("report.py")}\` names in its first line isn't there`,
+    );
   });
 
   it("says the same of a script that a shell can't run, which says that it isn't there", async () => {
     const write = (name: string, text: string) =>
       writeFileSync(join(folder.path, name), text, { mode: 0o755 });
     write("windows.sh", "#!/bin/sh\r\necho hi\r\n");
+    write("env.sh", "#!/usr/bin/env bash\r\necho hi\r\n");
     write("lost.py", "#!/nowhere/python9\n");
     write("fine.sh", "#!/bin/sh\necho hi\n");
+    write("calls.sh", "#!/bin/sh\nset -e\nno-such-program\n");
+    writeFileSync(join(folder.path, "closed.sh"), "#!/bin/sh\necho hi\n", { mode: 0o644 });
+    // The loader is named in the program, where it is one for Linux.
+    const shell = readFileSync("/bin/sh", "latin1").replaceAll("/ld-", "/no-");
+    writeFileSync(join(folder.path, "loader"), shell, { encoding: "latin1", mode: 0o755 });
     for (const [line, says] of [
-      [
-        "./fine.sh && ./windows.sh",
-        /^exited with 127, expected 0 \(what `\.\/windows\.sh` names in its first/,
-      ],
-      ["echo hi | cat; ./windows.sh", /\(what `\.\/windows\.sh` names in its first line isn't there/],
-      ["./lost.py", /\(what `\.\/lost\.py` names in its first line isn't there/],
+      ["./fine.sh && ./windows.sh", /^exited with 127, expected 0 \(`.*windows\.sh` has Windows line ends/],
+      ["echo hi | cat; ./windows.sh", /\(`.*windows\.sh` has Windows line ends/],
+      ["./env.sh", /\(`.*env\.sh` has Windows line ends/],
+      ["./lost.py", /\(the interpreter `\/nowhere\/python9` that `.*lost\.py` names/],
       ["./fine.sh; nowhere/nothing", /^exited with 127, expected 0:\n/],
+      ["./closed.sh", /^exited with 126, expected 0:\n/],
+      ["./calls.sh", /^exited with 127, expected 0:\n/],
+      ["./loader -c 'exit 127'", /^exited with 127, expected 0[:;]/],
     ] as const)
       assert.match(message(await run({ run: line })), says);
   });

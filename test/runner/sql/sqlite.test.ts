@@ -219,7 +219,10 @@ select name, note from lamps order by name; -- the end`,
     await using elsewhere = await TemporaryFolder.make();
     writeFileSync(join(elsewhere.path, "other.sql"), "select 1");
     symlinkSync(join(elsewhere.path, "other.sql"), join(folder.path, "link.sql"));
-    assert.equal(await why("link.sql"), "`link.sql` can't be read: it leads out of the project's folder");
+    assert.equal(
+      await why("link.sql"),
+      "`link.sql` can't be read: it leads out of the project's folder: put the file itself there",
+    );
   });
 
   it("undoes a transaction whose end fails", async () => {

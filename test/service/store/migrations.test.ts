@@ -111,6 +111,22 @@ describe("migrations", () => {
     assert.deepEqual(await readFile(file), before);
   });
 
+  it("refuse a database of a version that was never released, and leave it as it is", async () => {
+    await using folder = await TemporaryFolder.make();
+    const file = databaseFile(folder.path);
+    buildVersion(newest, file);
+    const sqlite = new DatabaseSync(file);
+    sqlite.exec("pragma user_version = 11");
+    sqlite.close();
+    const before = await readFile(file);
+    await assert.rejects(openDatabase(folder.path), {
+      type: "internal",
+      message: /written by a Pipeline Runs that was never released: its tables are of version 11\./,
+      next: /^Name another folder with PIPELINE_DATA_DIR, or remove the file runs\.db/,
+    });
+    assert.deepEqual(await readFile(file), before);
+  });
+
   it("leave the old version whole when a step fails in the middle", async () => {
     await using folder = await TemporaryFolder.make();
     const file = databaseFile(folder.path);

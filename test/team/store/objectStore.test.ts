@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
+import { once } from "node:events";
 import { createServer } from "node:http";
 import type { Socket } from "node:net";
-import { setImmediate } from "node:timers/promises";
+import { setTimeout as pause, setImmediate } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { systemClock } from "../../../src/machine/clock.ts";
@@ -100,6 +101,29 @@ describe("an object store", function () {
       assert.match(error.message, /^it is out of reach: .+/);
       return true;
     });
+  });
+
+  it("may take long for what is large, as long as it takes some of it, and is out of reach where it takes no more", async () => {
+    const silent = 1_000;
+    const large = Buffer.alloc(64 * 1024 * 1024);
+    await using slow = await Listening.of(
+      createServer(async (request, response) => {
+        let taken = 0;
+        let rests = 0;
+        for await (const piece of request) {
+          taken += piece.length;
+          if (taken < (large.length / 20) * (rests + 1)) continue;
+          rests += 1;
+          if (request.url === "/runs/never" && rests === 3) await once(request, "close");
+          await pause(silent / 10);
+        }
+        response.end();
+      }),
+    );
+    const settings = server().settings("s3://runs", { AWS_ENDPOINT_URL_S3: slow.origin });
+    const own = new ObjectStore(settings, systemClock.now, silent);
+    await own.put("slow", large);
+    await assert.rejects(own.put("never", large), /out of reach: /);
   });
 
   it("is left by who doesn't wait any more while it says nothing, also once the garbage has been collected", async () => {
