@@ -1,6 +1,5 @@
-import { followRun } from "../../client/follow/followRun.ts";
+import { followRun, isUnseen } from "../../client/follow/followRun.ts";
 import type { ServiceClient } from "../../client/service/client.ts";
-import { OutOfReach } from "../../client/service/reachFaults.ts";
 import { AbsentEndpoint } from "../../client/service/replyErrors.ts";
 import { type CancelOutcome, cancelEach, myActiveRuns } from "../../client/start/cancelRuns.ts";
 import { exitCodes, PipelineError, withNext } from "../../contract/errors.ts";
@@ -130,8 +129,7 @@ function stopWaiter({ output, interrupted }: Tool, client: ServiceClient) {
       const run = await followRun(client, { runId }, () => {}, interrupted);
       return { runId, kind: "cancelled", status: run.status };
     } catch (error) {
-      if (!(error instanceof PipelineError) || error instanceof OutOfReach)
-        return { runId, kind: "failed", error };
+      if (!isUnseen(error)) return { runId, kind: "failed", error };
       if (!hasWarned) {
         output.warn(`${client.baseUrl.host} doesn't tell when a run has stopped, so that isn't waited for.`);
       }

@@ -112,6 +112,18 @@ describe("pipeline runs cancel", function () {
     assert.equal(stdout, "run_1 succeeded");
   });
 
+  it("has a run cancelled, with a warning, where the service can't show how it stops", async () => {
+    await using service = await LoopbackService.listen(({ method, path }, response) => {
+      if (path === "/api/org") return sendJson(response, 200, orgOnWire);
+      if (method === "POST") return sendJson(response, 200, { "run-id": "run_1", status: "cancelling" });
+      return sendError(response, 500, "internal", "The disk is full.");
+    });
+    const env = { PIPELINE_BASE_URL: service.origin, PIPELINE_API_KEY: testKey };
+    const waited = await tool.call(["runs", "cancel", "run_1", "--wait"], env);
+    assert.deepEqual([waited.exitCode, waited.stdout], [0, "run_1 cancelling"], waited.stderr);
+    assert.match(waited.stderr, /warning: .* doesn't tell when a run has stopped/);
+  });
+
   it("says what a service with only the given endpoints can't do", async () => {
     await using given = await givenService({ run_1: "cancelling" });
     const mine = await tool.call(["runs", "cancel", "--mine"], given.env);
