@@ -223,16 +223,23 @@ class Check {
     return `\`${quoted(found.written)}\` isn't filled in here: ${way}`;
   }
 
-  #wayToWrite({ written, name }: Placeholder, { kind, contexts }: Exclude<Place, { kind: "fixed" }>): string {
+  #wayToWrite(
+    { written, name, byDefault }: Placeholder,
+    { kind, contexts }: Exclude<Place, { kind: "fixed" }>,
+  ): string {
     const asWritten = (expression: string) =>
       kind === "text" ? `\`\${{ ${expression} }}\`` : `\`${expression}\``;
     // runn writes `steps` too, with `res` for a reply.
     const isOurs = new RegExp(`^\\{\\{\\s*(?:${contexts.join("|")})\\.(?!.*\\.res\\b)`).test(written);
     if (isOurs) return `write ${asWritten(quoted(written.slice(2, -2).trim()))}`;
     const variable = `env.${quoted(variableOf(name))}`;
+    const ofEnv =
+      byDefault === undefined
+        ? variable
+        : `default(${variable}, '${quoted(byDefault.replaceAll("'", "''"))}')`;
     const ofInputs = asWritten(`inputs.${quoted(name)}`);
     if (this.#names.inputs.has(name)) return `write ${ofInputs}`;
-    const ways = [...(variableOf(name) === name ? [] : [ofInputs]), asWritten(variable)];
+    const ways = [...(variableOf(name) === name ? [] : [ofInputs]), asWritten(ofEnv)];
     if (contexts.includes("steps")) ways.push(`${asWritten("steps.<id>…")} for what an earlier step gave`);
     return `write ${new Intl.ListFormat("en", { type: "disjunction" }).format(ways)}`;
   }

@@ -157,11 +157,13 @@ const listsOfTexts: readonly unknown[] = ["mask", "unmasked", "tags", "options",
 function meantValue(field: unknown, text: unknown, wanted: string): string | undefined {
   if (typeof text !== "string" || text.length > 200 || replaceControlCharacters(text) !== text)
     return undefined;
-  if (listsOfTexts.includes(field)) return `[${/^[A-Za-z/][\w./-]*$/.test(text) ? text : inQuotes(text)}]`;
+  if (listsOfTexts.includes(field))
+    return `[${/^(?!(?:true|false|null)$)[a-z/][\w./-]*$/i.test(text) ? text : inQuotes(text)}]`;
   if (wanted.startsWith("expected a length of time")) {
-    const written = /^(\d{1,9}(?:\.\d{1,3})?) ?(ms|s|m|h)(?:ec(?:ond)?s?|in(?:ute)?s?|ours?)?$/i;
-    const [, amount, unit] = written.exec(text.trim()) ?? [];
-    return amount && unit && amount + unit.toLowerCase();
+    const written =
+      /^(\d{1,9}(?:\.\d{1,3})?) ?(?:(ms)|(s)(?:ec(?:ond)?s?)?|(m)(?:in(?:ute)?s?)?|(h)(?:ours?)?)$/i;
+    const [, amount, ...units] = written.exec(text.trim()) ?? [];
+    return amount && amount + units.join("").toLowerCase();
   }
   const isNumber = /^expected a (?:whole )?number\b/.test(wanted) && /^\d{1,9}(?:\.\d{1,3})?$/.test(text);
   return isNumber ? text : undefined;
