@@ -372,11 +372,10 @@ class Check {
       const parsed = parseExpression(source, place.contexts);
       if (parsed.kind === "invalid")
         return [{ at: at + parsed.at, problem: problemOfText(parsed.problem, instead) }];
-      const { root } = parsed.expression;
-      // Of `a && 'x' || 'y'` both texts are wrong, for one reason.
-      const [unfit] = root.kind === "logical" || root.kind === "not" ? this.#inCondition(root, source) : [];
+      const chosen = chosenValue(parsed.expression.root);
+      const unfit = chosen === undefined ? [] : this.#inCondition(chosen, source);
       const inReferences = this.#inReferences(parsed.expression, at, step);
-      return unfit === undefined ? inReferences : [...inReferences, { ...unfit, at: at + unfit.at }];
+      return [...inReferences, ...unfit.map((found) => ({ ...found, at: at + found.at }))];
     });
   }
 
@@ -452,6 +451,14 @@ function variablesIn(file: unknown): ReadonlySet<string> {
     }
   }
   return found;
+}
+
+/** The `'x'` of `a && 'x' || 'y'`, which is wrong whatever `a` is; another `&&` or `||` may never come to what is unfit. */
+function chosenValue(root: Node): Node | undefined {
+  if (root.kind !== "logical" || root.operator !== "||") return undefined;
+  const [first, otherwise] = root.operands;
+  const chosen = first?.kind === "logical" ? first.operands.at(-1) : undefined;
+  return chosen?.kind === "literal" && otherwise?.kind === "literal" ? chosen : undefined;
 }
 
 /** The variables that a script of a shell sets itself. */

@@ -308,6 +308,11 @@ outputs: { all: "\${{ steps.two.text }}" }`);
     });
   }
 
+  it("is let be where a run may never come to what is no condition", () => {
+    const run = "\"${{ inputs.b || inputs.x }} ${{ inputs.b || 'y' }} ${{ !inputs.x }}\"";
+    valid(`inputs: { b: true, x: y }\n${steps(`{ use: shop, get: /, headers: { a: ${run} } }`)}`);
+  });
+
   for (const [why, step, ...told] of [
     [
       "a text as a condition",
