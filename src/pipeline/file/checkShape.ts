@@ -77,7 +77,7 @@ function report<T>(
         if (problems.full) return;
         const word = foreignWord(name, site.inside);
         const map = site.value;
-        const message = unknownName(shape, name, map, issue.path, word);
+        const message = unknownName(shape, name, map, issue, word);
         const isSame = isMap(map) && map[name] === true && word !== undefined && !(word.field in map);
         problems.addToName([...at, name], message, isSame ? word.entry : undefined);
       }
@@ -185,13 +185,13 @@ function unknownName<T>(
   shape: Shape<T>,
   name: string,
   map: unknown,
-  inside: Path,
+  { path: inside, message }: z.core.$ZodIssue,
   word: ForeignWord | undefined,
 ): string {
   const parent = inside.at(-1);
   const more = parent === undefined && word === undefined ? shape.foreign?.(name) : undefined;
   if (more !== undefined) return more;
-  const near = suggestion(name, namesInside(shape.schema, inside));
+  const near = suggestion(name, namesInside(shape.schema, inside)) || (message && `; ${message}`);
   return `${nameOf(shape, inside)} has no \`${quoted(name)}\`${word === undefined ? near : hintOf(word, map)}`;
 }
 
