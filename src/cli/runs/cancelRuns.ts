@@ -32,17 +32,19 @@ export async function cancelRuns(
   const client = await tool.connect();
   const runIds = named.length > 0 ? [...new Set(named)] : await listMine(tool, client);
   if (!isNamed && runIds.length > 1) throw unclear(`Which run? Yours are active: ${runIds.join(", ")}.`);
-  const outcomes = await cancelEach(client, runIds, interrupted);
   const untilStopped = stopWaiter(tool, client);
-  const ends = await Promise.all(
-    outcomes.map(async (outcome) => {
-      const end = wait ? await untilStopped(outcome) : outcome;
-      if (end.kind === "cancelled") {
-        output.text(`${end.runId} ${out.isTerminal ? statusText(end.status, out) : end.status}`);
-      }
-      return end;
-    }),
+  const ending = new Map<string, Promise<CancelOutcome>>();
+  const finish = async (outcome: CancelOutcome): Promise<CancelOutcome> => {
+    const end = wait ? await untilStopped(outcome) : outcome;
+    if (end.kind === "cancelled") {
+      output.text(`${end.runId} ${out.isTerminal ? statusText(end.status, out) : end.status}`);
+    }
+    return end;
+  };
+  const outcomes = await cancelEach(client, runIds, interrupted, (outcome) =>
+    ending.set(outcome.runId, finish(outcome)),
   );
+  const ends = await Promise.all(outcomes.map((outcome) => ending.get(outcome.runId) ?? outcome));
   interrupted.throwIfAborted();
 
   const runs = ends.flatMap((each) =>

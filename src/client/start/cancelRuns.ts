@@ -53,12 +53,14 @@ export async function myActiveRuns(client: ServiceClient, signal: AbortSignal): 
  * where the service calls that an error. While the service is out of reach each run gets one attempt, and after eight such
  * failures in a row the others fail at once.
  *
+ * @param onOutcome called with each outcome as it comes.
  * @throws only the signal's reason.
  */
 export async function cancelEach(
   client: ServiceClient,
   runIds: readonly string[],
   signal: AbortSignal,
+  onOutcome: (outcome: CancelOutcome) => void = () => {},
 ): Promise<CancelOutcome[]> {
   const outcomes: CancelOutcome[] = [];
   const waiting = runIds.entries();
@@ -74,7 +76,11 @@ export async function cancelEach(
     return outcome;
   };
   const worker = async (): Promise<void> => {
-    for (const [index, runId] of waiting) outcomes[index] = await outcomeOf(runId);
+    for (const [index, runId] of waiting) {
+      const outcome = await outcomeOf(runId);
+      outcomes[index] = outcome;
+      onOutcome(outcome);
+    }
   };
   await Promise.all(Array.from({ length: cancelsAtOnce }, worker));
   return outcomes;

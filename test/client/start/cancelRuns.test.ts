@@ -197,6 +197,21 @@ describe("cancelling the runs of one's own key", () => {
     await assert.rejects(cancelled, (error) => error instanceof AbsentEndpoint);
   });
 
+  it("tells of what was cancelled before the signal stops it", async () => {
+    await using service = await serviceOf((asked, response) => {
+      const runId = idToCancel(asked);
+      if (runId === "run_1") sendJson(response, 200, { "run-id": runId, status: "cancelling" });
+    });
+    const stop = new AbortController();
+    const told: string[] = [];
+    const cancelled = cancelEach(service.client(clock), ["run_1", "run_2"], stop.signal, ({ runId }) => {
+      told.push(runId);
+      stop.abort(new Error("enough"));
+    });
+    await assert.rejects(cancelled, /enough/);
+    assert.deepEqual(told, ["run_1"]);
+  });
+
   it("stops with the signal", async () => {
     await using service = await serviceOf((asked, response) => {
       if (idToCancel(asked) === undefined) sendJson(response, 200, { runs: [runOnWire()] });
