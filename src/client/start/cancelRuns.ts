@@ -3,9 +3,8 @@ import type { CancelReply, Run } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
 import { listRuns } from "../follow/listRuns.ts";
 import type { ServiceClient } from "../service/client.ts";
-import { findAgain, mayHaveRestarted, type Reconnect } from "../service/failedRequest.ts";
+import { asAbsentEndpoint, findAgain, mayHaveRestarted, type Reconnect } from "../service/failedRequest.ts";
 import { OutOfReach } from "../service/reachFaults.ts";
-import { AbsentEndpoint } from "../service/replyErrors.ts";
 import { growingPauses } from "../service/retry.ts";
 
 /** The outcome for one run. `status` is the service's. */
@@ -29,7 +28,7 @@ export interface MyRuns {
  * The runs that `--mine` means (contract: "The command-line tool"), newest first, by the org's given `actor`: a service may
  * ignore the filter and list others' runs too.
  *
- * @throws PipelineError as `ServiceClient.org`; an `AbsentEndpoint` where that has answered and the runs can't be listed; the
+ * @throws PipelineError as `ServiceClient.org`; an `AbsentEndpoint` where that answers and the runs can't be listed; the
  * signal's reason when it aborts.
  */
 export async function myActiveRuns(client: ServiceClient, signal: AbortSignal): Promise<MyRuns> {
@@ -44,7 +43,7 @@ export async function myActiveRuns(client: ServiceClient, signal: AbortSignal): 
       areMore: next !== undefined,
     };
   } catch (error) {
-    throw error instanceof PipelineError ? new AbsentEndpoint(error.message, error) : error;
+    throw await asAbsentEndpoint(client, error, signal);
   }
 }
 
