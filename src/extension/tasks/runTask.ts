@@ -129,11 +129,7 @@ async function run(
 
 /** This machine's own service would look through all the projects that it knows. */
 function noProject(): PipelineError {
-  return new PipelineError(
-    "not-found",
-    "No folder of this window has pipelines/<name>.yaml, here or above.",
-    {
-      next: "Name the task's `project`, or open its folder.",
-    },
-  );
+  return new PipelineError("not-found", t("No folder of this window has a pipeline."), {
+    next: t("A project's pipelines are the files pipelines/*.yaml in its folder."),
+  });
 }
