@@ -223,16 +223,23 @@ class Check {
     return `\`${quoted(found.written)}\` isn't filled in here: ${way}`;
   }
 
-  #wayToWrite({ written, name }: Placeholder, { kind, contexts }: Exclude<Place, { kind: "fixed" }>): string {
+  #wayToWrite(
+    { written, name, byDefault }: Placeholder,
+    { kind, contexts }: Exclude<Place, { kind: "fixed" }>,
+  ): string {
     const asWritten = (expression: string) =>
       kind === "text" ? `\`\${{ ${expression} }}\`` : `\`${expression}\``;
     // runn writes `steps` too, with `res` for a reply.
     const isOurs = new RegExp(`^\\{\\{\\s*(?:${contexts.join("|")})\\.(?!.*\\.res\\b)`).test(written);
     if (isOurs) return `write ${asWritten(quoted(written.slice(2, -2).trim()))}`;
     const variable = `env.${quoted(variableOf(name))}`;
+    const ofEnv =
+      byDefault === undefined
+        ? variable
+        : `default(${variable}, '${quoted(byDefault.replaceAll("'", "''"))}')`;
     const ofInputs = asWritten(`inputs.${quoted(name)}`);
     if (this.#names.inputs.has(name)) return `write ${ofInputs}`;
-    const ways = [...(variableOf(name) === name ? [] : [ofInputs]), asWritten(variable)];
+    const ways = [...(variableOf(name) === name ? [] : [ofInputs]), asWritten(ofEnv)];
     if (contexts.includes("steps")) ways.push(`${asWritten("steps.<id>…")} for what an earlier step gave`);
     return `write ${new Intl.ListFormat("en", { type: "disjunction" }).format(ways)}`;
   }
@@ -365,11 +372,10 @@ class Check {
       const parsed = parseExpression(source, place.contexts);
       if (parsed.kind === "invalid")
         return [{ at: at + parsed.at, problem: problemOfText(parsed.problem, instead) }];
-      const { root } = parsed.expression;
-      // Of `a && 'x' || 'y'` both texts are wrong, for one reason.
-      const [unfit] = root.kind === "logical" || root.kind === "not" ? this.#inCondition(root, source) : [];
+      const chosen = chosenValue(parsed.expression.root);
+      const unfit = chosen === undefined ? [] : this.#inCondition(chosen, source);
       const inReferences = this.#inReferences(parsed.expression, at, step);
-      return unfit === undefined ? inReferences : [...inReferences, { ...unfit, at: at + unfit.at }];
+      return [...inReferences, ...unfit.map((found) => ({ ...found, at: at + found.at }))];
     });
   }
 
@@ -445,6 +451,14 @@ function variablesIn(file: unknown): ReadonlySet<string> {
     }
   }
   return found;
+}
+
+/** The `'x'` of `a && 'x' || 'y'`, which is wrong whatever `a` is; another `&&` or `||` may never come to what is unfit. */
+function chosenValue(root: Node): Node | undefined {
+  if (root.kind !== "logical" || root.operator !== "||") return undefined;
+  const [first, otherwise] = root.operands;
+  const chosen = first?.kind === "logical" ? first.operands.at(-1) : undefined;
+  return chosen?.kind === "literal" && otherwise?.kind === "literal" ? chosen : undefined;
 }
 
 /** The variables that a script of a shell sets itself. */

@@ -78,5 +78,5 @@ function fileOf(path: string, readPart: ReadPart, parse: ParseFile, parts: PartF
 function beside(path: string, read: ReadPart, { texts }: PartFiles): string {
   const folders = ["pipelines/", ...[...texts.keys()].map((part) => part.replace(/[^/]*$/, ""))];
   const meant = folders.map((folder) => folder + path).find((file) => read(file)?.kind === "read");
-  return meant === undefined ? "" : `; from there it is \`${quoted(meant)}\``;
+  return meant === undefined ? "" : `; from the project's folder it is \`${quoted(meant)}\``;
 }

@@ -73,10 +73,7 @@ function typeOf(
 ): ResourceType<Step> | undefined {
   const types = `the types are ${resourceTypeNames.join(", ")}`;
   if (!isMap(entry)) {
-    problems.add(
-      path,
-      `a resource is a map with a \`type\`, such as \`${quoted(name)}: { type: cli }\`; ${types}`,
-    );
+    problems.add(path, `a resource is a map with a \`type\`, such as \`sh: { type: cli }\`; ${types}`);
     return undefined;
   }
   const written = entry["type"];

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { ServerResponse } from "node:http";
 import * as fc from "fast-check";
-import { followRun } from "../../src/client/follow/followRun.ts";
+import { followRun, isUnseen } from "../../src/client/follow/followRun.ts";
 import { listRuns } from "../../src/client/follow/listRuns.ts";
 import { registerProject } from "../../src/client/project.ts";
 import { ServiceClient } from "../../src/client/service/client.ts";
@@ -391,6 +391,7 @@ describe(`any service that has what is given (${generated.text})`, function () {
       const followed = await served.settled(followRun(served.persistent, run, () => {}, never));
       assert(followed.took <= end.after + 150 * second, `the following took ${followed.took} ms`);
       if (followed.value !== undefined) assert.equal(followed.value.status, served.startedRun?.status);
+      else assert(isUnseen(followed.error), String(followed.error));
       return followed.error;
     });
   });

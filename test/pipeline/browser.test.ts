@@ -161,7 +161,7 @@ steps:
       "with an action that there isn't",
       "  - { use: web, goto: /, actions: [{ clik: { text: x } }, { dance: 1 }] }",
       "3:38: `actions` has no `clik`; did you mean `click`?",
-      "3:61: `actions` has no `dance`",
+      "3:61: `actions` has no `dance`; an action is a map such as `click: { role: button, name: Go }`; the actions are click, fill, press, select, check, uncheck, wait-for, evaluate, upload, download, dialog, tab",
     ],
     [
       "with two actions in one entry, or none",

@@ -59,6 +59,7 @@ describe("the JSON Schema for editors", () => {
 
   it("refuses what the parser refuses for its shape", () => {
     const shell = "resources: { shell: { type: cli } }";
+    const page = "resources: { page: { type: browser } }";
     for (const text of [
       "resources: {}\nsteps: []",
       `${shell}\nsteps: [{ run: npm test }]`,
@@ -67,6 +68,8 @@ describe("the JSON Schema for editors", () => {
       `${shell}\ntime-limit: soon\nsteps: [{ use: shell, run: npm test }]`,
       "resources: { shell: { type: shell } }\nsteps: [{ use: shell, run: npm test }]",
       "resources: { shop: { type: http, url: x } }\nsteps: [{ use: shop, get: / }]",
+      `${page}\nsteps: [{ use: page, goto: "http://h.test", actions: [{}] }]`,
+      `${page}\nsteps: [{ use: page, goto: "http://h.test", actions: [{ click: { text: x }, press: Tab }] }]`,
     ]) {
       assert.equal(parsePipeline(text, "broken.yaml").kind, "invalid", text);
       assert.equal(accepts(parse(text)), false, text);

@@ -32,6 +32,23 @@ const steps = (...lines: readonly string[]) =>
   `${resources}\nsteps:\n${lines.map((line) => `  - ${line}\n`).join("")}`;
 const fine = '{ use: sh, run: "true" }';
 
+describe("what is meant in a pipeline file", () => {
+  it("is a text in a list, also where that looks like something else", () => {
+    assert.deepEqual(problems(`tags: "true"\n${steps(fine)}`), [
+      '1:7: expected a list; did you mean `["true"]`?',
+    ]);
+  });
+
+  it("is a resource, not its type, where that stands beside its name", () => {
+    const each =
+      "a resource is a map with a `type`, such as `sh: { type: cli }`; the types are http, sql, browser, cli";
+    assert.deepEqual(problems(`resources:\n  sh:\n  type: cli\nsteps:\n  - ${fine}\n`), [
+      `2:3: ${each}`,
+      `3:9: ${each}`,
+    ]);
+  });
+});
+
 describe("the inputs that a pipeline file declares", () => {
   const inputs = (yaml: string) => `inputs:\n${yaml}\n${steps(fine)}`;
 
@@ -291,6 +308,11 @@ outputs: { all: "\${{ steps.two.text }}" }`);
     });
   }
 
+  it("is let be where a run may never come to what is no condition", () => {
+    const run = "\"${{ inputs.b || inputs.x }} ${{ inputs.b || 'y' }} ${{ !inputs.x }}\"";
+    valid(`inputs: { b: true, x: y }\n${steps(`{ use: shop, get: /, headers: { a: ${run} } }`)}`);
+  });
+
   for (const [why, step, ...told] of [
     [
       "a text as a condition",
@@ -498,7 +520,7 @@ steps:
       parsed.warnings.map(({ message }) => message),
       [
         "`$SHOP_TOKEN` isn't filled in here: write `${{ env.SHOP_TOKEN }}`",
-        "`${SHOP_USER:-me}` isn't filled in here: write `${{ env.SHOP_USER }}`",
+        "`${SHOP_USER:-me}` isn't filled in here: write `${{ default(env.SHOP_USER, 'me') }}`",
         "`${SHOP:?is missing}` isn't filled in here: write `${{ env.SHOP }}`",
         "`$HOME` isn't filled in here: write `${{ env.HOME }}`",
         "`${id}` isn't filled in here: write `${{ inputs.id }}`",
@@ -767,7 +789,7 @@ finally: [{ use: shop, get: /end }]
       "by a path from the folder of who includes it",
       "{ include: parts/a.yaml }",
       { "parts/a.yaml": "steps: [{ include: b.yaml }]", "parts/b.yaml": "steps: []" },
-      "3:16: `parts/a.yaml` can't be run: line 1, column 20: `b.yaml` can't be read: it isn't there; from there it is `parts/b.yaml`",
+      "3:16: `parts/a.yaml` can't be run: line 1, column 20: `b.yaml` can't be read: it isn't there; from the project's folder it is `parts/b.yaml`",
     ],
     [
       "that includes itself",

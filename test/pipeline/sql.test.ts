@@ -269,6 +269,7 @@ describe("the address of a database", () => {
       ["postgres:///d?host=h1,h2", /an address names one host/],
       ["postgres://h/d%", /a % in an address begins a character's code/],
       ["postgres://h/d?sslmod=require", /an address has no `sslmod`; did you mean `sslmode`\?$/],
+      ["postgres://h/d?_=1", /an address has no `_`/],
       ["postgres://h/d?password=secret", /a password doesn't belong into the file; take it from/],
       ["postgres://h1:1,h2:2/d", /an address names one host/],
       [

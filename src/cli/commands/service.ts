@@ -5,7 +5,6 @@ import { setTimeout as pause } from "node:timers/promises";
 import { type Ended, restartEmbedded, stopEmbedded } from "../../client/embedded/endEmbedded.ts";
 import { findEmbedded } from "../../client/embedded/findEmbedded.ts";
 import { Logins } from "../../client/logins/logins.ts";
-import { AbsentEndpoint } from "../../client/service/replyErrors.ts";
 import { errorTypes, exitCodes, PipelineError } from "../../contract/errors.ts";
 import { shellWord } from "../../contract/refusal.ts";
 import type { ServiceState } from "../../contract/service.ts";
@@ -44,12 +43,7 @@ export async function showStatus(tool: Tool, flags: Flags): Promise<number> {
     sizeOf(folder),
     readConnection(folder),
   ]);
-  // An older service doesn't say.
-  const orUnsaid = (error: unknown) => {
-    if (!(error instanceof AbsentEndpoint)) throw error;
-    return undefined;
-  };
-  const state = await found?.client.serviceState(tool.interrupted).catch(orUnsaid);
+  const state = await found?.client.serviceState(tool.interrupted);
   const stopped = found === undefined && isStopped(folder);
   const { url, pid, version } = found?.connection ?? {};
   const running = found !== undefined;

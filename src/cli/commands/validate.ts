@@ -98,7 +98,8 @@ interface FileToValidate extends ReadPipeline {
 async function filesToValidate(folder: string, args: readonly string[]): Promise<FileToValidate[]> {
   const project = await findProject(folder);
   if (args.length === 0 && project === undefined) throw await noPipelinesHere(folder);
-  const checked = project === undefined ? [] : await checkedFiles(project.root);
+  const isWanted = args.length === 0 || !args.every(isPath);
+  const checked = project === undefined || !isWanted ? [] : await checkedFiles(project.root);
   const shown = (path: string) => relative(folder, join(project?.root ?? "", path));
   const own = checked.map((file) => ({ ...file, path: shown(file.path) }));
   if (args.length === 0) return own;
@@ -112,13 +113,17 @@ async function filesToValidate(folder: string, args: readonly string[]): Promise
   return [...files.values()];
 }
 
-/** @param own the files of the project. */
+function isPath(argument: string): boolean {
+  return /[/\\]|\.ya?ml$/i.test(argument);
+}
+
+/** @param own the files of the project, where an argument may name one by its pipeline. */
 async function filesOf(
   folder: string,
   argument: string,
   own: readonly ProjectFile[],
 ): Promise<FileToValidate[]> {
-  const files = /[/\\]|\.ya?ml$/i.test(argument) ? [] : own;
+  const files = isPath(argument) ? [] : own;
   const named = files.filter((file) => namesOf(file).includes(argument));
   if (named.length > 0) return named;
   const path = resolve(folder, argument);

@@ -34,7 +34,7 @@ export class Output {
   readonly #errStream: Stream;
   readonly #warnings: string[] = [];
   readonly #region: ReturnType<typeof liveRegion>;
-  #draining: Promise<unknown> | undefined;
+  readonly #draining = new Map<Stream, Promise<void>>();
 
   constructor({ out, err, env, flags }: OutputOptions) {
     this.#outStream = out;
@@ -86,18 +86,22 @@ export class Output {
     const full = [this.#outStream, this.#errStream].filter((stream) => stream.writableNeedDrain === true);
     if (full.length === 0) return;
     signal.throwIfAborted();
-    // One for all who wait, since a stream warns of many listeners.
-    this.#draining ??= Promise.all(
-      full.map((stream) => new Promise<void>((resolve) => stream.once?.("drain", resolve))),
-    ).finally(() => {
-      this.#draining = undefined;
-    });
+    const drained = Promise.all(full.map((stream) => this.#drained(stream)));
     const given = Promise.withResolvers<never>();
     const giveUp = (): void => given.reject(signal.reason);
     signal.addEventListener("abort", giveUp, { once: true });
-    await Promise.race([this.#draining, given.promise]).finally(() =>
-      signal.removeEventListener("abort", giveUp),
+    await Promise.race([drained, given.promise]).finally(() => signal.removeEventListener("abort", giveUp));
+  }
+
+  /** One for all who wait, since a stream warns of many listeners. */
+  #drained(stream: Stream): Promise<void> {
+    const known = this.#draining.get(stream);
+    if (known !== undefined) return known;
+    const drained = new Promise<void>((resolve) => stream.once?.("drain", resolve)).finally(() =>
+      this.#draining.delete(stream),
     );
+    this.#draining.set(stream, drained);
+    return drained;
   }
 
   /** Prints the refusal object, also without `--json`: scripts detect a refusal by it. */

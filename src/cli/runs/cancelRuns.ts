@@ -1,6 +1,5 @@
-import { followRun } from "../../client/follow/followRun.ts";
+import { followRun, isUnseen } from "../../client/follow/followRun.ts";
 import type { ServiceClient } from "../../client/service/client.ts";
-import { OutOfReach } from "../../client/service/reachFaults.ts";
 import { AbsentEndpoint } from "../../client/service/replyErrors.ts";
 import { type CancelOutcome, cancelEach, myActiveRuns } from "../../client/start/cancelRuns.ts";
 import { exitCodes, PipelineError, withNext } from "../../contract/errors.ts";
@@ -33,17 +32,19 @@ export async function cancelRuns(
   const client = await tool.connect();
   const runIds = named.length > 0 ? [...new Set(named)] : await listMine(tool, client);
   if (!isNamed && runIds.length > 1) throw unclear(`Which run? Yours are active: ${runIds.join(", ")}.`);
-  const outcomes = await cancelEach(client, runIds, interrupted);
   const untilStopped = stopWaiter(tool, client);
-  const ends = await Promise.all(
-    outcomes.map(async (outcome) => {
-      const end = wait ? await untilStopped(outcome) : outcome;
-      if (end.kind === "cancelled") {
-        output.text(`${end.runId} ${out.isTerminal ? statusText(end.status, out) : end.status}`);
-      }
-      return end;
-    }),
+  const ending = new Map<string, Promise<CancelOutcome>>();
+  const finish = async (outcome: CancelOutcome): Promise<CancelOutcome> => {
+    const end = wait ? await untilStopped(outcome) : outcome;
+    if (end.kind === "cancelled") {
+      output.text(`${end.runId} ${out.isTerminal ? statusText(end.status, out) : end.status}`);
+    }
+    return end;
+  };
+  const outcomes = await cancelEach(client, runIds, interrupted, (outcome) =>
+    ending.set(outcome.runId, finish(outcome)),
   );
+  const ends = await Promise.all(outcomes.map((outcome) => ending.get(outcome.runId) ?? outcome));
   interrupted.throwIfAborted();
 
   const runs = ends.flatMap((each) =>
@@ -130,8 +131,7 @@ function stopWaiter({ output, interrupted }: Tool, client: ServiceClient) {
       const run = await followRun(client, { runId }, () => {}, interrupted);
       return { runId, kind: "cancelled", status: run.status };
     } catch (error) {
-      if (!(error instanceof PipelineError) || error instanceof OutOfReach)
-        return { runId, kind: "failed", error };
+      if (!isUnseen(error)) return { runId, kind: "failed", error };
       if (!hasWarned) {
         output.warn(`${client.baseUrl.host} doesn't tell when a run has stopped, so that isn't waited for.`);
       }

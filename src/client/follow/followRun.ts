@@ -3,8 +3,9 @@ import { PipelineError } from "../../contract/errors.ts";
 import type { Run } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
 import type { ServiceClient } from "../service/client.ts";
-import { findAgain, mayHaveRestarted, type Reconnect } from "../service/failedRequest.ts";
+import { asAbsentEndpoint, findAgain, mayHaveRestarted, type Reconnect } from "../service/failedRequest.ts";
 import { OutOfReach } from "../service/reachFaults.ts";
+import { AbsentEndpoint } from "../service/replyErrors.ts";
 import { growingPauses } from "../service/retry.ts";
 import { eventStream, serviceEvent } from "./events.ts";
 
@@ -23,8 +24,8 @@ const refusalsForgiven = 2;
  * @param onChange called with the run as first read, and then with each change.
  * @param reconnect finds the service again after a failure; left out, its address stays.
  * @returns the stopped run, with its steps where the service sends them.
- * @throws PipelineError an `AbsentEndpoint` from a service that can't show the run; `out-of-reach` when the service stays away;
- * the signal's reason.
+ * @throws PipelineError an `AbsentEndpoint` from a service that can't show the run, see `asAbsentEndpoint`; `out-of-reach` when
+ * the service stays away; the signal's reason.
  */
 export async function followRun(
   asker: ServiceClient,
@@ -62,7 +63,10 @@ export async function followRun(
       faults = 0;
     } catch (error) {
       faults += 1;
-      if (!isForgiven(error, faults, reconnect !== undefined)) throw error;
+      const isOfRun = told !== undefined || isNoSuchRun(error);
+      if (!isForgiven(error, faults, reconnect !== undefined) && (isOfRun || !mayPass(error, faults))) {
+        throw isOfRun ? error : await asAbsentEndpoint(service, error, signal);
+      }
     }
     await client.clock.sleep(pauses.next().value, signal);
     if (faults === 0) continue;
@@ -76,7 +80,16 @@ export async function followRun(
 
 /** Whether following failed since the service shows no runs, or not this one, which it has just started. */
 export function isUnseen(error: unknown): error is PipelineError {
-  return error instanceof PipelineError && (error.type === "not-supported" || error.type === "not-found");
+  return error instanceof AbsentEndpoint || isNoSuchRun(error);
+}
+
+function isNoSuchRun(error: unknown): error is PipelineError {
+  return error instanceof PipelineError && error.type === "not-found";
+}
+
+/** Whether the first read may succeed next time: a proxy may have replied. */
+function mayPass(error: unknown, faults: number): boolean {
+  return error instanceof PipelineError && error.type === "breaks-contract" && faults <= refusalsForgiven;
 }
 
 /** Whether opening the stream again would most likely fail again. */

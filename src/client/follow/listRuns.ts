@@ -25,6 +25,7 @@ export interface FoundRuns extends RunListPage {
 }
 
 const largestPage = 100;
+const inACircle = "GET /api/runs: `next` leads back to a page that came before.";
 /** How many pages of a service that ignores a filter are searched. */
 const mostPages = 50;
 
@@ -111,6 +112,7 @@ async function listOfStatus(
   let { after } = wanted;
   let looked = 0;
   let isFiltered = true;
+  const cursors = new Set([after]);
   for (let pages = 1; ; pages++) {
     const size = isFiltered ? Math.min(limit - runs.size, largestPage) : largestPage;
     const page = await client.runs({ ...query, limit: size, after }, signal);
@@ -128,6 +130,8 @@ async function listOfStatus(
     }
     after = page.next;
     if (after === undefined || runs.size >= limit) break;
+    if (cursors.has(after)) throw new PipelineError("breaks-contract", inACircle);
+    cursors.add(after);
     if (pages === mostPages) return { runs: [...runs.values()], next: after, lookedThrough: looked };
   }
   return { runs: [...runs.values()], ...(after === undefined ? {} : { next: after }) };

@@ -1,6 +1,7 @@
 import { PipelineError } from "../../contract/errors.ts";
 import { ServiceStopped } from "../../machine/stoppedFile.ts";
 import type { ServiceClient } from "./client.ts";
+import { AbsentEndpoint } from "./replyErrors.ts";
 
 /** Finds the service again after a failure: the embedded one may have a new address. */
 export type Reconnect = (signal: AbortSignal) => Promise<ServiceClient>;
@@ -41,4 +42,26 @@ export function mayComeBack(error: unknown): boolean {
 export function mayHaveRestarted(error: unknown): error is PipelineError {
   if (!(error instanceof PipelineError)) return false;
   return error.type === "out-of-reach" || error.type === "internal";
+}
+
+/**
+ * Judges the failure of an endpoint that only our service has by a described one (contract: "What a client may ask of a
+ * reply"): while `GET /api/org` replies, the service is up, the key is good, and only the failed endpoint is unusable.
+ *
+ * @returns an `AbsentEndpoint` then; otherwise the error itself, or the described endpoint's `unauthorized`.
+ * @throws the signal's reason.
+ */
+export async function asAbsentEndpoint(
+  client: ServiceClient,
+  error: unknown,
+  signal: AbortSignal,
+): Promise<unknown> {
+  if (!(error instanceof PipelineError) || error instanceof AbsentEndpoint) return error;
+  try {
+    await client.withoutRetries().org(signal);
+  } catch (described) {
+    signal.throwIfAborted();
+    return described instanceof PipelineError && described.type === "unauthorized" ? described : error;
+  }
+  return new AbsentEndpoint(error.message, error);
 }

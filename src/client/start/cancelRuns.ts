@@ -3,9 +3,8 @@ import type { CancelReply, Run } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
 import { listRuns } from "../follow/listRuns.ts";
 import type { ServiceClient } from "../service/client.ts";
-import { findAgain, mayHaveRestarted, type Reconnect } from "../service/failedRequest.ts";
+import { asAbsentEndpoint, findAgain, mayHaveRestarted, type Reconnect } from "../service/failedRequest.ts";
 import { OutOfReach } from "../service/reachFaults.ts";
-import { AbsentEndpoint } from "../service/replyErrors.ts";
 import { growingPauses } from "../service/retry.ts";
 
 /** The outcome for one run. `status` is the service's. */
@@ -29,7 +28,7 @@ export interface MyRuns {
  * The runs that `--mine` means (contract: "The command-line tool"), newest first, by the org's given `actor`: a service may
  * ignore the filter and list others' runs too.
  *
- * @throws PipelineError as `ServiceClient.org`; an `AbsentEndpoint` where that has answered and the runs can't be listed; the
+ * @throws PipelineError as `ServiceClient.org`; an `AbsentEndpoint` where that answers and the runs can't be listed; the
  * signal's reason when it aborts.
  */
 export async function myActiveRuns(client: ServiceClient, signal: AbortSignal): Promise<MyRuns> {
@@ -44,7 +43,7 @@ export async function myActiveRuns(client: ServiceClient, signal: AbortSignal): 
       areMore: next !== undefined,
     };
   } catch (error) {
-    throw error instanceof PipelineError ? new AbsentEndpoint(error.message, error) : error;
+    throw await asAbsentEndpoint(client, error, signal);
   }
 }
 
@@ -53,12 +52,14 @@ export async function myActiveRuns(client: ServiceClient, signal: AbortSignal): 
  * where the service calls that an error. While the service is out of reach each run gets one attempt, and after eight such
  * failures in a row the others fail at once.
  *
+ * @param onOutcome called with each outcome as it comes.
  * @throws only the signal's reason.
  */
 export async function cancelEach(
   client: ServiceClient,
   runIds: readonly string[],
   signal: AbortSignal,
+  onOutcome: (outcome: CancelOutcome) => void = () => {},
 ): Promise<CancelOutcome[]> {
   const outcomes: CancelOutcome[] = [];
   const waiting = runIds.entries();
@@ -74,7 +75,11 @@ export async function cancelEach(
     return outcome;
   };
   const worker = async (): Promise<void> => {
-    for (const [index, runId] of waiting) outcomes[index] = await outcomeOf(runId);
+    for (const [index, runId] of waiting) {
+      const outcome = await outcomeOf(runId);
+      outcomes[index] = outcome;
+      onOutcome(outcome);
+    }
   };
   await Promise.all(Array.from({ length: cancelsAtOnce }, worker));
   return outcomes;

@@ -1,6 +1,6 @@
 import { t } from "@vscode/l10n";
 import type { QuickPickItem, window as vscodeWindow } from "vscode";
-import { followRun } from "../../client/follow/followRun.ts";
+import { followRun, isUnseen } from "../../client/follow/followRun.ts";
 import type { ServiceClient } from "../../client/service/client.ts";
 import { secondsToLimit } from "../../client/start/slotHolders.ts";
 import { actorText, nameOf, type Run } from "../../contract/run.ts";
@@ -93,7 +93,9 @@ async function hasEnded(client: ServiceClient, run: Run, deps: WhoHoldsDeps): Pr
     return true;
   } catch (error) {
     if (stopped.signal.aborted) return false;
-    throw error;
+    if (!isUnseen(error)) throw error;
+    void deps.window.showInformationMessage(t("{0} doesn't report when runs end.", client.baseUrl.host));
+    return false;
   }
 }
 

@@ -26,6 +26,11 @@ export interface ChooseStartDeps extends AskInputsDeps {
   readonly saveFiles: () => Thenable<unknown>;
   readonly folders: () => readonly string[];
   readonly isTrusted: () => boolean;
+  /**
+   * Whether the window's first pipeline of the name is meant, and none elsewhere on this machine: for a task, which nobody may
+   * be watching.
+   */
+  readonly takesFirst?: boolean;
 }
 
 /**
@@ -50,7 +55,7 @@ export async function chooseStart(
   const entries = await pipelinesToChoose(request, client, projects, deps);
   const entry = await choosePipeline(request, entries, title, deps);
   if (entry === undefined) return undefined;
-  const start = toChosenStart(entry, entries.includes(entry), request, projects);
+  const start = toChosenStart(entry, entries.includes(entry), request, projects, deps);
   if (entry.problem !== undefined) {
     const message = t("The pipeline file can't be run:\n{0}", entry.problem);
     throw new FileProblem(start.root, message, { next: t("Correct the file, then run it again.") });
@@ -69,13 +74,14 @@ async function pipelinesToChoose(
   request: RunArgument,
   client: ServiceClient,
   projects: readonly LocalProject[],
-  { lastUsed, signal }: ChooseStartDeps,
+  { lastUsed, signal, takesFirst = false }: ChooseStartDeps,
 ): Promise<readonly PipelineEntry[]> {
   const isHere = client.environment !== undefined;
   const local = await localPipelines(projects, isHere);
   const isNamedHere = request.kind !== "pick" && meantBy(request, local).length > 0;
   if (local.length > 0 && (isNamedHere || (isHere && request.kind === "pick"))) return local;
   const named = request.kind === "named" ? request.start.project : undefined;
+  if (takesFirst && isHere && named === undefined) return local;
   const names = named === undefined ? projects.map(({ name }) => name) : [named];
   const listed = await listPipelines(client, names, signal);
   const used = isHere && listed.length > 0 ? [] : lastUsed.entries();
@@ -97,7 +103,7 @@ async function choosePipeline(
 ): Promise<PipelineEntry | undefined> {
   const meant = meantBy(request, entries);
   const [entry, other] = meant;
-  if (request.kind === "pick" || other !== undefined) {
+  if (request.kind === "pick" || (other !== undefined && deps.takesFirst !== true)) {
     return pickPipeline(deps.lastUsed.order(meant), deps.window, title);
   }
   if (entry !== undefined) return entry;
@@ -187,10 +193,11 @@ function toChosenStart(
   isListed: boolean,
   request: RunArgument,
   projects: readonly LocalProject[],
+  { takesFirst = false }: ChooseStartDeps,
 ): ChosenStart {
   const asked: Partial<StartRequest> = request.kind === "named" ? request.start : {};
   const [only, other] = projects;
-  const typed = asked.project ?? (other === undefined ? only?.name : undefined);
+  const typed = asked.project ?? (other === undefined || takesFirst ? only?.name : undefined);
   const project = isListed ? entry.project : typed;
   const root = projects.find(({ name }) => name === project)?.root;
   return { ...asked, pipeline: entry.name, project, root };

@@ -4,7 +4,8 @@ import { Batch } from "../../cli/run/batch.ts";
 import { conclude } from "../../cli/run/conclude.ts";
 import { liveLines } from "../../cli/terminal/liveLines.ts";
 import type { RunTerminal } from "../../cli/tool.ts";
-import { exitCodes } from "../../contract/errors.ts";
+import { findProject } from "../../client/project.ts";
+import { exitCodes, PipelineError } from "../../contract/errors.ts";
 import { refusalReport, startOptions } from "../../contract/refusal.ts";
 import { anySignal } from "../../machine/anySignal.ts";
 import { systemClock } from "../../machine/clock.ts";
@@ -33,8 +34,8 @@ const env = { TERM_PROGRAM: "vscode" };
 
 /**
  * Runs a task as `pipeline run <name> --log` runs it, with the window's connection to the service.
- * @param folder the task's folder, whose pipeline is meant unless the definition names a project; undefined for a task of a
- *   workspace or of the user.
+ * @param folder the task's folder, whose project is meant unless the definition names one; undefined for a task of a workspace or
+ *   of the user, which means the window's first that has the pipeline.
  * @returns the tool's exit code (contract: "The command-line tool"). Never rejects.
  */
 export async function runTask(
@@ -68,14 +69,16 @@ async function run(
   const { pipeline, project } = readStart(definition);
   const stop = new AbortController();
   const interrupted = anySignal([io.interrupted, stop.signal]);
-  const folders = folder === undefined || project !== undefined ? deps.folders : () => [folder];
-  const choosing = { ...deps, folders, signal: interrupted };
+  const own = folder === undefined || project !== undefined ? undefined : await findProject(folder);
+  const folders = own === undefined ? deps.folders : () => [own.root];
+  const choosing = { ...deps, folders, signal: interrupted, takesFirst: true };
   const chosen = await chooseStart(choosing, t("Run Pipeline"), definition);
   if (chosen === undefined) {
     output.note(t("Nothing was started: the inputs of {0} were not given.", pipeline));
     return exitCodes.interrupted;
   }
   const client = await session.connect(interrupted, "asked");
+  if (client.environment !== undefined && chosen.project === undefined) throw noProject();
   const { pipeline: _, root, ...request } = chosen;
   const reconnect = reconnectTo(deps);
   const terminal: RunTerminal = {
@@ -122,4 +125,11 @@ async function run(
   const { value } = session.state;
   const org = value.kind === "live" ? value.org : undefined;
   return conclude(outcomes, { output, root, wasInterrupted: interrupted.aborted, took: 0, org });
+}
+
+/** This machine's own service would look through all the projects that it knows. */
+function noProject(): PipelineError {
+  return new PipelineError("not-found", t("No folder of this window has a pipeline."), {
+    next: t("A project's pipelines are the files pipelines/*.yaml in its folder."),
+  });
 }

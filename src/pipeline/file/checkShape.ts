@@ -77,7 +77,7 @@ function report<T>(
         if (problems.full) return;
         const word = foreignWord(name, site.inside);
         const map = site.value;
-        const message = unknownName(shape, name, map, issue.path, word);
+        const message = unknownName(shape, name, map, issue, word);
         const isSame = isMap(map) && map[name] === true && word !== undefined && !(word.field in map);
         problems.addToName([...at, name], message, isSame ? word.entry : undefined);
       }
@@ -157,11 +157,13 @@ const listsOfTexts: readonly unknown[] = ["mask", "unmasked", "tags", "options",
 function meantValue(field: unknown, text: unknown, wanted: string): string | undefined {
   if (typeof text !== "string" || text.length > 200 || replaceControlCharacters(text) !== text)
     return undefined;
-  if (listsOfTexts.includes(field)) return `[${/^[A-Za-z/][\w./-]*$/.test(text) ? text : inQuotes(text)}]`;
+  if (listsOfTexts.includes(field))
+    return `[${/^(?!(?:true|false|null)$)[a-z/][\w./-]*$/i.test(text) ? text : inQuotes(text)}]`;
   if (wanted.startsWith("expected a length of time")) {
-    const written = /^(\d{1,9}(?:\.\d{1,3})?) ?(ms|s|m|h)(?:ec(?:ond)?s?|in(?:ute)?s?|ours?)?$/i;
-    const [, amount, unit] = written.exec(text.trim()) ?? [];
-    return amount && unit && amount + unit.toLowerCase();
+    const written =
+      /^(\d{1,9}(?:\.\d{1,3})?) ?(?:(ms)|(s)(?:ec(?:ond)?s?)?|(m)(?:in(?:ute)?s?)?|(h)(?:ours?)?)$/i;
+    const [, amount, ...units] = written.exec(text.trim()) ?? [];
+    return amount && amount + units.join("").toLowerCase();
   }
   const isNumber = /^expected a (?:whole )?number\b/.test(wanted) && /^\d{1,9}(?:\.\d{1,3})?$/.test(text);
   return isNumber ? text : undefined;
@@ -183,13 +185,13 @@ function unknownName<T>(
   shape: Shape<T>,
   name: string,
   map: unknown,
-  inside: Path,
+  { path: inside, message }: z.core.$ZodIssue,
   word: ForeignWord | undefined,
 ): string {
   const parent = inside.at(-1);
   const more = parent === undefined && word === undefined ? shape.foreign?.(name) : undefined;
   if (more !== undefined) return more;
-  const near = suggestion(name, namesInside(shape.schema, inside));
+  const near = suggestion(name, namesInside(shape.schema, inside)) || (message && `; ${message}`);
   return `${nameOf(shape, inside)} has no \`${quoted(name)}\`${word === undefined ? near : hintOf(word, map)}`;
 }
 

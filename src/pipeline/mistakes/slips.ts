@@ -3,6 +3,7 @@ import { indentation, missingPipe, tabs, tooShallow, wrongLine } from "./indentS
 import { quoted } from "./problem.ts";
 import { type Guess, lineIndex, linesOf, type Site, type Slip } from "./slip.ts";
 import {
+  glued,
   missingColon,
   missingComma,
   missingSpace,
@@ -27,6 +28,7 @@ const guesses: Readonly<Partial<Record<YAMLError["code"], readonly Guess[]>>> = 
   BLOCK_IN_FLOW: [missingComma, quotes],
   MULTILINE_IMPLICIT_KEY: [missingSpace, missingColon, wrongLine],
   MISSING_CHAR: [
+    glued,
     tornCall,
     missingSpace,
     tooShallow,
@@ -77,5 +79,6 @@ const messages: Readonly<Partial<Record<YAMLError["code"], string>>> = {
   TAB_AS_INDENT: "this line is indented with a tab; YAML is indented with spaces",
   TAG_RESOLVE_FAILED: "a pipeline file has no YAML tags (words that begin with `!`)",
   BAD_DIRECTIVE: "a line can't begin with `%` here; put a value that does in quotes",
+  BLOCK_AS_IMPLICIT_KEY: "a colon ends a name here: leave it out, or put the value in plain quotes",
   NON_STRING_KEY: "expected a plain name before the colon",
 };

@@ -34,7 +34,9 @@ export function callSlip(text: string, at: number): Slip | undefined {
 
 export function quotes({ text, line, error }: Site): Slip | undefined {
   const value = valueAround(line, error.start);
-  return value && quoteSlip(text, value);
+  // Its own quotes, or its last colon, would become a part of it.
+  if (value === undefined || /^[“”„‟‘’«]|:$/.test(text.slice(value.start, value.end))) return undefined;
+  return quoteSlip(text, value);
 }
 
 /** Says why a value needs quotes, and puts it into them. */
@@ -240,6 +242,16 @@ export function tooManyBrackets({ text, error }: Site): Slip | undefined {
     start: error.start,
     end: error.start + 1,
     fix: change("remove", start, error.start + 1, ""),
+  };
+}
+
+export function glued({ text, error }: Site): Slip | undefined {
+  if (text[error.start] !== "#") return undefined;
+  return {
+    message: "a comment needs a space before its `#`",
+    start: error.start,
+    end: error.start + 1,
+    fix: change("space", error.start, error.start, " "),
   };
 }
 

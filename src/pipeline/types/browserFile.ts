@@ -281,7 +281,9 @@ export const actionNames = Object.keys(actions);
 
 export const anAction = `an action is a map such as \`click: { role: button, name: Go }\`; the actions are ${actionNames.join(", ")}`;
 
-const actionFileSchema = z.strictObject(actions, anAction);
+const actionFileSchema = z
+  .strictObject(actions, anAction)
+  .register(z.globalRegistry, { minProperties: 1, maxProperties: 1 });
 
 export type ActionFile = z.infer<typeof actionFileSchema>;
 

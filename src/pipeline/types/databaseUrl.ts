@@ -42,7 +42,9 @@ interpolateparams keepalives keepalivescount keepalivesidle keepalivesinterval k
 multistatements parsetime pgbouncer pool pooltimeout preparethreshold readtimeout reconnect servertimezone
 sockettimeout sslcompression sslsni statementcachesize statementtimeout supa supportbignumbers
 tcpusertimeout timezone uselibpqcompat useunicode writetimeout
-`.split(/\s+/),
+`
+    .trim()
+    .split(/\s+/),
 );
 
 /** From the weakest to the strictest. */

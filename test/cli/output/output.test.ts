@@ -44,6 +44,27 @@ describe("what has no end", () => {
   });
 });
 
+describe("what goes to both streams", () => {
+  it("waits for standard error too where another waits for standard output already", async () => {
+    const [out, err] = [new PassThrough({ highWaterMark: 10 }), new PassThrough({ highWaterMark: 10 })];
+    const output = new Output({ out, err, env: {}, flags: { json: false, quiet: false, color: true } });
+    const { signal } = new AbortController();
+    output.line("longer than what fits");
+    const first = output.drained(signal);
+    output.note("longer than what fits");
+    let isDrained = false;
+    const second = output.drained(signal).then(() => {
+      isDrained = true;
+    });
+    out.resume();
+    await first;
+    await new Promise(setImmediate);
+    assert(!isDrained);
+    err.resume();
+    await second;
+  });
+});
+
 describe("lines that are drawn over", () => {
   it("stand below those that stay, each in the place of the one before", () => {
     const { output, screen } = scene();

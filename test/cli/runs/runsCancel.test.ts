@@ -3,7 +3,7 @@ import { LoopbackService, orgOnWire, sendError, sendJson, testKey } from "../../
 import { itOn } from "../../itOn.ts";
 import { programPipeline, untilCancelled } from "../../service/startedService.ts";
 import { onTerminal } from "../onTerminal.ts";
-import { servedToolbox } from "../toolbox.ts";
+import { servedToolbox, written } from "../toolbox.ts";
 
 /** A service with only the given endpoints, which knows some runs by the answer to their cancelling. */
 async function givenService(answers: Readonly<Record<string, string | number>>) {
@@ -110,6 +110,31 @@ describe("pipeline runs cancel", function () {
     const { exitCode, stdout } = await tool.call(["runs", "cancel", "run_1"], env);
     assert.equal(exitCode, 0);
     assert.equal(stdout, "run_1 succeeded");
+  });
+
+  it("has a run cancelled, with a warning, where the service can't show how it stops", async () => {
+    await using service = await LoopbackService.listen(({ method, path }, response) => {
+      if (path === "/api/org") return sendJson(response, 200, orgOnWire);
+      if (method === "POST") return sendJson(response, 200, { "run-id": "run_1", status: "cancelling" });
+      return sendError(response, 500, "internal", "The disk is full.");
+    });
+    const env = { PIPELINE_BASE_URL: service.origin, PIPELINE_API_KEY: testKey };
+    const waited = await tool.call(["runs", "cancel", "run_1", "--wait"], env);
+    assert.deepEqual([waited.exitCode, waited.stdout], [0, "run_1 cancelling"], waited.stderr);
+    assert.match(waited.stderr, /warning: .* doesn't tell when a run has stopped/);
+  });
+
+  it("tells what is cancelled before Ctrl-C ends it", async () => {
+    await using service = await LoopbackService.listen(({ path }, response) => {
+      if (path === "/api/runs/run_1/cancel")
+        sendJson(response, 200, { "run-id": "run_1", status: "cancelling" });
+    });
+    const env = { PIPELINE_BASE_URL: service.origin, PIPELINE_API_KEY: testKey };
+    const cancelling = tool.spawn(["runs", "cancel", "run_1", "run_2"], env);
+    await written(cancelling.stdout, /run_1 cancelling/);
+    cancelling.kill("SIGINT");
+    const { exitCode, stdout } = await cancelling;
+    assert.deepEqual([exitCode, stdout], [130, "run_1 cancelling"]);
   });
 
   it("says what a service with only the given endpoints can't do", async () => {

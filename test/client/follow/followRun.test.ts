@@ -1,10 +1,18 @@
 import assert from "node:assert/strict";
+import type { ServerResponse } from "node:http";
 import { setImmediate as turn } from "node:timers/promises";
-import { followRun } from "../../../src/client/follow/followRun.ts";
+import { followRun, isUnseen } from "../../../src/client/follow/followRun.ts";
 import type { Run } from "../../../src/contract/run.ts";
 import { FakeClock } from "../../clock/fakeClock.ts";
 import { CountedFetch, drive } from "../drive.ts";
-import { EventService, LoopbackService, runOnWire, sendError, sendJson } from "../loopbackService.ts";
+import {
+  EventService,
+  LoopbackService,
+  orgOnWire,
+  runOnWire,
+  sendError,
+  sendJson,
+} from "../loopbackService.ts";
 import { Told } from "../told.ts";
 
 const never = new AbortController().signal;
@@ -197,6 +205,25 @@ describe("following a run", () => {
     );
     await assert.rejects(drive(followed, clock, service, counted), { type: "unauthorized" });
   });
+
+  for (const [what, answer] of [
+    ["refused", (response) => sendError(response, 401, "unauthorized")],
+    ["forbidden", (response) => sendError(response, 403, "forbidden")],
+    ["broken", (response) => sendError(response, 500, "internal")],
+    ["behind a proxy that can't reach it", (response) => void response.writeHead(503).end()],
+    ["a web page", (response) => void response.writeHead(200, { "content-type": "text/html" }).end("<p>")],
+  ] satisfies [string, (response: ServerResponse) => void][]) {
+    it(`takes the runs for absent where they alone are ${what}, while the service is there`, async () => {
+      const clock = new FakeClock();
+      const counted = new CountedFetch();
+      await using service = await LoopbackService.listen(({ path }, response) =>
+        path === "/api/org" ? sendJson(response, 200, orgOnWire) : answer(response),
+      );
+      const client = service.client(clock, { fetch: counted.fetch });
+      const followed = followRun(client, { runId: "run_1" }, () => undefined, never);
+      await assert.rejects(drive(followed, clock, service, counted), isUnseen);
+    });
+  }
 
   it("says when there is no such run", async () => {
     await using events = await EventService.listen((_, response) =>

@@ -197,6 +197,41 @@ describe("cancelling the runs of one's own key", () => {
     await assert.rejects(cancelled, (error) => error instanceof AbsentEndpoint);
   });
 
+  it("does not follow pages in a circle", async () => {
+    await using service = await serviceOf((_, response) =>
+      sendJson(response, 200, { runs: [], next: "again" }),
+    );
+    await assert.rejects(cancelMine(service.client(clock), never), /leads back to a page that came before/);
+    assert.equal(service.asked.filter(({ path }) => path.startsWith("/api/runs?")).length, 2);
+  });
+
+  it("takes a service that is gone for out of reach, since it may be elsewhere now", async () => {
+    let isGone = false;
+    await using service = await LoopbackService.listen(({ path }, response) => {
+      if (path !== "/api/org" || isGone) {
+        isGone = true;
+        return void response.destroy();
+      }
+      sendJson(response, 200, orgOnWire);
+    });
+    await assert.rejects(cancelMine(service.client(clock), never), { type: "out-of-reach" });
+  });
+
+  it("tells of what was cancelled before the signal stops it", async () => {
+    await using service = await serviceOf((asked, response) => {
+      const runId = idToCancel(asked);
+      if (runId === "run_1") sendJson(response, 200, { "run-id": runId, status: "cancelling" });
+    });
+    const stop = new AbortController();
+    const told: string[] = [];
+    const cancelled = cancelEach(service.client(clock), ["run_1", "run_2"], stop.signal, ({ runId }) => {
+      told.push(runId);
+      stop.abort(new Error("enough"));
+    });
+    await assert.rejects(cancelled, /enough/);
+    assert.deepEqual(told, ["run_1"]);
+  });
+
   it("stops with the signal", async () => {
     await using service = await serviceOf((asked, response) => {
       if (idToCancel(asked) === undefined) sendJson(response, 200, { runs: [runOnWire()] });

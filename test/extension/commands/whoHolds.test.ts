@@ -4,8 +4,9 @@ import type { Run } from "../../../src/contract/run.ts";
 import { pickHolder, whoHolds } from "../../../src/extension/commands/whoHolds.ts";
 import type { SessionState } from "../../../src/extension/session/sessionState.ts";
 import { ObservableValue } from "../../../src/extension/window/observable.ts";
-import { LoopbackService, orgOnWire, sendJson } from "../../client/loopbackService.ts";
+import { LoopbackService, orgOnWire, runOnWire, sendError, sendJson } from "../../client/loopbackService.ts";
 import { FakeClock } from "../../clock/fakeClock.ts";
+import { until } from "../../until.ts";
 import { fakePick } from "../fakePick.ts";
 import { org as lamps } from "../status/facts.ts";
 
@@ -94,6 +95,33 @@ describe("the list of who holds the slot", () => {
       signal: new AbortController().signal,
     } as never);
     assert.deepEqual(told, [`${service.host} doesn't report who holds the slot.`]);
+  });
+
+  it("tells of no refused key where a service that lists its runs shows none", async () => {
+    await using service = await LoopbackService.listen(({ path }, response) => {
+      if (path === "/api/org") return sendJson(response, 200, orgOnWire);
+      if (path.startsWith("/api/runs?")) return sendJson(response, 200, { runs: [runOnWire()] });
+      return sendError(response, 401, "unauthorized");
+    });
+    const { pick, choose } = fakePick();
+    const told: string[] = [];
+    const shown = whoHolds({
+      session: {
+        connect: async () => service.client(new FakeClock()),
+        state: new ObservableValue({ kind: "idle" }),
+      },
+      window: {
+        createQuickPick: () => pick,
+        showInformationMessage: async (text: string) => void told.push(text),
+        withProgress: (_: unknown, task: (...given: unknown[]) => unknown) =>
+          task({}, { onCancellationRequested: () => {} }),
+      },
+      signal: new AbortController().signal,
+    } as never);
+    await until(async () => pick.rows.length > 0);
+    choose(/Notify me when/);
+    await shown;
+    assert.deepEqual(told, [`${service.host} doesn't report when runs end.`]);
   });
 
   it("offers to cancel a run, to open its log, and to run the wanted pipeline once it has ended", async () => {

@@ -23,6 +23,7 @@ import {
   writePid,
   writtenPid,
 } from "../../service/startedService.ts";
+import { TemporaryFolder } from "../../temporaryFolder.ts";
 import { memoryMemento } from "../memoryMemento.ts";
 import { answeringWindow, backButton } from "../start/answeringWindow.ts";
 import { namesOf } from "../start/namesOf.ts";
@@ -364,6 +365,36 @@ describe("a task that runs a pipeline", function () {
     const definition = { type: "pipeline", pipeline: "hello", project: service.project.name };
     assert.equal(await named.run(definition, other.project.root), 0);
     assert(named.read.lines.includes("found"));
+  });
+
+  it("takes the window's first of two projects that have its pipeline, and asks nothing", async () => {
+    await using service = await startedService();
+    await using other = await startedService();
+    const { client } = await service.member();
+    await service.write("hello", programPipeline("console.log('first')"));
+    await other.write("hello", programPipeline("console.log('second')"));
+    await using bare = await TemporaryFolder.make();
+    const { window, asked } = answeringWindow([]);
+    const task = taskOf(client, { window, folders: () => [service.project.root, other.project.root] });
+    assert.equal(await task.run({ type: "pipeline", pipeline: "hello" }, bare.path), 0);
+    assert(task.read.lines.includes("first"));
+    assert.deepEqual(asked, []);
+  });
+
+  it("runs no pipeline that only a project outside the window has", async () => {
+    await using service = await startedService();
+    await using other = await startedService();
+    const { baseUrl, apiKey } = (await service.member()).client;
+    const client = new ServiceClient({ baseUrl, apiKey, environment: {} });
+    await service.addProject(client);
+    await service.write("hello", programPipeline(""));
+    await other.write("elsewhere", programPipeline(""));
+    await using bare = await TemporaryFolder.make();
+    for (const folders of [[], [bare.path], [bare.path, other.project.root]]) {
+      const task = taskOf(client, { folders: () => folders });
+      assert.equal(await task.run({ type: "pipeline", pipeline: "hello" }, bare.path), 2, task.read.raw);
+    }
+    assert.deepEqual((await client.runs({}, never)).runs, []);
   });
 });
 

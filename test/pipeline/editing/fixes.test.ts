@@ -74,6 +74,11 @@ describe("a word of another tool", () => {
       "  - { use: shop, get: /, mask: [json.token] }\n",
     ],
     [
+      "  - { use: shop, get: /, timeout: 5 sin }\n",
+      "expected a length of time such as 500ms, 60s, 5m or 1h, or a number of seconds",
+      undefined,
+    ],
+    [
       "  - { use: shop, get: /, headers: [accept] }\n",
       "expected a map of names and values, not a list: `name: value` without dashes and brackets",
       undefined,

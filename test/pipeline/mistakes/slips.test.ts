@@ -36,6 +36,22 @@ const slips: readonly Slip[] = [
     mended: steps("  - use: sh\n    run: 'echo \"warn: x\"'\n"),
   },
   {
+    slip: "`: ` in typographic quotes",
+    text: steps("  - use: sh\n    run: “echo: a”\n"),
+    problem: "5:10-15: a colon ends a name here: leave it out, or put the value in plain quotes",
+  },
+  {
+    slip: "a colon too many",
+    text: steps("  - use: sh:\n    run: a\n"),
+    problem: "4:10-12: a colon ends a name here: leave it out, or put the value in plain quotes",
+  },
+  {
+    slip: "a comment without a space before it",
+    text: steps('  - use: sh #c\n    run: "a"#x\n'),
+    problem: "5:13-14: a comment needs a space before its `#`",
+    mended: steps('  - use: sh #c\n    run: "a" #x\n'),
+  },
+  {
     slip: "`: ` beside both kinds of quotes",
     text: steps('  - use: sh\n    run: echo warn: it\'s "x"\n    name: a\n'),
     problem: "5:10-29: put this value in quotes: it contains `: `",
