@@ -146,6 +146,11 @@ function addWanted(
   else if (meant !== undefined) problems.add(at, `${wanted}; did you mean \`${meant}\`?`, meant);
   else if (Array.isArray(value) && wanted === aMap)
     problems.add(at, `${wanted}, not a list: \`name: value\` without dashes and brackets`);
+  else if (typeof value === "number" && at.at(-1) === "expect")
+    problems.add(
+      at,
+      `${wanted}, such as \`{ status: 204 }\` of a reply or \`{ exit-code: 3 }\` of a program`,
+    );
   else problems.add(at, wanted);
 }
 

@@ -83,6 +83,11 @@ describe("a word of another tool", () => {
       "expected a map of names and values, not a list: `name: value` without dashes and brackets",
       undefined,
     ],
+    [
+      "  - { use: shop, get: /, expect: 204 }\n",
+      "expected a map of names and values, such as `{ status: 204 }` of a reply or `{ exit-code: 3 }` of a program",
+      undefined,
+    ],
     ["  - { use: shop, get: /, query: a=1&b=x y }\n", "expected a map of names and values", undefined],
     [
       "  - { use: shop, get: /, timeout: 10 minutes }\n",
