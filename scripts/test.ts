@@ -27,7 +27,7 @@ interface Outcome {
 }
 
 /** No part may take longer than this. */
-const longestPartSeconds = 1200;
+const longestPartSeconds = 1800;
 /** Every process of the tests carries this in its environment, also those that have left their group: a service keeps its kind. */
 const markVariable = "XDG_PIPELINE_RUNS_TEST_MARK";
 
