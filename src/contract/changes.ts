@@ -3,31 +3,33 @@ import { instant } from "./fields.ts";
 import { inputValuesSchema } from "./inputs.ts";
 import { longestBranch } from "./limits.ts";
 
-/** The commit that a project's folder was at. */
+/** The commit that a project's folder was at when a run began. */
 export const commitSchema = z.object({
   id: z.string().check(z.regex(/^[0-9a-f]{40,64}$/)),
   /** Absent where no branch was checked out. */
   branch: z.optional(z.string().check(z.maxLength(longestBranch))),
-  /** Whether the folder had files that differ from the commit, or aren't in it and not ignored. */
+  /** Whether the folder had uncommitted changes or untracked files that aren't ignored. */
   changed: z.boolean(),
 });
 
-/** `GET /api/runs/{id}/pipeline`: a run's pipeline file at `path`, and those that it includes, as they ran; secrets are masked. */
+/**
+ * `GET /api/runs/{id}/pipeline`: the pipeline file of a run at `path` and the files it includes, as they ran; secrets are masked.
+ */
 export const ranPipelineSchema = z.object({ path: z.string(), texts: z.record(z.string(), z.string()) });
 
-/** `GET /api/runs/{id}/changes`: what changed since the last run of its pipeline before it that succeeded. */
+/** `GET /api/runs/{id}/changes`: what changed since the previous successful run of the same pipeline. */
 export const changesSchema = z.object({
-  /** Absent where none is known. */
+  /** Absent where no earlier successful run is known. */
   lastPassed: z.optional(
     z.object({
       runId: z.string(),
       createdAt: instant,
       commit: z.optional(commitSchema),
-      /** Those that it was given (`inputsAgain`); absent where they aren't known. */
+      /** The inputs that run was given (`inputsAgain`); absent where they aren't known. */
       inputs: z.optional(inputValuesSchema),
     }),
   ),
-  /** The unified difference of each file that differs, by its path; absent where the files of either run aren't kept. */
+  /** A unified diff of each changed file, by path; absent where the files of either run aren't kept. */
   diffs: z.optional(z.record(z.string(), z.string())),
 });
 

@@ -1,6 +1,6 @@
 /**
- * Every error of the product: its HTTP status where it has one, the tool's exit code, and what to do next (contract:
- * "Refusals and errors over HTTP" and "The command-line tool").
+ * Every error of the product: its HTTP status where it has one, the tool's exit code, and what to do next (contract: "Refusals
+ * and errors over HTTP" and "The command-line tool").
  */
 export const errorTypes = {
   unauthorized: { httpStatus: 401, exitCode: 3, next: "Set a key that this service accepts." },
@@ -64,18 +64,18 @@ export function isErrorType(text: string): text is ErrorType {
   return Object.hasOwn(errorTypes, text);
 }
 
-/** The message of anything thrown, with its next step where there is one. Never a stack. */
+/** The message of anything thrown, with its next step if it has one. Never a stack. */
 export function describeError(error: unknown): string {
   if (error instanceof PipelineError) return withNext(error.message, error.next);
   return error instanceof Error ? error.message : String(error);
 }
 
-/** A message and its next step in one text; below a message of several lines the step has its own line. */
+/** A message and its next step in one text; the step goes on its own line if the message has several. */
 export function withNext(message: string, next: string): string {
   return `${message}${message.includes("\n") ? "\n" : " "}${next}`.trim();
 }
 
-/** The tool's exit codes that no error has (contract: "The command-line tool"). */
+/** The tool's exit codes that belong to no error type (contract: "The command-line tool"). */
 export const exitCodes = {
   done: 0,
   runDidNotSucceed: 1,

@@ -4,8 +4,8 @@ import * as z from "zod/mini";
 export const instant = z.iso.datetime({ offset: true, error: "expected an RFC 3339 time" });
 
 /**
- * A field that a client can do without (contract: "What a client may ask of a reply"): undefined where the service leaves it
- * out or sends anything of another type, and the rest of the reply stands.
+ * A field that a client can do without (contract: "What a client may ask of a reply"): undefined where the service omits it or
+ * sends another type; the rest of the reply stays valid.
  */
 export function lenient<T extends z.ZodMiniType>(field: T): Lenient<T> {
   return z.catch(z.optional(field), undefined);
@@ -24,6 +24,6 @@ export function lenientBut<Shape extends Record<string, z.ZodMiniType>, Needed e
     name,
     names.has(name) ? field : lenient(field),
   ]);
-  // The type is that of each field.
+  // `Object.fromEntries` loses the type of each field.
   return z.object(Object.fromEntries(fields) as Read);
 }

@@ -4,8 +4,8 @@ import { failedStep } from "./runStatus.ts";
 export const longestFromStep = 200;
 
 /**
- * The indexes of the steps that a `from-step` may mean: the one of that name, else the one of that number, of which 1 is
- * the first. More than one where several have the name; none where no step has it.
+ * The indexes of the steps that a `from-step` may mean: the step of that name, else the step of that number, counted from 1.
+ * Several if the name is ambiguous; none if no step matches.
  */
 export function meantSteps(steps: readonly { readonly name: string }[], fromStep: string): readonly number[] {
   const named = steps.flatMap(({ name }, index) => (name === fromStep ? [index] : []));
@@ -21,8 +21,8 @@ interface NamedStep {
 }
 
 /**
- * The step that a run failed at, its index, and the `from-step` of a new run that begins with it. Undefined where none
- * failed, where a step that cleans up did, or where neither its name nor its number tells it from the others.
+ * The step that a run failed at, its index, and the `from-step` with which a new run begins there. Undefined if no step failed,
+ * if the failed step is a cleanup step, or if neither its name nor its number identifies it.
  */
 export function fromFailedStep(run: {
   readonly status: string;

@@ -1,10 +1,10 @@
 import * as z from "zod/mini";
 
-/** The most inputs of a start, and the most characters of a text among them. */
+/** The most inputs of a start, and the most characters of a text input. */
 const mostInputs = 100;
 export const longestInput = 64 * 1024;
 
-/** Any but those of lines and tabs. */
+/** Any control character except line breaks and tabs. */
 const unshown = /(?![\n\r\t])\p{Cc}/u;
 
 export const inputNamePattern = /^[A-Za-z_][A-Za-z0-9_-]{0,99}$/;
@@ -13,7 +13,7 @@ const inputValueSchema = z.union(
   [
     z.string().check(
       z.maxLength(longestInput),
-      // It is shown wherever the run is, and clients drop such characters from what they show.
+      // The value is shown wherever the run is, and clients drop control characters from what they show.
       z.refine((text) => !unshown.test(String(text)), "it holds a control character"),
     ),
     z.number(),
@@ -28,7 +28,7 @@ export type InputValues = Readonly<Record<string, InputValue>>;
 /** Values of inputs by their names, as a run shows them. */
 export const inputValuesSchema = z.record(z.string(), inputValueSchema);
 
-/** Those that a start gives. What the pipeline's file declares decides whether they fit. */
+/** The inputs that a start request gives. The pipeline file's declarations decide whether they fit. */
 export const givenInputsSchema = z
   .record(
     z.string().check(z.regex(inputNamePattern, "an input's name has letters, digits, `_` and `-`")),
@@ -42,7 +42,7 @@ export const declaredInputSchema = z.object({
   /** `text`, `number` or `boolean`. */
   type: z.string(),
   options: z.optional(z.array(inputValueSchema)),
-  /** Absent where there is none, and where only a run knows it. */
+  /** Absent where there is no default, or only a run can evaluate it. */
   default: z.optional(inputValueSchema),
   description: z.optional(z.string()),
   /** Whether a start has to give it. */
@@ -51,12 +51,12 @@ export const declaredInputSchema = z.object({
 
 export type DeclaredInput = z.infer<typeof declaredInputSchema>;
 
-/** A value as the command line writes it, and as runs are looked for by it. */
+/** An input as the command line writes it and as the run list filters by it. */
 export function inputText(name: string, value: InputValue): string {
   return `${name}=${value}`;
 }
 
-/** What a new run is given to go like this one: all but what a run finds out by itself when it begins. */
+/** The inputs that repeat this run: all except those that a run evaluates when it begins. */
 export function inputsAgain(run: {
   readonly inputs?: InputValues | undefined;
   readonly evaluatedInputs?: readonly string[] | undefined;

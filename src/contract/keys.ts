@@ -15,11 +15,11 @@ export const keySchema = z.object({
   name: z.optional(z.string()),
   role,
   createdAt: instant,
-  /** The key is refused from then on. */
+  /** From when the key is refused. */
   revokedAt: z.optional(instant),
-  /** Whether it is the key of the request. */
+  /** Whether this key made the request. */
   isActor: z.boolean(),
-  /** Whether it is the key that this machine's faces share. */
+  /** Whether the faces on this machine share this key. */
   isMachine: z.boolean(),
 });
 
@@ -29,7 +29,7 @@ export const keyListSchema = z.object({ keys: z.array(keySchema) });
 /** `POST /api/keys`: the body and the reply, which alone shows the secret. */
 export const keyRequestSchema = z.strictObject({
   role,
-  // A reader's own key is called that wherever runs are listed.
+  // Run lists say `you` for the reader's own key.
   name: z.optional(
     keyNameSchema.check(z.regex(/^(?!you$)/i, "`you` is what each reader's own key is called")),
   ),

@@ -9,19 +9,21 @@ export const timeLimit = { byDefault: 30, atMost: 3600 } as const;
 /** How many days this project's service keeps logs and artifacts. */
 export const retentionDays = { byDefault: 14, atMost: 3650 } as const;
 
-/** The most bytes of an artifact. A run's runner keeps no larger one, and a service takes none. */
+/** The most bytes of an artifact. A runner keeps no larger one, and a service accepts none. */
 export const largestArtifact = 8 * 1024 * 1024;
 
-/** The most of a pipeline file or a part that is read, in UTF-16 units. Most of a long file are texts: scripts, bodies, data. */
+/**
+ * The longest pipeline file or included file that is read, in UTF-16 units. Long files are mostly texts: scripts, bodies, data.
+ */
 export const largestFile = 1024 * 1024;
 
-/** The most bytes of a run's pipeline files as JSON: of larger ones nothing is kept. */
+/** The most bytes of a run's pipeline files as JSON; larger ones aren't kept. */
 export const largestRanPipeline = 1024 * 1024;
 
 /** The most characters of a branch's name that is kept with a run. */
 export const longestBranch = 300;
 
-/** The most runs of a runner at the same time. Its request for work names them and others, 1,000 at most. */
+/** The most runs that a runner works on at the same time. Its request for work names them and others, 1,000 at most. */
 export const mostSlots = 100;
 
 /** The limits of a new org. Clients read limits from the org reply, never from here. */
@@ -30,7 +32,7 @@ export const freeTier = { tier: "free", parallelRuns: 1, runsPerDay: 50 } as con
 /** The most that a service's owner can allow an org. */
 export const mostOfOrg = { parallelRuns: 1_000, runsPerDay: 1_000_000 } as const;
 
-/** The used share of the day's runs from which a warning shows. */
+/** The share of the day's runs at which a warning appears. */
 const warningShare = 0.8;
 
 /** The status bar's text: `<used> of <runs-per-day> runs used today`. */
@@ -38,7 +40,7 @@ export function quotaText(org: Org): string {
   return `${org.usage.runsToday} of ${org.limits.runsPerDay} runs used today`;
 }
 
-/** How much of the day's quota is left: `low` from 80 % used, `used-up` when none. */
+/** How much of the day's quota is left: `low` once 80 % is used, `used-up` when none is left. */
 export function quotaLevel(org: Org): "plenty" | "low" | "used-up" {
   const { runsToday } = org.usage;
   const { runsPerDay } = org.limits;

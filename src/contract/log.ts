@@ -2,9 +2,9 @@ import * as z from "zod/mini";
 import { instant } from "./fields.ts";
 
 /**
- * An entry of a run's log (contract: "Endpoints"). `sequence` counts from 1 within the run, without gaps;
- * `stepIndex` from 0. `stream` is `stdout`, `stderr`, or `note` for messages of the runner and the service. The texts of a
- * step's stream, joined, are its output byte for byte.
+ * An entry of a run's log (contract: "Endpoints"). `sequence` counts from 1 within the run, without gaps; `stepIndex` counts from
+ * 0. `stream` is `stdout`, `stderr`, or `note` for messages of the runner and the service. The joined texts of a step's stream
+ * are its output, byte for byte.
  */
 export const logEntrySchema = z.object({
   sequence: z.int().check(z.positive()),
@@ -16,9 +16,9 @@ export const logEntrySchema = z.object({
 
 export type LogEntry = z.infer<typeof logEntrySchema>;
 
-/** A line of a run's log as the program wrote it, with any escape sequences. */
+/** A line of a run's log as the program wrote it, including escape sequences. */
 export interface LogLine {
-  /** Of no other line of the log, and the same while it grows. */
+  /** Unique within the log, and unchanged while the line grows. */
   readonly id: string;
   readonly stepIndex: number;
   readonly stream: string;
@@ -32,14 +32,14 @@ interface Pending extends LogLine {
   text: string;
 }
 
-/** In characters. A longer line is split, so that output without line ends shows too. */
+/** In characters. A longer line is split, so that output without line breaks is shown too. */
 const longestPending = 64 * 1024;
-/** How many unfinished lines are held: a service may name a new stream in every entry. */
+/** The most unfinished lines kept: a service may name a new stream in every entry. */
 const mostPending = 32;
 
 /**
- * Assembles lines from a log's entries, which are pieces of the output of several streams, so that lines of two streams
- * never mix. Of a line with carriage returns, as progress bars write it, the last part stays.
+ * Assembles lines from a log's entries, which are pieces of several streams' output, so that lines of two streams never mix. Of a
+ * line with carriage returns, such as a progress bar, only the last part is kept.
  */
 export class LineAssembler {
   readonly #pending = new Map<string, Pending>();
@@ -65,7 +65,7 @@ export class LineAssembler {
     return lines;
   }
 
-  /** The unfinished lines, which stay held. */
+  /** The unfinished lines, which stay pending. */
   begun(): LogLine[] {
     return [...this.#pending.values()].map(lineOf);
   }
@@ -89,7 +89,7 @@ export class LineAssembler {
   }
 }
 
-/** A note refers to what its step wrote before, so that goes first. */
+/** A note refers to the earlier output of its step, so that output goes first. */
 function precedesNote(other: Pending, stepIndex: number, stream: string): boolean {
   return stream === "note" && other.stream !== "note" && other.stepIndex === stepIndex;
 }

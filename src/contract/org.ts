@@ -15,8 +15,8 @@ export const orgSchema = z.object({
 export type Org = z.infer<typeof orgSchema>;
 
 /**
- * The reply of `GET /api/queue`: how many start requests wait for a slot of the org, and the caller's place among them,
- * from 1 for whoever is next. No place for a request that isn't in the queue.
+ * The reply of `GET /api/queue`: how many start requests wait for a slot of the org, and the position of the caller's request, 1
+ * being next. `place` is absent for a request that isn't in the queue.
  */
 export const queueSchema = z.object({
   waiting: z.int().check(z.nonnegative()),

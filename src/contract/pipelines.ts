@@ -2,20 +2,20 @@ import * as z from "zod/mini";
 import { lenientBut } from "./fields.ts";
 import { declaredInputSchema } from "./inputs.ts";
 
-/** An entry of `GET /api/pipelines`. `problem` says why a broken file can't run: one line for each problem, with its position. */
+/** An entry of `GET /api/pipelines`. `problem` says why a broken file can't run: one line per problem, with its position. */
 const servedEntrySchema = z.object({
   name: z.string(),
   project: z.string(),
   path: z.string(),
   resourceTypes: z.array(z.string()),
-  /** What its runs are given; none for a broken file. */
+  /** The inputs that the file declares; empty for a broken file. */
   inputs: z.array(declaredInputSchema),
-  /** By which `pipeline run --tag` finds it; none for a broken file. */
+  /** For `pipeline run --tag`; empty for a broken file. */
   tags: z.array(z.string()),
   problem: z.optional(z.string()),
 });
 
-/** The same as a client reads it: only the name is needed for a start. */
+/** The same as a client reads it: a start needs only the name. */
 const pipelineEntrySchema = lenientBut(servedEntrySchema, ["name"]);
 
 /** `GET /api/pipelines` as this project's service answers it, and as a client reads it. */

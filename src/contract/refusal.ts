@@ -8,11 +8,11 @@ export type Refusal =
   | { readonly scope: "org" }
   | {
       readonly scope: "free-day";
-      /** To 00:00 UTC, on the service's clock. */
+      /** Until 00:00 UTC, on the service's clock. */
       readonly secondsToReset: number;
     };
 
-/** A reply that made no run. */
+/** A reply to a start that may be a refusal. */
 export interface RefusingReply {
   readonly status: number;
   readonly body: string;
@@ -22,15 +22,15 @@ export interface RefusingReply {
 
 const errorName = "too-many-runs";
 export const cancelMineCommand = "pipeline runs cancel --mine";
-/** The name alone, or as the end of a problem's URI. */
+/** The error's name, alone or at the end of a problem type's URI. */
 const nameAtEnd = /^(?:\S*[/:#])?too-many-runs$/;
 
 /**
- * Reads a refusal from a reply of any shape: only the error's name and the scope are given, so they are found wherever they
- * stand. The status of `free-day` isn't given, so the name counts under any status; a 429 with neither has scope `org`.
+ * Reads a refusal from a reply of any shape: the contract fixes only the error's name and the scope, so both are found wherever
+ * they stand. It doesn't fix the status of `free-day`, so the name counts under any status; a 429 with neither has scope `org`.
  *
  * @param now the caller's clock, used only for a reply with neither `Date` nor `Retry-After`.
- * @returns undefined when the reply is no refusal.
+ * @returns undefined if the reply isn't a refusal.
  */
 export function readRefusal(reply: RefusingReply, now: number): Refusal | undefined {
   if (reply.status < 400) return undefined;
@@ -87,14 +87,14 @@ export interface RefusedStart {
   readonly pipeline: string;
   readonly refusal: Refusal;
   readonly waitedSeconds: number;
-  /** The run that holds the slot, where the caller is one of its steps. */
+  /** The run that holds the slot, if the caller is one of its steps. */
   readonly ownRunId?: string;
-  /** The caller's options as words of the command line, which the retry repeats. */
+  /** The caller's options as command-line words, which the retry repeats. */
   readonly options?: readonly string[];
 }
 
 /**
- * The refusal object for one or more refused pipelines, with hints that can be pasted; the cancel hint first where it
+ * The refusal object for one or more refused pipelines, with hints that can be pasted; the cancel hint comes first where it
  * helps. Scope `free-day` outranks `org`, as at the service (contract: "Limits"); within a scope the longest wait counts.
  */
 export function refusalReport(first: RefusedStart, ...others: readonly RefusedStart[]): RefusalReport {
@@ -118,13 +118,13 @@ export function refusalReport(first: RefusedStart, ...others: readonly RefusedSt
   };
 }
 
-/** The command that starts a pipeline, to be pasted. @param options words of the command line. */
+/** The command that starts a pipeline, ready to paste. */
 export function startCommand({ pipeline, options = [] }: Pick<RefusedStart, "pipeline" | "options">): string {
   const words = pipeline.startsWith("-") ? [...options, "--", pipeline] : [pipeline, ...options];
   return ["pipeline", "run", ...words].map(shellWord).join(" ");
 }
 
-/** What a start request asks for besides its pipeline, as options of the command line. */
+/** The parameters of a start request, except its pipeline, as command-line options. */
 export function startOptions({
   project,
   timeLimitSeconds,
@@ -139,12 +139,12 @@ export function startOptions({
   ];
 }
 
-/** A text that begins with `@` would name a file. */
+/** Escapes a leading `@`, which would name a file. */
 function inputWord(value: InputValue): InputValue {
   return typeof value === "string" && value.startsWith("@") ? `@${value}` : value;
 }
 
-/** The refusal that counts: `free-day` before `org`, and of one scope the longest wait. */
+/** The refusal that counts: `free-day` before `org`, then the longest wait. */
 export function worstOf(starts: readonly [RefusedStart, ...RefusedStart[]]): RefusedStart {
   return starts.reduce((one, other) => (outranks(other, one) ? other : one));
 }
@@ -176,7 +176,7 @@ export function refusalMessage({
   }
 }
 
-/** A command line for a run, safe to paste whatever its id holds. */
+/** A command line for a run, safe to paste whatever its id contains. */
 export function runCommand(
   verb: "show" | "log" | "cancel" | "diff" | "download" | "page",
   runId: string,
@@ -184,7 +184,7 @@ export function runCommand(
   return `pipeline ${verb === "page" ? "" : "runs "}${verb} ${runId.startsWith("-") ? "-- " : ""}${shellWord(runId)}`;
 }
 
-/** Quotes a word for a shell where needed. */
+/** Quotes a word for a POSIX shell where needed. */
 export function shellWord(word: string): string {
   return /^[\w./:@%+-][\w./:@%+=-]*$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }

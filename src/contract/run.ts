@@ -15,15 +15,15 @@ export const stepSchema = z.object({
   startedAt: z.optional(instant),
   stoppedAt: z.optional(instant),
   message: z.optional(z.string()),
-  /** How often it was tried; absent for a step that is tried once. */
+  /** How often the step was tried; absent for a step without retries. */
   attempts: z.optional(z.int().check(z.positive())),
-  /** Present for a step that runs after all others, whatever became of them. */
+  /** Present for a step that runs after all others, whatever their outcome. */
   cleanup: z.optional(z.literal(true)),
 });
 
 /** A file that a step kept: `GET /api/runs/{id}/artifacts/{file}`. */
 export const artifactSchema = z.object({
-  /** For people. */
+  /** The name that people see. */
   name: z.string(),
   file: z.string(),
   stepIndex: z.int().check(z.nonnegative()),
@@ -42,31 +42,31 @@ export const servedRunSchema = z.object({
   /** The name of the actor's key; absent for a key without one. */
   actorName: z.optional(keyNameSchema),
   runner: z.string(),
-  /** When its start request arrived; from then to `createdAt` it waited for a slot. */
+  /** When its start request arrived; until `createdAt` it waited for a slot. */
   askedAt: z.optional(instant),
   createdAt: instant,
   stoppedAt: z.optional(instant),
   timeLimitSeconds: z.int().check(z.positive()),
   reason: z.optional(z.string()),
-  /** The name of the key that `reason` says has cancelled the run; absent for a key without one. */
+  /** The name of the key that cancelled the run, which `reason` names by id; absent for a key without a name. */
   cancellerName: z.optional(keyNameSchema),
-  /** As they were fixed at its start; absent for a pipeline without inputs. */
+  /** Fixed when the run starts; absent for a pipeline without inputs. */
   inputs: z.optional(inputValuesSchema),
-  /** Those whose values the run found out when it began: what its environment holds shows masked. */
+  /** The inputs whose values the run evaluated when it began; values from its environment are masked. */
   evaluatedInputs: z.optional(z.array(z.string())),
-  /** What the pipeline keeps of it, masked: values of any JSON. */
+  /** The outputs that the pipeline declares, masked: any JSON values. */
   outputs: z.optional(z.record(z.string(), z.unknown())),
-  /** The coding agent that started it with the actor's key, as it calls itself. */
+  /** The coding agent that started the run with the actor's key, under the name it gives itself. */
   agent: z.optional(z.string()),
-  /** What the project's folder was at when the run began; absent where that isn't known, as without git. */
+  /** The commit of the project's folder when the run began; absent if unknown, as without git. */
   commit: z.optional(commitSchema),
   steps: z.optional(z.array(stepSchema)),
   artifacts: z.optional(z.array(artifactSchema)),
 });
 
 /**
- * A run as a client reads it from any service, with the fewest required fields (contract: "What a client may ask of a
- * reply"). A run without an `actor` is nobody's.
+ * A run as a client reads it from any service, with the fewest required fields (contract: "What a client may ask of a reply"). A
+ * run without an `actor` belongs to nobody.
  */
 export const runSchema = lenientBut(servedRunSchema, ["runId", "status"]);
 
@@ -80,11 +80,11 @@ export const runListSchema = z.object({ runs: z.array(runSchema), next: lenient(
 export const cancelReplySchema = z.object({
   runId: z.string(),
   status: z.string(),
-  /** Says that the status may not outlive the service, since it couldn't be written. */
+  /** Set if the status couldn't be written, and so may be lost when the service ends. */
   warning: z.optional(z.string()),
 });
 
-/** The query of `GET /api/runs`. `after` is the `next` of the page before, `actor` a key's id or `me`. */
+/** The query of `GET /api/runs`. `after` is the previous page's `next`; `actor` is a key's id or `me`. */
 export const runQuerySchema = z.object({
   status: z.optional(
     z.enum(["in-work", ...runStatuses], `it should be in-work or one of: ${runStatuses.join(", ")}`),
@@ -92,7 +92,7 @@ export const runQuerySchema = z.object({
   actor: z.optional(z.string()),
   project: z.optional(z.string()),
   pipeline: z.optional(z.string()),
-  /** Only runs with these values of inputs, each as `name=value`. */
+  /** Only runs with all of these input values, each as `name=value`. */
   input: z.optional(
     z
       .array(
@@ -102,29 +102,29 @@ export const runQuerySchema = z.object({
       )
       .check(z.maxLength(10)),
   ),
-  /** Only runs created at this time or later, and before that one. */
+  /** Only runs created at or after `since` and before `until`. */
   since: z.optional(instant),
   until: z.optional(instant),
   limit: z.optional(z.int().check(z.minimum(1), z.maximum(100))),
   after: z.optional(z.string()),
 });
 
-/** The name in `name=value`; empty without a value. */
+/** The name in `name=value`; empty if there is no `=`. */
 function nameIn(text: string): string {
   return text.slice(0, Math.max(0, text.indexOf("=")));
 }
 
-/** PostgreSQL stores no such character. */
+/** PostgreSQL can't store NUL in a text. */
 const withoutNul = z.refine((text) => !String(text).includes("\0"), "it holds a NUL character");
 
 /** The header `Idempotency-Key`: the caller's name for a start request. */
 export const idempotencyKeySchema = z.string().check(z.minLength(1), z.maxLength(255), withoutNul);
 
-/** The header of a start by a coding agent, with the agent's name: printable ASCII, so that it can be one. */
+/** The header of a start by a coding agent, which holds the agent's name: printable ASCII, as a header requires. */
 export const agentHeader = "agent";
 export const agentSchema = z.string().check(z.regex(/^[!-~](?:[ -~]{0,98}[!-~])?$/));
 
-/** @returns the name as the header takes it; undefined for one that has nothing of it. */
+/** Makes a name fit the header. @returns undefined if no printable character is left. */
 export function agentName(name: string): string | undefined {
   const printable = name
     .replaceAll(/[^ -~]+/g, "?")
@@ -140,31 +140,31 @@ const fileText = z.string().check(z.maxLength(largestFile), withoutNul);
 export const mostParts = 20;
 
 /**
- * A pipeline file as its start brings it to a service that has not the project's folder. `snapshot` is the SHA-256 of the
- * project's other files, in hex, which the service has already.
+ * A pipeline file that a start request brings to a service without the project's folder. `snapshot` is the SHA-256, in hex, of
+ * the project's other files, which the service has already.
  */
 const runDefinitionSchema = z.strictObject({
   path: filePath,
   text: fileText,
-  /** The files that it includes, by their paths. */
+  /** The files it includes, by path. */
   parts: z.optional(
     z
       .record(filePath, fileText)
       .check(z.refine((parts) => Object.keys(parts).length <= mostParts, `at most ${mostParts} files`)),
   ),
   snapshot: z.optional(z.string().check(z.regex(/^[0-9a-f]{64}$/))),
-  /** What the project's folder was at. */
+  /** The commit of the project's folder. */
   commit: z.optional(commitSchema),
 });
 
-/** `from-step`: the name or the number of the step that a run begins with; those before it are skipped. */
+/** `from-step`: the name or number of the step that a run begins with; earlier ones are skipped. */
 export const fromStepSchema = z.string().check(z.minLength(1), z.maxLength(longestFromStep));
 const fromStep = z.optional(fromStepSchema);
 const inputs = z.optional(givenInputsSchema);
 
 /**
- * What a runner on another machine does. Strict: an older one must neither run what is to be skipped nor without its inputs,
- * which are complete but for those that it finds out.
+ * The work of a runner on another machine. Strict, so that an older runner refuses what it doesn't know rather than run steps to
+ * be skipped or a run without its inputs. `inputs` are complete except for those that the runner evaluates.
  */
 export const runWorkSchema = z.strictObject({
   ...z.omit(runDefinitionSchema, { commit: true }).shape,
@@ -172,13 +172,12 @@ export const runWorkSchema = z.strictObject({
   inputs,
 });
 
-/**
- * The variables of a start's caller, each as `NAME=value`: no map, whose names would be renamed on the wire. */
+/** The variables of a start's caller, each as `NAME=value`: not a map, whose keys would be renamed on the wire. */
 const environmentSchema = z.array(z.string().check(z.regex(/^[^=\0]+=[^\0]*$/, "it should be NAME=value")));
 
 /**
  * The body of `POST /api/runs`. A service that runs pipelines in their folder ignores `definition`; only this machine's own
- * service takes an `environment`, with its own key.
+ * service accepts an `environment`, and only with the machine's key.
  */
 export const startRequestSchema = z.strictObject({
   environment: z.optional(environmentSchema),
@@ -200,12 +199,12 @@ export type RunListPage = z.infer<typeof runListSchema>;
 export type CancelReply = z.infer<typeof cancelReplySchema>;
 export type StartRequest = z.infer<typeof startRequestSchema>;
 
-/** A run's name for people: its pipeline, or its id where the service leaves that out. */
+/** A run's name for people: its pipeline, or its id if the service omits the pipeline. */
 export function nameOf(run: Pick<Run, "runId" | "pipeline">): string {
   return run.pipeline ?? run.runId;
 }
 
-/** Who started a run, for people: the name of its key, or its id where the key has none or the service doesn't tell. */
+/** Who started a run, for people: the name of the actor's key, or its id where the name is absent. */
 export function actorText({ actor, actorName }: Pick<Run, "actor" | "actorName">): string | undefined {
   return actor && (actorName ?? actor);
 }
@@ -219,12 +218,12 @@ export function startedBy(
   return actor && who ? `${who} (${actor})` : actor;
 }
 
-/** How the reason of a cancelled run begins; the id of the key that cancelled it follows. */
+/** The start of a cancelled run's reason, before the id of the key that cancelled it. */
 export const cancelledBy = "cancelled by ";
 
 /**
- * Why a run ended as it did, for its reader: "you" in place of the reader's own key, and another key's name.
- * @param me the id of the reader's key, where it is known.
+ * Why a run ended, for its reader: "you" in place of the reader's own key, and the name of any other key.
+ * @param me the id of the reader's key, if known.
  */
 export function reasonText(
   { reason, cancellerName }: Pick<Run, "reason" | "cancellerName">,
@@ -235,7 +234,7 @@ export function reasonText(
   return cancellerName === undefined ? reason : cancelledBy + cancellerName;
 }
 
-/** The first line of {@link reasonText}, without tabs: what follows in it is output. */
+/** The first line of {@link reasonText}, without tabs. Any further lines are output. */
 export function reasonLine(
   run: Pick<Run, "reason" | "cancellerName">,
   me: string | undefined,
@@ -243,13 +242,13 @@ export function reasonLine(
   return reasonText(run, me)?.split("\n", 1)[0]?.replace(/:$/, "").replaceAll("\t", " ");
 }
 
-/** The same for a list of runs, whose statuses say already what the reader has cancelled. */
+/** The same for a list of runs; undefined for "cancelled by you", which the status already says. */
 export function listedReason(...[run, me]: Parameters<typeof reasonLine>): string | undefined {
   const reason = reasonLine(run, me);
   return reason === `${cancelledBy}you` ? undefined : reason;
 }
 
-/** The failed step whose message the run's reason repeats, and its index. */
+/** The failed step whose message the run's reason repeats, with its index. */
 export function toldFailure(
   run: Pick<Run, "status" | "stoppedAt" | "steps" | "reason">,
 ): { readonly index: number; readonly step: RunStep } | undefined {

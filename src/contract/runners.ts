@@ -4,17 +4,17 @@ import { instant } from "./fields.ts";
 import { inputValuesSchema } from "./inputs.ts";
 import { mostParts, runWorkSchema, stepSchema } from "./run.ts";
 
-// What a runner on another machine and its service say to each other (contract: "Many machines"). All of it needs a key of the
-// role `runner`. A run is never retried, so a runner's id in a run's row is the attempt: what any other runner says of it is 409.
+// The messages between a runner on another machine and its service (contract: "Many machines"). All need a key of the role
+// `runner`. A run is never retried, so the runner's id in a run's row identifies the attempt: any other runner gets a 409.
 
 const text = (longest: number) => z.string().check(z.minLength(1), z.maxLength(longest));
 const runIds = z.array(text(100)).check(z.maxLength(1000));
 export const runnerIdSchema = z.string().check(z.regex(/^rnr_[A-Za-z0-9_-]{8,64}$/));
 const index = z.int().check(z.nonnegative(), z.maximum(10_000));
 
-/** How long a run's lease is, in seconds, from each accepted heartbeat. */
+/** A run's lease in seconds, counted from each accepted heartbeat. */
 export const leaseSeconds = 20;
-/** The most that a service holds a request for work, and a heartbeat, in seconds (`Prefer: wait=<s>`). */
+/** How long a service holds a request for work and a heartbeat at most, in seconds (`Prefer: wait=<s>`). */
 export const longestHold = { work: 30, heartbeat: 2 } as const;
 
 /** `POST /api/runners`. Nothing is stored: a runner's runs are those whose rows have its id. */
@@ -24,17 +24,17 @@ export const runnerRequestSchema = z.strictObject({
 export const runnerReplySchema = z.object({ runnerId: runnerIdSchema });
 
 /**
- * `POST /api/runners/{id}/work`. `runs` are those that the runner works on: one that it holds and doesn't name is answered first,
- * since the reply that gave it was lost.
+ * `POST /api/runners/{id}/work`. `runs` are those that the runner works on. If it holds a run that isn't among them, the reply
+ * that granted it was lost, and that run is sent again first.
  */
 export const workRequestSchema = z.strictObject({ runs: runIds });
-/** 200 of it; 204 is "nothing yet". */
+/** The 200 reply; a 204 means that there is no work yet. */
 export const workReplySchema = z.object({
-  /** It names folders of the runner's machine. */
+  /** The runner names folders after it. */
   runId: z.string().check(z.regex(/^[A-Za-z0-9_-]{1,100}$/)),
   work: runWorkSchema,
   timeLimitSeconds: z.int().check(z.positive()),
-  /** What the run's expressions know of it. */
+  /** Context for the run's expressions, as are `startedAt` and `agent`. */
   project: z.optional(z.string()),
   startedAt: z.optional(instant),
   agent: z.optional(z.string()),
@@ -44,11 +44,11 @@ export const workReplySchema = z.object({
 const timedOutSchema = z.object({
   kind: z.literal("timed-out"),
   seconds: z.int().check(z.positive()),
-  /** What its steps had of it, where they had to end for what cleans up. */
+  /** The part of the limit that the steps had, if they were stopped early to leave time for cleanup. */
   stepsMilliseconds: z.optional(z.number().check(z.positive())),
   /** What set the limit: the pipeline file or the start request. */
   origin: z.enum(["file", "start"]),
-  /** The running step; undefined between two steps. */
+  /** The step that was running; absent between two steps. */
   step: z.optional(z.string()),
 });
 /** Why a run is being stopped. The first reason stays. */
@@ -58,19 +58,19 @@ export const stopReasonSchema = z.discriminatedUnion("kind", [
     by: z.string(),
     /** When, in milliseconds since 1970. */
     at: z.optional(z.number()),
-    /** It was cancelled once more: what cleans up ends too. */
+    /** Set once the run was cancelled a second time: its cleanup steps end too. */
     again: z.optional(z.literal(true)),
   }),
   timedOutSchema,
-  /** `why` is said where nobody has asked it to. */
+  /** `why` explains a stop that nobody asked for. */
   z.object({ kind: z.literal("service-stopped"), why: z.optional(z.string()) }),
 ]);
 
-/** `POST /api/runners/{id}/heartbeat`: renews the leases of `runs` at once, and is held until there is something to stop. */
+/** `POST /api/runners/{id}/heartbeat`: renews the leases of `runs` at once; the reply is held until a run is to be stopped. */
 export const heartbeatRequestSchema = z.strictObject({ runs: runIds });
 export const heartbeatReplySchema = z.object({
   stop: z.array(z.object({ runId: z.string(), reason: stopReasonSchema })),
-  /** Those of `runs` that aren't this runner's any more. It ends them without a word. */
+  /** The runs that no longer belong to this runner. It ends them without reporting anything. */
   gone: z.array(z.string()),
 });
 
@@ -83,13 +83,13 @@ const runnerEndSchema = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("died"), message: z.string() }),
 ]);
 
-/** What a run's process says, and its runner passes on. */
+/** The messages of a run's process that its runner passes on. */
 export const passedOn = {
-  /** The run's inputs once it knows all of them, masked. */
+  /** The run's inputs once all are known, masked. */
   inputs: z.object({ kind: z.literal("inputs"), inputs: inputValuesSchema }),
-  /** What is kept of the run, masked, once its steps and its cleanup have succeeded. */
+  /** The run's outputs, masked, once its steps and its cleanup have succeeded. */
   outputs: z.object({ kind: z.literal("outputs"), outputs: z.record(z.string(), z.unknown()) }),
-  /** A piece of a step's log, masked. The joined pieces of a stream are the whole output. */
+  /** A piece of a step's log, masked. The joined pieces of a stream are its whole output. */
   output: z.object({
     kind: z.literal("output"),
     index,
@@ -97,7 +97,7 @@ export const passedOn = {
     stream: z.enum(["stdout", "stderr", "note"]),
     text: z.string(),
   }),
-  /** An artifact of a step, whose content is there already as `file`. */
+  /** An artifact of a step, whose content is already stored as `file`. */
   artifact: z.object({
     kind: z.literal("artifact"),
     index,
@@ -109,9 +109,9 @@ export const passedOn = {
   }),
 };
 
-/** What a runner says of its run, in order. */
+/** What a runner reports about its run, in order. */
 const runnerMessageSchema = z.discriminatedUnion("kind", [
-  /** A step as it is now: it has started or stopped. */
+  /** A step's new state, when it starts or stops. */
   z.object({
     kind: z.literal("step"),
     index,
@@ -120,7 +120,7 @@ const runnerMessageSchema = z.discriminatedUnion("kind", [
   }),
   passedOn.inputs,
   passedOn.outputs,
-  /** The pipeline file and what it includes, masked. */
+  /** The pipeline file and the files it includes, masked. */
   z.object({
     kind: z.literal("pipeline"),
     ...ranPipelineSchema.shape,
@@ -130,13 +130,16 @@ const runnerMessageSchema = z.discriminatedUnion("kind", [
   }),
   passedOn.output,
   passedOn.artifact,
-  /** The last one: no process of the run is left. The service knows who has stopped it, unless its runner did by the time limit. */
+  /**
+   * The last message: no process of the run is left. The service knows who stopped the run, unless its runner did at the time
+   * limit.
+   */
   z.object({ kind: z.literal("ended"), end: runnerEndSchema, stopReason: z.optional(timedOutSchema) }),
 ]);
 
 /**
- * `POST /api/runs/{id}/messages`. The messages of a run are numbered from 1, `first` is the number of the first of these; those
- * that the service has already are skipped, so that resending is safe. 409 when the run is not this runner's any more.
+ * `POST /api/runs/{id}/messages`. A run's messages are numbered from 1; `first` is the number of the first one sent. The service
+ * skips those it already has, so resending is safe. 409 if the run no longer belongs to this runner.
  */
 export const messagesRequestSchema = z.strictObject({
   runnerId: runnerIdSchema,

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { instant } from "./fields.ts";
 
-/** The body of an error over HTTP (contract: "Refusals and errors over HTTP"); `next`, what to do, is ours. */
+/** The body of an error over HTTP (contract: "Refusals and errors over HTTP"). `next`, what to do, is this project's addition. */
 export const errorBodySchema = z.object({
   error: z.object({
     type: z.string(),
@@ -11,7 +11,7 @@ export const errorBodySchema = z.object({
   }),
 });
 
-/** `GET /healthz`. `instance` names one start of the service; `inputs` says that a start may bring some. */
+/** `GET /healthz`. `instance` identifies one start of the service; `inputs` says whether starts may have inputs. */
 export const healthSchema = z.object({
   ok: z.literal(true),
   instance: z.optional(z.string()),
@@ -22,8 +22,8 @@ export const healthSchema = z.object({
 export type Health = z.infer<typeof healthSchema>;
 
 /**
- * `POST /api/service/hand-over` (embedded service only): when the service leaves for a newer one. `later` is after the last
- * run; `never` is for a service that a person has started.
+ * `POST /api/service/hand-over` (embedded service only): when the service makes way for a newer one. `later` means after the last
+ * run; `never` is for a service that a person started.
  */
 export const handOverReplySchema = z.object({ leaving: z.enum(["now", "later", "never"]) });
 
@@ -31,7 +31,7 @@ export type Leaving = z.infer<typeof handOverReplySchema>["leaving"];
 
 /**
  * `GET /api/service` and `POST /api/service/stop` (embedded service only): the active runs and the number of waiting start
- * requests, of all orgs. The reply of a stop comes once these runs have ended.
+ * requests, of all orgs. The reply to a stop comes once these runs have ended.
  */
 export const serviceStateSchema = z.object({
   startedAt: instant,
@@ -51,10 +51,10 @@ export const signInLinkSchema = z.object({
 
 export type SignInLink = z.infer<typeof signInLinkSchema>;
 
-/** The most bytes of a snapshot of a project's files, gzipped. */
+/** The most bytes of a gzipped snapshot of a project's files. */
 export const largestSnapshot = 64 * 1024 * 1024;
-/** How long one may take on a slow network, in seconds. */
+/** How long a snapshot's upload may take on a slow network, in seconds. */
 export const snapshotSeconds = 300;
 
-/** `PUT /api/snapshots/{digest}`: what the service has of it. */
+/** `PUT /api/snapshots/{digest}`: how much of the snapshot the service has. */
 export const snapshotSchema = z.object({ digest: z.string(), bytes: z.int() });

@@ -1,20 +1,20 @@
 import type * as z from "zod/mini";
 
-/** The result of parsing a foreign value; an error is one sentence that names the wrong field. */
+/** The result of parsing a foreign value; a problem is one sentence that names the wrong field. */
 export type Parsed<T> =
   | { readonly kind: "valid"; readonly value: T }
   | { readonly kind: "invalid"; readonly problem: string };
 
 /**
- * Reads a JSON value with kebab-case names as the camelCase type of `schema`. Unknown fields are dropped, so that a service
- * can add some.
+ * Reads a JSON value with kebab-case names as the camelCase type of `schema`. Unknown fields are dropped, so that a service can
+ * add some.
  */
 export function fromWire<T>(schema: z.ZodMiniType<T>, body: unknown): Parsed<T> {
   const renamed = renameKeys(body, camelCase);
-  // Compiling a schema pays off only after many readings.
+  // Compiling a schema pays off only after many uses.
   const result = schema.safeParse(renamed, { jitless: true, error: noText });
   if (result.success) return { kind: "valid", value: result.data };
-  // Only zod's own bound of whole numbers has a note. It comes before the field's, which is narrower.
+  // Only zod's own bound of integers has a note. Skipped: the field's narrower bound says more.
   const { issues } = result.error;
   const issue = issues.find((one) => !("note" in one)) ?? issues[0];
   return {
@@ -23,7 +23,7 @@ export function fromWire<T>(schema: z.ZodMiniType<T>, body: unknown): Parsed<T> 
   };
 }
 
-/** The value of a JSON text, read as {@link fromWire}. @returns undefined for an invalid one. */
+/** Parses a JSON text like {@link fromWire}. @returns undefined if it is invalid. */
 export function readJson<T>(schema: z.ZodMiniType<T>, text: string): T | undefined {
   try {
     const read = fromWire(schema, JSON.parse(text));
@@ -72,7 +72,7 @@ function describeIssue(issue: z.core.$ZodIssue, body: unknown): string {
   }
 }
 
-/** Replaces zod's own messages, whose locale any copy of zod in the process can change. */
+/** Drops zod's own messages, whose locale any copy of zod in the process can change. */
 export const noText = () => "";
 
 export function valueAt(body: unknown, path: readonly PropertyKey[]): unknown {
@@ -96,10 +96,10 @@ function characters(count: number | bigint): string {
   return count === 1 ? "1 character" : `${count} characters`;
 }
 
-/** Deeper than any value of the contract, and far within the stack. */
+/** Deeper than any value of the contract, yet far within the stack. */
 export const deepestJson = 64;
 
-/** Leaves what is nested deeper as it is, so that no reply exhausts the stack. */
+/** Leaves deeper levels unchanged, so that no reply exhausts the stack. */
 function renameKeys(value: unknown, rename: (key: string) => string, depth = 0): unknown {
   if (typeof value !== "object" || value === null || depth > deepestJson) return value;
   if (Array.isArray(value)) return value.map((item) => renameKeys(item, rename, depth + 1));
@@ -111,12 +111,12 @@ function renameKeys(value: unknown, rename: (key: string) => string, depth = 0):
   );
 }
 
-/** Whether a field is a map of names that a person has given, which are no field's names. */
+/** Whether a field maps names that a person chose, which must not be renamed. */
 export function isOfOwnNames(field: string): boolean {
   return ["inputs", "outputs", "parts", "texts", "diffs"].includes(field);
 }
 
-/** Marks a name with a capital letter, which the wire never has: no schema finds it, and messages keep its spelling. */
+/** Marks a name with a capital letter, which the wire never has, so that no schema matches it and messages keep its spelling. */
 const foreign = "\u0000";
 
 function camelCase(key: string): string {

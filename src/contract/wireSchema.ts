@@ -4,14 +4,14 @@ import { kebabCase } from "./wire.ts";
 /** A JSON Schema (2020-12), as OpenAPI 3.1 takes it. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** The JSON Schema of a value on the wire: the fields of a schema are named in kebab-case there. */
+/** The JSON Schema of a value on the wire, with field names in kebab-case. */
 export function wireSchema(schema: z.ZodMiniType): JsonSchema {
   return asWire(z.toJSONSchema(schema, options));
 }
 
 /**
- * The schemas by their names, with their fields in kebab-case; one refers to another by name.
- * @param reference where the named schema will stand.
+ * The JSON Schemas of all `named` schemas, with field names in kebab-case; they refer to each other by name.
+ * @param reference where the schema of that name will stand.
  */
 export function wireSchemas(
   named: Readonly<Record<string, z.ZodMiniType>>,
@@ -24,10 +24,10 @@ export function wireSchemas(
 }
 
 const options = {
-  // What is sent may grow by fields, so none is forbidden.
+  // Forbids no additional fields: a reply may gain some.
   io: "input",
   override: ({ jsonSchema }: { jsonSchema: z.core.JSONSchema.BaseSchema }) => {
-    // The format says it; the pattern that goes with it is a page long. An integer without a limit has JSON's own.
+    // The format suffices: its pattern is a page long. An integer without a limit has JSON's.
     if (jsonSchema.format === "date-time") delete jsonSchema.pattern;
     if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
   },
@@ -39,7 +39,7 @@ function asWire({ $schema: _, $id: __, ...schema }: JsonSchema): JsonSchema {
   );
 }
 
-/** Fields are named in two keywords; every other value may hold schemas again, or is plain. */
+/** Only `properties` and `required` hold field names; any other value is plain or holds schemas. */
 function renamed(keyword: string, value: unknown): unknown {
   if (keyword === "required" && Array.isArray(value)) return value.map(String).map(kebabCase);
   if (keyword === "properties" && isObject(value)) {
