@@ -9,7 +9,7 @@ export function commitText({ id, branch, changed }: Commit, t: Translate = engli
   return changed ? t("{0}, with changes that aren't committed", commit) : commit;
 }
 
-/** What is to be said of a run's changes beside the files' differences. */
+/** The notes on a run's changes that are shown beside the diffs. */
 export function changeNotes(
   run: Pick<Run, "commit" | "inputs" | "evaluatedInputs">,
   { lastPassed, diffs }: Changes,
@@ -29,7 +29,7 @@ export function changeNotes(
   );
 }
 
-/** @param before undefined where they aren't known. */
+/** @param before undefined if the earlier run's inputs aren't known. */
 function inputNotes(before: InputValues | undefined, after: InputValues, t: Translate): string[] {
   if (before === undefined) return [];
   const names = new Set([...Object.keys(before), ...Object.keys(after)]);
@@ -49,7 +49,7 @@ function shown(value: unknown): string {
   return text.length > longestShown ? `${text.slice(0, longestShown)}…` : text;
 }
 
-/** The files of a run as one text: the pipeline file, and behind it each that it includes, below its path. */
+/** A run's files as one text: the pipeline file, then each included file below its path. */
 export function ranText({ path, texts: { [path]: own = "", ...parts } }: RanPipeline): string {
   return [own, ...Object.entries(parts).map(([part, text]) => `\n# ${part}\n${text}`)].join("");
 }

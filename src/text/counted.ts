@@ -5,7 +5,7 @@ export function counted(count: number, noun: string): string {
 
 const mostNamed = 10;
 
-/** The first names of many, and how many more there are: `a, b and 3 more`. */
+/** The first ten names, and how many more there are: `a, b and 3 more`. */
 export function firstNames(names: readonly string[]): string {
   const more = names.length - mostNamed;
   return `${names.slice(0, mostNamed).join(", ")}${more > 0 ? ` and ${more} more` : ""}`;

@@ -4,24 +4,24 @@ import type { Run } from "../contract/run.ts";
 import type { Translate } from "./refusalText.ts";
 import { timeOfDay } from "./time.ts";
 
-/** Who used the day's runs, the most first. */
+/** Who used the day's runs, sorted by use. */
 export interface DayUse {
   readonly byPipeline: readonly UseCount[];
   readonly byActor: readonly ActorUse[];
 }
 
 export interface UseCount {
-  /** For people. */
+  /** The name that people see. */
   readonly name: string;
   readonly runs: number;
 }
 
-/** A key's use, by its id: several keys may have one name. */
+/** The use of a key, identified by its id: several keys may have the same name. */
 interface ActorUse extends UseCount, Pick<Run, "actorName"> {
   readonly actor: string;
 }
 
-/** Counts the day's runs; what a service leaves out of a run isn't counted. */
+/** Counts the day's runs per pipeline and actor; runs without the field are left out. */
 export function countDayUse(runs: readonly Pick<Run, "pipeline" | "actor" | "actorName">[]): DayUse {
   const names = new Map(runs.map(({ actor, actorName }) => [actor, actorName]));
   return {
@@ -41,7 +41,7 @@ function mostFirst(names: readonly (string | undefined)[]): UseCount[] {
 
 const mostNamed = 3;
 
-/** The names that are shown, and how many others there are with how many runs; never one other, which could be named. */
+/** The names to show, and how many others there are with how many runs; never just one other, which could be named instead. */
 export function namedUse<Count extends UseCount>(counts: readonly Count[]) {
   const named = counts.slice(0, counts.length === mostNamed + 1 ? counts.length : mostNamed);
   const others = counts.slice(named.length);
@@ -49,9 +49,9 @@ export function namedUse<Count extends UseCount>(counts: readonly Count[]) {
 }
 
 /**
- * `Used by checkout 12, hello 5, 2 others 3; started by you 20`, without what the service leaves out of its runs.
+ * `Used by checkout 12, hello 5, 2 others 3; started by you 20`, leaving out what the service doesn't send.
  * @param me the id of the key in use.
- * @returns undefined if it leaves out all of it.
+ * @returns undefined if nothing is known.
  */
 export function useText({ byPipeline, byActor }: DayUse, me: string, t: Translate): string | undefined {
   const pipelines = countsText(byPipeline, t);
@@ -71,12 +71,12 @@ function countsText(counts: readonly UseCount[], t: Translate): string {
   ].join(", ");
 }
 
-/** Fewer runs say nothing of a pace. */
+/** Fewer runs don't show a pace. */
 const leastForPace = 5;
 
 /**
- * When the day's runs are used up if they go on as since 00:00 UTC; undefined if they last until the count starts again.
- * @param now on the service's clock; like the result, milliseconds since 1970.
+ * When the day's runs will be used up at the pace since 00:00 UTC; undefined if they last until the count starts again.
+ * @param now on the service's clock; in milliseconds since 1970, as is the result.
  */
 export function usedUpAt({ limits, usage }: Pick<Org, "limits" | "usage">, now: number): number | undefined {
   const { runsToday } = usage;
@@ -87,7 +87,7 @@ export function usedUpAt({ limits, usage }: Pick<Org, "limits" | "usage">, now: 
   return end < nextReset(now) ? end : undefined;
 }
 
-/** `At this pace the last one starts at 5:20 PM.`; undefined if they last. @param ahead the service's clock, against this one's. */
+/** `At this pace the day's last run starts at about 5:20 PM.`; undefined if the runs last. `servedAt` is the service's clock. */
 export function paceText(
   org: Pick<Org, "limits" | "usage">,
   { servedAt, now }: { readonly servedAt: number; readonly now: number },

@@ -1,6 +1,6 @@
 import { controlCharacters } from "./controlCharacters.ts";
 
-/** The style that SGR sequences give a text. Colours are the terminal's, 0 to 15. */
+/** The style that SGR sequences give a text. Colours are numbers of the terminal's palette, 0 to 15. */
 export interface SgrStyle {
   readonly foreground: number | undefined;
   readonly background: number | undefined;
@@ -18,7 +18,7 @@ export const defaultStyle: SgrStyle = { foreground: undefined, background: undef
 
 const esc = "\u001b";
 
-/** Every escape sequence, and every control character but the tab; the first group holds the parameters of an SGR sequence. */
+/** Every escape sequence, and every control character except tab; the first group holds an SGR sequence's parameters. */
 export const escapeSequences = new RegExp(
   [
     `(?:${esc}\\[|\u009b)([0-9;:]{0,40})m`,
@@ -31,10 +31,10 @@ export const escapeSequences = new RegExp(
 );
 
 /**
- * Splits a line of a program's output into pieces of one style each. All escape sequences but SGR are dropped, and so are
- * control characters but the tab.
+ * Splits a line of a program's output into pieces of one style each. Drops all escape sequences except SGR and all control
+ * characters except tab.
  * @param before the style in effect at the line's start.
- * @returns also the style in effect at its end.
+ * @returns the pieces, and the style in effect at the line's end.
  */
 export function parseSgr(
   line: string,
@@ -117,7 +117,7 @@ const effectsEnded: Readonly<Record<number, readonly SgrEffect[]>> = {
   27: ["inverse"],
 };
 
-/** The nearest of the 16 colours that every theme has to one of 256 or of 16 million. */
+/** Maps a colour of 256 or of 16 million to the nearest of the 16 that every theme has. */
 function extendedColor(codes: readonly number[]): {
   readonly color: number | undefined;
   readonly length: number;
@@ -138,7 +138,7 @@ function ofPalette(index: number): [number, number, number] {
   return [level(Math.floor(cube / 36)), level(Math.floor(cube / 6) % 6), level(cube % 6)];
 }
 
-/** The colours' numbers are bits: 1 red, 2 green, 4 blue, 8 bright. */
+/** A colour's number is made of bits: 1 red, 2 green, 4 blue, 8 bright. */
 function nearest(red: number, green: number, blue: number): number {
   const most = Math.max(red, green, blue);
   if (most - Math.min(red, green, blue) < 40) return most < 64 ? 0 : most < 140 ? 8 : most < 220 ? 7 : 15;

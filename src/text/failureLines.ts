@@ -3,7 +3,7 @@ import type { Run } from "../contract/run.ts";
 import { failedStep } from "../contract/runStatus.ts";
 import { stripEscapeSequences } from "./escapeSequences.ts";
 
-/** In lines: a step's message repeats fewer of its last ones. */
+/** In lines. A step's message repeats fewer of its last lines. */
 const mostRepeated = 50;
 
 /** Why a step failed. */
@@ -15,7 +15,7 @@ export interface Failure {
 }
 
 /**
- * The messages of a run's failed steps: of the one that the run failed at, and those after which it went on. For one that was cut
+ * The messages of a run's failed steps: the one that the run failed at and any that it continued after. For a step that was cut
  * off, as by the time limit, the run's reason.
  */
 export function failuresOf(run: Pick<Run, "status" | "stoppedAt" | "steps" | "reason">): Failure[] {
@@ -29,7 +29,7 @@ export function failuresOf(run: Pick<Run, "status" | "stoppedAt" | "steps" | "re
   });
 }
 
-/** A log, and behind it why steps failed: that isn't in the log, which has what they did and printed. */
+/** A log followed by why its steps failed: the log holds only what steps did and printed. */
 export class FailureLines {
   readonly #last = new Map<number, string[]>();
 
@@ -41,7 +41,7 @@ export class FailureLines {
     if (last.length > mostRepeated) last.shift();
   }
 
-  /** The failures, line by line, without what they repeat of the log. */
+  /** The failures, line by line, without lines that the log already has. */
   beside(failures: readonly Failure[]): Failure[] {
     return failures.flatMap((failure) => {
       const last = this.#last.get(failure.stepIndex) ?? [];
@@ -51,11 +51,11 @@ export class FailureLines {
   }
 }
 
-/** The lines of a failed step's message without those that its output has, which it repeats. */
+/** The lines of a failed step's message, without those that repeat its output. */
 export function untold(message: readonly string[], printed: Iterable<string>): string[] {
   const repeated = new Set(printed);
   const said = message.filter((line) => line.trim() !== "");
   const own = said.filter((line, at) => at === 0 || !repeated.has(line.trimEnd()));
-  // A colon before lines that were removed would lead nowhere.
+  // A trailing colon would introduce lines that were removed.
   return own.length === 1 && said.length > 1 ? own.map((line) => line.replace(/:$/, "")) : own;
 }

@@ -14,18 +14,18 @@ export type Translate = (text: string, ...values: readonly (string | number)[]) 
 export const english: Translate = (text, ...values) =>
   text.replaceAll(/\{(\d)\}/g, (_, position: string) => String(values[Number(position)]));
 
-/** What is known beside the refusal itself. */
+/** What is known besides the refusal itself. */
 export interface RefusalFacts {
   /** This machine's clock at the refusal, in milliseconds since 1970. */
   readonly now: number;
   /** The org's limit, if known. */
   readonly runsPerDay?: number | undefined;
-  /** The hints of the service's own tool, if that was refused. */
+  /** The hints of the service's own tool, if that tool was refused. */
   readonly hints?: readonly Hint[] | undefined;
 }
 
 /**
- * What people read of refused starts: the reason, then each hint. The hints of another tool stay as it wrote them.
+ * The refusal of one or more starts for people: the reason, then each hint. Another tool's hints keep their wording.
  *
  * @param starts as for {@link refusalReport}.
  */
@@ -49,7 +49,7 @@ export function refusalLines(
 }
 
 /**
- * When the day's count starts again, also on this machine's clock, whatever that is off by.
+ * When the day's count starts again, also as a time on this machine's clock, however wrong that clock is.
  *
  * @param secondsToReset on the service's clock (contract: "Refusals and errors over HTTP").
  * @param now this machine's clock, in milliseconds since 1970.
@@ -62,7 +62,9 @@ export function resetText(secondsToReset: number, now: number, t: Translate): st
     : t("The count starts again at 00:00 UTC ({0} your time), in {1}.", reset, left);
 }
 
-/** The time of the reset on this machine's clock, with the parameters of {@link resetText}; undefined where it is midnight, too. */
+/**
+ * The time of the reset on this machine's clock, for the parameters of {@link resetText}; undefined if it is midnight here too.
+ */
 export function localReset(secondsToReset: number, now: number): string | undefined {
   const reset = new Date(Math.round((now + secondsToReset * 1000) / 60_000) * 60_000);
   return reset.getHours() === 0 && reset.getMinutes() === 0 ? undefined : timeOfDay(reset.getTime());

@@ -13,7 +13,7 @@ export function duration(milliseconds: number): string {
   return small ? `${large} ${small}` : large;
 }
 
-/** The same of something that goes on, in whole seconds. */
+/** The duration of something that is still going on, in whole seconds. */
 export function elapsed(milliseconds: number): string {
   return duration(Math.floor(milliseconds / 1000) * 1000);
 }
@@ -23,10 +23,10 @@ export function tookText(from: string | undefined, to: string | undefined): stri
   return from === undefined || to === undefined ? undefined : duration(Date.parse(to) - Date.parse(from));
 }
 
-/** What a time of day shows. */
+/** The format of a time of day. */
 export const timeOfDayFormat = { hour: "numeric", minute: "2-digit" } as const;
 
-/** The time of day on this machine's clock and in its locale, such as `8:22 AM`. @param instant milliseconds since 1970. */
+/** The time of day on this machine's clock in the default locale, such as `8:22 AM`. @param instant milliseconds since 1970. */
 export function timeOfDay(instant: number): string {
   return new Date(instant).toLocaleTimeString(undefined, timeOfDayFormat);
 }

@@ -2,30 +2,30 @@ import type { Run, RunStep } from "../contract/run.ts";
 import { isActive } from "../contract/runStatus.ts";
 import type { Translate } from "./refusalText.ts";
 
-/** A stretch of time, in milliseconds since 1970; without an end while it goes on. */
+/** A stretch of time, in milliseconds since 1970; it has no end while it goes on. */
 interface Span {
   readonly from: number;
   readonly to?: number | undefined;
 }
 
-/** A bar: a step that has begun, or the wait for a slot, which has none. */
+/** A bar of the timeline: a step that has begun, or, without `step`, the wait for a slot. */
 export interface TimelineBar extends Span {
   readonly step?: TimedStep;
 }
 
-/** Where a run's time went: its wait for a slot and its steps, on one axis from its start request to its end. */
+/** How a run spent its time: its wait for a slot and its steps, on one axis from its start request to its end. */
 export interface Timeline extends Span {
   readonly bars: readonly [TimelineBar, ...TimelineBar[]];
 }
 
-/** What of a run is in its timeline. */
+/** The fields of a run that its timeline shows. */
 interface TimedRun extends Pick<Run, "status" | "askedAt" | "createdAt" | "stoppedAt"> {
   readonly steps?: readonly TimedStep[] | undefined;
 }
 
 type TimedStep = Pick<RunStep, "name" | "status" | "startedAt" | "stoppedAt" | "attempts" | "cleanup">;
 
-/** @returns undefined for a run without a bar. */
+/** @returns undefined for a run without bars. */
 export function timelineOf(run: TimedRun): Timeline | undefined {
   const asked = readInstant(run.askedAt);
   const created = readInstant(run.createdAt);
@@ -42,13 +42,13 @@ export function timelineOf(run: TimedRun): Timeline | undefined {
   ];
   if (first === undefined) return undefined;
   const bars: Timeline["bars"] = [first, ...others];
-  // A runner's clock may differ from the service's: its steps are as long as it says, and on the axis all the same.
+  // The runner's clock may differ from the service's. A step keeps the length that its runner reports, and the axis includes it.
   const from = Math.min(created ?? first.from, ...bars.map((bar) => bar.from));
   if (isActive(run)) return { from, bars };
   return { from, to: Math.max(stopped ?? from, ...bars.map((bar) => bar.to ?? bar.from)), bars };
 }
 
-/** What a step is beside its type and status: `3 attempts`, `cleanup`. */
+/** Notes on a step besides its type and status: `3 attempts`, `cleanup`. */
 export function stepNotes(
   { attempts = 1, cleanup }: Pick<TimedStep, "attempts" | "cleanup">,
   t: Translate = (text, count) => text.replace("{0}", String(count)),
@@ -60,10 +60,10 @@ function readInstant(text: string | undefined): number | undefined {
   return text === undefined ? undefined : Date.parse(text);
 }
 
-/** The narrowest bar, in percent of the axis, so that it can be seen. */
+/** The narrowest bar that can be seen, in percent of the axis. */
 const narrowest = 0.5;
 
-/** Where a bar begins and how long it is, in percent of its axis. @param now the service's clock. */
+/** Where a bar begins and how long it is, in percent of the axis. @param now the service's clock. */
 export function placeOnAxis(
   { from, to = Number.POSITIVE_INFINITY }: Span,
   axis: Span,

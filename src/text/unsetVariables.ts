@@ -1,4 +1,4 @@
-/** Why a step can't run: variables of the environment that aren't set. @param at where they could be: "in `.env`". */
+/** Why a step can't run: environment variables that aren't set. @param at where they could be set: "in `.env`". */
 export function unsetText(names: readonly string[], at: string): string {
   const shown = names.map((name) => `\`${name}\``).join(", ");
   return names.length === 1
@@ -6,7 +6,7 @@ export function unsetText(names: readonly string[], at: string): string {
     : `the environment variables ${shown} aren't set ${at}`;
 }
 
-/** The variables that such a text names; none of any other text. */
+/** The variables that a text of {@link unsetText} names; none for any other text. */
 export function unsetIn(text: string): readonly string[] {
   const [, shown = ""] =
     /(?:^|: )the environment variables? (`\w+`(?:, `\w+`)*) (?:is|are)n't set /.exec(text) ?? [];
