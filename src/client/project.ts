@@ -12,12 +12,12 @@ export interface LocalProject {
   readonly root: string;
 }
 
-/** Finds the project that a folder belongs to: the nearest one upward, as git does. @returns undefined for none. */
+/** Finds the project that a folder belongs to: the nearest one upward, as git does. @returns undefined if there is none. */
 export async function findProject(folder: string): Promise<LocalProject | undefined> {
   return nearest(resolve(folder), pipelineFileName);
 }
 
-/** Those of pipeline files, and what is meant for one. */
+/** The names of pipeline files, and names that were probably meant as such. */
 const anyYaml = /^[^.].*\.ya?ml$/is;
 
 async function nearest(root: string, fileName: RegExp): Promise<LocalProject | undefined> {
@@ -26,7 +26,10 @@ async function nearest(root: string, fileName: RegExp): Promise<LocalProject | u
   return parent === root ? undefined : nearest(parent, fileName);
 }
 
-/** The files of the nearest `pipelines/` upward that are not read, since their names end with `.yml` or `.YAML`; as paths from the folder. */
+/**
+ * The files of the nearest `pipelines/` upward that aren't read because their names end with `.yml` or `.YAML`, as paths from the
+ * folder.
+ */
 export async function misnamedFiles(folder: string): Promise<string[]> {
   const found = await nearest(resolve(folder), anyYaml);
   if (found === undefined) return [];
@@ -36,7 +39,9 @@ export async function misnamedFiles(folder: string): Promise<string[]> {
     .map((name) => join(relative(resolve(folder), found.root), "pipelines", name));
 }
 
-/** The name of the first project among the folders directly below one, by name. @returns undefined for none. */
+/**
+ * The name of the first project, in order of names, among the folders directly below one. @returns undefined if there is none.
+ */
 export async function projectBelow(folder: string): Promise<string | undefined> {
   const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
   const names = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
@@ -46,7 +51,7 @@ export async function projectBelow(folder: string): Promise<string | undefined> 
   return undefined;
 }
 
-/** The names of the files in a root's `pipelines/` that are such, sorted. */
+/** The names of the matching files in a root's `pipelines/`, sorted. */
 async function filesOf(root: string, fileName: RegExp): Promise<string[]> {
   const entries = await readdir(join(root, "pipelines"), { withFileTypes: true }).catch(() => []);
   return entries
@@ -56,11 +61,11 @@ async function filesOf(root: string, fileName: RegExp): Promise<string[]> {
 }
 
 /**
- * Registers the project's folder with a service on this machine. One elsewhere can't read it and learns nothing of this
- * machine; one without such an endpoint, or with one of no use, is left alone.
+ * Registers the project's folder with a service on this machine. A service elsewhere can't read the folder, so it isn't told of
+ * it; one whose endpoint is missing or unusable is left alone.
  *
- * @returns the project under the service's name for it, since another folder may have the same name.
- * @throws PipelineError what a service says that has the endpoint; `out-of-reach`.
+ * @returns the project under the service's name for it, which differs if another folder has the same name.
+ * @throws PipelineError of a service with the endpoint; `out-of-reach`.
  */
 export async function registerProject(
   client: ServiceClient,

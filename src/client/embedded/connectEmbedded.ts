@@ -4,18 +4,18 @@ import { isOlder, ownVersion } from "../../machine/versions.ts";
 import { type Embedded, findEmbedded } from "./findEmbedded.ts";
 import type { ConnectDeps } from "./startEmbedded.ts";
 
-/** The time limit of the hand-over request. */
+/** The timeout of the hand-over request. */
 const handOverWithinSeconds = 2;
 
 /**
- * Connects to this machine's embedded service, starting it when it isn't running. Any number of faces may do so at once: a
- * face whose service doesn't get the folder's lock finds the one that did. A service older than this face is asked to hand
- * over, unless it has active runs; a newer one is used as it is.
+ * Connects to this machine's embedded service, starting it if it isn't running. Any number of faces may do so at once: a face
+ * whose service doesn't get the folder's lock finds the one that did. A service older than this face is asked to hand over,
+ * unless it has active runs; a newer one is used as it is.
  *
- * A started service survives an abort or an error here, and exits by itself when unused.
+ * A service that was started survives an abort or an error here, and exits by itself when unused.
  *
- * @throws `ServiceStopped` when a person has stopped it, unless a person asks now; PipelineError `internal` with the service's last output when it exits before it answers;
- * `out-of-reach` when none answers within 20 s; the signal's reason.
+ * @throws `ServiceStopped` if a person has stopped it, unless `deps.start` is `asked`; PipelineError `internal` with the
+ * service's last output if it exits before it answers; `out-of-reach` if none answers within 20 s; the signal's reason.
  */
 export async function connectEmbedded(deps: ConnectDeps, signal: AbortSignal): Promise<Embedded> {
   const running = await findEmbedded(deps, signal);

@@ -13,25 +13,26 @@ export interface Ended {
 }
 
 /**
- * Ends the embedded service in order, and keeps faces from starting it until a person asks, also where none runs.
+ * Ends the embedded service in order, and keeps faces from starting it until a person asks for it, even if none is running.
  *
- * @returns once its runs have ended; a moment later it leaves its folder. Undefined when none runs.
- * @throws PipelineError `not-supported` for an older service, which has to be ended by its process; as `ServiceClient.stopService` and `prepareDataFolder`; the signal's reason.
+ * @returns once its runs have ended; it leaves its folder a moment later. Undefined if none is running.
+ * @throws PipelineError `not-supported` for an older service, whose process must be ended instead; as `ServiceClient.stopService`
+ * and `prepareDataFolder`; the signal's reason.
  */
 export async function stopEmbedded(deps: FindDeps, signal: AbortSignal): Promise<Ended | undefined> {
   await prepareDataFolder(deps.folder, "refused");
-  // First: a face that misses the service must not start it.
+  // First, so that a face that misses the service doesn't start it.
   await setStopped(deps.folder, true);
   const was = await findEmbedded(deps, signal);
   return was && end(was, signal);
 }
 
 /**
- * Ends the embedded service as {@link stopEmbedded}, and starts it again; also where none runs. Faces that wait or follow find
- * the new one.
+ * Ends the embedded service like {@link stopEmbedded}, if one is running, and starts it. Faces that wait or follow find the new
+ * one.
  *
- * @throws PipelineError `conflict` for one that runs in the foreground: another would take its place, unseen by its starter; as
- *   `stopEmbedded` and `connectEmbedded`.
+ * @throws PipelineError `conflict` for a service in the foreground, since its starter wouldn't notice its replacement; as
+ * `stopEmbedded` and `connectEmbedded`.
  */
 export async function restartEmbedded(
   deps: ConnectDeps,

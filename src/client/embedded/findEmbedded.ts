@@ -7,7 +7,7 @@ import { ServiceClient, type ServiceClientOptions } from "../service/client.ts";
 import { loopbackFetch } from "../service/loopbackFetch.ts";
 import { OutOfReach } from "../service/reachFaults.ts";
 
-/** The embedded service, which has answered. */
+/** The embedded service, once it has answered. */
 export interface Embedded {
   readonly connection: Connection;
   readonly client: ServiceClient;
@@ -16,7 +16,7 @@ export interface Embedded {
 export interface FindDeps extends Pick<ServiceClientOptions, "fetch" | "clock" | "random"> {
   /** The data folder (see `dataFolder`). */
   readonly folder: string;
-  /** The face's environment, which goes with the starts of runs; left out, the service's own counts. */
+  /** The face's environment, sent with each start of a run; if omitted, the service's own applies. */
   readonly env?: Environment;
 }
 
@@ -24,10 +24,10 @@ export interface FindDeps extends Pick<ServiceClientOptions, "fetch" | "clock" |
 const answersWithinSeconds = 2;
 
 /**
- * Finds the embedded service by its connection file. The token is sent only after `GET /healthz`, without it, has named the
+ * Finds the embedded service by its connection file. The token is sent only after `GET /healthz`, sent without it, has named the
  * same instance: after a crash another program may have the port.
  *
- * @returns undefined without a file, or when that instance doesn't answer.
+ * @returns undefined if there is no file or that instance doesn't answer.
  * @throws only the signal's reason.
  */
 export async function findEmbedded(deps: FindDeps, signal: AbortSignal): Promise<Embedded | undefined> {
@@ -45,12 +45,12 @@ export async function findEmbedded(deps: FindDeps, signal: AbortSignal): Promise
       keyOfNow: async (until) => {
         const now = await findEmbedded({ ...deps, fetch }, until);
         const { url, version } = now?.connection ?? {};
-        // Another version may take another environment.
+        // A service of another version may not accept this environment.
         if (now !== undefined && url === connection.url && version === connection.version)
           return now.connection.token;
         throw new OutOfReach("dropped", "This machine's service is no longer where it was.", {});
       },
-      // An older service refuses what it doesn't know.
+      // An older service refuses unknown fields.
       environment: env && !isOlder(connection.version, ownVersion) ? withoutStarter(env) : undefined,
     });
     const health = await client.health(signal, answersWithinSeconds);

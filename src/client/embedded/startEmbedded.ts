@@ -9,8 +9,8 @@ import { type Environment, lastingEnvironment } from "../../project/environment.
 import { type Embedded, type FindDeps, findEmbedded } from "./findEmbedded.ts";
 
 /**
- * Why the embedded service may be started: something needs it, which doesn't start one that a person has stopped; or a person
- * has asked for a run or for the service itself.
+ * Why the embedded service may be started. `needed`: a face needs it; one that a person has stopped stays stopped. `asked`: a
+ * person asked for a run or for the service itself.
  */
 export type StartWhen = "needed" | "asked";
 
@@ -21,21 +21,21 @@ export interface ConnectDeps extends FindDeps {
   /** The service's main file. */
   readonly servicePath: string;
   readonly spawn?: typeof spawn;
-  /** The face's version, which is its service's too; the product's own when left out. */
+  /** The face's version, which its service shares; by default the product's own. */
   readonly version?: string | undefined;
-  /** `needed` when left out. */
+  /** `needed` by default. */
   readonly start?: StartWhen;
 }
 
 const answerWithinSeconds = 20;
 const pollMilliseconds = 10;
-/** How long a starter whose service yielded awaits the other one before it starts another. It doubles each time. */
+/** How long a starter whose service yielded waits for the other one before it starts another. Doubles each time. */
 const retryMilliseconds = 2000;
 
 /**
- * Starts the embedded service and waits until one answers, this one or another face's. Loaded only when none runs.
+ * Starts the embedded service and waits until one answers, this one or another face's. Loaded only if none is running.
  *
- * @param leaving the service that has agreed to leave for this one.
+ * @param leaving the service that has agreed to make way for this one.
  * @throws as `connectEmbedded`.
  */
 export async function startEmbedded(
@@ -43,11 +43,11 @@ export async function startEmbedded(
   leaving: Connection | undefined,
   signal: AbortSignal,
 ): Promise<Embedded> {
-  // The service is run by what runs this.
+  // The service runs on the Node that runs this.
   refuseOldNode();
   const clock = deps.clock ?? systemClock;
   await makeDataFolder(deps.folder);
-  // Not by the service: one that was slow to begin would undo what was said after its start.
+  // Not left to the service: one that starts slowly would undo a stop requested after its start.
   if (deps.start === "asked") await setStopped(deps.folder, false);
   const deadline = clock.monotonic() + answerWithinSeconds * 1000;
   let isHeld = false;
@@ -57,7 +57,7 @@ export async function startEmbedded(
     for (;;) {
       const state = await stateOf();
       const found = await findEmbedded(deps, signal);
-      // The old one stays when a run was started meanwhile.
+      // The old service stays if a run was started in the meantime.
       const isOld = leaving !== undefined && found?.connection.instance === leaving.instance;
       if (found !== undefined && (!isOld || state.kind !== "running")) return found;
       if (state.kind === "failed") throw state.error;
@@ -87,11 +87,11 @@ async function makeDataFolder(folder: string): Promise<void> {
   }
 }
 
-/** A folder that machines or containers share may be held where its port can't be reached, and the number names nothing here. */
+/** If machines or containers share the folder, its holder's port may be out of reach, and its process id means nothing here. */
 const endHolder =
   "End that process and try again. If it runs in another container or on another machine, which shares the folder, name a folder of this one's own with PIPELINE_DATA_DIR.";
 
-/** @param isHeld whether another service holds the folder, and so no other can begin. */
+/** @param isHeld whether another service holds the folder's lock, which keeps any other from starting. */
 async function silent(folder: string, isHeld: boolean): Promise<PipelineError> {
   const holder = isHeld ? await readConnection(folder) : undefined;
   if (holder !== undefined) {
@@ -111,7 +111,7 @@ async function silent(folder: string, isHeld: boolean): Promise<PipelineError> {
 /** The state of a spawned service. */
 type ServiceProcess =
   | { readonly kind: "running" }
-  /** Another service holds the folder's lock, or a person has stopped the service meanwhile. */
+  /** Another service holds the folder's lock, or a person has stopped the service in the meantime. */
   | { readonly kind: "yielded" }
   | { readonly kind: "failed"; readonly error: PipelineError };
 

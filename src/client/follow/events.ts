@@ -16,11 +16,11 @@ export type ServiceEvent =
   | { readonly kind: "run"; readonly run: Run };
 
 /**
- * Passes on the org's events (contract: "Endpoints", `GET /api/events`) over one stream, until that ends. Callers read the
- * state from before once the stream has opened.
+ * Passes on the org's events (contract: "Endpoints", `GET /api/events`) from one stream until it ends. Callers read the state so
+ * far once the stream has opened.
  *
- * @throws PipelineError as `eventStream`, `breaks-contract` for an event that can't be read; the signal's reason; what
- * `onOpened` and `onEvent` throw.
+ * @throws PipelineError as `eventStream`, `breaks-contract` for an event that can't be read; the signal's reason; what `onOpened`
+ * and `onEvent` throw.
  */
 export async function watchEvents(
   service: Service,
@@ -59,7 +59,7 @@ export function serviceEvent(
   return undefined;
 }
 
-/** The value that an event tells. @param parse may make its texts safe to show. @throws PipelineError `breaks-contract`. */
+/** The value that an event carries. @param parse may make its texts safe to show. @throws PipelineError `breaks-contract`. */
 export function eventValue<T>(
   schema: z.ZodMiniType<T>,
   { event, data }: EventSourceMessage,
@@ -80,8 +80,8 @@ export function eventValue<T>(
 }
 
 /**
- * Tells the queue as it is and each time it changes, with the place of the start request of this idempotency key (contract:
- * "Endpoints", `GET /api/queue`), until the service ends the stream.
+ * Calls `onQueue` with the queue now and after each change, with the position of the start request of this idempotency key
+ * (contract: "Endpoints", `GET /api/queue`), until the service ends the stream.
  * @throws PipelineError as `eventStream`, `breaks-contract` for an event that can't be read; the signal's reason.
  */
 export async function watchQueue(
@@ -98,7 +98,7 @@ export async function watchQueue(
   }
 }
 
-/** `opened` comes once, first, when the service has accepted the stream. */
+/** `opened` comes first, once the service has accepted the stream. */
 type StreamItem =
   | { readonly kind: "opened" }
   | { readonly kind: "message"; readonly message: EventSourceMessage };
@@ -109,14 +109,14 @@ const longestSilenceSeconds = 45;
 const largestMessage = 4 * 1024 * 1024;
 
 /**
- * Reads a stream of server-sent events until the service ends it, or the consumer stops, which closes the connection. A
- * stream that breaks, or is silent for 45 s, throws `OutOfReach`. Nothing is read while the consumer handles an item, and
- * that time doesn't count as silence.
+ * Reads a stream of server-sent events until the service ends it or the consumer stops, which closes the connection. A stream
+ * that breaks, or is silent for 45 s, throws `OutOfReach`. Nothing is read while the consumer handles an item, and that time
+ * doesn't count as silence.
  *
  * @param path relative to the base URL.
  * @param origin see {@link Origin}.
  * @param headers such as the `Last-Event-ID` of an earlier stream, after which the service continues.
- * @throws PipelineError as `ServiceClient` says; `AbsentEndpoint` when the service has no such stream.
+ * @throws PipelineError as `ServiceClient` says; `AbsentEndpoint` if the service has no such stream.
  */
 export async function* eventStream(
   service: Service,

@@ -13,36 +13,38 @@ import { eventStream, eventValue } from "./events.ts";
 export interface FollowLogOptions {
   /** Only entries after this sequence number. */
   readonly after?: number;
-  /** Whether to go on until the run has stopped, rather than end with the entries there are. */
+  /** Whether to continue until the run has stopped, rather than end with the entries so far. */
   readonly follow: boolean;
   readonly reconnect?: Reconnect;
   /** Called each time the stream of the log has opened. */
   readonly onOpened?: () => void;
-  /** Called when the connection broke, each time before it is made again. */
+  /** Called when the connection breaks, before each attempt to restore it. */
   readonly onBroken?: (error: PipelineError) => void;
-  /** Called with the first and the last number of missing entries, which a service shouldn't leave out; without it, they are passed over. */
+  /**
+   * Called with the first and last number of missing entries, which a service shouldn't leave out; without it, gaps are ignored.
+   */
   readonly onGap?: (first: number, last: number) => void;
 }
 
 const pauseBounds = { shortest: 1000, longest: 10_000 } as const;
 /** Failures in a row before the service counts as out of reach: about a minute. */
 const faultsForgiven = 10;
-/** A connection that lasted this long counts as good, also without entries. */
+/** A connection that lasted this long counts as good even without entries. */
 const goodAfterMilliseconds = 10_000;
 
 /** Takes an entry; the next one is read once its result resolves. */
 type OnEntry = (entry: LogEntry) => unknown;
 
 /**
- * Passes on the entries of a run's log in order, each once (contract: "Endpoints", `GET /api/runs/{id}/log`). A broken
- * connection is made again after growing pauses, and the log continues after the last entry.
+ * Passes on the entries of a run's log in order, each once (contract: "Endpoints", `GET /api/runs/{id}/log`). A broken connection
+ * is restored after growing pauses, and the log continues after the last entry.
  *
- * An entry's text is the program's output, escape sequences included: a face lets none but colours through to a terminal.
- * The API key is masked in each text; a face that removes more, or joins entries, must mask it again.
+ * An entry's text is the program's output, escape sequences included: a face lets only colours through to a terminal. The API key
+ * is masked in each text; a face that removes more, or joins entries, must mask it again.
  *
  * @returns the run's status at the log's end.
- * @throws PipelineError `AbsentEndpoint` from a service without logs; `not-found` for no such run, or a log that was
- * removed; `out-of-reach` when the service stays away; `breaks-contract`; the signal's reason when it aborts.
+ * @throws PipelineError `AbsentEndpoint` from a service without logs; `not-found` if there is no such run or its log was removed;
+ * `out-of-reach` if the service stays away; `breaks-contract`; the signal's reason when it aborts.
  */
 export async function followLog(
   client: ServiceClient,
@@ -109,7 +111,7 @@ class Reading {
     this.#onEntry = onEntry;
   }
 
-  /** Reads over one connection to the end of the log. @throws when it breaks before. */
+  /** Reads over one connection to the end of the log. @throws if the connection breaks before that. */
   async readOn(service: ServiceClient, onOpened: () => void, signal: AbortSignal): Promise<CancelReply> {
     const own = `api/runs/${segment("id of a run", this.#runId)}/log${this.#options.follow ? "" : "?follow=false"}`;
     const headers = this.told === 0 ? {} : { "last-event-id": String(this.told) };
@@ -123,7 +125,7 @@ class Reading {
 
   async #tell(entry: LogEntry): Promise<void> {
     const due = this.told + 1;
-    // A service may begin with the last entry again.
+    // A service may repeat the last entry.
     if (entry.sequence < due) return;
     if (entry.sequence > due) this.#options.onGap?.(due, entry.sequence - 1);
     this.told = entry.sequence;

@@ -13,19 +13,19 @@ import { eventStream, serviceEvent } from "./events.ts";
 const streamChances = 3;
 /** Polls in a row without a reply before the service counts as out of reach. */
 const faultsForgiven = 4;
-/** The same for replies of a service that is stopping or has restarted with another key. */
+/** The same for error replies of a service that is stopping or has restarted with another key. */
 const refusalsForgiven = 2;
 
 /**
- * Follows a run until it stops, over the service's events; without those, or while the stream is broken, by polling with
- * growing pauses. The run is read once after each stream has opened, so that no end is missed.
+ * Follows a run until it stops, over the service's events; without those, or while the stream is broken, by polling with growing
+ * pauses. The run is read once after each stream has opened, so that its end is never missed.
  *
- * @param started its `pipeline`, where known, fills that field of every state.
+ * @param started its `pipeline`, if known, fills in that field of every state.
  * @param onChange called with the run as first read, and then with each change.
- * @param reconnect finds the service again after a failure; left out, its address stays.
- * @returns the stopped run, with its steps where the service sends them.
- * @throws PipelineError an `AbsentEndpoint` from a service that can't show the run, see `asAbsentEndpoint`; `out-of-reach` when
- * the service stays away; the signal's reason.
+ * @param reconnect finds the service again after a failure; by default its address stays.
+ * @returns the stopped run, with its steps if the service sends them.
+ * @throws PipelineError an `AbsentEndpoint` from a service that can't show the run, see `asAbsentEndpoint`; `out-of-reach` if the
+ * service stays away; the signal's reason.
  */
 export async function followRun(
   asker: ServiceClient,
@@ -78,7 +78,7 @@ export async function followRun(
   }
 }
 
-/** Whether following failed since the service shows no runs, or not this one, which it has just started. */
+/** Whether following failed because the service shows no runs, or not this one, which it has just started. */
 export function isUnseen(error: unknown): error is PipelineError {
   return error instanceof AbsentEndpoint || isNoSuchRun(error);
 }
@@ -87,12 +87,12 @@ function isNoSuchRun(error: unknown): error is PipelineError {
   return error instanceof PipelineError && error.type === "not-found";
 }
 
-/** Whether the first read may succeed next time: a proxy may have replied. */
+/** Whether the first read may succeed next time: this reply may have come from a proxy. */
 function mayPass(error: unknown, faults: number): boolean {
   return error instanceof PipelineError && error.type === "breaks-contract" && faults <= refusalsForgiven;
 }
 
-/** Whether opening the stream again would most likely fail again. */
+/** Whether opening the stream again would most likely fail too. */
 function isOfNoUse(error: PipelineError): boolean {
   if (error instanceof OutOfReach) return error.fault === "timed-out";
   return error.type === "not-supported" || error.type === "breaks-contract";
@@ -103,7 +103,7 @@ function isForgiven(error: unknown, faults: number, canLookAnew: boolean): boole
   return canLookAnew && mayHaveRestarted(error) && faults <= refusalsForgiven;
 }
 
-/** Resolves when the run has stopped. @throws when the stream breaks before. */
+/** Resolves when the run has stopped. @throws if the stream breaks before that. */
 async function followOnStream(
   client: ServiceClient,
   runId: string,

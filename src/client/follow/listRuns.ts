@@ -8,19 +8,19 @@ import { countDayUse, type DayUse } from "../../text/dayUse.ts";
 import type { RunsQuery, ServiceClient } from "../service/client.ts";
 import { Deadline, DeadlinePassed } from "../service/deadline.ts";
 
-/** A filter of runs; a field that is left out filters nothing. `after` goes with one status at the most. */
+/** A filter of runs; an omitted field filters nothing. `after` allows one status at most. */
 export interface WantedRuns
   extends Pick<RunsQuery, "pipeline" | "project" | "input" | "since" | "until" | "after"> {
-  /** Runs of any of these statuses, or `in-work`; of every one when empty. */
+  /** Runs of any of these statuses, or `in-work`; empty for all. */
   readonly statuses: readonly string[];
-  /** The id of the caller's key, for only the runs that it started. */
+  /** The id of the caller's key, to list only the runs that it started. */
   readonly me?: string | undefined;
   /** How many at most. */
   readonly limit: number;
 }
 
 export interface FoundRuns extends RunListPage {
-  /** How many runs were searched, when there are older ones that weren't. */
+  /** How many runs were searched, if older ones weren't. */
   readonly lookedThrough?: number;
 }
 
@@ -30,11 +30,11 @@ const inACircle = "GET /api/runs: `next` leads back to a page that came before."
 const mostPages = 50;
 
 /**
- * The newest of the wanted runs, newest first, over as many pages as that takes. A filter that a service ignores is applied
- * here; several statuses are one request each.
+ * The newest of the wanted runs, newest first, over as many pages as needed. A filter that a service ignores is applied here;
+ * several statuses take one request each.
  *
- * @returns `next`, the cursor after the last of them, but not for several statuses; `lookedThrough` where a service ignores
- * a filter and has more runs than are searched.
+ * @returns `next`, the cursor after the last run, but not for several statuses; `lookedThrough` if a service ignores a filter and
+ * has more runs than were searched.
  * @throws as `ServiceClient.runs`.
  */
 export async function listRuns(
@@ -54,8 +54,8 @@ export async function listRuns(
 }
 
 /**
- * Whether a run passes the filter. A listed run without a pipeline or project does, since the service has filtered it. A run
- * without an actor is nobody's.
+ * Whether a run passes the filter. A listed run without a pipeline or project passes, since the service has filtered it. A run
+ * without an actor belongs to nobody.
  */
 export function isWanted(
   run: Run,
@@ -79,7 +79,7 @@ function hasInput({ inputs = {} }: Run, wanted: string): boolean {
   return Object.entries(inputs).some(([name, value]) => inputText(name, value) === wanted);
 }
 
-/** Whether a run was created too early. A run that doesn't say when counts. */
+/** Whether a run was created before `since`. False for a run without `created-at`. */
 function isBefore({ createdAt = "" }: Run, { since }: Pick<WantedRuns, "since">): boolean {
   return since !== undefined && Date.parse(createdAt) < since;
 }
@@ -88,7 +88,7 @@ function isAfter({ createdAt = "" }: Run, { until }: Pick<WantedRuns, "until">):
   return until !== undefined && Date.parse(createdAt) >= until;
 }
 
-/** Sorts runs, newest first; in the service's order where one has no `created-at`. */
+/** Sorts runs, newest first; keeps the service's order if any has no `created-at`. */
 export function newestFirst(runs: readonly Run[]): Run[] {
   const dated = runs.map((run) => ({ run, at: Date.parse(run.createdAt ?? "") }));
   if (dated.some(({ at }) => Number.isNaN(at))) return [...runs];
@@ -124,7 +124,7 @@ async function listOfStatus(
     // Unfiltered pages are read at full size.
     isFiltered &&= page.runs.every((run) => isWanted(run, filter, "listed"));
     if (page.runs.slice(taken).some((run) => isWanted(run, filter, "listed"))) {
-      // The page goes on beyond the limit: a shorter one has the cursor for the rest.
+      // The limit falls within the page: a shorter page has the cursor for the rest.
       after = (await client.runs({ ...query, limit: taken, after }, signal)).next;
       break;
     }
@@ -151,15 +151,15 @@ function take(
   return page.length;
 }
 
-/** Of more runs a day, who used the newest. */
+/** If a day has more runs, only the newest are counted. */
 const mostRuns = 500;
-/** Short, since it's a comfort, and other things may wait for it. */
+/** Short: the result is optional, and other things may wait for it. */
 const withinSeconds = 2;
 
 /**
  * Who used the day's runs.
  * @param servedAt the service's clock now, in milliseconds since 1970.
- * @returns undefined on any error: who used them is shown where the service lists runs.
+ * @returns undefined on any error: the use is shown only if the service lists runs.
  */
 export async function readDayUse(
   client: ServiceClient,

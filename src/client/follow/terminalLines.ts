@@ -9,9 +9,9 @@ export interface TerminalLinesOptions {
 }
 
 /**
- * Assembles lines of a log that are safe on a terminal: escape sequences are dropped, but colours stay where wanted, and each
- * line ends its own. API keys are masked in the visible text of a whole line, so that neither a removed sequence nor the next
- * entry joins the parts of one.
+ * Assembles log lines that are safe on a terminal: escape sequences are dropped, except colours if wanted, and each line resets
+ * its own colours. API keys are masked in the visible text of a whole line, so that neither a removed sequence nor the next entry
+ * can join the parts of one.
  */
 export class TerminalLines {
   readonly #options: TerminalLinesOptions;
@@ -40,7 +40,7 @@ export class TerminalLines {
     if (!this.#options.hasColor) return { ...others, text: plain };
     const { shown, begun } = withColors(text, this.#begun.get(key) ?? "");
     this.#begun.set(key, begun);
-    // Colours may be in the middle of a key, so a line with one is plain.
+    // Colours may split a key, so a line with a masked key is shown without colours.
     return { ...others, text: plain === seen ? shown : plain };
   }
 
@@ -67,7 +67,7 @@ function withColors(text: string, before: string): { readonly shown: string; rea
   return { shown: whole.includes(esc) && begun !== "" ? `${whole}${esc}[0m` : whole, begun };
 }
 
-/** Whether an SGR sequence makes text invisible (code 8), which a log has no use for. */
+/** Whether an SGR sequence makes text invisible (code 8), which is never useful in a log. */
 function hides(parameters: string): boolean {
   const withoutPalette = parameters.replace(/[345]8[;:](?:5[;:]\d*|2(?:(?:;\d*){3}|(?::\d*){3,4}))/g, "");
   return withoutPalette.split(/[;:]/).some((code) => Number(code) === 8 && code !== "");

@@ -18,7 +18,7 @@ export interface WatchRunsDeps {
   readonly onRuns: (runs: readonly Run[], me: string) => void;
   /** Called with a run that no longer passes the filter. */
   readonly onGone: (run: Run) => void;
-  /** Called when the connection broke; the runs are stale until the next `onRuns`. */
+  /** Called when the connection breaks; the runs are stale until the next `onRuns`. */
   readonly onBroken: (error: PipelineError) => void;
 }
 
@@ -67,7 +67,7 @@ class LiveList {
   readonly #deps: WatchRunsDeps;
   #runs = new Map<string, Run>();
   #me = "";
-  /** Runs of events that came while the list was being read, which are newer than the list. */
+  /** Runs from events during the reading of the list, which are newer than it. */
   #changed: Map<string, Run> | undefined;
 
   constructor(wanted: WantedRuns, deps: WatchRunsDeps) {
@@ -75,7 +75,7 @@ class LiveList {
     this.#deps = deps;
   }
 
-  /** Follows the events of one connection. @returns why it broke. @throws what no reconnection helps. */
+  /** Follows the events of one connection. @returns why it broke. @throws what reconnecting can't fix. */
   async follow(client: ServiceClient, onGood: () => void, signal: AbortSignal): Promise<PipelineError> {
     const unread = new AbortController();
     const onOpened = (): void => {
@@ -89,7 +89,7 @@ class LiveList {
       return await watchEvents(client, onOpened, onEvent, ends);
     } catch (error) {
       signal.throwIfAborted();
-      // An absent list has its own message.
+      // If the list is absent too, that error has its own message.
       if (error instanceof AbsentEndpoint && !unread.signal.aborted) {
         throw new PipelineError("not-supported", `${client.baseUrl.host} doesn't tell when runs change.`, {
           next: "`pipeline runs list` shows them as they are now.",

@@ -14,11 +14,11 @@ import { type ForeignTool, runTool, type ToolEnd } from "./toolProcess.ts";
 type ToolOutcome = { readonly kind: "done" } | ({ readonly kind: "refused" } & ForeignRefusal);
 
 /**
- * Runs `<tool> run <pipeline>` to its end; the tool itself waits for a slot (contract: "The command-line tool"). The
- * key is in the tool's environment, never in its arguments, which every user of the machine can read.
+ * Runs `<tool> run <pipeline>` to its end; the tool itself waits for a slot (contract: "The command-line tool"). The key is
+ * passed in the tool's environment, never in its arguments, which every user of the machine can read.
  *
- * @throws PipelineError `breaks-contract` for exit code 5 without the refusal object, `internal` with the tool's own
- * message for any other exit but 0, `invalid-request` for a tool that can't be run; the signal's reason.
+ * @throws PipelineError `breaks-contract` for exit code 5 without the refusal object, `internal` with the tool's own message for
+ * any other exit code but 0, `invalid-request` if the tool can't be run; the signal's reason.
  */
 export async function startByTool(
   tool: ForeignTool,
@@ -82,7 +82,7 @@ const refusalObjectSchema = z.object({
 });
 
 /**
- * Reads the JSON object that a tool prints when a limit refuses. The scope and the seconds are only in its texts.
+ * Reads the JSON object that a tool prints when a limit refuses. Only its texts hold the scope and the seconds.
  *
  * @param now the caller's clock in milliseconds since 1970, for a refusal that names no seconds.
  */
@@ -119,8 +119,8 @@ function secondsIn(texts: readonly string[]): number | undefined {
 const mostLinks = 40;
 
 /**
- * Checks that a tool may get the API key: an absolute path of an executable file outside the given folders, links included.
- * A relative path would depend on the working folder, and a workspace's files come from others.
+ * Checks that a tool may get the API key: it must be an absolute path of an executable file outside the given folders, links
+ * included. A relative path would depend on the working folder, and a workspace's files come from others.
  *
  * @throws PipelineError `usage` with the reason.
  */

@@ -11,7 +11,7 @@ export interface ForeignTool {
   readonly apiKey: string;
   /** The project's root. */
   readonly cwd: string;
-  /** Its environment; the editor's variables are removed. */
+  /** Its environment, from which the editor's own variables are removed. */
   readonly env: Environment;
   readonly spawn?: typeof spawn;
   readonly clock?: Clock;
@@ -33,10 +33,10 @@ const graceMilliseconds = 5000;
 const largestOutput = 1024 * 1024;
 
 /**
- * Runs a tool to its end, without a shell or standard input. An abort interrupts its process group as Ctrl-C would; what is
- * left after five seconds, or once the tool has exited, is killed.
+ * Runs a tool to its end, without a shell or standard input. An abort interrupts its process group as Ctrl-C would; what is left
+ * after five seconds, or once the tool has exited, is killed.
  *
- * @throws PipelineError `invalid-request` when it can't be run; the signal's reason once an aborted tool is gone.
+ * @throws PipelineError `invalid-request` if it can't be run; the signal's reason once an aborted tool is gone.
  */
 export async function runTool(
   tool: ForeignTool,
@@ -115,7 +115,7 @@ function endOf(
   });
 }
 
-/** A line is passed on once it is complete, since half of one may hold half of the key. */
+/** Passes on only complete lines, since half of one may hold half of the key. */
 function lastLines(tell: (line: string) => void, apiKey: string): (text: string) => void {
   let rest = "";
   return (text) => {
@@ -128,7 +128,7 @@ function lastLines(tell: (line: string) => void, apiKey: string): (text: string)
 
 const longestLine = 64 * 1024;
 
-/** What is started, and whether its arguments are passed as they are. */
+/** The program to start, and whether its arguments are passed verbatim. */
 interface CommandLine {
   readonly path: string;
   readonly args: readonly string[];
@@ -136,8 +136,8 @@ interface CommandLine {
 }
 
 /**
- * The command line that starts a program without a shell. On Windows a `.cmd` or `.bat` file needs the command interpreter,
- * which interprets many characters even within quotes: words with any of those are refused.
+ * The command line that starts a program without a shell. On Windows a `.cmd` or `.bat` file needs the command interpreter, which
+ * interprets many characters even within quotes, so words with any of those are refused.
  *
  * @throws PipelineError `invalid-request` for a word that can't be passed.
  */
@@ -169,12 +169,12 @@ interface TreeDeps {
 
 /** Interrupts a program that leads a process group, and all of that group, as Ctrl-C in a terminal would. */
 function interruptTree(child: ChildProcess, deps: TreeDeps): void {
-  // Windows can't interrupt a program without a console: there it is ended at once.
+  // Windows can't interrupt a program without a console, so it is ended at once.
   if (deps.platform === "win32") endTree(child, deps);
   else signalGroup(child, "SIGINT");
 }
 
-/** Kills the program, where it is still there, and what is left of its process group. */
+/** Kills the program, if it is still there, and what is left of its process group. */
 export function endTree(child: ChildProcess, { spawn: start, platform }: TreeDeps): void {
   if (platform !== "win32") {
     signalGroup(child, "SIGKILL");
@@ -187,11 +187,11 @@ export function endTree(child: ChildProcess, { spawn: start, platform }: TreeDep
 }
 
 function signalGroup({ pid }: ChildProcess, signal: NodeJS.Signals): void {
-  // Without an id nothing was started; and `-0` would be this process's own group.
+  // Without an id nothing was started, and `-0` would be this process's own group.
   if (pid === undefined || pid <= 1) return;
   try {
     process.kill(-pid, signal);
   } catch {
-    // All of them are gone.
+    // The whole group is gone.
   }
 }

@@ -13,7 +13,7 @@ import { parseBaseUrl } from "../service/baseUrl.ts";
 export interface Login {
   readonly baseUrl: string;
   readonly apiKey: string;
-  /** For people, to tell keys apart without seeing one. */
+  /** Lets people tell keys apart without seeing one. */
   readonly keyId: string;
   readonly orgName: string;
 }
@@ -22,19 +22,19 @@ const loginSchema = z.object({
   baseUrl: z.string(),
   keyId: z.string(),
   orgName: z.string(),
-  /** Not so in a file of an earlier version, which had the key in the system's keychain. */
+  /** Differs in a file of an earlier version, which kept the key in the system's keychain. */
   kept: z.object({ keptIn: z.literal("file"), apiKey: z.string().check(z.regex(/^[\x21-\x7e]+$/)) }),
 });
 
 const currentSchema = z.object({ origin: z.string() });
 
 /**
- * The keys that a person has entered, each bound to its origin: a private file for each origin in the folder `logins`, and
- * `current.json` with the origin in use. Separate files let concurrent tools not overwrite each other's logins.
+ * The keys that a person has entered, each bound to its origin: a private file per origin in the folder `logins`, and
+ * `current.json` with the origin in use. With separate files, concurrent tools don't overwrite each other's logins.
  */
 export class Logins {
   readonly #env: Environment;
-  /** Where there is no folder for settings, as for a user of a container, there is no login. */
+  /** Whether there is no folder for settings, as for a container's user, and hence no login. */
   readonly #isNowhere: boolean;
 
   constructor(env: Environment) {
@@ -43,7 +43,7 @@ export class Logins {
   }
 
   /**
-   * Below `PIPELINE_CONFIG_DIR` when that is set, else below the system's usual folder for settings.
+   * Below `PIPELINE_CONFIG_DIR` if that is set, else below the system's usual folder for settings.
    * @throws PipelineError as {@link userFolder}.
    */
   get folder(): string {
@@ -82,11 +82,10 @@ export class Logins {
   }
 
   /**
-   * Stores a key that the service has just accepted, replacing the origin's earlier one, and makes the origin the one in
-   * use.
+   * Stores a key that the service has just accepted, replacing the origin's earlier one, and makes this origin the one in use.
    *
-   * @returns the file that holds it.
-   * @throws PipelineError `internal` when a file can't be written.
+   * @returns the file that holds the key.
+   * @throws PipelineError `internal` if a file can't be written.
    */
   async save({ apiKey, ...login }: Login): Promise<string> {
     const { origin } = new URL(login.baseUrl);
@@ -98,10 +97,10 @@ export class Logins {
   }
 
   /**
-   * Removes an origin's key, with temporary files that a killed tool has left, and ends the origin's use.
+   * Removes an origin's key and any temporary files of a killed tool, and ends the origin's use.
    *
    * @returns whether there was a login.
-   * @throws PipelineError `internal` when a file can't be removed.
+   * @throws PipelineError `internal` if a file can't be removed.
    */
   async remove(origin: string): Promise<boolean> {
     await this.clearCurrent(origin);
@@ -117,8 +116,8 @@ export class Logins {
   }
 
   /**
-   * Ends the use of an origin, unless another is in use by then.
-   * @param origin any that is in use when left out.
+   * Ends the use of an origin, unless another one is in use by now.
+   * @param origin any origin if omitted.
    */
   async clearCurrent(origin?: string): Promise<void> {
     const path = this.#current;
@@ -145,8 +144,8 @@ export class Logins {
 }
 
 /**
- * Whether another service than the embedded one is in use (contract: "The command-line tool"), without a request. Also true
- * for an incomplete setting, which `serviceFor` reports. @throws PipelineError as `Logins.current`.
+ * Whether a service other than the embedded one is in use (contract: "The command-line tool"); sends no request. Also true for an
+ * incomplete setting, which `serviceFor` reports. @throws PipelineError as `Logins.current`.
  */
 export async function isServiceNamed(env: Environment): Promise<boolean> {
   if ((env["PIPELINE_BASE_URL"] ?? "") !== "" || (env["PIPELINE_API_KEY"] ?? "") !== "") return true;

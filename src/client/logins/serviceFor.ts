@@ -20,13 +20,13 @@ interface AskingDeps {
 }
 
 /**
- * The service that a terminal with this environment uses (contract: "The command-line tool"): the one that
- * `PIPELINE_BASE_URL` and `PIPELINE_API_KEY` name; with neither the one that a person has logged in to, else this
- * machine's embedded one, started when it isn't running. A base URL alone gets the key that was entered for its origin,
- * and no other. A key alone is an error: which service it is for would be a guess.
+ * The service that a terminal with this environment uses (contract: "The command-line tool"): the one that `PIPELINE_BASE_URL`
+ * and `PIPELINE_API_KEY` name; with neither, the one that a person has logged in to, else this machine's embedded one, which is
+ * started if it isn't running. A base URL alone gets only the key that was entered for its origin. A key alone is an error, since
+ * its service could only be guessed.
  *
- * @throws PipelineError `unauthorized` for a service whose key is missing or can't be had, `usage` for a key without a
- * base URL; as `parseBaseUrl` and `connectEmbedded`.
+ * @throws PipelineError `unauthorized` for a service whose key is missing or can't be read, `usage` for a key without a base URL;
+ * as `parseBaseUrl` and `connectEmbedded`.
  */
 export async function serviceFor(
   env: Environment,
@@ -63,13 +63,13 @@ export async function serviceFor(
 interface Named {
   readonly baseUrl: URL;
   readonly apiKey: string;
-  /** What to do when the service refuses the key. */
+  /** What to do if the service refuses the key. */
   readonly refusedKeyNext: string;
 }
 
 /**
- * A client of another service than this machine's own, as the tool asks it.
- * @throws PipelineError `unauthorized` for what can't be a key; as `environmentFetch`.
+ * A client with the tool's settings, for a service other than this machine's own.
+ * @throws PipelineError `unauthorized` for a text that can't be a key; as `environmentFetch`.
  */
 export function clientOf(named: Named, env: Environment, deps: AskingDeps): ServiceClient {
   const fetch = environmentFetch(named.baseUrl, env);
@@ -102,8 +102,8 @@ function noLoginTo(origin: string): PipelineError {
 }
 
 /**
- * As {@link serviceFor}, but without starting this machine's own service.
- * @returns undefined when that doesn't run. @throws PipelineError as `serviceFor`; the signal's reason.
+ * Like {@link serviceFor}, but doesn't start this machine's own service.
+ * @returns undefined if that isn't running. @throws PipelineError as `serviceFor`; the signal's reason.
  */
 export async function runningService(
   env: Environment,

@@ -2,9 +2,9 @@ import { PipelineError } from "../../contract/errors.ts";
 
 /**
  * Parses a service's address as a person types it. A path is kept (`https://host/path`), and the result ends with a slash, so
- * that endpoints resolve under it.
+ * that endpoints resolve below it.
  *
- * @throws PipelineError `invalid-request` when it can't be one, or when the key would travel in clear text.
+ * @throws PipelineError `invalid-request` if it can't be a base URL or would send the key in clear text.
  */
 export function parseBaseUrl(text: string): URL {
   if (!URL.canParse(text.trim())) {

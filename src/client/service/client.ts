@@ -53,7 +53,7 @@ export type StartAttempt =
   | {
       readonly kind: "refused";
       readonly refusal: Refusal;
-      /** From `Retry-After`, where there is one. */
+      /** From `Retry-After`, if present. */
       readonly retryAfterSeconds: number | undefined;
       /** The service's clock (its `Date`), in milliseconds since 1970. */
       readonly servedAt: number | undefined;
@@ -71,17 +71,17 @@ export interface RunsQuery {
   readonly pipeline?: string | undefined;
   /** Only runs with these values of inputs, each as `name=value`. A service may ignore it and list others too. */
   readonly input?: readonly string[] | undefined;
-  /** Only runs created at this time or later, and before that one, in milliseconds since 1970. A service may ignore them. */
+  /** Only runs created at or after `since` and before `until`, in milliseconds since 1970. A service may ignore them. */
   readonly since?: number | undefined;
   readonly until?: number | undefined;
-  /** Runs a page: 1 to 100. */
+  /** Runs per page: 1 to 100. */
   readonly limit?: number;
-  /** The `next` of the page before. */
+  /** The previous page's `next`. */
   readonly after?: string | undefined;
 }
 
 export interface StartOptions {
-  /** How long the service may hold the request for a slot; 0 asks for a reply at once. */
+  /** How long the service may hold the request until a slot is free; 0 asks for a reply at once. */
   readonly waitSeconds: number;
   readonly idempotencyKey: string;
   /** The coding agent that starts the run. A service may ignore it. */
@@ -93,30 +93,30 @@ export interface StartOptions {
 export interface ServiceClientOptions
   extends Pick<Service, "baseUrl" | "apiKey" | "refusedKeyNext" | "trustNext">,
     Partial<Pick<Service, "fetch" | "clock">> {
-  /** A number from 0 up to 1, for the jitter of pauses. */
+  /** A number from 0 up to but not including 1, for the jitter of pauses. */
   readonly random?: () => number;
   /** The caller's environment for the steps. Given only for this machine's own service, and sent with each start. */
   readonly environment?: Readonly<Record<string, string>> | undefined;
   /**
-   * The key of now, given only for this machine's own service, which has a new one at each of its starts.
-   * @throws OutOfReach when the service isn't there any more.
+   * Returns the current key. Given only for this machine's own service, which has a new one each time it starts.
+   * @throws OutOfReach if the service is no longer there.
    */
   readonly keyOfNow?: ((signal: AbortSignal) => Promise<string>) | undefined;
-  /** Enables `withRetries` for requests that are safe to repeat; left out, there is one attempt. */
+  /** Enables `withRetries` for requests that are safe to repeat; by default there is one attempt. */
   readonly retries?: Retries | undefined;
 }
 
-/** The last day whose year has four digits, as RFC 3339 has it. */
+/** The last day whose year has four digits, as RFC 3339 requires. */
 const latest = Date.UTC(9999, 11, 31);
 
-/** How much longer than it may hold a start the service may take to reply. */
+/** How much longer than it may hold a start request the service may take to reply. */
 const heldStartGraceSeconds = 15;
 
 /**
- * The endpoints of a service, one method each (contract: "Endpoints"). Every method takes a signal whose abort closes
- * the connection and rejects with the signal's reason, and throws a PipelineError: of the service's own type and message for
- * an error reply, `AbsentEndpoint` for an endpoint that the service lacks, `OutOfReach` when no reply came,
- * `breaks-contract` for a reply that breaks the contract. No error holds the API key.
+ * The endpoints of a service, one method each (contract: "Endpoints"). Every method takes a signal whose abort closes the
+ * connection and rejects with the signal's reason, and throws a PipelineError: of the service's own type and message for an error
+ * reply, `AbsentEndpoint` for an endpoint that the service lacks, `OutOfReach` if no reply came, `breaks-contract` for a reply
+ * that breaks the contract. No error contains the API key.
  */
 export class ServiceClient implements Service {
   readonly baseUrl: URL;
@@ -154,7 +154,7 @@ export class ServiceClient implements Service {
   }
 
   async renewKey(refused: string, signal: AbortSignal): Promise<boolean> {
-    // Another request may have been refused as well, and have renewed it.
+    // Another refused request may have renewed it already.
     if (this.#apiKey === refused && this.keyOfNow) this.#apiKey = await this.keyOfNow(signal);
     return this.#apiKey !== refused;
   }
@@ -178,9 +178,9 @@ export class ServiceClient implements Service {
   }
 
   /**
-   * One attempt to start a run. A refusal by a limit is an outcome, not an error.
-   * @throws also a `LostStart` for a run that was started with an unreadable reply; `not-supported` for inputs where the service
-   *   doesn't say that it takes some: it would start the run without them.
+   * Makes one attempt to start a run. A refusal by a limit is an outcome, not an error.
+   * @throws also a `LostStart` if the run was started but the reply can't be read; `not-supported` for inputs, unless the service
+   * says that it accepts them: it would start the run without them.
    */
   async start(request: StartRequest, options: StartOptions, signal: AbortSignal): Promise<StartAttempt> {
     const { waitSeconds, idempotencyKey, agent, onAnswering } = options;
@@ -204,7 +204,7 @@ export class ServiceClient implements Service {
     const reply = await exchange(this, call, signal);
     if (reply.status < 400) {
       const run = readStarted(this, call, reply);
-      // A service may leave the pipeline out of its reply.
+      // A service may omit the pipeline from its reply.
       return { kind: "started", run: { ...run, pipeline: run.pipeline ?? request.pipeline } };
     }
     const refusal = readRefusal(
@@ -230,8 +230,8 @@ export class ServiceClient implements Service {
   }
 
   /**
-   * Cancels a run. Repeatable: if the first reply was lost, a service may answer the second request with a conflict, and
-   * callers count a stopped run as cancelled anyway.
+   * Cancels a run. Repeatable: if the first reply was lost, a service may answer the second request with a conflict, but callers
+   * count a stopped run as cancelled anyway.
    */
   async cancel(runId: string, signal: AbortSignal): Promise<CancelReply> {
     const path = `api/runs/${segment("id of a run", runId)}/cancel`;
@@ -276,12 +276,12 @@ export class ServiceClient implements Service {
     return this.#ofRun(runId, "/pipeline", ranPipelineSchema, signal);
   }
 
-  /** What changed since the last run of the same pipeline before that succeeded. */
+  /** What changed since the previous successful run of the same pipeline. */
   changes(runId: string, signal: AbortSignal): Promise<Changes> {
     return this.#ofRun(runId, "/changes", changesSchema, signal);
   }
 
-  /** @param project its name; every project of the org when undefined. */
+  /** @param project its name; undefined for every project of the org. */
   async pipelines(project: string | undefined, signal: AbortSignal): Promise<PipelineList> {
     const query = new URLSearchParams(project === undefined ? {} : { project });
     const call: ServiceCall = { method: "GET", path: "api/pipelines", query };
@@ -320,7 +320,7 @@ export class ServiceClient implements Service {
     return (await this.#call(call, handOverReplySchema, "own", signal)).value.leaving;
   }
 
-  /** What the embedded service does now; undefined for one that is too old to say. */
+  /** What the embedded service is doing; undefined if it is too old to say. */
   async serviceState(signal: AbortSignal): Promise<ServiceState | undefined> {
     const call: ServiceCall = { method: "GET", path: "api/service" };
     try {
@@ -341,13 +341,13 @@ export class ServiceClient implements Service {
     return (await this.#call(call, serviceStateSchema, "own", signal)).value;
   }
 
-  /** A URL that signs a browser in to the page with the client's key, once and within a minute. */
+  /** A URL that signs a browser in to the page with the client's key; valid once, for a minute. */
   async signInLink(signal: AbortSignal): Promise<SignInLink> {
     const call: ServiceCall = { method: "POST", path: "api/sign-in-links" };
     return (await this.#call(call, signInLinkSchema, "own", signal)).value;
   }
 
-  /** Sends no key. @param timeoutSeconds of the reply; 10 when left out. */
+  /** Sends no key. @param timeoutSeconds of the reply; 10 by default. */
   async health(signal: AbortSignal, timeoutSeconds?: number): Promise<Health> {
     const call: ServiceCall = {
       method: "GET",

@@ -11,12 +11,12 @@ export class DeadlinePassed extends Error {
   }
 }
 
-/** The reason for ending what is no longer needed. Shared, since each new error captures a stack. */
+/** The abort reason of what is no longer needed. Shared, since each new error captures a stack. */
 const noLongerNeeded = new Error("nobody waits for it any more");
 
 /**
- * A signal that aborts with an outer one or when the armed time has passed. Disposal stops the timer, removes the listener
- * from the outer signal, which may outlive it by hours, and aborts the signal.
+ * A signal that aborts with an outer one or when the armed time has passed. Disposal stops the timer, removes the listener from
+ * the outer signal, which may outlive it by hours, and aborts the signal.
  */
 export class Deadline implements Disposable {
   readonly #clock: Clock;

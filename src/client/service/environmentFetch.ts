@@ -4,11 +4,11 @@ import { loopbackFetch } from "./loopbackFetch.ts";
 import type { Fetch } from "./request.ts";
 
 /**
- * The `fetch` of a program whose network settings are its environment, for one service: by `node:http` where that is on
- * this machine, else by undici, which is loaded with the first request; that throws as `remoteFetch` and `refuseOldNode`.
+ * The `fetch` of a program whose network settings are its environment, for one service: by `node:http` for a service on this
+ * machine, else by undici, which is loaded with the first request. That request throws as `remoteFetch` and `refuseOldNode`.
  */
 export function environmentFetch(baseUrl: URL, env: Environment): Fetch {
-  // Over http only this machine is asked; see `parseBaseUrl`.
+  // Only this machine's services may use http; see `parseBaseUrl`.
   if (baseUrl.protocol === "http:") return loopbackFetch();
   const load = async (): Promise<Fetch> => {
     refuseOldNode();

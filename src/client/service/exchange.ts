@@ -24,10 +24,10 @@ const defaultTimeoutSeconds = 10;
 const largestBodyBytes = 4 * 1024 * 1024;
 
 /**
- * Sends one request and reads the whole reply, of any status but a redirect.
+ * Sends one request and reads the whole reply, of any status except a redirect.
  *
- * @throws PipelineError `out-of-reach` when no whole reply came in time, `breaks-contract` for a redirect or a reply
- * over 4 MiB, unless its status is enough; the signal's reason when it aborts, which closes the connection.
+ * @throws PipelineError `out-of-reach` if no whole reply came in time, `breaks-contract` for a redirect or a reply over 4 MiB,
+ * unless its status is enough; the signal's reason when it aborts, which closes the connection.
  */
 export async function exchange(service: Service, call: ServiceCall, signal: AbortSignal): Promise<Reply> {
   using deadline = new Deadline(service.clock, signal);
@@ -38,8 +38,8 @@ export async function exchange(service: Service, call: ServiceCall, signal: Abor
 }
 
 /**
- * Sends one request and returns the response with its body unread. A refused request has done nothing, so it is sent again
- * with the key of now, where that is another.
+ * Sends one request and returns the response with its body unread. A request with a refused key has had no effect, so it is sent
+ * again if the service has a new key.
  *
  * @param signal stops the request and the reading of its body.
  * @param callers the signal whose reason is rethrown; anything else that stops the request counts as out of reach.
@@ -89,8 +89,8 @@ export async function send(
 }
 
 /**
- * Redirects are never followed: one to another origin would send the key there, one within the origin may turn a POST into a
- * GET or repeat a start, and the contract has none.
+ * Redirects are never followed: one to another origin would send the key there, one within the origin may turn a POST into a GET
+ * or repeat a start, and the contract has none.
  */
 function redirected(service: Service, call: ServiceCall, location: string | null): PipelineError {
   const label = `${labelOf(call)}: ${service.baseUrl.host}`;
@@ -134,14 +134,14 @@ export async function readWhole(
   callers: AbortSignal,
 ): Promise<Reply> {
   const bytes = await readBytes(service, response, largestBodyBytes, callers);
-  // A refusal (contract: "Refusals and errors over HTTP") and a write that happened count without their body.
+  // A refusal (contract: "Refusals and errors over HTTP") and a successful write don't need their body.
   if (bytes === undefined && response.status !== 429 && call.method === "GET") {
     throw new PipelineError("breaks-contract", `${labelOf(call)}: the answer is larger than 4 MiB.`);
   }
   return { status: response.status, headers: response.headers, body: new TextDecoder().decode(bytes) };
 }
 
-/** The bytes of a response's body; undefined when there are more than `most`. @throws as {@link exchange}. */
+/** The bytes of a response's body; undefined if there are more than `most`. @throws as {@link exchange}. */
 export async function readBytes(
   service: Service,
   { body }: FetchResponse,
@@ -165,7 +165,7 @@ export async function readBytes(
 }
 
 /**
- * The value of a successful reply, its texts safe to show.
+ * The value of a successful reply, with its texts made safe to show.
  * @throws PipelineError `breaks-contract` that names the request and the wrong field.
  */
 export function readReply<T>(service: Service, call: ServiceCall, reply: Reply, schema: z.ZodMiniType<T>): T {

@@ -7,7 +7,7 @@ import { AbsentEndpoint } from "./replyErrors.ts";
 export type Reconnect = (signal: AbortSignal) => Promise<ServiceClient>;
 
 /**
- * The service where it is now; the given client while the service hasn't moved or can't be reached.
+ * The service at its current address; the given client if the service hasn't moved or can't be reached.
  * @throws as `reconnect` for any error that {@link mayComeBack} doesn't forgive; the signal's reason.
  */
 export async function findAgain(
@@ -26,12 +26,12 @@ export async function findAgain(
   }
 }
 
-/** Whether two clients ask one service with the same key, which this machine's own has anew at each of its starts. */
+/** Whether two clients use one service with the same key; this machine's own has a new key each time it starts. */
 export function isSameService(one: ServiceClient, other: ServiceClient | undefined): boolean {
   return one.baseUrl.href === other?.baseUrl.href && one.apiKey === other.apiKey;
 }
 
-/** Whether a service that could not be found may be there again later. One that a person has stopped stays away. */
+/** Whether a service that couldn't be found may come back. One that a person has stopped stays away. */
 export function mayComeBack(error: unknown): boolean {
   return (
     error instanceof PipelineError && error.type === "out-of-reach" && !(error instanceof ServiceStopped)
@@ -45,10 +45,10 @@ export function mayHaveRestarted(error: unknown): error is PipelineError {
 }
 
 /**
- * Judges the failure of an endpoint that only our service has by a described one (contract: "What a client may ask of a
+ * Checks the failure of an endpoint that only our service has against a described endpoint (contract: "What a client may ask of a
  * reply"): while `GET /api/org` replies, the service is up, the key is good, and only the failed endpoint is unusable.
  *
- * @returns an `AbsentEndpoint` then; otherwise the error itself, or the described endpoint's `unauthorized`.
+ * @returns an `AbsentEndpoint` in that case; otherwise the error itself, or the described endpoint's `unauthorized`.
  * @throws the signal's reason.
  */
 export async function asAbsentEndpoint(

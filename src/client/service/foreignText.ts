@@ -6,16 +6,16 @@ const mostLines = 60;
 const hidden = new RegExp(`[${controlCharacters}\\s]+`, "gu");
 
 /**
- * A foreign text, safe to show: on one line, without control characters, at most 400 characters long, and without the API
+ * Makes a foreign text safe to show: on one line, without control characters, at most 400 characters long, and without the API
  * key, which its author may repeat.
  */
 export function foreignText(text: string, apiKey: string): string {
   const plain = withoutKey(text, apiKey).replace(hidden, " ").trim();
-  // The text or the cut may end in half of a surrogate pair.
+  // The text, or its cut, may end in half of a surrogate pair.
   return (plain.length > longest ? `${plain.slice(0, longest)}…` : plain).toWellFormed();
 }
 
-/** The same for each line of a text; empty ones are dropped. */
+/** Does the same for each line of a text; drops empty ones. */
 export function foreignLines(text: string, apiKey: string): string {
   const lines = text.split(/[\r\n]+/).flatMap((line) => foreignText(line, apiKey) || []);
   return (lines.length > mostLines ? [...lines.slice(0, mostLines), "…"] : lines).join("\n");
@@ -24,7 +24,7 @@ export function foreignLines(text: string, apiKey: string): string {
 /** Shorter keys are not masked: they would match inside ids and words. */
 const shortestSecret = 8;
 
-/** Masks a key in a text that is otherwise shown as it is, unless the key is too short. */
+/** Masks a key in a text that is otherwise shown unchanged, unless the key is too short. */
 export function withoutSecret(text: string, apiKey: string): string {
   return apiKey.length < shortestSecret ? text : withoutKey(text, apiKey);
 }
@@ -33,27 +33,27 @@ function withoutKey(text: string, apiKey: string): string {
   return apiKey === "" ? text : text.replaceAll(apiKey, "(the API key)");
 }
 
-/** Fields whose texts may have several lines; a line break in another would break a table. */
+/** Fields whose texts may have several lines; elsewhere a line break would break a table. */
 const sentences: ReadonlySet<string> = new Set(["message", "reason", "problem"]);
 
-/** Ids keep their length: a character less would be another id. */
+/** Ids keep their length: removing a character would make another id. */
 const ids: ReadonlySet<string> = new Set(["run-id", "actor"]);
 
 const unfit = new RegExp(`(?![\\n\\t])[${controlCharacters}]`, "gu");
-/** A value that is given again has to stay what it is: a service of ours has none with these. */
+/** Data must stay unchanged, since it may be sent again: our service's never contains these characters. */
 const unfitData = /(?![\n\r\t])\p{Cc}/gu;
 
 /**
- * Parses foreign JSON. Every text in it becomes safe to show on a terminal or a screen: without control characters, those
- * that change the direction of writing among them, and without the API key, which the service may repeat.
+ * Parses foreign JSON. Every text in it becomes safe to show on a terminal or a screen: without control characters, including
+ * those that change the writing direction, and without the API key, which the service may repeat.
  *
- * @throws SyntaxError for what is no JSON.
+ * @throws SyntaxError if the text isn't JSON.
  */
 export function parseForeignJson(text: string, apiKey: string): unknown {
   return cleaned("", JSON.parse(text), apiKey, false);
 }
 
-/** @param isData whether it belongs to a run's inputs or outputs, whose texts are used again and so keep their lines. */
+/** @param isData whether it belongs to a run's inputs or outputs, whose texts are used again and so keep their line breaks. */
 function cleaned(field: string, value: unknown, apiKey: string, isData: boolean): unknown {
   if (typeof value === "string") {
     return isData ? withoutSecret(value.replace(unfitData, ""), apiKey) : shown(field, value, apiKey);
@@ -68,14 +68,14 @@ function cleaned(field: string, value: unknown, apiKey: string, isData: boolean)
   );
 }
 
-/** The key is masked last: removing a character from its middle would join it again. */
+/** Masks the key last, since removing a character from its middle would restore it. */
 function shown(field: string, text: string, apiKey: string): string {
   if (ids.has(field)) return withoutSecret(replaceControlCharacters(text), apiKey);
   const lines = sentences.has(field) ? text : text.replace(/[\r\n\t\u2028\u2029]+/g, " ");
   return withoutSecret(lines.replace(unfit, ""), apiKey);
 }
 
-/** Masks API keys in a text that comes in pieces. A possible beginning of a key is held back until the next piece. */
+/** Masks API keys in a text that comes in pieces. What may be the beginning of a key is held back until the next piece. */
 export class SecretFilter {
   readonly #apiKeys: ReadonlySet<string>;
   #held = "";

@@ -1,7 +1,7 @@
 import { Agent, type IncomingMessage, request } from "node:http";
 import type { Fetch } from "./request.ts";
 
-/** Asks a service on this machine. With an agent of its own: Node's may have been told of a proxy. */
+/** A `fetch` for a service on this machine. It has its own agent, since Node's may use a proxy. */
 export function loopbackFetch(): Fetch {
   let agent: Agent | undefined;
   return (url, { method, headers, body, signal }) =>

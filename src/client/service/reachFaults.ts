@@ -4,8 +4,8 @@ import { foreignText } from "./foreignText.ts";
 import type { Service } from "./request.ts";
 
 /**
- * Why a request got no reply of the service: `dropped` and `timed-out` may have reached it, `unavailable` comes from a proxy
- * before it, `throttled` means too many requests; the others never reached it.
+ * Why no reply of the service came: a `dropped` or `timed-out` request may have reached it, `unavailable` comes from a proxy
+ * before it, `throttled` means too many requests; with the others the request never reached it.
  */
 type ReachFault =
   | "refused"
@@ -19,10 +19,10 @@ type ReachFault =
   | "unavailable"
   | "throttled";
 
-/** The error for a request without a reply of the service. */
+/** The error for a request that the service hasn't answered. */
 export class OutOfReach extends PipelineError {
   readonly fault: ReachFault;
-  /** From `Retry-After`, where there is one. */
+  /** From `Retry-After`, if present. */
   readonly retryAfterSeconds: number | undefined;
 
   constructor(
@@ -38,17 +38,17 @@ export class OutOfReach extends PipelineError {
 
 /** Describes an error of `fetch`, or of reading a body, in one sentence that names the host and the reason. */
 export function outOfReach({ baseUrl, apiKey, clock, trustNext }: Service, cause: unknown): OutOfReach {
-  // `remoteFetch` has described a proxy's fault already.
+  // `remoteFetch` has already described a proxy's fault.
   if (cause instanceof Error && cause.cause instanceof OutOfReach) return cause.cause;
   const fault = faultAt(baseUrl.host, cause, clock.now(), { apiKey, trustNext });
   if (fault.fault !== "dropped" || baseUrl.protocol !== "http:") return fault;
-  // A TLS port mostly closes a plain connection without a reply.
+  // A TLS port usually closes a plain connection without a reply.
   const next = "Check that the service is running; one that speaks TLS needs https:// in the base URL.";
   return new OutOfReach("dropped", fault.message, { cause, next });
 }
 
 /**
- * The same for any host.
+ * Does the same for any host.
  * @param host its name in the sentence.
  * @param now the caller's clock in milliseconds since 1970.
  * @param options see {@link Service}.
@@ -120,18 +120,18 @@ function innermost(thrown: unknown): { readonly error: Error; readonly code?: st
   return error.name === "HTTPParserError" ? { error, code: "HPE_" } : (inner[0] ?? { error });
 }
 
-/** One sentence for what is wrong, and one for what to do. */
+/** One sentence on what is wrong, and one on what to do. */
 interface Told {
   readonly message: string;
   readonly next: string;
 }
 
 /**
- * Explains a TLS fault, by the codes of Node's certificate check and the reasons of OpenSSL.
+ * Explains a TLS fault by the code of Node's certificate check or by OpenSSL's reason.
  *
  * @param host its name in the sentences.
- * @param now the caller's clock in milliseconds since 1970: a certificate is good or not by it.
- * @param trustNext what to do about an untrusted certificate; NODE_EXTRA_CA_CERTS when left out.
+ * @param now the caller's clock in milliseconds since 1970, against which a certificate's validity is checked.
+ * @param trustNext what to do about an untrusted certificate; NODE_EXTRA_CA_CERTS by default.
  * @returns undefined for an error of another kind.
  */
 export function tlsFault(
@@ -147,7 +147,7 @@ export function tlsFault(
     const [why, next] = certificate({ error, minute, trustNext });
     return { message: `The certificate of ${host} can't be trusted: ${why}.`, next };
   }
-  // What is too weak has no code of its own.
+  // Weak keys and digests have no code of their own.
   if (/^(?:CERT_|INVALID_|PATH_LENGTH_)/.test(code) || /too weak$/.test(error.message)) {
     const why = foreignText(error.message, "");
     return { message: `The certificate of ${host} can't be trusted: ${why}.`, next: mustReplace };
@@ -168,7 +168,7 @@ export function tlsFault(
 
 interface About {
   readonly error: Error;
-  /** What this machine's clock says. */
+  /** The time on this machine's clock. */
   readonly minute: string;
   readonly trustNext: string | undefined;
 }

@@ -10,8 +10,8 @@ const longestSilenceSeconds = 20;
 
 /**
  * The bytes of an artifact (`GET /api/runs/{id}/artifacts/{file}`), which are not to be trusted.
- * @throws PipelineError `not-found` for no such file, or one that was removed; `AbsentEndpoint` from a service that keeps
- * none; `breaks-contract` for more than 32 MiB; as `ServiceClient` says.
+ * @throws PipelineError `not-found` if there is no such file or it was removed; `AbsentEndpoint` from a service that keeps none;
+ * `breaks-contract` for more than 32 MiB; as `ServiceClient` says.
  */
 export async function readArtifact(
   service: Service,

@@ -12,12 +12,15 @@ const connectMilliseconds = 8_000;
 
 const variables = ["https_proxy", "HTTPS_PROXY", "http_proxy", "HTTP_PROXY"];
 
-/** Rejects a `/`, `?` or `#` in a password: it would end the host early, and messages would show a part as the host. */
+/**
+ * Rejects a `/`, `?` or `#` in a password, which would end the host early: messages would show a part of the password as the
+ * host.
+ */
 const proxyAddress = /^https?:\/\/[^/?#]+\/?$/i;
 
 /**
- * Asks a service over https by undici, through the proxy that the environment names by undici's rules: `HTTPS_PROXY`,
- * else `HTTP_PROXY`, unless `NO_PROXY` names the host. This machine's own addresses have no proxy.
+ * A `fetch` over https by undici, through the proxy that the environment names by undici's rules: `HTTPS_PROXY`, else
+ * `HTTP_PROXY`, unless `NO_PROXY` names the host. Loopback addresses are reached without a proxy.
  *
  * @param connectWithin the time limit of a connection, and of a proxy's reply, in milliseconds.
  * @throws PipelineError `invalid-request` that names the variable, and never its value, which may hold a password.
@@ -42,7 +45,7 @@ export function remoteFetch(
       connect,
       connectTimeout: connectWithin,
       allowH2: false,
-      // Callers have deadlines; a held start or a stream may be silent for longer than undici's limits.
+      // Callers have deadlines; a held start request or a stream may be silent for longer than undici's limits.
       headersTimeout: 0,
       bodyTimeout: 0,
     });
@@ -56,8 +59,8 @@ export function remoteFetch(
 }
 
 /**
- * The connections that are being opened. undici leaves one open when its request is aborted (nodejs/undici 4405). It is
- * destroyed here once no request is waiting, so that the program can exit.
+ * The connections that are being opened. undici leaves one open when its request is aborted (nodejs/undici 4405), so it is
+ * destroyed here once no request waits, which lets the program exit.
  */
 class Connecting {
   readonly #sockets = new Set<Socket>();
@@ -69,7 +72,7 @@ class Connecting {
       if (!(socket instanceof Socket)) return;
       const isMade = (): void => void this.#sockets.delete(socket);
       this.#sockets.add(socket.once("connect", isMade).once("close", isMade));
-      // The requests' deadlines limit the time of the proxy and of TLS.
+      // The requests' own deadlines limit the time of the proxy and of TLS.
       socket.unref();
     };
   }
@@ -87,7 +90,7 @@ class Connecting {
   }
 }
 
-/** The connections to a proxy, whose errors say why there is no tunnel. */
+/** A proxy's connections, whose errors say why there is no tunnel. */
 class TunnelPool extends Pool {
   readonly #proxy: ProxyServer;
   readonly #host: string;
@@ -117,7 +120,7 @@ interface ProxyServer {
   readonly variable: string;
 }
 
-/** The error for a proxy that can't be reached, or fails, before it replies. */
+/** The error for a proxy that can't be reached, or fails before it replies. */
 function proxyFault(proxy: ProxyServer, host: string, cause: unknown): OutOfReach {
   const { fault, message, next } = faultAt(called(proxy), cause, Date.now());
   return new OutOfReach(fault, sentence(message), {

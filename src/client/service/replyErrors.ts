@@ -11,8 +11,8 @@ import { OutOfReach } from "./reachFaults.ts";
 import { labelOf, type ResponseHeaders, type Service, type ServiceCall } from "./request.ts";
 
 /**
- * The service lacks an endpoint that only our service has, or has an unusable one. A service may have no more endpoints than
- * its description lists (contract: "Endpoints"), so callers catch this and do without.
+ * The service lacks an endpoint that only our service has, or its endpoint is unusable. A service may have only the endpoints
+ * that its description lists (contract: "Endpoints"), so callers catch this and do without.
  */
 export class AbsentEndpoint extends PipelineError {
   constructor(message: string, cause?: unknown) {
@@ -20,23 +20,26 @@ export class AbsentEndpoint extends PipelineError {
   }
 }
 
-/** The service runs pipelines on other machines, and asks a start to bring its own (contract: "Many machines"). */
+/**
+ * The service runs pipelines on other machines, and needs the start request to bring the pipeline file (contract: "Many
+ * machines").
+ */
 export class DefinitionWanted extends PipelineError {}
 
 /**
- * Who defines an endpoint (contract: "Endpoints"): `described` is one of the service's description, `own` one that only our
- * service has. `own, of something` is for requests that name a run, a pipeline or a project, where a 404 may be about that.
+ * Who defines an endpoint (contract: "Endpoints"): `described` is in the service's description, `own` exists only in our service.
+ * `own, of something` is for requests that name a run, a pipeline or a project, which a 404 may refer to.
  */
 export type Origin = "described" | "own" | "own, of something";
 
-/** The error that a reply of status 400 or more stands for. */
+/** The error for a reply of status 400 or more. */
 export function replyError(service: Service, call: ServiceCall, reply: Reply, origin: Origin): PipelineError {
   const told = toldError(reply);
   const { host } = service.baseUrl;
   if (isAbsence(reply.status, told.type, origin))
     return new AbsentEndpoint(`${host} has no ${labelOf(call)}.`);
-  // A server of many that is about to end, or has no database, or that stood still (408) while the request was on its way: it
-  // passes, and another one may answer.
+  // One of several servers that is shutting down, has no database, or was suspended while the request was on its way (408). The
+  // fault passes, and another server may answer.
   const passes = reply.status === 408 || (reply.status === 503 && reply.headers.get("retry-after") !== null);
   if (told.type !== undefined && !passes) {
     // An invalid request may have several problems, such as those of a pipeline file.
@@ -54,13 +57,13 @@ export function replyError(service: Service, call: ServiceCall, reply: Reply, or
     case 405:
     case 410:
     case 501:
-      // A real service has every given endpoint: the base URL is something else's.
+      // A real service has every described endpoint, so the base URL belongs to something else.
       if (call.method === "GET") return new PipelineError("breaks-contract", sentence);
       break;
     case 429:
       return unavailable(service, reply, "throttled", sentence);
   }
-  // A service's own errors have the contract's body: this one is from a proxy, or the service has broken down.
+  // A service's own errors have the contract's body, so this one is from a proxy, or the service is broken.
   if (passes || reply.status >= 500) return unavailable(service, reply, "unavailable", sentence);
   const type = typeOfStatus(reply.status);
   return new PipelineError(type, sentence, keyAdvice(service, type));
@@ -90,7 +93,7 @@ function keyAdvice({ refusedKeyNext: next }: Service, type: ErrorType): { readon
   return type === "unauthorized" && next !== undefined ? { next } : {};
 }
 
-/** The contract's error body, or the message of one in another shape. */
+/** The contract's error body, or only the message if the body has another shape. */
 function toldError(reply: Reply): {
   readonly type?: ErrorType;
   readonly message?: string;
@@ -127,12 +130,12 @@ function typeOfStatus(status: number): ErrorType {
   return status === 422 ? "invalid-request" : "breaks-contract";
 }
 
-/** A day; timers reach no further than 24. */
+/** A day; timers reach no further than 24 days. */
 const longest = 86_400;
 
 /**
- * The seconds that a reply asks to wait before another attempt, from its `Retry-After` (a number or a date, counted
- * from the reply's own `Date` where it has one); a day at the most.
+ * The seconds that a reply asks to wait before another attempt, from its `Retry-After`: a number, or a date relative to the
+ * reply's own `Date` if it has one. At most a day.
  *
  * @param now the caller's clock in milliseconds since 1970, used only for a date in a reply without `Date`.
  */
@@ -146,9 +149,9 @@ export function retryAfterSeconds(headers: ResponseHeaders, now: number): number
   return Number.isNaN(seconds) ? undefined : Math.min(Math.max(0, seconds), longest);
 }
 
-/** A start whose reply was lost or can't be read: there may be a run. */
+/** A start whose reply was lost or can't be read, so there may be a run. */
 export class LostStart extends PipelineError {
-  /** Set where the reply could be read that far: this run was started. */
+  /** Set if the reply's run id could be read: this run was started. */
   readonly runId: string | undefined;
 
   /** @param cause why the reply isn't known; its message is kept. */
@@ -166,14 +169,14 @@ const someRunSchema = z.object({ runId: z.string().check(z.minLength(1)) });
 
 /**
  * The run of a successful reply to a start.
- * @throws LostStart where it can't be read, since there may be a run; `breaks-contract` for a web page.
+ * @throws LostStart if it can't be read, since there may be a run; `breaks-contract` for a web page.
  */
 export function readStarted(service: Service, call: ServiceCall, reply: Reply): Run {
   try {
     return readReply(service, call, reply, runSchema);
   } catch (error) {
     if (!(error instanceof PipelineError)) throw error;
-    // A server that replies to everything with a web page has started nothing.
+    // A server that answers everything with a web page has started nothing.
     if (reply.status !== 201 && reply.headers.get("content-type")?.includes("html")) throw error;
     throw new LostStart(error, runIdIn(service, reply));
   }

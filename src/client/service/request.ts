@@ -8,11 +8,11 @@ export interface Service {
   readonly apiKey: string;
   readonly fetch: Fetch;
   readonly clock: Clock;
-  /** Takes up the key of now, once the service has refused one. @returns whether it is another. */
+  /** Replaces a key that the service has refused with its current one. @returns whether that is a different key. */
   readonly renewKey?: (refused: string, signal: AbortSignal) => Promise<boolean>;
-  /** What to do when the service refuses the key; the error's own next step when left out. */
+  /** What to do if the service refuses the key; by default the error's own next step. */
   readonly refusedKeyNext?: string | undefined;
-  /** What to do about an untrusted certificate; NODE_EXTRA_CA_CERTS when left out. */
+  /** What to do about an untrusted certificate; NODE_EXTRA_CA_CERTS by default. */
   readonly trustNext?: string | undefined;
 }
 
@@ -21,18 +21,18 @@ export interface ServiceCall {
   readonly method: "GET" | "POST" | "PUT";
   readonly path: string;
   readonly query?: URLSearchParams;
-  /** A JSON value of the wire. */
+  /** A JSON value with names as on the wire. */
   readonly body?: unknown;
-  /** Instead of `body`: a file. */
+  /** The bytes of a file, instead of `body`. */
   readonly content?: Uint8Array<ArrayBuffer>;
   readonly headers?: Readonly<Record<string, string>>;
   /** `open` endpoints get no key (contract: "Endpoints", last row). */
   readonly access?: "key" | "open";
-  /** The time limit of the whole reply; 10 s when left out. */
+  /** The time limit of the whole reply; 10 s by default. */
   readonly timeoutSeconds?: number;
-  /** Whether it may be sent again without a reply; by default a GET and a PUT may, and a POST may not. */
+  /** Whether it may be sent again if no reply came; by default a GET or PUT may, a POST may not. */
   readonly repeatable?: boolean;
-  /** Called when the status has arrived, and the body not yet. */
+  /** Called when the status has arrived, before the body. */
   readonly onAnswering?: (() => void) | undefined;
 }
 
@@ -42,7 +42,7 @@ export function labelOf(call: ServiceCall): string {
 }
 
 /**
- * An id or a name as one segment of a path.
+ * Encodes an id or a name as one segment of a path.
  * @throws PipelineError `invalid-request` for a text that can't be one segment and would name another endpoint.
  */
 export function segment(what: string, text: string): string {
@@ -52,14 +52,12 @@ export function segment(what: string, text: string): string {
   return encodeURIComponent(text);
 }
 
-/**
- * The part of the web's `fetch` that clients use. The editor's, undici's and `loopbackFetch` fit it.
- */
+/** The part of the web's `fetch` that clients use. The editor's, undici's and `loopbackFetch` all fit. */
 export type Fetch = (url: URL, request: OutgoingRequest) => Promise<FetchResponse>;
 
 interface OutgoingRequest {
   readonly method: string;
-  /** By lower-case names. */
+  /** By lower-case name. */
   readonly headers: Record<string, string>;
   readonly body?: string | Uint8Array<ArrayBuffer>;
   readonly redirect: "manual";
@@ -71,13 +69,13 @@ interface OutgoingRequest {
 /** A response with its body unread. */
 export interface FetchResponse {
   readonly status: number;
-  /** `opaqueredirect` where a redirect's address is withheld. */
+  /** `opaqueredirect` if a redirect's address is withheld. */
   readonly type?: string;
   readonly headers: ResponseHeaders;
   readonly body: AsyncIterable<Uint8Array> | null;
 }
 
 export interface ResponseHeaders {
-  /** A header's value, its name in any case; several values are joined by commas. */
+  /** A header's value, whatever the case of its name; several values are joined by commas. */
   get(name: string): string | null;
 }

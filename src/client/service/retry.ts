@@ -4,7 +4,7 @@ import type { ServiceCall } from "./request.ts";
 
 /** Enables retries of requests that are safe to repeat. */
 export interface Retries {
-  /** Called before each pause, with its cause and its milliseconds. */
+  /** Called before each pause with its cause and its length in milliseconds. */
   readonly onRetry?: ((fault: OutOfReach, pauseMilliseconds: number) => void) | undefined;
 }
 
@@ -19,9 +19,8 @@ const mostAttempts = 4;
 const patience = 15_000;
 
 /**
- * Retries a request, after growing pauses, while no reply came and another attempt may bring one: at most 4 attempts, none
- * begun later than 15 s after the first. A silent host, at 10 s each, gets two. `Retry-After` is honoured, or there is no
- * other attempt.
+ * Retries a request, after growing pauses, while no reply came and another attempt may bring one: at most 4 attempts, none begun
+ * later than 15 s after the first. A silent host, at 10 s each, gets two. There is no retry if `Retry-After` asks for more.
  *
  * @param attempt must be safe to repeat, see {@link isRepeatable}.
  * @throws what the last attempt threw; the signal's reason.
@@ -52,7 +51,7 @@ export function isRepeatable({ method, repeatable }: ServiceCall): boolean {
   return repeatable ?? method !== "POST";
 }
 
-/** A pause doesn't help against a refused connection, a wrong name or an untrusted certificate. */
+/** Whether a retry may help. It doesn't against a refused connection, a wrong name or an untrusted certificate. */
 function mayPass({ fault, retryAfterSeconds }: OutOfReach): boolean {
   if (fault === "throttled") return retryAfterSeconds !== undefined;
   return fault === "dropped" || fault === "timed-out" || fault === "unavailable";
@@ -62,10 +61,10 @@ function mayPass({ fault, retryAfterSeconds }: OutOfReach): boolean {
 export const pauseBounds = { shortest: 1000, longest: 5000 } as const;
 
 /**
- * Endless pauses between attempts, each half as long again, with jitter so that clients that were refused together don't
- * return together. Every pause is within the bounds.
+ * Endless pauses between attempts, each half as long again, with jitter so that clients that were refused together don't return
+ * together. Every pause is within the bounds.
  *
- * @param random a number from 0 up to but not including 1, as `Math.random` gives.
+ * @param random a number from 0 up to but not including 1, as from `Math.random`.
  */
 export function* growingPauses(
   random: () => number,

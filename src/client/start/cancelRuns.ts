@@ -13,7 +13,7 @@ export type CancelOutcome =
   | { readonly runId: string; readonly kind: "failed"; readonly error: unknown };
 
 const cancelsAtOnce = 4;
-/** After so many cancels in a row without a reply, the other runs aren't tried. */
+/** After this many cancels in a row without a reply, the other runs aren't tried. */
 const unreachedForgiven = 8;
 
 /** The active runs of the caller's key, and those without an `actor`. */
@@ -25,15 +25,15 @@ export interface MyRuns {
 }
 
 /**
- * The runs that `--mine` means (contract: "The command-line tool"), newest first, by the org's given `actor`: a service may
- * ignore the filter and list others' runs too.
+ * The runs that `--mine` means (contract: "The command-line tool"), newest first. Filters by the org reply's `actor`, since a
+ * service may ignore the query and list others' runs too.
  *
- * @throws PipelineError as `ServiceClient.org`; an `AbsentEndpoint` where that answers and the runs can't be listed; the
- * signal's reason when it aborts.
+ * @throws PipelineError as `ServiceClient.org`; an `AbsentEndpoint` if that succeeds but the runs can't be listed; the signal's
+ * reason when it aborts.
  */
 export async function myActiveRuns(client: ServiceClient, signal: AbortSignal): Promise<MyRuns> {
   const { actor: me } = await client.org(signal);
-  // Without a filter by key, so that runs without an actor are listed too; there are no more than the org has slots.
+  // Not filtered by key, so that runs without an actor are listed too; there are no more than the org has slots.
   const wanted = { statuses: ["in-work"], limit: Number.POSITIVE_INFINITY };
   try {
     const { runs, next } = await listRuns(client, wanted, signal);
@@ -48,11 +48,11 @@ export async function myActiveRuns(client: ServiceClient, signal: AbortSignal): 
 }
 
 /**
- * Cancels runs, four at a time. @returns the outcomes in the runs' order. A run that has stopped counts as cancelled, also
- * where the service calls that an error. While the service is out of reach each run gets one attempt, and after eight such
- * failures in a row the others fail at once.
+ * Cancels runs, four at a time. A run that has stopped counts as cancelled, even if the service calls that an error. While the
+ * service is out of reach each run gets one attempt, and after eight such failures in a row the others fail at once.
  *
  * @param onOutcome called with each outcome as it comes.
+ * @returns the outcomes in the runs' order.
  * @throws only the signal's reason.
  */
 export async function cancelEach(
@@ -63,7 +63,7 @@ export async function cancelEach(
 ): Promise<CancelOutcome[]> {
   const outcomes: CancelOutcome[] = [];
   const waiting = runIds.entries();
-  // Failures in a row for want of a reply, which the next run will most likely meet too.
+  // Failures in a row without a reply, which the next run will most likely meet too.
   let unreached = 0;
   let away: unknown;
   const outcomeOf = async (runId: string): Promise<CancelOutcome> => {
@@ -114,13 +114,13 @@ async function statusIfStopped(
   }
 }
 
-/** Attempts of a cancel without a reply. */
+/** How often a cancel without a reply is tried. */
 const cancelAttempts = 3;
 
 /**
  * Cancels a run, with retries over a broken connection.
- * @param service returns the service as `reconnect` found it last.
- * @returns the service's reply; undefined for a run that has stopped.
+ * @param service returns the service that `reconnect` found last.
+ * @returns the service's reply; undefined if the run has already stopped.
  * @throws PipelineError as `ServiceClient.cancel`, but not for a run that has stopped; the signal's reason.
  */
 export async function cancelWithRetries(

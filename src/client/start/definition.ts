@@ -12,10 +12,10 @@ import type { ServiceClient } from "../service/client.ts";
 type SnapshotClient = Pick<ServiceClient, "hasSnapshot" | "putSnapshot">;
 
 /**
- * Adds to a start request what a service asks for that runs pipelines on other machines: the pipeline file, and the digest
- * of the project's files, which are sent first.
+ * Adds to a start request what a service that runs pipelines on other machines needs: the pipeline file, and the digest of the
+ * project's files, which are sent first.
  * @param root the project's folder here.
- * @throws PipelineError `invalid-request` when the project's files can't be sent, saying what to do.
+ * @throws PipelineError `invalid-request` if the project's files can't be sent, saying what to do.
  */
 export async function withDefinition(
   request: StartRequest,
@@ -42,7 +42,7 @@ export async function withDefinition(
   return { ...request, definition };
 }
 
-/** Sends the project's files unless the service has them already. @returns their digest; undefined where git knows none. */
+/** Sends the project's files unless the service has them already. @returns their digest; undefined if git knows of no files. */
 async function sendSnapshot(
   client: SnapshotClient,
   root: string,
@@ -56,9 +56,9 @@ async function sendSnapshot(
   return digest;
 }
 
-/** What git knows of the folder: tracked files, and new ones that it doesn't ignore. Links are left out. */
+/** The files of the folder that git tracks, and new ones that it doesn't ignore. Links are left out. */
 async function filesOf(root: string, signal: AbortSignal): Promise<string[]> {
-  // No program that the repository's settings name watches its files.
+  // Disables any file-watching program that the repository's settings name.
   const quiet = ["-c", "core.fsmonitor=false"];
   const list = ["ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate"];
   const { stdout } = await runGit(root, [...quiet, ...list], process.env, { signal }).catch((cause) => {
@@ -75,7 +75,7 @@ async function filesOf(root: string, signal: AbortSignal): Promise<string[]> {
   const files: string[] = [];
   let bytes = 0;
   for (const name of names) {
-    // A file that was removed since it was committed, a link, or a module's folder.
+    // Skipped: a deleted file that git still tracks, a link, or a submodule's folder.
     const stats = await lstat(join(root, name)).catch(() => undefined);
     if (stats?.isFile() !== true) continue;
     bytes += stats.size;
@@ -89,11 +89,11 @@ const mebibyte = 1024 * 1024;
 /** The most bytes of the files before they are compressed. */
 const mostBytes = 512 * mebibyte;
 
-/** The files as a gzipped tar that is the same for the same files, whenever and wherever it is made. */
+/** The files as a gzipped tar that is identical for identical files, whenever and wherever it is made. */
 async function pack(root: string, files: readonly string[]): Promise<Uint8Array<ArrayBuffer>> {
   const pieces: Buffer[] = [];
   let bytes = 0;
-  // A name that begins with `@` would stand for an archive.
+  // A name that begins with `@` would mean an archive.
   const names = files.map((name) => `./${name}`);
   for await (const piece of create(
     { cwd: root, gzip: true, portable: true, noMtime: true, noDirRecurse: true },

@@ -7,7 +7,7 @@ const mostNamed = 3;
 /**
  * The runs that hold the org's slots, newest first.
  * @param limit how many at most.
- * @returns undefined when the service can't list them; the wait goes on without.
+ * @returns undefined if the service can't list them; the wait goes on without.
  */
 export async function slotHolders(
   client: ServiceClient,
@@ -22,7 +22,7 @@ export async function slotHolders(
   }
 }
 
-/** Whether a run holds the only slot of the org. @returns false where the service doesn't tell. */
+/** Whether a run holds the org's only slot. @returns false if the service doesn't say. */
 export async function holdsOnlySlot(
   client: ServiceClient,
   runId: string,
@@ -41,7 +41,7 @@ export async function holdsOnlySlot(
  * How many seconds a run may still hold its slot, by its time limit and the service's clock.
  *
  * @param servedAt the service's clock now, in milliseconds since 1970.
- * @returns undefined where that is unknown or over, and for a run that is being cancelled.
+ * @returns undefined if that is unknown or over, and for a run that is being cancelled.
  */
 export function secondsToLimit(run: Run, servedAt: number | undefined): number | undefined {
   const { createdAt, timeLimitSeconds } = run;

@@ -13,11 +13,11 @@ import { OutOfReach } from "../service/reachFaults.ts";
 import { LostStart } from "../service/replyErrors.ts";
 import { growingPauses } from "../service/retry.ts";
 
-/** What a start request came to whose reply was lost. */
+/** The outcome of a start request whose reply was lost. */
 export type LostReply =
   | { readonly kind: "run"; readonly run: Run }
   | { readonly kind: "none" }
-  /** `runId` where that much is known. */
+  /** `runId` is set if at least that is known. */
   | { readonly kind: "unknown"; readonly runId: string | undefined };
 
 /** How long the service may take to list the caller's runs, and then to repeat its reply. */
@@ -27,13 +27,13 @@ const longestPage = 100;
 const absences: readonly string[] = ["not-found", "not-supported"];
 
 /**
- * The attempts of one start request. All carry one idempotency key, so that at most one run comes of them, and that run can
- * be found when a reply was lost.
+ * The attempts of one start request. All carry the same idempotency key, so that they start at most one run, and that run can be
+ * found if a reply was lost.
  */
 export class StartAttempts {
   readonly #request: StartRequest;
   readonly #reconnect: Reconnect | undefined;
-  /** What every attempt carries. */
+  /** Sent with every attempt. */
   readonly #named: Pick<StartOptions, "idempotencyKey" | "agent">;
   #client: ServiceClient;
   /** Whether an attempt may have started a run whose reply was lost. */
@@ -86,7 +86,7 @@ export class StartAttempts {
   }
 
   /**
-   * Tells the request's place in the queue as it is and each time it changes; undefined where nobody else waits.
+   * Calls `onPlace` with the request's queue position now and after each change; undefined if nobody else waits.
    * @throws as `watchQueue`.
    */
   watchPlace(onPlace: (place: QueuePlace | undefined) => void, signal: AbortSignal): Promise<void> {
@@ -95,7 +95,7 @@ export class StartAttempts {
     return watchQueue(this.#client, this.#named.idempotencyKey, onQueue, signal);
   }
 
-  /** Finds the service anew after a failure. @returns whether it has moved. @throws as `findAgain`. */
+  /** Finds the service again after a failure. @returns whether it has moved. @throws as `findAgain`. */
   async reconnect(signal: AbortSignal): Promise<boolean> {
     const before = this.#client;
     this.#client = await findAgain(before, this.#reconnect, signal);
@@ -103,7 +103,7 @@ export class StartAttempts {
   }
 
   /**
-   * Finds out, within some seconds, what the request came to. If the service lists a run that may be the requested one, the
+   * Finds out, within some seconds, what became of the request. If the service lists a run that may be the requested one, the
    * request is sent again: its key returns that run.
    * @param isWanted whether the caller still wants a run; if not, only an active one matters.
    */
@@ -124,7 +124,7 @@ export class StartAttempts {
         const reply = await this.#client.start(this.#request, options, deadline.signal);
         return reply.kind === "started" ? { kind: "run", run: reply.run } : { kind: "none" };
       } catch (error) {
-        // Without the endpoint or the pipeline no attempt has started a run.
+        // If the endpoint or the pipeline doesn't exist, no attempt has started a run.
         const isAbsent = error instanceof PipelineError && absences.includes(error.type);
         if (isListed && isAbsent) return { kind: "none" };
         const unknown = {
@@ -144,8 +144,8 @@ export class StartAttempts {
   }
 
   /**
-   * Whether a run of the caller's key may be the requested one. If no run is wanted any more, an older run doesn't count:
-   * the request, sent again, could start another. Fields that a service leaves out rule nothing out.
+   * Whether a run of the caller's key may be the requested one. If no run is wanted any more, an older run doesn't count: sending
+   * the request again could start another. Fields that a service omits rule nothing out.
    */
   async #isListed(isWanted: boolean, signal: AbortSignal): Promise<boolean> {
     const { pipeline, project = "" } = this.#request;
@@ -160,7 +160,7 @@ export class StartAttempts {
     );
   }
 
-  /** Milliseconds since before the first attempt. The monotonic clock may stand still while the machine sleeps. */
+  /** Milliseconds since before the first attempt. The monotonic clock may stop while the machine sleeps. */
   #elapsed(): number {
     const { now, monotonic } = this.#client.clock;
     return Math.max(now() - this.#began.now, monotonic() - this.#began.monotonic);
@@ -178,11 +178,11 @@ function mayHaveArrived(error: unknown): boolean {
 const lastReplySeconds = 2;
 
 /**
- * Sends a start request whose reply an abort doesn't lose: the service may have started the run, so a reply that is on its
+ * Sends a start request so that an abort doesn't lose its reply: the service may have started the run, so a reply that is on its
  * way is awaited for 2 s more. A request that the service holds is ended at once, which leaves the queue.
  *
- * @returns the reply, also after an abort.
- * @throws as `ServiceClient.start`; the signal's reason when its abort has ended the request.
+ * @returns the reply, even after an abort.
+ * @throws as `ServiceClient.start`; the signal's reason if its abort ended the request.
  */
 async function sendStart(
   client: ServiceClient,

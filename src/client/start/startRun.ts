@@ -27,50 +27,50 @@ export interface StartDeps {
   /** The project's folder here, for a service that runs pipelines on other machines. */
   readonly root?: string | undefined;
   /**
-   * Called when the wait for a slot begins and then every second until it ends, with the whole seconds left. An error
-   * from it ends the wait and is rethrown.
+   * Called when the wait for a slot begins and then every second until it ends, with the whole seconds left. An error that it
+   * throws ends the wait and is rethrown.
    */
   readonly onWaiting: (secondsLeft: number) => void;
   /**
-   * Called during the wait with the request's place in the queue each time it changes, where the service tells it;
-   * undefined where nobody else waits.
+   * Called during the wait with the request's queue position each time it changes, if the service reports it; undefined if nobody
+   * else waits.
    */
   readonly onPlace?: (place: QueuePlace | undefined) => void;
   /**
-   * Called once before the wait, when another run holds the slot. `servedAt` is the service's clock then, in milliseconds
-   * since 1970, where the service sends it.
+   * Called once before the wait, if other runs hold the slots. `servedAt` is the service's clock then, in milliseconds since
+   * 1970, if the service sends it.
    */
   readonly onWaitStart?: (servedAt: number | undefined) => void;
   /**
-   * Called with a run that was started although the signal had aborted; the callee cancels and follows it. Default: the run
-   * is only cancelled.
+   * Called with a run that was started although the signal had aborted; the callee cancels and follows it. By default the run is
+   * only cancelled.
    */
   readonly onUnwanted?: (run: Run) => void;
-  /** Called after an abort when it stays unknown whether there is a run. */
+  /** Called after an abort if it stays unknown whether there is a run. */
   readonly onDoubt?: () => void;
-  /** Default: the service is never searched for again. */
+  /** By default the service is never searched for again. */
   readonly reconnect?: Reconnect | undefined;
   /** The coding agent that starts the run, see `agentHeader`. */
   readonly agent?: string | undefined;
-  /** The run that the caller is a step of. While it holds the org's only slot, a wait for that could not succeed. */
+  /** The run that the caller is a step of. While it holds the org's only slot, a wait for that slot can't succeed. */
   readonly ownRunId?: string | undefined;
-  /** How long to wait for a slot; 120 by the contract. 0 takes the first reply. */
+  /** How long to wait for a slot; by default 120, as in the contract. 0 takes the first reply. */
   readonly patienceSeconds?: number;
 }
 
 /**
- * Starts a run, waiting while other runs hold the org's slots (contract: "The wait"). The first attempt asks for a reply at
- * once; the later ones let the service hold them in its queue. A service that holds none is asked again after growing
- * pauses, and once more when the time is over. Scope `free-day` is never waited for.
+ * Starts a run, waiting while other runs hold the org's slots (contract: "The wait"). The first attempt asks for a reply at once;
+ * later ones let the service hold them in its queue. A service that doesn't hold requests is asked again after growing pauses,
+ * and once more at the end of the wait. Scope `free-day` is never waited for.
  *
- * Every attempt carries the same idempotency key, so that a lost reply never starts a second run. When all replies were
- * lost, the service is asked for the run.
+ * Every attempt carries the same idempotency key, so that a lost reply never starts a second run. If all replies were lost, the
+ * service is asked for the run.
  *
- * @param signal its abort rejects with the signal's reason. It ends a request that the service holds, which leaves the
- * queue, and awaits a reply that is on its way for 2 s. A run that was started all the same is found, within some seconds,
- * and cancelled or handed to `onUnwanted`.
- * @throws PipelineError as `ServiceClient` says; `AbsentEndpoint` from a service that starts runs only by its own tool;
- * a `LostStart` when there may be a run that can't be found.
+ * @param signal its abort rejects with the signal's reason. It ends a request that the service holds, which leaves the queue, and
+ * waits 2 s for a reply that is on its way. A run that was started all the same is found, within some seconds, and cancelled or
+ * handed to `onUnwanted`.
+ * @throws PipelineError as `ServiceClient` says; `AbsentEndpoint` from a service that starts runs only with its own tool; a
+ * `LostStart` if there may be a run that can't be found.
  */
 export async function startRun(
   request: StartRequest,
@@ -86,7 +86,7 @@ export async function startRun(
   } catch (error) {
     const { root } = deps;
     if (error instanceof DefinitionWanted && root !== undefined && request.definition === undefined) {
-      // No other start needs the parser of pipeline files and what packs the project's files.
+      // Only this start needs the parser of pipeline files and the packing of the project's files.
       const { withDefinition } = await import("./definition.ts");
       return startRun(await withDefinition(request, attempts.client, root, signal), deps, signal);
     }
@@ -131,7 +131,7 @@ async function askAndWait(
   const { onPlace } = deps;
   const watching = onPlace === undefined ? undefined : watchPlace(attempts, onPlace, over.signal);
   try {
-    // A service that says when to come back isn't asked to hold the start before.
+    // `Retry-After` is obeyed before the service is asked to hold the start request.
     if (first.retryAfterSeconds !== undefined)
       await attempts.client.clock.sleep(pauseOf(first.retryAfterSeconds, patience), signal);
     return await keepAsking(attempts, deadline, patience, signal);
@@ -162,19 +162,19 @@ async function keepAsking(
       attempt.retryAfterSeconds === undefined
         ? pauses.next().value
         : pauseOf(attempt.retryAfterSeconds, patience);
-    // A service that held the request has made the pause already.
+    // For a service that held the request, the pause is already over.
     const pause = Math.min(asked + wanted, deadline) - clock.monotonic();
     if (pause > 0) await clock.sleep(pause, signal);
   }
 }
 
-/** The pause that a service wants, in milliseconds: not so short that it is hammered, nor beyond the wait. */
+/** The pause that a service asks for, in milliseconds: neither so short that it is hammered nor longer than the wait. */
 function pauseOf(retryAfterSeconds: number, patienceSeconds: number): number {
   return Math.min(Math.max(pauseBounds.shortest, retryAfterSeconds * 1000), patienceSeconds * 1000);
 }
 
 /**
- * Sends one attempt, and again while its reply is lost, also to a service that has moved.
+ * Sends one attempt, and repeats it while its reply is lost, even if the service has moved.
  * @param deadline of the wait; undefined before the first reply.
  */
 async function ask(
@@ -201,7 +201,7 @@ async function ask(
         await clock.sleep(sleep, signal);
         await attempts.reconnect(signal);
       } else {
-        // As the very first reply, `internal` is the service's own failure, and no sign that another takes its place.
+        // As the very first reply, `internal` is the service's own failure, not a sign that another has taken its place.
         const isItsOwn = error.type === "internal" && isFirst && count === 1;
         if (isItsOwn || count > mostMoves || !(await attempts.reconnect(signal))) throw error;
       }
@@ -241,7 +241,7 @@ async function cancelIgnoringErrors(client: ServiceClient, runId: string): Promi
   try {
     await client.cancel(runId, new AbortController().signal);
   } catch {
-    // The run's time limit ends what can't be cancelled.
+    // A run that can't be cancelled ends at its time limit.
   }
 }
 
@@ -256,10 +256,10 @@ async function countDown(deadline: number, deps: StartDeps, signal: AbortSignal)
   }
 }
 
-/** In milliseconds: before the service is asked again for what broke off. */
+/** In milliseconds: the pause before a broken stream is opened again. */
 const watchAgainAfter = 5_000;
 
-/** Tells the request's place in the queue, where the service has it. */
+/** Calls `onPlace` with the request's queue position, if the service reports it. */
 async function watchPlace(
   attempts: StartAttempts,
   onPlace: (place: QueuePlace | undefined) => void,
@@ -269,7 +269,7 @@ async function watchPlace(
     try {
       await attempts.watchPlace(onPlace, signal);
     } catch (error) {
-      // Whether the service is gone shows in the request that it holds.
+      // Ignored: if the service is gone, the request that it holds fails too.
       if (error instanceof AbsentEndpoint) return;
     }
     await attempts.client.clock.sleep(watchAgainAfter, signal).catch(() => undefined);
