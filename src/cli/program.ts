@@ -10,14 +10,14 @@ import type { Stream } from "./terminal/terminal.ts";
 export interface ProgramDeps {
   readonly version: string;
   readonly perform: Perform;
-  /** The command line: only the commands of its first word are made, or all when there is none. */
+  /** The command line: only the commands of its first word are created, or all if there is none. */
   readonly line?: readonly string[];
-  /** Where help and complaints are printed. */
+  /** Where help and errors are printed. */
   readonly out?: Pick<Stream, "write">;
   readonly err?: Pick<Stream, "write">;
 }
 
-/** The parser of the command line. Each command's code is loaded when it is called. */
+/** The parser of the command line. A command's code is loaded when it is called. */
 export function createProgram({
   version,
   perform,
@@ -53,8 +53,8 @@ export function createProgram({
 }
 
 /**
- * The commands in the order of the help, below their group's heading. A new command's name goes here, and its words into the
- * file that `add` is from.
+ * The commands in the order of the help, below their group's heading. To add a command, name it here and declare it in the file
+ * of its `add` function.
  */
 const parts = [
   { group: "Run and watch", commands: ["run"], add: addRunWords },
@@ -70,11 +70,11 @@ const parts = [
     commands: ["service", "serve", "runner", "backup", "keys", "orgs"],
     add: addServiceWords,
   },
-  // Not `help`, which tells of all the others.
+  // Without `help`, which covers all the commands.
   { group: "More", commands: ["mcp", "completion"], add: addMoreWords },
 ];
 
-/** The parser's message, which repeats words of the line, made safe for a terminal. */
+/** Makes the parser's message, which repeats words of the line, safe for a terminal. */
 function complaint(text: string, line: readonly string[]): string {
   const given = line.flatMap((word) => [word, word.slice(word.indexOf("=") + 1)]);
   const shown = given.reduce(
@@ -85,7 +85,7 @@ function complaint(text: string, line: readonly string[]): string {
   return shown.replace(/^error: /, "pipeline: ");
 }
 
-/** Every exit code of the tool with its meaning (contract: "The command-line tool"); shown by the help. */
+/** Every exit code of the tool with its meaning (contract: "The command-line tool"), for the help. */
 export const exitCodeMeanings = [
   [0, "done"],
   [1, "a run did not succeed, or a file has problems"],
@@ -96,7 +96,7 @@ export const exitCodeMeanings = [
   [130, "interrupted"],
 ] as const satisfies readonly (readonly [code: number, meaning: string])[];
 
-/** The environment variables of the tool, each with its meaning; shown by the help and the docs. */
+/** The environment variables of the tool, each with its meaning, for the help and the docs. */
 export const environmentVariables = [
   ["PIPELINE_BASE_URL", "the service to use instead of this machine's own"],
   ["PIPELINE_API_KEY", "the API key for that service"],

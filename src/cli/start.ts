@@ -11,28 +11,28 @@ import { createProgram } from "./program.ts";
 import { heedInterrupts } from "./terminal/interrupts.ts";
 import type { Stream } from "./terminal/terminal.ts";
 
-/** Where a command line is run: the tool's process. */
+/** The process of the tool, in which a command line runs. */
 export interface ToolHost {
   readonly version: string;
   /** The folder of the built programs. */
   readonly programs: string;
   readonly env: Environment;
-  /** The working folder; undefined when it is gone. */
+  /** The working folder; undefined if it no longer exists. */
   readonly folder: string | undefined;
   readonly out: Stream;
   readonly err: Stream;
   /** Aborted once the reader of standard output is gone. */
   readonly unread: AbortSignal;
-  /** The exit code of a command that ends with this one. */
+  /** Returns the exit code for a command that ended with this code. */
   readonly exitCode: (code: number) => number;
 }
 
-/** Runs the process's command line. Sets the exit code without forcing the exit, so that all output is flushed. */
+/** Runs the process's command line. Sets the exit code without forcing an exit, so that all output is flushed. */
 export async function start(version: string, programs: string): Promise<void> {
   hideOwnMemory();
-  // Only for this process: a browser that the tool opens may be Electron too.
+  // Removed for child processes: a browser that the tool opens may be Electron too.
   delete process.env["ELECTRON_RUN_AS_NODE"];
-  // Before anything is written.
+  // Sets up the streams before anything is written.
   const host = { version, programs, env: process.env, folder: workingFolder(), ...standardStreams() };
   const code = await runLine(process.argv.slice(2), host);
   if (code !== undefined) process.exitCode = code;
@@ -47,9 +47,9 @@ function workingFolder(): string | undefined {
 }
 
 /**
- * Runs a command, help, or the completion of a word.
+ * Runs a command, shows help, or completes a word.
  * @param line the arguments, without the program.
- * @returns the exit code; undefined leaves it as it is.
+ * @returns the exit code; undefined leaves it unchanged.
  */
 export async function runLine(line: readonly string[], host: ToolHost): Promise<number | undefined> {
   const { version, programs, env, folder, out, err, unread } = host;
@@ -60,7 +60,7 @@ export async function runLine(line: readonly string[], host: ToolHost): Promise<
     const output = new Output({ out, err, env, flags });
     const release = () => output.release();
     using interrupts = heedInterrupts(output.err.isLive ? release : undefined);
-    // Also on an immediate exit.
+    // Also releases the terminal on an immediate exit.
     process.once("exit", release);
     try {
       if (folder === undefined) {
@@ -109,14 +109,14 @@ export async function runLine(line: readonly string[], host: ToolHost): Promise<
     return undefined;
   }
   try {
-    // Said, since in the editor's terminals Electron runs the tool, and commander would guess other arguments.
+    // Explicit: Electron runs the tool in the editor's terminals, and commander would guess other arguments.
     await program.parseAsync(line, { from: "user" });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
-    // It has printed why: help, the version, or wrong usage.
+    // commander has already printed why: help, the version, or wrong usage.
     const isWrongUsage = error.exitCode !== 0;
     if (isWrongUsage && line.includes("--json")) {
-      // To standard error only.
+      // So far the message is only on standard error.
       const message = error.message.replace(/^error: /, "");
       const output = new Output({ out, err, env, flags: { json: true, quiet: false, color: false } });
       const command = program.below(line.filter((word) => !word.startsWith("-")));
@@ -132,11 +132,11 @@ function standardStreams(): Pick<ToolHost, "out" | "err" | "unread" | "exitCode"
   const { stdout: out, stderr: err } = process;
   const unread = new AbortController();
   let isBroken = false;
-  // `internal` if the result couldn't be written: the caller must not miss that.
+  // Becomes `internal` if the result couldn't be written, so that the caller notices.
   const exitCode = (code: number): number => (isBroken ? errorTypes.internal.exitCode : code);
-  // It warns once and ends nothing: a run is still followed to its end.
+  // Warns once but doesn't exit: a started run is still followed to its end.
   out.on("error", ({ code, message }: NodeJS.ErrnoException) => {
-    // A reader that stops early (`| head`) is no error, and neither is a closed terminal.
+    // A reader that stops early (`| head`) isn't an error, nor is a closed terminal.
     if (code === "EPIPE" || code === "EOF" || (code === "EIO" && out.isTTY)) {
       unread.abort();
       return;
@@ -145,7 +145,7 @@ function standardStreams(): Pick<ToolHost, "out" | "err" | "unread" | "exitCode"
     isBroken = true;
     process.exitCode = exitCode(0);
   });
-  // Ignored: a lost message must not end the run that it is about.
+  // Ignored: a lost message must not end the command that follows a run.
   err.on("error", () => {});
   return { out, err, unread: unread.signal, exitCode };
 }

@@ -32,7 +32,7 @@ export function addAccountWords(program: ToolCommand): void {
       ],
     })
     .argument("[base-url]", "the service (else PIPELINE_BASE_URL, else it is asked for)")
-    // The parser's message would repeat excess arguments, here most likely a key.
+    // The parser's own message would show excess arguments, here most likely a key.
     .allowExcessArguments()
     .hook("preAction", (login) => {
       if (login.args.length > 1)

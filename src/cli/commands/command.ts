@@ -8,7 +8,7 @@ import type { Tool } from "../tool.ts";
 interface Words {
   /** A clause for the list of commands. */
   readonly summary: string;
-  /** The full description; default: the summary. */
+  /** The full description; by default the summary. */
   readonly description?: string;
   /** Command lines, each with its purpose. */
   readonly examples?: readonly Example[];
@@ -16,9 +16,9 @@ interface Words {
 
 type Example = readonly [line: string, purpose: string];
 
-/** Before a meaning that stands below its term, and as wide as what the library puts around a term. */
+/** Indents a meaning below its term; as wide as the padding that commander puts around a term. */
 const indent = "    ";
-/** In columns; a meaning with less stands below its term. */
+/** In columns. With less room, a meaning goes below its term. */
 const leastMeaning = 24;
 
 /** A command of the tool, with examples in its help. */
@@ -46,7 +46,7 @@ export class ToolCommand extends Command {
     return command;
   }
 
-  /** A section at the end of the help: terms with their meanings beside them, or below where a term is too long. */
+  /** Adds a section at the end of the help: terms with their meanings beside them, or below them if a term is too long. */
   addSection(title: string, rows: readonly (readonly [term: string, meaning: string])[]): this {
     return this.addHelpText("after", ({ error }) => {
       const { getErrHelpWidth, getOutHelpWidth } = this.configureOutput();
@@ -67,8 +67,8 @@ export class ToolCommand extends Command {
 
   /**
    * Sets the action.
-   * @param load gives, once the command is called, what takes the options and then the arguments. Its result is the exit code,
-   *   or nothing for a command that is done.
+   * @param load returns the function that takes the options and then the arguments. Its result is the exit code, or nothing for
+   * success.
    */
   does<Options, Arguments extends unknown[]>(
     load: () => Promise<
@@ -85,14 +85,14 @@ export class ToolCommand extends Command {
     });
   }
 
-  /** For an incomplete command: prints the help, but with `--json` reports a usage error. */
+  /** For an incomplete command, prints the help; with `--json`, reports a usage error instead. */
   override help(context?: HelpContext | ((text: string) => string)): never {
     if (typeof context !== "object" || !context.error) return super.help();
     if (this.#flags().json) return this.error("error: the command is incomplete");
     return super.help();
   }
 
-  /** The deepest command that words name, from this one down. */
+  /** The deepest command, from this one down, that the words name. */
   below([word, ...rest]: readonly string[]): ToolCommand {
     const found = this.commands.find((each) => each.name() === word);
     return found instanceof ToolCommand ? found.below(rest) : this;
@@ -105,8 +105,8 @@ export class ToolCommand extends Command {
   }
 
   /**
-   * Reports a word that is no command. The library calls it; its own hint doesn't look at commands below: `pipeline logs` is
-   * `pipeline runs log`.
+   * Reports an unknown command. commander calls it; its own suggestions ignore subcommands, as in `pipeline logs` for `pipeline
+   * runs log`.
    */
   unknownCommand(word = this.args[0] ?? ""): never {
     const lastWords = new Map(
@@ -121,7 +121,7 @@ export class ToolCommand extends Command {
     return this.error(`error: unknown command '${word}'${hint}`);
   }
 
-  /** Says also how an input is given, which a person may take for an option. */
+  /** Also explains how an input is given, since a person may mistake it for an option. */
   override error(message: string, options?: ErrorOptions): never {
     const isInput =
       options?.code === "commander.unknownOption" && this.options.some(({ long }) => long === "--input");
@@ -131,7 +131,7 @@ export class ToolCommand extends Command {
     return super.error(`${message}${hint}`, options);
   }
 
-  /** The commands with an action, from this one down. */
+  /** The commands with an action, including this one. */
   leaves(): ToolCommand[] {
     const below = this.commands.filter((each): each is ToolCommand => each instanceof ToolCommand);
     return below.length === 0 ? [this] : below.flatMap((each) => each.leaves());

@@ -10,7 +10,7 @@ import { counted } from "../../text/counted.ts";
 import { rowsFor } from "../terminal/terminal.ts";
 import type { Tool } from "../tool.ts";
 
-/** Which database a command works on: of a data folder, or the one of a `postgres://` URL, for many machines. */
+/** The database that a command uses: that of a data folder, or one at a `postgres://` URL for many machines. */
 export interface StoreFlags {
   readonly dataDir?: string | undefined;
   readonly database?: string | undefined;
@@ -33,7 +33,10 @@ interface NewKeyFlags extends StoreFlags {
   readonly name?: string;
 }
 
-/** The name of the key's org; undefined for the only one. @throws PipelineError `usage` for two, and for every org and no runner. */
+/**
+ * The name of the key's org; undefined for the only one. @throws PipelineError `usage` for both an org and `--all-orgs`, and for
+ * `--all-orgs` without the role runner.
+ */
 function keyOwner({ role, org, allOrgs }: NewKeyFlags): string | undefined {
   if (allOrgs === undefined && org !== everyOrg) return org;
   if (allOrgs && org === undefined && role === "runner") return everyOrg;
@@ -42,7 +45,6 @@ function keyOwner({ role, org, allOrgs }: NewKeyFlags): string | undefined {
   });
 }
 
-/** `pipeline keys create` */
 export async function createKey(tool: Tool, flags: NewKeyFlags): Promise<void> {
   const { output } = tool;
   const owner = keyOwner(flags);
@@ -60,7 +62,6 @@ export async function createKey(tool: Tool, flags: NewKeyFlags): Promise<void> {
   );
 }
 
-/** `pipeline keys list` */
 export async function listKeys(
   tool: Tool,
   { org: orgName, ...store }: StoreFlags & { readonly org?: string },
@@ -113,8 +114,8 @@ interface NewOrgFlags extends StoreFlags, storedOrgs.NewLimits {
 }
 
 /**
- * `pipeline orgs set`: sets an org's tier and limits in a service's database. A running service goes by them at once, and looks
- * at the starts that wait within a second.
+ * `pipeline orgs set`: sets an org's tier and limits in a service's database. A running service applies them at once, and checks
+ * its waiting start requests within a second.
  */
 export async function setOrg(
   tool: Tool,

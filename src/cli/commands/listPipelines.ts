@@ -17,8 +17,8 @@ interface ListOptions {
 }
 
 /**
- * `pipeline pipelines`: lists the project's files, which needs no service. Outside of a project, for another project, or
- * with another machine's service in use, lists the service's pipelines.
+ * `pipeline pipelines`: lists the project's files, which needs no service. Outside a project, for another project, or if another
+ * machine's service is in use, lists the service's pipelines.
  * @throws PipelineError as `ServiceClient`.
  */
 export async function listPipelines(tool: Tool, options: ListOptions): Promise<void> {
@@ -30,7 +30,7 @@ export async function listPipelines(tool: Tool, options: ListOptions): Promise<v
   if (misnamed.length > 0) output.warn(misnamedText(misnamed));
   tell(tool, pipelines);
   const broken = listed.filter(({ problem }) => problem !== undefined);
-  // A list of those with a tag leaves these out without knowing.
+  // The tags of a broken file aren't known, so the list may lack its pipeline.
   if (tags !== undefined && broken.length > 0) output.warn(untoldTags(broken));
   if (pipelines.length > 0 || output.json) return;
   if (tags === undefined) await tellWhere(tool, options.project);
@@ -62,7 +62,7 @@ export async function pipelinesOf(
     return (await listedFiles(own.root)).map((file) => ({ ...file, project: own.name }));
   }
   const client = await tool.connect();
-  // Registered as `pipeline run` does, so that the list shows what can be run.
+  // Registered as by `pipeline run`, so that the list shows what can be run.
   if (own !== undefined && project === undefined) await registerProject(client, own, tool.interrupted);
   return (await client.pipelines(project, tool.interrupted)).pipelines;
 }
@@ -89,14 +89,14 @@ function tell({ output }: Tool, pipelines: readonly PipelineEntry[]): void {
   }
 }
 
-/** An input as tools show options: `lamps=<number> [default: 3]`. Where only a run knows the default, it is `[optional]`. */
+/** An input in the notation of options: `lamps=<number> [default: 3]`, or `[optional]` if only a run can evaluate the default. */
 function inputText({ name, type, options, required, default: byDefault }: DeclaredInput): string {
   const kind = options?.map((option) => quoted(String(option))).join("|") ?? type;
   const otherwise = byDefault === undefined ? "optional" : `default: ${quoted(String(byDefault))}`;
   return `${name}=<${kind}> [${required ? "required" : otherwise}]`;
 }
 
-/** A service sends one problem a line, and the number of further ones in the last line. */
+/** A service sends one problem per line, and the number of further ones in the last line. */
 function stateOf(problem: string): string {
   const lines = problem.split("\n");
   const more = /^and (\d+) more$/.exec(lines.at(-1) ?? "")?.[1];

@@ -11,7 +11,7 @@ import type { Tool } from "../tool.ts";
 
 /**
  * `pipeline login`: reads an API key, tests it, and stores it for this service only.
- * @param named defaults to `PIPELINE_BASE_URL`, else to what is typed.
+ * @param named defaults to `PIPELINE_BASE_URL`, else to what the person types.
  */
 export async function login(tool: Tool, _: object, named?: string): Promise<void> {
   const { output, env, interrupted } = tool;
@@ -47,7 +47,7 @@ async function namedService({ env, interrupted }: Tool, asking: Asking): Promise
   });
 }
 
-/** Tests the key. @throws PipelineError as `ServiceClient.org`, with the addition that the key was not kept. */
+/** Tests the key. @throws PipelineError as `ServiceClient.org`, adding that the key was not saved. */
 async function tested({ output, env, interrupted }: Tool, baseUrl: URL, apiKey: string): Promise<Org> {
   const refusedKeyNext = `Check the key, then try again: \`${loginCommand(baseUrl.href)}\`.`;
   try {
@@ -61,7 +61,7 @@ async function tested({ output, env, interrupted }: Tool, baseUrl: URL, apiKey: 
 }
 
 /**
- * `pipeline logout`: removes keys. Without the service in use, commands use this machine's own again.
+ * `pipeline logout`: removes keys. If the service in use is among them, commands use this machine's own again.
  * @param baseUrl defaults to `PIPELINE_BASE_URL`, else to the service in use.
  */
 export async function logout(
@@ -131,7 +131,7 @@ export async function listLogins({ output, env }: Tool): Promise<void> {
 
 type InUse = Facts<"logins">["inUse"];
 
-/** Decides as `serviceFor`, without a request. */
+/** Decides like `serviceFor`, but without a request. */
 function usedBy(env: Tool["env"], logins: readonly Listed[], current: string | undefined): InUse {
   const baseUrl = env["PIPELINE_BASE_URL"] ?? "";
   if (baseUrl !== "") {

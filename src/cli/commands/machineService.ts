@@ -62,7 +62,7 @@ export function addServiceWords(program: ToolCommand): void {
   addOrgWords(program);
 }
 
-/** `pipeline service …`: the process of this machine's own service, and where its data lies. */
+/** `pipeline service …`: the process of this machine's own service, and where its data is. */
 function addServiceProcessWords(program: ToolCommand): void {
   const service = program.add("service", {
     summary: "look at this machine's own service, stop and restart it, and find its data",
@@ -108,7 +108,7 @@ function addServiceProcessWords(program: ToolCommand): void {
   }
 }
 
-/** `pipeline keys …`: on the database of this machine's own service, whether or not it is running. */
+/** `pipeline keys …`: for the database of this machine's own service, or of one for many machines; no service needs to run. */
 function addKeyWords(program: ToolCommand): void {
   const keys = program.add("keys", {
     summary: "create, list and revoke API keys of this machine's own service, or of one for many machines",
@@ -161,7 +161,7 @@ function addKeyWords(program: ToolCommand): void {
     .does(() => loadService(async () => (await import("./database.ts")).revokeKey));
 }
 
-/** `pipeline orgs …`: on the same databases as `pipeline keys`. */
+/** `pipeline orgs …`: for the same databases as `pipeline keys`. */
 function addOrgWords(program: ToolCommand): void {
   const orgs = program.add("orgs", {
     summary: "list the orgs of this machine's own service, or of one for many machines, and set their limits",

@@ -34,7 +34,7 @@ export function addMoreWords(program: ToolCommand): void {
     .addArgument(new Argument("<shell>", "the shell").choices(shells))
     .does(async () => (await import("../completion/scripts.ts")).printCompletion);
 
-  // The same as `--help`, also for a command of two words.
+  // The same as `--help`, even for a subcommand.
   program
     .add("help", { summary: "show what a command does", examples: [["pipeline help runs list", ""]] })
     .argument("[command...]", "the command")

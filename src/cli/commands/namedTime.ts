@@ -1,17 +1,17 @@
 import { PipelineError } from "../../contract/errors.ts";
 import { parseDuration } from "../../pipeline/file/duration.ts";
 
-/** A span in milliseconds since 1970; it has no bound where none is named. */
+/** A span in milliseconds since 1970; undefined means unbounded. */
 interface Span {
   readonly since: number | undefined;
-  /** The first millisecond after it. */
+  /** Exclusive. */
   readonly until: number | undefined;
 }
 
 /**
- * Reads a span between two named times: a day counts from its beginning to its end.
+ * Reads a span between two named times; a day counts from its beginning to its end.
  * @param now in milliseconds since 1970.
- * @throws PipelineError `usage` for what names no time, for a beginning in the future, and for an empty span.
+ * @throws PipelineError `usage` for a text that isn't a time, for a beginning in the future, and for an empty span.
  */
 export function readSpan(named: Readonly<Record<keyof Span, string | undefined>>, now: number): Span {
   const timeOf = (bound: keyof Span): NamedTime | undefined => {
@@ -33,7 +33,7 @@ function usage(message: string): PipelineError {
   return new PipelineError("usage", message, { next });
 }
 
-/** What a person calls a time: an instant, or a day from its 00:00 to the next. Milliseconds since 1970. */
+/** A time as a person names it: an instant, or a day from its 00:00 to the next. In milliseconds since 1970. */
 export interface NamedTime {
   readonly from: number;
   /** The same as `from` for an instant. */
@@ -44,8 +44,8 @@ const weekdays = ["sunday", "monday", "tuesday", "wednesday", "thursday", "frida
 const isoTime = /^(\d{4}-\d{2}-\d{2})[T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})?$/;
 
 /**
- * Reads a time as a person names it, in this machine's time zone: `3h` or `2d` ago, `today`, `yesterday`, a weekday (the last
- * one that has begun), `2026-11-24`, and `2026-11-24T10:00`, also with a zone of its own.
+ * Reads a time as a person names it, in this machine's time zone: `3h` or `2d` ago, `today`, `yesterday`, a weekday (the last one
+ * that has begun), `2026-11-24`, and `2026-11-24T10:00`, optionally with its own time zone.
  * @param now in milliseconds since 1970.
  * @returns undefined for anything else.
  */
@@ -73,11 +73,11 @@ function daysBeforeToday(word: string, weekday: number): number | undefined {
 function readDay(date: string): NamedTime | undefined {
   const [, year, month, day] = /^(\d{4})-(\d{2})-(\d{2})$/.exec(date) ?? [];
   const read = dayOf(new Date(Number(year), Number(month) - 1, 1), Number(day) - 1);
-  // A day that its month doesn't have would be one of the next.
+  // `Date` moves a day that the month doesn't have into the next month.
   return new Date(read.from).getMonth() === Number(month) - 1 ? read : undefined;
 }
 
-/** The day that is so many days after that of a time. A day may have 23 or 25 hours. */
+/** The day `later` days after that of a time. Adds calendar days, since a day may have 23 or 25 hours. */
 function dayOf(time: Date, later: number): NamedTime {
   const at = (days: number) => new Date(time.getFullYear(), time.getMonth(), time.getDate() + days).getTime();
   return { from: at(later), to: at(later + 1) };

@@ -13,7 +13,7 @@ import { duration, elapsed } from "../../text/time.ts";
 import { statusText, type Terminal } from "../terminal/terminal.ts";
 import type { Tool } from "../tool.ts";
 
-/** `pipeline org`: shows the org's limits, today's usage and, where the service lists runs, the slot holders. */
+/** `pipeline org`: shows the org's limits, today's usage and, if the service lists runs, the slot holders. */
 export async function showOrg(tool: Tool): Promise<void> {
   const { output, interrupted } = tool;
   const client = await tool.connect();
@@ -28,7 +28,7 @@ export async function showOrg(tool: Tool): Promise<void> {
     byActor: use?.byActor.map(({ name: _, ...byKey }) => byKey),
     usedUpAt: instantOf(servedAt && usedUpAt(org, servedAt)),
   };
-  // By the service's clock, since this machine's may be wrong.
+  // Uses the service's clock, since this machine's may be wrong.
   const reset =
     servedAt === undefined
       ? "The count starts again at 00:00 UTC."
@@ -53,27 +53,27 @@ function useLines(org: Org, use: DayUse, servedAt: number | undefined): string[]
   return [...(who ? [`${who}.`] : []), ...(pace ? [pace] : [])];
 }
 
-/** What the service said of the org and its slots. */
+/** The service's reply on the org and its slots. */
 export interface Numbers {
   readonly org: Org;
   /** The service's clock, in milliseconds since 1970. */
   readonly servedAt: number | undefined;
-  /** Undefined where the service doesn't list runs. */
+  /** Undefined if the service doesn't list runs. */
   readonly runsInWork: readonly Run[] | undefined;
 }
 
-/** The org and its active runs, one after the other over one connection: without the org, the runs aren't needed. */
+/** Reads the org and then its active runs, over one connection: without the org, the runs aren't needed. */
 export async function numbersOf(client: ServiceClient, signal: AbortSignal): Promise<Numbers> {
   const orgAndTime = await client.orgAndTime(signal);
   return { ...orgAndTime, runsInWork: await runsOf(client, signal) };
 }
 
-/** Enough to read; of more slot holders, the newest are shown. */
+/** Enough to read; if more runs hold slots, only the newest are shown. */
 const mostRuns = 20;
-/** Short, since the runs are optional and the org's numbers wait for them. */
+/** Short: the runs are optional, and the org's numbers wait for them. */
 const runsTimeoutSeconds = 2;
 
-/** @returns undefined on any error, since the org is displayed without its runs, too. @throws the signal's reason. */
+/** @returns undefined on any error, since the org can be shown without its runs. @throws the signal's reason. */
 async function runsOf(client: ServiceClient, signal: AbortSignal): Promise<readonly Run[] | undefined> {
   using deadline = new Deadline(client.clock, signal);
   deadline.arm(runsTimeoutSeconds);
@@ -84,7 +84,7 @@ async function runsOf(client: ServiceClient, signal: AbortSignal): Promise<reado
 
 const barWidth = 20;
 
-/** A bar of the day's usage, on a terminal only. */
+/** A bar that shows the day's usage, only on a terminal. */
 function barOf(org: Org, terminal: Terminal): string {
   const { runsPerDay } = org.limits;
   if (!terminal.isTerminal || runsPerDay === 0) return "";
@@ -105,7 +105,7 @@ function slotLines(
 ): string[] {
   if (runs === undefined) return [];
   const { actor, limits } = org;
-  // A free slot is of no use to anyone until the count starts again.
+  // Once the day's runs are used up, nobody can use a free slot.
   if (runs.length === 0 && quotaLevel(org) === "used-up") return [];
   if (runs.length === 0) return [limits.parallelRuns === 1 ? "The slot is free." : "All slots are free."];
   const lines = runs.map((run) => {

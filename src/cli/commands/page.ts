@@ -5,13 +5,13 @@ import { type Environment, windowsProgram } from "../../project/environment.ts";
 import type { Tool } from "../tool.ts";
 
 /**
- * `pipeline page`: prints a link that signs a browser in to the page, at a run where one is named. `open` also opens it, which
- * shows the link in the process list for a moment; hence an option.
- * @throws PipelineError `breaks-contract` for a link to another origin than the service's.
+ * `pipeline page`: prints a link that signs a browser in to the page, at a run if one is named. Opening it is an option, since
+ * that shows the link in the process list for a moment.
+ * @throws PipelineError `breaks-contract` if the link's origin isn't the service's.
  */
 export async function showPage(tool: Tool, options: { readonly open?: true }, runId?: string): Promise<void> {
   const client = await tool.connect();
-  // Before the link, which is good for a minute: a run that isn't there is told here, not in the browser.
+  // Checked before the link, which is valid for a minute, so that a missing run is reported here and not in the browser.
   if (runId !== undefined) await client.run(runId, tool.interrupted);
   const link = new URL((await client.signInLink(tool.interrupted)).url);
   if (link.origin !== client.baseUrl.origin) {
@@ -30,7 +30,7 @@ export async function showPage(tool: Tool, options: { readonly open?: true }, ru
 }
 
 /**
- * Opens an address in the browser of `BROWSER`, else in the default browser.
+ * Opens an address in the browser that `BROWSER` names, else in the default browser.
  * @returns whether the program could be started, not whether it opened the page.
  */
 async function openInBrowser(url: string, env: Environment): Promise<boolean> {
@@ -41,12 +41,12 @@ async function openInBrowser(url: string, env: Environment): Promise<boolean> {
     child.unref();
     return true;
   } catch {
-    // Some faults are thrown at once, such as a PATH with a file in it.
+    // `spawn` throws some faults synchronously, such as a file in PATH.
     return false;
   }
 }
 
-/** The program that opens an address, and its arguments before that. */
+/** The program that opens an address, and the arguments before the address. */
 export function opener(env: Environment, platform: NodeJS.Platform): readonly [string, ...string[]] {
   const { BROWSER: chosen } = env;
   if (chosen !== undefined && chosen !== "") return [chosen];
@@ -54,7 +54,7 @@ export function opener(env: Environment, platform: NodeJS.Platform): readonly [s
     case "darwin":
       return ["open"];
     case "win32":
-      // Without a shell, which could interpret parts of the address.
+      // Not through a shell, which could interpret parts of the address.
       return [windowsProgram("rundll32.exe", env), "url.dll,FileProtocolHandler"];
     default:
       return ["xdg-open"];

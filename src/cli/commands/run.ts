@@ -6,7 +6,6 @@ import type { RunFlags } from "../run/runPipelines.ts";
 import type { Tool } from "../tool.ts";
 import { name, names, type ToolCommand, wholeNumber } from "./command.ts";
 
-/** `pipeline run`. */
 export function addRunWords(program: ToolCommand): void {
   program
     .add("run", {
@@ -105,7 +104,7 @@ async function runOrLook(tool: Tool, flags: RunFlags, pipelines: string[]): Prom
   return (await import("../run/runPipelines.ts")).runPipelines(tool, pipelines, flags);
 }
 
-/** @throws PipelineError `usage` for options that don't go together. */
+/** @throws PipelineError `usage` for conflicting options. */
 function checkFlags(options: RunFlags, pipelines: readonly string[]): void {
   if (options.detach && (options.junit ?? options.html) !== undefined) {
     throw new PipelineError("usage", "A report says how a run ends; --detach doesn't wait for that.", {

@@ -18,7 +18,7 @@ interface RunnerOptions {
   readonly once?: boolean;
 }
 
-/** `pipeline runner`: runs what a service has for this machine, until an interrupt or, with `--once`, one run is over. */
+/** `pipeline runner`: runs the service's work for this machine until an interrupt or, with `--once`, the end of one run. */
 export async function run(tool: Tool, { service, slots, label, once = false }: RunnerOptions): Promise<void> {
   const { output, env, interrupted } = tool;
   const runnerPath = join(tool.programs, "runner.js");
@@ -44,8 +44,8 @@ export async function run(tool: Tool, { service, slots, label, once = false }: R
 }
 
 /**
- * The key for the service: that of PIPELINE_API_KEY, unless PIPELINE_BASE_URL says that it is another service's, else that of
- * the login.
+ * The key for the service: PIPELINE_API_KEY, unless PIPELINE_BASE_URL shows that it belongs to another service; otherwise the
+ * login's key.
  */
 async function keyFor({ env }: Tool, baseUrl: URL) {
   const apiKey = env["PIPELINE_API_KEY"] ?? "";

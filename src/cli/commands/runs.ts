@@ -6,7 +6,6 @@ import type { Tool } from "../tool.ts";
 import { name, type ToolCommand, wholeNumber } from "./command.ts";
 import { inputWords } from "./run.ts";
 
-/** `pipeline runs …`. */
 export function addRunsWords(program: ToolCommand): void {
   const runs = program.add("runs", { summary: "list, watch and cancel runs, and read their logs" });
   addList(runs);
@@ -175,7 +174,7 @@ function addDownloadAndCancel(runs: ToolCommand): void {
     .does(async () => (await import("../runs/cancelRuns.ts")).cancelRuns);
 }
 
-/** Collects statuses, which may be comma-separated. The service's word for `active` is taken, too. */
+/** Collects statuses, which may be comma-separated. Also accepts `in-work`, the service's word for `active`. */
 function statuses(text: string, before: readonly string[] = []): string[] {
   const known: readonly string[] = ["active", ...runStatuses];
   const named = text.split(",").map((status) => status.trim().replace(/^in-work$/, "active"));

@@ -18,9 +18,9 @@ interface ServeFlags extends StoreFlags {
 }
 
 /**
- * `pipeline serve`: runs the embedded service, or with `--database` a server of one for many machines, in the foreground until
- * an interrupt.
- * @throws PipelineError `conflict` if a service for this folder is running.
+ * `pipeline serve`: runs the embedded service, or with `--database` one server of a service for many machines, in the foreground
+ * until an interrupt.
+ * @throws PipelineError `conflict` if a service is already running for this folder.
  */
 export async function serveInForeground(tool: Tool, flags: ServeFlags): Promise<void> {
   const { env, interrupted, programs } = tool;

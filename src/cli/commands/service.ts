@@ -18,7 +18,7 @@ import { rowsFor } from "../terminal/terminal.ts";
 import { loadService, type Tool } from "../tool.ts";
 import type { StoreFlags } from "./database.ts";
 
-/** The data folder that a command is about, and what has named it. */
+/** The data folder that a command uses, and what named it. */
 interface DataFolder {
   readonly folder: string;
   readonly because: "--data-dir" | "PIPELINE_DATA_DIR" | "default";
@@ -32,8 +32,8 @@ function placeOf({ env }: Tool, { dataDir }: Flags): DataFolder {
 }
 
 /**
- * `pipeline service status`: what this machine's own service is and does. Starts none.
- * @returns the exit code: 0 if it runs, else that of a service that is out of reach.
+ * `pipeline service status`: what this machine's own service is and does. Doesn't start one.
+ * @returns the exit code: 0 if it runs, else that of `out-of-reach`.
  */
 export async function showStatus(tool: Tool, flags: Flags): Promise<number> {
   const place = placeOf(tool, flags);
@@ -74,24 +74,25 @@ function runText({ runId, pipeline, project }: ServiceState["runs"][number]): st
   return `${pipeline} of ${project} (${runId})`;
 }
 
-/** The bytes of the files in a folder and below; links are not followed. 0 where there is none. */
+/** The bytes of the files in a folder and below; links are not followed. 0 if there is no folder. */
 async function sizeOf(folder: string): Promise<number> {
   const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
   const sizes = await Promise.all(
     entries.map(async (entry) => {
       const path = join(folder, entry.name);
       if (entry.isDirectory()) return sizeOf(path);
-      // It may have been removed meanwhile.
+      // The file may have been removed in the meantime.
       return (await lstat(path).catch(() => undefined))?.size ?? 0;
     }),
   );
   return sizes.reduce((sum, size) => sum + size, 0);
 }
 
-/** `pipeline service where`: the files and folders of this machine's own service and of the tool. Starts none. */
+/** `pipeline service where`: the files and folders of this machine's own service and of the tool. Doesn't start one. */
 export async function showWhere(tool: Tool, flags: Flags): Promise<void> {
   const { folder, because } = placeOf(tool, flags);
-  // Node.js has a folder for each of its versions in it. Not asked of `compiledFolder`, which would part the tool's small entry.
+  // The parent holds a folder for each version of Node.js. Importing `compiledFolder` for this would split the tool's small
+  // entry.
   const compiled = module.getCompileCacheDir?.();
   const facts = {
     dataFolder: folder,
@@ -121,7 +122,7 @@ export async function showWhere(tool: Tool, flags: Flags): Promise<void> {
   tool.output.result("service where", facts, rowsFor(tool.output.out, rows));
 }
 
-/** `pipeline service stop`: ends the runs and the service, which nobody starts again before a person asks. */
+/** `pipeline service stop`: ends the runs and the service, which stays stopped until a person asks for it. */
 export async function stopService(tool: Tool, flags: Flags): Promise<void> {
   const { output, interrupted } = tool;
   const place = placeOf(tool, flags);
@@ -137,14 +138,14 @@ export async function stopService(tool: Tool, flags: Flags): Promise<void> {
   output.note(startsAgain(place));
 }
 
-/** What starts a stopped one. Windows, and any other command, know no folder that only an option names. */
+/** How to start a stopped service. If only an option names its folder, windows and other commands can't find it. */
 function startsAgain({ folder, because }: DataFolder): string {
   return because === "--data-dir"
     ? `\`pipeline service restart --data-dir ${shellWord(folder)}\` starts it again.`
     : "`pipeline run`, `pipeline service restart` or Start in a window starts it again.";
 }
 
-/** `pipeline service restart`: ends the runs and the service, and starts it, also where none runs. */
+/** `pipeline service restart`: ends the runs and the service, if it is running, and starts it. */
 export async function restartService(tool: Tool, flags: Flags): Promise<void> {
   const { folder } = placeOf(tool, flags);
   const { output, interrupted, env } = tool;
@@ -167,13 +168,13 @@ function noteEnded({ output }: Tool, ended: Ended | undefined, waiters: string):
   if (waiting > 0) output.note(`${waiters}: ${counted(waiting, "start")}`);
 }
 
-/** In milliseconds: how long a service without active runs may take to leave its folder, and how often that is looked at. */
+/** In milliseconds: how long a service without active runs may take to leave its folder, and how often that is checked. */
 const leaving = { longest: 10_000, pause: 20 } as const;
 
 /**
  * Resolves once no service holds the folder.
- * @throws PipelineError `conflict` when another call has asked for a start meanwhile; `out-of-reach` for a service that doesn't
- *   leave it.
+ * @throws PipelineError `conflict` if another call has asked for a start in the meantime; `out-of-reach` if the service doesn't
+ * leave the folder.
  */
 async function leftFolder(folder: string, signal: AbortSignal): Promise<void> {
   const { lockFolder } = await loadService(() => import("../../service/lifecycle/folderLock.ts"));

@@ -21,7 +21,7 @@ import { cut, graphemesOf, type Terminal, widthOf } from "../terminal/terminal.t
 import type { Tool } from "../tool.ts";
 
 /**
- * `pipeline validate`: prints all problems of pipeline files with their positions. It needs no service.
+ * `pipeline validate`: prints all problems of pipeline files with their positions. Needs no service.
  * @param stdinName the file name shown for standard input.
  * @throws PipelineError as `filesToValidate`.
  */
@@ -60,7 +60,7 @@ export async function validate(
 
 async function standardInput(tool: Tool, name: string | undefined): Promise<FileToValidate> {
   const text = await readPipelineText(stdin, tool.interrupted);
-  // Without a `name` in the text, the pipeline is named after its file; any name will do here.
+  // A pipeline without a `name` is named after its file; any name will do here.
   return { path: name ?? "<stdin>", text, parsed: parseWithParts(text, resolve(name ?? "stdin.yaml")) };
 }
 
@@ -73,7 +73,7 @@ function linesOf({ output }: Tool, file: FileToValidate): string[] {
   });
 }
 
-/** What is told of a file as a value. */
+/** The facts of a validated file, as a value. */
 export function validatedFacts({ path, parsed }: Pick<FileToValidate, "path" | "parsed">) {
   const problems = problemsOf({ parsed });
   return { path, ...(parsed.kind === "valid" ? { pipeline: parsed.pipeline.name } : {}), problems };
@@ -85,13 +85,13 @@ function problemsOf({ parsed }: Pick<FileToValidate, "parsed">): Problem[] {
 }
 
 interface FileToValidate extends ReadPipeline {
-  /** For display: as it was named, else relative to the working directory. */
+  /** For people: the path as it was given, else relative to the working directory. */
   readonly path: string;
 }
 
 /**
- * Reads the files that the arguments name, by path or by pipeline of the project; without arguments, all of the project.
- * A file that is named twice is read once.
+ * Reads the files that the arguments name, by path or by pipeline of the project; without arguments, all files of the project. A
+ * file that is named twice is read once.
  * @param folder the working directory.
  * @throws PipelineError `not-found` for an unknown argument, `usage` for a folder.
  */
@@ -117,7 +117,7 @@ function isPath(argument: string): boolean {
   return /[/\\]|\.ya?ml$/i.test(argument);
 }
 
-/** @param own the files of the project, where an argument may name one by its pipeline. */
+/** @param own the files of the project, whose pipelines an argument may name. */
 async function filesOf(
   folder: string,
   argument: string,
@@ -127,7 +127,7 @@ async function filesOf(
   const named = files.filter((file) => namesOf(file).includes(argument));
   if (named.length > 0) return named;
   const path = resolve(folder, argument);
-  // What can't be looked at is a problem of the file.
+  // A file that can't be read is reported as a problem of the file.
   const stats = await stat(path).catch((error: unknown) => (isMissing(error) ? "missing" : undefined));
   if (stats === "missing") throw noSuchFile(argument, files.flatMap(namesOf));
   if (stats?.isDirectory()) {
@@ -138,7 +138,7 @@ async function filesOf(
   return [{ ...(await fileAt(path)), path: argument }];
 }
 
-/** Read with the other files of its project, since two may share a pipeline name. */
+/** Reads a file together with the other files of its project, since two may share a pipeline name. */
 async function fileAt(path: string): Promise<ReadPipeline> {
   const folder = dirname(path);
   const siblings = basename(folder) === "pipelines" ? await checkedFiles(dirname(folder)) : [];
@@ -147,12 +147,12 @@ async function fileAt(path: string): Promise<ReadPipeline> {
   );
 }
 
-/** The names that a person may mean a file by. */
+/** The names by which a person may mean a file. */
 export function namesOf({ name, path }: ProjectFile): string[] {
   return [name, basename(path, ".yaml")];
 }
 
-/** @param names the pipelines of the project; none where a path was named, or there is no project. */
+/** @param names the pipelines of the project; none if a path was named or there is no project. */
 function noSuchFile(argument: string, names: readonly string[]): PipelineError {
   const nearest = nearestName(argument, names);
   const what = names.length === 0 ? "file" : "pipeline and no file";
@@ -182,8 +182,8 @@ async function readPipelineText(stream: Readable, signal: AbortSignal): Promise<
 }
 
 /**
- * The line of a problem, and below it a caret at the problem's column. Tabs and wide characters are taken into account, and
- * a long line is cut around the caret to the terminal's width.
+ * A problem's line with a caret below it at the problem's column. Accounts for tabs and wide characters, and cuts a long line
+ * around the caret to the terminal's width.
  * @returns the lines to print; none for an empty line.
  */
 export function codeFrame(text: string, { line, column }: Place, terminal: Terminal): string[] {
@@ -211,7 +211,7 @@ export function codeFrame(text: string, { line, column }: Place, terminal: Termi
   ];
 }
 
-/** In columns; a narrower excerpt would be of no use. */
+/** In columns. A narrower excerpt would be useless. */
 const shortestExcerpt = 20;
 /** In UTF-16 units: wider than any terminal, and short enough to segment for each of a hundred problems. */
 const longestContext = 1000;
@@ -220,7 +220,7 @@ function shown(text: string): string {
   return replaceControlCharacters(text.replaceAll("\t", "    "));
 }
 
-/** The end of a text that fits, with a mark where it is cut. */
+/** The end of a text that fits, with a mark if it was cut. */
 function endOf(text: string, columns: number, mark: string): string {
   if (widthOf(text) <= columns) return text;
   let end = "";

@@ -19,13 +19,13 @@ export interface TabDeps {
   readonly service: (signal: AbortSignal) => Promise<ServiceClient | undefined>;
 }
 
-/** The person waits with a half-typed line. */
+/** Short, since the person waits with a half-typed line. */
 const timeoutMilliseconds = 900;
 
 /**
- * Prints the completions of the word at the cursor for a shell's completion script. The first line is `words`, `files`,
- * `folders` or `words-or-files`, then a tab and the word's prefix before the value; each other line is a word, a tab and
- * its meaning. For bash, words are quoted and there is neither prefix nor meaning. Errors print nothing.
+ * Prints the completions of the word at the cursor for a shell's completion script. The first line is `words`, `files`, `folders`
+ * or `words-or-files`, then a tab and the part of the word before the value; each other line is a word, a tab and its meaning.
+ * For bash, words are quoted, and that part and the meanings are omitted. Errors print nothing.
  * @param args the shell, then for bash the line up to the cursor and `COMP_WORDBREAKS`, for the others the words.
  */
 export async function answerTab(program: ToolCommand, args: readonly string[], deps: TabDeps): Promise<void> {
@@ -74,7 +74,7 @@ async function candidates(
     (await values[of]?.({ ...wanted, env, folder, signal, typed, service: () => service(signal) })) ?? [];
   // The protocol is line-based, so names with control characters are left out.
   const usable = found.filter(({ word }) => !given.includes(word) && !/[\p{Cc}]/u.test(word));
-  // Of each word the first.
+  // Keeps the first candidate of each word.
   return [...new Map(usable.toReversed().map((each) => [each.word, each])).values()].toReversed();
 }
 
@@ -109,14 +109,14 @@ const statuses: Values = async ({ typed }) => {
     .map((status) => ({ word: [...before, status].join(",") }));
 };
 
-/** The files of the project in this folder, as `pipeline run` uses them; otherwise the service's pipelines. */
+/** The files of this folder's project, as `pipeline run` uses them; otherwise the service's pipelines. */
 async function entries({ env, folder, service, options, signal }: Line): Promise<readonly PipelineEntry[]> {
   const here = (await isServiceNamed(env)) ? undefined : await findProject(folder);
   if (here !== undefined) return listedFiles(here.root);
   return (await (await service())?.pipelines(options.get("project"), signal))?.pipelines ?? [];
 }
 
-/** `region=`, and once that is typed `region=eu`: the inputs of the pipelines that the line names, or of all. */
+/** `region=`, and once that is typed, `region=eu`: the inputs of the pipelines named on the line, or of all. */
 const inputs: Values = async (line) => {
   const { args, options, typed } = line;
   const named = [...args, ...[options.get("pipeline") ?? []].flat()];
@@ -148,13 +148,13 @@ function runs(query: RunsQuery): Values {
   };
 }
 
-/** The files that the run has kept. */
+/** The run's artifacts. */
 const artifacts: Values = async ({ service, args: [run], signal }) => {
   const kept = run === undefined ? undefined : (await (await service())?.run(run, signal))?.artifacts;
   return (kept ?? []).map(({ name, mediaType }) => ({ word: name, meaning: mediaType }));
 };
 
-/** The steps of the run that the line names, else of the newest of the caller's key: each by its id, where it has one. */
+/** The steps of the run named on the line, else of the newest run of the caller's key: each by its id, if it has one. */
 const steps: Values = async ({ service, args: [run], signal }) => {
   const client = await service();
   if (client === undefined) return [];
@@ -173,7 +173,7 @@ function meaningOf(...facts: readonly (string | undefined)[]): string {
 
 const anyRun = runs({ limit: 50 });
 
-/** The values of options, each the same in every command, and of arguments. What is in neither table is free text. */
+/** The values of options, which are the same in every command, and of arguments. Anything in neither table is free text. */
 export const values: Readonly<Record<string, Values>> = {
   pipeline: pipelines,
   project: projects,
@@ -193,7 +193,7 @@ export const values: Readonly<Record<string, Values>> = {
   "validate file": pipelines,
 };
 
-/** Of these, the shell completes paths. */
+/** The options and arguments for which the shell completes paths. */
 export const paths: Readonly<Record<string, string>> = {
   "data-dir": "folders",
   to: "folders",

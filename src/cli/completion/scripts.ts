@@ -15,7 +15,7 @@ export async function printCompletion({ output }: Tool, _: object, shell: Shell)
 }
 
 const scripts = {
-  /** Runs on macOS's bash 3.2 too, which has neither compopt nor mapfile. Protocol: see `answerTab`. */
+  /** Also runs on macOS's bash 3.2, which has neither compopt nor mapfile. Protocol: see `answerTab`. */
   bash: [
     '# bash completion for pipeline. In ~/.bashrc: eval "$(pipeline completion bash)"',
     "_pipeline_runs() {",

@@ -10,11 +10,11 @@ export interface Candidate {
 
 /** What completes the word at the cursor. */
 export interface Wanted {
-  /** Known words; else what a value is of: an option by its name, or an argument as `runs show id`. */
+  /** Known words, or the name of what the value is for: an option, or an argument such as `runs show id`. */
   readonly of: readonly Candidate[] | string;
   /** The part of the word before the value: `--project=`. */
   readonly lead: string;
-  /** What is not offered again. */
+  /** Words that are not offered again. */
   readonly given: readonly string[];
   /** The command's arguments so far. */
   readonly args: readonly string[];
@@ -119,12 +119,12 @@ interface BashLine {
   readonly quote: "" | "'" | '"';
 }
 
-/** What separates words in bash. A no-break space or a byte order mark does not. */
+/** What separates words in bash. A no-break space or a byte order mark doesn't. */
 const blanks = " \t\n";
 
 /**
- * Splits a line into words as bash does, without expansions. `COMP_WORDS` is no substitute: it also splits at colons and
- * equals signs, and keeps quotes.
+ * Splits a line into words as bash does, without expansions. `COMP_WORDS` won't do: it also splits at colons and equals signs,
+ * and keeps quotes.
  * @param breaks bash's `COMP_WORDBREAKS`: bash completes only what follows the last of these characters.
  */
 export function readBashLine(line: string, breaks: string): BashLine {

@@ -11,16 +11,16 @@ import type { Tool } from "../tool.ts";
 import type { AgentQuota, Holder, StartRefusal } from "./results.ts";
 
 export interface McpOptions extends StartLimits {
-  /** Whether agents may only look. */
+  /** Whether agents may only read. */
   readonly readOnly?: boolean;
-  /** The project's name, if not its folder's. */
+  /** The project's name, if it isn't the folder's. */
   readonly project?: string;
 }
 
-/** What `registerLocalProject` found. */
+/** The result of `registerLocalProject`. */
 type KnownProject = Awaited<ReturnType<typeof registerLocalProject>>;
 
-/** What the calls of one server share: the service, the project, and what agents have started. */
+/** The state that all calls of one server share: the service, the project, and what agents have started. */
 export class AgentSession {
   readonly options: McpOptions;
   readonly guard: StartGuard;
@@ -30,7 +30,7 @@ export class AgentSession {
   readonly #tool: Tool;
   #client: ServiceClient | undefined;
   #project: KnownProject | undefined;
-  /** What the service said last, and when its day ends by the clock here. */
+  /** The last quota that the service sent, and the end of its day by this machine's clock. */
   #last: { readonly quota: AgentQuota; readonly until: number } | undefined;
 
   constructor(tool: Tool, options: McpOptions, clock: Clock = systemClock) {
@@ -42,17 +42,17 @@ export class AgentSession {
     this.guard = new StartGuard(limits, clock);
   }
 
-  /** What the service said last; undefined when it has to be asked, as on the next day. */
+  /** The last quota that the service sent; undefined if the service must be asked, as on the next day. */
   get lastQuota(): AgentQuota | undefined {
     return this.#last !== undefined && this.clock.now() < this.#last.until ? this.#last.quota : undefined;
   }
 
-  /** The tool for one call, whose signal ends what the call does. It connects to the service where that was found last. */
+  /** The tool for one call, which its signal ends. Connects to the service where it was last found. */
   toolFor(signal: AbortSignal): Tool {
     return { ...this.#tool, interrupted: signal, connect: (ends = signal) => this.connected(ends) };
   }
 
-  /** Asks the service; when it has moved since, as a restarted embedded one may have, once more where it is now. */
+  /** Asks the service; if it has moved, as a restarted embedded one may, asks once more at its new address. */
   async ask<T>(act: (client: ServiceClient) => Promise<T>, signal: AbortSignal): Promise<T> {
     const client = await this.connected(signal);
     try {
@@ -65,14 +65,14 @@ export class AgentSession {
     }
   }
 
-  /** Finds the service anew. */
+  /** Finds the service again. */
   readonly reconnect = async (signal: AbortSignal): Promise<ServiceClient> => {
     this.#client = await this.#tool.connect(signal);
     this.#project = undefined;
     return this.#client;
   };
 
-  /** The project here, registered once with a service on this machine. */
+  /** This folder's project, registered once with a service on this machine. */
   async project(signal: AbortSignal): Promise<KnownProject> {
     const { project: name } = this.options;
     this.#project ??= await this.ask(
@@ -84,7 +84,7 @@ export class AgentSession {
 
   /** Reads the org and who holds its slots. */
   async look(signal: AbortSignal): Promise<{ readonly seen: Numbers; readonly quota: AgentQuota }> {
-    // A look that fails leaves nothing that may be old.
+    // If reading fails, the old quota is gone too.
     this.#last = undefined;
     const seen = await this.ask((client) => numbersOf(client, signal), signal);
     this.guard.see(seen);
@@ -93,7 +93,7 @@ export class AgentSession {
     return { seen, quota };
   }
 
-  /** The service where it was found last. */
+  /** The service where it was last found. */
   async connected(signal: AbortSignal): Promise<ServiceClient> {
     this.#client ??= await this.#tool.connect(signal);
     return this.#client;
@@ -136,20 +136,20 @@ export class AgentSession {
 
 const unlimited = Number.MAX_SAFE_INTEGER;
 
-/** What agents may use of the day's runs. */
+/** How much of the day's runs agents may use. */
 interface StartLimits {
-  /** How many runs they may start until the server ends; undefined for no limit of its own. */
+  /** How many runs they may start until the server ends; undefined for no limit. */
   readonly maxRuns?: number | undefined;
   /** How many of the day's runs they leave to people. */
   readonly reserve?: number;
 }
 
-/** For how long a taken slot is answered from memory, if nothing shows that it has become free. */
+/** For how long a taken slot is remembered, unless it is seen to be free. */
 const slotSeconds = 15;
 
 /**
  * Keeps an agent from asking the service again and again for what it has just refused. A used-up day is remembered until the
- * count starts again, a taken slot for some seconds, and each only until the service says something better.
+ * count starts again, a taken slot for some seconds; either is forgotten once the service shows otherwise.
  */
 export class StartGuard {
   readonly #limits: Required<StartLimits>;
@@ -163,7 +163,7 @@ export class StartGuard {
     this.#clock = clock;
   }
 
-  /** Runs one start at a time, so that none passes a limit beside another. */
+  /** Runs one start at a time, so that concurrent starts can't exceed a limit together. */
   oneAtATime<T>(start: () => Promise<T>): Promise<T> {
     const started = this.#last.then(start);
     this.#last = started.catch(() => undefined);
@@ -175,13 +175,13 @@ export class StartGuard {
     this.#started += 1;
   }
 
-  /** How many runs agents may still start today, by what was seen last of the org. */
+  /** How many runs agents may still start today, by the org as last seen. */
   startsLeft({ limits, usage }: Org): number {
     const ofDay = limits.runsPerDay - usage.runsToday - this.#limits.reserve;
     return Math.max(0, Math.min(ofDay, this.#ofSession()));
   }
 
-  /** The refusal of a start that needs no request: this server's own limit, or what the service has just said. */
+  /** The refusal of a start that needs no request: by this server's own limit, or by what the service has just refused. */
   known(): StartRefusal | undefined {
     if (this.#ofSession() <= 0) {
       return {
@@ -198,25 +198,25 @@ export class StartGuard {
     return undefined;
   }
 
-  /** The refusal of a start that would take what is left to people. Remembered until the count starts again. */
+  /** The refusal of a start that would use a run reserved for people. Remembered until the count starts again. */
   reserved(seen: Numbers): StartRefusal | undefined {
     const { limits, usage } = seen.org;
     const left = limits.runsPerDay - usage.runsToday;
-    // A used-up day is the service's to refuse.
+    // The service itself refuses on a used-up day.
     if (left <= 0 || left > this.#limits.reserve) return undefined;
     const next = `Start no more runs today: the last ${this.#limits.reserve} of the day are left to people. Tell the person.`;
     return this.#rememberDay("reserve", seen, next);
   }
 
-  /** The refusal of a start that found the day used up. Remembered until the count starts again. */
+  /** The refusal of a start on a used-up day. Remembered until the count starts again. */
   usedUp(seen: Pick<Numbers, "servedAt">): StartRefusal {
     const next = "Start no more runs before `resets-at`: asking again can't help. Tell the person.";
     return this.#rememberDay("free-day", seen, next);
   }
 
   /**
-   * The refusal of a start that found the slot taken, which is remembered unless the slot has become free since.
-   * @param holder undefined where the service doesn't tell.
+   * The refusal of a start that found the slot taken. Remembered, unless the slot has become free since.
+   * @param holder undefined if the service doesn't say.
    */
   taken(seen: Numbers, holder: Holder | undefined): StartRefusal {
     if (hasFreeSlot(seen)) {
@@ -232,7 +232,7 @@ export class StartGuard {
     return { ...refusal, retryAfterSeconds: slotSeconds };
   }
 
-  /** Forgets a refusal that what the service says now contradicts. */
+  /** Forgets a refusal that the service's current numbers contradict. */
   see(seen: Numbers): void {
     const scope = this.#remembered?.refusal.scope;
     const isBetter = scope === "org" ? hasFreeSlot(seen) : this.startsLeft(seen.org) > 0;
@@ -243,7 +243,7 @@ export class StartGuard {
     return (this.#limits.maxRuns ?? Number.POSITIVE_INFINITY) - this.#started;
   }
 
-  /** Until 00:00 UTC. */
+  /** Remembers a refusal until 00:00 UTC. */
   #rememberDay(scope: "free-day" | "reserve", seen: Pick<Numbers, "servedAt">, next: string): StartRefusal {
     const { reset, until } = dayEnd(this.#clock, seen);
     const refusal = { scope, retryable: false, resetsAt: new Date(reset).toISOString(), next } as const;
@@ -252,14 +252,14 @@ export class StartGuard {
   }
 }
 
-/** When the day's count starts again, by the service's clock (`reset`) and by the one here, which is as long until then. */
+/** When the day's count starts again: `reset` by the service's clock, `until` by this machine's. */
 function dayEnd(clock: Pick<Clock, "now">, { servedAt }: Pick<Numbers, "servedAt">) {
   const now = clock.now();
   const reset = nextReset(servedAt ?? now);
   return { reset, until: now + reset - (servedAt ?? now) };
 }
 
-/** Whether the org has a free slot, as far as the service tells. */
+/** Whether the org is known to have a free slot. */
 function hasFreeSlot({ org, runsInWork }: Pick<Numbers, "org" | "runsInWork">): boolean {
   return runsInWork !== undefined && runsInWork.length < org.limits.parallelRuns;
 }

@@ -20,13 +20,13 @@ import { aroundFacts, type QuotaPart, type ToolOutcome, toolResult, withoutJsonT
 /** One call of a tool. */
 export interface Call {
   readonly session: AgentSession;
-  /** The command-line tool, for this call alone. */
+  /** The command-line tool, whose signal is this call's. */
   readonly tool: Tool;
-  /** The agent's name, as it calls itself. */
+  /** The name that the agent gives itself. */
   readonly agent: string;
-  /** Aborted when the agent cancels the call, when it takes too long, and when the server ends. */
+  /** Aborted when the agent cancels the call, when the call takes too long, and when the server ends. */
   readonly signal: AbortSignal;
-  /** Tells an agent that asked for it how far the call is. @param total as many as `done` can be. */
+  /** Reports progress to an agent that asked for it. @param total the greatest value of `done`. */
   progress(done: number, total: number, message: string): Promise<void>;
 }
 
@@ -36,21 +36,21 @@ interface AgentTool<Input, Shape extends z.core.$ZodLooseShape> {
   readonly description: string;
   readonly annotations: Required<Omit<ToolAnnotations, "title">>;
   readonly input: z.ZodMiniType<Input>;
-  /** What a result has beside the quota. */
+  /** The fields of a result besides the quota. */
   readonly facts: z.ZodMiniObject<Shape>;
-  /** How long `act` may take; default: {@link callSeconds}. */
+  /** How long `act` may take; by default {@link callSeconds}. */
   readonly seconds?: number;
   act(input: Input, call: Call): Promise<ToolOutcome<object>>;
 }
 
 /**
- * How long a call may take, and the quota after it. Clients give up after 60 s, and the agent would ask again without knowing
- * what came of it.
+ * How long a call may take, and the quota after it. Clients give up after 60 s, and the agent would then ask again without
+ * knowing the outcome.
  */
 const callSeconds = 42;
 const quotaSeconds = 3;
 
-/** What a tool only looks at, on the service that the person has chosen. */
+/** For a tool that only reads, from the service that the person has chosen. */
 export const onlyLooks = {
   readOnlyHint: true,
   destructiveHint: false,
@@ -58,7 +58,7 @@ export const onlyLooks = {
   openWorldHint: false,
 } as const;
 
-/** A tool as a server offers it: its fields are in kebab-case for agents, too. An error has none of the tool's facts. */
+/** A tool as a server offers it, with field names in kebab-case. A failed call has none of the tool's facts. */
 export function agentTool<Input, Shape extends z.core.$ZodLooseShape>({
   input,
   facts,
@@ -84,7 +84,7 @@ export function agentTool<Input, Shape extends z.core.$ZodLooseShape>({
   };
 }
 
-/** Has a server offer tools to its agents. The library's own answer to wrong arguments would be without the quota. */
+/** Makes a server offer tools to its agents. The library's own reply to wrong arguments would lack the quota. */
 export function offerTools(
   { server }: McpServer,
   session: AgentSession,
@@ -106,7 +106,7 @@ interface Caller extends Pick<Call, "session" | "agent"> {
   readonly context: ServerContext;
 }
 
-/** A client says who it is in its first request, since revision 2026-07-28 in each. */
+/** A client names itself in its first request; since revision 2026-07-28, in each request. */
 function nameOf(server: McpServer["server"], { mcpReq }: ServerContext): string {
   const envelope = envelopeSchema.safeParse(mcpReq.envelope);
   const info = envelope.success ? envelope.data[clientInfo] : server.getClientVersion();
@@ -117,7 +117,7 @@ const clientInfo = "io.modelcontextprotocol/clientInfo";
 const envelopeSchema = z.object({ [clientInfo]: z.object({ name: z.string() }) });
 
 async function quotaPart(outcome: ToolOutcome<object>, caller: Caller): Promise<QuotaPart> {
-  // It would only fail again. After a refused key it may not: a service that was restarted has another.
+  // Reading the quota would fail too. Not so after a refused key: a restarted service has a new one.
   const fault = outcome.kind === "failed" ? outcome.error : undefined;
   if (fault instanceof PipelineError && fault.type === "out-of-reach") {
     return { quotaProblem: describeError(fault) };

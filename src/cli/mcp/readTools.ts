@@ -22,15 +22,13 @@ import { noPipelinesHere } from "../run/namedPipelines.ts";
 import { agentTool, type Call, onlyLooks } from "./agentTool.ts";
 import { agentRunSchema, described, mostSteps, type ToolOutcome } from "./results.ts";
 
-/** In seconds: less than a call may take. */
+/** In seconds; less than the time limit of a call. */
 const longestWait = 40;
-/** Clients that count the time since the last progress get some this often. */
+/** Some clients' timeouts restart with each progress notification, so one is sent this often. */
 const progressSeconds = 5;
 
-/** A text that isn't empty. */
 export const nameInput = z.string().check(z.minLength(1), z.maxLength(200));
 
-/** A whole number, from 1 on. */
 export function upTo(most: number) {
   return z.int().check(z.minimum(1), z.maximum(most));
 }
@@ -114,7 +112,7 @@ export const getQuotaTool = agentTool({
   },
 });
 
-/** A time as `readNamedTime` reads it. */
+/** A time in the forms that `readNamedTime` reads. */
 function namedTime(meaning: string) {
   const forms = "3h, 2d, today, yesterday, monday, 2026-11-24 or 2026-11-24T10:00, also with Z or an offset";
   return z.optional(described(`${meaning}: ${forms}`, z.string().check(z.minLength(1), z.maxLength(100))));
@@ -184,7 +182,7 @@ export const waitForRunTool = agentTool({
   },
 });
 
-/** Follows a run until it stops or the time is over. @returns what was seen of it last. */
+/** Follows a run until it stops or the time is over. @returns its last known state. */
 async function waited(runId: string, seconds: number, call: Call): Promise<Run> {
   const { session, signal, tool } = call;
   const client = await tool.connect();
@@ -214,7 +212,7 @@ async function waited(runId: string, seconds: number, call: Call): Promise<Run> 
   }
 }
 
-/** The text has the first line of each message, for the rest may be what a program has printed. */
+/** The text has only the first line of each message, since the rest may be a program's output. */
 function runOutcome(
   run: Run,
 ): Extract<ToolOutcome<{ readonly run: Run & { readonly stepsLeftOut?: number } }>, { kind: "done" }> {
@@ -258,7 +256,7 @@ function runOutcome(
   };
 }
 
-/** A step of many that ended so isn't worth its place. */
+/** If a run has too many steps, those that ended like this are left out. */
 const plainEnds: ReadonlySet<string> = new Set(["succeeded", "skipped", "not-reached"]);
 
 function valueLines(title: string, values: Readonly<Record<string, unknown>> = {}): string[] {
@@ -272,5 +270,5 @@ export function runLine(run: Run): string {
   return line(`${run.runId}${name} ${run.status}${started}`);
 }
 
-/** A foreign text in a line of a result. */
+/** Makes a foreign text fit in a line of a result. */
 const line = replaceControlCharacters;

@@ -7,7 +7,7 @@ import { toWire } from "../../contract/wire.ts";
 import { replaceControlCharacters } from "../../text/controlCharacters.ts";
 import { failureOf } from "../output/output.ts";
 
-/** What a field means, for the agent. */
+/** Describes a field to the agent. */
 export function described<T extends z.ZodMiniType>(meaning: string, schema: T): T {
   return schema.check(z.describe(meaning));
 }
@@ -54,7 +54,7 @@ export const refusalSchema = z.object({
   next: described("what to do next", z.string()),
 });
 
-/** What every result may have beside the facts of its tool. */
+/** The fields that any result may have besides its tool's facts. */
 export const aroundFacts = {
   quota: z.optional(quotaSchema),
   quotaProblem: z.optional(described("why the quota isn't known", z.string())),
@@ -68,7 +68,7 @@ export type StartRefusal = z.infer<typeof refusalSchema>;
 /** The quota, or why it isn't known. */
 export type QuotaPart = { readonly quota: AgentQuota } | { readonly quotaProblem: string };
 
-/** What a call came to. `quota` is set where the call knows it; otherwise it is read for the result. */
+/** The outcome of a call. `quota` is set if the call knows it; otherwise it is read for the result. */
 export type ToolOutcome<Facts> =
   | (Told & { readonly kind: "done"; readonly facts: Facts })
   | (Told & { readonly kind: "refused"; readonly refusal: StartRefusal })
@@ -79,10 +79,10 @@ interface Told {
   readonly quota?: AgentQuota | undefined;
 }
 
-/** A result has so many of a run's steps at most: an agent's context is small. */
+/** The most steps of a run in a result, since an agent's context is small. */
 export const mostSteps = 100;
 
-/** A run as agents get it: its outputs are any JSON, which `unknown` would not say to them. */
+/** A run as agents see it. Its outputs are typed as any JSON, which `unknown` would not tell them. */
 export const agentRunSchema = z.extend(runSchema, {
   stepsLeftOut: z.optional(
     described(
@@ -93,7 +93,7 @@ export const agentRunSchema = z.extend(runSchema, {
   outputs: lenient(z.optional(z.record(z.string(), z.json()))),
 });
 
-/** Some clients send a map or a list as the text of its JSON. No text that a tool takes begins like one. */
+/** Parses maps and lists that some clients send as JSON texts. No text that a tool accepts begins like one. */
 export function withoutJsonTexts(value: unknown): unknown {
   const entries = Object.entries(value ?? {}).map(([name, item]: [string, unknown]) => [name, parsed(item)]);
   return Object.fromEntries(entries);
@@ -108,12 +108,12 @@ function parsed(value: unknown): unknown {
   }
 }
 
-/** The result as the protocol sends it: short text for those who read, and the same as a value. */
+/** The result as the protocol sends it: a short text to read, and the same as a value. */
 export function toolResult(outcome: ToolOutcome<object>, quota: QuotaPart): CallToolResult {
   const { text, value } = said(outcome);
   return {
     content: [{ type: "text", text: `${text}\n${quotaLine(quota)}` }],
-    // As JSON has it, without what is undefined.
+    // Through JSON, to drop undefined fields.
     structuredContent: JSON.parse(JSON.stringify(toWire({ ...value, ...quota }))),
     ...(outcome.kind === "done" ? {} : { isError: true }),
   };

@@ -20,11 +20,11 @@ import { cancelMyRunsTool, cancelRunTool, startRunTool } from "./startTools.ts";
 
 declare const PIPELINE_RUNS_VERSION: string;
 
-/** `pipeline mcp`: serves one client over standard input and output until either closes, or Ctrl-C. */
+/** `pipeline mcp`: serves one client over standard input and output until either closes, or until Ctrl-C. */
 export async function serveMcp(tool: Tool, options: McpOptions): Promise<number> {
   const session = new AgentSession(tool, options);
   const { stdin, stdout } = process;
-  // A file as the input ends without being closed. Ignored: one that can't be read is over, too.
+  // A file as the input ends without being closed. Errors are ignored: an input that can't be read has ended, too.
   const closed = finished(stdin, { writable: false }).catch(() => {});
   const lines = stdin.pipe(messageLines((json) => void stdout.write(`${json}\n`)));
   const handle = serveStdio(() => createServer(session), {
@@ -37,7 +37,7 @@ export async function serveMcp(tool: Tool, options: McpOptions): Promise<number>
   return tool.interrupted.aborted ? exitCodes.interrupted : exitCodes.done;
 }
 
-/** The library makes one for each connection, and one for a client that only asks which revisions there are. */
+/** The library creates one for each connection, and one for a client that only asks for the supported revisions. */
 function createServer(session: AgentSession): McpServer {
   const server = new McpServer(
     { name: "pipeline-runs", title: "Pipeline Runs", version: PIPELINE_RUNS_VERSION },
@@ -87,9 +87,9 @@ function aborted(signal: AbortSignal): Promise<unknown> {
 export const longestLine = 10 * 1024 * 1024;
 
 /**
- * Passes on the lines of a client that are messages, and has every other one answered with an error: the library drops those,
- * and ends over one that is too long.
- * @param answer takes the JSON of an error's reply.
+ * Passes on a client's lines that are messages, and answers every other line with an error: the library would ignore it, and end
+ * over one that is too long.
+ * @param answer takes an error reply as JSON.
  */
 export function messageLines(answer: (json: string) => void): Transform {
   let pieces: Buffer[] = [];

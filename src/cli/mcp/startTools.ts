@@ -23,7 +23,7 @@ import {
   type ToolOutcome,
 } from "./results.ts";
 
-/** Less than other calls have: a start whose reply doesn't come is looked for after that, for some seconds. */
+/** Shorter than for other calls: if the reply doesn't come, finding the run takes some more seconds. */
 const startSeconds = 30;
 
 const stepSchema = z.object({ name: z.string(), type: z.string() });
@@ -46,7 +46,7 @@ export const startRunTool = agentTool({
   title: "Start a run",
   description:
     "Starts one run of a pipeline, which runs what its file says now: programs, requests, statements. It uses one of the day's runs, whatever comes of it. Answers at once: with the run and its steps, or with why there is none and what to do next. Call wait_for_run then; never call this in a loop.",
-  // An agent may have written the file a moment ago, so a client should ask the person first.
+  // An agent may have just written the file, so a client should ask the person first.
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
   input: inputSchema,
   facts: z.object({
@@ -66,7 +66,7 @@ async function start(
   signal.throwIfAborted();
   const { guard } = session;
   const known = guard.known();
-  // What is answered without the service needs no look at it.
+  // A known refusal needs no request, so the quota isn't read for it either.
   if (known !== undefined) return refused(named, known, session.lastQuota);
   const { project, root } = await session.project(signal);
   const [pipeline = named] = await pipelineNames(tool, [named], root);
@@ -91,20 +91,22 @@ async function start(
   return refused(pipeline, refusal, quota);
 }
 
-/** The steps that the file has now. None for a file that isn't here, or is broken, which the service says then. */
+/** The steps in the file now. Empty for a file that isn't here, or that is broken, which the service reports. */
 async function stepsOf(root: string, pipeline: string): Promise<z.infer<typeof stepSchema>[]> {
   const [file] = await filesNamed(root, pipeline);
   if (file?.parsed.kind !== "valid") return [];
   return file.parsed.pipeline.steps.map(({ name, type }) => ({ name, type }));
 }
 
-/** One start request. A run that is, or may be, there counts, also when the call was cancelled and so its run is. */
+/**
+ * Sends one start request. A run that exists, or may exist, is counted, even if the call was cancelled and so cancels its run.
+ */
 async function started(request: StartRequest, root: string | undefined, call: Call): Promise<StartOutcome> {
   const { session, agent, signal } = call;
   const { guard } = session;
   const cancel = (run: Run): void => {
     guard.count();
-    // Ignored: the run's time limit ends what can't be cancelled.
+    // Ignored: a run that can't be cancelled ends at its time limit.
     session.ask((client) => client.cancel(run.runId, session.ended), session.ended).catch(() => undefined);
   };
   const deps = {
@@ -158,7 +160,7 @@ function whyText({ scope }: StartRefusal): string {
   }
 }
 
-/** What a run has done so far stays done, and a run that has stopped is left as it is. */
+/** Cancelling doesn't undo what a run has done, and has no effect on a stopped run. */
 const cancels = {
   readOnlyHint: false,
   destructiveHint: true,

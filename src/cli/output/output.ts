@@ -9,7 +9,7 @@ import { type Stream, type Terminal, type TerminalFlags, terminalOf } from "../t
 import type { CommandName, Facts } from "./outputs.ts";
 
 export interface OutputFlags extends TerminalFlags {
-  /** Whether standard output is a single JSON object. */
+  /** Whether standard output holds a single JSON object. */
   readonly json: boolean;
 }
 
@@ -21,8 +21,8 @@ export interface OutputOptions {
 }
 
 /**
- * Prints everything. Results go to standard output, messages and progress to standard error, so that a script can read the
- * first while a person reads the second (contract: "The command-line tool"). Control characters in texts are replaced.
+ * Prints everything. Results go to standard output, messages and progress to standard error, so that a script can read the former
+ * while a person reads the latter (contract: "The command-line tool"). Control characters in texts are replaced.
  */
 export class Output {
   readonly json: boolean;
@@ -78,8 +78,8 @@ export class Output {
   }
 
   /**
-   * Resolves once neither standard output nor standard error needs a drain. Awaited by commands with unlimited output, so
-   * that unread output doesn't fill the memory.
+   * Resolves once neither standard output nor standard error needs a drain. Commands with unlimited output await it, so that
+   * unread output doesn't fill the memory.
    * @throws the signal's reason.
    */
   async drained(signal: AbortSignal): Promise<void> {
@@ -93,7 +93,7 @@ export class Output {
     await Promise.race([drained, given.promise]).finally(() => signal.removeEventListener("abort", giveUp));
   }
 
-  /** One for all who wait, since a stream warns of many listeners. */
+  /** Shared by all waiting calls, since a stream warns about many listeners. */
   #drained(stream: Stream): Promise<void> {
     const known = this.#draining.get(stream);
     if (known !== undefined) return known;
@@ -104,7 +104,7 @@ export class Output {
     return drained;
   }
 
-  /** Prints the refusal object, also without `--json`: scripts detect a refusal by it. */
+  /** Prints the refusal object, even without `--json`: scripts detect a refusal by it. */
   refusal(
     report: RefusalReport,
     { reason, hints }: { readonly reason: string; readonly hints: readonly string[] },
@@ -115,12 +115,12 @@ export class Output {
     for (const hint of hints) this.#errStream.write(`Hint: ${sanitizeForTerminal(hint, false)}\n`);
   }
 
-  /** Prints an error and the next step; `facts` are the known part of the result. */
+  /** Prints an error and the next step; `facts` hold the known part of the result. */
   failure(command: string, failure: Failure, facts: Readonly<Record<string, unknown>> = {}): void {
     this.#region.clear();
     const { type, message, next, hints = [] } = failure;
     if (this.json) {
-      // A hint says the same, for a program.
+      // The hints say the same as `next`, in a form for programs.
       const error = { type, message: hints.length > 0 ? message : withNext(message, next) };
       this.#printObject({ ok: false, command, error, hints, ...facts, warnings: this.#warnings });
       return;
@@ -134,7 +134,7 @@ export class Output {
     if (!this.isQuiet) this.aside(line);
   }
 
-  /** Prints a line of a result on standard error, where standard output is reserved; also with `--quiet`. */
+  /** Prints a line of a result on standard error because standard output is reserved; also with `--quiet`. */
   aside(line: string): void {
     this.#region.clear();
     this.#errStream.write(`${sanitizeForTerminal(line, this.err.hasColor)}\n`);
@@ -161,7 +161,7 @@ export class Output {
     this.#outStream.write(`${jsonLine(value)}\n`);
   }
 
-  /** Only output to the terminal has to erase the passing lines first. */
+  /** Erases the passing lines, but only before output to the terminal. */
   #makeRoom(): void {
     if (this.#outStream.isTTY === true) this.#region.clear();
   }

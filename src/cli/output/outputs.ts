@@ -27,14 +27,14 @@ const validatedFile = z.object({
   ),
 });
 
-/** What `run --dry-run` found of a pipeline. */
+/** What `run --dry-run` found out about a pipeline. */
 const dryRun = z.extend(dryRunSchema, {
   pipeline: z.string(),
   path: z.string(),
   timeLimitSeconds: z.int(),
 });
 
-/** What was ended of a service. */
+/** What stopping a service ended. */
 const ended = { runs: serviceStateSchema.shape.runs, waiting: z.int(), dataFolder: z.string() };
 
 /**
@@ -45,7 +45,7 @@ export const outputs = {
   run: z.object({ runs: z.array(runSchema), dryRuns: z.optional(z.array(dryRun)) }),
   "runs list": z.object({ runs: z.array(runSchema), next: z.optional(z.string()) }),
   "runs show": runSchema,
-  /** `status` is the run's at the end of the log; absent where the service doesn't send it. */
+  /** `status` is the run's status at the end of the log; absent if the service doesn't send it. */
   "runs log": z.object({
     runId: z.string(),
     status: z.optional(z.string()),
@@ -63,16 +63,16 @@ export const outputs = {
   }),
   "runs file": z.extend(ranPipelineSchema, { runId: z.string() }),
   "runs cancel": z.object({ runs: z.array(z.object({ runId: z.string(), status: z.string() })) }),
-  /** `runsInWork` is absent where the service lists no runs, and `resetsAt` where it sends no time. */
+  /** `runsInWork` is absent if the service doesn't list runs, and `resetsAt` if it sends no time. */
   org: z.extend(orgSchema, {
     resetsAt: z.optional(instant),
     runsInWork: z.optional(z.array(runSchema)),
-    /** Who used the day's runs; absent where the service lists none. */
+    /** Who used the day's runs; absent if the service doesn't list runs. */
     byPipeline: z.optional(z.array(z.object({ pipeline: z.string(), runs: z.int() }))),
     byActor: z.optional(
       z.array(z.object({ actor: z.string(), actorName: z.optional(z.string()), runs: z.int() })),
     ),
-    /** When the day's runs are used up at today's pace; absent if they last. */
+    /** When the day's runs will be used up at today's pace; absent if they last. */
     usedUpAt: z.optional(instant),
   }),
   pipelines: pipelineListSchema,
@@ -80,7 +80,9 @@ export const outputs = {
   completion: z.object({ shell: z.string(), script: z.string() }),
   page: z.object({ url: z.url() }),
   serve: z.object({ url: z.url(), pid: z.int() }),
-  /** What is said of a running service is absent where none runs; `runs`, `waiting` and `started-at` also for an older one. */
+  /**
+   * The facts of a running service are absent if none is running; `runs`, `waiting` and `started-at` also for an older service.
+   */
   "service status": z.object({
     running: z.boolean(),
     /** Whether a person has stopped it. */
@@ -104,7 +106,7 @@ export const outputs = {
     logins: z.string(),
     cache: z.optional(z.string()),
   }),
-  /** `pid` is absent where none ran. */
+  /** `pid` is absent if none was running. */
   "service stop": z.object({
     stopped: z.boolean(),
     pid: z.optional(z.int()),
@@ -117,7 +119,7 @@ export const outputs = {
     ...ended,
   }),
   runner: z.object({ runnerId: z.string(), service: z.url(), slots: z.int() }),
-  /** Nothing: its standard output is the protocol's. */
+  /** Empty, since the protocol uses standard output. */
   mcp: z.object({}),
   backup: z.object({ file: z.string() }),
   login: z.object({

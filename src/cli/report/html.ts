@@ -18,8 +18,8 @@ import { stepNotes, timelineOf } from "../../text/timeline.ts";
 import type { ReportedRun, StepLog } from "./reportedRuns.ts";
 
 /**
- * Runs as one HTML file that needs nothing besides: no script, no other file, no network.
- * @param style the page's, which a report has in itself.
+ * Runs as one self-contained HTML file: no script, no other file, no network.
+ * @param style the page's style sheet, which the report includes.
  * @param now milliseconds since 1970.
  */
 export async function htmlReport(runs: readonly ReportedRun[], style: string, now: number): Promise<string> {
@@ -49,7 +49,7 @@ ${runs.map((reported, index) => runView(reported, index, now))}
   return String(text);
 }
 
-/** What differs from the page: a heading for each run, reasons as sentences, and logs in full on paper. */
+/** The differences from the page: a heading for each run, reasons as sentences, and complete logs on paper. */
 const ownStyle = `
 .top h1{font-size:1rem;letter-spacing:0}
 .run+.run{margin-top:3.5rem;padding-top:2rem;border-top:1px solid var(--line)}
@@ -87,7 +87,7 @@ ${run === undefined ? "" : html`${factsView(run, now)}${valuesPart("Inputs", run
 </article>`;
 }
 
-/** Why the run ended as it did; a failed step's message stands here alone, behind a link to the step. */
+/** Why the run ended; a failed step's message is shown only here, after a link to the step. */
 function reasonView(run: Run | undefined, problem: string, id: string): Html {
   const failed = run && toldFailure(run);
   if (failed === undefined) {
@@ -155,7 +155,7 @@ ${kept.length === 0 ? "" : html`<p class="message quiet">Kept at the service: <b
   return html`<section><h3>Steps</h3>${where}<ol class="steps">${items}</ol></section>`;
 }
 
-/** @param isTold whether the top says already why the step failed. */
+/** @param isTold whether the top of the report already says why the step failed. */
 function logView({ name, status }: RunStep, log: StepLog | undefined, isTold: boolean): Html {
   if (log === undefined) return html``;
   const { lines, leftOut } = log;

@@ -2,8 +2,8 @@ import { stripEscapeSequences } from "../../text/escapeSequences.ts";
 import type { ReportedRun, StepLog } from "./reportedRuns.ts";
 
 /**
- * Runs as JUnit XML, as Jenkins' `junit-10.xsd` has it: a suite a run and a testcase a step. A run that did not succeed has at
- * least one failure or error, whatever its steps say: one that has none gets a testcase for the run itself.
+ * Runs as JUnit XML according to Jenkins' `junit-10.xsd`: a suite per run and a testcase per step. A run that did not succeed has
+ * at least one failure or error, whatever its steps say: if none of them has one, the run itself gets a testcase.
  */
 export function junitReport(runs: readonly ReportedRun[]): string {
   const suites = runs.map(suiteOf);
@@ -59,7 +59,7 @@ function suiteOf({ pipeline, run, problem, logs }: ReportedRun) {
   return { cases, milliseconds, text };
 }
 
-/** A step that the run's end has stopped, and one of an unknown status, is an error. */
+/** A step that was stopped by the run's end, or has an unknown status, is an error. */
 const kinds: Readonly<Record<string, Case["kind"]>> = {
   succeeded: "passed",
   skipped: "skipped",
@@ -87,9 +87,9 @@ function caseText(classname: string, { kind, name, type, milliseconds, problem, 
   const [message = ""] = problem.split("\n");
   const ends = {
     passed: [],
-    // GitLab takes it with neither a text nor an attribute.
+    // Empty: GitLab accepts it only without a text and attributes.
     skipped: ["<skipped/>"],
-    // The whole text is the element's too: GitLab shows that, and no attribute.
+    // The element also holds the whole text: GitLab shows that, and no attribute.
     failure: [`${tag("failure", { message, type })}>${escapeText(problem)}</failure>`],
     error: [`${tag("error", { message, type })}>${escapeText(problem)}</error>`],
   };
@@ -108,7 +108,7 @@ function logText({ lines, leftOut }: StepLog): string {
   return [...(leftOut === 0 ? [] : [`# ${leftOut} lines before are left out`]), ...texts].join("\n");
 }
 
-/** GitLab takes two testcases of one name for the same. */
+/** GitLab treats two testcases of the same name as one. */
 function distinctNames(): (name: string) => string {
   const taken = new Set<string>();
   return (name) => {
@@ -132,21 +132,21 @@ function seconds(milliseconds: number): string {
   return (milliseconds / 1000).toFixed(3);
 }
 
-/** A tag's beginning, without its end. */
+/** An opening tag without its closing bracket. */
 function tag(name: string, attributes: Readonly<Record<string, unknown>>): string {
   const given = Object.entries(attributes).filter(([, value]) => value !== undefined);
   return `<${name}${given.map(([key, value]) => ` ${key}="${escapeAttribute(String(value))}"`).join("")}`;
 }
 
-/** What XML 1.0 has no place for, not even escaped. */
+/** Characters that XML 1.0 doesn't allow, even escaped. */
 const forbidden = /[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu;
 
-/** `>` too, for `]]>`. A parser would drop a carriage return. */
+/** Escapes `>` because of `]]>`, and carriage returns because a parser would drop them. */
 function escapeText(text: string): string {
   return text.replace(forbidden, "\ufffd").replace(/[&<>\r]/g, reference);
 }
 
-/** A parser would make spaces of line breaks and tabs. */
+/** Also escapes line breaks and tabs, which a parser would turn into spaces. */
 function escapeAttribute(text: string): string {
   return escapeText(text).replace(/["\n\t]/g, reference);
 }

@@ -7,27 +7,27 @@ import { isActive } from "../../contract/runStatus.ts";
 import { failureOf } from "../output/output.ts";
 import type { Tool } from "../tool.ts";
 
-/** What a report says of one pipeline of a command. */
+/** What a report says about one of a command's pipelines. */
 export interface ReportedRun {
   readonly pipeline: string;
-  /** Undefined where none was started, and where that is unknown. */
+  /** Undefined if none was started, or that is unknown. */
   readonly run: Run | undefined;
   /** Why it does not count as succeeded; undefined if it does. */
   readonly problem: string | undefined;
-  /** By the step's index; a step that wrote nothing has none. */
+  /** By the step's index; absent for a step that wrote nothing. */
   readonly logs: ReadonlyMap<number, StepLog>;
 }
 
-/** The end of a step's log, with colours as SGR sequences, without anything else that drives a terminal. */
+/** The end of a step's log, with colours as SGR sequences and nothing else that controls a terminal. */
 export type StepLog = Pick<LogTail, "lines" | "leftOut">;
 
-/** Of a step's log. */
+/** Per step. */
 const stepLimits: LogLimits = { lines: 2_000, ofLine: 4_000, ofAll: Number.POSITIVE_INFINITY };
 
 /**
- * A run with its log. A log that can't be read is only a warning.
+ * A run with its log. A log that can't be read only causes a warning.
  * @param signal ends the reading of the log.
- * @param problem see {@link ReportedRun}; left out, what the run itself says.
+ * @param problem see {@link ReportedRun}; by default what the run itself says.
  */
 export async function reportedRun(
   { output, connect }: Tool,
@@ -60,7 +60,7 @@ function problemOf(run: Run): string | undefined {
   return run.reason ?? run.status;
 }
 
-/** Reads the lines of a log so far, without anything that drives a terminal but colours. @throws as `followLog`. */
+/** Reads the lines of a log so far; of what controls a terminal, only colours are kept. @throws as `followLog`. */
 export async function readLines(
   client: ServiceClient,
   runId: string,
@@ -79,17 +79,17 @@ export async function readLines(
   lines.rest().forEach(onLine);
 }
 
-/** How much of a log is kept: so many lines, and characters of a line and of all. */
+/** How much of a log is kept, in lines, characters of a line, and characters in all. */
 interface LogLimits {
   readonly lines: number;
   readonly ofLine: number;
   readonly ofAll: number;
 }
 
-/** The last lines of a log that are few and short enough. */
+/** The last lines of a log, within limits. */
 export class LogTail {
   readonly lines: LogLine[] = [];
-  /** How many lines before these are left out. */
+  /** How many earlier lines are left out. */
   leftOut = 0;
   readonly #limits: LogLimits;
   #length = 0;

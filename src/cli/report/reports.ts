@@ -7,7 +7,7 @@ import { codeOf } from "../../project/systemErrors.ts";
 import type { Tool } from "../tool.ts";
 import type { ReportedRun } from "./reportedRuns.ts";
 
-/** The reports that a command line asks for: a file each, or `-` for standard output. */
+/** The reports that a command line asks for: a file for each, or `-` for standard output. */
 export interface WantedReports {
   readonly junit?: string | undefined;
   readonly html?: string | undefined;
@@ -20,9 +20,9 @@ interface Report {
 }
 
 /**
- * The reports of one command, to files that were found writable.
+ * Opens the reports of one command, whose files were found to be writable.
  * @param canPrint whether standard output is free for a report.
- * @returns undefined when none is wanted.
+ * @returns undefined if none is wanted.
  * @throws PipelineError `usage` for a report that can't be written.
  */
 export async function openReports(
@@ -49,9 +49,9 @@ export async function openReports(
   }
   if (reports.length === 0) return undefined;
   return {
-    /** Whether a report takes the place of the result on standard output. */
+    /** Whether a report replaces the result on standard output. */
     isPrinted: reports.some(({ path }) => path === undefined),
-    /** Writes each report. @returns whether all are written; a warning says why one isn't. */
+    /** Writes each report; warns if one can't be written. @returns whether all were written. */
     async write(runs: readonly ReportedRun[]): Promise<boolean> {
       let isDone = true;
       for (const { kind, path } of reports) {
@@ -77,8 +77,8 @@ async function textOf(kind: Report["kind"], runs: readonly ReportedRun[], progra
 }
 
 /**
- * The path to write to; a link of that name stays and leads to the report.
- * @throws PipelineError `usage` where no file can be written, or where there is something else.
+ * The path to write to. A link of that name is kept, and its target is written.
+ * @throws PipelineError `usage` if no file can be written there, or if something other than a file exists.
  */
 async function writablePath(named: string, kind: Report["kind"]): Promise<string> {
   try {

@@ -15,27 +15,27 @@ export type Outcome =
   | Followed
   | { readonly kind: "refused"; readonly start: RefusedStart }
   | { readonly kind: "not-started"; readonly pipeline: string; readonly error?: unknown }
-  /** Interrupted during the wait for a slot. `isInDoubt`: without a reply, so a run may exist. */
+  /** Interrupted during the wait for a slot. `isInDoubt`: no reply came, so a run may exist. */
   | { readonly kind: "abandoned"; readonly pipeline: string; readonly isInDoubt: boolean };
 
 export interface BatchOptions {
   readonly parallel: number;
   readonly detach: boolean;
-  /** What each pipeline's start request says besides its name. */
+  /** The start request of every pipeline, except its name. */
   readonly request: Omit<StartRequest, "pipeline">;
-  /** The project's folder, where there is one here. */
+  /** The project's folder, if there is one here. */
   readonly root: string | undefined;
-  /** What each pipeline is given; nothing more than the request has where it is left out. */
+  /** The inputs of each pipeline; by default only what the request has. */
   readonly inputs?: ReadonlyMap<string, InputValues>;
   readonly log: LogStream | undefined;
   readonly live: LiveLines;
-  /** Whether each line starts with its pipeline's name, since others print too. */
+  /** Whether each line starts with its pipeline's name, since other pipelines print too. */
   readonly isOneOfSeveral: boolean;
-  /** The options that a retry needs, as words of the command line. */
+  /** The options that a retry needs, as command-line words. */
   readonly retryOptions: readonly string[];
-  /** Called every second of a wait, with the place in the queue where it is known. */
+  /** Called every second of a wait, with the queue position if known. */
   readonly onWaiting?: (secondsLeft: number, place: QueuePlace | undefined) => void;
-  /** Called once for each pipeline, when its start has succeeded, was refused or has failed. */
+  /** Called once per pipeline, when its start has succeeded, was refused or has failed. */
   readonly onReply?: () => void;
   /** Called with each started run, before it is followed. */
   readonly onStarted?: (run: Run) => void;
@@ -51,7 +51,7 @@ export class Batch {
   #client: ServiceClient;
   readonly #options: BatchOptions;
   readonly #progress: ProgressDeps;
-  /** Started at the moment of an interrupt. */
+  /** Runs that were started at the moment of an interrupt. */
   readonly #unwanted = new Set<Run>();
   readonly #outcomes: Outcome[] = [];
 
@@ -97,7 +97,7 @@ export class Batch {
     if (interrupted.aborted || this.#outcomes.some(isFault)) return { kind: "not-started", pipeline };
     const refusals = this.#outcomes.filter((outcome) => outcome.kind === "refused");
     const usedUp = refusals.find(({ start }) => start.refusal.scope === "free-day");
-    // The day's runs are used up, so every other start would be refused, too.
+    // The day's runs are used up, so every other start would be refused too.
     if (usedUp !== undefined) {
       const { refusal } = usedUp.start;
       return { kind: "refused", start: { pipeline, refusal, waitedSeconds: 0, options } };
@@ -155,7 +155,7 @@ export class Batch {
   }
 }
 
-/** Whether no more runs are started, since they would probably fail the same way. A refusal is no fault. */
+/** Whether no more runs are started, since they would probably fail in the same way. A refusal isn't a fault. */
 export function isFault(outcome: Outcome): outcome is Extract<Outcome, { error?: unknown }> {
   return "error" in outcome && outcome.error !== undefined;
 }

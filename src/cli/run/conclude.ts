@@ -18,12 +18,12 @@ import { isFault, type Outcome } from "./batch.ts";
 
 export interface Conclusion {
   readonly output: Output;
-  /** The project's folder, where there is one here. */
+  /** The project's folder, if there is one here. */
   readonly root: string | undefined;
   readonly wasInterrupted: boolean;
-  /** The whole command, in milliseconds. */
+  /** The duration of the whole command, in milliseconds. */
   readonly took: number;
-  /** Undefined where the numbers aren't known. */
+  /** Undefined if the numbers aren't known. */
   readonly org: Org | undefined;
 }
 
@@ -92,7 +92,7 @@ function faultOf(outcomes: readonly Outcome[]): ReturnType<typeof failureOf> | u
   return { failure: { ...failure, next: next.filter((sentence) => sentence !== "").join(" ") }, exitCode };
 }
 
-/** As a clause of a sentence. */
+/** Describes an outcome as a clause of a sentence. */
 export function describeOutcome(outcome: Outcome): string {
   switch (outcome.kind) {
     case "run": {
@@ -124,7 +124,7 @@ function isInDoubt(outcome: Outcome & { kind: "abandoned" | "not-started" }): bo
   return outcome.kind === "abandoned" ? outcome.isInDoubt : outcome.error instanceof LostStart;
 }
 
-/** How a run ended, and why. Only the step's name where its line above has said why. */
+/** How a run ended, and why; names only the step if the step's line has already said why. */
 function endText(run: Run, { json, isQuiet }: Output): string {
   const ended = `${nameOf(run)} ${run.status}`;
   const step = json || isQuiet ? undefined : toldFailure(run)?.step;
@@ -134,7 +134,7 @@ function endText(run: Run, { json, isQuiet }: Output): string {
   return reason ? `${ended}: ${reason}` : `${ended}.`;
 }
 
-/** How to go on at the step that failed. */
+/** The command that starts a new run at the failed step. */
 async function fromStepHint(run: Run, root: string | undefined): Promise<Hint | undefined> {
   if (run.pipeline === undefined || fromFailedStep(run) === undefined) return undefined;
   // The parser of pipeline files takes long to load.
@@ -175,10 +175,10 @@ function wordOf(outcome: Outcome): string {
   }
 }
 
-/** Short, since the numbers are optional. */
+/** Short: the numbers are optional. */
 const answerTimeoutSeconds = 2;
 
-/** The org's numbers for the summary; undefined where they don't arrive in time. */
+/** The org's numbers for the summary; undefined if they don't arrive in time. */
 export async function orgNumbers(client: ServiceClient, signal: AbortSignal): Promise<Org | undefined> {
   using deadline = new Deadline(client.clock, signal);
   deadline.arm(answerTimeoutSeconds);

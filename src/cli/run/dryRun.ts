@@ -19,9 +19,9 @@ import { inputsOfRuns, inputValuesOf } from "./runInputs.ts";
 import type { RunFlags } from "./runPipelines.ts";
 
 /**
- * `pipeline run --dry-run`: shows what each step would send or run, and what would make it fail. It starts no run, no step and no
+ * `pipeline run --dry-run`: shows what each step would send or run, and what would make it fail. Starts no run, no step and no
  * service.
- * @returns the exit code: 1 where something would fail.
+ * @returns the exit code: 1 if something would fail.
  * @throws PipelineError as a start would.
  */
 export async function dryRunPipelines(
@@ -89,7 +89,7 @@ export async function dryRunPipelines(
 
 type Shown = NonNullable<Facts<"run">["dryRuns"]>[number];
 
-/** Has the runner's program look, which has all that steps need. @throws the signal's reason. */
+/** Has the runner's program do the dry run, since it has everything that steps need. @throws the signal's reason. */
 async function look(jobs: readonly DryJob[], { env, interrupted, programs }: Tool): Promise<DryRun[]> {
   const runnerPath = join(programs, "runner.js");
   const looking = promisify(execFile)(process.execPath, [runnerPath, dryRunArgument], {
@@ -98,7 +98,7 @@ async function look(jobs: readonly DryJob[], { env, interrupted, programs }: Too
     signal: interrupted,
     windowsHide: true,
   });
-  // Ignored: its end says more.
+  // Ignored: the way the program ends says more.
   looking.child.stdin?.on("error", () => {}).end(JSON.stringify(jobs));
   const { stdout } = await looking.catch((error: unknown) => {
     interrupted.throwIfAborted();

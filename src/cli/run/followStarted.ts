@@ -11,7 +11,10 @@ import { failureOf } from "../output/output.ts";
 import type { RunTerminal } from "../tool.ts";
 import { type ProgressDeps, runProgress } from "./progress.ts";
 
-/** `isFollowed` is false with `--detach`, and where the service doesn't show how a run ends. `follow-failed`: it may still be active. */
+/**
+ * `isFollowed` is false with `--detach`, and if the service doesn't show how a run ends. `follow-failed`: the run may still be
+ * active.
+ */
 export type Followed =
   | { readonly kind: "run"; readonly run: Run; readonly isFollowed: boolean }
   | { readonly kind: "follow-failed"; readonly run: Run; readonly error: unknown };
@@ -20,8 +23,8 @@ export type Followed =
 const restOfLogTimeout = 10;
 
 /**
- * Follows a run to its end and prints its log if requested. An interrupt cancels the run, and the end is still awaited
- * (contract: "The command-line tool"). Leaving ends the following.
+ * Follows a run to its end and prints its log if requested. An interrupt cancels the run, whose end is still awaited (contract:
+ * "The command-line tool"). An abort of `leaving` ends the following.
  */
 export async function followStarted(
   tool: RunTerminal,
@@ -31,7 +34,7 @@ export async function followStarted(
 ): Promise<Followed> {
   const { interrupted, leaving } = tool;
   let service = client;
-  // Without the interrupt's signal: following goes on until the cancelled run ends.
+  // Doesn't use the interrupt's signal: following continues until the cancelled run ends.
   const reconnect = async (signal: AbortSignal): Promise<ServiceClient> => {
     service = await tool.connect(signal);
     return service;
@@ -84,7 +87,7 @@ export async function followStarted(
     progress.end(run);
     return { kind: "run", run, isFollowed: true };
   } catch (error) {
-    // Where the end can't be seen, the cancel request must still reach the service.
+    // Even if the end can't be seen, the cancel request must reach the service.
     const reply = await cancelled;
     if (!isUnseen(error)) return { kind: "follow-failed", run, error };
     tool.output.warn(`${nameOf(run)}: ${client.baseUrl.host} doesn't report how ${run.runId} ends.`);
@@ -101,8 +104,8 @@ export async function followStarted(
 }
 
 /**
- * Where the steps' output is printed. With several pipelines or `--json`, standard output is reserved for the refusal or the
- * JSON object.
+ * Where the steps' output is printed. With several pipelines or `--json`, standard output is reserved for the refusal or the JSON
+ * object.
  */
 export type LogStream = "output" | "error";
 
@@ -114,10 +117,10 @@ interface PrintedLog extends Pick<ProgressDeps, "isOneOfSeveral"> {
 }
 
 /**
- * Prints a run's log live until it is complete. A log that can't be read is only a warning: the run goes on.
- * @param onEntry called for each received entry, and `onPrinted` once it is printed, which a slow reader may delay; `onLine`
- * before each line, with its step.
- * @param signal ends it early: silently, or with a warning if its reason is `DeadlinePassed`.
+ * Prints a run's log live until it is complete. A log that can't be read only causes a warning: the run goes on.
+ * @param onEntry called for each received entry, and `onPrinted` once it is printed, which a slow reader may delay; `onLine` is
+ * called before each line, with its step.
+ * @param signal ends the printing early: silently, or with a warning if its reason is `DeadlinePassed`.
  */
 async function printLog(
   tool: RunTerminal,

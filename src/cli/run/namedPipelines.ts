@@ -11,16 +11,19 @@ import { nearestName } from "../../pipeline/mistakes/problem.ts";
 import { firstNames } from "../../text/counted.ts";
 import type { Tool } from "../tool.ts";
 
-/** Where the pipelines are that are to be run. */
+/** Where to find the pipelines to run. */
 export interface Where {
-  /** Undefined for the files of the project alone. */
+  /** Undefined to use only the project's files. */
   readonly client: ServiceClient | undefined;
-  /** Undefined outside of a project. */
+  /** Undefined outside a project. */
   readonly project: string | undefined;
   readonly root: string | undefined;
 }
 
-/** The names of the pipelines that a command line means: by their tags, or as {@link pipelineNames}. @throws PipelineError as that, and as `taggedPipelines`. */
+/**
+ * The names of the pipelines that a command line means: by tag, or as {@link pipelineNames}. @throws PipelineError as
+ * `pipelineNames` and `taggedPipelines`.
+ */
 export async function wantedPipelines(
   tool: Tool,
   { client, project, root }: Where,
@@ -33,7 +36,8 @@ export async function wantedPipelines(
 }
 
 /**
- * The names of pipelines of which the command line may name the file instead: `hello.yaml`, `pipelines/hello.yaml`.
+ * Replaces file names of pipelines, which the command line may also use (`hello.yaml`, `pipelines/hello.yaml`), by the pipelines'
+ * names.
  * @throws PipelineError `not-found` for a file of another project.
  */
 export async function pipelineNames(
@@ -61,7 +65,7 @@ function isFileName(name: string): boolean {
   return /\.ya?ml$/.test(name);
 }
 
-/** @throws PipelineError `not-found` for a pipeline file of another project than `root`. */
+/** @throws PipelineError `not-found` for a pipeline file of a project other than `root`. */
 async function requireNoOthers(
   file: string,
   { folder, root }: { readonly folder: string; readonly root: string | undefined },
@@ -78,8 +82,8 @@ async function requireNoOthers(
 }
 
 /**
- * Checks every pipeline before the first run starts: a typo in the last name should not use runs of the day. Where the
- * service doesn't list pipelines, its reply to each start tells. That reply is enough for a single pipeline of a project.
+ * Checks every pipeline before the first run starts, so that a typo in the last name doesn't use up runs of the day. If the
+ * service doesn't list pipelines, its reply to each start tells. That reply is also enough for a single pipeline of a project.
  *
  * @returns `not-found` for unknown names, `invalid-request` for invalid files; undefined if all can be run.
  * @throws the signal's reason.
@@ -109,7 +113,7 @@ export async function checkPipelines(
   if (broken.length === 0) {
     const theirs = listed.filter(({ name }) => wanted.includes(name));
     const places = theirs.map(({ name, project: of }) => `${name} of ${of}`);
-    // Where a name is of several projects, the service asks which.
+    // If several projects have the name, the service asks which one is meant.
     if (isOutside && places.length === wanted.length)
       tool.output.note(
         `There is no pipelines/<name>.yaml here or above, so this runs ${firstNames(places)}.`,
@@ -123,7 +127,7 @@ export async function checkPipelines(
   });
 }
 
-/** The error of a call that names no pipeline: it lists those that there are. */
+/** The error of a call that names no pipeline; it lists the known ones. */
 export async function noneNamed(tool: Tool, project: string | undefined): Promise<PipelineError> {
   const isElsewhere = project !== undefined || (await isServiceNamed(tool.env));
   const here = isElsewhere ? undefined : await findProject(tool.folder);
@@ -140,7 +144,7 @@ export async function noneNamed(tool: Tool, project: string | undefined): Promis
   });
 }
 
-/** The error outside of every project: says how to get into one, or how to make one. */
+/** The error outside any project; it says how to go to one or create one. */
 export async function noPipelinesHere(
   folder: string,
   type: "not-found" | "usage" = "not-found",
@@ -161,7 +165,7 @@ steps:
   - use: shell
     run: echo hello`;
 
-/** Whether a `.yml` file is meant by the name of its pipeline, or its own. */
+/** Whether a `.yml` file is meant by a name: its pipeline's or its own. */
 function isNameOf(path: string, name: string): boolean {
   const [file, meant] = [path, name].map((one) => basename(one).replace(/\.ya?ml$/i, ""));
   return file === meant;
@@ -171,7 +175,7 @@ function misnamedError(paths: readonly string[], type: "not-found" | "usage" = "
   return new PipelineError(type, misnamedText(paths), { next: "" });
 }
 
-/** What to do about files that end with `.yml`. */
+/** Says what to do about files that end with `.yml`. */
 export function misnamedText(paths: readonly string[]): string {
   return `A pipeline file's name ends with .yaml: rename ${paths.join(", ")}.`;
 }
@@ -198,10 +202,10 @@ export async function localPipelines(root: string): Promise<readonly PipelineEnt
 }
 
 /**
- * The names of the pipelines that have one of the tags, in their order.
- * @param listed the project's files, and outside of a project those that the service knows.
- * @throws PipelineError `not-found` where none has one, `invalid-request` where a file can't be run: its tags aren't known,
- *   and a run of a tag should not leave out what belongs to it.
+ * The names of the pipelines that have one of the tags, in the listed order.
+ * @param listed the project's files; outside a project, the pipelines that the service knows.
+ * @throws PipelineError `not-found` if no pipeline has a tag; `invalid-request` if a file can't be run: its tags aren't known,
+ * and a run by tag shouldn't miss a pipeline.
  */
 function taggedPipelines(listed: readonly PipelineEntry[], tags: readonly string[]): readonly string[] {
   const broken = listed.filter(({ problem }) => problem !== undefined);
@@ -226,7 +230,7 @@ export function hasTag(entry: PipelineEntry, tags: readonly string[]): boolean {
   return tags.some((tag) => entry.tags?.includes(tag));
 }
 
-/** Which tags there are, as a sentence. */
+/** A sentence that lists the tags. */
 export function knownTags(listed: readonly PipelineEntry[]): string {
   const tags = [...new Set(listed.flatMap((entry) => entry.tags ?? []))].sort();
   return tags.length === 0
@@ -234,7 +238,7 @@ export function knownTags(listed: readonly PipelineEntry[]): string {
     : `The tags are: ${tags.join(", ")}.`;
 }
 
-/** That the tags of broken files aren't known, as a sentence. */
+/** A sentence that says that the tags of broken files aren't known. */
 export function untoldTags(broken: readonly PipelineEntry[]): string {
   const [first, other] = broken.map(({ name, path = name }) => path);
   return other === undefined

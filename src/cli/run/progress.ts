@@ -20,13 +20,13 @@ export interface ProgressDeps {
   readonly isOneOfSeveral: boolean;
 }
 
-/** How long the line of an ended step waits for the rest of its log, which comes by another connection. */
+/** How long the line of an ended step waits for the rest of its log, which comes over another connection. */
 const logWithinMilliseconds = 1000;
 
 /**
- * Shows a run's progress on standard error: a permanent line for each ended step, and on a live terminal the current step
- * with its seconds. They are counted here, since the service's clock may differ. Beside a log, a step's line follows its output.
- * @param hasLog whether `logged` will tell how far the run's log is printed.
+ * Shows a run's progress on standard error: a permanent line for each ended step and, on a live terminal, the current step with
+ * its seconds. They are counted here, since the service's clock may differ. With a log, a step's line follows its output.
+ * @param hasLog whether `logged` will report how far the run's log is printed.
  */
 export function runProgress(deps: ProgressDeps, started: Run, hasLog: boolean) {
   const { output, live, clock } = deps;
@@ -35,19 +35,19 @@ export function runProgress(deps: ProgressDeps, started: Run, hasLog: boolean) {
   let run = started;
   let printed = 0;
   let held = 0;
-  /** The steps before this one have all their output on the screen. */
+  /** All earlier steps have all their output on the screen. */
   let loggedSteps = hasLog ? 0 : Number.POSITIVE_INFINITY;
   let current = { name: "starting", since: clock.monotonic() };
   let isCancelling = false;
 
   const note = (text: string): void => live.note(`${nameOf(run)}: ${text}`);
-  /** The steps that have ended, from the first on. */
+  /** The steps that have ended, up to the first that hasn't. */
   const ended = (): readonly RunStep[] => {
     const { steps = [] } = run;
     const active = steps.findIndex(isOpen);
     return active === -1 ? steps : steps.slice(0, active);
   };
-  /** The output of so many steps is printed. */
+  /** Reports that the output of the first `steps` steps is printed. */
   const logged = (steps: number): void => {
     loggedSteps = Math.max(loggedSteps, steps);
     const shown = ended().slice(0, loggedSteps);
@@ -115,7 +115,7 @@ function endedText(step: RunStep, run: Run, { output, isOneOfSeveral }: Progress
   return `  ${paint(mark)} ${whose}${name}${facts.length === 0 ? "" : style.dim(` (${facts.join(", ")})`)}${why}`;
 }
 
-/** Whether a step goes on, or is still to come. */
+/** Whether a step is running or still to come. */
 function isOpen({ status, stoppedAt }: RunStep): boolean {
   return stoppedAt === undefined && status !== "skipped" && status !== "not-reached";
 }
@@ -138,7 +138,7 @@ export function waitProgress({ output, live, clock }: ProgressDeps, pipeline: st
       return `${spinner} ${pipeline}: waiting${queued && `, ${queued}`}; gives up in ${left} s ${rest}`;
     });
   return {
-    /** Says who is waited for. Never rejects. @param servedAt as for {@link slotHoldersLine}. */
+    /** Says which runs are waited for. Never rejects. @param servedAt as for {@link slotHoldersLine}. */
     async begin(client: ServiceClient, servedAt: number | undefined): Promise<void> {
       if (output.isQuiet) return;
       using deadline = new Deadline(clock, over.signal);
@@ -172,10 +172,10 @@ export function waitProgress({ output, live, clock }: ProgressDeps, pipeline: st
 }
 
 /**
- * The holders of the org's slots: `nightly (run_…, by ada, up to 1 min 20 s left)`, of several `… or …`.
+ * The holders of the org's slots: `nightly (run_…, by ada, up to 1 min 20 s left)`, several joined by `or`.
  *
  * @param servedAt the service's clock now, in milliseconds since 1970; without it the line has no times.
- * @returns undefined where the service lists no runs.
+ * @returns undefined if the service doesn't list runs.
  */
 async function slotHoldersLine(
   client: ServiceClient,

@@ -12,11 +12,11 @@ import { type Asking, readLine } from "../terminal/readSecret.ts";
 import type { Tool } from "../tool.ts";
 import { listedPipelines, localPipelines, type Where } from "./namedPipelines.ts";
 
-/** UTF-8 has at most three bytes a character. */
+/** UTF-8 has at most three bytes per UTF-16 unit. */
 const longestInputBytes = 3 * longestInput;
 
 /**
- * What each pipeline is given: the inputs of the command line that its file declares, and what is asked for at a terminal.
+ * The inputs of each pipeline: those on the command line that its file declares, and the answers to questions at a terminal.
  * @throws PipelineError `invalid-request` for inputs that no pipeline has, that don't fit, or that are missing; Interrupted.
  */
 export async function inputsOfRuns(
@@ -28,12 +28,12 @@ export async function inputsOfRuns(
   const { output, interrupted } = tool;
   const asking = { input: process.stdin, prompt: process.stderr };
   const canAsk = asking.input.isTTY === true && output.err.isTerminal && !output.json;
-  // The service says what is wrong with the only start; before several, each is checked.
+  // For a single start, the service reports any mistake; before several, each is checked.
   if (Object.keys(given).length === 0 && !canAsk && pipelines.length === 1) return new Map();
   const served = await listedPipelines(client, project, interrupted);
-  // A start on a service elsewhere brings the file that is here.
+  // A start on a service elsewhere brings the local file.
   const local = root === undefined || client?.environment !== undefined ? [] : await localPipelines(root);
-  // What a broken file declares isn't known; the service says what is wrong with it.
+  // The inputs of a broken file aren't known; the service reports its problems.
   const declared = new Map(
     [...served, ...local].map(({ name, inputs, problem }) => [
       name,
@@ -100,7 +100,7 @@ async function ask(
   }
 }
 
-/** What an answer means: the number of an option, or `y` and `n`. */
+/** Interprets an answer: an option's number, `y` or `n`. */
 function meant(line: string, { type, options }: DeclaredInput): InputValue {
   if (options?.some((option) => String(option) === line) === false) return options[Number(line) - 1] ?? line;
   if (type === "boolean" && /^y(es)?$/i.test(line)) return true;
@@ -108,7 +108,8 @@ function meant(line: string, { type, options }: DeclaredInput): InputValue {
 }
 
 /**
- * The values of `--input name=value`; `name=@file` is what the file or pipe holds, and `name=@@text` a text that begins with `@`.
+ * The values of `--input name=value`; `name=@file` stands for the content of the file or pipe, and `name=@@text` for a text that
+ * begins with `@`.
  * @throws PipelineError `usage` for a file that can't be read; Interrupted.
  */
 export async function inputValuesOf(
@@ -116,7 +117,7 @@ export async function inputValuesOf(
   { folder, interrupted }: Pick<Tool, "folder" | "interrupted">,
 ): Promise<InputValues> {
   const values: [string, string][] = [];
-  // One after the other: a pipe that stays open must not keep the tool when another can't be read.
+  // One after the other, so that a pipe that stays open doesn't keep the tool waiting if another input can't be read.
   for (const word of words ?? []) {
     const [name = ""] = word.split("=", 1);
     values.push([name, await textOf(name, word.slice(name.length + 1), folder, interrupted)]);
@@ -138,7 +139,7 @@ async function textOf(name: string, text: string, folder: string, signal: AbortS
   return read.text;
 }
 
-/** Reads a file, or a pipe such as a shell's `<(…)` until it is closed. @throws for a device, which would never end. */
+/** Reads a file, or a pipe such as a shell's `<(…)` until it is closed. @throws for a device, which might never end. */
 async function bytesOf(path: string, signal: AbortSignal): Promise<Buffer> {
   const { closeSync, constants, createReadStream, fstatSync, openSync } = await import("node:fs");
   const { Socket } = await import("node:net");

@@ -31,14 +31,14 @@ export interface RunFlags extends WantedReports {
   readonly connect?: true;
 }
 
-/** What each start request says besides the pipeline. */
+/** The start request of every pipeline, except its name. */
 function requestOf({ project, timeLimit, from }: RunFlags): Omit<StartRequest, "pipeline"> {
   return { project, timeLimitSeconds: timeLimit, fromStep: from };
 }
 
 /**
  * `pipeline run <pipeline>…`: starts a run of each and follows it to its end (contract: "The command-line tool"). Reports are
- * written whatever comes of it, but not after a second Ctrl-C.
+ * written whatever the outcome, but not after a second Ctrl-C.
  */
 export async function runPipelines(tool: Tool, named: readonly string[], flags: RunFlags): Promise<number> {
   const reports = await openReports(tool, flags, false);
@@ -104,13 +104,13 @@ async function runEach(tool: Tool, named: readonly string[], flags: RunFlags): P
   const isUsedUp = outcomes.some(
     (outcome) => outcome.kind === "refused" && outcome.start.refusal.scope === "free-day",
   );
-  // The reason of such a refusal names the org's limit.
+  // A `free-day` refusal names the org's limit.
   const org = isSummedUp || isUsedUp ? await orgNumbers(client, tool.leaving) : undefined;
   const end = () => conclude(outcomes, { output, root, wasInterrupted: interrupted.aborted, took, org });
   return { outcomes, end };
 }
 
-/** Connects, with a live line where that takes noticeably long, as the start of the embedded service may. */
+/** Connects; shows a live line if that takes noticeably long, as the start of the embedded service may. */
 async function connectLive(tool: Tool, live: LiveLines): Promise<ServiceClient> {
   const began = systemClock.monotonic();
   const owner = {};
@@ -126,7 +126,7 @@ async function connectLive(tool: Tool, live: LiveLines): Promise<ServiceClient> 
 
 const noticeableMilliseconds = 300;
 
-/** Registers the project with this machine's service. @returns its name and folder; without one here, the given name. */
+/** Registers the project with this machine's service. @returns its name and folder; outside a project, the given name. */
 export async function registerLocalProject(
   tool: Tool,
   client: ServiceClient,
@@ -139,7 +139,7 @@ export async function registerLocalProject(
   return { project: known.name, root: known.root };
 }
 
-/** The requested number, at most the org's limit, with a warning where that is lower. */
+/** The requested number, at most the org's limit, with a warning if the limit is lower. */
 async function grantedParallel(
   tool: Tool,
   client: ServiceClient,
@@ -170,9 +170,9 @@ function reportInterrupt({ output }: Tool, batch: Batch): void {
   output.failure("run", { type: "interrupted", message, next }, { runs: active });
 }
 
-/** What the reports say of a pipeline. */
+/** What the reports say about a pipeline. */
 async function reportedOutcome(tool: Tool, outcome: Outcome): Promise<ReportedRun> {
-  // After the first Ctrl-C, the log of the cancelled run is still read.
+  // Not ended by the first Ctrl-C: the log of the cancelled run is still read.
   const { leaving } = tool;
   const withoutRun = (pipeline: string, problem: string): ReportedRun => {
     return { pipeline, run: undefined, problem, logs: new Map() };

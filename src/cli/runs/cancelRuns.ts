@@ -15,9 +15,9 @@ interface CancelOptions {
 }
 
 /**
- * `pipeline runs cancel <id>…` and `pipeline runs cancel --mine`. A stopped run is no error. Without either, the caller's only
- * active run is meant at a terminal; in a script, a variable may be empty.
- * @throws PipelineError `usage` for neither or both of them.
+ * `pipeline runs cancel <id>…` and `pipeline runs cancel --mine`. A stopped run isn't an error. Without either, cancels the
+ * caller's only active run, but only at a terminal: in a script, a variable may be empty by mistake.
+ * @throws PipelineError `usage` for both of them, for neither in a script, and for neither if several runs are active.
  */
 export async function cancelRuns(
   tool: Tool,
@@ -74,7 +74,7 @@ function unclear(message: string): PipelineError {
   });
 }
 
-/** The active runs of the caller's key. @throws PipelineError `not-supported` where runs can't be listed; as `myActiveRuns`. */
+/** The active runs of the caller's key. @throws PipelineError `not-supported` if runs can't be listed; as `myActiveRuns`. */
 async function listMine({ output, interrupted }: Tool, client: ServiceClient): Promise<string[]> {
   try {
     const { mine, nobodys, areMore } = await myActiveRuns(client, interrupted);
@@ -94,7 +94,7 @@ async function listMine({ output, interrupted }: Tool, client: ServiceClient): P
   }
 }
 
-/** All failures as one; the next step is given once if it is the same for all. */
+/** Combines all failures into one; a next step that they share is given once. */
 function combined(failures: readonly { readonly runId: string; readonly failure: Failure }[]): Failure {
   const types = new Set(failures.map(({ failure }) => failure.type));
   const nexts = new Set(failures.map(({ failure }) => failure.next));
@@ -112,7 +112,7 @@ function combined(failures: readonly { readonly runId: string; readonly failure:
   };
 }
 
-/** @returns what waits until a run has stopped, and shows how many are left: at most as many as the org has slots. */
+/** @returns a function that waits until a run has stopped and shows how many are left: at most as many as the org has slots. */
 function stopWaiter({ output, interrupted }: Tool, client: ServiceClient) {
   let left = 0;
   let hasWarned = false;
@@ -122,7 +122,7 @@ function stopWaiter({ output, interrupted }: Tool, client: ServiceClient) {
     const line = `waiting for ${runs} to stop; Ctrl-C leaves, and what was cancelled stays so`;
     output.passing(...(left === 0 ? [] : [line]));
   };
-  /** @returns how the run ended; what it was given, with a warning where the service can't show it. */
+  /** @returns how the run ended; the given outcome, with a warning, if the service can't show that. */
   return async (outcome: CancelOutcome): Promise<CancelOutcome> => {
     if (outcome.kind === "failed" || !isActive({ status: outcome.status })) return outcome;
     const { runId } = outcome;

@@ -20,8 +20,8 @@ interface DownloadOptions {
 
 /**
  * `pipeline runs download [id] [name]`: saves the files that a run's steps kept, of the caller's newest run by default.
- * @throws PipelineError `not-found` when there are none, or none of the name; `conflict` where files are there already, before
- *   anything is written; as `ServiceClient.run` and `readArtifact`.
+ * @throws PipelineError `not-found` if there are none, or none of that name; `conflict`, before anything is written, if a file
+ * exists already; as `ServiceClient.run` and `readArtifact`.
  */
 export async function downloadFiles(
   tool: Tool,
@@ -54,7 +54,7 @@ export async function downloadFiles(
 
 const otherFolder = "Name another folder with --to.";
 
-/** @throws PipelineError `not-found` */
+/** @throws PipelineError `not-found`. */
 function wanted(
   { runId, artifacts = [] }: Run,
   name: string | undefined,
@@ -75,7 +75,10 @@ function wanted(
   });
 }
 
-/** Where each file goes in the folder: its name may have folders, and comes from elsewhere. Of several with one name each has its own. */
+/**
+ * Where each file goes in the folder. Its name comes from elsewhere and may contain folders; files of the same name get distinct
+ * paths.
+ */
 function placed(artifacts: readonly Artifact[], folder: string) {
   const taken: (readonly string[])[] = [];
   return artifacts.map((artifact) => {
@@ -89,10 +92,10 @@ function placed(artifacts: readonly Artifact[], folder: string) {
   });
 }
 
-/** The least that a name needs, on any system. */
+/** Makes a name safe on every system, changing as little as possible. */
 function safePath(name: string): readonly string[] {
   const pieces = name.split(/[/\\]/).flatMap((piece) => asFileName(piece, longestPiece) || []);
-  // Windows takes them for devices, whatever their extension.
+  // Windows treats these names as devices, whatever their extension.
   const safe = pieces.map((piece) =>
     /^(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)/i.test(piece) ? `_${piece}` : piece,
   );
@@ -102,7 +105,7 @@ function safePath(name: string): readonly string[] {
 const longestPiece = 200;
 const mostPieces = 20;
 
-/** Whether they are the same on a system that takes no notice of case, or one is a folder of the other. */
+/** Whether two paths are the same on a case-insensitive system, or one is a folder of the other. */
 function areAlike(one: readonly string[], other: readonly string[]): boolean {
   const length = Math.min(one.length, other.length);
   const text = (pieces: readonly string[]) => pieces.slice(0, length).join("/").normalize().toLowerCase();
@@ -110,8 +113,8 @@ function areAlike(one: readonly string[], other: readonly string[]): boolean {
 }
 
 /**
- * Nothing is saved outside of the folder by a link in it, nor over what is there.
- * @throws PipelineError `conflict`
+ * Keeps anything from being saved outside the folder through a link in it, or over an existing file.
+ * @throws PipelineError `conflict`.
  */
 async function refuseTaken(folder: string, path: string, overwrite = false): Promise<void> {
   for (let above = dirname(path); above !== folder; above = dirname(above)) {

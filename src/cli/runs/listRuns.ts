@@ -15,7 +15,7 @@ export interface AskedRuns extends Omit<WantedRuns, "me"> {
 export async function listRuns(tool: Tool, asked: AskedRuns): Promise<void> {
   const { output, interrupted } = tool;
   const client = await tool.connect();
-  // Only the table has a column with who started a run.
+  // Only the table shows who started a run.
   const isForPeople = output.out.isTerminal && !output.json;
   const wanted = await withMe(client, asked, interrupted);
   const [{ runs, next, lookedThrough }, org] = await Promise.all([
@@ -51,17 +51,17 @@ function noneText({ statuses, mine = false, ...asked }: AskedRuns): string {
 }
 
 interface RunTableOptions {
-  /** The id of the caller's key; undefined leaves out who started a run. */
+  /** The id of the caller's key; if undefined, the table doesn't show who started a run. */
   readonly me: string | undefined;
   /** Milliseconds since 1970. */
   readonly now: number;
-  /** The maximum width of a line; default: the terminal's. */
+  /** The maximum width of a line; by default the terminal's. */
   readonly columns?: number;
 }
 
 /**
- * A table for people, without columns that are empty or the same for all. Where it is too wide, names are cut, and then the
- * last columns left out: a part of them would be misread. Below a run stands why it ended as it did.
+ * A table for people, without columns that are empty or the same for all. If it is too wide, names are cut, then the last columns
+ * are left out: a part of one could be misread. The reason for a run's end is shown below the run.
  */
 export function runTable(runs: readonly Run[], terminal: Terminal, options: RunTableOptions): string {
   const { me, now, columns: width = terminal.columns } = options;
@@ -104,13 +104,13 @@ export function runTable(runs: readonly Run[], terminal: Terminal, options: RunT
   }
 }
 
-/** An id with its status. */
+/** The id and the status. */
 const leastColumns = 2;
 
 interface Column {
   readonly head: string;
   readonly isName?: boolean;
-  /** @returns undefined where the run lacks it. */
+  /** @returns undefined if the run has no value. */
   readonly cell: (run: Run) => string | undefined;
 }
 
@@ -131,7 +131,7 @@ export function runLines(runs: readonly Run[]): string {
     .join("\n");
 }
 
-/** How long a run took, or has taken until now. @returns undefined where that isn't known. */
+/** How long a run took, or has taken so far. @returns undefined if that isn't known. */
 export function took(run: Run, now: number): string | undefined {
   const { createdAt, stoppedAt } = run;
   return tookText(createdAt, stoppedAt ?? (isActive(run) ? new Date(now).toISOString() : undefined));
@@ -142,10 +142,10 @@ const hour = 60 * minute;
 const day = 24 * hour;
 
 /**
- * How long ago an instant was, in short: `now`, `12 s ago`, `5 min ago`, `3 h ago`, `2 d ago`, and its date after 30 days.
- * Clocks may differ, so an instant in the future is `now`, too.
+ * How long ago an instant was, in short: `now`, `12 s ago`, `5 min ago`, `3 h ago`, `2 d ago`, and its date after 30 days. An
+ * instant in the future is also `now`, since clocks may differ.
  *
- * @param now in milliseconds since 1970, as `instant` is when parsed.
+ * @param now in milliseconds since 1970.
  */
 export function ago(instant: string, now: number): string {
   const passed = now - Date.parse(instant);

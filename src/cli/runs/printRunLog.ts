@@ -28,14 +28,15 @@ interface LineSelection {
   readonly step?: string;
   readonly stream?: string;
   readonly timestamps?: boolean;
-  /** With JSON, of entries. */
+  /** Counts entries for `--json` and `--ndjson`. */
   readonly tail?: number;
   readonly grep?: string;
 }
 
 /**
  * `pipeline runs log [id]`: prints the log of a run, by default the caller's newest. `--follow` prints until the run stops,
- * across lost connections and restarts of the service. With `--pipeline` and `--grep` it searches those of a pipeline's last runs.
+ * across lost connections and restarts of the service. With `--pipeline` and `--grep` it searches the logs of a pipeline's last
+ * runs.
  * @throws PipelineError `usage` for options that exclude each other; as `followLog`.
  */
 export async function printRunLog(tool: Tool, options: LogOptions, named?: string): Promise<number> {
@@ -46,7 +47,7 @@ export async function printRunLog(tool: Tool, options: LogOptions, named?: strin
     if (options.pipeline === undefined) return await print(tool, named, options, grep, ends);
     return await searchLogs(tool, options.pipeline, options, grep, ends);
   } catch (error) {
-    // A reader that stops early (`| head`) is no error.
+    // A reader that stops early (`| head`) isn't an error.
     if (tool.unread.aborted && !tool.interrupted.aborted) return exitCodes.done;
     throw error;
   }
@@ -119,7 +120,7 @@ async function print(
 
 const mostSearched = 20;
 
-/** Prints the lines that are found in the logs of a pipeline's last runs, the newest run first. */
+/** Prints the matching lines in the logs of a pipeline's last runs, newest run first. */
 async function searchLogs(
   { output, connect }: Tool,
   pipeline: string,
@@ -169,7 +170,7 @@ async function isSelected(
   return step === undefined || steps.isMeant(stepIndex, step);
 }
 
-/** Why the selected steps failed: a note, like what the runner says in the log. */
+/** Why the selected steps failed, as notes like those of the runner in the log. */
 async function selectedFailures(
   { stream = "note", step }: LineSelection,
   steps: Steps,
@@ -179,7 +180,7 @@ async function selectedFailures(
 
 type Search = ReturnType<typeof searchOf>;
 
-/** @throws PipelineError `usage` for a pattern that is none, and from `find` for one that takes too long. */
+/** @throws PipelineError `usage` for an invalid pattern, and from `find` for one that takes too long. */
 function searchOf(grep: string) {
   const read = readTextExpectation(grep);
   if (read.kind === "invalid") throw usage(`--grep: ${read.problem}.`);

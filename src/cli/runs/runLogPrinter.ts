@@ -9,9 +9,9 @@ import { jsonLine, type Output } from "../output/output.ts";
 /** How a log's entries are printed. */
 export interface LogPrinter {
   add(entry: LogEntry): Promise<void>;
-  /** Prints the held tail; from now on every entry is printed at once. */
+  /** Prints the held tail; from then on every entry is printed at once. */
   stopHolding(): Promise<void>;
-  /** Prints the rest, after the last entry; as lines with why steps failed. */
+  /** Prints the rest after the last entry; line printers also print why steps failed. */
   end(status: string | undefined, failures: readonly Failure[]): Promise<void>;
 }
 
@@ -20,13 +20,13 @@ type StepName = (stepIndex: number) => Promise<string | undefined>;
 
 interface LineOptions {
   readonly hasTimes: boolean | undefined;
-  /** Only so many of the last lines. */
+  /** Print only this many of the last lines. */
   readonly tail: number | undefined;
-  /** As `TerminalLines` takes them. */
+  /** As for `TerminalLines`. */
   readonly apiKeys: ReadonlySet<string>;
-  /** Only lines that it finds something in, without their escape sequences; it may be given several at once. */
+  /** Tells whether lines without escape sequences match, to print only those; it may get several lines at once. */
   readonly grep?: ((lines: string) => boolean) | undefined;
-  /** The run whose lines these are, where others follow: above them on a terminal, elsewhere before each. */
+  /** The run of these lines, if other runs follow: shown above them on a terminal, elsewhere before each line. */
   readonly of?: { readonly runId: string; readonly heading: string };
 }
 
@@ -39,7 +39,7 @@ export function linePrinter(
   const { out } = output;
   const whole = new TerminalLines({ hasColor: out.hasColor, apiKeys });
   const failureLines = new FailureLines();
-  /** The last lines so far, with `tail`. */
+  /** The last lines so far, if `tail` is set. */
   const held: LogLine[] = [];
   let isHolding = tail !== undefined;
   let step: number | undefined;
@@ -47,7 +47,7 @@ export function linePrinter(
   const plain = ({ text }: LogLine) => stripEscapeSequences(text);
   const found = (lines: LogLine[]): LogLine[] => {
     if (grep === undefined || lines.length === 0) return lines;
-    // Most have none, and a search costs about as much for many lines as for one.
+    // Most lines don't match, and one search of many lines costs about as much as of one.
     return grep(lines.map(plain).join("\n")) ? lines.filter((line) => grep(plain(line))) : [];
   };
   const print = async ({ stepIndex, stream, at, text }: LogLine): Promise<void> => {
@@ -88,10 +88,10 @@ export function linePrinter(
 
 /**
  * Prints the programs' output unchanged, without the runner's notes: for files and other programs, never for a terminal.
- * @param apiKeys as `SecretFilter` takes them.
+ * @param apiKeys as for `SecretFilter`.
  */
 export function rawPrinter(output: Output, apiKeys: ReadonlySet<string>): LogPrinter {
-  // Across entries: an API key may be split between two of them.
+  // One filter for all entries, since an API key may be split between two of them.
   const filter = new SecretFilter(apiKeys);
   return {
     async add({ stream, text }) {
@@ -104,11 +104,11 @@ export function rawPrinter(output: Output, apiKeys: ReadonlySet<string>): LogPri
   };
 }
 
-/** In characters: the longest log for one JSON object, four times what this project's service stores of a run. */
+/** In characters: the longest log for one JSON object, four times what this project's service stores for a run. */
 const longestObject = 64 * 1024 * 1024;
 
 /**
- * Prints entries as JSON: one a line as they arrive, or all in the object of `--json`.
+ * Prints entries as JSON: one per line as they arrive, or all in the object of `--json`.
  * @throws PipelineError `payload-too-large`, from `add`, if too much has to be held.
  */
 export function entryPrinter(output: Output, runId: string, tail: number | undefined): LogPrinter {
@@ -140,7 +140,7 @@ export function entryPrinter(output: Output, runId: string, tail: number | undef
   };
 }
 
-/** An entry's size in memory, roughly, in characters. */
+/** An entry's approximate size in memory, in characters. */
 function sizeOf({ text }: LogEntry): number {
   return text.length + 200;
 }

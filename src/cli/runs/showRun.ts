@@ -44,11 +44,11 @@ export async function showRun(tool: Tool, options: ShowOptions, named?: string):
   return options.exitStatus && run.status !== "succeeded" ? exitCodes.runDidNotSucceed : exitCodes.done;
 }
 
-/** What the text for people is made of. */
+/** The content of the text for people. */
 interface Sheet {
   readonly run: Run;
   readonly terminal: Terminal;
-  /** The id of the reader's key, where it is known. */
+  /** The id of the reader's key, if known. */
   readonly me: string | undefined;
   /** Milliseconds since 1970. */
   readonly now: number;
@@ -71,17 +71,17 @@ function sheetText(sheet: Sheet): string {
   ].join("\n");
 }
 
-/** Only a service that tells the commit may tell what changed. */
+/** Only a service that sends the commit may know what changed. */
 function diffHint(run: Run): string {
   const { runId, commit, status } = run;
   const isAsked = commit !== undefined && !isActive(run) && status !== "succeeded";
   return isAsked ? `, \`${runCommand("diff", runId)}\` shows what changed since it last succeeded` : "";
 }
 
-/** Unknown facts have no line. */
+/** The known facts. */
 function factsOf({ run, me, now }: Sheet): [string, string][] {
   const { runId, project, agent, runner, commit, createdAt, stoppedAt, timeLimitSeconds } = run;
-  // A failed step's message stands under the step.
+  // A failed step's message is shown below the step.
   const reason = toldFailure(run) === undefined ? reasonText(run, me) : undefined;
   const facts: [string, string | undefined][] = [
     ["run", runId],
@@ -199,7 +199,7 @@ export async function showFile(tool: Tool, _: object, named?: string): Promise<v
 }
 
 /**
- * The named id, or else that of the newest run of the caller's key.
+ * The named id, else that of the newest run of the caller's key.
  * @throws PipelineError `not-found` if there is none; as `ServiceClient.org` and `listRuns`.
  */
 export async function namedOrLatest(

@@ -9,9 +9,9 @@ export type Steps = ReturnType<typeof stepsOf>;
 /** A run's steps, which the service lists as they start. */
 export function stepsOf(client: ServiceClient, runId: string, signal: AbortSignal) {
   let run: Run | undefined;
-  /** Those of its pipeline file, once it was asked for. */
+  /** The steps of its pipeline file, once requested. */
   let ran: ReturnType<typeof ranSteps> | undefined;
-  /** The last requested step, so that an unknown one isn't requested for each of its lines. */
+  /** The last requested step, so that an unknown one isn't requested again for each of its lines. */
   let asked = -1;
 
   const names = (): readonly string[] => run?.steps?.map(({ name }) => name) ?? [];
@@ -20,14 +20,14 @@ export function stepsOf(client: ServiceClient, runId: string, signal: AbortSigna
     run = await client.run(runId, signal).catch(() => run);
     return names();
   };
-  /** @returns undefined where the service doesn't list the step. */
+  /** @returns undefined if the service doesn't list the step. */
   const nameOf = async (stepIndex: number): Promise<string | undefined> => {
     const known = names()[stepIndex];
     if (known !== undefined || asked === stepIndex) return known;
     asked = stepIndex;
     return (await all())[stepIndex];
   };
-  /** Whether the step of an index is the one of this name, or else of this number, counted from 1, or else of this id. */
+  /** Whether the step at an index has this name, else this number, counted from 1, else this id. */
   const isMeant = async (stepIndex: number, meant: string): Promise<boolean> => {
     const name = await nameOf(stepIndex);
     if (name === meant) return true;
@@ -36,7 +36,7 @@ export function stepsOf(client: ServiceClient, runId: string, signal: AbortSigna
     ran ??= ranSteps(client, runId, signal);
     return (await ran)[stepIndex]?.id === meant;
   };
-  /** What is of the step that is meant; all where none is. */
+  /** Selects what belongs to the meant step; everything if no step is named. */
   const select = async <Of extends { readonly stepIndex: number }>(
     among: readonly Of[],
     meant: string | undefined,
@@ -54,7 +54,7 @@ export function stepsOf(client: ServiceClient, runId: string, signal: AbortSigna
       await all();
       return run === undefined ? [] : failuresOf(run);
     },
-    /** @throws PipelineError `not-found` where the run has no such step. */
+    /** @throws PipelineError `not-found` if the run has no such step. */
     async require(meant: string): Promise<void> {
       const told = await all();
       const indexes = told.map((_, stepIndex) => ({ stepIndex }));
@@ -65,7 +65,7 @@ export function stepsOf(client: ServiceClient, runId: string, signal: AbortSigna
   };
 }
 
-/** A run's steps as its pipeline file has them, with their ids; none where the service doesn't keep the file. */
+/** A run's steps with their ids, from its pipeline file; empty if the service doesn't keep the file. */
 export async function ranSteps(
   client: ServiceClient,
   runId: string,

@@ -9,9 +9,9 @@ import type { Tool } from "../tool.ts";
 import { type AskedRuns, runLines, runTable, withMe } from "./listRuns.ts";
 
 /**
- * `pipeline runs list --watch`: shows the list live until Ctrl-C. On a terminal it is redrawn; elsewhere each change of a run
- * is a line, with `--json` an object.
- * @throws as `watchRuns` of the client; PipelineError `usage` together with `--after`.
+ * `pipeline runs list --watch`: shows the list live until Ctrl-C. On a terminal the list is redrawn; elsewhere each change of a
+ * run is a line, or with `--json` an object.
+ * @throws as the client's `watchRuns`; PipelineError `usage` with `--after`.
  */
 export async function watchRuns(tool: Tool, asked: AskedRuns): Promise<number> {
   if (asked.after !== undefined) {
@@ -55,7 +55,7 @@ function drawnRuns(output: Output, clock: Clock): Display {
       fault === undefined
         ? err.style.dim("live; Ctrl-C ends")
         : err.style.caution(`not live: ${fault} Trying again.`);
-    // A line that fills the terminal would wrap before it is drawn over.
+    // One column narrower: a line that fills the terminal would wrap before it is redrawn.
     const lines =
       seen.length === 0 ? ["No run is like that now."] : tableOf(seen, err.columns - 1).split("\n");
     output.passing(...lines, foot);
@@ -81,7 +81,7 @@ function drawnRuns(output: Output, clock: Clock): Display {
   };
 }
 
-/** Prints a line, or an object, for each run at first and at each change; the oldest first. */
+/** Prints each run at first and at each change, as a line or an object, oldest first. */
 function printedRuns(output: Output): Display {
   const printed = new Map<string, string>();
   const print = (run: Run): void => {

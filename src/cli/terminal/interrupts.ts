@@ -8,9 +8,9 @@ export class Interrupted extends Error {
 }
 
 /**
- * Aborts a signal at the first interrupt, for a graceful end; the second one exits at once. A suspension (Ctrl-Z), which Windows
- * hasn't, releases the terminal first.
- * @param release gives up the terminal; undefined where nothing is drawn.
+ * Aborts a signal at the first interrupt, for a graceful end; the second one exits at once. A suspension (Ctrl-Z, not on Windows)
+ * releases the terminal first.
+ * @param release gives up the terminal; undefined if nothing is drawn.
  */
 export function heedInterrupts(release: (() => void) | undefined) {
   const first = new AbortController();
@@ -34,7 +34,7 @@ export function heedInterrupts(release: (() => void) | undefined) {
   return {
     /** Aborted by the first interrupt. */
     signal: first.signal,
-    /** Aborted by the second one, right before the process exits: listeners can still print. */
+    /** Aborted by the second one, just before the process exits; listeners can still print. */
     leaving: second.signal,
     [Symbol.dispose](): void {
       for (const name of signalNames) process.off(name, onInterrupt);
@@ -43,13 +43,13 @@ export function heedInterrupts(release: (() => void) | undefined) {
   };
 }
 
-/** Ctrl-C, `kill` or a shutdown, and a closed terminal. */
+/** For Ctrl-C, `kill` or a shutdown, and a closed terminal. */
 const signalNames = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 /**
- * Whether the caller has detached the tool from its terminal, as nohup does, so that closing that ends nothing. Node.js resets
- * which signals were ignored before it began, so the streams tell: none is a terminal, and the output goes to a file or nowhere.
- * Windows has no such thing.
+ * Whether the caller has detached the tool from its terminal, as nohup does, so that closing the terminal must not end it.
+ * Node.js doesn't keep which signals were ignored at its start, so this checks the streams: none is a terminal, and the output
+ * goes to a file or a device such as /dev/null. Always false on Windows.
  */
 function isDetached(): boolean {
   if (process.platform === "win32") return false;

@@ -2,7 +2,7 @@ import { repeat } from "../../machine/bell.ts";
 import type { Clock } from "../../machine/clock.ts";
 import { cut, marksOf, type Stream, type Terminal } from "./terminal.ts";
 
-/** The text of a live line now; an empty text hides it. @param spinner the current frame. */
+/** The current text of a live line; an empty text hides it. @param spinner the current frame. */
 export type LiveLine = (spinner: string) => string;
 
 export interface LiveOutput {
@@ -17,8 +17,8 @@ const redrawMilliseconds = 100;
 export type LiveLines = ReturnType<typeof liveLines>;
 
 /**
- * Lines that are redrawn while something is in progress: seconds, a spinner. Each belongs to an owner, which sets and
- * removes it. Nothing is drawn where standard error isn't a live terminal.
+ * Lines that are redrawn while something is in progress: seconds, a spinner. Each belongs to an owner, which sets and removes it.
+ * Draws nothing unless standard error is a live terminal.
  */
 export function liveLines(output: LiveOutput, clock: Clock) {
   const lines = new Map<object, LiveLine>();
@@ -55,12 +55,12 @@ export function liveLines(output: LiveOutput, clock: Clock) {
   };
 }
 
-/** Lines at the bottom of a terminal that are redrawn. The cursor is hidden from the first `draw` until `release`. */
+/** Redrawn lines at the bottom of a terminal. The cursor is hidden from the first `draw` until `release`. */
 export function liveRegion(stream: Stream, terminal: Terminal) {
   /** The width of each drawn line. */
   let widths: readonly number[] = [];
   let isHidden = false;
-  /** Moves to the start of the first drawn line. A terminal that was made narrower since has wrapped them. */
+  /** Moves to the start of the first drawn line. If the terminal was made narrower since, the lines have wrapped. */
   const toTop = (): string => {
     const rows = widths.map((width) => Math.max(1, Math.ceil(width / terminal.columns)));
     const up = rows.reduce((sum, row) => sum + row, 0) - 1;
@@ -85,7 +85,7 @@ export function liveRegion(stream: Stream, terminal: Terminal) {
         clear();
         return;
       }
-      // The last column stays free: some terminals wrap as soon as it is written to.
+      // The last column stays free, since some terminals wrap as soon as it is written to.
       const columns = Math.max(1, terminal.columns - 1);
       const shown = fitting(lines).map((line) => cut(line, columns, marksOf(terminal).ellipsis));
       const hide = isHidden ? "" : "\u001b[?25l";

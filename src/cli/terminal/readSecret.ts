@@ -7,7 +7,7 @@ import type { Stream } from "./terminal.ts";
 /** Standard input. */
 type Input = Readable & { readonly isTTY?: boolean };
 
-/** A terminal that something is asked for at, or what stands for one. */
+/** A terminal, or other streams, for asking a person. */
 export interface Asking {
   readonly input: Input;
   readonly prompt: Stream;
@@ -43,7 +43,7 @@ export async function readLine(
   return (await nextLine({ input, terminal: false }, ask, signal))?.trim();
 }
 
-/** What `readline` echoes goes nowhere. It edits the line, and its raw mode has ended before this returns or throws. */
+/** Discards what `readline` echoes. It edits the line, and its raw mode has ended before this returns or throws. */
 async function readTyped({ input, prompt }: Asking, question: string, signal: AbortSignal): Promise<string> {
   const output = new Writable({ write: (_chunk, _encoding, done) => done() });
   const ask = () => prompt.write(question);
@@ -56,7 +56,7 @@ async function readTyped({ input, prompt }: Asking, question: string, signal: Ab
   }
 }
 
-/** @param ask writes the question; called once the input is listened to, so that nothing typed early is lost. */
+/** @param ask writes the question; called once the input has a listener, so that nothing typed early is lost. */
 async function nextLine(
   options: ReadLineOptions & { readonly input: Input },
   ask: () => unknown,
@@ -64,11 +64,11 @@ async function nextLine(
 ): Promise<string | undefined> {
   signal.throwIfAborted();
   if (options.input.readableEnded || options.input.destroyed) return undefined;
-  // An abort closes it.
+  // An abort closes the interface.
   const keys = createInterface({ ...options, signal });
   const next = Promise.withResolvers<string | undefined>();
   const isOver = () => next.resolve(undefined);
-  // Input that can't be read has ended.
+  // Input that can't be read counts as ended.
   keys.once("line", next.resolve).once("close", isOver).once("error", isOver);
   keys.once("SIGINT", () => next.reject(new Interrupted("interrupted")));
   try {
@@ -81,7 +81,7 @@ async function nextLine(
   }
 }
 
-/** In the end the input is destroyed: the writer gets EPIPE. */
+/** Reads the first line, then destroys the input: the writer gets EPIPE. */
 async function readPiped(input: Input, signal: AbortSignal): Promise<string> {
   let text = "";
   try {
@@ -94,7 +94,7 @@ async function readPiped(input: Input, signal: AbortSignal): Promise<string> {
     }
   } catch (error) {
     signal.throwIfAborted();
-    // Ignored: input that can't be read has ended.
+    // Ignored: input that can't be read counts as ended.
     if (error instanceof PipelineError) throw error;
   }
   // Some programs start their output with a byte order mark.

@@ -26,7 +26,7 @@ export interface Terminal {
   readonly hasColor: boolean;
   /** False for a file or a pipe. */
   readonly isTerminal: boolean;
-  /** Whether lines may be redrawn, for a spinner or seconds. Otherwise output is only appended. */
+  /** Whether lines may be redrawn, for a spinner or seconds; otherwise output is only appended. */
   readonly isLive: boolean;
   /** Whether characters beyond ASCII are displayed correctly. */
   readonly hasUnicode: boolean;
@@ -55,7 +55,7 @@ export function terminalOf(
     isTerminal: stream.isTTY === true,
     isLive: isTerminal && !isSet(env, "CI") && !flags.quiet,
     hasUnicode: hasUnicode(env, platform),
-    // Read at each use, since a terminal may be resized; some pseudo-terminals report 0.
+    // Read at each use, since a terminal may be resized. Some pseudo-terminals report 0.
     get columns() {
       return stream.columns || 80;
     },
@@ -65,7 +65,10 @@ export function terminalOf(
   };
 }
 
-/** On Windows only terminals that set a variable of their own: the old console shows boxes. Elsewhere by the locale. */
+/**
+ * On Windows, true only in terminals that set a variable of their own, since the old console shows boxes. Elsewhere it depends on
+ * the locale.
+ */
 function hasUnicode(env: Environment, platform: NodeJS.Platform): boolean {
   if (platform === "win32") {
     return ["WT_SESSION", "TERM_PROGRAM", "ConEmuTask", "CI"].some((name) => isSet(env, name));
@@ -76,7 +79,7 @@ function hasUnicode(env: Environment, platform: NodeJS.Platform): boolean {
 
 type Paint = (text: string) => string;
 
-/** Styles by meaning, in the terminal's 16 colours, whose values people configure. */
+/** Styles by meaning, in the terminal's 16 colours, which people configure. */
 export function styleOf(hasColor: boolean) {
   const paint =
     (format: Parameters<typeof styleText>[0]): Paint =>
@@ -91,7 +94,7 @@ export function styleOf(hasColor: boolean) {
   } as const;
 }
 
-/** The columns that a text takes: SGR sequences none, wide characters two. */
+/** The columns that a text occupies: none for SGR sequences, two for wide characters. */
 export function widthOf(text: string): number {
   return truncatedWidth(text).width;
 }
@@ -100,8 +103,8 @@ const esc = "\u001b";
 const sgr = new RegExp(`(${esc}\\[[\\d;]*m)`);
 
 /**
- * Cuts a line to the columns, with an ellipsis. The library's own cut is one column too long after some characters, such
- * as the spinner's, so only its widths are used.
+ * Cuts a line to the columns, with an ellipsis. The library's own cut is one column too long after some characters, such as the
+ * spinner's, so only its widths are used.
  */
 export function cut(
   line: string,
@@ -128,7 +131,7 @@ export function graphemesOf(text: string): string[] {
   return Array.from(new Intl.Segmenter().segment(text), ({ segment }) => segment);
 }
 
-/** An empty variable counts as unset, as everywhere in this tool. */
+/** Whether a variable is set; an empty one counts as unset, as everywhere in this tool. */
 export function isSet(env: Environment, name: string): boolean {
   return (env[name] ?? "") !== "";
 }
@@ -155,8 +158,8 @@ export function marksOf({ hasUnicode }: Pick<Terminal, "hasUnicode">) {
 type StatusLook = ReturnType<typeof statusLook>;
 
 /**
- * How a status is displayed: a mark as well as a colour, so that no information is in the colour alone. An unknown one is
- * displayed as it is (contract: "Endpoints").
+ * How a status is displayed: with a mark and a colour, so that colour alone never carries information. An unknown status is
+ * displayed unchanged (contract: "Endpoints").
  */
 export function statusLook(status: string, { style, hasUnicode }: Pick<Terminal, "style" | "hasUnicode">) {
   const mark = (unicode: string, ascii: string) => (hasUnicode ? unicode : ascii);
@@ -177,7 +180,7 @@ export function statusLook(status: string, { style, hasUnicode }: Pick<Terminal,
   }
 }
 
-/** The look of a step: one that its run's end has stopped looks as that end does. */
+/** The look of a step. A step that was stopped by the run's end looks like that end. */
 export function stepLook(
   step: { readonly status: string },
   run: { readonly status: string },
@@ -194,7 +197,7 @@ export function statusText(status: string, terminal: Pick<Terminal, "style" | "h
 }
 
 interface TableLayout {
-  /** The maximum width of a line; default: unlimited. */
+  /** The maximum width of a line; unlimited by default. */
   readonly columns?: number;
   /** The indexes of the columns that are cut, one after the other, if the lines are too wide. */
   readonly cut?: readonly number[];
